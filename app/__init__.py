@@ -1,4 +1,4 @@
 """The payment app: Saleor's transaction webhooks on one side, the payment gateway on the other, a database between."""
 
 DISTRIBUTION = "saleor-gateway"
-"""What the app is called where it is installed: the command, and the package whose version it has."""
+"""The name of the installed command and of the package; the package's version is the app's."""

@@ -1,6 +1,6 @@
-"""What an amount of money may be, in any currency, and how people type one (laws of money, 14).
+"""The limits of an amount of money, in any currency, and the parsing of typed amounts (laws of money, 14).
 
-The gateway and Saleor's reports take two decimals at most, in every currency. Nothing is ever rounded to them here.
+The gateway and Saleor's reports accept two decimals at most, in every currency. Nothing is ever rounded to them here.
 """
 
 import re
@@ -10,56 +10,56 @@ CENT = Decimal("0.01")
 MILLIONTH = Decimal("0.000001")
 
 LARGEST = Decimal("9999999999999.99")
-"""The largest amount that anybody takes for one: thousands of it still sum to what a column holds."""
+"""The largest amount that is accepted: the sum of thousands of them still fits in a column."""
 
 _LARGEST_SUM = Decimal("999999999999.999999")  # what a column of millionths holds
 
-# A comma is a decimal comma, as Ukrainian writes amounts. "1,000" might be a thousand to somebody: it is not taken.
+# A comma is a decimal comma, as in Ukrainian. "1,000" is rejected: some readers would take it for a thousand.
 _TYPED = re.compile(r"([0-9]{1,15})(?:[.,]([0-9]{1,2}))?")
 
 
 class NotAnAmountError(Exception):
-    """What stands in a field is no amount of money; the message is what was typed."""
+    """The text of a field is not an amount of money; the message is the typed text."""
 
 
-def is_in_cents(amount: Decimal) -> bool:
-    """Return True for a number of at most two decimals; zeros beyond do not count."""
+def has_whole_cents(amount: Decimal) -> bool:
+    """Return True for a number with at most two decimals, not counting trailing zeros."""
     try:
         return amount == amount.quantize(CENT)
-    except InvalidOperation:  # too many digits, or no number at all
+    except InvalidOperation:  # too many digits, or not a number
         return False
 
 
-def in_cents(amount: Decimal) -> Decimal:
-    """Return ``amount`` with exactly two decimals. Raises ValueError for a finer one."""
-    if not is_in_cents(amount):
+def quantize_to_cents(amount: Decimal) -> Decimal:
+    """Return ``amount`` with exactly two decimals. Raises ValueError if it has more."""
+    if not has_whole_cents(amount):
         raise ValueError("an amount has at most two decimals")
     return amount.quantize(CENT)
 
 
 def is_amount(amount: Decimal) -> bool:
-    """Return True for an amount that can be paid: above zero, no larger than any is, with at most two decimals."""
-    return 0 < amount <= LARGEST and is_in_cents(amount)
+    """Return True for an amount that can be paid: above zero, at most ``LARGEST``, with at most two decimals."""
+    return 0 < amount <= LARGEST and has_whole_cents(amount)
 
 
-def is_in_millionths(amount: Decimal) -> bool:
-    """Return True for what a fee may be: at most six decimals, and no more than a column holds."""
+def has_whole_millionths(amount: Decimal) -> bool:
+    """Return True for a valid fee: at most six decimals, and small enough for a column."""
     try:
         return amount == amount.quantize(MILLIONTH) and abs(amount) <= _LARGEST_SUM
     except InvalidOperation:
         return False
 
 
-def in_millionths(amount: Decimal) -> Decimal:
-    """Return ``amount`` with exactly six decimals. Raises ValueError for one that is finer, or too large."""
-    if not is_in_millionths(amount):
+def quantize_to_millionths(amount: Decimal) -> Decimal:
+    """Return ``amount`` with exactly six decimals. Raises ValueError if it has more, or is too large."""
+    if not has_whole_millionths(amount):
         raise ValueError("a fee has at most six decimals")
     return amount.quantize(MILLIONTH)
 
 
 def read_amount(text: str) -> Decimal:
-    """Return an amount that somebody has typed; it may be zero, or too large. Raises NotAnAmountError."""
-    # As amounts are shown, so may they be typed: "1 234,50 UAH" without its currency.
+    """Parse a typed amount; the result may be zero, or too large. Raises NotAnAmountError."""
+    # Amounts may be typed as they are displayed, without the currency: "1 234,50".
     found = _TYPED.fullmatch("".join(text.split()))
     if found is None:
         raise NotAnAmountError(text)

@@ -1,6 +1,6 @@
-"""Opens what the app, the worker and the commands work with: the database, the connections, the services.
+"""Opens the resources of the app, the worker and the commands: the database, the HTTP connections, the services.
 
-Nothing of the web is here, so a command starts without it.
+This module imports no web framework, so commands start without one.
 """
 
 import ssl
@@ -17,17 +17,16 @@ import httpx2
 
 from app import DISTRIBUTION
 from app.db.accounts import AccountRepository
-from app.db.blind_index import BlindIndex
 from app.db.card_keys import CardKeyRepository
 from app.db.database import Database, create_engine
 from app.db.inbox import Inbox
 from app.db.installations import InstallationRepository
-from app.db.personal import PersonalData
+from app.db.personal import BlindIndex, PersonalData
 from app.db.processes import RunningProcess
 from app.db.saved_cards import SavedCards
 from app.db.sealed_values import SealedValues
 from app.doctor.deployment import Deployment
-from app.gateway.hosts import on_private_network
+from app.gateway.hosts import is_on_private_network
 from app.outbound import CheckedTransport, Guard, is_private, no_guard
 from app.payments.services import Addresses, Gateways, Services
 from app.saleor.addresses import AllowList
@@ -39,48 +38,49 @@ from app.worker.loop import Worker
 
 MANIFEST = Path(__file__).parent.parent / "manifest"
 
-# Saleor and the gateway each get a pool of their own, so that a slow one does not starve the other; nor does one host
-# have all of a pool.
+# Saleor and the gateway have separate pools, so that a slow one does not starve the other; nor can a single host
+# occupy a whole pool.
 _LIMITS = httpx2.Limits(max_connections=150, max_keepalive_connections=50, keepalive_expiry=30)
 
-Connections: TypeAlias = Callable[[Guard], httpx2.AsyncClient]
+HttpClientFactory: TypeAlias = Callable[[Guard], httpx2.AsyncClient]
 
 
 def utc_now() -> datetime:
-    """Return this moment, aware, in UTC."""
+    """Return the current time, timezone-aware, in UTC."""
     return datetime.now(UTC)
 
 
-def new_connections(guard: Guard) -> httpx2.AsyncClient:
-    """Return a pool of connections to one side, the gateway's or Saleor's; whoever makes it closes it.
+def create_http_client(guard: Guard) -> httpx2.AsyncClient:
+    """Create an HTTP client with its own connection pool, for the gateway or for Saleor. The caller closes it.
 
-    Hosts that ``guard`` names only lead to the public internet.
+    Hosts for which ``guard`` returns True are reachable on the public internet only.
     """
-    transport = CheckedTransport(_tls(), _LIMITS, guard)
+    transport = CheckedTransport(_tls_context(), _LIMITS, guard)
     return httpx2.AsyncClient(transport=transport, follow_redirects=False, trust_env=False)
 
 
-def guard_of_gateways(settings: Settings) -> Guard:
-    """Return the guard of gateways: the pages take addresses from whoever manages a store's apps.
+def build_gateway_guard(settings: Settings) -> Guard:
+    """Return the guard for gateway hosts, whose addresses the pages accept from anyone who manages a store's apps.
 
-    Not where the app itself is on a private network. What is private by its name was given in a terminal.
+    Nothing is guarded where the app itself is on a private network. A host with a private name was entered in a
+    terminal, so it is not guarded either.
     """
-    return no_guard if on_private_network(settings.base_url) else lambda host: not is_private(host)
+    return no_guard if is_on_private_network(settings.base_url) else lambda host: not is_private(host)
 
 
-def guard_of_saleors(settings: Settings) -> Guard:
-    """Return the guard of Saleors: where the allow-list has a ``*``, strangers choose what stands there."""
+def build_saleor_guard(settings: Settings) -> Guard:
+    """Return the guard for Saleor hosts: where the allow-list has a ``*``, strangers choose the host."""
     allowed = AllowList(settings.allowed_saleor_urls)
-    return lambda host: allowed.chosen_by_strangers(host) and not is_private(host)
+    return lambda host: allowed.is_wildcard_host(host) and not is_private(host)
 
 
 @asynccontextmanager
 async def open_services(
     settings: Settings,
     now: Callable[[], datetime] = utc_now,
-    connections: Connections = new_connections,
+    connections: HttpClientFactory = create_http_client,
 ) -> AsyncIterator[Services]:
-    """Give services with everything open behind it: the database and the gateway's connections.
+    """Yield the services, with the database and the connections to the gateway open.
 
     Raises SettingsError when the secret key cannot be used.
     """
@@ -89,7 +89,7 @@ async def open_services(
         database = Database(create_engine(settings.database))
         stack.push_async_callback(database.close)
         accounts = AccountRepository(database, vault, now)
-        http = await stack.enter_async_context(connections(guard_of_gateways(settings)))
+        http = await stack.enter_async_context(connections(build_gateway_guard(settings)))
         yield Services(
             database=database,
             installations=InstallationRepository(database, vault, now),
@@ -112,9 +112,9 @@ async def open_services(
 async def open_worker(
     settings: Settings,
     now: Callable[[], datetime] = utc_now,
-    connections: Connections = new_connections,
+    connections: HttpClientFactory = create_http_client,
 ) -> AsyncIterator[tuple[Worker, Services]]:
-    """Give a worker and the services that it works at, without the web app. Raises SettingsError."""
+    """Yield a worker and its services, without the web app. Raises SettingsError."""
     async with AsyncExitStack() as stack:
         services = await stack.enter_async_context(open_services(settings, now, connections))
         heartbeat = Heartbeat(RunningProcess(version(DISTRIBUTION), serves=False, works=True))
@@ -123,9 +123,11 @@ async def open_worker(
 
 
 @asynccontextmanager
-async def open_saleor(settings: Settings, connections: Connections = new_connections) -> AsyncIterator[SaleorClient]:
-    """Give what asks Saleors, with connections of its own."""
-    async with connections(guard_of_saleors(settings)) as http:
+async def open_saleor(
+    settings: Settings, connections: HttpClientFactory = create_http_client
+) -> AsyncIterator[SaleorClient]:
+    """Yield the client for Saleor's API, with its own connections."""
+    async with connections(build_saleor_guard(settings)) as http:
         yield SaleorClient(http, Documents(MANIFEST / "operations"))
 
 
@@ -133,24 +135,24 @@ async def open_saleor(settings: Settings, connections: Connections = new_connect
 async def open_deployment(
     settings: Settings,
     now: Callable[[], datetime] = utc_now,
-    connections: Connections = new_connections,
+    connections: HttpClientFactory = create_http_client,
 ) -> AsyncIterator[Deployment]:
-    """Give what checks of the app must know of how it is set up, with connections of their own."""
-    async with connections(no_guard) as own, connections(guard_of_saleors(settings)) as saleors:
+    """Yield the description of this deployment that the doctor's checks need, with its own connections."""
+    async with connections(no_guard) as own, connections(build_saleor_guard(settings)) as saleors:
         yield Deployment(
             base_url=settings.base_url,
             iframe_base_url=settings.iframe_base_url,
             database_url=settings.database,
             key_file=settings.key_file,
             app_id=settings.id,
-            own=own,
-            saleors=saleors,
+            own_http=own,
+            saleor_http=saleors,
             saleor=SaleorClient(saleors, Documents(MANIFEST / "operations")),
             now=now,
         )
 
 
 @cache
-def _tls() -> ssl.SSLContext:
-    """Return the process's one context: making it reads all trusted certificates."""
+def _tls_context() -> ssl.SSLContext:
+    """Return the process-wide TLS context, cached because creating it reads all trusted certificates."""
     return ssl.create_default_context()

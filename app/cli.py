@@ -1,4 +1,4 @@
-"""The command line, ``saleor-gateway``: every command, its module, and what ``--help`` says of it in a list."""
+"""The command line, ``saleor-gateway``: all commands with their functions and their summaries for ``--help``."""
 
 from collections.abc import Mapping
 from importlib.metadata import version as version_of
@@ -11,150 +11,155 @@ from app.commands.deferred import Command, Group, add_commands
 from app.commands.group import OperatorGroup
 
 COMMANDS: Mapping[str, Command | Group] = {
-    "run": Command("app.commands.serve:run", "Serve the app, with the worker inside unless APP_WORKER=false."),
+    "run": Command(
+        "app.commands.serve:run", "Serve the app, with the worker in the same process unless APP_WORKER=false."
+    ),
     "worker": Command(
         "app.commands.serve:run_worker",
-        "Do the durable jobs without serving: tell Saleor, process notifications, look up what is not known.",
+        "Run the background jobs without serving: send events to Saleor, process notifications, look up outcomes.",
     ),
     "alive": Command(
-        "app.commands.alive:alive", "Say whether a worker of this machine works: for a container's health check."
+        "app.commands.worker_health:alive",
+        "Check that a worker on this machine is running, for a container's health check.",
     ),
-    "migrate": Command("app.commands.database:migrate_database", "Bring the database to the newest shape."),
-    "doctor": Command("app.commands.doctor:doctor", "Look whether all that the app depends on is as it should be."),
-    "attention": Command("app.commands.attention:attention", "Show what needs a person, and what to do about it."),
+    "migrate": Command("app.commands.database:migrate_database", "Migrate the database to the newest schema."),
+    "doctor": Command("app.commands.doctor:doctor", "Check everything that the app depends on."),
+    "attention": Command("app.commands.attention:attention", "Show what needs attention, and what to do about it."),
     "installations": Group(
-        "The Saleors that have installed the app.",
+        "The stores that have installed the app.",
         {
             "list": Command(
                 "app.commands.installations:show_installations",
-                "Show which Saleors have installed the app, and whether they know it.",
+                "Show the stores that have installed the app, and whether each accepts it.",
             ),
-            "set": Command("app.commands.installations:set_installation", "Say what Saleor does not tell of itself."),
+            "set": Command("app.commands.installations:set_installation", "Set what Saleor does not report itself."),
             "update": Command(
                 "app.commands.installation_update:update_installations",
-                "Bring what Saleors have of the app up to this release.",
+                "Update what stores have installed of the app to this release.",
             ),
             "move": Command(
                 "app.commands.installations:move_installation",
-                "Let everything of a Saleor follow it to its new address: payments, merchant accounts, channels.",
+                "Move everything of a store to its new address: payments, merchant accounts, channels.",
             ),
         },
     ),
     "accounts": Group(
         "Merchant accounts: points of sale at the gateway, with their keys.",
         {
-            "add": Command("app.commands.account_add:add", "Add a merchant account and try it out."),
+            "add": Command("app.commands.account_add:add", "Add a merchant account and test it."),
             "set": Command("app.commands.account_set:change", "Change an account."),
             "split": Command(
                 "app.commands.account_split:split",
-                "Show by which rules an account's payments are split, or change them.",
+                "Show or change the rules that split an account's payments.",
             ),
             "try": Command(
                 "app.commands.account_try:try_account",
-                "Open a payment page at the gateway, as for a shopper, and pay there yourself.",
+                "Open a payment page at the gateway and pay there yourself, like a shopper.",
             ),
             "list": Command("app.commands.accounts:show_accounts", "Show all merchant accounts."),
-            "show": Command("app.commands.accounts:show_account", "Show everything about one account but its secrets."),
-            "check": Command("app.commands.accounts:check_accounts", "Try accounts out at the gateway, harmlessly."),
-            "remove": Command("app.commands.accounts:remove", "Delete an account with its keys."),
+            "show": Command(
+                "app.commands.accounts:show_account", "Show everything about one account except its secrets."
+            ),
+            "check": Command("app.commands.accounts:check_accounts", "Test accounts at the gateway, safely."),
+            "remove": Command("app.commands.accounts:remove", "Delete an account and its keys."),
         },
     ),
     "channels": Group(
-        "Which merchant account takes the money of which sales channel.",
+        "Which merchant account receives the payments of which sales channel.",
         {
             "map": Command(
                 "app.commands.channels:map_channel",
-                "Let an account take the money of a channel, instead of the one that did if there is one.",
+                "Let an account receive a channel's payments, replacing the previous account if there is one.",
             ),
             "list": Command("app.commands.channels:show_channels", "Show which channels have an account."),
             "check": Command(
                 "app.commands.channels:check_channels",
-                "Ask a Saleor for its channels, and show what each lacks.",
+                "Fetch the channels of a store from Saleor, and show what each one is missing.",
             ),
-            "unmap": Command("app.commands.channels:unmap_channel", "Offer payments in a channel no longer."),
+            "unmap": Command("app.commands.channels:unmap_channel", "Stop offering payments in a channel."),
         },
     ),
     "customers": Group(
-        "What is kept of a store's customers.",
+        "What is stored about a store's customers.",
         {
             "forget": Command(
                 "app.commands.customers:forget",
-                "Delete the cards that a store keeps of a customer, and keep none of payments that have not ended.",
+                "Delete a customer's saved cards, and save none from payments that are still open.",
             ),
             "export": Command(
                 "app.commands.customers:export",
-                "Write what is kept of a customer as JSON: saved cards, and by e-mail address their payments.",
+                "Write what is stored about a customer as JSON: saved cards and, by e-mail address, their payments.",
             ),
         },
     ),
     "card-keys": Group(
-        "The keys for which storefronts encrypt cards.",
+        "The keys with which storefronts encrypt cards.",
         {
             "list": Command(
                 "app.commands.card_keys:show_keys",
-                "Show the card keys of all stores, which of them is offered, and until when.",
+                "Show the card keys of all stores: which one is offered, and until when.",
             ),
             "rotate": Command(
                 "app.commands.card_keys:rotate",
-                "Make a new card key for a store and offer it from now on.",
+                "Create a new card key for a store and offer it from now on.",
             ),
         },
     ),
     "data": Group(
-        "What is kept, and for how long.",
+        "Stored data, and how long it is kept.",
         {
             "prune": Command(
                 "app.commands.data:prune",
-                "Erase now what is kept no longer: what old payments say of shoppers, what was notified long ago.",
+                "Erase expired data now: shopper data in old payments, and the content of old notifications.",
             ),
             "restored": Command(
                 "app.commands.data:restored",
-                "Say that a backup was put back: what waited to be sent when it was made is looked up instead.",
+                "Record that a backup was restored: operations that were waiting to be sent are looked up instead.",
             ),
         },
     ),
     "secrets": Group(
-        "The keys that seal what is secret in the database.",
+        "The keys that encrypt the secrets in the database.",
         {
             "check": Command(
                 "app.commands.secrets:check",
-                "Show how much is sealed with which key of the secret key file, and which lines can be removed.",
+                "Show how much is encrypted with each key of the secret key file, and which lines you can remove.",
             ),
             "add-key": Command(
-                "app.commands.secrets:add", "Put a new key into the secret key file: it seals from then on."
+                "app.commands.secrets:add", "Add a new key to the secret key file: from then on it encrypts."
             ),
             "reseal": Command(
                 "app.commands.secrets:reseal",
-                "Seal everything with the newest key, beside the running app.",
+                "Encrypt everything with the newest key, while the app is running.",
             ),
         },
     ),
     "payments": Group(
-        "What became of each payment, and why.",
+        "Payments: their state, their history, and actions on them.",
         {
             "list": Command("app.commands.payment_list:list_payments", "Show the newest payments."),
             "show": Command("app.commands.payment_show:show_payment", "Show the timeline of a payment."),
             "raw": Command(
                 "app.commands.payment_raw:show_raw",
-                "Show what the gateway was asked and has notified, and what Saleor was told.",
+                "Show the requests to the gateway, its notifications, and the events sent to Saleor.",
             ),
             "capture": Command(
                 "app.commands.payment_act:capture",
-                "Charge a reservation, or a part of it: the gateway takes it once, and releases the rest.",
+                "Capture an authorized amount, or part of it: only one capture is possible, and the rest is released.",
             ),
-            "void": Command("app.commands.payment_act:void", "Release a reservation as a whole."),
-            "refund": Command("app.commands.payment_act:refund", "Give back what was charged, or a part of it."),
+            "void": Command("app.commands.payment_act:void", "Release the whole authorized amount."),
+            "refund": Command("app.commands.payment_act:refund", "Refund what was charged, or part of it."),
             "cancel": Command(
                 "app.commands.payment_act:cancel",
-                "Cancel a payment that the shopper has not paid yet: its page is closed.",
+                "Cancel a payment that the shopper has not paid yet: its payment page is closed.",
             ),
             "cancel-subscription": Command(
                 "app.commands.payment_act:end_subscription",
-                "Cancel the subscription that a payment has begun: nothing more is charged for it.",
+                "Cancel the subscription that a payment started: nothing more is charged for it.",
             ),
             "settle": Command(
                 "app.commands.payment_settle:settle_payment",
-                "Look a payment up at the gateway now, and post what is found.",
+                "Look up a payment at the gateway now, and record the result.",
             ),
             "resend": Command(
                 "app.commands.payment_settle:resend",
@@ -162,84 +167,80 @@ COMMANDS: Mapping[str, Command | Group] = {
             ),
             "split": Command(
                 "app.commands.payment_split:split",
-                "Show whose money a split payment is, or choose from whom its next refund is taken.",
+                "Show how a split payment is shared, or choose who pays for its next refund.",
             ),
             "link": Command(
                 "app.commands.payment_link:link",
-                "Make a link with which a customer pays an order, or what of it is open; the app must be running.",
+                "Create a link for a customer to pay an order, or what is left to pay on it; the app must be running.",
             ),
-            "looked-at": Command(
-                "app.commands.looking:acknowledge", "Say that you have looked at a payment's problems."
-            ),
+            "looked-at": Command("app.commands.acknowledge:acknowledge", "Mark a payment's problems as reviewed."),
         },
     ),
     "payouts": Group(
-        "Money that is paid out to cards.",
+        "Payouts to cards.",
         {
             "list": Command("app.commands.payouts:list_payouts", "Show the newest payouts."),
             "show": Command(
                 "app.commands.payouts:show_payout",
-                "Show a payout: who asked for it, who confirmed it, and what became of it.",
+                "Show a payout: who requested it, who confirmed it, and its outcome.",
             ),
-            "send": Command(
-                "app.commands.payouts:send", "Pay out to a card that a customer keeps, once it is confirmed."
-            ),
+            "send": Command("app.commands.payouts:send", "Pay out to a customer's saved card, after confirmation."),
         },
     ),
     "look-up": Group(
-        "What the gateway has of an order, an operation, a subscription or a period.",
+        "The gateway's records of an order, an operation, a subscription or a period.",
         {
-            "order": Command("app.commands.look_up:order", "Show all that the gateway has of an order."),
+            "order": Command("app.commands.look_up:order", "Show all of the gateway's records of an order."),
             "operation": Command(
-                "app.commands.look_up:operation", "Show what the gateway has of one kind of operation of an order."
+                "app.commands.look_up:operation", "Show the gateway's records of one kind of operation of an order."
             ),
             "subscription": Command(
                 "app.commands.look_up:subscription", "Show the payments or refunds of a subscription."
             ),
-            "period": Command("app.commands.look_up:period", "Write the gateway's list of a period while it comes."),
+            "period": Command("app.commands.look_up:period", "Write the gateway's list for a period as it arrives."),
         },
     ),
     "reconcile": Group(
-        "Whether the gateway's books and ours agree.",
+        "Compare the app's records with the gateway's.",
         {
             "run": Command(
                 "app.commands.reconcile:run",
-                "Compare accounts' books with the gateway's now, and repair what can be repaired.",
+                "Compare accounts' records with the gateway's now, and repair what can be repaired.",
             ),
             "history": Command("app.commands.reconcile_history:history", "Show the newest comparisons."),
-            "show": Command("app.commands.reconcile_history:show_run", "Show what a comparison has found."),
+            "show": Command("app.commands.reconcile_history:show_run", "Show what a comparison found."),
             "looked-at": Command(
                 "app.commands.reconcile_history:looked_at",
-                "Say that you have looked at the paid orders of the gateway's books that are nobody's.",
+                "Mark paid orders in the gateway's records that match no payment as reviewed.",
             ),
         },
     ),
     "money": Command(
         "app.commands.money:money",
-        "Show what a period has brought: charged, refunded, charged back, fees and what is left, by both books.",
+        "Show the money of a period: charged, refunded, charged back, fees and net, by our records and the gateway's.",
     ),
-    "balances": Command("app.commands.balances:balances", "Show what the merchant has at the gateway."),
+    "balances": Command("app.commands.balances:balances", "Show the merchant's balances at the gateway."),
     "register": Command(
-        "app.commands.register:register", "Write the gateway's register of a period, as CSV or JSON lines."
+        "app.commands.register:register", "Write the gateway's register for a period, as CSV or JSON lines."
     ),
     "events": Group(
-        "What Saleor is told, and what it has refused.",
+        "The events for Saleor, and those that it has refused.",
         {
             "list": Command("app.commands.events:show_events", "Show the newest events."),
-            "retry": Command("app.commands.events:retry", "Tell Saleor events again."),
+            "retry": Command("app.commands.events:retry", "Send events to Saleor again."),
         },
     ),
     "notifications": Group(
-        "What the gateway has notified, and what came of it.",
+        "The gateway's notifications, and their outcomes.",
         {
             "looked-at": Command(
-                "app.commands.looking:notifications_looked_at",
-                "Say that you have looked at the notifications of which nothing can be made.",
+                "app.commands.acknowledge:notifications_looked_at",
+                "Mark notifications that cannot be used as reviewed.",
             ),
             "list": Command("app.commands.notifications:show_notifications", "Show the newest notifications."),
             "replay": Command(
                 "app.commands.notifications:replay",
-                "Make something of notifications again, here and now, just as the worker does when they come.",
+                "Process notifications again, here and now, just as the worker does when they arrive.",
             ),
         },
     ),
@@ -263,8 +264,8 @@ cli = typer.Typer(name=DISTRIBUTION, cls=OperatorGroup, no_args_is_help=True, pr
 add_commands(cli, COMMANDS)
 
 
-def _show_version(asked: bool) -> None:
-    if asked:
+def _show_version(requested: bool) -> None:
+    if requested:
         typer.echo(f"{DISTRIBUTION} {version_of(DISTRIBUTION)}")
         raise typer.Exit
 
@@ -273,23 +274,24 @@ def _show_version(asked: bool) -> None:
 def program(
     *,
     _version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and end.")
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
     """The payment app for Saleor stores whose money goes through this gateway."""
 
 
-def _logs_to_standard_error() -> None:
-    from app.logs import configure_logs  # noqa: PLC0415 - nothing is logged before a command is typed
+def _configure_logs() -> None:
+    from app.logs import configure_logs  # noqa: PLC0415 - imported only when a command runs
 
     configure_logs("console", "warning")
 
 
 def main() -> None:
-    """Run a command. Whatever it logs goes to standard error: standard output is for what was asked (``run`` sets
-    its logs up again, as the settings say).
+    """Run a command. Logs go to standard error, because standard output is for the command's result.
+
+    ``run`` configures its logs again, from the settings.
     """
-    cli(obj=_logs_to_standard_error)
+    cli(obj=_configure_logs)
 
 
 if __name__ == "__main__":

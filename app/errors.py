@@ -1,4 +1,6 @@
-"""What ends the program before it has begun. The command line must know it without importing the settings."""
+"""Errors that end the program before it starts, in a module of their own: the command line must know them without
+importing the settings.
+"""
 
 
 class SettingsError(Exception):

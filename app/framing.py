@@ -1,22 +1,22 @@
-"""Who may show our pages in a frame."""
+"""The origins that may show our pages in a frame."""
 
 import re
 
-# A frame of ours carries no cookie and no authority of its own: what it may do comes from the token that the
-# framing Dashboard hands it. So any Dashboard served over https may frame it, and, for development, one on this
-# machine. An operator who knows the Dashboard's origin narrows it down.
+# A framed page of ours has no cookie and no authority of its own: its rights come from the token that the framing
+# Dashboard hands it. So any Dashboard served over https may frame it and, for development, one on this machine. An
+# operator who knows the Dashboard's origin can restrict this to it.
 ANY_DASHBOARD = ("https:", "http://localhost:*", "http://127.0.0.1:*")
 
-# One CSP source: a scheme, or a scheme and host with perhaps a port. Neither '*' alone nor anything that could
+# One CSP source: a scheme, or a scheme and a host, optionally with a port. Neither '*' alone nor anything that could
 # end this directive and begin another.
 _SOURCE = re.compile(r"https?:(//(\*\.)?[A-Za-z0-9][A-Za-z0-9.-]*(:([0-9]{1,5}|\*))?)?")
 
 
 def frame_ancestors_directive(origins: tuple[str, ...]) -> str:
-    """The CSP directive that lets exactly these frame the page; nobody when there are none.
+    """Return the CSP directive that allows exactly these origins to frame the page; none when the tuple is empty.
 
     An origin is `https://dashboard.example.com`; `https://*.example.com`, `http://localhost:*` and a bare `https:`
-    are understood too. The Dashboard's origin may differ from its API's. Raises `ValueError` for anything else.
+    are accepted too. The Dashboard's origin may differ from its API's. Raises `ValueError` for anything else.
     """
     for origin in origins:
         if not _SOURCE.fullmatch(origin):

@@ -1,4 +1,4 @@
-"""The only place where everything meets: settings become a running app."""
+"""Assembles the web app from the settings: the only module that imports all packages."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
@@ -16,15 +16,15 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from app import DISTRIBUTION, telemetry
 from app.bootstrap import (
     MANIFEST,
-    Connections,
-    guard_of_saleors,
-    new_connections,
+    HttpClientFactory,
+    build_saleor_guard,
+    create_http_client,
     open_deployment,
     open_services,
     utc_now,
 )
 from app.dashboard.about_pages import create_about_router
-from app.dashboard.deep_link import way_in
+from app.dashboard.deep_link import find_deep_link
 from app.dashboard.order.widget import OrderWidget
 from app.dashboard.router import create_dashboard_router
 from app.dashboard.routes import create_parts
@@ -34,17 +34,17 @@ from app.db.processes import RunningProcess
 from app.doctor.deployment import Deployment
 from app.framing import ANY_DASHBOARD
 from app.monitoring.health import Readiness, health_routes
-from app.monitoring.server import monitored
+from app.monitoring.server import run_monitoring_server
 from app.payments.services import Services
 from app.payments.sync.notifications import Receipt, receive
-from app.saleor.bodies import read_at_most
 from app.saleor.documents import Documents
 from app.saleor.graphql import SaleorClient
+from app.saleor.request_limits import read_at_most
 from app.saleor_app import create_saleor_app
 from app.security_headers import SecureApp
 from app.settings import Settings
-from app.shopper import standing
-from app.shopper.apple_pay import association_of, create_association_router
+from app.shopper import view_builder
+from app.shopper.apple_pay import create_association_router, find_association
 from app.shopper.limits import PageLimits
 from app.shopper.look_ups import LookUps
 from app.shopper.router import create_shopper_router
@@ -57,12 +57,12 @@ log = structlog.get_logger(__name__)
 _MOST_NOTIFICATION_BYTES = 256 * 1024
 
 _TRY_AGAIN = (
-    "Something here takes too long at the moment. Try again in a minute.\n"
+    "The service is taking too long to respond. Try again in a minute.\n"
     "Щось тут триває надто довго. Спробуйте ще раз за хвилину.\n"
 )
 
-# The gateway does not say what it expects (gateway facts, 7). 2xx means "kept"; anything else may bring a repeat.
-_RECEIPTS = {
+# The gateway does not document what it expects (gateway facts, 7). 2xx means "stored"; others may cause a redelivery.
+_STATUS_BY_RECEIPT = {
     Receipt.KEPT: 200,
     Receipt.REPEATED: 200,
     Receipt.UNKNOWN_ACCOUNT: 404,
@@ -75,12 +75,12 @@ _RECEIPTS = {
 def create_app(
     settings: Settings,
     now: Callable[[], datetime] = utc_now,
-    connections: Connections = new_connections,
+    connections: HttpClientFactory = create_http_client,
     readiness: Readiness | None = None,
 ) -> FastAPI:
-    """Return the app. Nothing is opened before it starts serving: then ``connections`` are made for each side.
+    """Create the app. Nothing is opened before it starts serving; then ``connections`` creates each side's HTTP client.
 
-    ``readiness`` is told by whoever serves the app that it is to end.
+    The server reports to ``readiness`` that the app is about to stop.
     """
     readiness = readiness or Readiness()
 
@@ -88,15 +88,15 @@ def create_app(
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
             services = await stack.enter_async_context(open_services(settings, now, connections))
-            await stack.enter_async_context(monitoring_of(settings, readiness, services))
-            http = await stack.enter_async_context(connections(guard_of_saleors(settings)))
+            await stack.enter_async_context(serve_monitoring(settings, readiness, services))
+            http = await stack.enter_async_context(connections(build_saleor_guard(settings)))
             client = SaleorClient(http, Documents(MANIFEST / "operations"))
             deployment = await stack.enter_async_context(open_deployment(settings, now, connections))
             heartbeat = Heartbeat(RunningProcess(version(DISTRIBUTION), serves=True, works=settings.worker))
             if settings.worker:
                 worker = Worker(client, heartbeat)
                 services = replace(services, wake=worker.wake)
-                await stack.enter_async_context(_running(worker, services))
+                await stack.enter_async_context(_run_worker(worker, services))
             else:
                 await stack.enter_async_context(heartbeat.beating(services))
             _mount(
@@ -117,22 +117,22 @@ def create_app(
         title=DISTRIBUTION,
         version=version(DISTRIBUTION),
         lifespan=lifespan,
-        redirect_slashes=False,  # Saleor takes a redirect for success and follows none
+        redirect_slashes=False,  # Saleor takes a redirect for a success, and does not follow it
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
     )
-    app.add_middleware(_Traced)
-    # Here and not in the lifespan: the server starts that through the app, whose handlers are fixed from then on.
-    app.add_exception_handler(DatabaseError, _database_is_away)
+    app.add_middleware(_TracingMiddleware)
+    # Not in the lifespan: the server starts that through the app, whose handlers are fixed from then on.
+    app.add_exception_handler(DatabaseError, _handle_database_error)
     return app
 
 
-def _add(app: FastAPI, router: APIRouter) -> None:
-    """Let the app have a router's routes as they are.
+def _add_routes(app: FastAPI, router: APIRouter) -> None:
+    """Add a router's routes to the app unchanged.
 
-    To include it would have FastAPI read all functions' signatures a second time, which a process that has just begun
-    would spend on its first request.
+    Including the router would make FastAPI read all function signatures a second time, which would delay the first
+    request of a new process.
     """
     app.router.routes.extend(router.routes)
 
@@ -150,18 +150,18 @@ def _mount(
 ) -> None:
     saleor = create_saleor_app(settings, services, http, client)
     info = saleor.info
-    _add(app, saleor.router())
+    _add_routes(app, saleor.router())
     limits = PageLimits(services.now, settings.client_address_header)
-    _add(
+    _add_routes(
         app,
         create_shopper_router(
-            find=lambda order_id: standing.find(services, order_id),
+            find=lambda order_id: view_builder.find_view(services, order_id),
             on_return=LookUps(services).follow_up,
             limits=limits,
         ),
     )
-    _add(app, create_association_router(partial(association_of, services), limits))
-    _add(
+    _add_routes(app, create_association_router(partial(find_association, services), limits))
+    _add_routes(
         app,
         create_about_router(
             app_name=info.name,
@@ -172,13 +172,13 @@ def _mount(
             kept_days=settings.keep_personal_data,
         ),
     )
-    _add(
+    _add_routes(
         app,
         create_dashboard_router(
             app_name=info.name,
             app_version=info.version,
             base=settings.base_path,
-            way_in=partial(way_in, services.installations),
+            find_deep_link=partial(find_deep_link, services.installations),
         ),
     )
     for parts in create_parts(
@@ -191,7 +191,7 @@ def _mount(
         base=settings.base_path,
         address_header=settings.client_address_header,
     ):
-        _add(app, parts)
+        _add_routes(app, parts)
     widget = OrderWidget(
         services,
         client,
@@ -199,11 +199,11 @@ def _mount(
         app_name=info.name,
         base=settings.base_path,
     )
-    _add(app, widget.router())
+    _add_routes(app, widget.router())
     app.mount("/static", static_files())
 
     @app.post("/api/webhooks/gateway/{account_id}", include_in_schema=False)
-    async def gateway_notifies(account_id: str, request: Request) -> Response:
+    async def receive_gateway_notification(account_id: str, request: Request) -> Response:
         form = await read_at_most(_MOST_NOTIFICATION_BYTES, request)
         if form is None:
             return Response(status_code=413)
@@ -211,18 +211,18 @@ def _mount(
             receipt = await receive(services, account_id, form)
             step.outcome = receipt.name.lower()
             step.facts["account"] = None if receipt is Receipt.UNKNOWN_ACCOUNT else account_id
-        return Response(status_code=_RECEIPTS[receipt])
+        return Response(status_code=_STATUS_BY_RECEIPT[receipt])
 
     app.router.routes.extend(health_routes(info.version, readiness, services.database, process.id))
 
 
-async def _database_is_away(_request: Request, error: Exception) -> PlainTextResponse:
+async def _handle_database_error(_request: Request, error: Exception) -> PlainTextResponse:
     log.error("the database does not answer", error=str(error))
     return PlainTextResponse(_TRY_AGAIN, 503, headers={"Retry-After": "10"})
 
 
-class _Traced:
-    """Gives each request a trace of its own; Saleor's webhooks go on in Saleor's, once they are verified."""
+class _TracingMiddleware:
+    """Starts a new trace for each request; Saleor's webhooks continue in Saleor's trace, once they are verified."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -232,17 +232,17 @@ class _Traced:
             await self._app(scope, receive, send)
 
 
-def monitoring_of(
+def serve_monitoring(
     settings: Settings, readiness: Readiness, services: Services
 ) -> AbstractAsyncContextManager[str | None]:
-    """Return the port for monitoring of this process, if it is to have one (``APP_METRICS_PORT``)."""
+    """Serve this process's monitoring while the context is open, if it has a port for it (``APP_METRICS_PORT``)."""
     address = settings.metrics_host, settings.metrics_port
-    return monitored(address, version(DISTRIBUTION), readiness, services.database, services.now)
+    return run_monitoring_server(address, version(DISTRIBUTION), readiness, services.database, services.now)
 
 
 @asynccontextmanager
-async def _running(worker: Worker, services: Services) -> AsyncIterator[None]:
-    """Let the worker work beside the web app, and finish what it has begun before the app ends."""
+async def _run_worker(worker: Worker, services: Services) -> AsyncIterator[None]:
+    """Run the worker beside the web app; at the end, let it finish the work in progress."""
     task = begin_in_background(worker.run(services))
     try:
         yield

@@ -1,14 +1,14 @@
-"""Where this process may connect to, how much it takes from there, and how long it waits.
+"""Limits of outgoing requests: the hosts this process may connect to, the size of responses, and the time to wait.
 
-Nobody who names an address to it reaches the network that it stands in.
+An address that is supplied from outside never reaches the network in which this process runs (no SSRF).
 
-What a host looks like is not where it leads: a name can resolve to this machine, and to something else a moment later.
-So a host that was chosen by somebody who does not run the app is resolved, all that it resolves to is checked, and the
-connection goes to what was checked; the name stays in the request and in the proof of the server's certificate.
+A host's name does not show where it leads: it can resolve to this machine, and to something else a moment later. So a
+host that was chosen by anyone but the operator is resolved, all of its addresses are checked, and the connection goes
+to a checked address; the name stays in the request and in the verification of the server's certificate.
 
-And whoever answers there, what the body of an answer grows to is bounded. The HTTP library unpacks what arrives at
-once, also what was packed twice: 64 KiB of it can become gigabytes. And it takes a body that breaks off, or that has
-nothing in it, for a shorter one. So bodies are unpacked here, piece by piece.
+The size of a response body is bounded, too. The HTTP library decompresses all received data at once, also data that was
+compressed twice: 64 KiB of it can become gigabytes. And it takes a truncated or empty compressed body for a complete
+one. So bodies are decompressed here, chunk by chunk.
 """
 
 import asyncio
@@ -28,22 +28,22 @@ import httpcore2
 import httpx2
 
 Guard: TypeAlias = Callable[[str], bool]
-"""Says of a host, a name or an address without brackets, whether it may only lead to the public internet."""
+"""Returns True if a host, a name or an address without brackets, may only lead to the public internet."""
 
-UNPACKED: Mapping[str, str] = MappingProxyType({"Accept-Encoding": "identity"})
+NO_COMPRESSION: Mapping[str, str] = MappingProxyType({"Accept-Encoding": "identity"})
 """The header of a request that asks for no compression."""
 
-_PART_OF_A_HOST = 0.6  # of all connections
-_AT_ONCE = 64 * 1024  # bytes that are unpacked before somebody looks at how many there are
+_SHARE_PER_HOST = 0.6  # of all connections
+_UNPACKED_CHUNK = 64 * 1024  # bytes that are decompressed before their number is checked
 _PRIVATE_NAMES = (".localhost", ".internal", ".local", ".test")
-# Addresses in a form of long ago, which resolvers still take: 127.1, 0x7f.0.0.1, 0177.0.0.1, 2130706433.
-_NUMBER = re.compile(r"0x[0-9a-f]*|[0-9]+", re.IGNORECASE)
+# The last part of an address in a legacy form, which resolvers still accept: 127.1, 0x7f.0.0.1, 0177.0.0.1, 2130706433.
+_NUMERIC_PART = re.compile(r"0x[0-9a-f]*|[0-9]+", re.IGNORECASE)
 
 
 class Deadline:
-    """A budget of seconds (laws of money, 11), counted from its making, shared by all that is done for one answer.
+    """A budget of seconds (laws of money, 11), counted from its creation and shared by all work for one response.
 
-    For a webhook it is made when the request arrives, before anything of the request is read.
+    For a webhook it is created when the request arrives, before any of the request is read.
     """
 
     def __init__(self, seconds: float, monotonic: Callable[[], float] = monotonic) -> None:
@@ -52,50 +52,52 @@ class Deadline:
 
     @property
     def left(self) -> float:
-        """Seconds left; never negative."""
+        """The remaining seconds; never negative."""
         return max(0.0, self._end - self._monotonic())
 
 
 def no_guard(_host: str) -> bool:
-    """Let every host lead anywhere: for a developer's machine."""
+    """Guard no host: for a developer's machine."""
     return False
 
 
 def is_private(host: str) -> bool:
-    """Whether ``host`` names this machine or a private network, by its words: nobody is asked where a name leads.
+    """Return True if ``host`` names this machine or a private network, judging by its text alone: no name is resolved.
 
-    An address in any but its usual form counts as one.
+    An address in any form but the usual one counts as private.
     """
     name = host.lower().removesuffix(".")
     try:
         ipaddress.ip_address(name)
     except ValueError:
         return (
-            "." not in name or name.endswith(_PRIVATE_NAMES) or _NUMBER.fullmatch(name.rpartition(".")[2]) is not None
+            "." not in name
+            or name.endswith(_PRIVATE_NAMES)
+            or _NUMERIC_PART.fullmatch(name.rpartition(".")[2]) is not None
         )
     return not is_public(name)
 
 
 def is_public(address: str) -> bool:
-    """Whether an IP address belongs to somebody on the public internet, also after what is wrapped in it is undone."""
+    """Return True if an IP address is public, and so is any IPv4 address that is embedded in it."""
     try:
         found = ipaddress.ip_address(address)
     except ValueError:
         return False
     if isinstance(found, ipaddress.IPv6Address):
         inner = [found.ipv4_mapped, found.sixtofour, *(found.teredo or ())]
-        if found in _TRANSLATED:
+        if found in _NAT64_NETWORK:
             inner.append(ipaddress.IPv4Address(int(found) & 0xFFFFFFFF))
         if any(each is not None and not is_public(str(each)) for each in inner):
             return False
     return found.is_global and not (found.is_multicast or found.is_reserved or found.is_unspecified)
 
 
-_TRANSLATED = ipaddress.IPv6Network("64:ff9b::/96")  # IPv4 addresses as NAT64 writes them (RFC 6052)
+_NAT64_NETWORK = ipaddress.IPv6Network("64:ff9b::/96")  # IPv4 addresses translated by NAT64 (RFC 6052)
 
 
 class CheckedBackend(httpcore2.AsyncNetworkBackend):
-    """Opens connections; those to a guarded host only to what it was seen to resolve to."""
+    """Opens connections; those to a guarded host only to the addresses that were checked."""
 
     def __init__(self, guard: Guard, inner: httpcore2.AsyncNetworkBackend | None = None) -> None:
         self._guard = guard
@@ -113,10 +115,10 @@ class CheckedBackend(httpcore2.AsyncNetworkBackend):
         if not self._guard(host):
             return await self._inner.connect_tcp(host, port, timeout, local_address, socket_options)
         until = None if timeout is None else monotonic() + timeout
-        addresses = await _checked(host, port, timeout)
+        addresses = await _resolve_public(host, port, timeout)
         failure: Exception = httpcore2.ConnectError("it resolves to nothing")
         for number, address in enumerate(addresses):
-            # Each gets its part of what is left, or the first that does not answer takes all of it.
+            # Each address gets its share of the remaining time, so that an unresponsive one does not use up all of it.
             left = None if until is None else max(until - monotonic(), 0.0) / (len(addresses) - number)
             try:
                 return await self._inner.connect_tcp(address, port, left, local_address, socket_options)
@@ -125,20 +127,20 @@ class CheckedBackend(httpcore2.AsyncNetworkBackend):
         raise failure
 
     async def sleep(self, seconds: float) -> None:
-        """Sleep between two tries."""
+        """Sleep between two attempts."""
         await self._inner.sleep(seconds)
 
 
 class CheckedTransport(httpx2.AsyncHTTPTransport):
-    """The usual way of requests, over connections that are opened by a ``CheckedBackend``.
+    """The usual HTTP transport, over connections that are opened by a ``CheckedBackend``.
 
-    One host never has all of them: what is slow or down would make everybody wait. Who finds its part in use waits as
-    for a free connection, and as long.
+    No host can occupy all connections: if it were slow or down, all requests would wait. A request to a host whose
+    share is in use waits as for a free connection, with the same timeout.
     """
 
     def __init__(self, verify: ssl.SSLContext, limits: httpx2.Limits, guard: Guard) -> None:
         super().__init__(verify=verify, limits=limits, trust_env=False)
-        self._share = None if limits.max_connections is None else max(1, int(limits.max_connections * _PART_OF_A_HOST))
+        self._share = None if limits.max_connections is None else max(1, int(limits.max_connections * _SHARE_PER_HOST))
         self._hosts: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
         self._pool = httpcore2.AsyncConnectionPool(
             ssl_context=verify,
@@ -149,7 +151,7 @@ class CheckedTransport(httpx2.AsyncHTTPTransport):
         )
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send a request. Raises httpx2.PoolTimeout, before anything is sent, where there was no connection in time."""
+        """Send a request. Raises httpx2.PoolTimeout, before anything is sent, if no connection is free in time."""
         if self._share is None:
             return await super().handle_async_request(request)
         part = self._hosts.setdefault(request.url.netloc.decode(), asyncio.Semaphore(self._share))
@@ -163,12 +165,12 @@ class CheckedTransport(httpx2.AsyncHTTPTransport):
         except BaseException:
             part.release()
             raise
-        response.stream = _Borrowed(cast("httpx2.AsyncByteStream", response.stream), part)
+        response.stream = _SlotReleasingBody(cast("httpx2.AsyncByteStream", response.stream), part)
         return response
 
 
-class _Borrowed(httpx2.AsyncByteStream):
-    """The body of an answer, over a connection that is given back when it is closed."""
+class _SlotReleasingBody(httpx2.AsyncByteStream):
+    """A response body that releases its host's connection slot when it is closed."""
 
     def __init__(self, body: httpx2.AsyncByteStream, part: asyncio.Semaphore) -> None:
         self._body = body
@@ -179,7 +181,7 @@ class _Borrowed(httpx2.AsyncByteStream):
             yield piece
 
     async def aclose(self) -> None:
-        """Close the body; more than once is like once."""
+        """Close the body; further calls have no effect on the slot."""
         part, self._part = self._part, None
         try:
             await self._body.aclose()
@@ -188,8 +190,8 @@ class _Borrowed(httpx2.AsyncByteStream):
                 part.release()
 
 
-async def _checked(host: str, port: int, timeout: float | None) -> list[str]:
-    """Return what a host resolves to. Raises ConnectError unless all of it is public, or ConnectTimeout."""
+async def _resolve_public(host: str, port: int, timeout: float | None) -> list[str]:
+    """Return the addresses of a host. Raises ConnectError unless all of them are public, or ConnectTimeout."""
     try:
         async with asyncio.timeout(timeout):
             found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
@@ -204,14 +206,14 @@ async def _checked(host: str, port: int, timeout: float | None) -> list[str]:
 
 
 class BodyError(Exception):
-    """The body of an answer cannot be taken as it is. The message says why, and quotes nothing."""
+    """A response body cannot be accepted. The message states why, and quotes nothing of it."""
 
 
-async def pieces(response: httpx2.Response) -> AsyncGenerator[bytes, None]:
-    """Give the body of an opened answer as it arrives, none of its pieces larger than what has arrived, or 64 KiB.
+async def stream_body(response: httpx2.Response) -> AsyncGenerator[bytes, None]:
+    """Yield the body of an opened response as it arrives, in chunks no larger than received, or 64 KiB.
 
-    We ask for no compression; what somebody on the way has compressed, once, is unpacked. Raises BodyError for a coding
-    that nobody asked for, and for a body that is not whole; and what the HTTP library raises.
+    We request no compression; a body that was compressed once on the way is decompressed. Raises BodyError for any
+    other content coding and for an incomplete body, and the errors of the HTTP library.
     """
     codings = [each.strip().lower() for each in response.headers.get("Content-Encoding", "").split(",")]
     match [each for each in codings if each not in ("", "identity")]:
@@ -230,9 +232,9 @@ async def pieces(response: httpx2.Response) -> AsyncGenerator[bytes, None]:
         async for piece in response.aiter_raw():
             packed = piece
             while packed:
-                if unpacking.eof:  # several compressed files, one after the other, are one body
+                if unpacking.eof:  # a body may be several compressed files, one after the other
                     unpacking = zlib.decompressobj(window)
-                yield unpacking.decompress(packed, _AT_ONCE)
+                yield unpacking.decompress(packed, _UNPACKED_CHUNK)
                 packed = unpacking.unused_data if unpacking.eof else unpacking.unconsumed_tail
         whole = unpacking.eof
     except zlib.error:
@@ -242,11 +244,11 @@ async def pieces(response: httpx2.Response) -> AsyncGenerator[bytes, None]:
 
 
 async def read_at_most(limit: int, response: httpx2.Response) -> bytes:
-    """Return the body of an opened answer. Raises BodyError as soon as it is longer than ``limit`` bytes, and what
-    ``pieces`` raises.
+    """Return the body of an opened response. Raises BodyError as soon as it exceeds ``limit`` bytes, and the errors of
+    ``stream_body``.
     """
     body = bytearray()
-    async with aclosing(pieces(response)) as arriving:
+    async with aclosing(stream_body(response)) as arriving:
         async for piece in arriving:
             body += piece
             if len(body) > limit:

@@ -1,6 +1,7 @@
-"""What this release is in a Saleor: its webhooks, its part of the order page, its permissions, its addresses.
+"""This release as a Saleor app: its webhooks, its order page widget, its permissions, its addresses.
 
-The web app serves it; a command compares it with what a Saleor has installed. Nothing is opened here, and nobody asked.
+The web app serves it; a command compares it with what a Saleor has installed. This module opens no connection and sends
+no request.
 """
 
 from dataclasses import replace
@@ -21,7 +22,7 @@ from app.settings import Settings
 def create_saleor_app(
     settings: Settings, services: Services, http: httpx2.AsyncClient, client: SaleorClient
 ) -> SaleorApp:
-    """Return the app as the settings make it, everything defined on it."""
+    """Return the Saleor app for these settings, with everything defined on it."""
     info = AppInfo.read(MANIFEST, version=version(DISTRIBUTION))
     info = replace(
         info,
@@ -37,14 +38,14 @@ def create_saleor_app(
         manifest_folder=MANIFEST,
         api_base_url=settings.base_url,
         iframe_base_url=settings.iframe_base_url,
-        allowed=settings.allowed_saleor_urls,
+        allowed_saleor_urls=settings.allowed_saleor_urls,
         store=services.installations,
         http=http,
         client=client,
         now=services.now,
-        oldest=settings.webhook_oldest,
+        max_event_age=settings.webhook_oldest,
         budget=services.schedule.budget,
     )
     define_webhooks(saleor, services, customers=settings.customer_deletions)
-    saleor.show(ORDER_WIDGET)
+    saleor.add_widget(ORDER_WIDGET)
     return saleor

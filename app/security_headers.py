@@ -1,7 +1,7 @@
-"""What browsers may do with an answer: said here for every kind of page, and put on all answers in one place.
+"""The security headers of every kind of page, which are added to all responses in one place.
 
-A route says of which kind its page is (``routes_of``); whoever says nothing answers machines, and no browser is to do
-anything with that. Errors are of their route's kind, also those that FastAPI and Starlette answer themselves.
+A route declares the kind of its page (``route_class_for``). The default is a response for machines, which a browser
+must not use for anything. Error responses are of their route's kind, also those that FastAPI and Starlette send.
 """
 
 from collections.abc import Mapping
@@ -17,42 +17,42 @@ from app.framing import ANY_DASHBOARD, frame_ancestors_directive
 
 
 class PageKind(Enum):
-    """What an answer is for. A route or a mounted app has it as ``page_kind``."""
+    """The purpose of a response. A route or a mounted app has it as ``page_kind``."""
 
     MACHINES = auto()
-    """What programs and the scripts of our pages ask for. It is personal, and nothing that a browser shows."""
+    """Data for programs and for the scripts of our pages. It is personal, and no browser displays it."""
     DASHBOARD = auto()
     """A page in a frame of the Saleor Dashboard."""
     WIDGET = auto()
-    """The same, with forms that it sends to itself."""
+    """The same, with forms that the page submits to its own origin."""
     SHOPPER = auto()
-    """A page that a shopper opens: framed by nobody, found by no search engine."""
+    """A page that a shopper opens: neither framed nor indexed by search engines."""
     IMAGE = auto()
-    """An image that storefronts show among their own."""
+    """An image that storefronts embed in their pages."""
     FILE = auto()
-    """A file that is the same for everybody: asked for again each time, so no page meets yesterday's style sheet."""
+    """A public file that is the same for all: revalidated each time, so that no page gets yesterday's style sheet."""
     VERSIONED_FILE = auto()
-    """The same, under an address that names its very content: kept for good."""
+    """The same, under an address that identifies its content: cached indefinitely."""
 
 
-def routes_of(kind: PageKind) -> type[APIRoute]:
+def route_class_for(kind: PageKind) -> type[APIRoute]:
     """Return the ``route_class`` of a router whose routes are all of this kind."""
     return type(f"{kind.name.title()}Route", (APIRoute,), {"page_kind": kind})
 
 
 class SecureApp(FastAPI):
-    """A FastAPI app that puts the headers of their kind on all answers.
+    """A FastAPI app that adds the headers of their kind to all responses.
 
-    ``frame_ancestors`` are the origins of Dashboards (``frame_ancestors_directive``, which raises `ValueError` for what
-    is no origin). ``options`` are FastAPI's.
+    ``frame_ancestors`` are the origins of Dashboards (``frame_ancestors_directive``, which raises `ValueError` for
+    anything that is not an origin). ``options`` are FastAPI's.
     """
 
     def __init__(self, *, frame_ancestors: tuple[str, ...] = ANY_DASHBOARD, **options: Any) -> None:
         super().__init__(**options)
-        self._headers = _headers(frame_ancestors)
+        self._headers = _build_headers(frame_ancestors)
 
     def build_middleware_stack(self) -> ASGIApp:
-        """Return FastAPI's stack within ours. One that is added to it would not see the answers of its outer layers."""
+        """Wrap FastAPI's stack. A middleware added to it would not see the responses of the stack's outer layers."""
         return _SecurityHeaders(super().build_middleware_stack(), self._headers)
 
 
@@ -64,16 +64,16 @@ class _SecurityHeaders:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(self._headers[_kind_of(scope)])
+                MutableHeaders(scope=message).update(self._headers[_page_kind(scope)])
             await send(message)
 
         await self._app(scope, receive, send_with_headers)
 
 
-def _kind_of(scope: Scope) -> PageKind:
-    """Return what was said while answering, by the route that was found, or by the app that is mounted there."""
-    if isinstance(said := scope.get("page_kind"), PageKind):
-        return said
+def _page_kind(scope: Scope) -> PageKind:
+    """Return the kind set while handling the request, else that of the matched route or mounted app."""
+    if isinstance(kind := scope.get("page_kind"), PageKind):
+        return kind
     for found in (scope.get("route"), scope.get("endpoint")):
         kind = getattr(found, "page_kind", None)
         if isinstance(kind, PageKind):
@@ -81,7 +81,7 @@ def _kind_of(scope: Scope) -> PageKind:
     return PageKind.MACHINES
 
 
-def _headers(dashboards: tuple[str, ...]) -> dict[PageKind, dict[str, str]]:
+def _build_headers(dashboards: tuple[str, ...]) -> dict[PageKind, dict[str, str]]:
     private = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff"}
     nothing = "default-src 'none'"
     framed, unframed = frame_ancestors_directive(dashboards), frame_ancestors_directive(())
@@ -94,7 +94,7 @@ def _headers(dashboards: tuple[str, ...]) -> dict[PageKind, dict[str, str]]:
         PageKind.MACHINES: policy(nothing, unframed),
         PageKind.DASHBOARD: policy(page, "form-action 'none'", framed),
         PageKind.WIDGET: policy(page, "form-action 'self'", framed),
-        # A shop's logo is wherever the shop has it.
+        # A shop's logo may be hosted anywhere.
         PageKind.SHOPPER: policy(
             page.replace("img-src 'self'", "img-src 'self' https:"), "form-action 'none'", unframed
         )

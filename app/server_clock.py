@@ -1,4 +1,4 @@
-"""What the clock of another server shows: every answer over HTTP says it, whatever else it says."""
+"""The time of another server's clock, which every HTTP response states in its ``Date`` header."""
 
 import asyncio
 from collections.abc import Callable
@@ -8,27 +8,29 @@ from email.utils import parsedate_to_datetime
 
 import httpx2
 
-_HALF_A_SECOND = timedelta(seconds=0.5)  # the header names whole seconds
+_HALF_A_SECOND = timedelta(seconds=0.5)  # the header has whole seconds
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
-    """How far a server's clock is ahead of ours, at least; negative: behind. Nothing is said of less than is known."""
+class ClockDifference:
+    """The time by which a server's clock is at least ahead of ours; negative: behind. A difference within the error of
+    the measurement is zero.
+    """
 
     ahead: timedelta
 
     @property
     def size(self) -> timedelta:
-        """How far they differ, whichever is ahead."""
+        """The absolute difference."""
         return abs(self.ahead)
 
 
 async def compare_clock(
     http: httpx2.AsyncClient, address: str, now: Callable[[], datetime], *, within: float
-) -> Difference | None:
-    """Ask for ``address``, without any key or token, and compare the ``Date`` of the answer with our clock.
+) -> ClockDifference | None:
+    """Request ``address``, without any key or token, and compare the ``Date`` of the response with our clock.
 
-    None where nobody answers ``within`` so many seconds, or the answer has no such header.
+    Returns None if there is no response ``within`` so many seconds, or it has no such header.
     """
     before = now()
     try:
@@ -36,15 +38,15 @@ async def compare_clock(
             asyncio.timeout(within),
             http.stream("GET", address, follow_redirects=False) as response,
         ):
-            said = response.headers.get("date", "")
+            date = response.headers.get("date", "")
     except (httpx2.HTTPError, TimeoutError):
         return None
     after = now()
     try:
-        theirs = parsedate_to_datetime(said).astimezone(UTC) + _HALF_A_SECOND
+        theirs = parsedate_to_datetime(date).astimezone(UTC) + _HALF_A_SECOND
     except ValueError:
         return None
-    way = (after - before) / 2
-    ahead = theirs - (before + way)
-    known = max(abs(ahead) - way - _HALF_A_SECOND, timedelta())
-    return Difference(known if ahead > timedelta() else -known)
+    latency = (after - before) / 2
+    ahead = theirs - (before + latency)
+    certain = max(abs(ahead) - latency - _HALF_A_SECOND, timedelta())
+    return ClockDifference(certain if ahead > timedelta() else -certain)

@@ -1,6 +1,6 @@
-"""Settings: everything from the environment (prefix ``APP_``), each with a default that works on one machine.
+"""Settings, all from the environment (prefix ``APP_``), each with a default that works on a single machine.
 
-A wrong setting stops the start with one line that names it and says what to do (``SettingsError``).
+An invalid setting stops the start with one line that names it and states what to do (``SettingsError``).
 """
 
 import os
@@ -15,20 +15,20 @@ from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from app.db.database import async_url
-from app.db.private_files import make_private_folder
-from app.db.retention import AT_REST, Retention
+from app.db.private_files import create_private_folder
+from app.db.retention import INACTIVE_PERIOD, Retention
 from app.db.vault import Vault, VaultError, create_key_file, read_keys
 from app.errors import SettingsError
 from app.framing import frame_ancestors_directive
 from app.payments.core.schedule import Schedule
 from app.saleor.addresses import AllowList
-from app.validation import found_wrong
+from app.validation import find_field_errors
 
 PREFIX = "APP_"
 
 
 class Settings(BaseSettings):
-    """What the environment says. Times are in seconds; how long data are kept is in days."""
+    """The settings from the environment. Times are in seconds; retention periods of data are in days."""
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, env_ignore_empty=True, extra="ignore", frozen=True)
 
@@ -68,7 +68,7 @@ class Settings(BaseSettings):
 
     @field_validator("base_url", "iframe_base_url", "support_url", "privacy_url", "homepage_url")
     @classmethod
-    def _is_an_address(cls, value: str | None) -> str | None:
+    def _check_address(cls, value: str | None) -> str | None:
         if value is None:
             return None
         parts = urlsplit(value)
@@ -78,63 +78,63 @@ class Settings(BaseSettings):
 
     @field_validator("database_url")
     @classmethod
-    def _is_a_database(cls, value: str | None) -> str | None:
+    def _check_database_url(cls, value: str | None) -> str | None:
         if value is not None:
             async_url(value)
         return value
 
     @field_validator("keep_personal_data", "keep_notifications")
     @classmethod
-    def _is_long_enough(cls, value: int) -> int:
-        if 0 < value < AT_REST.days:
-            raise ValueError(f"must be at least {AT_REST.days} days, or 0: for ever")
+    def _check_retention(cls, value: int) -> int:
+        if 0 < value < INACTIVE_PERIOD.days:
+            raise ValueError(f"must be at least {INACTIVE_PERIOD.days} days, or 0 to keep the data for ever")
         return value
 
     @field_validator("allowed_saleor_urls", "dashboard_origins", mode="before")
     @classmethod
-    def _separated_by_commas(cls, value: object) -> object:
+    def _split_at_commas(cls, value: object) -> object:
         if isinstance(value, str):
             return tuple(part.strip() for part in value.split(",") if part.strip())
         return value
 
     @field_validator("allowed_saleor_urls")
     @classmethod
-    def _are_addresses_of_saleors(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+    def _check_saleor_urls(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         AllowList(value)
         return value
 
     @field_validator("dashboard_origins")
     @classmethod
-    def _are_origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+    def _check_origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         if value:
             frame_ancestors_directive(value)
         return value
 
     @property
     def base_path(self) -> str:
-        """The path below which browsers reach the app, without a slash at its end: "" when it has a host of its own."""
+        """The path below which browsers reach the app, without a trailing slash; "" when it has its own host."""
         return urlsplit(self.iframe_base_url or self.base_url).path
 
     @property
     def database(self) -> str:
-        """The address of the database: an SQLite file in the data folder unless another is set."""
+        """The URL of the database: an SQLite file in the data folder unless another is set."""
         return self.database_url or f"sqlite:///{self.data_dir / 'payments.sqlite'}"
 
     @property
     def key_file(self) -> Path:
-        """Where the keys are that seal secrets at rest."""
+        """The file of the keys that seal secrets at rest."""
         return self.secret_key_file or self.data_dir / "secret.key"
 
     @property
     def webhook_oldest(self) -> timedelta:
-        """How old an event of Saleor may be when it comes; inside this time a replay is harmless (laws of money, 4)."""
+        """The maximum age of an event that Saleor sends; within this time a replay is harmless (laws of money, 4)."""
         return timedelta(seconds=self.webhook_max_age)
 
     @property
     def schedule(self) -> Schedule:
-        """How patient the worker is."""
+        """The worker's timing: its pauses, budgets, deadlines and leases."""
         return Schedule(
-            settling=timedelta(seconds=self.settling_time),
+            settling_time=timedelta(seconds=self.settling_time),
             first_settle=timedelta(seconds=self.first_settle),
             first_poll=timedelta(seconds=self.first_poll),
             budget=timedelta(seconds=self.gateway_budget),
@@ -146,50 +146,50 @@ class Settings(BaseSettings):
 
     @property
     def retention(self) -> Retention:
-        """How long is kept what is not kept for ever."""
+        """The retention periods of data that are not stored indefinitely."""
         days = (self.keep_personal_data, self.keep_notifications)
         return Retention(*[timedelta(days=each) if each else None for each in days])
 
     def make_data_folder(self) -> None:
-        """Make the data folder, for this user alone, unless it is there. Raises SettingsError."""
+        """Create the data folder, accessible to this user only, unless it exists. Raises SettingsError."""
         try:
-            make_private_folder(self.data_dir)
+            create_private_folder(self.data_dir)
         except OSError as exc:
-            raise SettingsError(f"{PREFIX}DATA_DIR: the folder {self.data_dir} cannot be made") from exc
+            raise SettingsError(f"{PREFIX}DATA_DIR: the folder {self.data_dir} cannot be created") from exc
 
     def open_vault(self) -> Vault:
-        """Return the vault; the first start makes the data folder and a key file in it. Raises SettingsError.
+        """Open the vault; the first start creates the data folder and a key file in it. Raises SettingsError.
 
-        A key file that was named must exist: making a new one where the old is expected would lose every secret.
+        A key file that is configured must exist: creating a new one in place of the old one would lose every secret.
         """
         try:
             if self.secret_key_file is None:
                 self.make_data_folder()
                 create_key_file(self.key_file)
-            return Vault(read_keys(self.key_file), again=lambda: read_keys(self.key_file))
+            return Vault(read_keys(self.key_file), reload=lambda: read_keys(self.key_file))
         except FileNotFoundError as exc:
-            raise SettingsError(f"{PREFIX}SECRET_KEY_FILE: there is no file {self.key_file}") from exc
+            raise SettingsError(f"{PREFIX}SECRET_KEY_FILE: the file {self.key_file} does not exist") from exc
         except (OSError, VaultError) as exc:
             raise SettingsError(f"{PREFIX}SECRET_KEY_FILE: {exc}") from exc
 
 
 def read_settings() -> Settings:
-    """Return the settings of this process. Raises SettingsError, which names all that is wrong with them."""
-    wrong = _unknown()
+    """Return the settings of this process. Raises SettingsError, which names every invalid setting."""
+    wrong = _unknown_settings()
     try:
         settings = Settings()
     except ValidationError as exc:
-        wrong += [f"{PREFIX}{each.field.upper()}: {each.words}" for each in found_wrong(exc)]
+        wrong += [f"{PREFIX}{each.field.upper()}: {each.message}" for each in find_field_errors(exc)]
         raise SettingsError("; ".join(wrong)) from exc
     if wrong:
         raise SettingsError("; ".join(wrong))
     return settings
 
 
-def _unknown() -> list[str]:
-    """Say of each variable that looks like a setting and is none, which may have been meant.
+def _unknown_settings() -> list[str]:
+    """Return an error text for each variable with our prefix that is not a setting, with the setting probably meant.
 
-    To pass over a mistyped address of the database would mean to begin with an empty one.
+    Ignoring a mistyped database URL would mean starting with an empty database.
     """
     known = [name.upper() for name in Settings.model_fields]
     found = sorted(

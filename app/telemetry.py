@@ -1,12 +1,12 @@
-"""One id for all that follows from a request, and each step on the way, told to whoever watches.
+"""Traces and steps: one id for all work that follows from a request, and each step of it reported to listeners.
 
-Rooms that do not know each other say here what they do; log lines, and metrics are made of it elsewhere
-(``app.logs``, ``app.monitoring``). This module needs nothing but Python, so that what stands alone can use it too.
+Packages that do not know each other report here what they do; log lines and metrics are made of it elsewhere
+(``app.logs``, ``app.monitoring``). This module depends on nothing but Python, so that standalone packages can use it.
 
-A **trace** is what W3C trace context calls so: 32 hexadecimal digits. Each request, notification and job has one, and a
-row that is written then keeps it (``trace_id``), so that the work which goes on from that row has the same. A **step**
-is something that takes time and has an outcome. Names and outcomes of steps are few, whatever anybody sends: they
-become labels of metrics. What is said beside them (``facts``) may be anything that a log line may hold.
+A **trace** is the one of W3C trace context: 32 hexadecimal digits. Each request, notification and job has one, and a
+row that is written in it stores it (``trace_id``), so that the work that continues from that row has the same trace. A
+**step** is something that takes time and has an outcome. The names and outcomes of steps are few, whatever a request
+contains: they become labels of metrics. Their ``facts`` may be anything that a log line may contain.
 """
 
 import re
@@ -19,18 +19,18 @@ from secrets import token_hex
 from time import monotonic
 from typing import Protocol
 
-# W3C trace context, 3.2: version 00, and whatever a later version may add behind it. Neither id is all zeros.
+# W3C trace context, 3.2: version 00, or a later version with anything appended. Neither id is all zeros.
 _TRACEPARENT = re.compile(
     r"(?!ff)[0-9a-f]{2}-(?P<trace>(?!0{32})[0-9a-f]{32})-(?P<span>(?!0{16})[0-9a-f]{16})-(?P<flags>[0-9a-f]{2})(?P<more>-.*)?"
 )
-_SAMPLED = 0x01
+_SAMPLED_FLAG = 0x01
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """An id, and the ``span`` of it in which we were asked, if somebody else has begun it and keeps spans.
+    """A trace id and, if the trace began in another system that has spans, the ``span`` from which we were called.
 
-    ``sampled``: whoever asked may have recorded the trace, and so may whoever we ask.
+    ``sampled``: the caller may have recorded the trace, and so may the systems that we call.
     """
 
     id: str
@@ -39,21 +39,21 @@ class Trace:
 
 
 class Kind(StrEnum):
-    """What a step is."""
+    """The kinds of step."""
 
-    WEBHOOK = "webhook"  # we answer Saleor
-    NOTIFICATION = "notification"  # we answer the gateway
-    JOB = "job"  # the worker does what is due
-    GATEWAY = "gateway"  # we ask the gateway
-    SALEOR = "saleor"  # we ask Saleor
+    WEBHOOK = "webhook"  # a request from Saleor
+    NOTIFICATION = "notification"  # a request from the gateway
+    JOB = "job"  # a due job of the worker
+    GATEWAY = "gateway"  # a request to the gateway
+    SALEOR = "saleor"  # a request to Saleor
 
 
 @dataclass(slots=True)
 class Step:
-    """One step: its ``name`` and ``outcome`` are of a small set, its ``facts`` of any. ``seconds`` once it is over.
+    """One step. ``name`` and ``outcome`` come from a small set, ``facts`` do not; ``seconds`` is set at the end.
 
-    It is a span of the ``trace`` in which it began: ``id`` is its own, 16 hexadecimal digits, ``parent`` that of the
-    step around it, or of whoever asked.
+    It is a span of the ``trace`` in which it began: ``id`` is its own, 16 hexadecimal digits, ``parent`` is that of the
+    enclosing step, or of the caller.
     """
 
     kind: Kind
@@ -66,26 +66,29 @@ class Step:
     id: str = field(default_factory=lambda: token_hex(8))
 
 
-class Happening(StrEnum):
-    """What is counted, or measured, besides steps. The labels of each are named where its metric is."""
+class TelemetryEvent(StrEnum):
+    """The events that are counted or measured besides steps. The labels of each are listed where its metric is."""
 
     SIGNATURE_REFUSED = "signature refused"
     OPERATION_ENDED = "operation ended"
-    EVENT_TOLD = "event told"
+    EVENT_REPORTED = "event told"
     NOTIFICATION_PROCESSED = "notification processed"
 
 
 class Listener(Protocol):
-    """Watches what happens; neither waits nor raises. ``begun`` and ``ended`` are called where the step is made."""
+    """Receives steps and events; its methods neither block nor raise.
 
-    def begun(self, step: Step) -> None:
-        """A step begins."""
+    ``on_step_start`` and ``on_step_end`` are called in the context in which the step runs.
+    """
 
-    def ended(self, step: Step) -> None:
-        """It is over, and its outcome is known."""
+    def on_step_start(self, step: Step) -> None:
+        """Handle the start of a step."""
 
-    def happened(self, what: Happening, seconds: float | None, labels: dict[str, str]) -> None:
-        """Something happened; ``seconds`` is how long it took, where that is what is measured."""
+    def on_step_end(self, step: Step) -> None:
+        """Handle the end of a step, whose outcome is now set."""
+
+    def on_event(self, event: TelemetryEvent, seconds: float | None, labels: dict[str, str]) -> None:
+        """Handle an event; ``seconds`` is its duration, where that is measured."""
 
 
 _trace: ContextVar[Trace | None] = ContextVar("trace", default=None)
@@ -93,57 +96,57 @@ _step: ContextVar[Step | None] = ContextVar("step", default=None)
 _listeners: tuple[Listener, ...] = ()
 
 
-def listen(listener: Listener) -> None:
-    """Let a listener hear of everything in this process from now on."""
+def add_listener(listener: Listener) -> None:
+    """Report all steps and events of this process to a listener from now on."""
     global _listeners  # noqa: PLW0603 - of the whole process, as its logs and metrics are
     _listeners = (*(each for each in _listeners if each is not listener), listener)
 
 
-def unlisten(listener: Listener) -> None:
-    """Let a listener hear no more."""
+def remove_listener(listener: Listener) -> None:
+    """Stop reporting to a listener."""
     global _listeners  # noqa: PLW0603 - as above
     _listeners = tuple(each for each in _listeners if each is not listener)
 
 
 def read_traceparent(header: str | None) -> Trace | None:
-    """Return the trace of a ``traceparent`` header, or None for what is none (W3C trace context, 3.2)."""
+    """Return the trace of a ``traceparent`` header; None if it is missing or invalid (W3C trace context, 3.2)."""
     found = _TRACEPARENT.fullmatch(header.strip()) if header else None
     if found is None or ((header or "").strip().startswith("00-") and found["more"]):
         return None
-    return Trace(found["trace"], found["span"], bool(int(found["flags"], 16) & _SAMPLED))
+    return Trace(found["trace"], found["span"], bool(int(found["flags"], 16) & _SAMPLED_FLAG))
 
 
 def current_trace() -> Trace | None:
-    """Return the trace in which this is called; None outside of any."""
+    """Return the current trace; None outside of any."""
     return _trace.get()
 
 
-def trace_id() -> str | None:
-    """Return the id of the trace in which this is called: what a row keeps that is made now."""
+def current_trace_id() -> str | None:
+    """Return the id of the current trace, which new rows store; None outside of any."""
     trace = _trace.get()
     return None if trace is None else trace.id
 
 
-def traceparent() -> str | None:
-    """Return the header for a request that is sent now, as from the step that sends it; None outside of any trace."""
+def current_traceparent() -> str | None:
+    """Return the header for a request that the current step sends; None outside of any trace."""
     trace = _trace.get()
-    return None if trace is None else f"00-{trace.id}-{_step_in(trace) or token_hex(8)}-{trace.sampled:02x}"
+    return None if trace is None else f"00-{trace.id}-{_current_step_id(trace) or token_hex(8)}-{trace.sampled:02x}"
 
 
-def _step_in(trace: Trace) -> str | None:
-    """Return the id of the step in which this is called, if it began in that trace."""
+def _current_step_id(trace: Trace) -> str | None:
+    """Return the id of the current step if it began in ``trace``, else None."""
     step = _step.get()
     return step.id if step is not None and step.trace is not None and step.trace.id == trace.id else None
 
 
-def follow(trace: Trace) -> None:
-    """Go on in another trace from here to the end of the task, or of the ``tracing`` around it."""
+def continue_trace(trace: Trace) -> None:
+    """Switch to another trace until the end of the task, or of the enclosing ``tracing``."""
     _trace.set(trace)
 
 
 @contextmanager
 def tracing(trace_id: str | None = None) -> Iterator[Trace]:
-    """Do a block in the trace with that id; without one, in a new trace."""
+    """Run a block in the trace with that id, or in a new trace without one."""
     trace = Trace(trace_id or token_hex(16))
     before = _trace.set(trace)
     try:
@@ -154,16 +157,16 @@ def tracing(trace_id: str | None = None) -> Iterator[Trace]:
 
 @contextmanager
 def step(kind: Kind, name: str, *, since: float | None = None, **facts: str | int | None) -> Iterator[Step]:
-    """Do a step. It is ``done`` unless something else is said of it; ``failed`` when an exception leaves it.
+    """Run a block as a step. Its outcome is ``done`` unless the block sets another, ``failed`` if an exception escapes.
 
-    ``since``: when it has begun, by ``time.monotonic``, if that was before.
+    ``since``: its start by ``time.monotonic``, if that was earlier.
     """
     trace = _trace.get()
-    parent = None if trace is None else _step_in(trace) or trace.span
+    parent = None if trace is None else _current_step_id(trace) or trace.span
     this = Step(kind, name, facts, trace=trace, parent=parent)
     listeners = _listeners
     for each in listeners:
-        each.begun(this)
+        each.on_step_start(this)
     around = _step.set(this)
     begun = monotonic() if since is None else since
     try:
@@ -176,10 +179,10 @@ def step(kind: Kind, name: str, *, since: float | None = None, **facts: str | in
         _step.reset(around)
         this.seconds = monotonic() - begun
         for each in reversed(listeners):
-            each.ended(this)
+            each.on_step_end(this)
 
 
-def happened(what: Happening, seconds: float | None = None, **labels: str) -> None:
-    """Say that something happened."""
+def emit(event: TelemetryEvent, seconds: float | None = None, **labels: str) -> None:
+    """Report an event to the listeners."""
     for each in _listeners:
-        each.happened(what, seconds, labels)
+        each.on_event(event, seconds, labels)

@@ -1,4 +1,4 @@
-"""Pages and parts of pages from their templates, in the reader's language."""
+"""Renders pages and parts of pages from templates, in the reader's language."""
 
 from datetime import datetime
 from pathlib import Path
@@ -11,14 +11,14 @@ from app.static import version
 
 
 class Templates:
-    """The templates in a folder. Their messages are ours and may hold tags; whatever comes from outside is escaped."""
+    """The templates in a folder. Their messages are ours and may contain tags; all values are escaped."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._environments: dict[str, jinja2.Environment] = {}
 
     def render(self, template: str, translation: Translation, **values: object) -> str:
-        """Return a template in that language, with these values."""
+        """Render a template in the language of ``translation``, with these values."""
         language = translation.language
         if language not in self._environments:
             self._environments[language] = self._environment(translation)
@@ -37,18 +37,18 @@ class Templates:
         environment.install_gettext_translations(translation.catalogue, newstyle=True)  # type: ignore[attr-defined]
         environment.globals["files"] = version()
         environment.filters["money"] = translation.money
-        environment.filters["moment"] = _moment
-        environment.filters["clock"] = _clock
+        environment.filters["moment"] = _format_moment
+        environment.filters["clock"] = _format_clock
         environment.filters["ago"] = translation.ago
         environment.filters["said"] = translation.html
         return environment
 
 
-def _moment(at: datetime) -> Markup:
-    """Return a moment for the page's script, which writes it in the reader's own time."""
+def _format_moment(at: datetime) -> Markup:
+    """Format a time for the page's script, which converts it to the reader's time zone."""
     return Markup('<time datetime="{}">{} UTC</time>').format(f"{at:%Y-%m-%dT%H:%M:%SZ}", f"{at:%Y-%m-%d %H:%M}")
 
 
-def _clock(at: datetime) -> Markup:
-    """Return a moment of which people read the time of day only: beside it stands how long ago it was."""
+def _format_clock(at: datetime) -> Markup:
+    """Format a time of day without its date, for use beside a relative time ("3 days ago")."""
     return Markup('<time class="clock" datetime="{}">{} UTC</time>').format(f"{at:%Y-%m-%dT%H:%M:%SZ}", f"{at:%H:%M}")

@@ -1,7 +1,7 @@
-"""What pydantic finds wrong, in sentences of ours: people read them, in the pages in their own language.
+"""Pydantic's validation errors as messages of our own, which people read; on pages, in their language.
 
-The library's wording is written for programmers, and changes with its versions; nothing of it, and nothing of what was
-given, is repeated. A validator of ours that raises ValueError is quoted: its words are for people already.
+The library's wording is written for programmers and changes between versions. None of it, and none of the input, is
+repeated. A ValueError that a validator of ours raises is quoted: its text is written for people already.
 """
 
 import re
@@ -13,26 +13,26 @@ from pydantic_core import ErrorDetails
 
 from app.i18n.messages import LazyMessage, Verbatim, gettext_noop
 
-_ANYTHING_ELSE = gettext_noop("cannot be read")
-_TEXT = gettext_noop("must be a text")
+_UNREADABLE = gettext_noop("cannot be read")
+_TEXT = gettext_noop("must be text")
 _NUMBER = gettext_noop("must be a number")
 _WHOLE = gettext_noop("must be a whole number")
 _OBJECT = gettext_noop("must be an object with named fields")
 _LIST = gettext_noop("must be a list")
-_SWITCH = gettext_noop("must be true or false")
+_BOOLEAN = gettext_noop("must be true or false")
 _DAY = gettext_noop("must be a date like 1991-08-24")
-_MOMENT = gettext_noop("must be a date and a time")
-_OF_SEVERAL = gettext_noop("must be one of %(expected)s")
+_MOMENT = gettext_noop("must be a date and time")
+_ONE_OF = gettext_noop("must be one of %(expected)s")
 
 SENTENCES: Mapping[str, str] = {
     "missing": gettext_noop("is required"),
-    "extra_forbidden": gettext_noop("is not known here: correct its name, or leave it out"),
+    "extra_forbidden": gettext_noop("is not a known field: correct its name or leave it out"),
     "string_type": _TEXT,
-    "string_too_long": gettext_noop("has at most %(max_length)s characters"),
-    "string_too_short": gettext_noop("has at least %(min_length)s characters"),
-    "string_pattern_mismatch": gettext_noop("is not written in the form that is expected"),
-    "bool_type": _SWITCH,
-    "bool_parsing": _SWITCH,
+    "string_too_long": gettext_noop("must have at most %(max_length)s characters"),
+    "string_too_short": gettext_noop("must have at least %(min_length)s characters"),
+    "string_pattern_mismatch": gettext_noop("is not in the expected format"),
+    "bool_type": _BOOLEAN,
+    "bool_parsing": _BOOLEAN,
     "int_type": _WHOLE,
     "int_parsing": _WHOLE,
     "int_from_float": _WHOLE,
@@ -45,10 +45,10 @@ SENTENCES: Mapping[str, str] = {
     "greater_than_equal": gettext_noop("must be at least %(ge)s"),
     "less_than": gettext_noop("must be less than %(lt)s"),
     "less_than_equal": gettext_noop("must be at most %(le)s"),
-    "too_long": gettext_noop("has at most %(max_length)s entries"),
-    "too_short": gettext_noop("has at least %(min_length)s entries"),
-    "literal_error": _OF_SEVERAL,
-    "enum": _OF_SEVERAL,
+    "too_long": gettext_noop("must have at most %(max_length)s entries"),
+    "too_short": gettext_noop("must have at least %(min_length)s entries"),
+    "literal_error": _ONE_OF,
+    "enum": _ONE_OF,
     "model_type": _OBJECT,
     "model_attributes_type": _OBJECT,
     "dataclass_type": _OBJECT,
@@ -65,40 +65,40 @@ SENTENCES: Mapping[str, str] = {
     "datetime_parsing": _MOMENT,
     "datetime_from_date_parsing": _MOMENT,
 }
-"""By pydantic's type of error, what is said of a field."""
+"""The message for a field, by pydantic's error type."""
 
 
 @dataclass(frozen=True, slots=True)
-class Invalid:
-    """One thing that is wrong: where (empty for the whole), and in which words."""
+class FieldError:
+    """One validation error: the path of the field (empty for the whole input) and the message."""
 
-    where: tuple[str, ...]
-    words: LazyMessage | Verbatim
+    path: tuple[str, ...]
+    message: LazyMessage | Verbatim
 
     @property
     def field(self) -> str:
-        """Where it is, as people write it."""
-        return ".".join(self.where)
+        """The path with dots, for people."""
+        return ".".join(self.path)
 
     def __str__(self) -> str:
-        return f"{self.field}: {self.words}" if self.where else self.words
+        return f"{self.field}: {self.message}" if self.path else self.message
 
 
-def found_wrong(error: ValidationError) -> list[Invalid]:
-    """Return everything that is wrong, in the order of the fields."""
-    return [_invalid(each) for each in error.errors(include_url=False, include_input=False)]
+def find_field_errors(error: ValidationError) -> list[FieldError]:
+    """Return all errors, in the order of the fields."""
+    return [_field_error(each) for each in error.errors(include_url=False, include_input=False)]
 
 
-def words_of(found: ErrorDetails) -> str:
-    """Return what is wrong with one field, in English."""
-    return _invalid(found).words
+def error_message(found: ErrorDetails) -> str:
+    """Return the English message for one error of pydantic's."""
+    return _field_error(found).message
 
 
-def _invalid(found: ErrorDetails) -> Invalid:
-    where = tuple(str(step) for step in found["loc"] if step != "[key]")
+def _field_error(found: ErrorDetails) -> FieldError:
+    path = tuple(str(step) for step in found["loc"] if step != "[key]")
     values = {name: str(value) for name, value in found.get("ctx", {}).items()}
     if found["type"] == "value_error":
-        return Invalid(where, Verbatim(values["error"]))
+        return FieldError(path, Verbatim(values["error"]))
     if "expected" in values:  # 'this', 'that' or 'another'
         values["expected"] = ", ".join(re.findall(r"'([^']*)'", values["expected"]))
-    return Invalid(where, LazyMessage(SENTENCES.get(found["type"], _ANYTHING_ELSE), **values))
+    return FieldError(path, LazyMessage(SENTENCES.get(found["type"], _UNREADABLE), **values))

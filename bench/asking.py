@@ -1,4 +1,4 @@
-"""Clients that ask side by side over connections kept open, and cost little themselves."""
+"""Concurrent clients over persistent connections, which cost little themselves."""
 
 import asyncio
 import time
@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
-    """One request: how long it took, and whether the answer was what it should be."""
+class Response:
+    """The time of one request, and whether its response was correct."""
 
     seconds: float
-    right: bool
+    is_correct: bool
 
 
-async def wait_until_it_answers(port: int, seconds: float = 30) -> None:
-    """Return when something listens at that port. Raises TimeoutError."""
+async def wait_until_listening(port: int, seconds: float = 30) -> None:
+    """Wait until a server listens on that port. Raises TimeoutError."""
     async with asyncio.timeout(seconds):
         while True:
             try:
@@ -32,28 +32,28 @@ Request = tuple[str, Mapping[str, str], bytes]
 """The path, the headers, the body."""
 
 
-async def ask_side_by_side(
+async def post_concurrently(
     port: int,
     path: str,
     requests: Sequence[tuple[Mapping[str, str], bytes]],
     side_by_side: int,
     right: Callable[[bytes], bool] = lambda _body: True,
-) -> list[Answered]:
-    """Post all requests, so many at once; an answer is right with status 200 and a body that is."""
-    return await ask_in_turn(port, [((path, *each),) for each in requests], side_by_side, right=right)
+) -> list[Response]:
+    """Post all requests, so many at once; a response is correct with status 200 and a body that ``right`` accepts."""
+    return await post_stories(port, [((path, *each),) for each in requests], side_by_side, right=right)
 
 
-async def ask_in_turn(
+async def post_stories(
     port: int,
     stories: Sequence[Sequence[Request]],
     side_by_side: int,
     pause: float = 0,
     *,
     right: Callable[[bytes], bool] = lambda _body: True,
-) -> list[Answered]:
+) -> list[Response]:
     """Post the requests of each story one after the other, so many stories at once; ``pause`` (seconds) after each."""
     waiting = iter(stories)
-    answers: list[Answered] = []
+    answers: list[Response] = []
 
     async def client() -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -68,7 +68,7 @@ async def ask_in_turn(
                 length = next((int(line[15:]) for line in lines if line.startswith(b"content-length:")), 0)
                 answer = await reader.readexactly(length)
                 took = time.perf_counter() - clock
-                answers.append(Answered(took, said.startswith(b"http/1.1 200") and right(answer)))
+                answers.append(Response(took, said.startswith(b"http/1.1 200") and right(answer)))
             await asyncio.sleep(pause)
         writer.close()
         await writer.wait_closed()

@@ -1,7 +1,7 @@
-"""The app as ``saleor-gateway run`` starts it, counting what it asks the database: the subject of ``bench.webhooks``.
+"""The app as ``saleor-gateway run`` starts it, counting its database queries: the subject of ``bench.webhooks``.
 
 ``python -m bench.counted FILE`` writes the number of statements and transactions since its start into FILE whenever it
-gets SIGUSR1 (first as another file, so that nobody reads half of it).
+gets SIGUSR1 (first under another name, so that nobody reads an incomplete file).
 """
 
 import json
@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Engine, event
 from app.cli import main
 
 
-def count_into(file: Path) -> None:
+def count_queries_into(file: Path) -> None:
     """Count from now on."""
     counts = {"statements": 0, "transactions": 0}
     asked: set[Connection] = set()
@@ -40,6 +40,6 @@ def count_into(file: Path) -> None:
 
 
 if __name__ == "__main__":
-    count_into(Path(sys.argv[1]))
+    count_queries_into(Path(sys.argv[1]))
     sys.argv[1:] = ["run"]
     main()

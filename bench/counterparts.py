@@ -1,8 +1,8 @@
-"""The gateway and the Saleor of ``bench.webhooks``, in one process of their own: as fast as can be, and nothing more.
+"""The gateway and the Saleor of ``bench.webhooks``, in one process of their own: as fast as possible and minimal.
 
 ``python -m bench.counterparts SECONDS`` prints its address and serves until its standard input is closed. A payment is
 created after that many seconds, with a link of its own; reports to Saleor are accepted at once, however many a document
-holds. ``POST /counted`` tells how many requests there were to the gateway and to Saleor, and how many reports in them.
+holds. ``POST /counted`` returns the numbers of requests to the gateway and to Saleor, and of reports in them.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ REPORTED = {
 NO_SUCH_ORDER = json.dumps({"message": "Payment not found", "args": {"code": "P-404"}}).encode()
 _REPORT = re.compile(rb"(?:(\w+)\s*:\s*)?(transactionEventReport)\(")
 _checkouts = count(1)
-_counted: Counter[str] = Counter(gateway=0, saleor=0, reports=0)
+_counts: Counter[str] = Counter(gateway=0, saleor=0, reports=0)
 
 
 async def _serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, seconds: float) -> None:
@@ -33,7 +33,7 @@ async def _serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, sec
             length = next((int(line[15:]) for line in lines if line.startswith("content-length:")), 0)
             body = await reader.readexactly(length)
             if path == b"/api/v1/payment":
-                _counted["gateway"] += 1
+                _counts["gateway"] += 1
                 await asyncio.sleep(seconds)
                 host = next(line[6:] for line in lines if line.startswith("host: ")).encode()
                 place = b"http://%b/api/v1/checkout/%012d/form" % (host, next(_checkouts))
@@ -44,7 +44,7 @@ async def _serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, sec
                     % (len(NO_SUCH_ORDER), NO_SUCH_ORDER)
                 )
             else:
-                answer = json.dumps(_counted if path == b"/counted" else _saleor(body)).encode()
+                answer = json.dumps(_counts if path == b"/counted" else _saleor(body)).encode()
                 writer.write(
                     b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b"
                     % (len(answer), answer)
@@ -56,8 +56,8 @@ async def _serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, sec
 
 def _saleor(body: bytes) -> dict[str, object]:
     names = [(alias or field).decode() for alias, field in _REPORT.findall(body)]
-    _counted["saleor"] += 1
-    _counted["reports"] += len(names)
+    _counts["saleor"] += 1
+    _counts["reports"] += len(names)
     return {"data": dict.fromkeys(names, REPORTED)}
 
 

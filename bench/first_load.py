@@ -1,14 +1,14 @@
-"""What the first load of the app's pages takes: requests, bytes, time to content, and what moves while it comes.
+"""Measures the first load of the app's pages: requests, bytes, time to content, and layout shift.
 
-The demo is played on loopback, then Chromium opens pages, each time with an empty cache, and once more with what it has
-kept. As over a mobile network each trip takes 100 ms and 1.5 MB come in a second: on loopback alone nobody would see a
-trip that waits for another. Requests and bytes (compressed, with headers) are those to the app; time is from the
-navigation of the app's own frame to the first paint, and to what the page is about; the shift is the web vitals' sum.
-All are medians.
+The demo is played on loopback, then Chromium opens pages, each time with an empty cache, and once more with its cache.
+As over a mobile network each trip takes 100 ms and 1.5 MB come in a second: on loopback alone a trip that waits for
+another would not show. Requests and bytes (compressed, with headers) are those to the app; time is from the navigation
+of the app's own frame to the first paint, and to the page's main content; the shift is the web vitals' sum. All are
+medians.
 
     python -m bench.first_load [--times 5] [--beside FOLDER] [--json]
 
-``--beside`` measures another checkout of the app in the same way, by turns with this one, and prints the ratios.
+``--beside`` measures another checkout of the app in the same way, alternating with this one, and prints the ratios.
 """
 
 import argparse
@@ -66,7 +66,7 @@ class Load:
     shift: float
 
 
-def middle(loads: Sequence[Load]) -> Load:
+def medians(loads: Sequence[Load]) -> Load:
     """Return the median of each figure."""
     return Load(*(statistics.median(each) for each in zip(*(asdict(load).values() for load in loads), strict=True)))
 
@@ -102,18 +102,18 @@ async def _frame_of(frames: Sequence[Frame], app: str, main: Frame) -> Frame:
     return next((each for each in frames if each.url.startswith(app)), main)
 
 
-async def _measured(browser: Browser, address: str, app: str, times: int) -> dict[str, Load]:
+async def _measure_page(browser: Browser, address: str, app: str, times: int) -> dict[str, Load]:
     first, again = [], []
     for _ in range(times):
         context = await browser.new_context(viewport={"width": 1180, "height": 860})
         first.append(await _load(context, address, app))
         again.append(await _load(context, address, app))
         await context.close()
-    return {"first": middle(first), "again": middle(again)}
+    return {"first": medians(first), "again": medians(again)}
 
 
 async def measure(times: int) -> dict[str, dict[str, Load]]:
-    """Play the demo of the checkout that is imported, and load its pages so often."""
+    """Play the demo of the imported checkout, and load each page ``times`` times."""
     output = Output(Console(file=io.StringIO()))
     with tempfile.TemporaryDirectory(prefix="first-load-") as folder:
         stack = Stack(Path(folder), output, PointOfSale().api_secret, free_ports=True)
@@ -133,13 +133,13 @@ async def measure(times: int) -> dict[str, dict[str, Load]]:
             program = os.environ.get("CHROMIUM", "/usr/bin/chromium")
             browser = await playwright.chromium.launch(executable_path=program, args=list(FLAGS))
             app = stack.urls["app"]
-            found = {name: await _measured(browser, address, app, times) for name, address in pages.items()}
+            found = {name: await _measure_page(browser, address, app, times) for name, address in pages.items()}
             await browser.close()
     return found
 
 
-def _asked(folder: Path, times: int) -> dict[str, dict[str, Load]]:
-    """Let the checkout in that folder measure itself by this very file."""
+def _run_checkout(folder: Path, times: int) -> dict[str, dict[str, Load]]:
+    """Let the checkout in that folder measure itself with this file."""
     command = [sys.executable, "-P", str(HERE), "--json", "--times", str(times)]
     environment = os.environ | {"PYTHONPATH": str(folder)}
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
@@ -149,20 +149,20 @@ def _asked(folder: Path, times: int) -> dict[str, dict[str, Load]]:
     return {page: {when: Load(**load) for when, load in loads.items()} for page, loads in told.items()}
 
 
-def by_turns(folders: Sequence[Path], times: int) -> list[dict[str, dict[str, Load]]]:
+def measure_alternating(folders: Sequence[Path], times: int) -> list[dict[str, dict[str, Load]]]:
     """Measure each checkout in turn, several times, and return the medians of each."""
     told: list[list[dict[str, dict[str, Load]]]] = [[] for _ in folders]
     for _ in range(TURNS):
         for number, folder in enumerate(folders):
-            told[number].append(_asked(folder, times))
+            told[number].append(_run_checkout(folder, times))
     return [
-        {page: {when: middle([turn[page][when] for turn in turns]) for when in turns[0][page]} for page in turns[0]}
+        {page: {when: medians([turn[page][when] for turn in turns]) for when in turns[0][page]} for page in turns[0]}
         for turns in told
     ]
 
 
 def table(now: dict[str, dict[str, Load]], before: dict[str, dict[str, Load]] | None) -> str:
-    """Return the figures, with those of before and the ratio beside them."""
+    """Return the figures, with the earlier ones and the ratio beside them."""
     lines = ["page, load | requests | kB | first paint, ms | content, ms | layout shift"]
     for page, loads in now.items():
         for when, load in loads.items():
@@ -192,8 +192,8 @@ def main() -> None:
     parser.add_argument("--beside", type=Path, help="another checkout, measured by turns with this one")
     parser.add_argument("--json", action="store_true")
     said = parser.parse_args()
-    if said.beside is not None:
-        before, now = by_turns([said.beside.resolve(), HERE.parent.parent], said.times)
+    if said.companion is not None:
+        before, now = measure_alternating([said.companion.resolve(), HERE.parent.parent], said.times)
     else:
         before, now = None, asyncio.run(measure(said.times))
     if said.json:

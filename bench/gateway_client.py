@@ -1,8 +1,8 @@
-"""What one call costs through ``GatewayClient``, against the bare HTTP library.
+"""Compares the cost of one call through ``GatewayClient`` with that of the bare HTTP library.
 
-Both ask the same of the same server over the same kind of connections, in rounds that alternate, so that a
-busy machine slows both. The bare call is what one would write without this client: ``httpx2`` with a dictionary, then
-``response.json()``; it has no exact numbers, no models, no total deadline and no verdict on what went wrong. Building
+Both send the same requests to the same server over the same kind of connections, in alternating rounds, so that a busy
+machine slows both. The bare call is how one would do it without this client: ``httpx2`` with a dictionary, then
+``response.json()``; it has no exact numbers, no models, no total deadline and no classification of errors. Building
 the request is part of the client's cost.
 
     python -m bench.gateway_client [--rounds 40] [--calls 100]
@@ -30,7 +30,7 @@ Act = Callable[[], Awaitable[object]]
 
 @dataclass
 class Cost:
-    """Medians over the rounds, in microseconds for one call: by the clock, and of this process's processor time."""
+    """Medians over the rounds, in microseconds per call: wall clock, and processor time of this process."""
 
     clock: float
     processor: float
@@ -38,7 +38,7 @@ class Cost:
 
 @dataclass
 class Pair:
-    """One thing done in both ways."""
+    """One call done in both ways."""
 
     name: str
     client: Act
@@ -109,19 +109,19 @@ def pairs(client: GatewayClient, http: httpx2.AsyncClient, keys: Credentials) ->
     ]
 
 
-async def measured(act: Act, calls: int) -> Cost:
-    """One round of one way."""
+async def measure_round(act: Act, calls: int) -> Cost:
+    """Measure one round of one way."""
     clock, processor = time.perf_counter(), time.process_time()
     for _ in range(calls):
         await act()
     return Cost((time.perf_counter() - clock) / calls * 1e6, (time.process_time() - processor) / calls * 1e6)
 
 
-async def compared(pair: Pair, rounds: int, calls: int) -> tuple[Cost, Cost]:
-    """Both ways, by turns; the first round of each is not counted."""
+async def compare(pair: Pair, rounds: int, calls: int) -> tuple[Cost, Cost]:
+    """Measure both ways, alternating; the first round of each is not counted."""
     ours, bare = [], []
     for number in range(rounds + 1):
-        one, other = await measured(pair.client, calls), await measured(pair.bare, calls)
+        one, other = await measure_round(pair.client, calls), await measure_round(pair.bare, calls)
         if number:
             ours.append(one)
             bare.append(other)
@@ -143,7 +143,7 @@ async def main(rounds: int, calls: int) -> None:
             columns = f"{'client':>10}{'bare':>10}{'ratio':>8}"
             print(f"{'':22}{columns}{'  processor:':12}{columns}")
             for pair in pairs(GatewayClient(own, keys), http, keys):
-                ours, bare = await compared(pair, rounds, calls)
+                ours, bare = await compare(pair, rounds, calls)
                 clock = f"{ours.clock:10.0f}{bare.clock:10.0f}{ours.clock / bare.clock:8.2f}"
                 processor = f"{ours.processor:10.0f}{bare.processor:10.0f}{ours.processor / bare.processor:8.2f}"
                 print(f"{pair.name:22}{clock}{'':12}{processor}")

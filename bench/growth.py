@@ -1,10 +1,10 @@
-"""What each thing costs with millions of payments, against a thousand: it should hardly be more.
+"""Compares costs with millions of payments to those with a thousand: they should hardly be higher.
 
-Two stores, each with a process of the app and a database of its own, are asked by turns, so that whatever else the
-machine does hinders both alike; a payment in one, then in the other. Milliseconds, the median of all times, and the
-quotient. ``the worker's part``: claims of all kinds, the notification posted, its event reported, by a worker that has
-nothing else to do. ``claims, nothing due``: a worker that looks for work and finds none. All other payments have ended:
-their notifications are processed and their events delivered, and stay in the tables.
+Two stores, each with a process of the app and a database of its own, are measured alternately, so that other load of
+the machine affects both alike; a payment in one, then in the other. Milliseconds, the median of all times, and the
+quotient. ``the worker's part``: claims of all kinds, the notification posted, its event reported, by an otherwise idle
+worker. ``claims, nothing due``: a worker that looks for work and finds none. All other payments have ended: their
+notifications are processed and their events delivered, and stay in the tables.
 
     python -m bench.growth [--rows 1000000] [--few 1000] [--times 60] [--sqlite] [--database URL] [--json]
 
@@ -31,8 +31,8 @@ from app.bootstrap import open_worker
 from app.payments.services import Services
 from app.worker.loop import Worker
 from bench.pages import pages
-from bench.staff import ActionRequest, Office, open_office
-from bench.webhooks import POSTGRESQL, counterparts, initializations, notifications
+from bench.staff import Office, PageRequest, open_office
+from bench.webhooks import POSTGRESQL, initializations, open_counterparts, paid_notifications
 
 GOAL = 1.5
 WARM_UP = 8
@@ -46,7 +46,7 @@ BEGIN = "/api/webhooks/transaction-initialize-session"
 
 @dataclass
 class Compared:
-    """Medians of one thing, in milliseconds."""
+    """Medians of one measurement, in milliseconds."""
 
     name: str
     few: float
@@ -54,7 +54,7 @@ class Compared:
 
     @property
     def times(self) -> float:
-        """How much more it is with many."""
+        """The ratio of many to few."""
         return self.many / self.few
 
 
@@ -66,10 +66,10 @@ class Side:
     worker: Worker
     services: Services
     asked: Sequence[tuple[tuple[dict[str, str], bytes], tuple[dict[str, str], bytes]]]
-    pages: Sequence[ActionRequest]
+    pages: Sequence[PageRequest]
 
     async def round(self, number: int) -> dict[str, float]:
-        """Let one payment live, look at the pages, and return how long each took, in milliseconds."""
+        """Run one payment from begin to end, open the pages, and return the time of each, in milliseconds."""
         self.office.connection.close()  # anew in each round: the other side may take longer than it is kept open
         begin, notify = self.asked[number]
         taken = {"initialize": self._post(BEGIN, begin, b"checkoutUrl")}
@@ -101,15 +101,17 @@ class Side:
         return took
 
 
-async def measured(offices: Sequence[Office], rows: Sequence[int], times: int) -> list[Compared]:
-    """Measure both by turns."""
+async def measure(offices: Sequence[Office], rows: Sequence[int], times: int) -> list[Compared]:
+    """Measure both alternately."""
     async with AsyncExitStack() as stack:
         sides = []
         for office, many in zip(offices, rows, strict=True):
             worker, services = await stack.enter_async_context(open_worker(office.settings))
             asked, orders = initializations(office.key, office.saleor, times + WARM_UP)
             wanted = [each for each in pages(many, office.store.accounts[2]) if each.name in PAGES]
-            sides.append(Side(office, worker, services, list(zip(asked, notifications(orders), strict=True)), wanted))
+            sides.append(
+                Side(office, worker, services, list(zip(asked, paid_notifications(orders), strict=True)), wanted)
+            )
         taken: list[defaultdict[str, list[float]]] = [defaultdict(list), defaultdict(list)]
         for number in range(times + WARM_UP):
             for place, side in zip(taken, sides, strict=True):
@@ -124,18 +126,18 @@ async def measured(offices: Sequence[Office], rows: Sequence[int], times: int) -
 
 
 def compare(server: str, kind: str, few: int, many: int, times: int) -> list[Compared]:
-    """Make both stores and measure."""
+    """Create both stores and measure."""
     with ExitStack() as stack:
-        saleor = stack.enter_context(counterparts(0))
+        saleor = stack.enter_context(open_counterparts(0))
         offices = []
         for rows in (few, many):
             print(f"{rows:,} payments are made", file=sys.stderr)
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             offices.append(stack.enter_context(open_office(server, rows, folder, saleor, kind)))
-        return asyncio.run(measured(offices, (few, many), times))
+        return asyncio.run(measure(offices, (few, many), times))
 
 
-def shown(results: Sequence[Compared], few: int, many: int) -> str:
+def as_table(results: Sequence[Compared], few: int, many: int) -> str:
     """Return the table."""
     lines = [f"{'':32}{few:>11,}{many:>11,}{'times':>8}"]
     for each in results:
@@ -153,7 +155,7 @@ def main(asked: argparse.Namespace) -> None:
         return
     name = "SQLite" if kind else "PostgreSQL"
     print(f"{name}, {asked.times} times, milliseconds, Python {platform.python_version()}, {os.cpu_count()} processors")
-    print(shown(results, asked.few, asked.rows))
+    print(as_table(results, asked.few, asked.rows))
 
 
 if __name__ == "__main__":

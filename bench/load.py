@@ -1,17 +1,17 @@
-"""Shoppers who come at a given rate: whole payments, two web processes and a worker, and the books at the end.
+"""Shoppers who arrive at a given rate: whole payments, two web processes and a worker, and reconciliation at the end.
 
 Two stores, each with a played Saleor and a web process of the app; one worker, one PostgreSQL, one sandbox of the
-gateway that takes 50 ms to open a page. A shopper fills a basket, begins to pay and pays at once; the gateway
-notifies, the app books and tells Saleor. They come at ``--rate`` for ``--seconds``, then at twice that for ``--twice``,
-however slow the answers are. In the end the first store has ``--flood`` notifications waiting, while shoppers come to
-the second at the rate. Then each payment is compared at the gateway, in the app and in Saleor.
-All of it, the shoppers too, is on this machine: what its processors cannot do at once shows in every number.
+gateway that takes 50 ms to open a page. A shopper fills a basket, begins to pay and pays at once; the gateway notifies,
+the app books and reports to Saleor. They arrive at ``--rate`` for ``--seconds``, then at twice that for ``--twice``,
+however slow the answers are. In the end the first store has ``--flood`` notifications waiting, while shoppers arrive at
+the second at the rate. Then each payment is compared at the gateway, in the app and in Saleor. All of it, including the
+shoppers, runs on this machine: the limits of its processors show in every number.
 
 ``begun``: what a shopper waits for, the played Saleor's own work included. ``answered``: of that the app's answer, as
 Saleor waits for it. ``told``: from the gateway's notification to Saleor's answer that it is booked. In milliseconds,
 the median and the 99th of a hundred. ``backlog``: how many notifications and events are due when the last shopper has
-come. ``memory``: the most that each process has had. ``processor``: what each process has used, divided by the
-shoppers of both stores; it does not depend on who else works on this machine.
+arrived. ``memory``: the peak of each process. ``processor``: the processor time of each process, divided by the
+shoppers of both stores; it does not depend on other load of this machine.
 
     python -m bench.load [--rate 5] [--seconds 30] [--twice 15] [--flood 2000] [--database URL] [--json]
 
@@ -61,7 +61,7 @@ _BACK = {"returnUrl": "https://shop.test/back"}
 
 @dataclass
 class Phase:
-    """Shoppers at one rate, in seconds. ``flood``: so much waits for the first store, and they come to the second."""
+    """Shoppers at one rate, in seconds. ``flood``: the backlog of the first store, while they arrive at the second."""
 
     rate: float
     seconds: float
@@ -77,25 +77,25 @@ class Phase:
     gone_after: float | None = None
 
 
-def within(seconds: Sequence[float], part: float) -> float:
-    """Return in how many milliseconds that part of them was over."""
+def percentile_ms(seconds: Sequence[float], part: float) -> float:
+    """Return the percentile of the durations, in milliseconds."""
     return sorted(seconds)[min(len(seconds) - 1, int(len(seconds) * part))] * 1000 if seconds else 0
 
 
 class Book(dict[str, tuple[Decimal, Decimal]]):
-    """What was paid and what was refunded, by transaction."""
+    """The paid and refunded amounts by transaction."""
 
     def __missing__(self, _of: str) -> tuple[Decimal, Decimal]:
         return NOTHING, NOTHING
 
     def add(self, of: str, paid: Decimal, refunded: Decimal) -> None:
-        """Add to what is there."""
+        """Add to the transaction's amounts."""
         self[of] = self[of][0] + paid, self[of][1] + refunded
 
 
 @dataclass
 class Books:
-    """What the three have of all payments; ``differ``: transactions of which they do not tell the same."""
+    """The totals of the three systems; ``differ``: transactions on which they disagree."""
 
     payments: int
     paid: int
@@ -106,7 +106,7 @@ class Books:
 
 @dataclass
 class Load:
-    """Everything that is running, and the people in it."""
+    """Everything that is running, and the actions of shoppers."""
 
     saleors: Sequence[FakeSaleor]
     gateway: SandboxControl
@@ -115,10 +115,10 @@ class Load:
     others: dict[str, ServerProcess]  # the gateway and the played Saleors
 
     async def shopper(self, number: int, phase: Phase) -> str | None:
-        """Begin and pay; return the transaction that is paid, or count what goes wrong."""
+        """Begin and pay; return the paid transaction, or count the error."""
         saleor = self.saleors[1 if phase.flood else number % len(self.saleors)]
         try:
-            checkout = await saleor.new_checkout()
+            checkout = await saleor.create_checkout()
             clock = time.perf_counter()
             session = await saleor.initialize(checkout.id, data=_BACK)
             phase.took.append(time.perf_counter() - clock)
@@ -126,17 +126,17 @@ class Load:
             if not (isinstance(session.data, dict) and "checkoutUrl" in session.data):
                 phase.errors += 1
                 return None
-            order_id = session.paid_for.psp_reference
+            order_id = session.required_transaction.psp_reference
             assert order_id is not None
             await self.gateway.pay(order_id)
         except Exception as error:  # noqa: BLE001 - whatever it is, it is counted
             phase.errors += 1
             print(f"\n{type(error).__name__}: {error}"[:300], file=sys.stderr)
             return None
-        return session.paid_for.id
+        return session.required_transaction.id
 
     async def backlog(self) -> int:
-        """Return how many notifications and events are due and not done."""
+        """Return the number of due notifications and events."""
         now = utc_now()
         async with self.services.database.transaction() as session:
             notifications = select(func.count()).where(col(Notification.next_attempt_at).is_not(None))
@@ -144,24 +144,24 @@ class Load:
             return (await session.exec(notifications)).one() + (await session.exec(events)).one()
 
     def megabytes(self, what: str) -> dict[str, float]:
-        """Return the memory of each process of the app: VmRSS, or VmHWM for the most that it has had."""
+        """Return the memory of each process of the app: VmRSS, or VmHWM for its peak."""
         found = {}
         for name, each in self.app.items():
-            if not each.ended:
+            if not each.has_ended:
                 lines = Path(f"/proc/{pid_of(each)}/status").read_text().splitlines()
                 found[name] = next(int(line.split()[1]) / 1024 for line in lines if line.startswith(f"{what}:"))
         return found
 
     def processor(self) -> dict[str, float]:
-        """Return the seconds of processor time that each process of the app has used."""
+        """Return the seconds of processor time used by each process of the app."""
         return {name: processor_seconds(pid_of(each)) for name, each in self.app.items()}
 
     async def come(self, phase: Phase) -> None:
-        """Let shoppers come at the phase's rate, and wait until its backlog is gone."""
+        """Let shoppers arrive at the phase's rate, and wait until the backlog is gone."""
         if phase.flood:
             await self._flood(phase.flood)
         for saleor in self.saleors:
-            await saleor.forget_traffic()
+            await saleor.clear_traffic()
         processor = self.processor()
         since, begun, shoppers = utc_now(), time.perf_counter(), set[asyncio.Task[str | None]]()
         while (late := time.perf_counter() - begun) < phase.seconds:
@@ -188,7 +188,7 @@ class Load:
         phase.processor = {name: seconds * 1000 / max(1, phase.begun) for name, seconds in used.items()}
 
     async def _flood(self, many: int) -> None:
-        """Let notifications wait for the first store that say again how payments of it have ended, in other words."""
+        """Queue notifications for the first store that repeat the outcomes of its payments in a different wording."""
         async with self.services.database.transaction() as session:
             rows = (await session.exec(select(Payment))).all()
         first = min(row.installation_id for row in rows)
@@ -201,14 +201,14 @@ class Load:
             record = each.model_dump(mode="json", include=names)
             record |= {"amount": each.amount, "created_at": "2026-11-21T12:00:00.000", "comment": str(number)}
             data = encode(record)
-            kept = self.services.inbox.keep(
+            kept = self.services.inbox.store(
                 account_id=accounts[each.order_id], digest=digest(data), data=data, order_id=each.order_id, now=now
             )
             keeping.append(kept)
         await asyncio.gather(*keeping)
 
     async def told(self, since: datetime) -> list[float]:
-        """Return how long it took from each notification to its event's delivery, in seconds."""
+        """Return the seconds from each notification to the delivery of its event."""
         times = (
             select(Notification.received_at, SaleorEvent.delivered_at)
             .join(Payment, col(Payment.order_id) == col(Notification.order_id))
@@ -223,12 +223,12 @@ class Load:
         memory = max(self.megabytes("VmRSS").values())
         print(
             f"\r{phase.rate:g} a second, {seconds:4.0f} s: {phase.begun} begun, {phase.errors} errors, "
-            f"backlog {await self.backlog()}, p99 {within(phase.took, 0.99):.0f} ms, memory {memory:.0f} MB   ",
+            f"backlog {await self.backlog()}, p99 {percentile_ms(phase.took, 0.99):.0f} ms, memory {memory:.0f} MB   ",
             end="", file=sys.stderr, flush=True,
         )  # fmt: skip
 
     async def books(self) -> Books:
-        """Compare what was paid and refunded of all payments at the gateway, in the app and in Saleor."""
+        """Compare the paid and refunded amounts at the gateway, in the app and in Saleor."""
         theirs, ours, saleors = Book(), Book(), Book()
         async with self.services.database.transaction() as session:
             rows = {row.order_id: row for row in (await session.exec(select(Payment))).all()}
@@ -256,13 +256,13 @@ class Load:
 
 
 def pid_of(process: ServerProcess) -> int:
-    """Return the number of a process that was started as a program."""
+    """Return the pid of a process that was started as a program."""
     assert isinstance(process.process, Popen)
     return process.process.pid
 
 
 @asynccontextmanager
-async def opened(url: str, folder: Path) -> AsyncIterator[Load]:
+async def open_load(url: str, folder: Path) -> AsyncIterator[Load]:
     """Start everything and connect two stores."""
     await migrate(url)
     async with AsyncExitStack() as stack:
@@ -281,7 +281,7 @@ async def opened(url: str, folder: Path) -> AsyncIterator[Load]:
         sandbox = await serving(gateway_process(free_port(), folder, os.environ))
         gateway = await stack.enter_async_context(SandboxControl(sandbox.url))
         await gateway.options(hosted_answer="redirect")
-        await take_its_time(gateway)
+        await slow_gateway_down(gateway)
         saleors, app, others = [], {"worker": worker}, {"gateway": sandbox}
         services = await stack.enter_async_context(open_services(settings))
         for name in ("web 1", "web 2"):
@@ -298,15 +298,15 @@ async def opened(url: str, folder: Path) -> AsyncIterator[Load]:
 
 
 def worker_process(port: int, logs: Path, environment: Mapping[str, str]) -> ServerProcess:
-    """A worker of the app, which says at that port whether it is well."""
+    """Return a worker of the app, which reports its health on that port."""
     told = {**environment, "APP_METRICS_PORT": str(port)}
     return ServerProcess(
         "worker", ["app.cli", "worker"], f"http://127.0.0.1:{port}", "/readyz", logs / "worker.log", told
     )
 
 
-async def take_its_time(gateway: SandboxControl) -> None:
-    """Let the gateway take as long as a real one does to open a page."""
+async def slow_gateway_down(gateway: SandboxControl) -> None:
+    """Make the gateway take as long as a real one to open a page."""
     slow = {"effect": "latency", "seconds": GATEWAY_SECONDS, "times": 10**9}
     await gateway.fault(FaultRule(http_method="POST", path="/api/v1/payment", **slow))
 
@@ -325,17 +325,17 @@ async def _connect(services: Services, saleor: str, gateway: str) -> None:
     await services.accounts.map_channel("uah", account.id)
 
 
-async def measured(server: str, phases: Sequence[Phase]) -> tuple[dict[str, float], Books]:
-    """Let all phases pass; return the most memory of each process, and the books."""
+async def run_phases(server: str, phases: Sequence[Phase]) -> tuple[dict[str, float], Books]:
+    """Run all phases; return the peak memory of each process, and the books."""
     with tempfile.TemporaryDirectory() as place, database(server, Path(place)) as url:
-        async with opened(url, Path(place)) as load:
+        async with open_load(url, Path(place)) as load:
             for phase in phases:
                 await load.come(phase)
             return load.megabytes("VmHWM"), await load.books()
 
 
-def shown(phases: Sequence[Phase], memory: dict[str, float], books: Books) -> str:
-    """Return what was measured, and what of it is beyond the goals."""
+def render_results(phases: Sequence[Phase], memory: dict[str, float], books: Books) -> str:
+    """Return the results, and those that miss the goals."""
     heads = (
         "a second", "seconds", "waiting", "come", "errors",
         "begun", "p99", "answered", "p99", "told", "p99", "backlog", "gone after",
@@ -343,7 +343,9 @@ def shown(phases: Sequence[Phase], memory: dict[str, float], books: Books) -> st
     lines = ["".join(f"{head:>11}" for head in heads)]
     for each in phases:
         gone = "not" if each.gone_after is None else f"{each.gone_after:.1f} s"
-        milliseconds = [within(taken, part) for taken in (each.took, each.answered, each.told) for part in (0.5, 0.99)]
+        milliseconds = [
+            percentile_ms(taken, part) for taken in (each.took, each.answered, each.told) for part in (0.5, 0.99)
+        ]
         numbers = (each.rate, each.seconds, each.flood, each.begun, each.errors, *milliseconds, each.backlog)
         lines.append("".join(f"{number:>11.0f}" for number in numbers) + f"{gone:>11}")
     if unanswered := sum(each.unanswered for each in phases):
@@ -364,7 +366,7 @@ def main(asked: argparse.Namespace) -> None:
     phases = [Phase(asked.rate, asked.seconds), Phase(2 * asked.rate, asked.twice)]
     if asked.flood:
         phases.append(Phase(asked.rate, asked.seconds, asked.flood))
-    memory, books = asyncio.run(measured(asked.database, phases))
+    memory, books = asyncio.run(run_phases(asked.database, phases))
     if asked.json:
         print(
             json.dumps(
@@ -374,7 +376,7 @@ def main(asked: argparse.Namespace) -> None:
         return
     load = ", ".join(f"{each:.1f}" for each in os.getloadavg())
     print(f"PostgreSQL, Python {platform.python_version()}, {os.cpu_count()} processors, load of the machine {load}")
-    print(shown(phases, memory, books))
+    print(render_results(phases, memory, books))
     if books.differ or books.open or any(each.errors for each in phases):
         sys.exit("something is wrong, lost or not told")
 

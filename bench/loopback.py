@@ -1,6 +1,6 @@
 """The other end of a measurement: a server in a process of its own, on a free port of this machine.
 
-It answers as fast as it can and does nothing else, so that what is measured is the caller's work. ``python -m
+It answers as fast as it can and does nothing else, so that only the caller's work is measured. ``python -m
 bench.loopback`` prints its address and serves until its standard input is closed.
 """
 
@@ -131,7 +131,7 @@ async def _main() -> None:
 
 @contextmanager
 def neighbour() -> Iterator[str]:
-    """Start the server in a process of its own; gives its address."""
+    """Start the server in a process of its own; yields its address."""
     process = subprocess.Popen(
         [sys.executable, "-m", "bench.loopback"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )

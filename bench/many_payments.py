@@ -1,7 +1,7 @@
-"""Payments by the million, made inside PostgreSQL, or copied from there to SQLite: a store of some years.
+"""Payments by the million, created inside PostgreSQL, or copied from there to SQLite: the data of some years.
 
-What matters is that they differ as real ones do: three accounts and three channels of which one is hardly used, orders
-and checkouts, cards and declines, some refunds, few problems, and amounts of which one is ever so popular.
+They vary as real ones do: three accounts and three channels of which one is hardly used, orders
+and checkouts, cards and declines, some refunds, few problems, and amounts of which one is very frequent.
 """
 
 from dataclasses import dataclass
@@ -21,15 +21,15 @@ _AT_ONCE = 5000
 
 @dataclass(frozen=True)
 class Store:
-    """Whose payments are made: its row, three accounts, and the digest that one shopper of 20 payments is found by."""
+    """The store of the payments: its row, three accounts, and the digest that finds a shopper with 20 payments."""
 
     installation_id: int
     accounts: tuple[str, str, str]
     digest: str
 
 
-def fill(url: str, store: Store, rows: int) -> None:
-    """Make that many payments, a minute between each, the last one begun now."""
+def create_payments(url: str, store: Store, rows: int) -> None:
+    """Create that many payments, a minute apart, the last one begun now."""
     first, second, rare = store.accounts
     values: dict[str, Any] = {
         "store": store.installation_id, "first": first, "second": second, "rare": rare, "digest": store.digest,

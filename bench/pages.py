@@ -1,9 +1,9 @@
-"""What the Dashboard's pages cost with a million payments, against an empty store and one with a single page of them.
+"""Compares the cost of the Dashboard's pages with a million payments to an empty store and one with a single page.
 
-Each store has a process of the app and a PostgreSQL database of its own. They are asked for one part after the other,
-by turns, as a member of staff would. Milliseconds are from the request to the last byte of its answer, the median of
-all times it was asked; kB are those of the part. Each page should have less than 100 kB, take less than 50 ms, and at
-most twice what it takes in the empty store, where it shows nothing at all.
+Each store has a process of the app and a PostgreSQL database of its own. They are requested one part after the other,
+alternately, as a member of staff would. Milliseconds are from the request to the last byte of its answer, the median of
+all requests; kB are those of the part. Each page should have less than 100 kB, take less than 50 ms, and at most twice
+as long as in the empty store, where it has nothing to show.
 
     python -m bench.pages [--rows 1000000] [--times 30] [--path /payments ...] [--database URL] [--json]
 
@@ -27,7 +27,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 from uuid import UUID
 
-from bench.staff import SHOPPER, ActionRequest, File, Office, open_office
+from bench.staff import SHOPPER, File, Office, PageRequest, open_office
 from bench.webhooks import POSTGRESQL
 
 WARM_UP = 5
@@ -39,7 +39,7 @@ OTHERS = ("/attention", "/set-up")
 
 @dataclass
 class Page:
-    """What a page took in each of the stores; None where there is no such page."""
+    """The times of a page in each store; None where there is no such page."""
 
     name: str
     empty: float | None
@@ -49,18 +49,18 @@ class Page:
 
     @property
     def times(self) -> float | None:
-        """How much longer it takes than in an empty store, or in the smallest that has such a page."""
+        """The ratio to an empty store, or to the smallest that has such a page."""
         least = self.empty or self.single
         return self.many / least if least else None
 
     @property
     def good(self) -> bool:
-        """True when it keeps to the goals."""
+        """True when it meets the goals."""
         return self.kilobytes < MOST_KB and self.many < MOST_MS and (self.times or 1) <= MOST_TIMES
 
 
-def pages(rows: int, rare_account: str) -> list[ActionRequest]:
-    """Return what is asked for in a store of that many payments."""
+def pages(rows: int, rare_account: str) -> list[PageRequest]:
+    """Return the pages to request in a store of that many payments."""
     number = max(5, rows // 2 // 100 * 100 + 5)  # has an order, a refund and a problem
     order = hashlib.md5(f"order{number}".encode(), usedforsecurity=False).hexdigest()
     created, refunded = (
@@ -70,8 +70,8 @@ def pages(rows: int, rare_account: str) -> list[ActionRequest]:
     begun = datetime.now(UTC) - timedelta(minutes=rows - number)
     days = {"from": f"{begun:%Y-%m-%d}+02:00", "to": f"{begun:%Y-%m-%d}+03:00"}
 
-    def listed(name: str, **said: str) -> ActionRequest:
-        return ActionRequest(name, f"/payments?{urlencode(said)}" if said else "/payments")
+    def listed(name: str, **said: str) -> PageRequest:
+        return PageRequest(name, f"/payments?{urlencode(said)}" if said else "/payments")
 
     return [
         listed("list, newest page"),
@@ -81,7 +81,7 @@ def pages(rows: int, rare_account: str) -> list[ActionRequest]:
         listed("search: its beginning", search=order[:8]),
         listed("search: id of the payment", search=created),
         listed("search: id of a refund", search=refunded),
-        ActionRequest("search: e-mail address", "/payments", urlencode({"search": SHOPPER})),
+        PageRequest("search: e-mail address", "/payments", urlencode({"search": SHOPPER})),
         listed("search: amount that many paid", search="100.00"),
         listed("search: amount that few paid", search="1234.57"),
         listed("search: nothing is found", search="no such payment"),
@@ -95,15 +95,15 @@ def pages(rows: int, rare_account: str) -> list[ActionRequest]:
         listed("filter: rare account", account=rare_account),
         listed("filter: a day", **days),
         listed("filter: channel, a day", channel="uah", **days),
-        ActionRequest("a payment", f"/payments/{order}"),
-        ActionRequest("overview, today", "/?days=1"),
-        ActionRequest("overview, 30 days", "/?days=30"),
-        *(ActionRequest(path, path) for path in OTHERS),
+        PageRequest("a payment", f"/payments/{order}"),
+        PageRequest("overview, today", "/?days=1"),
+        PageRequest("overview, 30 days", "/?days=30"),
+        *(PageRequest(path, path) for path in OTHERS),
     ]
 
 
-def measured(staff: Sequence[Office], asked: Sequence[ActionRequest], times: int) -> Page | None:
-    """Ask for a page in each store, by turns, so that whatever else the machine does hinders all alike."""
+def measure_page(staff: Sequence[Office], asked: Sequence[PageRequest], times: int) -> Page | None:
+    """Request a page of each store alternately, so that other load of the machine affects all alike."""
     taken: list[list[float]] = [[] for _ in staff]
     size = 0
     for round_ in range(times + WARM_UP):
@@ -122,18 +122,18 @@ def compare(server: str, rows: int, times: int, paths: Sequence[str]) -> tuple[l
     """Measure all pages in an empty store, in one with a single page of payments, and in one with many."""
     with ExitStack() as stack:
         staff: list[Office] = []
-        asked: list[Sequence[ActionRequest]] = []
+        asked: list[Sequence[PageRequest]] = []
         for many in (rows, A_SINGLE_PAGE, 0):
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             office = stack.enter_context(open_office(server, many, folder))
             staff.insert(0, office)
             rare = office.store.accounts[2]
-            asked.insert(0, [ActionRequest(path, path) for path in paths] or pages(many, rare))
-        found = [measured(staff, each, times) for each in zip(*asked, strict=True)]
+            asked.insert(0, [PageRequest(path, path) for path in paths] or pages(many, rare))
+        found = [measure_page(staff, each, times) for each in zip(*asked, strict=True)]
         return [each for each in found if each is not None], staff[-1].file()
 
 
-def shown(results: Sequence[Page], rows: int) -> str:
+def as_table(results: Sequence[Page], rows: int) -> str:
     """Return the table."""
     lines = [f"{'':32}{'empty':>9}{'1 page':>9}{rows:>11,}{'times':>8}{'kB':>8}"]
     for each in results:
@@ -157,7 +157,7 @@ def main(asked: argparse.Namespace) -> None:
         end="",
     )
     print(f"{os.cpu_count()} processors")
-    print(shown(results, asked.rows))
+    print(as_table(results, asked.rows))
     print(
         f"all as CSV: {file.lines} lines, {file.megabytes:.0f} MB in {file.seconds:.0f} s; "
         f"memory before {file.memory_before:.0f} MiB, at most {file.memory_peak:.0f} MiB"

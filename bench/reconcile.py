@@ -1,4 +1,4 @@
-"""How long it takes to compare an account's books with the gateway's, and how much memory, by how many orders.
+"""Measures the time and memory of reconciling an account with the gateway's register, by number of orders.
 
 python -m bench.reconcile [--orders 10000 100000] [--database-url postgresql://...]
 
@@ -31,7 +31,7 @@ from app.db.accounts import AccountKeys, NewAccount
 from app.db.columns import table_of
 from app.db.migrate import migrate
 from app.db.tables import EventState, Flow, Kind, Operation, Payment, PaymentStatus, SaleorEvent, State
-from app.payments.reconciliation.run import begin, go_on
+from app.payments.reconciliation.run import begin_run, complete_run
 from app.payments.services import Services
 from app.settings import Settings
 from bench.loopback import POS_ID
@@ -44,8 +44,8 @@ _FILLED = (table_of(Payment), table_of(Operation), table_of(SaleorEvent))
 
 @dataclass(frozen=True)
 class Measured:
-    """One comparison: its seconds by the clock and of processor time, what it held at most (MiB), the database's size
-    afterwards (MiB), what it found.
+    """One reconciliation: its seconds of wall clock and processor time, its peak memory (MiB), the database's size
+    afterwards (MiB), its findings.
     """
 
     orders: int
@@ -68,7 +68,7 @@ def payment_id(number: int) -> str:
 
 
 async def fill(services: Services, account_id: str, installation_id: int, orders: int, begun: datetime) -> None:
-    """Make paid payments of which Saleor was told, a second apart."""
+    """Create paid payments that were reported to Saleor, a second apart."""
     for first in range(0, orders, _AT_ONCE):
         rows: tuple[list[dict[str, Any]], ...] = ([], [], [])
         for number in range(first, min(first + _AT_ONCE, orders)):
@@ -104,7 +104,7 @@ async def fill(services: Services, account_id: str, installation_id: int, orders
 
 
 def write_books(file: Path, orders: int, begun: datetime) -> int:
-    """Write the gateway's register of the same payments, with refunds that nobody has told of; return its lines."""
+    """Write the gateway's register of the same payments, with refunds that were not notified; return its lines."""
     with file.open("w") as books:
         for number in range(orders):
             books.write(_line(number, "purchase", begun + timedelta(seconds=number), "100.00"))
@@ -132,7 +132,7 @@ def _line(number: int, method: str, at: datetime, amount: str) -> str:
 
 
 def _records(order_id: str, orders: int) -> bytes:
-    """Return what a look-up shows of an order with an unknown refund."""
+    """Return the records of a look-up for an order with an unknown refund."""
     step = orders // UNKNOWN_REFUNDS
     number = next(each for each in range(0, orders, step) if order(each) == order_id)
     common: dict[str, Any] = {
@@ -183,7 +183,7 @@ async def _stream(writer: asyncio.StreamWriter, books: Path) -> None:
 
 @contextmanager
 def neighbour(books: Path, lines: int, orders: int) -> Iterator[str]:
-    """Serve books by a process of its own; give its address."""
+    """Serve books from a process of its own; yield its address."""
     words = [sys.executable, "-m", "bench.reconcile", "--serve", str(books), str(lines), str(orders)]
     process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stdin is not None
@@ -194,13 +194,13 @@ def neighbour(books: Path, lines: int, orders: int) -> Iterator[str]:
 
 
 def peak() -> float:
-    """Return the most memory that this process ever had, in MiB (from Linux's /proc)."""
+    """Return the peak memory of this process, in MiB (from Linux's /proc)."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
 
 
 async def prepare(settings: Settings, url: str, orders: int, begun: datetime) -> str:
-    """Make a store with an account at that gateway, and its payments; return the account's id."""
+    """Create a store with an account at that gateway, and its payments; return the account's id."""
     await migrate(settings.database)
     settings.open_vault()
     async with open_services(settings) as services:
@@ -218,7 +218,7 @@ async def prepare(settings: Settings, url: str, orders: int, begun: datetime) ->
 
 
 async def compare(settings: Settings, account_id: str) -> dict[str, Any]:
-    """Compare the books, and once more; return what came of it."""
+    """Reconcile twice; return the results."""
     async with open_services(settings) as patient:
         services = replace(patient, schedule=replace(patient.schedule, between_look_ups=timedelta(0)))
         account = await services.accounts.find(account_id)
@@ -226,7 +226,7 @@ async def compare(settings: Settings, account_id: str) -> dict[str, Any]:
         took, processor, repaired = [], [], 0
         for _ in range(2):
             began, used = time.perf_counter(), time.process_time()
-            run = await go_on(services, await begin(services, account, account.created_at, services.now()))
+            run = await complete_run(services, await begin_run(services, account, account.created_at, services.now()))
             took.append(time.perf_counter() - began)
             processor.append(time.process_time() - used)
             assert run.finished_at is not None, run.failure
@@ -261,7 +261,7 @@ def measure(orders: int, database_url: str | None) -> Measured:
 
 
 def main(sizes: list[int], database_url: str | None) -> None:
-    """Measure all sizes and print what they are to the first."""
+    """Measure all sizes and print their ratios to the first."""
     print(f"Python {platform.python_version()}, {'PostgreSQL' if database_url else 'SQLite'}")
     titles = ("orders", "seconds", "orders/s", "CPU ms/order", "times", "again, s", "peak MiB", "times", "database MiB")
     print("  ".join(f"{each:>12}" for each in titles))

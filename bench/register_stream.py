@@ -1,4 +1,4 @@
-"""A register of a million lines, read line by line: how long it takes, and how much memory (from Linux's /proc).
+"""Reads a register of a million lines line by line, and measures time and memory (from Linux's /proc).
 
 python -m bench.register_stream [--lines 1000000]
 """
@@ -22,7 +22,7 @@ MARKS = (0.1, 0.5, 1.0)
 
 
 def memory() -> str:
-    """What this process has now, and the most that it ever had."""
+    """Return the current and the peak memory of this process."""
     lines = Path("/proc/self/status").read_text().splitlines()
     found = {
         name: int(rest.split()[0]) / 1024

@@ -1,7 +1,7 @@
-"""The baseline of ``bench.webhooks``: what receiving money's webhooks costs at the very least, with the same libraries.
+"""The baseline of ``bench.webhooks``: the minimal cost of receiving a payment webhook, with the same libraries.
 
-It verifies one RS256 signature over the body, inserts one row, makes one call upstream and answers. No reading of the
-body, no state, no outbox, no laws of money: whatever happens to it, happens to the money.
+It verifies one RS256 signature over the body, inserts one row, makes one call upstream and answers. It does not parse
+the body, and has no state, no outbox and no laws of money: if it fails, money is lost.
 
     python -m bench.relay DATABASE_URL UPSTREAM_URL JWKS_FILE PORT
 """
@@ -19,11 +19,11 @@ from joserfc.jwk import KeySet, RSAKey
 from sqlmodel import Field, SQLModel, Text
 
 from app.db.database import Database, create_engine
-from app.saleor.signature import key_name, verify
+from app.saleor.signature import read_key_id, verify
 
 
-class Relayed(SQLModel, table=True):
-    """One body, as it came."""
+class RelayedWebhook(SQLModel, table=True):
+    """One body, as received."""
 
     id: int | None = Field(default=None, primary_key=True)
     body: str = Field(sa_type=Text)
@@ -37,7 +37,7 @@ def create_relay(database_url: str, upstream: str, keys: KeySet) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        table = SQLModel.metadata.tables[str(Relayed.__tablename__)]
+        table = SQLModel.metadata.tables[str(RelayedWebhook.__tablename__)]
         async with engine.begin() as connection:
             await connection.run_sync(lambda sync: table.create(sync, checkfirst=True))
         async with http:
@@ -50,11 +50,11 @@ def create_relay(database_url: str, upstream: str, keys: KeySet) -> FastAPI:
     async def relay(request: Request) -> Response:
         body = await request.body()
         signature = request.headers["saleor-signature"]
-        key = keys.get_by_kid(key_name(signature))
+        key = keys.get_by_kid(read_key_id(signature))
         assert isinstance(key, RSAKey)
         verify(signature, body, key)
         async with database.transaction() as session:
-            session.add(Relayed(body=body.decode()))
+            session.add(RelayedWebhook(body=body.decode()))
         answer = await http.post(f"{upstream}/api/v1/payment", content=body, timeout=8)
         return Response(json.dumps({"link": answer.headers["location"]}), media_type="application/json")
 

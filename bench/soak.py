@@ -1,13 +1,13 @@
-"""An hour of payments with faults on: what becomes of the books, of memory and of the tables.
+"""An hour of payments with faults: their effect on the books, on memory and on the tables.
 
 The shop is that of ``bench.load``: two stores, two web processes, one worker, the gateway and two Saleors, all
-processes of their own, on a PostgreSQL server of its own. Shoppers come at ``--rate``; one payment in ten is refunded
-by staff a minute later. Every minute another thing goes wrong, in turn (``TROUBLES``): a process of the app is killed,
-PostgreSQL is restarted, the gateway or a Saleor hangs, refuses, loses its answers or its notifications.
+processes of their own, on a PostgreSQL server of its own. Shoppers arrive at ``--rate``; one payment in ten is refunded
+by staff a minute later. Every minute another fault is injected, in turn (``Soak._faults``): a process of the app is
+killed, PostgreSQL is restarted, the gateway or a Saleor hangs, refuses, loses its answers or its notifications.
 
-Who comes while their store cannot take money is *turned away*: they see a failure and have paid nothing. In the end
-everything is well again, and the books of the gateway, the app and Saleor are compared until they tell the same, or
-``_PATIENCE`` is over. Each line is one part of the time, in milliseconds where nothing else is said. ``begun``: what a
+Shoppers who arrive while their store cannot take money are *turned away*: they see a failure and have paid nothing. In
+the end all faults are over, and the books of the gateway, the app and Saleor are compared until they agree, or
+``_PATIENCE`` is over. Each line is one part of the time, in milliseconds unless stated otherwise. ``begun``: what a
 shopper waits for. ``told``: from the gateway's notification to Saleor's answer that it is booked. ``KB each``: all
 tables with their indexes, for one payment. ``backlog``: what is due at that moment. Then the memory of each process.
 
@@ -42,8 +42,8 @@ from app.db.tables import Payment
 from app.saleor.testing.client import FakeSaleor
 from app.sandbox.processes import ServerProcess
 from app.sandbox.scripting import FaultRule, WebhookRule
-from bench.load import Books, Load, Phase, opened, pid_of, take_its_time, within
-from tests.postgresql import Program, a_postgresql_server
+from bench.load import Books, Load, Phase, open_load, percentile_ms, pid_of, slow_gateway_down
+from tests.postgresql import Program, open_postgresql_server
 
 Answer = TypeVar("Answer")
 Rule = TypeVar("Rule")
@@ -59,7 +59,7 @@ _TABLES = "SELECT sum(pg_total_relation_size(relid)) FROM pg_stat_user_tables"
 
 @dataclass
 class Part:
-    """What there was at the end of a part of the time."""
+    """The measurements at the end of a part of the time."""
 
     minutes: float
     come: int
@@ -75,7 +75,7 @@ class Part:
 
 @dataclass
 class Soak:
-    """The shop, its database server, and what was seen."""
+    """The shop, its database server, and the observations."""
 
     load: Load
     server: Program
@@ -84,11 +84,11 @@ class Soak:
     troubles: Counter[str] = field(default_factory=Counter)
     come: int = 0
 
-    async def last(self, minutes: float, rate: float, parts: int) -> list[Part]:
-        """Let it all happen for so long; return what was seen in each part."""
+    async def run(self, minutes: float, rate: float, parts: int) -> list[Part]:
+        """Run for so long; return the measurements of each part."""
         begun = time.monotonic()
         async with asyncio.TaskGroup() as together:
-            together.create_task(self._trouble())
+            together.create_task(self._inject_faults())
             together.create_task(self._refund())
             seen = [await self._part(rate, begun, minutes * part / parts) for part in range(1, parts + 1)]
             self.over.set()
@@ -101,18 +101,20 @@ class Soak:
                 shoppers.add(asyncio.create_task(self._shopper(self.come, phase)))
                 self.come += 1
             await asyncio.sleep(0.02)
-            _say(f"{minutes:5.1f} minutes: {self.come} have come, {phase.errors} turned away in this part")
+            _log(f"{minutes:5.1f} minutes: {self.come} have come, {phase.errors} turned away in this part")
         await asyncio.gather(*shoppers)
-        return await _once_it_is_there(partial(self._seen, phase, len(shoppers), since, until))
+        return await _query_with_retry(partial(self._summarize, phase, len(shoppers), since, until))
 
-    async def _seen(self, phase: Phase, come: int, since: datetime, minutes: float) -> Part:
+    async def _summarize(self, phase: Phase, come: int, since: datetime, minutes: float) -> Part:
         told = await self.load.told(since)
         async with self.load.services.database.transaction() as session:
             payments = (await session.exec(select(func.count()).select_from(Payment))).one()
             size = (await session.exec(text(_TABLES))).one()[0]  # type: ignore[call-overload]
         return Part(
             minutes=minutes, come=come, turned_away=phase.errors,
-            begun_p99=within(phase.took, 0.99), told_p50=within(told, 0.5), told_p99=within(told, 0.99),
+            begun_p99=percentile_ms(phase.took, 0.99),
+            told_p50=percentile_ms(told, 0.5),
+            told_p99=percentile_ms(told, 0.99),
             memory=self.load.megabytes("VmRSS"), payments=payments, kilobytes=float(size) / 1024 / max(1, payments),
             backlog=await self.load.backlog(),
         )  # fmt: skip
@@ -124,7 +126,7 @@ class Soak:
             self.to_refund.append((time.monotonic() + _REFUNDED_AFTER, saleor, transaction))
 
     async def _refund(self) -> None:
-        """Staff give back what is due to be given back; what cannot be done now they try again."""
+        """Request the due refunds as staff; retry those that cannot be done now."""
         while self.to_refund or not self.over.is_set():
             await asyncio.sleep(0.1)
             if not self.to_refund or self.to_refund[0][0] > time.monotonic():
@@ -135,17 +137,17 @@ class Soak:
                 if charged:
                     await saleor.refund(transaction, charged / 2)
                     continue
-            except Exception as error:  # noqa: BLE001 - whatever it is, it is said, and tried again
-                _say(f"{type(error).__name__}: {error}"[:200] + "\n")
+            except Exception as error:  # noqa: BLE001 - any error is logged and retried
+                _log(f"{type(error).__name__}: {error}"[:200] + "\n")
             self.to_refund.append((time.monotonic() + _REFUNDED_AFTER, saleor, transaction))
 
-    async def _trouble(self) -> None:
-        """Let one thing after the other go wrong until the time is over; then all is well again."""
-        troubles = self._troubles()
+    async def _inject_faults(self) -> None:
+        """Inject one fault after the other until the time is over; then end all faults."""
+        troubles = self._faults()
         while not self.over.is_set():
             for name, happens in troubles.items():
                 begun = time.monotonic()
-                _say(f"\n{name}\n")
+                _log(f"\n{name}\n")
                 await happens()
                 self.troubles[name] += 1
                 with suppress(TimeoutError):
@@ -153,54 +155,54 @@ class Soak:
                 if self.over.is_set():
                     return
 
-    def _troubles(self) -> dict[str, Callable[[], Awaitable[None]]]:
+    def _faults(self) -> dict[str, Callable[[], Awaitable[None]]]:
         app, others = self.load.app, self.load.others
         gateway, stores = self.load.gateway, self.load.saleors
         refuses = FaultRule(effect="status", status=503, path="/api/*", times=10**9)
         loses = FaultRule(effect="drop", moment="after", path="/api/*", times=10**9)
         return {
-            "the worker is killed": partial(_killed, app["worker"]),
-            "a web process is killed": partial(_killed, app["web 1"]),
-            "PostgreSQL is restarted": self._restarted,
-            "the gateway hangs": partial(_hangs, others["gateway"]),
-            "a Saleor hangs": partial(_hangs, others["Saleor of web 1"]),
-            "the gateway refuses": partial(_for_a_while, gateway.fault, refuses, self._gateway_is_well),
+            "the worker is killed": partial(_kill_process, app["worker"]),
+            "a web process is killed": partial(_kill_process, app["web 1"]),
+            "PostgreSQL is restarted": self._restart_database,
+            "the gateway hangs": partial(_hang_process, others["gateway"]),
+            "a Saleor hangs": partial(_hang_process, others["Saleor of web 1"]),
+            "the gateway refuses": partial(_apply_for_a_while, gateway.fault, refuses, self._reset_gateway),
             "a Saleor refuses": partial(_saleor_faults, stores[1], graphql_status=503),
-            "the gateway's answers are lost": partial(_for_a_while, gateway.fault, loses, self._gateway_is_well),
+            "the gateway's answers are lost": partial(_apply_for_a_while, gateway.fault, loses, self._reset_gateway),
             "Saleor's answers are lost": partial(_saleor_faults, stores[0], graphql_answer_lost=True),
             "the app's answers are lost": partial(_saleor_faults, stores[1], webhook_answer_lost="bad_gateway"),
             "notifications are lost": partial(
-                _for_a_while, gateway.webhook_rule, WebhookRule(effect="drop"), self._gateway_is_well
+                _apply_for_a_while, gateway.webhook_rule, WebhookRule(effect="drop"), self._reset_gateway
             ),
-            "the other web process is killed": partial(_killed, app["web 2"]),
+            "the other web process is killed": partial(_kill_process, app["web 2"]),
         }
 
-    async def _restarted(self) -> None:
+    async def _restart_database(self) -> None:
         await asyncio.to_thread(self.server.die)
         await asyncio.sleep(_DEAD)
         await asyncio.to_thread(self.server.start)
 
-    async def _gateway_is_well(self) -> None:
+    async def _reset_gateway(self) -> None:
         await self.load.gateway.clear_rules()
-        await take_its_time(self.load.gateway)
+        await slow_gateway_down(self.load.gateway)
 
-    async def settled(self) -> tuple[float, Books]:
-        """Wait until the three books tell the same; return after how many minutes, and the books."""
+    async def wait_until_books_agree(self) -> tuple[float, Books]:
+        """Wait until the three books agree; return after how many minutes, and the books."""
         begun = time.monotonic()
         while True:
-            books, waits = await _once_it_is_there(self._books)
+            books, waits = await _query_with_retry(self._books)
             minutes = (time.monotonic() - begun) / 60
             if not (books.differ or books.open or waits) or minutes * 60 > _PATIENCE:
                 return minutes, books
-            _say(f"{minutes:.1f} minutes after it: {len(books.differ)} differ, {books.open} events not told")
+            _log(f"{minutes:.1f} minutes after it: {len(books.differ)} differ, {books.open} events not told")
             await asyncio.sleep(5)
 
     async def _books(self) -> tuple[Books, int]:
         return await self.load.books(), await self.load.backlog()
 
 
-async def _once_it_is_there(ask: Callable[[], Awaitable[Answer]]) -> Answer:
-    """Ask the database; again where a connection of before its restart was in use."""
+async def _query_with_retry(ask: Callable[[], Awaitable[Answer]]) -> Answer:
+    """Query the database; retry if a connection from before its restart was used."""
     while True:
         try:
             return await ask()
@@ -208,13 +210,13 @@ async def _once_it_is_there(ask: Callable[[], Awaitable[Answer]]) -> Answer:
             await asyncio.sleep(1)
 
 
-async def _killed(process: ServerProcess) -> None:
+async def _kill_process(process: ServerProcess) -> None:
     process.kill()
     await asyncio.sleep(_DEAD)
     await process.start()
 
 
-async def _hangs(process: ServerProcess) -> None:
+async def _hang_process(process: ServerProcess) -> None:
     os.kill(pid_of(process), signal.SIGSTOP)
     try:
         await asyncio.sleep(_LASTS)
@@ -222,7 +224,7 @@ async def _hangs(process: ServerProcess) -> None:
         os.kill(pid_of(process), signal.SIGCONT)
 
 
-async def _for_a_while(
+async def _apply_for_a_while(
     begin: Callable[[Rule], Awaitable[Rule]], rule: Rule, end: Callable[[], Awaitable[None]]
 ) -> None:
     await begin(rule)
@@ -236,11 +238,11 @@ async def _saleor_faults(saleor: FakeSaleor, **faults: Any) -> None:
     await saleor.clear_faults()
 
 
-def _say(words: str) -> None:
+def _log(words: str) -> None:
     print(f"\r{words}   ", end="", file=sys.stderr, flush=True)
 
 
-def shown(parts: Sequence[Part], troubles: Counter[str], minutes: float, books: Books) -> str:
+def render_results(parts: Sequence[Part], troubles: Counter[str], minutes: float, books: Books) -> str:
     """Return what was seen."""
     heads = ("minutes", "come", "turned away", "begun p99", "told", "told p99", "payments", "KB each", "backlog")
     lines = ["".join(f"{head:>12}" for head in (*heads, *parts[0].memory))]
@@ -259,24 +261,24 @@ def shown(parts: Sequence[Part], troubles: Counter[str], minutes: float, books: 
     return "\n".join(lines)
 
 
-async def soaked(minutes: float, rate: float, parts: int) -> tuple[list[Part], Counter[str], float, Books]:
-    """Start everything, let it last, and compare the books."""
-    with tempfile.TemporaryDirectory() as place, a_postgresql_server() as server:
-        async with opened(server.url, Path(place)) as load:
+async def run_soak(minutes: float, rate: float, parts: int) -> tuple[list[Part], Counter[str], float, Books]:
+    """Start everything, run for so long, and compare the books."""
+    with tempfile.TemporaryDirectory() as place, open_postgresql_server() as server:
+        async with open_load(server.url, Path(place)) as load:
             soak = Soak(load, server)
-            seen = await soak.last(minutes, rate, parts)
-            return seen, soak.troubles, *await soak.settled()
+            seen = await soak.run(minutes, rate, parts)
+            return seen, soak.troubles, *await soak.wait_until_books_agree()
 
 
 def main(asked: argparse.Namespace) -> None:
     """Soak and print."""
-    parts, troubles, minutes, books = asyncio.run(soaked(asked.minutes, asked.rate, asked.parts))
+    parts, troubles, minutes, books = asyncio.run(run_soak(asked.minutes, asked.rate, asked.parts))
     print(file=sys.stderr)
     if asked.json:
         told = {"troubles": troubles, "settled_after": minutes, "books": asdict(books)}
         print(json.dumps({"parts": [asdict(each) for each in parts], **told}, indent=2))
     else:
-        print(shown(parts, troubles, minutes, books))
+        print(render_results(parts, troubles, minutes, books))
     if books.differ or books.open:
         sys.exit("something is lost, or not told")
 

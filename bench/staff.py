@@ -16,17 +16,17 @@ from app.saleor.testing.signing import SigningKey
 from app.sandbox.processes import free_port
 from app.settings import Settings
 from app.worker.sum_days import sum_days
-from bench.asking import wait_until_it_answers
-from bench.many_payments import Store, copy, fill
-from bench.webhooks import KEYS, POS_ID, Subject, database, prepared, started
+from bench.asking import wait_until_listening
+from bench.many_payments import Store, copy, create_payments
+from bench.webhooks import KEYS, POS_ID, Subject, database, set_up_shop, start_process
 
 SALEOR = "http://127.0.0.1:9"
 SHOPPER = "olena@example.com"
 
 
 @dataclass(frozen=True)
-class ActionRequest:
-    """A page as it is asked for; ``form``: it is posted."""
+class PageRequest:
+    """A request for a page; with ``form``: a POST."""
 
     name: str
     path: str
@@ -46,7 +46,7 @@ class File:
 
 @dataclass
 class Office:
-    """Staff of the store, at the app's pages."""
+    """Staff of the store, who use the app's pages."""
 
     subject: Subject
     key: SigningKey
@@ -55,8 +55,8 @@ class Office:
     store: Store
     saleor: str = SALEOR
 
-    def ask(self, asked: ActionRequest) -> tuple[int, int, float]:
-        """Return status, bytes and seconds of an answer."""
+    def ask(self, asked: PageRequest) -> tuple[int, int, float]:
+        """Return status, bytes and seconds of a response."""
         body = None if asked.form is None else asked.form.encode()
         headers = self._headers() | ({"Content-Type": "application/x-www-form-urlencoded"} if body else {})
         clock = time.perf_counter()
@@ -66,7 +66,7 @@ class Office:
         return answer.status, size, time.perf_counter() - clock
 
     def file(self) -> File:
-        """Let all payments be written as CSV."""
+        """Export all payments as CSV."""
         before = self._memory("VmRSS")
         clock = time.perf_counter()
         headers = self._headers() | {"Content-Type": "application/x-www-form-urlencoded"}
@@ -94,9 +94,9 @@ class Office:
 
 @contextmanager
 def open_office(server: str, rows: int, folder: Path, saleor: str = SALEOR, kind: str = "") -> Iterator[Office]:
-    """Give the office of a store with that many payments. ``saleor``: where its Saleor and its gateway are.
+    """Yield the office of a store with that many payments. ``saleor``: where its Saleor and its gateway are.
 
-    ``kind`` "sqlite": the payments are made at the server, and copied to a file.
+    ``kind`` "sqlite": the payments are created on the server, and copied to a file.
     """
     key = SigningKey()
     with database(server, folder) as made, database(kind or server, folder) as another:
@@ -105,7 +105,7 @@ def open_office(server: str, rows: int, folder: Path, saleor: str = SALEOR, kind
         settings = Settings(data_dir=folder, database_url=url, base_url=f"http://127.0.0.1:{port}")
         store = asyncio.run(set_up(settings.model_copy(update={"database_url": made}), key, saleor))
         if rows:
-            fill(made, store, rows)
+            create_payments(made, store, rows)
         asyncio.run(sum_past_days(settings.model_copy(update={"database_url": made}), store))
         if kind:
             asyncio.run(migrate(url))
@@ -114,22 +114,22 @@ def open_office(server: str, rows: int, folder: Path, saleor: str = SALEOR, kind
             "APP_DATA_DIR": str(folder), "APP_DATABASE_URL": url, "APP_BASE_URL": settings.base_url,
             "APP_PORT": str(port), "APP_LOG_LEVEL": "error", "APP_WORKER": "false",
         }  # fmt: skip
-        with started([sys.executable, "-m", "app.cli", "run"], port, environment) as subject:
-            asyncio.run(wait_until_it_answers(port))
+        with start_process([sys.executable, "-m", "app.cli", "run"], port, environment) as subject:
+            asyncio.run(wait_until_listening(port))
             connection = HTTPConnection("127.0.0.1", port, timeout=600)
             yield Office(subject, key, connection, settings, store, saleor)
             connection.close()
 
 
 async def sum_past_days(settings: Settings, store: Store) -> None:
-    """Do what the worker did in all the nights."""
+    """Sum all past days, as the worker does every night."""
     async with open_services(settings) as services:
         await sum_days(services, store.installation_id)
 
 
 async def set_up(settings: Settings, key: SigningKey, saleor: str) -> Store:
     """Return a store with three accounts in a new database."""
-    accounts = [await prepared(settings, saleor, key)]
+    accounts = [await set_up_shop(settings, saleor, key)]
     async with open_services(settings) as services:
         (installation,) = await services.installations.all()
         for name in ("Second", "Third"):
@@ -138,6 +138,6 @@ async def set_up(settings: Settings, key: SigningKey, saleor: str) -> Store:
                 keys=KEYS, currencies=["UAH"], storefront_origins=[],
             )  # fmt: skip
             accounts.append((await services.accounts.add(another)).id)
-        digest = services.emails.kept(installation.id, SHOPPER)
+        digest = services.emails.digest_to_store(installation.id, SHOPPER)
     first, second, third = accounts
     return Store(installation.id, (first, second, third), digest)

@@ -1,19 +1,19 @@
-"""What the app costs for each payment begun and each notification received, against a bare relay.
+"""Compares the app's cost per payment begun and per notification received with a bare relay.
 
 One process of the app (worker inside) and one of ``bench.relay`` take the same recorded request of Saleor, signed anew,
-each on a fresh database of the same kind; the gateway and Saleor are ``bench.counterparts``. Clients ask side by side
-and wait for each answer. Latencies are in milliseconds. Processor time is that of the one process, in
-milliseconds for one request: until the last answer, and until everything is told to Saleor as well. That a page is open
-is told after ``answer_window``, or not at all if it is paid by then, as it is here; so it is in neither.
+each on a fresh database of the same kind; the gateway and Saleor are ``bench.counterparts``. Clients send requests
+concurrently and wait for each answer. Latencies are in milliseconds. Processor time is that of the one process, in
+milliseconds for one request: until the last answer, and until everything is reported to Saleor as well. An open page is
+reported after ``answer_window``, or not at all if it is paid by then, as it is here; so it is in neither.
 
 ``whole life``: each client begins a payment, and the gateway notifies the app at once that it is paid; it ends when all
 are booked in Saleor. Compared with two requests to the relay. ``one by one``: a single client at a time, a moment
-apart, so that nothing shares anything. Beside it stand the database's statements and transactions, the requests to
+apart, so that no commit or request is shared. Beside it are the database's statements and transactions, the requests to
 Saleor, and the reports in these, for one payment.
 
     python -m bench.webhooks [--requests 1500] [--shoppers 64] [--gateway-ms 50] [--database URL ...] [--json]
 
-PostgreSQL is measured where a server answers at ``--database`` (a database is made there and dropped again).
+PostgreSQL is measured where a server answers at ``--database`` (a database is created there and dropped again).
 Needs Linux: processor time is read from /proc.
 """
 
@@ -51,7 +51,7 @@ from app.payments.core.references import order_id_of
 from app.saleor.testing.signing import SigningKey
 from app.sandbox.processes import free_port
 from app.settings import Settings
-from bench.asking import Answered, ask_in_turn, ask_side_by_side, wait_until_it_answers
+from bench.asking import Response, post_concurrently, post_stories, wait_until_listening
 
 POS_ID = "5a9db0c5-0000-4000-8000-000000000001"
 KEYS = AccountKeys("bench-key", "bench-secret", "bench-endpoints-key")
@@ -63,7 +63,7 @@ WARM_UP = 100
 
 @dataclass
 class Measured:
-    """One thing done many times by one process."""
+    """One kind of request, done many times by one process."""
 
     what: str
     database: str
@@ -83,21 +83,21 @@ class Measured:
 
 
 def processor_seconds(pid: int) -> float:
-    """Return the processor time that a process has used, by the program and by the system for it."""
+    """Return the processor time of a process, user and system."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / TICKS
 
 
 @dataclass
 class Subject:
-    """A process under measurement. ``counted``: the file into which it writes what it asks the database."""
+    """A process under measurement. ``counted``: the file into which it writes its query counts."""
 
     process: subprocess.Popen[bytes]
     url: str
     counted: Path | None = None
 
     async def counts(self, neighbours: str) -> dict[str, int]:
-        """Return what it has asked the database and, by what these say of themselves, Saleor until now."""
+        """Return its counts of database queries and, from the neighbours' own counts, of requests to Saleor so far."""
         assert self.counted is not None
         self.counted.unlink(missing_ok=True)
         self.process.send_signal(signal.SIGUSR1)
@@ -109,11 +109,11 @@ class Subject:
         return counts
 
     def processor(self) -> float:
-        """Seconds of processor time used so far, by the program and by the system for it."""
+        """Seconds of processor time used so far, user and system."""
         return processor_seconds(self.process.pid)
 
-    async def quiet(self) -> float:
-        """Return its processor time once it has nothing to do any more."""
+    async def wait_until_idle(self) -> float:
+        """Wait until it is idle; return its processor time."""
         used = self.processor()
         while True:
             await asyncio.sleep(1.5)  # two ticks of the worker
@@ -124,8 +124,8 @@ class Subject:
 
 
 @contextmanager
-def counterparts(gateway_ms: int) -> Iterator[str]:
-    """Start the gateway and Saleor; gives their address."""
+def open_counterparts(gateway_ms: int) -> Iterator[str]:
+    """Start the gateway and Saleor; yields their address."""
     command = [sys.executable, "-m", "bench.counterparts", str(gateway_ms / 1000)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -136,7 +136,7 @@ def counterparts(gateway_ms: int) -> Iterator[str]:
 
 @contextmanager
 def database(kind: str, folder: Path) -> Iterator[str]:
-    """Give the address of an empty database."""
+    """Yield the address of an empty database."""
     if not kind.startswith("postgresql"):
         yield f"sqlite:///{folder / secrets.token_hex(4)}.sqlite"
         return
@@ -150,10 +150,10 @@ def database(kind: str, folder: Path) -> Iterator[str]:
 
 
 @contextmanager
-def started(
+def start_process(
     command: list[str], port: int, environment: dict[str, str] | None = None, counted: Path | None = None
 ) -> Iterator[Subject]:
-    """Start a process; it is ended afterwards."""
+    """Start a process, and end it afterwards."""
     process = subprocess.Popen(command, env=os.environ | (environment or {}))
     try:
         yield Subject(process, f"http://127.0.0.1:{port}", counted)
@@ -162,7 +162,7 @@ def started(
         process.wait(20)
 
 
-async def prepared(settings: Settings, neighbours: str, key: SigningKey) -> str:
+async def set_up_shop(settings: Settings, neighbours: str, key: SigningKey) -> str:
     """Set a shop up in the app's database: a Saleor, an account, a channel. Return the account's id."""
     await migrate(settings.database)
     async with open_services(settings) as services:
@@ -194,7 +194,7 @@ async def prepared(settings: Settings, neighbours: str, key: SigningKey) -> str:
 
 
 def initializations(key: SigningKey, saleor: str, many: int) -> tuple[list[tuple[dict[str, str], bytes]], list[str]]:
-    """Return that many signed webhooks, each of a transaction of its own, and their gateway order ids."""
+    """Return that many signed webhooks, each for a transaction of its own, and their gateway order ids."""
     recorded = json.loads(RECORDED.read_text())["request"][0]["body_raw"]
     body = json.loads(recorded)
     asked, orders = [], []
@@ -218,8 +218,8 @@ def initializations(key: SigningKey, saleor: str, many: int) -> tuple[list[tuple
     return asked, orders
 
 
-def notifications(orders: list[str]) -> list[tuple[dict[str, str], bytes]]:
-    """Return the gateway's word, for each order, that it is paid."""
+def paid_notifications(orders: list[str]) -> list[tuple[dict[str, str], bytes]]:
+    """Return the gateway's notification for each order that it is paid."""
     asked = []
     for order_id in orders:
         record = {
@@ -241,21 +241,21 @@ def notifications(orders: list[str]) -> list[tuple[dict[str, str], bytes]]:
     return asked
 
 
-async def measured(what: str, kind: str, subject: Subject, ask: Callable[[], Awaitable[list[Answered]]]) -> Measured:
-    """Let everybody ask, and count."""
-    before = await subject.quiet()
+async def measure(what: str, kind: str, subject: Subject, ask: Callable[[], Awaitable[list[Response]]]) -> Measured:
+    """Send all requests, and measure."""
+    before = await subject.wait_until_idle()
     clock = time.perf_counter()
     answers = await ask()
     took = time.perf_counter() - clock
     answering = subject.processor() - before
-    in_all = await subject.quiet() - before
+    in_all = await subject.wait_until_idle() - before
     waits = statistics.quantiles((each.seconds * 1000 for each in answers), n=100)
     many = len(answers)
     return Measured(
         what=what,
         database=kind,
         requests=many,
-        errors=sum(not each.right for each in answers),
+        errors=sum(not each.is_correct for each in answers),
         per_second=many / took,
         p50=waits[49],
         p95=waits[94],
@@ -265,12 +265,12 @@ async def measured(what: str, kind: str, subject: Subject, ask: Callable[[], Awa
     )
 
 
-async def lived(
-    what: str, kind: str, app: Subject, neighbours: str, ask: Callable[[], Awaitable[list[Answered]]]
+async def measure_whole_life(
+    what: str, kind: str, app: Subject, neighbours: str, ask: Callable[[], Awaitable[list[Response]]]
 ) -> Measured:
-    """Let payments be begun and notified, wait until all is told, and count what that took beside the time."""
+    """Begin and notify payments, wait until all are reported, and measure time, queries and requests."""
     before = await app.counts(neighbours)
-    result = await measured(what, kind, app, ask)
+    result = await measure(what, kind, app, ask)
     counted = {name: (number - before[name]) for name, number in (await app.counts(neighbours)).items()}
     many = result.requests = result.requests // 2  # of two requests each
     result.processor_answering *= 2
@@ -290,27 +290,25 @@ async def compare(kind: str, folder: Path, requests: int, shoppers: int, gateway
     jwks = folder / "jwks.json"
     jwks.write_text(json.dumps(key.jwks()))
     results = []
-    with counterparts(gateway_ms) as neighbours:
+    with open_counterparts(gateway_ms) as neighbours:
         one_by_one = max(20, requests // 20)
         asked, orders = initializations(key, neighbours, 2 * requests + WARM_UP + one_by_one)
         port = free_port()
         with (
             database(kind, folder) as url,
-            started([sys.executable, "-m", "bench.relay", url, neighbours, str(jwks), str(port)], port) as relay,
+            start_process([sys.executable, "-m", "bench.relay", url, neighbours, str(jwks), str(port)], port) as relay,
         ):
-            await wait_until_it_answers(port)
+            await wait_until_listening(port)
 
-            def relaid(part: slice) -> Awaitable[list[Answered]]:
-                return ask_side_by_side(port, "/relay", asked[part], shoppers, lambda body: b"/form" in body)
+            def relaid(part: slice) -> Awaitable[list[Response]]:
+                return post_concurrently(port, "/relay", asked[part], shoppers, lambda body: b"/form" in body)
 
             await relaid(slice(WARM_UP))
-            results.append(
-                await measured("bare relay", name, relay, lambda: relaid(slice(WARM_UP, WARM_UP + requests)))
-            )
+            results.append(await measure("bare relay", name, relay, lambda: relaid(slice(WARM_UP, WARM_UP + requests))))
         port = free_port()
         with database(kind, folder) as url:
             settings = Settings(data_dir=folder, database_url=url, base_url=f"http://127.0.0.1:{port}")
-            account = await prepared(settings, neighbours, key)
+            account = await set_up_shop(settings, neighbours, key)
             environment = {
                 "APP_DATA_DIR": str(folder),
                 "APP_DATABASE_URL": url,
@@ -320,22 +318,22 @@ async def compare(kind: str, folder: Path, requests: int, shoppers: int, gateway
             }
             counted = folder / f"{secrets.token_hex(4)}.json"
             command = [sys.executable, "-m", "bench.counted", str(counted)]
-            with started(command, port, environment, counted) as app:
-                await wait_until_it_answers(port)
+            with start_process(command, port, environment, counted) as app:
+                await wait_until_listening(port)
                 begin, notify = "/api/webhooks/transaction-initialize-session", f"/api/webhooks/gateway/{account}"
 
-                def begun(part: slice) -> Awaitable[list[Answered]]:
-                    return ask_side_by_side(port, begin, asked[part], shoppers, lambda body: b"checkoutUrl" in body)
+                def begun(part: slice) -> Awaitable[list[Response]]:
+                    return post_concurrently(port, begin, asked[part], shoppers, lambda body: b"checkoutUrl" in body)
 
-                def notified(part: slice) -> Awaitable[list[Answered]]:
-                    return ask_side_by_side(port, notify, notifications(orders[part]), shoppers)
+                def notified(part: slice) -> Awaitable[list[Response]]:
+                    return post_concurrently(port, notify, paid_notifications(orders[part]), shoppers)
 
-                async def whole(part: slice, side_by_side: int, pause: float = 0) -> list[Answered]:
-                    return await ask_in_turn(
+                async def whole(part: slice, side_by_side: int, pause: float = 0) -> list[Response]:
+                    return await post_stories(
                         port,
                         [
                             ((begin, *one), (notify, *other))
-                            for one, other in zip(asked[part], notifications(orders[part]), strict=True)
+                            for one, other in zip(asked[part], paid_notifications(orders[part]), strict=True)
                         ],
                         side_by_side,
                         pause,
@@ -345,14 +343,18 @@ async def compare(kind: str, folder: Path, requests: int, shoppers: int, gateway
                 await notified(slice(WARM_UP))
                 first, then = slice(WARM_UP, WARM_UP + requests), slice(WARM_UP + requests, WARM_UP + 2 * requests)
                 rest = slice(WARM_UP + 2 * requests, None)
-                results.append(await measured("initialize", name, app, lambda: begun(first)))
-                results.append(await measured("notification", name, app, lambda: notified(first)))
-                results.append(await lived("whole life", name, app, neighbours, lambda: whole(then, shoppers)))
-                results.append(await lived("... one by one", name, app, neighbours, lambda: whole(rest, 1, 0.1)))
+                results.append(await measure("initialize", name, app, lambda: begun(first)))
+                results.append(await measure("notification", name, app, lambda: notified(first)))
+                results.append(
+                    await measure_whole_life("whole life", name, app, neighbours, lambda: whole(then, shoppers))
+                )
+                results.append(
+                    await measure_whole_life("... one by one", name, app, neighbours, lambda: whole(rest, 1, 0.1))
+                )
     return results
 
 
-def shown(results: list[Measured]) -> str:
+def as_table(results: list[Measured]) -> str:
     """Return the table."""
     head = (
         f"{'':28}{'errors':>8}{'a second':>10}{'p50':>8}{'p95':>8}{'p99':>8}"
@@ -393,7 +395,7 @@ async def main(asked: argparse.Namespace) -> None:
         f"{asked.requests} requests, {asked.shoppers} at once, a gateway of {asked.gateway_ms} ms, "
         f"Python {platform.python_version()}, {os.cpu_count()} processors"
     )
-    print(shown(results))
+    print(as_table(results))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What every test may use: databases of both kinds, a clock that moves only when told to."""
+"""What every test can use: databases of both kinds, a clock that moves only when a test moves it."""
 
 import asyncio
 import gc
@@ -30,10 +30,10 @@ from app.db.database import Database
 from app.db.migrate import migrate
 from app.db.vault import KEY_BYTES, Vault
 from tests import browsing
-from tests.by_turns import take_turns
-from tests.fork_server import ForkServer, a_fork_server
-from tests.lasting import Connections, Engines, lasting_connections, lasting_engines
+from tests.database_turns import alternate_databases
+from tests.fork_server import ForkServer, open_fork_server
 from tests.memory import folder_in_memory
+from tests.reuse import Connections, Engines, reuse_connections, reuse_engines
 
 # How long one example takes says more about the machine than about the code. Where the checks must be complete, the
 # same examples are tried in every run: a failure there is never luck.
@@ -45,18 +45,18 @@ REPOSITORY = Path(__file__).parent.parent
 
 
 def pytest_asyncio_loop_factories() -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
-    """Give tests the loop on which the app is served. A process's tests share one, and so a browser."""
+    """Give tests the loop that serves the app. The tests of a process share one loop, and so one browser."""
     return {"uvloop": uvloop.new_event_loop}
 
 
 def pytest_collection(session: pytest.Session) -> None:
-    """What is collected stays: nothing of it is garbage."""
+    """Turn garbage collection off while tests are collected: they all stay."""
     gc.disable()
     _collect_from_a_place_of_its_own(session.config)
 
 
 def _collect_from_a_place_of_its_own(config: pytest.Config) -> None:
-    """Let each of several processes begin with other tests: what one of them has compiled by then, others only load."""
+    """Let each of several processes begin with different tests: modules that one has compiled, the others only load."""
     worker = getattr(config, "workerinput", None)
     if worker is None or config.args != config.getini("testpaths"):
         return
@@ -67,17 +67,17 @@ def _collect_from_a_place_of_its_own(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tell some stories on one kind of database now, and on the other in the long campaigns.
+    """Run some tests on one kind of database now, and on the other in the long campaigns.
 
-    All processes need the same order, wherever each has begun; pytest then moves those together that share something.
+    All processes need the same order, wherever each began; pytest then groups tests that share fixtures.
     """
     items.sort(key=lambda item: item.path.relative_to(REPOSITORY).parts[:2])
     if postgresql_answers():
-        take_turns(items)
+        alternate_databases(items)
 
 
 def pytest_collection_finish() -> None:
-    """Leave that out of looking for garbage, and look a hundred times less often."""
+    """Exclude the collected tests from garbage collection, and collect a hundred times less often."""
     gc.enable()
     gc.freeze()
     gc.set_threshold(100_000, 20, 100)
@@ -98,14 +98,14 @@ def _server() -> "psycopg.Connection[tuple[object, ...]]":
 
 
 def missing(what: str) -> None:
-    """Skip a test that needs ``what``, saying so; where the checks must be complete (CI), fail instead."""
+    """Skip a test that needs ``what``, with that reason; where the checks must be complete (CI), fail instead."""
     if os.environ.get("CI"):
         pytest.fail(f"{what} is missing, and nothing may be skipped here")
     pytest.skip(f"{what} is missing")
 
 
 class Clock:
-    """A clock that stands still until somebody moves it."""
+    """A clock that stands still until a test moves it."""
 
     def __init__(self, now: datetime = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)) -> None:
         self.now = now
@@ -121,13 +121,13 @@ class Clock:
 
 @pytest.fixture(autouse=True)
 def unwatched(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody watches the steps of a test who came with another one: logs and metrics are of the whole process."""
+    """Remove the step listeners of earlier tests: logs and metrics belong to the whole process."""
     monkeypatch.setattr(telemetry, "_listeners", ())
 
 
 @pytest.fixture(autouse=True)
 async def alone() -> AsyncIterator[None]:
-    """Nothing that a test has begun goes on in the next one, which has the same loop."""
+    """Cancel what a test has started, so that it does not continue in the next one, which has the same loop."""
     before = asyncio.all_tasks()
     yield
     left = asyncio.all_tasks() - before - {asyncio.current_task()}
@@ -177,7 +177,7 @@ def new_postgresql(worker_name: str) -> Iterator[Callable[[], str]]:
 
 
 class MigratedDatabases:
-    """Databases at the newest migration: made once, handed out clean."""
+    """Databases at the newest migration: created once, handed out empty."""
 
     def __init__(self, folder: Path, connections: Connections) -> None:
         self._folder = folder
@@ -187,12 +187,12 @@ class MigratedDatabases:
         self._cleaning: psycopg.Connection[tuple[object, ...]] | None = None
 
     async def sqlite(self, place: Path | None = None) -> str:
-        """Give a new file in ``place``, or else the one that each test finds at the same address."""
+        """Return a new file in ``place``, or the one that every test finds at the same address."""
         place = place or self._folder
         if self._sqlite is None:
             self._sqlite = self._folder / "migrated.sqlite"
             await migrate(f"sqlite:///{self._sqlite}")
-        for left in place.glob("payments.sqlite*"):  # whoever still has it open keeps it for themselves
+        for left in place.glob("payments.sqlite*"):  # a process that still has it open keeps its own copy
             left.unlink()
         shutil.copy(self._sqlite, place / "payments.sqlite")
         return f"sqlite:///{place / 'payments.sqlite'}"
@@ -201,11 +201,11 @@ class MigratedDatabases:
         if self._postgresql is None or self._cleaning is None:
             self._postgresql = create()
             await migrate(self._postgresql)
-            self._connections.keep_those_to(self._postgresql)
+            self._connections.reuse_connections_to(self._postgresql)
             plain = make_url(self._postgresql).set(drivername="postgresql").render_as_string(hide_password=False)
             self._cleaning = psycopg.connect(plain, autocommit=True)
             return self._postgresql
-        # TRUNCATE makes new files for every table: a hundred times slower than this.
+        # TRUNCATE creates new files for every table: a hundred times slower than this.
         tables = [sql.Identifier(table.name) for table in reversed(SQLModel.metadata.sorted_tables)]
         empty = sql.SQL(" ").join(sql.SQL("DELETE FROM {};").format(table) for table in tables)
         numbers = sql.SQL("SELECT setval(oid::regclass, 1, false) FROM pg_class WHERE relkind = 'S'")
@@ -219,7 +219,7 @@ class MigratedDatabases:
 
 @pytest.fixture(scope="session")
 def migrated() -> Iterator[MigratedDatabases]:
-    with folder_in_memory() as folder, lasting_connections() as connections:
+    with folder_in_memory() as folder, reuse_connections() as connections:
         databases = MigratedDatabases(folder, connections)
         yield databases
         databases.close()
@@ -235,7 +235,7 @@ async def database_url(request: pytest.FixtureRequest, migrated: MigratedDatabas
 
 @pytest.fixture(scope="session", autouse=True)
 def _servers_end_at_once() -> Iterator[None]:
-    """uvicorn looks every 0.1 s whether it is to end and whether everybody has gone: here it looks more often."""
+    """Let uvicorn check for shutdown and for closed connections more often than every 0.1 s."""
 
     async def shortly(seconds: float) -> None:
         await asyncio.sleep(min(seconds, 0.005))
@@ -246,14 +246,14 @@ def _servers_end_at_once() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _certificates_are_read_once() -> Iterator[None]:
-    """Each client would read those of all authorities anew, in 20 ms: tests make thousands, and most speak plainly."""
+    """Read the CA certificates once: each client would load them in 20 ms, and tests create thousands."""
     with patch.object(httpcore2, "default_ssl_context", cache(httpcore2.default_ssl_context)):
         yield
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _rsa_keys_are_taken_by_turns() -> Iterator[None]:
-    """Each played Saleor, and each store for cards, would make a key of its own, in 50 ms: a dozen do for one test."""
+    """Reuse a dozen RSA keys: each played Saleor and each card store would generate its own in 50 ms."""
     make, made, turns = rsa.generate_private_key, dict[tuple[int, int, int], rsa.RSAPrivateKey](), count()
 
     def take(public_exponent: int, key_size: int) -> rsa.RSAPrivateKey:
@@ -268,15 +268,15 @@ def _rsa_keys_are_taken_by_turns() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def fork_server(tmp_path_factory: pytest.TempPathFactory, worker_name: str) -> Iterator[ForkServer]:
-    """What starts the processes of tests quickly. That a terminal starts them too, tests/commands show."""
+    """Start the processes of tests quickly. tests/commands show that a terminal starts them too."""
     own = tmp_path_factory.getbasetemp()
-    with a_fork_server(own if worker_name == "alone" else own.parent) as server:
+    with open_fork_server(own if worker_name == "alone" else own.parent) as server:
         yield server
 
 
 @pytest.fixture(scope="session", autouse=True)
 def engines() -> Iterator[Engines]:
-    with lasting_engines() as engines:
+    with reuse_engines() as engines:
         yield engines
 
 
@@ -291,7 +291,7 @@ async def chromium() -> AsyncIterator[Browser]:
 
 @pytest.fixture
 async def browser(chromium: Browser) -> AsyncIterator[Browser]:
-    """Give the browser of this test process, a second of the processor's time old; no page is open in it."""
+    """Yield the browser of this test process, which takes a second of processor time to start, without open pages."""
     yield chromium
     for context in list(chromium.contexts):
         await context.close()

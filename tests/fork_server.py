@@ -1,7 +1,8 @@
-"""``python -m tests.fork_server SOCKET``: runs commands of the app, each in a process of its own, which starts at once.
+"""``python -m tests.fork_server SOCKET``: runs commands of the app, each in a process of its own, without start-up
+time.
 
 Everything is imported once, and each process is a fork: a start costs a hundredth of the usual. All processes of a test
-run share one server. That a terminal starts them too, tests/commands show.
+run share one server. tests/commands show that a terminal starts them too.
 
 Reads one line of JSON from each connection (``Asked``), answers with the number of the new process, and with the status
 in which it has ended once it has.
@@ -34,10 +35,10 @@ COMMAND_LINE = "app.cli:main"
 
 
 @dataclass(frozen=True)
-class Asked:
-    """Which function (``module:name``) shall be the process, and what it finds around it.
+class StartRequest:
+    """The function (``module:name``) to run as a process, and its environment.
 
-    What it writes is added to the files ``out`` and ``err``. It reads nothing.
+    Its output is appended to the files ``out`` and ``err``. It has no input.
     """
 
     target: str
@@ -47,8 +48,8 @@ class Asked:
     out: str
     err: str
 
-    def become(self) -> None:
-        """Be that process, until it ends."""
+    def run(self) -> None:
+        """Run the function in this process, until it ends."""
         status = 1
         try:
             os.setsid()
@@ -80,8 +81,8 @@ def _function(place: str) -> Callable[[], None]:
     return function
 
 
-class _Answering(socketserver.StreamRequestHandler):
-    """Starts a process and waits for its end; in a process of its own, so that the next one can be asked for."""
+class _RequestHandler(socketserver.StreamRequestHandler):
+    """Starts a process and waits for its end; in a process of its own, so that the next request can be handled."""
 
     def handle(self) -> None:
         asked = json.loads(self.rfile.readline())
@@ -90,7 +91,7 @@ class _Answering(socketserver.StreamRequestHandler):
         if not child:
             self.server.server_close()
             self.request.close()
-            Asked(**asked).become()
+            StartRequest(**asked).run()
         self.wfile.write(f"{child}\n".encode())
         _, status = os.waitpid(child, 0)
         with suppress(BrokenPipeError):  # nobody wants to know
@@ -98,7 +99,7 @@ class _Answering(socketserver.StreamRequestHandler):
 
 
 class _Server(socketserver.ForkingMixIn, socketserver.UnixStreamServer):
-    """Goes on as long as anybody has locked the file ``users`` beside its socket."""
+    """Runs as long as any process holds a lock on the file ``users`` beside its socket."""
 
     def service_actions(self) -> None:
         super().service_actions()
@@ -110,8 +111,8 @@ class _Server(socketserver.ForkingMixIn, socketserver.UnixStreamServer):
             sys.exit()
 
 
-async def _live_once() -> None:
-    """Open and close an app that nobody sees: what it has imported, compiled and read, all forks have too."""
+async def _warm_up() -> None:
+    """Open and close an app, so that all forks inherit what it has imported, compiled and read."""
     from app.db.migrate import migrate
     from app.main import create_app
     from app.settings import Settings
@@ -131,17 +132,17 @@ def _import_everything() -> None:
     for each in COMMANDS.values():
         for command in each.commands.values() if isinstance(each, Group) else [each]:
             import_module(command.module)
-    import_module("tests.journeys.mortal_app")
+    import_module("tests.journeys.crashing_app")
     httpcore2.default_ssl_context = cache(httpcore2.default_ssl_context)  # 20 ms for each client, and all speak plainly
     with redirect_stdout(io.StringIO()):
-        asyncio.run(_live_once())
+        asyncio.run(_warm_up())
     gc.collect()
     gc.freeze()
 
 
 @dataclass
-class Forked:
-    """A process that the server has forked. It is what ``ServerProcess`` needs of one."""
+class ForkedProcess:
+    """A process that the server has forked, with the interface that ``ServerProcess`` needs."""
 
     pid: int
     _connection: socket.socket = field(repr=False)
@@ -182,7 +183,7 @@ class ForkServer:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._started: list[Forked] = []
+        self._started: list[ForkedProcess] = []
 
     def start(
         self,
@@ -192,20 +193,20 @@ class ForkServer:
         err: Path | None = None,
         folder: Path | None = None,
         target: str = COMMAND_LINE,
-    ) -> Forked:
+    ) -> ForkedProcess:
         """Start ``saleor-gateway words``, or another function without arguments, in that environment and no other."""
         place, errors = str(folder or Path.cwd()), str(err or out)
-        asked = Asked(target, words, dict(environment), place, str(out), errors)
+        asked = StartRequest(target, words, dict(environment), place, str(out), errors)
         connection = socket.socket(socket.AF_UNIX)
         connection.connect(str(self._path))
         connection.sendall(json.dumps(asdict(asked)).encode() + b"\n")
-        self._started.append(forked := Forked(int(_line(connection)), connection))
+        self._started.append(forked := ForkedProcess(int(_line(connection)), connection))
         return forked
 
     async def run(
         self, *words: str, environment: Mapping[str, str], folder: Path | None = None
     ) -> tuple[int, str, str]:
-        """Run ``saleor-gateway words`` to its end; return its status, its output and its complaints."""
+        """Run ``saleor-gateway words`` to its end; return its status, its output and its errors."""
         with folder_in_memory() as said:
             out, err = said / "out", said / "err"
             process = self.start(*words, environment=environment, out=out, err=err, folder=folder)
@@ -213,13 +214,13 @@ class ForkServer:
             return status, out.read_text(), err.read_text()
 
     def end(self) -> None:
-        """Kill what has not ended."""
+        """Kill the processes that have not ended."""
         for each in self._started:
             each.kill()
 
 
 def _line(connection: socket.socket) -> bytes:
-    """Read a line, and nothing of what follows it."""
+    """Read one line, and nothing beyond it."""
     line = b""
     while not line.endswith(b"\n") and (piece := connection.recv(1)):
         line += piece
@@ -227,8 +228,8 @@ def _line(connection: socket.socket) -> bytes:
 
 
 @contextmanager
-def a_fork_server(folder: Path) -> Iterator[ForkServer]:
-    """Use the one of that folder, which is there as long as anybody uses it; what was started here ends at the end."""
+def open_fork_server(folder: Path) -> Iterator[ForkServer]:
+    """Use the server of that folder, which runs as long as it is used; kill at the end the processes started here."""
     path = folder / "socket"
     with (folder / "users").open("a") as users:
         fcntl.flock(users, fcntl.LOCK_SH)
@@ -246,10 +247,10 @@ def a_fork_server(folder: Path) -> Iterator[ForkServer]:
 
 
 def main() -> None:
-    """Start processes until nobody wants any more."""
+    """Serve until no process uses the server any more."""
     _import_everything()
     path = Path(sys.argv[1])
-    with _Server(str(path.with_suffix(".begun")), _Answering) as server:
+    with _Server(str(path.with_suffix(".begun")), _RequestHandler) as server:
         path.with_suffix(".begun").rename(path)  # it is there once it listens
         server.serve_forever(poll_interval=0.1)
 

@@ -1,4 +1,4 @@
-"""Servers on this machine: one that serves an app, and one that answers what a test says, down to the byte."""
+"""Servers on this machine: one that serves an app, and one that a test scripts down to the byte."""
 
 import asyncio
 import socket
@@ -15,8 +15,8 @@ from app import exact_json
 
 
 @dataclass(frozen=True)
-class Heard:
-    """A request as it came over the wire: names of headers in their own case and order."""
+class ReceivedRequest:
+    """A request as received over the wire: header names in their original case and order."""
 
     method: str
     target: str
@@ -30,17 +30,17 @@ class Heard:
 
     @property
     def query(self) -> dict[str, list[str]]:
-        """What follows the path."""
+        """The parameters after the path."""
         query = urlsplit(self.target).query
         return parse_qs(query, strict_parsing=bool(query))
 
     @property
     def json(self) -> Any:
-        """The body, numbers as they were written; None when there is none."""
+        """The decoded body, numbers exact; None when there is none."""
         return exact_json.loads(self.body) if self.body else None
 
     def header(self, name: str) -> str:
-        """Return a header, by its name in any case. Raises KeyError."""
+        """Return a header by its name, in any case. Raises KeyError."""
         return {each.lower(): value for each, value in self.headers}[name.lower()]
 
     def has(self, name: str) -> bool:
@@ -50,10 +50,10 @@ class Heard:
 
 @dataclass(frozen=True)
 class Reply:
-    """An answer over HTTP, ``delay`` seconds after the request.
+    """An HTTP response, ``delay`` seconds after the request.
 
-    A body of several pieces is written one after the other with ``pause`` seconds between them. ``length`` is what is
-    said of it instead of the truth; then the connection is closed.
+    The pieces of a body are written one after the other with ``pause`` seconds between them. ``length`` overrides the
+    Content-Length with a false one; then the connection is closed.
     """
 
     status: int = 200
@@ -70,7 +70,7 @@ class Reply:
 
     @property
     def head(self) -> bytes:
-        """What stands before the body."""
+        """The status line and the headers."""
         length = sum(map(len, self.pieces)) if self.length is None else self.length
         headers = {"Content-Length": str(length), **self.headers}
         lines = [f"HTTP/1.1 {self.status} Said", *(f"{name}: {value}" for name, value in headers.items())]
@@ -84,12 +84,12 @@ class Silence:
 
 @dataclass(frozen=True)
 class HangUp:
-    """Reads the request and closes the connection without a word."""
+    """Reads the request and closes the connection without a response."""
 
 
 @dataclass(frozen=True)
 class Garbage:
-    """Answers something that is not HTTP."""
+    """Answers with something that is not HTTP."""
 
     content: bytes = b"\x16\x03\x01 what?\r\n\r\n"
 
@@ -97,24 +97,24 @@ class Garbage:
 Behaviour: TypeAlias = Reply | Silence | HangUp | Garbage
 
 
-def said(document: object, status: int = 200, *, delay: float = 0, **headers: str) -> Reply:
-    """Return an answer in JSON; a ``_`` in the name of a header is a ``-``."""
+def json_reply(document: object, status: int = 200, *, delay: float = 0, **headers: str) -> Reply:
+    """Return a JSON response; a ``_`` in the name of a header is a ``-``."""
     body = exact_json.dumps(document).encode()
-    return Reply(status, body, {"Content-Type": "application/json"} | _named(headers), delay=delay)
+    return Reply(status, body, {"Content-Type": "application/json"} | _header_names(headers), delay=delay)
 
 
-def text(content: str, status: int = 200, **headers: str) -> Reply:
-    """Return an answer that is not JSON."""
-    return Reply(status, content.encode(), {"Content-Type": "text/html"} | _named(headers))
+def text_reply(content: str, status: int = 200, **headers: str) -> Reply:
+    """Return an HTML response."""
+    return Reply(status, content.encode(), {"Content-Type": "text/html"} | _header_names(headers))
 
 
-def _named(headers: Mapping[str, str]) -> dict[str, str]:
+def _header_names(headers: Mapping[str, str]) -> dict[str, str]:
     return {name.replace("_", "-"): value for name, value in headers.items()}
 
 
 @asynccontextmanager
-async def answering(answer: Callable[[Heard], Awaitable[Behaviour]]) -> AsyncIterator[str]:
-    """Answer every request on a free port as ``answer`` says; yields ``http://127.0.0.1:<port>``."""
+async def serve_replies(answer: Callable[[ReceivedRequest], Awaitable[Behaviour]]) -> AsyncIterator[str]:
+    """Answer every request on a free port with the result of ``answer``; yields ``http://127.0.0.1:<port>``."""
     over = asyncio.Event()
     connections: set[asyncio.Task[Any]] = set()
 
@@ -123,11 +123,11 @@ async def answering(answer: Callable[[Heard], Awaitable[Behaviour]]) -> AsyncIte
         assert task is not None
         connections.add(task)
         try:
-            while (heard := await _read(reader)) is not None:
-                if not await _behave(await answer(heard), writer, over):
+            while (request := await _read(reader)) is not None:
+                if not await _behave(await answer(request), writer, over):
                     break
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            pass  # whoever asked has gone, or the test is over
+            pass  # the client has gone, or the test is over
         finally:
             writer.close()
 
@@ -143,7 +143,7 @@ async def answering(answer: Callable[[Heard], Awaitable[Behaviour]]) -> AsyncIte
         await server.wait_closed()
 
 
-async def _read(reader: asyncio.StreamReader) -> Heard | None:
+async def _read(reader: asyncio.StreamReader) -> ReceivedRequest | None:
     try:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("ascii")
     except asyncio.IncompleteReadError:
@@ -152,11 +152,11 @@ async def _read(reader: asyncio.StreamReader) -> Heard | None:
     method, target, _ = first.split(" ")
     headers = tuple((name, value.strip()) for name, _, value in (line.partition(":") for line in lines))
     length = next((int(value) for name, value in headers if name.lower() == "content-length"), 0)
-    return Heard(method, target, headers, await reader.readexactly(length))
+    return ReceivedRequest(method, target, headers, await reader.readexactly(length))
 
 
 async def _behave(behaviour: Behaviour, writer: asyncio.StreamWriter, over: asyncio.Event) -> bool:
-    """Do as a test wants; return whether the connection stays open."""
+    """Perform a behaviour; return whether the connection stays open."""
     match behaviour:
         case Reply():
             await _wait(over, behaviour.delay)
@@ -182,10 +182,10 @@ async def _wait(over: asyncio.Event, seconds: float) -> None:
 
 
 @asynccontextmanager
-async def serving(app: ASGIApp, port: int = 0, *, lifespan: Literal["on", "off"] = "off") -> AsyncIterator[str]:
-    """Serve `app` on this machine, on a free port if none is named; gives its address without a slash at the end.
+async def serve_app(app: ASGIApp, port: int = 0, *, lifespan: Literal["on", "off"] = "off") -> AsyncIterator[str]:
+    """Serve `app` on this machine, on a free port if none is given; yields its address without a trailing slash.
 
-    ``lifespan``: whether the server starts and ends what the app opens, as in production; else the test does.
+    ``lifespan``: whether the server starts and ends what the app opens, as in production; otherwise the test does.
     """
     with closing(socket.create_server(("127.0.0.1", port))) as listener:
         server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan=lifespan, ws="none"))

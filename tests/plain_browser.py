@@ -12,7 +12,7 @@ _NOT_SENT = frozenset({"submit", "button", "reset", "image", "file"})
 
 @dataclass(frozen=True, slots=True)
 class Button:
-    """A button of a form, by what is written on it."""
+    """A button of a form, by its label."""
 
     label: str
     name: str
@@ -21,7 +21,7 @@ class Button:
 
 @dataclass(slots=True)
 class Form:
-    """A form with what is filled in."""
+    """A form with its current values."""
 
     action: str
     fields: dict[str, str] = field(default_factory=dict)
@@ -30,7 +30,7 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What came back: words, links and forms; or ``onward``, the address that a redirect names."""
+    """A response: words, links and forms; or ``redirect``, the address of a redirect."""
 
     url: str
     status: int
@@ -38,7 +38,7 @@ class Page:
     words: str
     links: tuple[tuple[str, str], ...]
     forms: tuple[Form, ...]
-    onward: str | None
+    redirect: str | None
 
     def link(self, label: str) -> str:
         """The address behind a link. Raises LookupError."""
@@ -57,24 +57,24 @@ class Page:
 
 
 class Browser:
-    """Opens pages and presses buttons. Redirects are not followed by themselves: whoever plays sees each step."""
+    """Opens pages and presses buttons. Redirects are not followed automatically, so that a test sees each step."""
 
     def __init__(self, http: httpx2.AsyncClient) -> None:
         self._http = http
 
     async def open(self, url: str) -> Page:
         """Open an address. Raises httpx2.HTTPError."""
-        return read_page(await self._http.get(url))
+        return parse_page(await self._http.get(url))
 
     async def press(self, page: Page, label: str, **typed: str) -> Page:
         """Type into the fields of a form and press a button of it. Raises LookupError and httpx2.HTTPError."""
         form, button = page.button(label)
         sent = {**form.fields, **typed, **({button.name: button.value} if button.name else {})}
-        return read_page(await self._http.post(form.action, data=sent))
+        return parse_page(await self._http.post(form.action, data=sent))
 
 
-def read_page(response: httpx2.Response) -> Page:
-    """What a person sees of an answer."""
+def parse_page(response: httpx2.Response) -> Page:
+    """Return what a person sees of a response."""
     url = str(response.url)
     reader = _Reader(url)
     if "html" in response.headers.get("content-type", ""):
@@ -88,12 +88,12 @@ def read_page(response: httpx2.Response) -> Page:
         words=" ".join(reader.words),
         links=tuple(reader.links),
         forms=tuple(reader.forms),
-        onward=urljoin(url, location) if location and response.is_redirect else None,
+        redirect=urljoin(url, location) if location and response.is_redirect else None,
     )
 
 
 class _Reader(HTMLParser):
-    """Collects what a person can read and do."""
+    """Collects the text, links and forms of a page."""
 
     def __init__(self, url: str) -> None:
         super().__init__()

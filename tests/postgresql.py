@@ -1,4 +1,4 @@
-"""A PostgreSQL server of a test's own, and PgBouncer before a server: the machine's programs, on free ports."""
+"""A PostgreSQL server for one test, and PgBouncer in front of a server: the machine's programs, on free ports."""
 
 import os
 import pwd
@@ -26,7 +26,7 @@ _STARTING_TAKES_AT_MOST = 30.0
 
 
 def program(name: str, package: str) -> str:
-    """Return where a program is; the test is skipped (in CI: fails) when there is none."""
+    """Return the path of a program; the test is skipped (in CI: fails) when there is none."""
     found = shutil.which(name, path=_PATH)
     if found is None:
         missing(f"{name} (Debian's package {package})")
@@ -35,7 +35,7 @@ def program(name: str, package: str) -> str:
 
 
 def _as_whom() -> dict[str, Any]:
-    """Return what says as whom to run a program; the test is skipped (in CI: fails) when there is nobody."""
+    """Return the command prefix that sets a program's user; the test is skipped (in CI: fails) when there is none."""
     if os.geteuid() != 0:
         return {}
     try:
@@ -47,7 +47,7 @@ def _as_whom() -> dict[str, Any]:
 
 @contextmanager
 def _folder() -> Iterator[Path]:
-    """Give a folder that the program can read and write."""
+    """Yield a folder that the program can read and write."""
     with tempfile.TemporaryDirectory() as place:
         if _as_whom():
             shutil.chown(place, _USER, _USER)
@@ -56,7 +56,7 @@ def _folder() -> Iterator[Path]:
 
 @dataclass
 class Program:
-    """A program that serves the database at ``url``; started and ended as often as one likes."""
+    """A program that serves the database at ``url``; can be started and ended repeatedly."""
 
     command: Sequence[str]
     url: str
@@ -80,15 +80,15 @@ class Program:
             time.sleep(0.1)
 
     def die(self) -> None:
-        """End it at once: what is open breaks, nothing is tidied up, all connections are cut."""
+        """Kill it at once: open transactions break, nothing is cleaned up, all connections are cut."""
         if self.process is not None and self.process.poll() is None:
             self.process.send_signal(self.ended_by)
             self.process.wait(20)
 
 
 @contextmanager
-def a_postgresql_server() -> Iterator[Program]:
-    """Give a server of one's own, with an empty database, running."""
+def open_postgresql_server() -> Iterator[Program]:
+    """Yield a running server of its own, with an empty database."""
     initialise, serve = program("initdb", "postgresql"), program("postgres", "postgresql")
     with _folder() as folder:
         data, port = folder / "data", free_port()
@@ -105,8 +105,8 @@ def a_postgresql_server() -> Iterator[Program]:
 
 
 @contextmanager
-def a_pooler(database_url: str, connections: int) -> Iterator[Program]:
-    """Give PgBouncer before that database, in transaction mode, with so many connections to the server."""
+def open_pooler(database_url: str, connections: int) -> Iterator[Program]:
+    """Yield PgBouncer in front of that database, in transaction mode, with so many connections to the server."""
     bouncer = program("pgbouncer", "pgbouncer")
     address = make_url(database_url)
     with _folder() as folder:

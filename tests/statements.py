@@ -1,4 +1,4 @@
-"""What is asked of a database while something is done."""
+"""Records the statements and transactions of a block."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,16 +11,16 @@ from app.db.database import Database
 
 
 @dataclass
-class Counted:
-    """How many statements were executed, and transactions committed."""
+class QueryCounts:
+    """The numbers of executed statements and committed transactions."""
 
     statements: int = 0
     transactions: int = 0
 
 
 @contextmanager
-def statements(database: Database) -> Iterator[list[tuple[str, Any]]]:
-    """Note each statement that is executed, with its parameters."""
+def record_statements(database: Database) -> Iterator[list[tuple[str, Any]]]:
+    """Record each executed statement, with its parameters."""
     asked: list[tuple[str, Any]] = []
 
     def note(_connection: object, _cursor: object, statement: str, parameters: Any, *_: object) -> None:
@@ -35,16 +35,16 @@ def statements(database: Database) -> Iterator[list[tuple[str, Any]]]:
 
 
 @contextmanager
-def counting(database: Database) -> Iterator[Counted]:
-    """Count what is asked; the numbers are there at the end."""
-    counted, engine = Counted(), database.engine.sync_engine
+def count_queries(database: Database) -> Iterator[QueryCounts]:
+    """Count statements and transactions; the numbers are complete at the end."""
+    counted, engine = QueryCounts(), database.engine.sync_engine
 
     def commit(*_: object) -> None:
         counted.transactions += 1
 
     event.listen(engine, "commit", commit)
     try:
-        with statements(database) as asked:
+        with record_statements(database) as asked:
             yield counted
         counted.statements = len(asked)
     finally:

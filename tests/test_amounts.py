@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from app.amounts import LARGEST, NotAnAmountError, in_cents, is_amount, is_in_cents, read_amount
+from app.amounts import LARGEST, NotAnAmountError, has_whole_cents, is_amount, quantize_to_cents, read_amount
 
 
 @pytest.mark.parametrize(
@@ -17,12 +17,12 @@ from app.amounts import LARGEST, NotAnAmountError, in_cents, is_amount, is_in_ce
 )  # fmt: skip
 def test_at_most_two_decimals(number: str, *, fits: bool) -> None:
     amount = Decimal(number)
-    assert is_in_cents(amount) is fits
+    assert has_whole_cents(amount) is fits
     if fits:
-        assert (in_cents(amount), in_cents(amount).as_tuple().exponent) == (amount, -2)
+        assert (quantize_to_cents(amount), quantize_to_cents(amount).as_tuple().exponent) == (amount, -2)
     else:
         with pytest.raises(ValueError, match="at most two decimals"):
-            in_cents(amount)
+            quantize_to_cents(amount)
 
 
 def test_an_amount_is_above_zero_and_no_larger_than_any() -> None:

@@ -9,12 +9,12 @@ from fastapi import APIRouter, Request
 
 from app.db.errors import DatabaseUnavailableError
 from app.main import create_app
-from app.security_headers import PageKind, SecureApp, routes_of
+from app.security_headers import PageKind, SecureApp, route_class_for
 from app.settings import Settings
-from app.shopper import standing
+from app.shopper import view_builder
 from app.static import version
 from tests.conftest import Clock, MigratedDatabases
-from tests.loopback import serving
+from tests.loopback import serve_app
 
 DASHBOARD = "https://dashboard.example.com"
 PRIVATE = {"cache-control": "no-store", "referrer-policy": "no-referrer", "x-content-type-options": "nosniff"}
@@ -49,7 +49,7 @@ async def http(tmp_path: Path, migrated: MigratedDatabases, clock: Clock) -> Asy
         worker=False,
     )
     async with (
-        serving(create_app(settings, clock), lifespan="on") as url,
+        serve_app(create_app(settings, clock), lifespan="on") as url,
         httpx2.AsyncClient(base_url=url, trust_env=False) as http,
     ):
         yield http
@@ -115,7 +115,7 @@ async def test_answers_to_what_goes_wrong(
     def broken(*_args: object) -> None:
         raise error
 
-    monkeypatch.setattr(standing, "find", broken)
+    monkeypatch.setattr(view_builder, "find_view", broken)
     for path, kind in (("/pay/order", OF_SHOPPER), ("/pay/order.svg", IMAGE)):
         answer = await http.get(path)
         assert (answer.status_code, told(answer)) == (status, kind)
@@ -126,7 +126,7 @@ async def test_answers_to_what_goes_wrong(
 @pytest.mark.threat("huge-body")
 @pytest.mark.parametrize(("kind", "headers"), [(PageKind.DASHBOARD, IN_DASHBOARD), (PageKind.MACHINES, FOR_MACHINES)])
 async def test_what_fits_no_parameter_and_what_is_too_long(kind: PageKind, headers: dict[str, str]) -> None:
-    router = APIRouter(route_class=routes_of(kind))
+    router = APIRouter(route_class=route_class_for(kind))
 
     @router.post("/{number}")
     async def read(number: int, request: Request) -> bytes:
@@ -135,7 +135,7 @@ async def test_what_fits_no_parameter_and_what_is_too_long(kind: PageKind, heade
 
     app = SecureApp(frame_ancestors=(DASHBOARD,), max_body_size=10)
     app.include_router(router)
-    async with serving(app) as url, httpx2.AsyncClient(base_url=url, trust_env=False) as http:
+    async with serve_app(app) as url, httpx2.AsyncClient(base_url=url, trust_env=False) as http:
         for path, body, status in (("/one", b"", 422), ("/1", b"x" * 11, 413), ("/1", b"x", 200)):
             answer = await http.post(path, content=body)
             assert (answer.status_code, told(answer)) == (status, headers)

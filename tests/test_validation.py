@@ -12,10 +12,10 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from app.errors import SettingsError
 from app.i18n.translation import translation
 from app.payments.core.refusal import RefusalError
-from app.payments.requests.storefront import read_data
+from app.payments.requests.storefront import parse_data
 from app.payments.split.rules import RulesError, read_rules
 from app.settings import read_settings
-from app.validation import found_wrong
+from app.validation import find_field_errors
 
 LIBRARY = re.compile(
     r"Input should|Value error|Field required|Extra inputs|should (be|match|have)"
@@ -74,7 +74,7 @@ def test_every_wrong_value_has_a_sentence_of_ours(field: str, value: Any) -> Non
     try:
         Everything.model_validate({field: value})
     except ValidationError as error:
-        for each in found_wrong(error):
+        for each in find_field_errors(error):
             assert not LIBRARY.search(str(each)), str(each)
             assert "%(" not in str(each)
             assert each.field.split(".")[0] == field
@@ -83,9 +83,9 @@ def test_every_wrong_value_has_a_sentence_of_ours(field: str, value: Any) -> Non
 def test_everything_that_is_wrong_is_said_at_once_and_nothing_that_was_given() -> None:
     with pytest.raises(ValidationError) as caught:
         Everything.model_validate({"text": "SECRET-1", "whole": "SECRET-2", "kind": "SECRET-3", "own": "SECRET-4"})
-    said = [str(each) for each in found_wrong(caught.value)]
+    said = [str(each) for each in find_field_errors(caught.value)]
     assert said == [
-        "text: has at most 3 characters",
+        "text: must have at most 3 characters",
         "whole: must be a whole number",
         "kind: must be one of one, other",
         "own: these are our own words",
@@ -95,7 +95,7 @@ def test_everything_that_is_wrong_is_said_at_once_and_nothing_that_was_given() -
 def test_split_rules_are_refused_in_the_readers_language() -> None:
     with pytest.raises(RulesError) as caught:
         read_rules({"mode": "by weight", "shiping": "lines"})
-    in_ukrainian = [translation("uk").say(reason) for reason in caught.value.reasons]
+    in_ukrainian = [translation("uk").plain_text(reason) for reason in caught.value.reasons]
     assert in_ukrainian == [
         "mode: має бути одним із: off, metadata, percentages",
         "shiping: тут невідоме: виправте назву або приберіть його",
@@ -104,10 +104,10 @@ def test_split_rules_are_refused_in_the_readers_language() -> None:
 
 def test_a_storefront_is_told_all_that_is_wrong() -> None:
     with pytest.raises(RefusalError) as caught:
-        read_data({"language": 7, "qr": "perhaps", "customer": []})
+        parse_data({"language": 7, "qr": "perhaps", "customer": []})
     assert str(caught.value.message) == (
-        "`data.language` is not right: it must be a text; `data.qr` is not right: it must be true or false; "
-        "`data.customer` is not right: it must be an object with named fields."
+        "`data.language` is invalid: it must be text; `data.qr` is invalid: it must be true or false; "
+        "`data.customer` is invalid: it must be an object with named fields."
     )
     assert caught.value.field == "data.language"
 

@@ -1,1 +1,1 @@
-"""What an operator can say in a terminal: one module a subject, listed in ``app.cli``."""
+"""The operator's commands: one module for each subject, listed in ``app.cli``."""

@@ -1,4 +1,4 @@
-"""``accounts add``: a point of sale with its keys, tried out as soon as it is kept."""
+"""``accounts add``: stores a point of sale with its keys, and checks it at the gateway at once."""
 
 from collections.abc import Mapping
 
@@ -6,16 +6,16 @@ import typer
 
 from app.commands import account_flags as flags
 from app.commands.account_keys import SecretsFile, read_keys
-from app.commands.account_view import areas_in_words, as_facts, finding_to_json, lacks_in_words, to_json
+from app.commands.account_view import as_facts, describe_areas, describe_limitations, finding_to_json, to_json
 from app.commands.failure import CommandFailed
-from app.commands.finding import find_installation
-from app.commands.opening import with_services
-from app.commands.terminal import AsJson, complain, say, show, show_json, warn
+from app.commands.finders import find_installation
+from app.commands.services import with_services
+from app.commands.terminal import AsJson, print_error, print_line, print_warning, show, show_json
 from app.gateway.hosts import PRESETS
-from app.payments.accounts.channels import AccountView, view
-from app.payments.accounts.check import Finding, check
-from app.payments.accounts.keeping import NameTakenError, new_account, require_free_name
-from app.payments.accounts.option_values import Given, OptionsRefusedError
+from app.payments.accounts.changes import NameTakenError, build_account, require_free_name
+from app.payments.accounts.channels import AccountView, load_view
+from app.payments.accounts.check import CheckResult, check_merchant_account
+from app.payments.accounts.option_values import OptionInput, OptionsRefusedError
 from app.payments.services import Services
 
 
@@ -30,66 +30,69 @@ def add(
     secrets_file: SecretsFile = None,
     no_check: flags.NoCheck = False,
     as_json: AsJson = False,
-    given: Mapping[str, Given],
+    given: Mapping[str, OptionInput],
 ) -> None:
-    """Add a merchant account and try it out.
+    """Add a merchant account and test it.
 
-    You are asked for its secrets, unless they are in a TOML file (--secrets-file) or in the environment, under the
-    names GATEWAY_API_KEY, GATEWAY_API_SECRET and GATEWAY_ENDPOINTS_KEY. An account that does not work yet stays: mend
+    You are prompted for its secrets, unless they are in a TOML file (--secrets-file) or in the environment, under the
+    names GATEWAY_API_KEY, GATEWAY_API_SECRET and GATEWAY_ENDPOINTS_KEY. An account that does not work yet is kept: fix
     it with `accounts set`.
     """
-    place = flags.place_given(gateway, base_url, scheme_word)
-    if place is None:
+    endpoint = flags.parse_endpoint(gateway, base_url, scheme_word)
+    if endpoint is None:
         raise CommandFailed(
-            f"say which gateway: --gateway {' or '.join(PRESETS)}, or --base-url with the address of another", status=2
+            f"choose a gateway: --gateway {' or '.join(PRESETS)}, or --base-url with the address of another one",
+            status=2,
         )
-    columns = flags.columns_of(given)
+    columns = flags.parse_columns(given)
 
-    async def before(services: Services) -> int:
-        """Find out what would be in the way before anybody types a secret."""
+    async def check_preconditions(services: Services) -> int:
+        """Detect conflicts before the user types a secret; return the installation's id. Raises CommandFailed."""
         installation = await find_installation(services, saleor)
         try:
-            await require_free_name(services, installation.id, columns.get("name", place.name))
+            await require_free_name(services, installation.id, columns.get("name", endpoint.name))
         except NameTakenError as taken:
             raise CommandFailed(
-                f"{taken}: change it with `saleor-gateway accounts set`, or give the new one another --name"
+                f"{taken}: change it with `saleor-gateway accounts set`, or give the new one a different --name"
             ) from taken
         return installation.id
 
-    installation_id = with_services(before)
+    installation_id = with_services(check_preconditions)
     keys = read_keys(secrets_file)
     try:
-        new = new_account(installation_id, pos_id, place, keys, columns)
+        new = build_account(installation_id, pos_id, endpoint, keys, columns)
     except OptionsRefusedError as exc:
-        raise flags.not_right(exc) from exc
+        raise flags.invalid_option_error(exc) from exc
 
-    async def keep(services: Services) -> tuple[AccountView, Finding | None]:
+    async def store(services: Services) -> tuple[AccountView, CheckResult | None]:
         account = await services.accounts.add(new)
-        added = await view(services, account)
-        return added, None if no_check else await check(services.gateways.client(account), added, new=True)
+        added = await load_view(services, account)
+        return added, None if no_check else await check_merchant_account(
+            services.gateways.client(account), added, new=True
+        )
 
-    added, finding = with_services(keep)
+    added, finding = with_services(store)
     if as_json:
         show_json({**to_json(added), "check": finding_to_json(finding) if finding else None})
     else:
-        _tell(added, finding)
-    if finding is not None and finding.wrong:
+        _print_result(added, finding)
+    if finding is not None and finding.failure:
         raise typer.Exit(1)
 
 
-def _tell(added: AccountView, finding: Finding | None) -> None:
+def _print_result(added: AccountView, finding: CheckResult | None) -> None:
     account = added.account
-    say("The account is added.", "bold")
+    print_line("The account was added.", "bold")
     show(as_facts(added))
-    if finding is not None and finding.wrong:
-        complain(f"the account does not work yet: {finding.wrong}")
-        say(
-            f"Mend it with `saleor-gateway accounts set {account.id}`, then: saleor-gateway accounts check {account.id}"
+    if finding is not None and finding.failure:
+        print_error(f"the account does not work yet: {finding.failure}")
+        print_line(
+            f"Fix it with `saleor-gateway accounts set {account.id}`, then: saleor-gateway accounts check {account.id}"
         )
         return
     if finding is not None:
-        say("The gateway takes its keys.", "green")
-        for words in [*areas_in_words(finding), *lacks_in_words(finding)]:
-            warn(words)
-    say("")
-    say(f"Next:  saleor-gateway channels map YOUR-CHANNEL {account.id}")
+        print_line("The gateway accepts its keys.", "green")
+        for text in [*describe_areas(finding), *describe_limitations(finding)]:
+            print_warning(text)
+    print_line("")
+    print_line(f"Next:  saleor-gateway channels map YOUR-CHANNEL {account.id}")

@@ -1,4 +1,4 @@
-"""An account's options as flags: made of the same definitions as the pages (``payments.accounts.options``)."""
+"""An account's options as flags, built from the same definitions as the pages (``payments.accounts.options``)."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -10,31 +10,29 @@ import typer
 
 from app.commands.failure import CommandFailed
 from app.gateway.hosts import PRESETS
-from app.payments.accounts.option_values import Given, OptionsRefusedError, read_options
+from app.payments.accounts.gateway_endpoint import DEFAULT_SCHEME_WORD, GatewayEndpoint, resolve_endpoint
+from app.payments.accounts.option_values import OptionInput, OptionsRefusedError, read_options
 from app.payments.accounts.options import OPTIONS, Form, Option
-from app.payments.accounts.places import DEFAULT_SCHEME_WORD, Place, place_of
 
-Account = Annotated[str, typer.Argument(metavar="ACCOUNT", help="Its id or its name.", show_default=False)]
+Account = Annotated[str, typer.Argument(metavar="ACCOUNT", help="The account's ID or name.", show_default=False)]
 Saleor = Annotated[
     str | None,
-    typer.Option(
-        metavar="URL", help="The API address of the Saleor. May be left out where only one has installed the app."
-    ),
+    typer.Option(metavar="URL", help="The store's Saleor API URL. Optional if only one store has installed the app."),
 ]
-PosId = Annotated[str, typer.Option(metavar="UUID", help="The point of sale, as the merchant portal shows it.")]
+PosId = Annotated[
+    str, typer.Option(metavar="UUID", help="The ID of the point of sale, as the merchant portal shows it.")
+]
 Preset = Annotated[
-    str | None, typer.Option(metavar="PRESET", help=f"A gateway of which we know the address: {', '.join(PRESETS)}.")
+    str | None, typer.Option(metavar="PRESET", help=f"A gateway whose address is known: {', '.join(PRESETS)}.")
 ]
 BaseUrl = Annotated[str | None, typer.Option(metavar="URL", help="The address of any other gateway.")]
 SchemeWord = Annotated[
     str | None,
-    typer.Option(
-        metavar="WORD", help=f"The first word of the authentication header; {DEFAULT_SCHEME_WORD} unless given."
-    ),
+    typer.Option(metavar="WORD", help=f"The first word of the authentication header. Default: {DEFAULT_SCHEME_WORD}."),
 ]
-NoCheck = Annotated[bool, typer.Option("--no-check", help="Do not try the keys out at the gateway.")]
+NoCheck = Annotated[bool, typer.Option("--no-check", help="Do not test the keys at the gateway.")]
 
-# Of each option, its flag and what stands behind it.
+# The flag of each option, and its metavar.
 _FLAGS: Mapping[str, tuple[str, str | None]] = {
     "name": ("--name", "TEXT"),
     "test_project": ("--test/--live", None),
@@ -70,7 +68,7 @@ _FLAGS: Mapping[str, tuple[str, str | None]] = {
     "balances_url": ("--balances-url", "URL"),
     "register_url": ("--register-url", "URL"),
 }
-_CALLED = {name: flag for name, (flag, _) in _FLAGS.items()} | {
+_DISPLAY_NAMES = {name: flag for name, (flag, _) in _FLAGS.items()} | {
     "pos_id": "--pos-id",
     "gateway": "--gateway",
     "base_url": "--base-url",
@@ -83,54 +81,54 @@ _TYPES: Mapping[Form, Any] = {Form.SWITCH: bool | None, Form.TEXTS: list[str] | 
 
 
 def takes_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Let a command take a flag for each option of an account; it gets what was given as ``given``, by option."""
+    """Add a flag for each option of an account to a command, which receives the given values by option as ``given``."""
 
     @wraps(command)
-    def run(**said: Any) -> None:
-        given = {name: said.pop(name) for name in OPTIONS}
-        # A list that nobody gave is empty: nothing is changed by it.
-        command(**said, given={name: None if value == [] else value for name, value in given.items()})
+    def run(**arguments: Any) -> None:
+        given = {name: arguments.pop(name) for name in OPTIONS}
+        # A list that was not given is empty: it changes nothing.
+        command(**arguments, given={name: None if value == [] else value for name, value in given.items()})
 
     own = inspect.signature(command)
     flags = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_flag(option))
         for name, option in OPTIONS.items()
     ]
-    kept = [each for each in own.parameters.values() if each.name != "given"]
-    run.__signature__ = own.replace(parameters=[*kept, *flags])  # type: ignore[attr-defined] # what typer reads
-    run.__annotations__ = {each.name: each.annotation for each in (*kept, *flags)}
+    own_parameters = [each for each in own.parameters.values() if each.name != "given"]
+    run.__signature__ = own.replace(parameters=[*own_parameters, *flags])  # type: ignore[attr-defined] # what typer reads
+    run.__annotations__ = {each.name: each.annotation for each in (*own_parameters, *flags)}
     return run
 
 
-def columns_of(given: Mapping[str, Given]) -> dict[str, object]:
-    """Return the columns to be set. Raises CommandFailed."""
+def parse_columns(given: Mapping[str, OptionInput]) -> dict[str, object]:
+    """Return the columns to set. Raises CommandFailed."""
     try:
         return read_options(given, datetime.now(UTC))
     except OptionsRefusedError as exc:
-        raise not_right(exc) from exc
+        raise invalid_option_error(exc) from exc
 
 
-def place_given(preset: str | None, base_url: str | None, scheme_word: str | None) -> Place | None:
-    """Return the gateway that is meant; None when none is named. Raises CommandFailed."""
+def parse_endpoint(preset: str | None, base_url: str | None, scheme_word: str | None) -> GatewayEndpoint | None:
+    """Return the gateway that the flags name; None when they name none. Raises CommandFailed."""
     try:
-        return place_of(preset, base_url, scheme_word)
+        return resolve_endpoint(preset, base_url, scheme_word)
     except OptionsRefusedError as exc:
-        raise not_right(exc) from exc
+        raise invalid_option_error(exc) from exc
 
 
-def not_right(error: OptionsRefusedError) -> CommandFailed:
-    """Return what is said of all that cannot be: the flag, or which secret, and no secret."""
-    wrong = (f"{_CALLED.get(name, name)} is not right: {words}" for name, words in error.refused.items())
+def invalid_option_error(error: OptionsRefusedError) -> CommandFailed:
+    """Return the error about all invalid options: it names the flag, or which secret it is, but contains no secret."""
+    wrong = (f"{_DISPLAY_NAMES.get(name, name)} is invalid: {text}" for name, text in error.refused.items())
     return CommandFailed("; ".join(wrong), status=2)
 
 
 def _flag(option: Option) -> Any:
     flag, metavar = _FLAGS[option.name]
-    words = option.help.removesuffix(".")
+    text = option.help.removesuffix(".")
     if option.choices:
-        words += f": {', '.join(option.choices)}"
+        text += f": {', '.join(option.choices)}"
     if option.form is Form.TEXTS:
-        words += "; may be repeated"
+        text += "; can be repeated"
     if option.may_be_empty:
-        words += '; "" gives it back to its default'
-    return Annotated[_TYPES.get(option.form, str | None), typer.Option(flag, metavar=metavar, help=f"{words}.")]
+        text += '; "" restores the default'
+    return Annotated[_TYPES.get(option.form, str | None), typer.Option(flag, metavar=metavar, help=f"{text}.")]

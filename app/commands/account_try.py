@@ -1,4 +1,4 @@
-"""``accounts try``: a small payment at the gateway's page, to see that an account works."""
+"""``accounts try``: a small payment at the gateway's page, to verify that an account works."""
 
 import getpass
 import uuid
@@ -8,15 +8,15 @@ from typing import Annotated
 import typer
 
 from app.commands import account_flags as flags
-from app.commands.amounts import read_amount
+from app.commands.arguments import read_amount
 from app.commands.failure import CommandFailed
-from app.commands.finding import find_account
-from app.commands.opening import with_services
-from app.commands.terminal import AsJson, moment, say, show_json
+from app.commands.finders import find_account
+from app.commands.services import with_services
+from app.commands.terminal import AsJson, moment, print_line, show_json
 from app.db.aggregates import PaymentAggregate
 from app.db.tables import State
 from app.payments.core.refusal import RefusalError
-from app.payments.operations.trial_payment import SMALLEST, Trial, begin_trial
+from app.payments.operations.trial_payment import SUGGESTED_AMOUNT, Trial, begin_trial
 from app.payments.services import Services
 from app.payments.staff.status import standing
 
@@ -24,23 +24,23 @@ from app.payments.staff.status import standing
 def try_account(
     account: flags.Account,
     *,
-    email: Annotated[str, typer.Option(metavar="ADDRESS", help="Your e-mail address: the gateway asks for one.")],
-    phone: Annotated[str, typer.Option(metavar="NUMBER", help="Your phone number: the gateway asks for one.")],
-    amount: Annotated[str, typer.Option(metavar="AMOUNT", help="How much is paid.")] = str(SMALLEST),
+    email: Annotated[str, typer.Option(metavar="ADDRESS", help="Your e-mail address: the gateway requires one.")],
+    phone: Annotated[str, typer.Option(metavar="NUMBER", help="Your phone number: the gateway requires one.")],
+    amount: Annotated[str, typer.Option(metavar="AMOUNT", help="The amount to pay.")] = str(SUGGESTED_AMOUNT),
     currency: Annotated[
-        str | None, typer.Option(metavar="CODE", help="In what; the account's first currency, if left out.")
+        str | None, typer.Option(metavar="CODE", help="The currency. Default: the account's first currency.")
     ] = None,
-    first_name: Annotated[str, typer.Option(metavar="NAME", help="Where the gateway asks for names.")] = "",
-    last_name: Annotated[str, typer.Option(metavar="NAME", help="Where the gateway asks for names.")] = "",
+    first_name: Annotated[str, typer.Option(metavar="NAME", help="If the gateway requires names.")] = "",
+    last_name: Annotated[str, typer.Option(metavar="NAME", help="If the gateway requires names.")] = "",
     birthday: Annotated[
         datetime | None,
-        typer.Option(formats=["%Y-%m-%d"], help="Where the gateway asks for the date of birth."),
+        typer.Option(formats=["%Y-%m-%d"], help="If the gateway requires the date of birth."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Open a payment page at the gateway, as for a shopper, and pay there yourself.
+    """Open a payment page at the gateway and pay there yourself, like a shopper.
 
-    It is a payment like any other, but of no order: Saleor is told nothing. Real money moves with a live account.
+    It is a payment like any other, but without an order: nothing is sent to Saleor. A live account moves real money.
     """
 
     async def begin(services: Services) -> PaymentAggregate:
@@ -76,11 +76,11 @@ def try_account(
             }
         )
     elif payment.checkout_url is not None:
-        say("Pay here:", "bold")
-        say(payment.checkout_url)
-        say("")
-        say(f"Then:  saleor-gateway payments show {payment.order_id}")
+        print_line("Pay here:", "bold")
+        print_line(payment.checkout_url)
+        print_line("")
+        print_line(f"Then:  saleor-gateway payments show {payment.order_id}")
     if create.state is State.FAILURE:
         raise CommandFailed(create.message or "the gateway did not open a payment page")
     if payment.checkout_url is None and not as_json:
-        say(f"{create.message}: saleor-gateway payments show {payment.order_id}")
+        print_line(f"{create.message}: saleor-gateway payments show {payment.order_id}")

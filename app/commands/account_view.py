@@ -1,22 +1,22 @@
-"""How an account is written in a terminal: everything but its secrets."""
+"""Formats accounts for a terminal: everything but their secrets."""
 
 from collections.abc import Iterable
 
 from rich.table import Table
 from rich.text import Text
 
-from app.commands.terminal import fact, fact_sheet, moment, plain, table
+from app.commands.terminal import add_fact, fact_sheet, moment, plain, table
 from app.db.tables import MerchantAccount, ProductsForm
-from app.payments.accounts.areas import LOST
 from app.payments.accounts.channels import AccountView
-from app.payments.accounts.check import Finding, Lack, facts_of
+from app.payments.accounts.check import CheckResult, Limitation, limitation_facts
+from app.payments.accounts.gateway_access import CONSEQUENCES
 from app.payments.requests.payout import currency_of
 from app.payments.requests.wallets import wallets_of
 
 _PRODUCTS = {
-    ProductsForm.NONE: "not told to the gateway",
-    ProductsForm.PLAIN: "told to the gateway",
-    ProductsForm.FISCAL: "told to the gateway for fiscal receipts",
+    ProductsForm.NONE: "not sent to the gateway",
+    ProductsForm.PLAIN: "sent to the gateway",
+    ProductsForm.FISCAL: "sent to the gateway for fiscal receipts",
 }
 _WALLETS = {"applePay": "Apple Pay", "googlePay": "Google Pay"}
 
@@ -71,15 +71,15 @@ def to_json(each: AccountView) -> dict[str, object]:
     }
 
 
-def finding_to_json(finding: Finding) -> dict[str, object]:
-    """Return what a check found, for scripts."""
+def finding_to_json(finding: CheckResult) -> dict[str, object]:
+    """Return the result of a check, for scripts."""
     account = finding.view.account
     return {
         "account": account.id,
         "name": account.name,
-        "ok": finding.wrong is None,
-        "wrong": None if finding.wrong is None else str(finding.wrong),
-        "warnings": lacks_in_words(finding),
+        "ok": finding.failure is None,
+        "wrong": None if finding.failure is None else str(finding.failure),
+        "warnings": describe_limitations(finding),
         "areas": {
             each.area.name.lower(): {"access": each.access.value, "why": None if each.works else str(each.why)}
             for each in finding.areas
@@ -87,31 +87,33 @@ def finding_to_json(finding: Finding) -> dict[str, object]:
     }
 
 
-def lacks_in_words(finding: Finding) -> list[str]:
-    """Return what will be missed, each with the command that mends it, if one does."""
-    account, facts = finding.view.account, facts_of(finding.view)
+def describe_limitations(finding: CheckResult) -> list[str]:
+    """Return the texts of the limitations, each with the command that fixes it, if there is one."""
+    account, facts = finding.view.account, limitation_facts(finding.view)
     commands = {
-        Lack.NOTIFICATIONS: ": set APP_BASE_URL to one that it can call",
-        Lack.CHANNEL: f": run `saleor-gateway channels map CHANNEL {account.id}`",
-        Lack.STOREFRONT: f": run `saleor-gateway accounts set {account.id} --storefront ORIGIN`",
-        Lack.PAYOUT_LIMITS: (
+        Limitation.NOTIFICATIONS: ": set APP_BASE_URL to one that it can call",
+        Limitation.CHANNEL: f": run `saleor-gateway channels map CHANNEL {account.id}`",
+        Limitation.STOREFRONT: f": run `saleor-gateway accounts set {account.id} --storefront ORIGIN`",
+        Limitation.PAYOUT_LIMITS: (
             f": run `saleor-gateway accounts set {account.id} --payout-most AMOUNT --payout-most-a-day AMOUNT`"
         ),
-        Lack.PAYOUT_STAFF: f": run `saleor-gateway accounts set {account.id} --payout-staff EMAIL`",
+        Limitation.PAYOUT_STAFF: f": run `saleor-gateway accounts set {account.id} --payout-staff EMAIL`",
     }
-    return [each.value % facts + commands.get(each, "") for each in finding.lacks]
+    return [each.value % facts + commands.get(each, "") for each in finding.limitations]
 
 
-def areas_in_words(finding: Finding) -> list[str]:
-    """Return which areas cannot be used, why, and what is missed without each."""
-    return [f"{each.area}: {each.access}: {each.why}. {LOST[each.area]}" for each in finding.areas if not each.works]
+def describe_areas(finding: CheckResult) -> list[str]:
+    """Return the texts of the areas that cannot be used: why, and the consequences."""
+    return [
+        f"{each.area}: {each.access}: {each.why}. {CONSEQUENCES[each.area]}" for each in finding.areas if not each.works
+    ]
 
 
-def as_table(shown: Iterable[AccountView]) -> Table:
+def as_table(views: Iterable[AccountView]) -> Table:
     """Return the accounts of one Saleor as a table."""
-    accounts = table("Account", "Point of sale, gateway", "Takes", "Channels")
+    accounts = table("Account", "Point of sale, gateway", "Currencies", "Channels")
     accounts.columns[1].min_width = 36  # a UUID, which people compare
-    for each in shown:
+    for each in views:
         account = each.account
         name = Text(plain(account.name), "bold")
         if not account.enabled:
@@ -126,47 +128,49 @@ def as_table(shown: Iterable[AccountView]) -> Table:
 
 
 def as_facts(each: AccountView) -> Table:
-    """Return everything about one account, a line each."""
+    """Return everything about one account but its secrets, one fact a line."""
     account = each.account
     facts = fact_sheet()
-    fact(facts, "account", f"{account.name} ({account.id})", "bold")
-    fact(facts, "state", "switched on" if account.enabled else "switched off")
-    fact(facts, "keys", "of a test project" if account.test_project else "of a live project")
+    add_fact(facts, "account", f"{account.name} ({account.id})", "bold")
+    add_fact(facts, "state", "switched on" if account.enabled else "switched off")
+    add_fact(facts, "keys", "for a test project" if account.test_project else "for a live project")
     if account.previous_api_secret_until is not None:
-        fact(
+        add_fact(
             facts,
             "old API secret",
             f"verifies notifications until {account.previous_api_secret_until:%Y-%m-%d %H:%M} UTC",
         )
-    fact(facts, "Saleor", each.saleor)
-    fact(facts, "channels", ", ".join(each.channels) or "none")
-    fact(facts, "point of sale", account.pos_id)
-    fact(facts, "gateway", f"{account.base_url} ({account.scheme_word})")
-    fact(facts, "takes", ", ".join(account.currencies))
-    fact(facts, "storefronts", ", ".join(account.storefront_origins) or "none")
+    add_fact(facts, "Saleor", each.saleor)
+    add_fact(facts, "channels", ", ".join(each.channels) or "none")
+    add_fact(facts, "point of sale", account.pos_id)
+    add_fact(facts, "gateway", f"{account.base_url} ({account.scheme_word})")
+    add_fact(facts, "currencies", ", ".join(account.currencies))
+    add_fact(facts, "storefronts", ", ".join(account.storefront_origins) or "none")
     looks = [each for each in (account.shop_name, account.shop_logo, account.shop_color) if each]
-    fact(facts, "shop", ", ".join(looks) or "has no name, logo or colour on shoppers' pages")
-    fact(facts, "time to pay", f"{account.order_timeout} seconds")
-    fact(facts, "names", "required" if account.names_required else "optional")
-    fact(facts, "sector", account.sector + (f", category {account.merchant_mcc}" if account.merchant_mcc else ""))
-    fact(facts, "payments are called", account.description_template or "Order or Payment, and its number")
-    fact(facts, "products", _PRODUCTS[account.products])
-    fact(facts, "receipts", f"by {account.receipt_delivery}" if account.receipt_delivery else "as the gateway has it")
-    fact(facts, "3-D Secure", account.order_3ds_bypass)
-    fact(facts, "older pages", "closed by a new attempt to pay" if account.cancel_older else "stay open")
-    fact(facts, "cards in storefronts", _confirmed(account))
-    fact(facts, "saved cards", "kept for customers who agree" if account.saved_cards else "none")
-    fact(facts, "subscriptions", "storefronts may begin them (provisional)" if account.subscriptions else "none")
-    fact(facts, "payouts to cards", _payouts(account))
-    fact(facts, "wallets", " and ".join(_WALLETS[name] for name in wallets_of(account)) or "none")
-    fact(facts, "books compared", f"each night, at {account.reconcile_at}:00 UTC")
-    fact(facts, "balances at", account.balances_url or account.base_url)
-    fact(facts, "registers at", account.register_url or account.base_url)
-    fact(facts, "notified at", f"{each.notification_address} (we tell the gateway with each payment)")
+    add_fact(facts, "shop", ", ".join(looks) or "no name, logo or color on shoppers' pages")
+    add_fact(facts, "time to pay", f"{account.order_timeout} seconds")
+    add_fact(facts, "names", "required" if account.names_required else "optional")
+    add_fact(facts, "sector", account.sector + (f", category {account.merchant_mcc}" if account.merchant_mcc else ""))
+    add_fact(facts, "payment description", account.description_template or "Order or Payment, and its number")
+    add_fact(facts, "products", _PRODUCTS[account.products])
+    add_fact(
+        facts, "receipts", f"by {account.receipt_delivery}" if account.receipt_delivery else "as set at the gateway"
+    )
+    add_fact(facts, "3-D Secure", account.order_3ds_bypass)
+    add_fact(facts, "older pages", "closed by a new payment attempt" if account.cancel_older else "stay open")
+    add_fact(facts, "cards in storefronts", _describe_pci_dss(account))
+    add_fact(facts, "saved cards", "saved for customers who agree" if account.saved_cards else "none")
+    add_fact(facts, "subscriptions", "storefronts may start them (provisional)" if account.subscriptions else "none")
+    add_fact(facts, "payouts to cards", _describe_payouts(account))
+    add_fact(facts, "wallets", " and ".join(_WALLETS[name] for name in wallets_of(account)) or "none")
+    add_fact(facts, "records compared", f"each night at {account.reconcile_at}:00 UTC")
+    add_fact(facts, "balances from", account.balances_url or account.base_url)
+    add_fact(facts, "registers from", account.register_url or account.base_url)
+    add_fact(facts, "notification address", f"{each.notification_address} (sent to the gateway with each payment)")
     return facts
 
 
-def _payouts(account: MerchantAccount) -> str:
+def _describe_payouts(account: MerchantAccount) -> str:
     if not account.payouts:
         return "none"
     currency = currency_of(account)
@@ -176,6 +180,6 @@ def _payouts(account: MerchantAccount) -> str:
     return f"at most {most} at once and {a_day} in 24 hours, by {', '.join(account.payout_staff) or 'nobody'}"
 
 
-def _confirmed(account: MerchantAccount) -> str:
+def _describe_pci_dss(account: MerchantAccount) -> str:
     at = account.pci_dss_confirmed_at
     return f"PCI DSS confirmed on {at:%Y-%m-%d}" if at else "none: shoppers pay on the gateway's page"

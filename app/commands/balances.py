@@ -5,71 +5,73 @@ from typing import Annotated
 
 import typer
 
-from app.commands.finding import find_account
-from app.commands.opening import with_services
-from app.commands.terminal import AsJson, complain, moment, plain, say, show, show_json, table
-from app.payments.accounts.areas import LOST
+from app.commands.finders import find_account
+from app.commands.services import with_services
+from app.commands.terminal import AsJson, moment, plain, print_error, print_line, show, show_json, table
 from app.payments.accounts.balances import AccountBalances, read_balances
+from app.payments.accounts.gateway_access import CONSEQUENCES
 from app.payments.services import Services
 
-_WITHIN = 12.0  # seconds: longer than the gateway is waited for
+_WITHIN = 12.0  # seconds: longer than the timeout of the gateway
 
 
 def balances(
     account: Annotated[
         str | None,
-        typer.Option(metavar="ACCOUNT", help="Its id or its name; all accounts unless given.", show_default=False),
+        typer.Option(metavar="ACCOUNT", help="The account's ID or name. Default: all accounts.", show_default=False),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what the merchant has at the gateway: what can be paid out or refunded, and what is held in reserve.
+    """Show the merchant's balances at the gateway: what can be paid out or refunded, and what is held in reserve.
 
-    The exit status is 1 when an account could not be asked.
+    The exit status is 1 if the balances of an account are not available.
     """
 
-    async def ask(services: Services) -> list[AccountBalances]:
-        meant = list(await services.accounts.all()) if account is None else [await find_account(services, account)]
-        return await asyncio.gather(*(read_balances(services, each, within=_WITHIN) for each in meant))
+    async def read(services: Services) -> list[AccountBalances]:
+        accounts = list(await services.accounts.all()) if account is None else [await find_account(services, account)]
+        return await asyncio.gather(*(read_balances(services, each, timeout=_WITHIN) for each in accounts))
 
-    asked = with_services(ask)
+    results = with_services(read)
     if as_json:
-        show_json([_to_json(each) for each in asked])
-    elif not asked:
-        say("There is no merchant account yet.")
+        show_json([_to_json(each) for each in results])
+    elif not results:
+        print_line("There is no merchant account yet.")
     else:
-        _show(asked)
-    if any(each.balances is None for each in asked):
+        _print_balances(results)
+    if any(each.balances is None for each in results):
         raise typer.Exit(1)
 
 
-def _show(asked: list[AccountBalances]) -> None:
-    shown = table("Merchant account", "Balance", "Currency", "Available", "In reserve")
-    for column in shown.columns[3:]:
+def _print_balances(results: list[AccountBalances]) -> None:
+    rows = table("Merchant account", "Balance", "Currency", "Available", "In reserve")
+    for column in rows.columns[3:]:
         column.justify = "right"
-    for each in asked:
+    for each in results:
         for one in each.balances or ():
             reserve = one.balances.rolling_reserve
-            shown.add_row(
+            rows.add_row(
                 plain(each.account.name),
                 plain(one.name),
                 plain(one.currency),
                 str(one.balances.available),
                 "" if reserve is None else str(reserve),
             )
-    if shown.row_count:
-        show(shown)
-    for each in asked:
+    if rows.row_count:
+        show(rows)
+    for each in results:
         if each.trouble is not None:
-            complain(f"{each.account.name}: {each.trouble.access}: {each.trouble.why}. {LOST[each.trouble.area]}")
+            print_error(
+                f"{each.account.name}: {each.trouble.access}: {each.trouble.why}. {CONSEQUENCES[each.trouble.area]}"
+            )
 
 
-def _to_json(asked: AccountBalances) -> dict[str, object]:
+def _to_json(result: AccountBalances) -> dict[str, object]:
     return {
-        "account": asked.account.id,
-        "account_name": asked.account.name,
-        "as_of": moment(asked.as_of),
-        "access": asked.trouble.access.value if asked.trouble else "works",
-        "error": str(asked.trouble.why) if asked.trouble else None,
+        "account": result.account.id,
+        "account_name": result.account.name,
+        "as_of": moment(result.as_of),
+        "access": result.trouble.access.value if result.trouble else "works",
+        "error": str(result.trouble.why) if result.trouble else None,
         "balances": [
             {
                 "id": each.id,
@@ -78,6 +80,6 @@ def _to_json(asked: AccountBalances) -> dict[str, object]:
                 "available": each.balances.available,
                 "rolling_reserve": each.balances.rolling_reserve,
             }
-            for each in asked.balances or ()
+            for each in result.balances or ()
         ],
     }

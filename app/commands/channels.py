@@ -8,10 +8,10 @@ import typer
 from app.bootstrap import open_saleor
 from app.commands import account_flags as flags
 from app.commands.failure import CommandFailed
-from app.commands.finding import find_account, find_installation
-from app.commands.opening import with_services
-from app.commands.terminal import AsJson, plain, say, show, show_json, table, warn
-from app.payments.accounts.channels import ChannelMap, ChannelStanding, is_slug, read_channels, views
+from app.commands.finders import find_account, find_installation
+from app.commands.services import with_services
+from app.commands.terminal import AsJson, plain, print_line, print_warning, show, show_json, table
+from app.payments.accounts.channels import ChannelMap, ChannelStatus, is_slug, load_views, read_channels
 from app.payments.services import Services
 from app.settings import read_settings
 
@@ -32,7 +32,7 @@ class Route:
     enabled: bool
 
     def to_json(self) -> dict[str, object]:
-        """Return it for scripts."""
+        """Return the route for scripts."""
         return {
             "saleor": self.saleor,
             "channel": self.channel,
@@ -43,10 +43,10 @@ class Route:
 
 
 def map_channel(channel: Channel, account: flags.Account, as_json: AsJson = False) -> None:
-    """Let an account take the money of a channel, instead of the one that did if there is one."""
+    """Let an account receive a channel's payments, replacing the previous account if there is one."""
     if not is_slug(channel):
         raise typer.BadParameter(
-            f"{channel!r} is no slug of a channel: letters, digits, hyphens and underscores, like default-channel",
+            f"{channel!r} is not a channel slug: use letters, digits, hyphens and underscores, like default-channel",
             param_hint="CHANNEL",
         )
 
@@ -64,75 +64,78 @@ def map_channel(channel: Channel, account: flags.Account, as_json: AsJson = Fals
         show_json({**mapped.to_json(), "instead_of": before.account if before else None})
         return
     instead = f", instead of {before.account_name!r}" if before and before.account != mapped.account else ""
-    say(f"The money of {mapped.channel} ({mapped.saleor}) goes to {mapped.account_name!r}{instead}.")
+    print_line(f"Payments in {mapped.channel} ({mapped.saleor}) now go to {mapped.account_name!r}{instead}.")
     if not mapped.enabled:
-        warn(f"that account is switched off: saleor-gateway accounts set {mapped.account} --enable")
+        print_warning(f"that account is switched off: saleor-gateway accounts set {mapped.account} --enable")
 
 
 def show_channels(as_json: AsJson = False) -> None:
-    """Show which channels have an account. Payments are offered in no other."""
+    """Show which channels have an account. Payments are offered only in these."""
     routes = with_services(_routes)
     if as_json:
         show_json([each.to_json() for each in routes])
         return
     if not routes:
-        say("No channel has an account yet: saleor-gateway channels map CHANNEL ACCOUNT")
+        print_line("No channel has an account yet: saleor-gateway channels map CHANNEL ACCOUNT")
         return
-    shown = table("Channel", "Account", "Saleor")
+    rows = table("Channel", "Account", "Saleor")
     for each in routes:
         off = "" if each.enabled else " (switched off)"
-        shown.add_row(each.channel, f"{plain(each.account_name)}{off}\n{each.account}", each.saleor)
-    show(shown)
+        rows.add_row(each.channel, f"{plain(each.account_name)}{off}\n{each.account}", each.saleor)
+    show(rows)
 
 
 def check_channels(saleor: flags.Saleor = None, as_json: AsJson = False) -> None:
-    """Ask a Saleor for its channels, and show what each lacks. The exit status is 1 when shoppers can pay in none."""
+    """Fetch the channels of a store from Saleor, and show what each one is missing.
 
-    async def look(services: Services) -> ChannelMap:
+    The exit status is 1 if shoppers can pay in none of them.
+    """
+
+    async def read(services: Services) -> ChannelMap:
         installation = await find_installation(services, saleor)
         async with open_saleor(read_settings()) as client:
             return await read_channels(services, client, installation)
 
-    found = with_services(look)
+    found = with_services(read)
     if as_json:
         show_json({"unreachable": found.unreachable, "channels": [_standing_to_json(each) for each in found.channels]})
     else:
         if found.unreachable:
-            warn("Saleor does not tell of its channels now: only those with an account are shown")
-        shown = table("Channel", "Currency", "Account", "Lacks")
+            print_warning("Saleor does not list its channels right now: only those with an account are shown")
+        rows = table("Channel", "Currency", "Account", "Missing")
         for each in found.channels:
             account = plain(each.account.name) if each.account else ""
-            shown.add_row(each.slug, each.currency or "", account, "\n".join(each.missing) or "nothing")
-        show(shown)
+            rows.add_row(each.slug, each.currency or "", account, "\n".join(each.missing) or "nothing")
+        show(rows)
     if not any(each.works for each in found.channels):
         raise typer.Exit(1)
 
 
 def unmap_channel(channel: Channel, saleor: flags.Saleor = None, as_json: AsJson = False) -> None:
-    """Offer payments in a channel no longer. Payments that were begun are finished."""
+    """Stop offering payments in a channel. Payments that were started are completed."""
 
     async def do(services: Services) -> Route:
         only = None if saleor is None else (await find_installation(services, saleor)).saleor_api_url
-        meant = [each for each in await _routes(services) if each.channel == channel and only in {None, each.saleor}]
-        if not meant:
+        matches = [each for each in await _routes(services) if each.channel == channel and only in {None, each.saleor}]
+        if not matches:
             raise CommandFailed(
-                f"the channel {channel!r} has no merchant account: `saleor-gateway channels list` shows those that have"
+                f"the channel {channel!r} has no merchant account: `saleor-gateway channels list` shows those with one"
             )
-        if len(meant) > 1:
-            known = ", ".join(each.saleor for each in meant)
-            raise CommandFailed(f"several Saleors have a channel {channel!r}: say which with --saleor ({known})")
-        installation = await find_installation(services, meant[0].saleor)
+        if len(matches) > 1:
+            known = ", ".join(each.saleor for each in matches)
+            raise CommandFailed(f"several stores have a channel {channel!r}: choose one with --saleor ({known})")
+        installation = await find_installation(services, matches[0].saleor)
         await services.accounts.unmap_channel(installation.id, channel)
-        return meant[0]
+        return matches[0]
 
     unmapped = with_services(do)
     if as_json:
         show_json(unmapped.to_json())
         return
-    say(f"The channel {unmapped.channel} ({unmapped.saleor}) has no merchant account any more.")
+    print_line(f"The channel {unmapped.channel} ({unmapped.saleor}) no longer has a merchant account.")
 
 
-def _standing_to_json(each: ChannelStanding) -> dict[str, object]:
+def _standing_to_json(each: ChannelStatus) -> dict[str, object]:
     return {
         "channel": each.slug,
         "name": each.name,
@@ -146,6 +149,6 @@ def _standing_to_json(each: ChannelStanding) -> dict[str, object]:
 async def _routes(services: Services) -> list[Route]:
     return [
         Route(each.saleor, channel, each.account.id, each.account.name, each.account.enabled)
-        for each in await views(services)
+        for each in await load_views(services)
         for channel in each.channels
     ]

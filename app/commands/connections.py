@@ -1,7 +1,7 @@
-"""Connections that strangers may hold: so many, and each for only so long before its request is there.
+"""Limits of connections from unknown clients: their number, and the time until each has sent its request.
 
-uvicorn ends a connection that is idle between two requests, but waits without end for the rest of one that has begun,
-and takes any number of them. Saleor, the gateway and shoppers send what they have to say at once.
+uvicorn closes a connection that is idle between two requests, but waits without limit for the rest of a request that
+has begun, and accepts any number of connections. Saleor, the gateway and shoppers send their requests at once.
 """
 
 import asyncio
@@ -9,7 +9,7 @@ import asyncio
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 READ_WITHIN = 10.0
-"""Seconds from the first moment of a connection, or from the first byte of a later request, to the last of its body."""
+"""Seconds from the start of a connection, or the first byte of a later request, to the last byte of the body."""
 
 MOST_HEADER_BYTES = 64 * 1024
 
@@ -18,12 +18,12 @@ _TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Length: 0
 
 
 def bounded_protocol(most: int, read_within: float = READ_WITHIN) -> type[HttpToolsProtocol]:
-    """Return uvicorn's protocol, for one server, which has at most so many connections.
+    """Return uvicorn's protocol for one server that has at most ``most`` connections.
 
-    When there are so many, the one that has been silent longest in the midst of its request makes room for a new one;
-    if all have said what they want, the new one is refused.
+    At that limit a new connection replaces the one whose incomplete request has been pending longest; if all requests
+    are complete, the new connection is refused.
     """
-    reading: dict[_Bounded, None] = {}  # those whose request is not all there, the oldest first
+    reading: dict[_Bounded, None] = {}  # connections with an incomplete request, the oldest first
 
     class Bounded(_Bounded):
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn has it
@@ -35,67 +35,67 @@ def bounded_protocol(most: int, read_within: float = READ_WITHIN) -> type[HttpTo
                     return
                 next(iter(reading)).end()
             super().connection_made(transport)
-            self._taken = True
-            self.wait_for_request()
+            self._accepted = True
+            self.start_deadline()
 
     return Bounded
 
 
 class _Bounded(HttpToolsProtocol):
-    """A connection whose request must be there in time."""
+    """A connection whose request must be complete before a deadline."""
 
     _reading: dict["_Bounded", None]
     _read_within: float
-    _taken = False  # refused, or not made yet
-    _too_late: asyncio.TimerHandle | None = None
+    _accepted = False  # refused, or not made yet
+    _deadline: asyncio.TimerHandle | None = None
     _header_bytes = 0
 
     def data_received(self, data: bytes) -> None:
-        """Take what has come."""
-        if not self._taken or self.transport.is_closing():
+        """Process received data."""
+        if not self._accepted or self.transport.is_closing():
             return
         super().data_received(data)
-        cycle = self._newest()
+        cycle = self._newest_request()
         if cycle is not None and not cycle.response_complete:
             self._header_bytes = 0
             if cycle.more_body:
-                self.wait_for_request()
+                self.start_deadline()
             else:
-                self._stop_waiting()
-        elif cycle is not None and cycle.more_body:  # answered already: whoever sends it need not go on
-            self.wait_for_request()
+                self._clear_deadline()
+        elif cycle is not None and cycle.more_body:  # answered already: the client need not continue sending
+            self.start_deadline()
         elif not self.transport.is_closing():
             self._header_bytes += len(data)
             if self._header_bytes > MOST_HEADER_BYTES:
                 self.transport.write(_TOO_LARGE)
                 self.end()
             else:
-                self.wait_for_request()
+                self.start_deadline()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the connection."""
-        self._stop_waiting()
-        if self._taken:
+        """Clean up after the connection is lost."""
+        self._clear_deadline()
+        if self._accepted:
             super().connection_lost(exc)
 
-    def _newest(self) -> RequestResponseCycle | None:
-        """Return the newest request whose header is there; None before the first."""
+    def _newest_request(self) -> RequestResponseCycle | None:
+        """Return the newest request whose header is complete; None before the first."""
         return self.cycle
 
-    def wait_for_request(self) -> None:
-        """Give the rest of a request its time, which begins once."""
-        if self._too_late is None:
-            self._too_late = self.loop.call_later(self._read_within, self.end)
+    def start_deadline(self) -> None:
+        """Start the deadline for the rest of a request, unless it is running."""
+        if self._deadline is None:
+            self._deadline = self.loop.call_later(self._read_within, self.end)
             self._reading[self] = None
 
     def end(self) -> None:
-        """End the connection, whatever it still has to say."""
-        self._stop_waiting()
+        """Close the connection, even if its request is incomplete."""
+        self._clear_deadline()
         self.connections.discard(self)
         self.transport.close()
 
-    def _stop_waiting(self) -> None:
+    def _clear_deadline(self) -> None:
         self._reading.pop(self, None)
-        if self._too_late is not None:
-            self._too_late.cancel()
-            self._too_late = None
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None

@@ -1,4 +1,4 @@
-"""``customers forget`` and ``customers export``: what is kept of one customer of a store."""
+"""``customers forget`` and ``customers export``: the stored data of one customer of a store."""
 
 import base64
 import binascii
@@ -9,36 +9,36 @@ from typing import Annotated, Any
 import typer
 
 from app.commands.failure import CommandFailed
-from app.commands.finding import find_installation
-from app.commands.opening import with_services
+from app.commands.finders import find_installation
 from app.commands.payment_act import Yes
-from app.commands.terminal import AsJson, confirm, require_somebody_to_ask, say, show_json
+from app.commands.services import with_services
+from app.commands.terminal import AsJson, confirm, print_line, require_interactive, show_json
 from app.payments.services import Services
 from app.payments.staff.customers import (
-    customers_of,
-    erase_payments_with,
+    customer_ids_of,
+    erase_payments_by_email,
     facts_of_card,
     facts_of_payment,
-    payments_of,
+    payments_by_email,
 )
-from app.payments.staff.search_query import ByEmail, read
+from app.payments.staff.search_query import ByEmail, parse_query
 
 Customer = Annotated[
     str | None,
-    typer.Argument(metavar="[CUSTOMER]", help="Saleor's id of the customer, as VXNlcjo0Mg==.", show_default=False),
+    typer.Argument(metavar="[CUSTOMER]", help="The customer's ID in Saleor, like VXNlcjo0Mg==.", show_default=False),
 ]
 ByAddress = Annotated[
-    bool, typer.Option("--by-email", help="Ask for the customer's e-mail address, or read it from standard input.")
+    bool, typer.Option("--by-email", help="Prompt for the customer's e-mail address, or read it from standard input.")
 ]
 OfSaleor = Annotated[
     str | None,
-    typer.Option("--saleor", metavar="URL", help="Which Saleor, if several have installed the app."),
+    typer.Option("--saleor", metavar="URL", help="The store's Saleor API URL, if several have installed the app."),
 ]
 
-_STAYS = "Payments stay, with their amounts and the first six and last four digits of cards."
-_ONLY_CARDS = "Delete them for good?"
+_STAYS = "Payments are kept, with their amounts and the first six and last four digits of cards."
+_ONLY_CARDS = "Delete them permanently?"
 _BY_ID = (
-    "What payments say of the customer stays too, encrypted, until it is kept no longer (APP_KEEP_PERSONAL_DATA): give "
+    "The customer's data in payments is also kept, encrypted, until it expires (APP_KEEP_PERSONAL_DATA): give "
     "the address with --by-email to erase it now."
 )
 
@@ -51,34 +51,34 @@ def forget(
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Delete the cards that a store keeps of a customer, and keep none of payments that have not ended.
+    """Delete a customer's saved cards, and save none from payments that are still open.
 
-    With --by-email also what the customer's finished payments say of them, guests' as well.
+    With --by-email, also erase the customer's data in finished payments, including those made as a guest.
     """
-    user_id, address = _named(customer, by_email=by_email)
+    user_id, address = _parse_customer(customer, by_email=by_email)
 
     async def found(services: Services) -> tuple[dict[str, int], int]:
         store = (await find_installation(services, saleor)).id
-        payments = 0 if address is None else sum([1 async for _ in payments_of(services, store, address)])
-        users = await _users(services, store, user_id, address, guests=payments > 0)
-        cards = {each: len(await services.saved_cards.of_customer(store, each)) for each in sorted(users)}
+        payments = 0 if address is None else sum([1 async for _ in payments_by_email(services, store, address)])
+        users = await _find_user_ids(services, store, user_id, address, guests=payments > 0)
+        cards = {each: len(await services.saved_cards.cards_of_customer(store, each)) for each in sorted(users)}
         return cards, payments
 
     known, payments = with_services(found)
     if not yes:
-        require_somebody_to_ask("confirm with --yes")
+        require_interactive("confirm with --yes")
         for each, cards in known.items():
-            say(f"{each}: saved cards: {cards}")
+            print_line(f"{each}: saved cards: {cards}")
         if address is not None:
-            say(f"payments with this address: {payments}")
-        confirm("Delete them for good, and what finished payments say of the customer?" if payments else _ONLY_CARDS)
+            print_line(f"payments with this address: {payments}")
+        confirm("Delete them permanently, and the customer's data in finished payments?" if payments else _ONLY_CARDS)
 
     async def do(services: Services) -> tuple[list[dict[str, Any]], dict[str, int]]:
         store = (await find_installation(services, saleor)).id
-        done = [{"customer": each, **asdict(await services.saved_cards.forget(store, each))} for each in known]
+        done = [{"customer": each, **asdict(await services.saved_cards.delete_all(store, each))} for each in known]
         if address is None:
             return done, {}
-        erased, left = await erase_payments_with(services, store, address)
+        erased, left = await erase_payments_by_email(services, store, address)
         return done, {"erased": erased, "not_finished": left}
 
     done, of_payments = with_services(do)
@@ -86,69 +86,77 @@ def forget(
         show_json({"forgotten": done, "payments": of_payments or None, "remains": _STAYS})
         return
     for one in done:
-        say(f"{one['customer']}: cards deleted: {one['cards']}, payments that keep none any more: {one['consents']}")
+        print_line(
+            f"{one['customer']}: cards deleted: {one['cards']}, payments that will save no card: {one['consents']}"
+        )
     if of_payments:
-        say(f"payments that say nothing of the customer any more: {of_payments['erased']}")
+        print_line(f"payments whose customer data was erased: {of_payments['erased']}")
     if of_payments.get("not_finished"):
-        say(f"payments that are not finished, and are as they were: {of_payments['not_finished']}; do it again later")
-    say(_STAYS if address is not None else f"{_STAYS} {_BY_ID}", "dim")
+        print_line(f"unfinished payments, not changed: {of_payments['not_finished']}; run this again later")
+    print_line(_STAYS if address is not None else f"{_STAYS} {_BY_ID}", "dim")
 
 
 def export(
     customer: Customer = None, *, by_email: ByAddress = False, saleor: OfSaleor = None, as_json: AsJson = False
 ) -> None:
-    """Write what is kept of a customer as JSON: saved cards, and by e-mail address their payments. Never a token."""
-    del as_json  # it is nothing else
-    user_id, address = _named(customer, by_email=by_email)
+    """Write what is stored about a customer as JSON: saved cards and, by e-mail address, their payments. No tokens."""
+    del as_json  # the output is always JSON
+    user_id, address = _parse_customer(customer, by_email=by_email)
 
     async def do(services: Services) -> dict[str, Any]:
         store = (await find_installation(services, saleor)).id
-        users = await _users(services, store, user_id, address, guests=True)
-        kept = [await services.saved_cards.of_customer(store, each) for each in sorted(users)]
-        cards = [facts_of_card(card) for theirs in kept for card in theirs]
+        users = await _find_user_ids(services, store, user_id, address, guests=True)
+        cards_by_user = [await services.saved_cards.cards_of_customer(store, each) for each in sorted(users)]
+        cards = [facts_of_card(card) for user_cards in cards_by_user for card in user_cards]
         payments = None
         if address is not None:
-            payments = [facts_of_payment(each) async for each in payments_of(services, store, address)]
+            payments = [facts_of_payment(each) async for each in payments_by_email(services, store, address)]
         return {"customers": sorted(users), "cards": cards, "payments": payments}
 
     show_json(with_services(do))
 
 
-def _named(customer: str | None, *, by_email: bool) -> tuple[str | None, str | None]:
-    """Return Saleor's id of a customer, or their address. That is never an argument: it would stay in the history."""
+def _parse_customer(customer: str | None, *, by_email: bool) -> tuple[str | None, str | None]:
+    """Return Saleor's id of a customer, or their address, which is never an argument: the shell's history keeps those.
+
+    Raises CommandFailed.
+    """
     if by_email == (customer is not None):
-        raise CommandFailed("say who it is: Saleor's id of the customer, or --by-email", status=2)
+        raise CommandFailed("name the customer: by ID in Saleor, or with --by-email", status=2)
     if customer is not None:
         if "@" in customer:
-            raise CommandFailed("an address would stay in the shell's history: use --by-email", status=2)
+            raise CommandFailed("an e-mail address would stay in the shell's history: use --by-email", status=2)
         return _user_id(customer), None
     prompt = sys.stdin.isatty()
-    typed = read(typer.prompt("E-mail address", err=True) if prompt else sys.stdin.readline())
+    typed = parse_query(typer.prompt("E-mail address", err=True) if prompt else sys.stdin.readline())
     if not isinstance(typed, ByEmail):
-        raise CommandFailed("this is no e-mail address", status=2)
+        raise CommandFailed("this is not an e-mail address", status=2)
     return None, typed.address
 
 
 def _user_id(given: str) -> str:
-    """Return an id that can be a customer's: whoever has mistyped it must not read that nothing is kept."""
+    """Return the id if it can be a customer's: a mistyped id must not produce the output that nothing is stored.
+
+    Raises CommandFailed.
+    """
     try:
         kind, _, number = base64.b64decode(given, validate=True).decode().partition(":")
     except (binascii.Error, ValueError):
         kind, number = "", ""
     if kind != "User" or not number:
-        raise CommandFailed(f"{given!r} is no id of a customer in Saleor, which begins with VXNlcjo", status=2)
+        raise CommandFailed(f"{given!r} is not the ID of a customer in Saleor: these start with VXNlcjo", status=2)
     return given
 
 
-async def _users(
+async def _find_user_ids(
     services: Services, store: int, user_id: str | None, address: str | None, *, guests: bool = False
 ) -> set[str]:
     if user_id is not None:
         return {user_id}
-    users = await customers_of(services, store, address or "")
+    users = await customer_ids_of(services, store, address or "")
     if not users and not guests:
         raise CommandFailed(
-            "no customer has paid here with that address, signed in: of guests no card is kept; "
-            "give Saleor's id of the customer"
+            "no signed-in customer has paid here with this address, and no cards are saved for guests: "
+            "give the customer's ID in Saleor"
         )
     return users

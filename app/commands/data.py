@@ -1,38 +1,38 @@
-"""``data prune``: what the worker does in the night, now. ``data restored``: a backup was put back."""
+"""``data prune``: runs the worker's nightly erasure now. ``data restored``: records that a backup was restored."""
 
 from typing import Annotated
 
 import typer
 
-from app.commands.opening import with_services
-from app.commands.progress_bar import Stage, shown
-from app.commands.terminal import AsJson, say, show_json
+from app.commands.progress_bar import Stage, show_progress
+from app.commands.services import with_services
+from app.commands.terminal import AsJson, print_line, show_json
 from app.db.retention import Outdated, count_outdated
 from app.payments.services import Services
 from app.payments.sync.restored_backup import mark_waiting_as_unknown
-from app.worker.erase import Erased, erase
+from app.worker.erase import ErasedCounts, erase
 
 
 def prune(
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say how much would be erased.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show how much would be erased.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Erase now what is kept no longer: what old payments say of shoppers, what was notified long ago.
+    """Erase expired data now: shopper data in old payments, and the content of old notifications.
 
-    How long is kept say APP_KEEP_PERSONAL_DATA and APP_KEEP_NOTIFICATIONS. Facts about money stay for ever, and so does
-    everything of a payment of which anything is open. The worker does the same by itself every night.
+    APP_KEEP_PERSONAL_DATA and APP_KEEP_NOTIFICATIONS set how long data is kept. Facts about money are kept for ever,
+    and so is everything about a payment with anything still open. The worker does the same automatically every night.
     """
 
-    async def do(services: Services) -> list[tuple[str, Erased]]:
+    async def do(services: Services) -> list[tuple[str, ErasedCounts]]:
         stores = await services.installations.all()
-        found = [(each, Erased()) for each in stores]
+        found = [(each, ErasedCounts()) for each in stores]
         for store, erased in found:
             if dry_run:
-                outdated = Outdated.of(store.id, services.retention, services.now())
+                outdated = Outdated.for_store(store.id, services.retention, services.now())
                 async with services.database.transaction() as session:
                     erased.payments, erased.notifications = await count_outdated(session, outdated)
                 continue
-            async with shown(
+            async with show_progress(
                 lambda store=store, erased=erased: Stage(  # type: ignore[misc]
                     store.saleor_api_url, erased.payments + erased.notifications, None
                 )
@@ -55,23 +55,23 @@ def prune(
         )
         return
     if not done:
-        say("No Saleor has installed this app yet.")
-    would = "would be erased" if dry_run else "was erased"
+        print_line("No store has installed this app yet.")
+    would = "would be erased" if dry_run else "were erased"
     for saleor, erased in done:
-        say(
-            f"{saleor}: of {erased.payments} payments what they say of shoppers, and the content of "
-            f"{erased.notifications} notifications, {would}."
+        print_line(
+            f"{saleor}: the shopper data of {erased.payments} payments and the content of "
+            f"{erased.notifications} notifications {would}."
         )
 
 
 def restored(as_json: AsJson = False) -> None:
-    """Say that a backup was put back: what waited to be sent when it was made is looked up instead.
+    """Record that a backup was restored: operations that were waiting to be sent are looked up instead.
 
-    Do it before the app is started. Then compare the books: saleor-gateway reconcile run.
+    Run this before you start the app. Then compare the records: saleor-gateway reconcile run.
     """
     waited = with_services(mark_waiting_as_unknown)
     if as_json:
         show_json({"looked_up_instead": waited})
         return
-    say(f"Operations that waited for their turn, and are looked up now instead of being sent: {waited}.")
-    say("Now compare the books, from a day before the backup on: saleor-gateway reconcile run --from DATE")
+    print_line(f"Operations that were waiting to be sent and will be looked up instead: {waited}.")
+    print_line("Now compare the records, starting one day before the backup: saleor-gateway reconcile run --from DATE")

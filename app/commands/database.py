@@ -1,6 +1,6 @@
-"""``migrate``, and the database's state before anything else is done with it.
+"""``migrate``, and the check of the database's revision before anything else uses it.
 
-Why it cannot be used is said in our words, without any part of a password.
+Errors about an unusable database are messages of our own, without any part of a password.
 """
 
 import asyncio
@@ -8,67 +8,67 @@ import asyncio
 from alembic.util import CommandError
 from sqlalchemy.exc import DBAPIError
 
-from app.commands.terminal import say
-from app.db.connection_errors import why_unusable
+from app.commands.terminal import print_line
+from app.db.connection_errors import describe_connection_error
 from app.db.database import is_sqlite
-from app.db.migrate import Fit, Migrated, current_revision, fit_of, migrate, newest_revision
+from app.db.migrate import Fit, MigrationResult, current_revision, fit_of, migrate, newest_revision
 from app.errors import SettingsError
 from app.settings import PREFIX, Settings, read_settings
 
 
 def migrate_database() -> None:
-    """Bring the database to the newest shape."""
+    """Migrate the database to the newest schema."""
     settings = read_settings()
     if is_sqlite(settings.database):
         settings.make_data_folder()
     done = asyncio.run(bring_up_to_date(settings))
     if not done.steps:
-        stands = f"The database stands at revision {done.after}"
+        position = f"The database is at revision {done.after}"
         if fit_of(done.after) is Fit.AHEAD:
-            say(f"{stands}, which is newer than this version of the app and works with it: nothing to do.")
+            print_line(f"{position}, which is newer than this version of the app but works with it: nothing to do.")
         else:
-            say(f"{stands} already: nothing to do.")
+            print_line(f"{position}, the newest: nothing to do.")
         return
-    before = f"stood at revision {done.before}" if done.before else "was empty"
+    before = f"was at revision {done.before}" if done.before else "was empty"
     migrations = "1 migration" if done.steps == 1 else f"{done.steps} migrations"
-    say(f"The database {before}, and stands at {done.after} now: {migrations}.")
+    print_line(f"The database {before} and is now at {done.after}: {migrations}.")
 
 
-async def bring_up_to_date(settings: Settings) -> Migrated:
-    """Migrate the database, and return what was done.
+async def bring_up_to_date(settings: Settings) -> MigrationResult:
+    """Migrate the database, and return the result.
 
-    Raises SettingsError when it cannot be used, or belongs to a newer program.
+    Raises SettingsError when the database cannot be used, or belongs to a newer version of the app.
     """
     try:
         return await migrate(settings.database)
     except CommandError as exc:
-        raise _of_another_version() from exc
+        raise _incompatible_version_error() from exc
     except DBAPIError as exc:
-        raise _not_usable(settings, exc) from exc
+        raise _unusable_error(settings, exc) from exc
 
 
 async def require_migrated(settings: Settings) -> None:
-    """Raise SettingsError unless the database answers and stands at a migration that this program works with."""
+    """Raise SettingsError unless the database responds and is at a revision that this version of the app supports."""
     try:
         revision = await current_revision(settings.database)
     except DBAPIError as exc:
-        raise _not_usable(settings, exc) from exc
+        raise _unusable_error(settings, exc) from exc
     fit = fit_of(revision)
     if fit is Fit.FOREIGN:
-        raise _of_another_version()
+        raise _incompatible_version_error()
     if not fit.works:
         raise SettingsError(
-            f"{PREFIX}DATABASE_URL: the database stands at {revision or 'nothing'}, not at {newest_revision()}: "
+            f"{PREFIX}DATABASE_URL: the database is at revision {revision or 'none'}, not {newest_revision()}: "
             "run `saleor-gateway migrate`"
         )
 
 
-def _of_another_version() -> SettingsError:
+def _incompatible_version_error() -> SettingsError:
     return SettingsError(
-        f"{PREFIX}DATABASE_URL: the database is of another version of the app (this one does not work with its "
-        "revision): run the newer version, or put the backup back"
+        f"{PREFIX}DATABASE_URL: the database belongs to another version of the app (this one does not support its "
+        "revision): run the newer version, or restore the backup"
     )
 
 
-def _not_usable(settings: Settings, exc: DBAPIError) -> SettingsError:
-    return SettingsError(f"{PREFIX}DATABASE_URL: {why_unusable(settings.database, exc)}")
+def _unusable_error(settings: Settings, exc: DBAPIError) -> SettingsError:
+    return SettingsError(f"{PREFIX}DATABASE_URL: {describe_connection_error(settings.database, exc)}")

@@ -1,7 +1,7 @@
-"""Commands of which only name and summary are known until one is typed: its module is imported then, and not before.
+"""Lazily imported commands: only name and summary are known until a command is used, and then its module is imported.
 
-``--help`` of all commands, ``--version`` and the completion of names need nothing of the app, which takes seconds to
-import. Whatever a command needs is imported at the top of its own module, as anywhere.
+``--help`` of all commands, ``--version`` and the completion of names do not need the app, which takes seconds to
+import. The dependencies of a command are imported at the top of its own module, as usual.
 """
 
 import gc
@@ -20,24 +20,24 @@ from app.commands.failure import CommandFailed
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command that is not imported yet: ``place`` is ``module:function``, ``summary`` the function's first words.
+    """A command that is not imported yet: ``target`` is ``module:function``, ``summary`` the start of its docstring.
 
-    ``extra`` is what must be installed for it beside the app, if anything must.
+    ``extra`` is the extra of the distribution that must be installed for it, if any.
     """
 
-    place: str
+    target: str
     summary: str
     extra: str | None = None
 
     @property
     def module(self) -> str:
-        """The module that is imported for it."""
-        return self.place.partition(":")[0]
+        """The module that defines the command."""
+        return self.target.partition(":")[0]
 
     def load(self) -> Callable[..., None]:
-        """Import the function that does it. Raises CommandFailed where its extra is not installed."""
+        """Import and return the command's function. Raises CommandFailed where its extra is not installed."""
         try:
-            with _no_looking_for_garbage():
+            with _garbage_collection_paused():
                 module = import_module(self.module)
         except ModuleNotFoundError as exc:
             if self.extra is None or exc.name is None or not f"{self.module}.".startswith(f"{exc.name}."):
@@ -45,21 +45,21 @@ class Command:
             raise CommandFailed(
                 f"this command is not installed here. Install it with: pip install '{DISTRIBUTION}[{self.extra}]'"
             ) from exc
-        loaded: Callable[..., None] = getattr(module, self.place.partition(":")[2])
+        loaded: Callable[..., None] = getattr(module, self.target.partition(":")[2])
         return loaded
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Commands that begin with the same word."""
+    """Commands that share their first word."""
 
     summary: str
     commands: Mapping[str, Command]
 
 
 @contextmanager
-def _no_looking_for_garbage() -> Iterator[None]:
-    """What is imported stays: to look again and again whether it is still needed takes a fifth of the start."""
+def _garbage_collection_paused() -> Iterator[None]:
+    """Pause garbage collection during imports: imported objects stay, and collecting takes a fifth of the start."""
     gc.disable()
     try:
         yield
@@ -69,23 +69,23 @@ def _no_looking_for_garbage() -> Iterator[None]:
 
 
 def add_commands(app: typer.Typer, commands: Mapping[str, Command | Group]) -> None:
-    """Let ``app`` know these commands by their names."""
+    """Add these commands to ``app`` under their names."""
     for name, each in commands.items():
         if isinstance(each, Group):
             group = typer.Typer(help=each.summary, no_args_is_help=True)
             add_commands(group, each.commands)
             app.add_typer(group, name=name)
         else:
-            app.command(name, help=each.summary, cls=type(name, (Deferred,), {"command": each}))(_nothing)
+            app.command(name, help=each.summary, cls=type(name, (Deferred,), {"command": each}))(_placeholder)
 
 
 class Deferred(TyperCommand):
-    """Stands in lists for ``command``, and hands over to it where arguments are parsed or completed."""
+    """Represents ``command`` in lists, and delegates to it when arguments are parsed or completed."""
 
     command: ClassVar[Command]
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
-        """Import the command, and return its context. ``parent.obj`` is what a process does before its command."""
+        """Import the command, and return its context. ``parent.obj`` is called before the command."""
         if parent is not None and parent.obj is not None:
             parent.obj()
         return self.load().make_context(info_name, args, parent, **extra)
@@ -97,5 +97,5 @@ class Deferred(TyperCommand):
         return typer.main.get_command(alone)
 
 
-def _nothing() -> None:
-    """What a deferred command is registered with. It never runs."""
+def _placeholder() -> None:
+    """The callback with which a deferred command is registered. It never runs."""

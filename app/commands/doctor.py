@@ -1,4 +1,4 @@
-"""``doctor``: everything that the app depends on, looked at at once. It works where nothing else does."""
+"""``doctor``: checks everything that the app depends on. It works where nothing else does."""
 
 import asyncio
 from collections.abc import Sequence
@@ -11,11 +11,18 @@ from rich.table import Table
 from rich.text import Text
 
 from app.bootstrap import open_deployment, open_services
-from app.commands.finding import find_installation
-from app.commands.progress_bar import Stage, shown
-from app.commands.terminal import AsJson, plain, say, show, show_json
+from app.commands.finders import find_installation
+from app.commands.progress_bar import Stage, show_progress
+from app.commands.terminal import AsJson, plain, print_line, show, show_json
 from app.db.installations import OpenInstallation
-from app.doctor.checks import Check, checks_of_service, checks_of_storage, checks_of_store, examine, installed
+from app.doctor.checks import (
+    Check,
+    checks_of_service,
+    checks_of_storage,
+    checks_of_store,
+    find_installations,
+    run_checks,
+)
 from app.doctor.deployment import Deployment
 from app.doctor.findings import TITLES, Finding, Level
 from app.payments.services import Services
@@ -27,32 +34,32 @@ _STYLES = {Level.FINE: "green", Level.WARNING: "yellow", Level.ERROR: "bold red"
 
 @dataclass
 class _Examination:
-    """What was found so far, of the service (None) and of each Saleor; and how many checks of those known are made."""
+    """The findings so far, of the service (None) and of each Saleor; and the numbers of completed and known checks."""
 
     found: list[tuple[str | None, Finding]] = field(default_factory=list)
-    made: int = 0
+    completed: int = 0
     known: int = 0
 
-    async def make(self, saleor: str | None, checks: Sequence[Check]) -> list[Finding]:
+    async def run_checks(self, saleor: str | None, checks: Sequence[Check]) -> list[Finding]:
         self.known += len(checks)
-        findings = await examine(checks, done=self._count)
+        findings = await run_checks(checks, done=self._count_done)
         self.add(saleor, findings)
         return findings
 
     def add(self, saleor: str | None, findings: Sequence[Finding]) -> None:
         self.found += [(saleor, each) for each in findings]
 
-    def _count(self) -> None:
-        self.made += 1
+    def _count_done(self) -> None:
+        self.completed += 1
 
 
 def doctor(
     saleor: Annotated[
-        str | None, typer.Option(metavar="URL", help="Only that Saleor; all that have installed the app, if left out.")
+        str | None, typer.Option(metavar="URL", help="Only the store at this Saleor API URL; all stores by default.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Look whether all that the app depends on is as it should be.
+    """Check everything that the app depends on.
 
     Nothing is changed and no money moves. The exit status is 1 if something does not work; warnings leave it at 0.
     """
@@ -60,18 +67,18 @@ def doctor(
     if as_json:
         show_json([_to_json(saleor, each) for saleor, each in found])
     else:
-        _tell(found)
+        _print_findings(found)
     if any(each.level is Level.ERROR for _, each in found):
         raise typer.Exit(1)
 
 
 async def _examine(settings: Settings, saleor: str | None) -> list[tuple[str | None, Finding]]:
     examination = _Examination()
-    stage = lambda: Stage("Looking", examination.made, examination.known)  # noqa: E731 - it is asked again and again
-    async with shown(stage), open_deployment(settings) as deployment:
-        storage = await examination.make(None, checks_of_storage(deployment))
+    stage = lambda: Stage("Checking", examination.completed, examination.known)  # noqa: E731 - it is called repeatedly
+    async with show_progress(stage), open_deployment(settings) as deployment:
+        storage = await examination.run_checks(None, checks_of_storage(deployment))
         if any(each.level is Level.ERROR for each in storage):
-            await examination.make(None, checks_of_service(deployment, None, ()))
+            await examination.run_checks(None, checks_of_service(deployment, None, ()))
         else:
             async with open_services(settings) as services:
                 await _examine_all(examination, settings, deployment, services, saleor)
@@ -81,32 +88,35 @@ async def _examine(settings: Settings, saleor: str | None) -> list[tuple[str | N
 async def _examine_all(
     examination: _Examination, settings: Settings, deployment: Deployment, services: Services, saleor: str | None
 ) -> None:
-    stores, findings = await installed(services, deployment.base_url)
+    stores, findings = await find_installations(services, deployment.base_url)
     examination.add(None, findings)
     if saleor is not None and stores:
         stores = [await find_installation(services, saleor)]
     service = checks_of_service(deployment, services, [each.saleor_api_url for each in stores])
-    manifest_for = create_saleor_app(settings, services, deployment.saleors, deployment.saleor).manifest
+    manifest_for = create_saleor_app(settings, services, deployment.saleor_http, deployment.saleor).manifest
     checks = [(each, await checks_of_store(deployment, services, each, manifest_for)) for each in stores]
-    examined = [examination.make(None, service), *(_store(examination, each, of_it) for each, of_it in checks)]
+    examined = [
+        examination.run_checks(None, service),
+        *(_examine_store(examination, each, store_checks) for each, store_checks in checks),
+    ]
     await asyncio.gather(*examined)
 
 
-async def _store(examination: _Examination, store: OpenInstallation, checks: Sequence[Check]) -> None:
-    await examination.make(store.saleor_api_url, checks)
+async def _examine_store(examination: _Examination, store: OpenInstallation, checks: Sequence[Check]) -> None:
+    await examination.run_checks(store.saleor_api_url, checks)
 
 
-def _tell(found: Sequence[tuple[str | None, Finding]]) -> None:
+def _print_findings(found: Sequence[tuple[str | None, Finding]]) -> None:
     in_order = sorted(found, key=lambda each: each[0] or "")
     for saleor, findings in groupby(in_order, key=lambda each: each[0]):
-        say(saleor or "The app", "bold")
+        print_line(saleor or "The app", "bold")
         show(_table([each for _, each in findings]))
-        say("")
+        print_line("")
     errors, warnings = (sum(each.level is level for _, each in found) for level in (Level.ERROR, Level.WARNING))
     if errors or warnings:
-        say(f"errors: {errors}, warnings: {warnings}", _STYLES[Level.ERROR if errors else Level.WARNING])
+        print_line(f"errors: {errors}, warnings: {warnings}", _STYLES[Level.ERROR if errors else Level.WARNING])
     else:
-        say("Everything is fine.", _STYLES[Level.FINE])
+        print_line("Everything is fine.", _STYLES[Level.FINE])
 
 
 def _table(findings: Sequence[Finding]) -> Table:
@@ -116,18 +126,18 @@ def _table(findings: Sequence[Finding]) -> Table:
     lines.add_column(overflow="fold")
     for each, following in zip_longest(findings, findings[1:]):
         title = TITLES[each.subject] + (f" {each.about}" if each.about else "")
-        words = Text(_large(plain(each.what)))
-        # What helps against several is said once, below the last of them.
+        message = Text(_capitalize(plain(each.what)))
+        # A remedy for several findings is printed once, below the last of them.
         remedy = None if following and following.remedy == each.remedy else each.remedy
         for more, style in ((each.detail, "dim"), (remedy, "bold")):
             if more:
-                words.append(f"\n{_large(plain(more))}", style)
-        lines.add_row(Text(f"  {each.level}", _STYLES[each.level]), Text(plain(title)), words)
+                message.append(f"\n{_capitalize(plain(more))}", style)
+        lines.add_row(Text(f"  {each.level}", _STYLES[each.level]), Text(plain(title)), message)
     return lines
 
 
-def _large(text: str) -> str:
-    """Begin a sentence with a capital letter, unless it begins with an address."""
+def _capitalize(text: str) -> str:
+    """Return the text with a capital first letter, unless it begins with an address."""
     return text if "://" in text.partition(" ")[0] else text[:1].upper() + text[1:]
 
 

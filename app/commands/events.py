@@ -1,4 +1,4 @@
-"""``events``: what Saleor is told, and what it has refused."""
+"""``events``: the events for Saleor, and those that it has refused."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -7,26 +7,27 @@ import typer
 from rich.text import Text
 
 from app.commands.failure import CommandFailed
-from app.commands.opening import with_services
-from app.commands.terminal import AsJson, moment, plain, say, show, show_json, table
+from app.commands.services import with_services
+from app.commands.terminal import AsJson, moment, plain, print_line, show, show_json, table
 from app.db.search import events_page
 from app.db.tables import EventState, Payment, SaleorEvent
 from app.payments.services import Services
-from app.payments.sync.on_demand import tell_again
+from app.payments.sync.on_demand import resend_events
 
 
 def show_events(
-    waiting: Annotated[bool, typer.Option("--waiting", help="Only those that Saleor has not taken yet.")] = False,
-    refused: Annotated[bool, typer.Option("--refused", help="Only those that Saleor has refused for good.")] = False,
+    waiting: Annotated[bool, typer.Option("--waiting", help="Only events that Saleor has not accepted yet.")] = False,
+    refused: Annotated[bool, typer.Option("--refused", help="Only events that Saleor has finally refused.")] = False,
     after: Annotated[
-        int | None, typer.Option(metavar="EVENT", help="Go on after this one, the last of a page.", show_default=False)
+        int | None,
+        typer.Option(metavar="EVENT", help="Continue after this event, the last one of a page.", show_default=False),
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, max=500, metavar="NUMBER", help="How many, the newest first.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, max=500, metavar="NUMBER", help="How many to show, newest first.")] = 20,
     as_json: AsJson = False,
 ) -> None:
     """Show the newest events."""
     if waiting and refused:
-        raise CommandFailed("give either --waiting or --refused", status=2)
+        raise CommandFailed("use either --waiting or --refused", status=2)
     state = EventState.WAITING if waiting else EventState.REFUSED if refused else None
 
     async def read(services: Services) -> Sequence[tuple[SaleorEvent, Payment]]:
@@ -38,53 +39,53 @@ def show_events(
         show_json([_to_json(event, payment) for event, payment in found])
         return
     if not found:
-        say("There is no such event." if state else "There is no event yet.")
+        print_line("No such events." if state else "There are no events yet.")
         return
-    shown = table("Event", "Gateway order", "Tells Saleor", "State (tries)")
-    shown.columns[1].width = 32
+    rows = table("Event", "Gateway order", "Reports", "State (tries)")
+    rows.columns[1].width = 32
     for event, payment in found:
         error = f"\n{plain(event.last_error)}" if event.last_error else ""
         due = f"\nnext: {event.next_attempt_at:%Y-%m-%d %H:%M:%S}" if event.next_attempt_at else ""
-        words = Text(f"{event.state.value} ({event.attempts}){due}{error}", _STYLES.get(event.state, ""))
+        text = Text(f"{event.state.value} ({event.attempts}){due}{error}", _STYLES.get(event.state, ""))
         order = f"{payment.order_id}\n{event.created_at:%Y-%m-%d %H:%M:%S}"
-        shown.add_row(str(event.id), order, f"{event.type}\n{event.amount} {payment.currency}", words)
-    show(shown)
+        rows.add_row(str(event.id), order, f"{event.type}\n{event.amount} {payment.currency}", text)
+    show(rows)
 
 
 def retry(
     events: Annotated[
-        list[int] | None, typer.Argument(metavar="[EVENT]...", help="Numbers of events.", show_default=False)
+        list[int] | None, typer.Argument(metavar="[EVENT]...", help="The numbers of the events.", show_default=False)
     ] = None,
-    all_refused: Annotated[bool, typer.Option("--all-refused", help="All that Saleor has refused.")] = False,
+    all_refused: Annotated[bool, typer.Option("--all-refused", help="All events that Saleor has refused.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Tell Saleor events again: after you have mended in Saleor what made it refuse them, or to wait no longer.
+    """Send events to Saleor again: after you have fixed in Saleor why it refused them, or to send them at once.
 
-    The worker does it, within a second. A refused event's problem is gone when Saleor has taken it.
+    The worker sends them within a second. The problem of a refused event disappears when Saleor accepts it.
     """
     if bool(events) == all_refused:
-        raise CommandFailed("give numbers of events, or --all-refused", status=2)
+        raise CommandFailed("give the numbers of events, or --all-refused", status=2)
 
     async def do(services: Services) -> list[int]:
-        return await tell_again(services, events or await _refused(services))
+        return await resend_events(services, events or await _find_refused_ids(services))
 
-    again = with_services(do)
-    left = sorted(set(events or ()) - set(again))
+    resent = with_services(do)
+    left = sorted(set(events or ()) - set(resent))
     if as_json:
-        show_json({"again": again, "left": left})
+        show_json({"again": resent, "left": left})
     else:
-        say(f"Saleor is told again: {', '.join(map(str, again)) or 'nothing'}")
+        print_line(f"Sent to Saleor again: {', '.join(map(str, resent)) or 'nothing'}")
     if left:
         raise CommandFailed(
-            f"not told again, because Saleor has them or they do not exist: {', '.join(map(str, left))}"
+            f"not sent again, because Saleor already has them or they do not exist: {', '.join(map(str, left))}"
         )
 
 
 _STYLES = {EventState.WAITING: "yellow", EventState.REFUSED: "red"}
 
 
-async def _refused(services: Services) -> list[int]:
-    """Return all refused events, the oldest first."""
+async def _find_refused_ids(services: Services) -> list[int]:
+    """Return the ids of all refused events, the oldest first."""
     found: list[int] = []
     while True:
         async with services.database.transaction() as session:

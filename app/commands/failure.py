@@ -1,4 +1,4 @@
-"""Why a command ends without having done what was asked.
+"""Why a command fails.
 
 ::
 
@@ -11,7 +11,7 @@ import typer
 
 
 class CommandFailed(typer.TyperException):
-    """The command could not do what was asked. The message says why and what to do, in one line, without a secret."""
+    """The command failed. The message states why and what to do, in one line, without a secret."""
 
     def __init__(self, message: str, *, status: int = 1) -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""How a command ends: what an operator can mend is one line on standard error, never a stack trace."""
+"""Error handling of commands: an error that an operator can fix is one line on standard error, never a stack trace."""
 
 import sys
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from app.commands.terminal import complain
+from app.commands.terminal import print_error
 from app.errors import SettingsError
 
 
@@ -23,21 +23,21 @@ class OperatorGroup(TyperGroup):
         windows_expand_args: bool = True,
         **extra: Any,
     ) -> Any:
-        """Run a command and leave the process with its exit status."""
+        """Run a command and exit the process with its exit status."""
         try:
             status = super().main(
                 args, prog_name, complete_var, standalone_mode=False, windows_expand_args=windows_expand_args, **extra
             )
         except typer.Abort:
-            complain("nothing was done")
+            print_error("nothing was done")
             status = 1
         except SettingsError as exc:
-            complain(str(exc))
+            print_error(str(exc))
             status = 2
         except typer.TyperException as exc:
-            # Without arguments a group prints its help, and has nothing to add.
-            if words := exc.format_message():
-                complain(words)
+            # Without arguments a group prints its help, and its message is empty.
+            if message := exc.format_message():
+                print_error(message)
             status = exc.exit_code
         if standalone_mode:
             sys.exit(status)

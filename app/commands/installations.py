@@ -7,22 +7,22 @@ import typer
 from rich.text import Text
 
 from app.commands.failure import CommandFailed
-from app.commands.finding import find_installation
-from app.commands.opening import with_services
-from app.commands.terminal import AsJson, moment, plain, say, show, show_json, table
+from app.commands.finders import find_installation
+from app.commands.services import with_services
+from app.commands.terminal import AsJson, moment, plain, print_line, show, show_json, table
 from app.dashboard.deep_link import NamedBy, dashboard_of
 from app.db.installations import OpenInstallation
-from app.db.moves import Moved, MoveRefusedError, move
-from app.payments.accounts.channels import views
+from app.db.moves import MoveRefusedError, MoveResult, move
+from app.payments.accounts.channels import load_views
 from app.payments.services import Services
-from app.saleor.dashboard_address import read_dashboard_address
+from app.saleor.dashboard_address import parse_dashboard_address
 
 
 def show_installations(as_json: AsJson = False) -> None:
-    """Show which Saleors have installed the app, and whether they know it."""
+    """Show the stores that have installed the app, and whether each accepts it."""
 
     async def read(services: Services) -> tuple[list[OpenInstallation], list[str], str]:
-        accounts = [each.saleor for each in await views(services)]
+        accounts = [each.saleor for each in await load_views(services)]
         return await services.installations.all(), accounts, services.addresses.base_url
 
     found, accounts, base_url = with_services(read)
@@ -30,74 +30,72 @@ def show_installations(as_json: AsJson = False) -> None:
         show_json([_to_json(each, accounts.count(each.saleor_api_url)) for each in found])
         return
     if not found:
-        say(f"No Saleor has installed this app yet. Its manifest: {base_url}/api/manifest")
+        print_line(f"No store has installed this app yet. The app's manifest: {base_url}/api/manifest")
         return
-    shown = table("Saleor", "State", "Accounts")
+    rows = table("Saleor", "State", "Accounts")
     for each in found:
         details = [f"app {each.app_id}"] if each.app_id else []
         details += [f"Saleor {each.schema_version}"] if each.schema_version else []
         dashboard = dashboard_of(each)
         by_staff = dashboard is not None and dashboard.named_by is NamedBy.STAFF
-        details += [f"Dashboard {dashboard.address}{', as its staff say' if by_staff else ''}"] if dashboard else []
+        details += [f"Dashboard {dashboard.address}{', set by staff' if by_staff else ''}"] if dashboard else []
         where = Text.assemble(plain(each.saleor_api_url), ("\n" + plain(", ".join(details)), "dim"))
-        shown.add_row(where, _state(each), str(accounts.count(each.saleor_api_url)))
-    show(shown)
+        rows.add_row(where, _state(each), str(accounts.count(each.saleor_api_url)))
+    show(rows)
 
 
 def set_installation(
     *,
     saleor: Annotated[
-        str | None, typer.Option(metavar="URL", help="Which Saleor, if several have installed the app.")
+        str | None, typer.Option(metavar="URL", help="The store's Saleor API URL, if several have installed the app.")
     ] = None,
     dashboard_url: Annotated[
-        str | None, typer.Option(metavar="URL", help="Where its Dashboard is, which is not told by Saleor.")
+        str | None, typer.Option(metavar="URL", help="The address of its Dashboard, which Saleor does not report.")
     ] = None,
     no_dashboard_url: Annotated[
-        bool, typer.Option("--no-dashboard-url", help="Forget where its Dashboard is.")
+        bool, typer.Option("--no-dashboard-url", help="Remove the address of its Dashboard.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Say what Saleor does not tell of itself.
+    """Set what Saleor does not report itself.
 
-    With the Dashboard's address, the link that Saleor shows at each transaction leads to the payment's page in the
-    Dashboard. In Saleor Cloud the address is known; elsewhere staff can name it on the app's pages, and then the link
-    shows them where it leads before they follow it. What is said here goes before what they say.
+    With the Dashboard's address, the link that Saleor shows on each transaction opens the payment's page in the
+    Dashboard. In Saleor Cloud the address is known. Elsewhere staff can set it on the app's pages, and the link then
+    shows them its destination before they follow it. An address set here takes precedence over theirs.
     """
     if (dashboard_url is not None) == no_dashboard_url:
-        raise CommandFailed("give --dashboard-url or --no-dashboard-url", status=2)
+        raise CommandFailed("use either --dashboard-url or --no-dashboard-url", status=2)
     try:
-        address = None if dashboard_url is None else read_dashboard_address(dashboard_url)
+        address = None if dashboard_url is None else parse_dashboard_address(dashboard_url)
     except ValueError as exc:
         raise CommandFailed(str(exc), status=2) from exc
 
     async def do(services: Services) -> tuple[OpenInstallation, int]:
-        meant = await find_installation(services, saleor)
-        await services.installations.set_dashboard(meant.id, address)
-        accounts = [each.saleor for each in await views(services)]
-        return await services.installations.get(meant.id), accounts.count(meant.saleor_api_url)
+        installation = await find_installation(services, saleor)
+        await services.installations.set_dashboard(installation.id, address)
+        accounts = [each.saleor for each in await load_views(services)]
+        return await services.installations.get(installation.id), accounts.count(installation.saleor_api_url)
 
     changed, accounts = with_services(do)
     if as_json:
         show_json(_to_json(changed, accounts))
         return
     known = dashboard_of(changed)
-    say(
-        f"The Dashboard of {changed.saleor_api_url} is at {known.address if known else 'an address that is not known'}."
-    )
+    print_line(f"The Dashboard of {changed.saleor_api_url} is at {known.address if known else 'an unknown address'}.")
 
 
 def move_installation(
-    old: Annotated[str, typer.Argument(metavar="OLD", help="The address that the Saleor had.")],
-    new: Annotated[str, typer.Argument(metavar="NEW", help="The one that it has, where the app is installed anew.")],
+    old: Annotated[str, typer.Argument(metavar="OLD", help="The old Saleor API URL of the store.")],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="The new one, where the app is installed again.")],
     as_json: AsJson = False,
 ) -> None:
-    """Let everything of a Saleor follow it to its new address: payments, merchant accounts, channels.
+    """Move everything of a store to its new address: payments, merchant accounts, channels.
 
-    Install the app at the new address first: its new token stays in force. Where anything would get lost, nothing is
+    Install the app at the new address first: its new token stays in force. If anything would get lost, nothing is
     changed.
     """
 
-    async def do(services: Services) -> tuple[Moved, OpenInstallation]:
+    async def do(services: Services) -> tuple[MoveResult, OpenInstallation]:
         before, after = await find_installation(services, old), await find_installation(services, new)
         try:
             async with services.database.transaction() as session:
@@ -106,16 +104,16 @@ def move_installation(
                 )
         except MoveRefusedError as exc:
             raise CommandFailed(str(exc)) from exc
-        services.installations.forget()
+        services.installations.invalidate()
         return moved, await services.installations.get(before.id)
 
     moved, where = with_services(do)
     if as_json:
         show_json(asdict(moved) | {"saleor": where.saleor_api_url})
         return
-    say(
-        f"{moved.payments} payments, {moved.accounts} merchant accounts and {moved.channels} channels belong to "
-        f"{where.saleor_api_url} now."
+    print_line(
+        f"{moved.payments} payments, {moved.accounts} merchant accounts and {moved.channels} channels now belong to "
+        f"{where.saleor_api_url}."
     )
 
 
@@ -135,9 +133,9 @@ def _to_json(each: OpenInstallation, accounts: int) -> dict[str, object]:
 
 
 def _state(each: OpenInstallation) -> Text:
-    """Return whether Saleor takes the token that it gave us: it does not before staff have activated the app.
+    """Return whether Saleor accepts the token that it gave us: it does not until staff have activated the app.
 
-    Tokens that anybody may have brought say nothing of an installation that works.
+    An unverified token, which anyone may have sent, does not affect an installation that works.
     """
     if each.verified and each.unauthorised_since is None:
         return Text("installed", "green")

@@ -1,4 +1,4 @@
-"""``money``: what a period has brought, by our books and by the gateway's; for people, scripts and accountants."""
+"""``money``: the proceeds of a period, by our books and by the gateway's; for people, scripts and accountants."""
 
 import sys
 from collections.abc import Sequence
@@ -8,24 +8,24 @@ from typing import Annotated
 import typer
 
 from app.commands.failure import CommandFailed
-from app.commands.finding import find_account, find_installation
-from app.commands.opening import with_services
-from app.commands.terminal import AsJson, moment, plain, say, show, show_json, table
+from app.commands.finders import find_account, find_installation
+from app.commands.services import with_services
+from app.commands.terminal import AsJson, moment, plain, print_line, show, show_json, table
 from app.db.day_sums import Days
 from app.db.tables import MerchantAccount
 from app.payments.services import Services
 from app.payments.staff.money import (
-    LONGEST,
+    MAX_DAYS,
     Agreement,
-    BothBooks,
-    By,
+    BooksComparison,
     Figures,
-    Money,
+    GroupBy,
+    MoneyReport,
     Row,
-    both_books,
+    compare_books,
     read_money,
 )
-from app.payments.staff.money_csv import DETAIL, label, money_csv
+from app.payments.staff.money_csv import DEFAULT_GROUPING, label, money_csv
 
 
 def money(
@@ -33,67 +33,70 @@ def money(
     since: Annotated[
         str | None,
         typer.Option(
-            "--from", metavar="DAY", help="The first day (UTC); that of this month unless given.", show_default=False
+            "--from",
+            metavar="DAY",
+            help="The first day (UTC). Default: the first day of this month.",
+            show_default=False,
         ),
     ] = None,
     until: Annotated[
         str | None,
-        typer.Option("--to", metavar="DAY", help="The last day (UTC); today unless given.", show_default=False),
+        typer.Option("--to", metavar="DAY", help="The last day (UTC). Default: today.", show_default=False),
     ] = None,
     account: Annotated[
         str | None,
-        typer.Option(metavar="ACCOUNT", help="Its id or its name; all accounts unless given.", show_default=False),
+        typer.Option(metavar="ACCOUNT", help="The account's ID or name. Default: all accounts.", show_default=False),
     ] = None,
     saleor: Annotated[
         str | None,
-        typer.Option(metavar="URL", help="Only the accounts of a Saleor, by its address.", show_default=False),
+        typer.Option(metavar="URL", help="Only accounts of the store at this Saleor API URL.", show_default=False),
     ] = None,
     by: Annotated[
-        By | None, typer.Option(help="What sums are made by, besides the currency.", show_default="day")
+        GroupBy | None, typer.Option(help="How to group the totals, besides by currency.", show_default="day")
     ] = None,
     as_json: AsJson = False,
     as_csv: Annotated[
         bool,
-        typer.Option("--csv", help="Write CSV, for accountants: by day, account and channel unless --by is given."),
+        typer.Option("--csv", help="Write CSV for accountants, by day, account and channel unless you give --by."),
     ] = False,
 ) -> None:
-    """Show what a period has brought: charged, refunded, charged back, fees and what is left, by both books.
+    """Show the money of a period: charged, refunded, charged back, fees and net, by our records and the gateway's.
 
-    Days are those of UTC. The gateway's books are those that were compared with ours; a day that was not is never zero.
+    Days are in UTC. Gateway figures cover only records compared with ours; a day not compared is never shown as zero.
     """
     if as_csv and as_json:
-        raise CommandFailed("give either --csv or --json", status=2)
+        raise CommandFailed("use either --csv or --json", status=2)
     first, last = _day(since, "--from"), _day(until, "--to")
 
-    async def read(services: Services) -> tuple[Money, BothBooks]:
-        accounts = await _meant(services, account, saleor)
+    async def read(services: Services) -> tuple[MoneyReport, BooksComparison]:
+        accounts = await _select_accounts(services, account, saleor)
         today = services.now().date()
         end = last or max(today, first or today)
         days = Days(first or end.replace(day=1), end)
         if len(days) < 1:
-            raise CommandFailed("the period ends before it begins", status=2)
-        if len(days) > LONGEST:
-            raise CommandFailed(f"a period has at most {LONGEST} days", status=2)
-        return await read_money(services, accounts, days), await both_books(services, accounts)
+            raise CommandFailed("the period ends before it starts", status=2)
+        if len(days) > MAX_DAYS:
+            raise CommandFailed(f"a period can have at most {MAX_DAYS} days", status=2)
+        return await read_money(services, accounts, days), await compare_books(services, accounts)
 
     found, books = with_services(read)
     if as_csv:
-        for some in money_csv(found, DETAIL if by is None else (by,)):
-            sys.stdout.write(some)
+        for chunk in money_csv(found, DEFAULT_GROUPING if by is None else (by,)):
+            sys.stdout.write(chunk)
         return
-    chosen = by or By.DAY
+    chosen = by or GroupBy.DAY
     rows = found.rows(chosen)
     if as_json:
         show_json(_to_json(found, books, chosen, rows))
         return
     if rows:
-        _show(found, chosen, rows)
+        _print_rows(found, chosen, rows)
     else:
-        say("Nothing was charged, refunded or charged back.")
-    _say_books(found, books)
+        print_line("Nothing was charged, refunded or charged back.")
+    _print_books(found, books)
 
 
-async def _meant(services: Services, account: str | None, saleor: str | None) -> Sequence[MerchantAccount]:
+async def _select_accounts(services: Services, account: str | None, saleor: str | None) -> Sequence[MerchantAccount]:
     store = None if saleor is None else await find_installation(services, saleor)
     meant = [await find_account(services, account)] if account else await services.accounts.all()
     return [each for each in meant if store is None or each.installation_id == store.id]
@@ -103,30 +106,30 @@ def _day(text: str | None, flag: str) -> date | None:
     try:
         return None if text is None else date.fromisoformat(text)
     except ValueError:
-        raise CommandFailed(f"{flag}: {text!r} is no day: write it like 2026-11-21", status=2) from None
+        raise CommandFailed(f"{flag}: {text!r} is not a date: write it like 2026-11-21", status=2) from None
 
 
-def _show(found: Money, by: By, rows: Sequence[Row]) -> None:
-    # A terminal is narrow, and most stores pay out to nobody.
+def _print_rows(found: MoneyReport, by: GroupBy, rows: Sequence[Row]) -> None:
+    # A terminal is narrow, and most stores make no payouts.
     payouts = any(each.ours.payouts or each.gateway.payouts for each in rows)
     out = ["Paid out"] if payouts else []
-    shown = table(by.value.capitalize(), "", "Charged", "Refunded", "Charged back", *out, "Fees", "Net")
-    for column in shown.columns[2:]:
+    lines = table(by.value.capitalize(), "", "Charged", "Refunded", "Charged back", *out, "Fees", "Net")
+    for column in lines.columns[2:]:
         column.justify = "right"
     for row in rows:
-        name = row.currency if by is By.CURRENCY else f"{label(found, by, row.names[0])} {row.currency}"
-        shown.add_row(plain(name), "ours", *_cells(row.ours, payouts=payouts))
+        name = row.currency if by is GroupBy.CURRENCY else f"{label(found, by, row.names[0])} {row.currency}"
+        lines.add_row(plain(name), "ours", *_cells(row.ours, payouts=payouts))
         theirs = _cells(row.gateway, payouts=payouts) if row.days_compared else []
         style = "yellow" if row.agreement is Agreement.DIFFER else "dim"
-        shown.add_row(_standing(row), "gateway", *theirs, style=style, end_section=True)
-    show(shown)
+        lines.add_row(_describe_agreement(row), "gateway", *theirs, style=style, end_section=True)
+    show(lines)
 
 
-def _standing(row: Row) -> str:
+def _describe_agreement(row: Row) -> str:
     if row.until is not None:
-        return f"compared up to {row.until:%H:%M} only"
+        return f"compared only up to {row.until:%H:%M}"
     if row.unreadable and not row.days_compared:
-        return f"{row.unreadable} lines cannot be read"
+        return f"{row.unreadable} unreadable lines"
     if row.agreement is Agreement.AGREE_SO_FAR:
         return f"both agree on {row.days_compared} of {row.days} days"
     return row.agreement.value
@@ -138,19 +141,21 @@ def _cells(figures: Figures, *, payouts: bool) -> list[str]:
     return [*(f"{each:f}" for each in sums), fee, f"{figures.net:f}"]
 
 
-def _say_books(found: Money, books: BothBooks) -> None:
+def _print_books(found: MoneyReport, books: BooksComparison) -> None:
     if found.not_compared:
-        say(f"Not yet compared as a whole: {_spans(found.not_compared)}", "dim")
+        print_line(f"Not fully compared yet: {_spans(found.not_compared)}", "dim")
     if books.differences:
-        say(f"The books differ in {books.differences} places: `saleor-gateway attention` says what to do.", "yellow")
+        print_line(
+            f"The records differ in {books.differences} places: `saleor-gateway attention` shows what to do.", "yellow"
+        )
     elif books.compared is not None:
         until, at = books.compared.until, books.compared.checked_at
         checked = "" if at is None else f", checked {at:%Y-%m-%d %H:%M} UTC"
-        say(f"Both books agree up to {until:%Y-%m-%d %H:%M} UTC{checked}.", "dim")
+        print_line(f"Our records and the gateway's agree up to {until:%Y-%m-%d %H:%M} UTC{checked}.", "dim")
 
 
 def _spans(days: Sequence[date]) -> str:
-    """Return days as spans, in the fewest words."""
+    """Return the days as text, with consecutive days merged into spans."""
     spans: list[list[date]] = []
     for day in days:
         if spans and (day - spans[-1][-1]).days == 1:
@@ -160,7 +165,7 @@ def _spans(days: Sequence[date]) -> str:
     return ", ".join(" to ".join(map(str, each)) for each in spans)
 
 
-def _to_json(found: Money, books: BothBooks, by: By, rows: Sequence[Row]) -> dict[str, object]:
+def _to_json(found: MoneyReport, books: BooksComparison, by: GroupBy, rows: Sequence[Row]) -> dict[str, object]:
     return {
         "from": str(found.days.first),
         "to": str(found.days.last),
@@ -173,8 +178,8 @@ def _to_json(found: Money, books: BothBooks, by: By, rows: Sequence[Row]) -> dic
     }
 
 
-def _row_to_json(found: Money, by: By, row: Row) -> dict[str, object]:
-    names = {} if by is By.CURRENCY else {by.value: str(row.names[0]), "name": label(found, by, row.names[0])}
+def _row_to_json(found: MoneyReport, by: GroupBy, row: Row) -> dict[str, object]:
+    names = {} if by is GroupBy.CURRENCY else {by.value: str(row.names[0]), "name": label(found, by, row.names[0])}
     return names | {
         "currency": row.currency,
         "ours": _figures_to_json(row.ours),

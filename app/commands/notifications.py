@@ -1,4 +1,4 @@
-"""``notifications``: what the gateway has notified, and what came of it. What is in them is never shown."""
+"""``notifications``: the gateway's notifications and their outcomes. Their contents are never shown."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -7,24 +7,27 @@ import typer
 from rich.text import Text
 
 from app.commands.failure import CommandFailed
-from app.commands.opening import with_services
-from app.commands.terminal import AsJson, moment, plain, say, show, show_json, table
+from app.commands.services import with_services
+from app.commands.terminal import AsJson, moment, plain, print_line, show, show_json, table
 from app.db.search import notifications_page
 from app.db.tables import Notification
 from app.payments.services import Services
 from app.payments.sync.notifications import UNMATCHED, process
 
-Failed = Annotated[bool, typer.Option("--failed", help="Only those that could not be processed.")]
-Unmatched = Annotated[bool, typer.Option("--unmatched", help="Only those of orders that are not ours.")]
+Failed = Annotated[bool, typer.Option("--failed", help="Only notifications that could not be processed.")]
+Unmatched = Annotated[bool, typer.Option("--unmatched", help="Only notifications about orders that are not ours.")]
 
 
 def show_notifications(
     failed: Failed = False,
     unmatched: Unmatched = False,
     after: Annotated[
-        int | None, typer.Option(metavar="NUMBER", help="Go on after this one, the last of a page.", show_default=False)
+        int | None,
+        typer.Option(
+            metavar="NUMBER", help="Continue after this notification, the last one of a page.", show_default=False
+        ),
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, max=500, metavar="NUMBER", help="How many, the newest first.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, max=500, metavar="NUMBER", help="How many to show, newest first.")] = 20,
     as_json: AsJson = False,
 ) -> None:
     """Show the newest notifications."""
@@ -37,52 +40,55 @@ def show_notifications(
         show_json([_to_json(each) for each in found])
         return
     if not found:
-        say("There is no such notification." if failed or unmatched else "There is no notification yet.")
+        print_line("No such notifications." if failed or unmatched else "There are no notifications yet.")
         return
-    shown = table("Number", "Received (UTC)", "Gateway order", "What came of it")
-    shown.columns[2].width = 32
+    rows = table("Number", "Received (UTC)", "Gateway order", "Outcome")
+    rows.columns[2].width = 32
     for each in found:
         style = "" if each.processed_at else "yellow"
-        outcome = plain(each.outcome or "not worked on yet")
-        words = Text(outcome if each.processed_at else f"{outcome} ({each.attempts} tries)", style)
-        shown.add_row(str(each.id), f"{each.received_at:%Y-%m-%d %H:%M:%S}", plain(each.order_id), words)
-    show(shown)
+        outcome = plain(each.outcome or "not processed yet")
+        text = Text(outcome if each.processed_at else f"{outcome} ({each.attempts} tries)", style)
+        rows.add_row(str(each.id), f"{each.received_at:%Y-%m-%d %H:%M:%S}", plain(each.order_id), text)
+    show(rows)
 
 
 def replay(
     numbers: Annotated[
-        list[int] | None, typer.Argument(metavar="[NUMBER]...", help="Numbers of notifications.", show_default=False)
+        list[int] | None,
+        typer.Argument(metavar="[NUMBER]...", help="The numbers of the notifications.", show_default=False),
     ] = None,
     failed: Failed = False,
     unmatched: Unmatched = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make something of notifications again, here and now, just as the worker does when they come.
+    """Process notifications again, here and now, just as the worker does when they arrive.
 
-    What a notification says twice changes nothing, so no harm is done by replaying one that was processed.
+    A repeated notification changes nothing, so it is safe to replay one that was already processed.
     """
     if bool(numbers) + failed + unmatched != 1:
-        raise CommandFailed("give numbers of notifications, or one of --failed and --unmatched", status=2)
+        raise CommandFailed("give the numbers of notifications, or one of --failed and --unmatched", status=2)
 
     async def do(services: Services) -> list[dict[str, object]]:
-        meant = numbers or await _all(services, failed=failed, unmatched=unmatched)
+        chosen = numbers or await _all(services, failed=failed, unmatched=unmatched)
         results: list[dict[str, object]] = []
-        for number in meant:
+        for number in chosen:
             outcome = (
                 await process(services, number) if await _exists(services, number) else "there is no such notification"
             )
             results.append({"notification": number, "outcome": outcome})
             if not as_json:
-                say(f"{len(results)} of {len(meant)}: {number}: {outcome or 'not processed; it is tried again later'}")
+                print_line(
+                    f"{len(results)} of {len(chosen)}: {number}: {outcome or 'not processed; it will be retried later'}"
+                )
         return results
 
     results = with_services(do)
     if as_json:
         show_json(results)
     elif not results:
-        say("There is no such notification.")
+        print_line("No such notifications.")
     if any(each["outcome"] is None for each in results):
-        raise CommandFailed("not all could be processed; the log says why")
+        raise CommandFailed("some notifications could not be processed: see the log")
 
 
 async def _page(
@@ -94,7 +100,7 @@ async def _page(
 
 
 async def _all(services: Services, *, failed: bool, unmatched: bool) -> list[int]:
-    """Return the numbers of all that are meant, in the order in which they came."""
+    """Return the numbers of all matching notifications, in order of arrival."""
     found: list[int] = []
     while True:
         last = found[-1] if found else None

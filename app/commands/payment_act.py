@@ -1,4 +1,4 @@
-"""``payments capture``, ``void``, ``refund`` and ``cancel``: what staff can do on the payment's page, in a terminal."""
+"""``payments capture``, ``void``, ``refund`` and ``cancel``: the staff actions of the payment's page, in a terminal."""
 
 import getpass
 from collections.abc import Mapping, Sequence
@@ -8,27 +8,28 @@ from uuid import uuid4
 
 import typer
 
-from app.commands.amounts import read_amount, read_shares
+from app.commands.arguments import read_amount, read_shares
 from app.commands.failure import CommandFailed
-from app.commands.finding import find_payment
-from app.commands.opening import with_services
+from app.commands.finders import find_payment
 from app.commands.payment_view import AnyName, summary
-from app.commands.terminal import AsJson, confirm, require_somebody_to_ask, say, show_json, warn
+from app.commands.services import with_services
+from app.commands.terminal import AsJson, confirm, print_line, print_warning, require_interactive, show_json
 from app.db.aggregates import PaymentAggregate
 from app.db.tables import Kind, MerchantAccount, Operation, State
 from app.i18n.messages import Money
 from app.payments.accounts.balances import read_balances, refund_warning
-from app.payments.core.action_request import staff_request
+from app.payments.core.action_request import describe_request
 from app.payments.core.balance import Balance, balance
 from app.payments.core.refusal import RefusalError
 from app.payments.operations.actions import Step
 from app.payments.services import Services
 from app.payments.split.rules import names_of
-from app.payments.staff.actions import StaffRequest, ask_for, at_most, charge_refund
+from app.payments.staff.actions import StaffRequest, charge_refund_step, largest_step, request_action
 from app.payments.staff.subscription import cancel_subscription
 
 Amount: TypeAlias = Annotated[
-    str | None, typer.Option(metavar="AMOUNT", help="How much. All that is possible by default.", show_default=False)
+    str | None,
+    typer.Option(metavar="AMOUNT", help="The amount. Default: the full amount possible.", show_default=False),
 ]
 Yes: TypeAlias = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
 RequestName: TypeAlias = Annotated[
@@ -36,12 +37,15 @@ RequestName: TypeAlias = Annotated[
     typer.Option(
         "--request",
         metavar="NAME",
-        help="A name for this very request: given twice, it is done once. For scripts that try again.",
+        help="A unique name for this request: repeated, it is executed only once. For scripts that retry.",
         show_default=False,
     ),
 ]
 Reason: TypeAlias = Annotated[
-    str, typer.Option(metavar="TEXT", help="Why: the gateway keeps it, and the timeline shows it.", show_default=False)
+    str,
+    typer.Option(
+        metavar="TEXT", help="The reason: the gateway stores it, and the timeline shows it.", show_default=False
+    ),
 ]
 
 
@@ -54,14 +58,14 @@ def capture(
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Charge a reservation, or a part of it: the gateway takes it once, and releases the rest."""
+    """Capture an authorized amount, or part of it: only one capture is possible, and the rest is released."""
     _do(Kind.CAPTURE, payment, amount=amount, reason=reason, request=request, yes=yes, as_json=as_json)
 
 
 def void(
     payment: AnyName, *, reason: Reason = "", request: RequestName = None, yes: Yes = False, as_json: AsJson = False
 ) -> None:
-    """Release a reservation as a whole."""
+    """Release the whole authorized amount."""
     _do(Kind.VOID, payment, reason=reason, request=request, yes=yes, as_json=as_json)
 
 
@@ -74,14 +78,14 @@ def refund(
         typer.Option(
             "--from",
             metavar="SUB_MERCHANT=AMOUNT",
-            help="Of a split payment: take so much from that one (its UUID, or its name); may be repeated.",
+            help="For a split payment: take this amount from this sub-merchant (UUID or name); can be repeated.",
         ),
     ] = None,
     charge: Annotated[
         str | None,
         typer.Option(
             metavar="ID",
-            help="Of a later charge of the payment's subscription: what the gateway calls that charge.",
+            help="For a later charge of the payment's subscription: the gateway's ID of that charge.",
             show_default=False,
         ),
     ] = None,
@@ -90,7 +94,7 @@ def refund(
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Give back what was charged, or a part of it."""
+    """Refund what was charged, or part of it."""
     _do(
         Kind.REFUND,
         payment,
@@ -105,15 +109,15 @@ def refund(
 
 
 def cancel(payment: AnyName, request: RequestName = None, yes: Yes = False, as_json: AsJson = False) -> None:
-    """Cancel a payment that the shopper has not paid yet: its page is closed."""
+    """Cancel a payment that the shopper has not paid yet: its payment page is closed."""
     _do(Kind.CANCEL, payment, request=request, yes=yes, as_json=as_json)
 
 
 def end_subscription(payment: AnyName, yes: Yes = False, as_json: AsJson = False) -> None:
-    """Cancel the subscription that a payment has begun: nothing more is charged for it."""
-    aggregate, _ = with_services(lambda services: _found(services, payment))
+    """Cancel the subscription that a payment started: nothing more is charged for it."""
+    aggregate, _ = with_services(lambda services: _load(services, payment))
     if not yes:
-        require_somebody_to_ask("confirm with --yes")
+        require_interactive("confirm with --yes")
         confirm(f"Cancel the subscription of payment {aggregate.payment.order_id}? This cannot be undone.")
 
     async def do(services: Services) -> PaymentAggregate:
@@ -126,7 +130,7 @@ def end_subscription(payment: AnyName, yes: Yes = False, as_json: AsJson = False
     if as_json:
         show_json({**summary(ended), "subscription": ended.payment.recurring_status})
     else:
-        say("The subscription is cancelled: nothing more is charged for it.")
+        print_line("The subscription was cancelled. Nothing more will be charged for it.")
 
 
 def _do(
@@ -141,43 +145,45 @@ def _do(
     yes: bool,
     as_json: bool,
 ) -> None:
-    aggregate, account = with_services(lambda services: _found(services, payment))
+    aggregate, account = with_services(lambda services: _load(services, payment))
     shares = read_shares(taken_from, names_of(account.split_rules)) or None
     now = balance(aggregate.payment.flow, aggregate.operations)
     step = _step(kind, None if amount is None else read_amount(amount), shares, now, charge_id)
     if kind is Kind.REFUND:
-        _warn_of_too_little(account, now.sum(step.amount))
+        _warn_if_insufficient(account, now.sum(step.amount))
     if not yes:
-        require_somebody_to_ask("confirm with --yes")
+        require_interactive("confirm with --yes")
         confirm(_question(step, now, aggregate.payment.order_id))
-    moved = step.amount if kind in {Kind.CAPTURE, Kind.REFUND} else None
+    amount_moved = step.amount if kind in {Kind.CAPTURE, Kind.REFUND} else None
     by, key = getpass.getuser(), request or uuid4().hex
-    asked = StaffRequest(kind, by=by, key=key, amount=moved, taken_from=shares, charge_id=charge_id, reason=reason)
+    requested = StaffRequest(
+        kind, by=by, key=key, amount=amount_moved, taken_from=shares, charge_id=charge_id, reason=reason
+    )
 
     async def do(services: Services) -> tuple[PaymentAggregate, Operation]:
         try:
-            return await ask_for(services, aggregate.payment.order_id, asked)
+            return await request_action(services, aggregate.payment.order_id, requested)
         except RefusalError as refusal:
             raise CommandFailed(f"nothing was done: {refusal.message}") from refusal
 
-    _tell(*with_services(do), as_json=as_json)
+    _print_result(*with_services(do), as_json=as_json)
 
 
-def _warn_of_too_little(account: MerchantAccount, wanted: Money) -> None:
-    """Warn of a refund that the balance at the gateway does not cover. It is asked for briefly, and never needed."""
-    has = with_services(lambda services: read_balances(services, account))
-    if (words := refund_warning(wanted.amount, wanted.currency, has)) is not None:
-        warn(words)
+def _warn_if_insufficient(account: MerchantAccount, refunded: Money) -> None:
+    """Warn of a refund that the balance at the gateway does not cover. The query is short, and its failure harmless."""
+    balances = with_services(lambda services: read_balances(services, account))
+    if (warning := refund_warning(refunded.amount, refunded.currency, balances)) is not None:
+        print_warning(warning)
 
 
 def _step(
     kind: Kind, amount: Decimal | None, shares: Mapping[str, Decimal] | None, now: Balance, charge_id: str | None
 ) -> Step:
-    """Return what is meant; it is judged when it is done. Raises CommandFailed when it is clear that it is in vain."""
+    """Return the requested step; it is validated on execution. Raises CommandFailed when it clearly cannot succeed."""
     try:
         if charge_id is not None:
-            return charge_refund(charge_id, amount, now)
-        whole = at_most(kind, now).amount if shares is None else sum(shares.values(), Decimal())
+            return charge_refund_step(charge_id, amount, now)
+        whole = largest_step(kind, now).amount if shares is None else sum(shares.values(), Decimal())
     except RefusalError as refusal:
         raise CommandFailed(f"nothing was done: {refusal.message}") from refusal
     return Step(kind, whole if amount is None else amount)
@@ -188,24 +194,24 @@ def _question(step: Step, now: Balance, order_id: str) -> str:
     match step.kind:
         case Kind.CAPTURE if step.amount < now.capturable:
             rest = now.sum(now.capturable - step.amount)
-            return f"Charge {sum_} of the reservation of payment {order_id}, and release the rest of {rest}?"
+            return f"Capture {sum_} of the amount authorized for payment {order_id}, and release the remaining {rest}?"
         case Kind.CAPTURE:
-            return f"Charge the reservation of {sum_} of payment {order_id}?"
+            return f"Capture the {sum_} authorized for payment {order_id}?"
         case Kind.VOID:
-            return f"Release the reservation of {sum_} of payment {order_id}?"
+            return f"Release the {sum_} authorized for payment {order_id}?"
         case Kind.REFUND:
             return f"Refund {sum_} of payment {order_id}?"
         case _:
-            return f"Cancel payment {order_id}, and close its payment page?"
+            return f"Cancel payment {order_id} and close its payment page?"
 
 
-async def _found(services: Services, payment: str) -> tuple[PaymentAggregate, MerchantAccount]:
+async def _load(services: Services, payment: str) -> tuple[PaymentAggregate, MerchantAccount]:
     async with services.database.transaction() as session:
         aggregate = await find_payment(session, payment)
         return aggregate, await session.get_one(MerchantAccount, aggregate.payment.account_id)
 
 
-def _tell(aggregate: PaymentAggregate, operation: Operation, *, as_json: bool) -> None:
+def _print_result(aggregate: PaymentAggregate, operation: Operation, *, as_json: bool) -> None:
     done = {
         "kind": operation.kind.value,
         "amount": operation.amount,
@@ -217,12 +223,12 @@ def _tell(aggregate: PaymentAggregate, operation: Operation, *, as_json: bool) -
     if as_json:
         show_json({**summary(aggregate), "asked": done})
     if operation.state is State.FAILURE:
-        raise CommandFailed(f"it was not done: {operation.message}")
+        raise CommandFailed(f"the operation failed: {operation.message}")
     if as_json:
         return
     if operation.state is State.SUCCESS:
-        say(f"Done: {staff_request(operation)}.")
+        print_line(f"Done: {describe_request(operation)}.")
     elif operation.state is State.WAITING:
-        say("Accepted: it is sent when the operation before it is settled.")
+        print_line("Request accepted. It will be sent when the operation in progress has finished.")
     else:
-        say("How it ends is not known yet: the app finds out, and tells Saleor.")
+        print_line("The outcome is not known yet: the app will find out and report it to Saleor.")

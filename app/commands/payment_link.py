@@ -1,4 +1,4 @@
-"""``payments link``: a link with which somebody pays an order that is placed and not paid."""
+"""``payments link``: a link for paying an order that is placed and not paid."""
 
 import base64
 import binascii
@@ -10,17 +10,17 @@ import typer
 
 from app.bootstrap import open_saleor
 from app.commands import account_flags as flags
-from app.commands.amounts import read_amount
+from app.commands.arguments import read_amount
 from app.commands.failure import CommandFailed
-from app.commands.finding import find_installation
-from app.commands.opening import with_services
+from app.commands.finders import find_installation
 from app.commands.payment_act import RequestName
 from app.commands.payment_view import summary
-from app.commands.terminal import AsJson, fact, fact_sheet, show, show_json
+from app.commands.services import with_services
+from app.commands.terminal import AsJson, add_fact, fact_sheet, show, show_json
 from app.db.aggregates import PaymentAggregate
 from app.payments.core.refusal import RefusalError
 from app.payments.services import Services
-from app.payments.staff.order_payments import payment_link
+from app.payments.staff.order_payments import get_or_create_payment_link
 from app.settings import read_settings
 
 
@@ -29,32 +29,35 @@ def link(
         str,
         typer.Argument(
             metavar="ORDER",
-            help="The order's id in Saleor, as in the address of its page in the Dashboard, or its UUID.",
+            help="The order's ID in Saleor, as in the address of its Dashboard page, or its UUID.",
             show_default=False,
         ),
     ],
     *,
     amount: Annotated[
-        str | None, typer.Option(metavar="AMOUNT", help="How much. All that is open by default.", show_default=False)
+        str | None,
+        typer.Option(metavar="AMOUNT", help="The amount. Default: all that is left to pay.", show_default=False),
     ] = None,
     saleor: flags.Saleor = None,
     request: RequestName = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make a link with which a customer pays an order, or what of it is open; the app must be running.
+    """Create a link for a customer to pay an order, or what is left to pay on it; the app must be running.
 
-    While a link over the same amount is open, it is shown, and no other is made. `payments cancel` closes it.
+    If a link for the same amount is still open, it is shown and no other is created. `payments cancel` closes it.
     """
-    wanted = None if amount is None else read_amount(amount)
+    requested = None if amount is None else read_amount(amount)
     order_id = _order_id(order)
 
     async def do(services: Services) -> tuple[PaymentAggregate, str]:
         installation = await find_installation(services, saleor)
         async with open_saleor(read_settings()) as client:
             try:
-                aggregate = await payment_link(services, client, installation, order_id, amount=wanted, attempt=request)
+                aggregate = await get_or_create_payment_link(
+                    services, client, installation, order_id, amount=requested, attempt=request
+                )
             except RefusalError as refusal:
-                raise CommandFailed(f"there is no link: {refusal.message}") from refusal
+                raise CommandFailed(f"no link was created: {refusal.message}") from refusal
         return aggregate, services.addresses.pay_page(aggregate.payment.order_id)
 
     aggregate, page = with_services(do)
@@ -64,12 +67,12 @@ def link(
         show_json({**summary(aggregate), **addresses, "checkout_url": payment.checkout_url})
         return
     facts = fact_sheet()
-    fact(facts, "link", page, "bold")
-    fact(facts, "amount", f"{payment.amount} {payment.currency}")
-    fact(facts, "as QR code", f"{page}.png")
+    add_fact(facts, "link", page, "bold")
+    add_fact(facts, "amount", f"{payment.amount} {payment.currency}")
+    add_fact(facts, "as QR code", f"{page}.png")
     if payment.expires_at is not None:
-        fact(facts, "until", f"{payment.expires_at:%Y-%m-%d %H:%M} UTC")
-    fact(facts, "gateway order", payment.order_id)
+        add_fact(facts, "until", f"{payment.expires_at:%Y-%m-%d %H:%M} UTC")
+    add_fact(facts, "gateway order", payment.order_id)
     show(facts)
 
 
@@ -86,7 +89,7 @@ def _order_id(given: str) -> str:
         kind = ""
     if kind != "Order":
         raise CommandFailed(
-            f"{given!r} is no order of Saleor: give its id, as in the address of its page in the Dashboard (T3J...)",
+            f"{given!r} is not an order in Saleor: give its ID, as in the address of its Dashboard page (T3J...)",
             status=2,
         )
     return name

@@ -1,4 +1,4 @@
-"""Whose money a split payment is, as a small table for people and as JSON for scripts."""
+"""Formats the shares of a split payment, as a small table for people and as JSON for scripts."""
 
 from collections.abc import Mapping
 from decimal import Decimal
@@ -9,29 +9,32 @@ from rich.text import Text
 from app.commands.terminal import plain, table
 from app.db.aggregates import PaymentAggregate
 from app.payments.split.allocation import ZERO
-from app.payments.split.choice import chosen_in
+from app.payments.split.choice import chosen_shares
 from app.payments.split.overview import overview
-from app.payments.split.standing import allocated, standing_of
+from app.payments.split.standing import allocated_shares, standing_of
 
 
 def share_table(aggregate: PaymentAggregate, names: Mapping[str, str]) -> Table:
-    """Return what each sub-merchant is to get, has received, gave back and has left."""
+    """Return a table of what each sub-merchant is to get, has received, gave back and has left."""
     rows = overview(aggregate, names)
     chosen = any(each.chosen is not None for each in rows)
-    shares = table("Sub-merchant", "To get", "Received", "Given back", "Left", *(["Gives back next"] if chosen else []))
+    shares = table("Sub-merchant", "Share", "Received", "Refunded", "Left", *(["Next refund"] if chosen else []))
     for column in shares.columns[1:]:
         column.justify = "right"
     for each in rows:
         amounts = [each.to_get, each.received, each.given_back, each.left] + ([each.chosen or ZERO] if chosen else [])
         shares.add_row(plain(each.name), *map(str, amounts))
     if standing_of(aggregate).assumed:
-        shares.caption = "Others moved some of it, and nobody tells whose it was: that part is assumed, in proportion."
+        shares.caption = (
+            "Some of this money was moved outside the app without stating whose it was: that part "
+            "is assumed, in proportion."
+        )
         shares.caption_justify = "left"
     return shares
 
 
-def share_words(shares: Mapping[str, Decimal], names: Mapping[str, str], currency: str) -> Text:
-    """Return who gets or gives how much, in a line."""
+def format_shares(shares: Mapping[str, Decimal], names: Mapping[str, str], currency: str) -> Text:
+    """Return the amounts of sub-merchants in one line."""
     return Text(plain(", ".join(f"{names.get(who, who)} {amount} {currency}" for who, amount in shares.items())))
 
 
@@ -39,10 +42,10 @@ def shares_to_json(aggregate: PaymentAggregate) -> dict[str, object]:
     """Return the same for scripts, with the shares of each operation. ``known`` false: they are assumed."""
     standing = standing_of(aggregate)
     return {
-        "allocated": allocated(aggregate),
+        "allocated": allocated_shares(aggregate),
         "left": standing.left,
         "assumed": standing.assumed,
-        "chosen_for_next_refund": chosen_in(aggregate),
+        "chosen_for_next_refund": chosen_shares(aggregate),
         "operations": [
             {
                 "kind": part.operation.kind.value,

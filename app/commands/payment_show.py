@@ -7,32 +7,32 @@ from datetime import datetime
 from rich.table import Table
 from rich.text import Text
 
-from app.commands.finding import find_payments
-from app.commands.opening import with_services
+from app.commands.finders import find_payments
 from app.commands.payment_shares import share_table, shares_to_json
-from app.commands.payment_view import AnyName, listed, summary
-from app.commands.terminal import AsJson, fact, fact_sheet, moment, plain, say, show, show_json
+from app.commands.payment_view import AnyName, payment_table, summary
+from app.commands.services import with_services
+from app.commands.terminal import AsJson, add_fact, fact_sheet, moment, plain, print_line, show, show_json
 from app.db.aggregates import PaymentAggregate
 from app.db.inbox import StoredNotification
 from app.db.tables import MerchantAccount
 from app.payments.core.balance import balance
-from app.payments.core.problems import problem_words
+from app.payments.core.problems import problem_text
 from app.payments.services import Services
 from app.payments.split.rules import names_of
 from app.payments.split.standing import is_split
-from app.payments.staff.status import Expected, expectations, standing
+from app.payments.staff.status import PendingStep, pending_steps, standing
 from app.payments.staff.timeline import Entry, Tone, timeline
 
 _STYLES = {Tone.NEUTRAL: "", Tone.GOOD: "green", Tone.OPEN: "yellow", Tone.BAD: "red"}
 
 
 def show_payment(payment: AnyName, as_json: AsJson = False) -> None:
-    """Show the timeline of a payment: what was asked and answered, what Saleor was told, what is being waited for.
+    """Show the timeline of a payment: requests and responses, events sent to Saleor, and what is pending.
 
-    If several payments are called so (an order can have several), they are listed.
+    If several payments match (an order can have several), they are listed.
     """
 
-    async def read(services: Services) -> _Story | list[PaymentAggregate]:
+    async def read(services: Services) -> _PaymentHistory | list[PaymentAggregate]:
         async with services.database.transaction() as session:
             aggregates = await find_payments(session, payment)
             aggregate = aggregates[0]
@@ -40,38 +40,38 @@ def show_payment(payment: AnyName, as_json: AsJson = False) -> None:
         if len(aggregates) > 1:
             return aggregates
         saleor = (await services.installations.get(aggregate.payment.installation_id)).saleor_api_url
-        notifications = await services.inbox.of_order(account.id, aggregate.payment.order_id)
-        return _Story(aggregate, account, saleor, notifications)
+        notifications = await services.inbox.find_for_order(account.id, aggregate.payment.order_id)
+        return _PaymentHistory(aggregate, account, saleor, notifications)
 
     found = with_services(read)
     if isinstance(found, list):
         if as_json:
             show_json([summary(each) for each in found])
             return
-        show(listed(found))
-        say(f"Several payments are called {payment!r}: name one by its gateway order.")
+        show(payment_table(found))
+        print_line(f"Several payments match {payment!r}: use one of their gateway orders.")
         return
     aggregate, names = found.aggregate, names_of(found.account.split_rules)
-    entries, expected = timeline(aggregate, found.notifications, names), expectations(aggregate, found.notifications)
+    entries, expected = timeline(aggregate, found.notifications, names), pending_steps(aggregate, found.notifications)
     if as_json:
         show_json(_to_json(found, entries, expected))
         return
     show(_facts(found))
-    if (problem := problem_words(aggregate.payment)) is not None:
+    if (problem := problem_text(aggregate.payment)) is not None:
         show()
         show(Text(f"Problem: {plain(problem)}", "bold red"))
     if is_split(aggregate):
         show()
         show(share_table(aggregate, names))
     show()
-    show(_lines(entries))
+    show(_timeline_table(entries))
     show()
-    show(_waits(expected) if expected else "Nothing is being waited for.")
+    show(_expected_table(expected) if expected else "Nothing is pending.")
 
 
 @dataclass(frozen=True, slots=True)
-class _Story:
-    """Everything that there is to tell of a payment."""
+class _PaymentHistory:
+    """All data that is shown of a payment."""
 
     aggregate: PaymentAggregate
     account: MerchantAccount
@@ -79,13 +79,13 @@ class _Story:
     notifications: Sequence[StoredNotification]
 
 
-def _to_json(story: _Story, entries: Sequence[Entry], expected: Sequence[Expected]) -> dict[str, object]:
-    aggregate = story.aggregate
+def _to_json(history: _PaymentHistory, entries: Sequence[Entry], expected: Sequence[PendingStep]) -> dict[str, object]:
+    aggregate = history.aggregate
     now = balance(aggregate.payment.flow, aggregate.operations)
     return {
         **summary(aggregate),
-        "saleor": story.saleor,
-        "account_name": story.account.name,
+        "saleor": history.saleor,
+        "account_name": history.account.name,
         "authorized": now.authorized,
         "charged": now.taken,
         "refunded": now.returned,
@@ -103,24 +103,24 @@ def _facts_of(entry: Entry) -> dict[str, object]:
     return {name: moment(fact) if isinstance(fact, datetime) else fact for name, fact in entry.facts.items()}
 
 
-def _facts(story: _Story) -> Table:
-    aggregate, account, payment = story.aggregate, story.account, story.aggregate.payment
+def _facts(history: _PaymentHistory) -> Table:
+    aggregate, account, payment = history.aggregate, history.account, history.aggregate.payment
     now = balance(payment.flow, aggregate.operations)
     facts = fact_sheet()
-    fact(facts, "payment", f"{payment.amount} {payment.currency}: {standing(aggregate)}", "bold")
-    fact(facts, "gateway order", payment.order_id)
-    fact(facts, "transaction", payment.transaction_id)
+    add_fact(facts, "payment", f"{payment.amount} {payment.currency}: {standing(aggregate)}", "bold")
+    add_fact(facts, "gateway order", payment.order_id)
+    add_fact(facts, "transaction", payment.transaction_id)
     number = f"order {payment.order_number}, " if payment.order_number else ""
-    fact(facts, "Saleor", f"{story.saleor} ({number}channel {payment.channel})")
-    fact(facts, "account", f"{account.name} ({account.id})")
-    reserved = f"{now.authorized} reserved, " if now.authorized else ""
-    fact(facts, "money", f"{reserved}{now.taken} charged, {now.returned} refunded")
+    add_fact(facts, "Saleor", f"{history.saleor} ({number}channel {payment.channel})")
+    add_fact(facts, "account", f"{account.name} ({account.id})")
+    reserved = f"{now.authorized} authorized, " if now.authorized else ""
+    add_fact(facts, "money", f"{reserved}{now.taken} charged, {now.returned} refunded")
     possible = ", ".join(each.value.lower() for each in now.actions)
-    fact(facts, "possible next", possible or "nothing")
+    add_fact(facts, "possible actions", possible or "none")
     return facts
 
 
-def _lines(entries: Sequence[Entry]) -> Table:
+def _timeline_table(entries: Sequence[Entry]) -> Table:
     lines = Table.grid(padding=(0, 2))
     lines.add_column(no_wrap=True, style="dim")
     lines.add_column(no_wrap=True)
@@ -134,12 +134,12 @@ def _lines(entries: Sequence[Entry]) -> Table:
     return lines
 
 
-def _waits(expected: Sequence[Expected]) -> Table:
-    waits = Table.grid(padding=(0, 2))
-    waits.add_column(no_wrap=True, style="dim")
-    waits.add_column(overflow="fold")
-    waits.add_row(Text("Waiting for", "bold"), "")
+def _expected_table(expected: Sequence[PendingStep]) -> Table:
+    rows = Table.grid(padding=(0, 2))
+    rows.add_column(no_wrap=True, style="dim")
+    rows.add_column(overflow="fold")
+    rows.add_row(Text("Waiting for", "bold"), "")
     for each in expected:
         until = f"{each.until:%Y-%m-%d %H:%M:%S}" if each.until else ""
-        waits.add_row(f"  {until}", Text(plain(each.words), "yellow"))
-    return waits
+        rows.add_row(f"  {until}", Text(plain(each.words), "yellow"))
+    return rows

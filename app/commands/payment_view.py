@@ -1,4 +1,4 @@
-"""How a payment is named on the command line, and shown in short."""
+"""The argument that names a payment on the command line, and summaries of payments."""
 
 from collections.abc import Sequence
 from typing import Annotated, TypeAlias
@@ -9,41 +9,41 @@ from rich.text import Text
 
 from app.commands.terminal import moment, plain, table
 from app.db.aggregates import PaymentAggregate
-from app.payments.core.problems import problem_words
+from app.payments.core.problems import problem_text
 from app.payments.staff.status import standing
 
 AnyName: TypeAlias = Annotated[
     str,
     typer.Argument(
         metavar="PAYMENT",
-        help="The gateway's order id, Saleor's order number or transaction, or any reference of the payment.",
+        help="The gateway's order ID, Saleor's order number or transaction, or any reference of the payment.",
         show_default=False,
     ),
 ]
 
 
-def listed(aggregates: Sequence[PaymentAggregate]) -> Table:
+def payment_table(aggregates: Sequence[PaymentAggregate]) -> Table:
     """Return payments as a table."""
-    shown = table("Begun (UTC)", "Gateway order", "Amount", "Standing")
-    shown.columns[1].width = 32  # an order id, which people copy
-    shown.columns[2].justify = "right"
+    rows = table("Started (UTC)", "Gateway order", "Amount", "Status")
+    rows.columns[1].width = 32  # an order id, which people copy
+    rows.columns[2].justify = "right"
     for each in aggregates:
         payment = each.payment
-        words = Text(standing(each))
-        if (problem := problem_words(payment)) is not None:
-            words.append(f"\nproblem: {plain(problem)}", "red")
+        text = Text(standing(each))
+        if (problem := problem_text(payment)) is not None:
+            text.append(f"\nproblem: {plain(problem)}", "red")
         order = f"\nSaleor order {plain(payment.order_number)}" if payment.order_number else ""
-        shown.add_row(
+        rows.add_row(
             f"{payment.created_at:%Y-%m-%d}\n{payment.created_at:%H:%M:%S}",
             f"{payment.order_id}{order}",
             f"{payment.amount}\n{payment.currency}",
-            words,
+            text,
         )
-    return shown
+    return rows
 
 
 def summary(aggregate: PaymentAggregate) -> dict[str, object]:
-    """Return a payment in short, for scripts."""
+    """Return the summary of a payment, for scripts."""
     payment = aggregate.payment
     return {
         "order_id": payment.order_id,
@@ -56,7 +56,7 @@ def summary(aggregate: PaymentAggregate) -> dict[str, object]:
         "currency": payment.currency,
         "status": payment.status.value,
         "standing": standing(aggregate),
-        "problem": problem_words(payment),
+        "problem": problem_text(payment),
         "created_at": moment(payment.created_at),
         "updated_at": moment(payment.updated_at),
         "expires_at": moment(payment.expires_at),

@@ -1,4 +1,4 @@
-"""A bar that shows how far a long command has come: on standard error, and only where a person looks at it."""
+"""The progress bar of long commands: on standard error, and only in a terminal."""
 
 import asyncio
 import sys
@@ -9,21 +9,21 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-_BETWEEN_LOOKS = 0.2  # seconds
+_REFRESH_SECONDS = 0.2  # seconds
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """What is being done, how far it is, and of how much; None: nobody knows of how much."""
+    """The progress of a command: a label, the number of items done, and the total; None: it is not known."""
 
-    words: str
+    label: str
     done: int
-    of: int | None
+    total: int | None
 
 
 @asynccontextmanager
-async def shown(stage: Callable[[], Stage]) -> AsyncIterator[None]:
-    """Show the ``stage`` that is asked for again and again while the block runs; the bar is gone afterwards."""
+async def show_progress(stage: Callable[[], Stage]) -> AsyncIterator[None]:
+    """Show a progress bar while the block runs, and remove it afterwards; ``stage`` is called repeatedly."""
     if not sys.stderr.isatty():
         yield
         return
@@ -35,9 +35,9 @@ async def shown(stage: Callable[[], Stage]) -> AsyncIterator[None]:
         async def watch() -> None:
             while True:
                 now = stage()
-                so_far = f"{now.done}" if now.of is None else f"{now.done} of {now.of}"
-                bar.update(task, description=now.words, completed=now.done, total=now.of, so_far=so_far)
-                await asyncio.sleep(_BETWEEN_LOOKS)
+                so_far = f"{now.done}" if now.total is None else f"{now.done} of {now.total}"
+                bar.update(task, description=now.label, completed=now.done, total=now.total, so_far=so_far)
+                await asyncio.sleep(_REFRESH_SECONDS)
 
         watching = asyncio.create_task(watch())
         try:

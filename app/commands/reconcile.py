@@ -1,4 +1,4 @@
-"""``reconcile run``: the books of one account, or of all, are compared with the gateway's now."""
+"""``reconcile run``: compares the books of one account, or of all, with the gateway's now."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,30 +7,29 @@ from typing import Annotated
 
 import typer
 
+from app.commands.arguments import read_moment
 from app.commands.failure import CommandFailed
-from app.commands.finding import find_account
-from app.commands.opening import with_services
-from app.commands.periods import read_moment
-from app.commands.progress_bar import Stage, shown
-from app.commands.reconcile_view import account_to_json, finding_to_json, run_to_json, say_finding, say_run
-from app.commands.terminal import AsJson, say, show_json
+from app.commands.finders import find_account
+from app.commands.progress_bar import Stage, show_progress
+from app.commands.reconcile_view import account_to_json, finding_to_json, print_finding, print_run, run_to_json
+from app.commands.services import with_services
+from app.commands.terminal import AsJson, print_line, show_json
 from app.db.reconciliations import Finding
 from app.db.tables import MerchantAccount, ReconciliationRun, RunState
 from app.gateway.errors import GatewayError
-from app.payments.reconciliation.preview import preview
 from app.payments.reconciliation.progress import Progress
-from app.payments.reconciliation.run import begin, go_on, nightly_period
+from app.payments.reconciliation.run import begin_run, complete_run, nightly_period, preview
 from app.payments.services import Services
 
 OneAccount = Annotated[
     str | None,
-    typer.Option("--account", metavar="ACCOUNT", help="Its id or its name; all accounts unless given."),
+    typer.Option("--account", metavar="ACCOUNT", help="The account's ID or name. Default: all accounts."),
 ]
 
 
 @dataclass(frozen=True, slots=True)
-class _Compared:
-    """What came of one account: a comparison, or of a dry run what it found, or why it found nothing."""
+class _Comparison:
+    """The result for one account: a comparison, or the findings of a dry run, or the error that prevented it."""
 
     account: MerchantAccount
     run: ReconciliationRun | None = None
@@ -39,7 +38,7 @@ class _Compared:
 
     @property
     def agrees(self) -> bool:
-        """Return True when nobody has to do anything."""
+        """Return True when nothing needs a person."""
         if self.run is not None:
             return self.run.state is RunState.DONE and not self.run.to_people
         return self.error is None and not self.findings
@@ -52,8 +51,8 @@ def run(
         typer.Option(
             "--from",
             metavar="DATE",
-            help="The first day, or a moment with its zone; from where the last night ended, or 180 days ago, unless "
-            "given.",
+            help="The first day, or a time with its zone. Default: the end of the last nightly comparison, or 180 "
+            "days ago.",
             show_default=False,
         ),
     ] = None,
@@ -62,37 +61,37 @@ def run(
         typer.Option(
             "--to",
             metavar="DATE",
-            help="The last day, or a moment with its zone; until now unless given.",
+            help="The last day, or a time with its zone. Default: now.",
             show_default=False,
         ),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what differs: nothing is looked up, repaired or told.")
+        bool, typer.Option("--dry-run", help="Only show differences: nothing is looked up, repaired or reported.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Compare accounts' books with the gateway's now, and repair what can be repaired. Days are those of UTC.
+    """Compare accounts' records with the gateway's now, and repair what can be repaired. Days are in UTC.
 
-    The exit status is 1 when something needs a person, or could not be compared.
+    The exit status is 1 if something needs attention or could not be compared.
     """
     start, end = read_moment(since, "--from"), read_moment(until, "--to", last=True)
 
-    async def do(services: Services) -> list[_Compared]:
-        meant = list(await services.accounts.all()) if account is None else [await find_account(services, account)]
+    async def do(services: Services) -> list[_Comparison]:
+        accounts = list(await services.accounts.all()) if account is None else [await find_account(services, account)]
         done = []
-        for each in meant:
+        for each in accounts:
             progress = Progress()
-            async with shown(lambda name=each.name, progress=progress: _stage(name, progress)):  # type: ignore[misc]
+            async with show_progress(lambda name=each.name, progress=progress: _stage(name, progress)):  # type: ignore[misc]
                 done.append(await _compare(services, each, (start, end), progress, dry_run=dry_run))
             if not as_json:
-                _say(done[-1])
+                _print_comparison(done[-1])
         return done
 
     compared = with_services(do)
     if as_json:
         show_json([_to_json(each) for each in compared])
     elif not compared:
-        say("There is no merchant account yet.")
+        print_line("There is no merchant account yet.")
     if not all(each.agrees for each in compared):
         raise typer.Exit(1)
 
@@ -104,21 +103,21 @@ async def _compare(
     progress: Progress,
     *,
     dry_run: bool,
-) -> _Compared:
+) -> _Comparison:
     start, end = await _period(services, account, *period)
     if dry_run:
         try:
-            return _Compared(account, findings=await preview(services, account, start, end, progress))
+            return _Comparison(account, findings=await preview(services, account, start, end, progress))
         except GatewayError as error:
-            return _Compared(account, error=str(error))
+            return _Comparison(account, error=str(error))
     chosen = (None, None) if period == (None, None) else (start, end)
-    return _Compared(account, await go_on(services, await begin(services, account, *chosen), progress))
+    return _Comparison(account, await complete_run(services, await begin_run(services, account, *chosen), progress))
 
 
 async def _period(
     services: Services, account: MerchantAccount, start: datetime | None, end: datetime | None
 ) -> tuple[datetime, datetime]:
-    """Return the period that is meant; what has not happened yet is left out. Raises CommandFailed."""
+    """Return the period to compare, without its future part. Raises CommandFailed."""
     first, last = await nightly_period(services, account)
     if start is not None and end is None and start > first:
         last = max(last, start + timedelta(seconds=1))
@@ -137,26 +136,26 @@ def _stage(name: str, progress: Progress) -> Stage:
     return Stage(f"{days}: lines read", progress.lines, progress.announced)
 
 
-def _say(compared: _Compared) -> None:
+def _print_comparison(compared: _Comparison) -> None:
     account = compared.account
     if compared.run is not None:
-        say_run(compared.run, account.name)
+        print_run(compared.run, account.name)
         return
     if compared.error is not None:
-        say(f"{account.name}: {compared.error}", "yellow")
+        print_line(f"{account.name}: {compared.error}", "yellow")
         return
     found = len(compared.findings)
     differ = "1 difference" if found == 1 else f"{found} differences"
-    say(f"{account.name}: {differ if found else 'books agree'}")
+    print_line(f"{account.name}: {differ if found else 'records agree'}")
     for each in compared.findings:
-        say_finding(each.order_id, each.kind, each.state, dict(each.facts))
+        print_finding(each.order_id, each.kind, each.state, dict(each.facts))
 
 
-def _to_json(compared: _Compared) -> dict[str, object]:
-    said = account_to_json(compared.account)
+def _to_json(compared: _Comparison) -> dict[str, object]:
+    result = account_to_json(compared.account)
     if compared.run is not None:
-        return said | run_to_json(compared.run)
-    return said | {
+        return result | run_to_json(compared.run)
+    return result | {
         "dry_run": True,
         "error": compared.error,
         "differences": [

@@ -1,22 +1,22 @@
-"""``reconcile history``, ``show`` and ``looked-at``: what comparisons have found, and that somebody has looked."""
+"""``reconcile history``, ``show`` and ``looked-at``: the results of comparisons, and their acknowledgement."""
 
 from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
+from app.commands.acknowledge import acknowledge_in_store
 from app.commands.failure import CommandFailed
-from app.commands.finding import find_account
-from app.commands.looking import mark_in_store
-from app.commands.opening import with_services
+from app.commands.finders import find_account
 from app.commands.reconcile import OneAccount
-from app.commands.reconcile_view import finding_to_json, run_to_json, say_finding, say_run
-from app.commands.terminal import AsJson, say, show_json
-from app.db.reconciliations import found_by
-from app.db.reconciliations import history as read_history
+from app.commands.reconcile_view import finding_to_json, print_finding, print_run, run_to_json
+from app.commands.services import with_services
+from app.commands.terminal import AsJson, print_line, show_json
+from app.db.reconciliations import discrepancies_of_run
+from app.db.reconciliations import list_runs as read_history
 from app.db.tables import Discrepancy, ReconciliationRun
 from app.payments.services import Services
-from app.payments.staff.manual_resolution import mark_unknown_orders_looked_at
+from app.payments.staff.manual_resolution import acknowledge_unknown_orders
 
 _MOST = 500
 
@@ -25,9 +25,11 @@ def history(
     account: OneAccount = None,
     before: Annotated[
         int | None,
-        typer.Option(metavar="NUMBER", help="Go on before this one, the last of a page.", show_default=False),
+        typer.Option(
+            metavar="NUMBER", help="Continue before this comparison, the last one of a page.", show_default=False
+        ),
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, max=500, metavar="NUMBER", help="How many, the newest first.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, max=500, metavar="NUMBER", help="How many to show, newest first.")] = 20,
     as_json: AsJson = False,
 ) -> None:
     """Show the newest comparisons."""
@@ -42,22 +44,22 @@ def history(
     if as_json:
         show_json([{"account": each.account_id} | run_to_json(each) for each in runs])
     elif not runs:
-        say("Nothing was compared yet.")
+        print_line("Nothing has been compared yet.")
     else:
         for each in runs:
-            say_run(each, names[each.account_id])
+            print_run(each, names[each.account_id])
 
 
 def show_run(
-    number: Annotated[int, typer.Argument(metavar="NUMBER", help="The number of a comparison (history).")],
+    number: Annotated[int, typer.Argument(metavar="NUMBER", help="The number of a comparison, from `history`.")],
     as_json: AsJson = False,
 ) -> None:
-    """Show what a comparison has found first. At most 500 differences are shown."""
+    """Show what a comparison found. At most 500 differences are shown: the first ones."""
 
     async def read(services: Services) -> tuple[ReconciliationRun | None, Sequence[Discrepancy], str]:
         async with services.database.transaction() as session:
             run = await session.get(ReconciliationRun, number)
-            found = await found_by(session, number, most=_MOST)
+            found = await discrepancies_of_run(session, number, most=_MOST)
         account = None if run is None else await services.accounts.find(run.account_id)
         return run, found, "" if account is None else account.name
 
@@ -65,19 +67,19 @@ def show_run(
     if run is None:
         raise CommandFailed(f"there is no comparison {number}: `saleor-gateway reconcile history` shows them")
     if as_json:
-        said = [finding_to_json(each.order_id, each.kind, each.state, each.facts) for each in found]
-        show_json({"account": run.account_id} | run_to_json(run) | {"differences": said})
+        differences = [finding_to_json(each.order_id, each.kind, each.state, each.facts) for each in found]
+        show_json({"account": run.account_id} | run_to_json(run) | {"differences": differences})
         return
-    say_run(run, name)
+    print_run(run, name)
     for each in found:
-        say_finding(each.order_id, each.kind, each.state, each.facts)
+        print_finding(each.order_id, each.kind, each.state, each.facts)
 
 
 def looked_at(
     saleor: Annotated[
-        str | None, typer.Option(metavar="URL", help="Which Saleor, if several have installed the app.")
+        str | None, typer.Option(metavar="URL", help="The store's Saleor API URL, if several have installed the app.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say that you have looked at the paid orders of the gateway's books that are nobody's. They are kept."""
-    mark_in_store(saleor, mark_unknown_orders_looked_at, as_json=as_json)
+    """Mark paid orders in the gateway's records that match no payment as reviewed. They are kept."""
+    acknowledge_in_store(saleor, acknowledge_unknown_orders, as_json=as_json)

@@ -1,4 +1,4 @@
-"""``secrets``: the keys of the secret key file, and which of them what is kept is sealed with."""
+"""``secrets``: the keys of the secret key file, and the number of stored values that are sealed with each."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -7,23 +7,23 @@ import typer
 from rich.text import Text
 
 from app.commands.failure import CommandFailed
-from app.commands.opening import require_what_the_app_made, with_services
-from app.commands.progress_bar import Stage, shown
-from app.commands.terminal import AsJson, say, show, show_json, table
-from app.db.sealed_values import Resealed, Resealing
+from app.commands.progress_bar import Stage, show_progress
+from app.commands.services import require_initialized, with_services
+from app.commands.terminal import AsJson, print_line, show, show_json, table
+from app.db.sealed_values import ResealProgress, ResealResult
 from app.db.vault import VaultError, add_key
 from app.payments.services import Services
 from app.settings import read_settings
 
 
 def add(as_json: AsJson = False) -> None:
-    """Put a new key into the secret key file: it seals from then on.
+    """Add a new key to the secret key file: from then on it encrypts.
 
-    It stands before the others, and all of them open. Copy the file to a safe place before anything else, and to
-    wherever another process of this app runs.
+    It is placed before the others, and all of them decrypt. Before you do anything else, copy the file to a safe place,
+    and to every machine where another process of this app runs.
     """
     settings = read_settings()
-    require_what_the_app_made(settings)
+    require_initialized(settings)
     file = settings.key_file.absolute()
     try:
         name = add_key(file)
@@ -31,64 +31,66 @@ def add(as_json: AsJson = False) -> None:
         raise CommandFailed(str(exc)) from exc
     except OSError as exc:
         raise CommandFailed(
-            f"{file} cannot be replaced ({exc.strerror}), and was not changed: put the output of "
+            f"{file} cannot be replaced ({exc.strerror}) and was not changed: put the output of "
             "`openssl rand -base64 32` on a new first line where the file comes from"
         ) from exc
     if as_json:
         show_json({"key": name, "file": str(file)})
         return
-    say(f"{file}: the key {name} is on the first line now.")
-    say("Copy the file to a safe place, and to every machine that runs the app. Restart all processes of the app.")
-    say("Then seal with it what there is: saleor-gateway secrets reseal")
+    print_line(f"{file}: the key {name} is now on the first line.")
+    print_line(
+        "Copy the file to a safe place, and to every machine that runs the app. Restart all processes of the app."
+    )
+    print_line("Then encrypt the existing data with it: saleor-gateway secrets reseal")
 
 
 def reseal(as_json: AsJson = False) -> None:
-    """Seal everything with the newest key, beside the running app.
+    """Encrypt everything with the newest key, while the app is running.
 
-    Whatever ends it, it can be begun again, and goes on. The exit status is 1 when something is sealed with another
-    key afterwards, or no key opens it.
+    If it is interrupted, run it again: it continues where it stopped. The exit status is 1 if something is still
+    encrypted with another key afterwards, or no key decrypts it.
     """
-    progress = Resealing()
+    progress = ResealProgress()
 
-    async def do(services: Services) -> tuple[Resealed, dict[str, Counter[str]]]:
-        async with shown(lambda: Stage(progress.column, progress.rows, progress.of)):
+    async def do(services: Services) -> tuple[ResealResult, dict[str, Counter[str]]]:
+        async with show_progress(lambda: Stage(progress.column, progress.rows, progress.total)):
             done = await services.sealed.reseal(progress)
         return done, await services.sealed.count()
 
-    done, counted = with_services(do)
+    done, counts = with_services(do)
     keys = _keys()
     if as_json:
         unopened = {column: values for column, values in done.unopened.items() if values}
-        show_json({"sealed": done.sealed, "unopened": unopened} | _to_json(keys, counted))
+        show_json({"sealed": done.sealed, "unopened": unopened} | _to_json(keys, counts))
     else:
-        say(
-            f"{done.sealed} values were sealed anew with the key {keys[0]}."
+        print_line(
+            f"{done.sealed} values were re-encrypted with the key {keys[0]}."
             if done.sealed
-            else "Nothing was left to do."
+            else "There was nothing left to do."
         )
         for column, values in done.unopened.items():
             if values:
-                say(f"{column}: {values} values do not open, and are as they were", "yellow")
-        _say_keys(keys, counted)
-    if set(_of_keys(counted)) - {keys[0]}:
+                print_line(f"{column}: {values} values cannot be decrypted and were not changed", "yellow")
+        _print_keys(keys, counts)
+    if set(_count_by_key(counts)) - {keys[0]}:
         raise typer.Exit(1)
 
 
 def check(as_json: AsJson = False) -> None:
-    """Show how much is sealed with which key of the secret key file, and which lines can be removed.
+    """Show how much is encrypted with each key of the secret key file, and which lines you can remove.
 
-    The exit status is 1 when something is sealed with a key that is not in the file.
+    The exit status is 1 if something is encrypted with a key that is not in the file.
     """
 
     async def do(services: Services) -> dict[str, Counter[str]]:
         return await services.sealed.count()
 
-    counted, keys = with_services(do), _keys()
+    counts, keys = with_services(do), _keys()
     if as_json:
-        show_json(_to_json(keys, counted))
+        show_json(_to_json(keys, counts))
     else:
-        _say_keys(keys, counted)
-    if set(_of_keys(counted)) - set(keys):
+        _print_keys(keys, counts)
+    if set(_count_by_key(counts)) - set(keys):
         raise typer.Exit(1)
 
 
@@ -97,45 +99,45 @@ def _keys() -> tuple[str, ...]:
     return read_settings().open_vault().key_ids
 
 
-def _of_keys(counted: Mapping[str, Counter[str]]) -> Counter[str]:
-    return sum(counted.values(), Counter[str]())
+def _count_by_key(counts: Mapping[str, Counter[str]]) -> Counter[str]:
+    return sum(counts.values(), Counter[str]())
 
 
-def _say_keys(keys: tuple[str, ...], counted: Mapping[str, Counter[str]]) -> None:
-    of_keys = _of_keys(counted)
+def _print_keys(keys: tuple[str, ...], counts: Mapping[str, Counter[str]]) -> None:
+    by_key = _count_by_key(counts)
     rows = table("Line", "Key", "Values", "")
     for line, key in enumerate(keys, 1):
-        rows.add_row(str(line), key, str(of_keys[key]), _standing(line, of_keys[key]))
-    for key in sorted(set(of_keys) - set(keys)):
-        rows.add_row("none", key, str(of_keys[key]), Text("not in the file: nobody can open these values", "red"))
+        rows.add_row(str(line), key, str(by_key[key]), _describe_state(line, by_key[key]))
+    for key in sorted(set(by_key) - set(keys)):
+        rows.add_row("none", key, str(by_key[key]), Text("not in the file: these values cannot be decrypted", "red"))
     show(rows)
-    for column, values in counted.items():
+    for column, values in counts.items():
         old = sum(number for key, number in values.items() if key != keys[0])
         if old:
-            say(f"{column}: {old} of {sum(values.values())} values are not sealed with the newest key")
-    if any(not of_keys[key] for key in keys[1:]):
-        say("Before you remove a line: backups of the database that are older than the last reseal need it.", "dim")
+            print_line(f"{column}: {old} of {sum(values.values())} values are not encrypted with the newest key")
+    if any(not by_key[key] for key in keys[1:]):
+        print_line("Before you remove a line: database backups that are older than the last reseal need it.", "dim")
 
 
-def _standing(line: int, values: int) -> Text:
+def _describe_state(line: int, values: int) -> Text:
     if line == 1:
-        return Text("seals", "green")
-    return Text("still needed", "yellow") if values else Text("needed no more: this line can be removed", "green")
+        return Text("encrypts", "green")
+    return Text("still needed", "yellow") if values else Text("no longer needed: you can remove this line", "green")
 
 
-def _to_json(keys: tuple[str, ...], counted: Mapping[str, Counter[str]]) -> dict[str, object]:
-    of_keys = _of_keys(counted)
+def _to_json(keys: tuple[str, ...], counts: Mapping[str, Counter[str]]) -> dict[str, object]:
+    by_key = _count_by_key(counts)
     return {
         "keys": [
             {
                 "key": key,
                 "line": line,
                 "seals": line == 1,
-                "values": of_keys[key],
-                "removable": line > 1 and not of_keys[key],
+                "values": by_key[key],
+                "removable": line > 1 and not by_key[key],
             }
             for line, key in enumerate(keys, 1)
         ],
-        "missing_keys": {key: of_keys[key] for key in sorted(set(of_keys) - set(keys))},
-        "columns": {column: dict(values) for column, values in counted.items()},
+        "missing_keys": {key: by_key[key] for key in sorted(set(by_key) - set(keys))},
+        "columns": {column: dict(values) for column, values in counts.items()},
     }

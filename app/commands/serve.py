@@ -22,48 +22,48 @@ from app.commands.database import bring_up_to_date, require_migrated
 from app.db.database import is_sqlite
 from app.errors import SettingsError
 from app.logs import configure_logs
-from app.main import create_app, monitoring_of
-from app.monitoring.error_reports import reported_errors
+from app.main import create_app, serve_monitoring
+from app.monitoring.error_reports import report_errors
 from app.monitoring.health import Readiness
-from app.monitoring.spans import exported_spans
+from app.monitoring.spans import export_spans
 from app.settings import PREFIX, Settings, read_settings
 
 log = structlog.get_logger(__name__)
 
-_STOP = (signal.SIGTERM, signal.SIGINT)
-_ANSWERING_TAKES_AT_MOST = 5  # seconds beyond the budget that a webhook has for the gateway
+_STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+_RESPONSE_MARGIN = 5  # seconds beyond the budget that a webhook has for the gateway
 
 
 def run() -> None:
-    """Serve the app, with the worker inside unless APP_WORKER=false."""
+    """Serve the app, with the worker in the same process unless APP_WORKER=false."""
     settings, readiness = read_settings(), Readiness()
     serve(settings, create_app(settings, readiness=readiness), readiness.stop)
 
 
 def serve(settings: Settings, app: ASGIApp, on_stop: Callable[[], None] = lambda: None) -> None:
-    """Serve ``app`` until the process is asked to end, as the settings say. Raises SettingsError.
+    """Serve ``app`` with these settings until the process is told to stop. Raises SettingsError.
 
-    ``on_stop`` is called when it is asked to; what was begun is still answered then.
+    ``on_stop`` is called at the stop signal; requests that have begun are still answered after it.
     """
     configure_logs(settings.log_format, settings.log_level)
     _require_free_port(settings.host, settings.port)
     _require_free_monitoring_port(settings)
     settings.open_vault()
-    with _watched():
+    with _monitored():
         asyncio.run(_prepare_database(settings))
         _Server(server_config(settings, app), on_stop, settings.drain).run()
 
 
 @contextmanager
-def _watched() -> Iterator[None]:
-    """Send spans and errors to where the operator wants them."""
+def _monitored() -> Iterator[None]:
+    """Export spans and report errors to the targets that the operator has configured."""
     version = metadata.version(DISTRIBUTION)
-    with exported_spans(version), reported_errors(version):
+    with export_spans(version), report_errors(version):
         yield
 
 
 def server_config(settings: Settings, app: ASGIApp) -> uvicorn.Config:
-    """Return how ``app`` is served."""
+    """Return the server's configuration for ``app``."""
     return uvicorn.Config(
         app,
         host=settings.host,
@@ -73,7 +73,7 @@ def server_config(settings: Settings, app: ASGIApp) -> uvicorn.Config:
         log_config=None,
         access_log=False,
         server_header=False,
-        timeout_graceful_shutdown=int(settings.gateway_budget) + _ANSWERING_TAKES_AT_MOST,
+        timeout_graceful_shutdown=int(settings.gateway_budget) + _RESPONSE_MARGIN,
     )
 
 
@@ -83,39 +83,42 @@ def _require_free_monitoring_port(settings: Settings) -> None:
 
 
 def _require_free_port(host: str, port: int, setting: str = "") -> None:
-    """Raise SettingsError if nobody can listen there. Found out first: what holds the port may be the app itself."""
+    """Raise SettingsError if the port cannot be bound. Checked first, because the app itself may already hold it."""
     try:
         for family, kind, protocol, _, address in socket.getaddrinfo(
             host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         ):
-            with socket.socket(family, kind, protocol) as tried:
-                tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            with socket.socket(family, kind, protocol) as probe:
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 if family == socket.AF_INET6:
-                    tried.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-                tried.bind(address)
+                    probe.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+                probe.bind(address)
     except OSError as exc:
         if exc.errno == errno.EADDRINUSE:
-            wrong = f"PORT: port {port} of {host} is in use: the app may be running already, or name another"
+            problem = f"PORT: port {port} on {host} is in use: the app may already be running, or choose another"
         elif exc.errno == errno.EACCES:
-            wrong = f"PORT: this user may not listen on port {port}: name one above 1023"
+            problem = f"PORT: this user may not listen on port {port}: choose one above 1023"
         else:  # an address of another machine, or a name that leads nowhere
-            wrong = f"HOST: this machine cannot listen at {host}"
-        raise SettingsError(f"{PREFIX}{setting}{wrong}") from exc
+            problem = f"HOST: this machine cannot listen on {host}"
+        raise SettingsError(f"{PREFIX}{setting}{problem}") from exc
 
 
 def run_worker() -> None:
-    """Do the durable jobs without serving: tell Saleor, process notifications, look up what is not known."""
+    """Run the background jobs without serving: send events to Saleor, process notifications, look up outcomes."""
     settings = read_settings()
     configure_logs(settings.log_format, settings.log_level)
     _require_free_monitoring_port(settings)
     settings.open_vault()
-    the_servers = uvicorn.Config("", log_config=None).get_loop_factory()
-    with _watched(), asyncio.Runner(loop_factory=the_servers) as runner:
-        runner.run(_work(settings))
+    loop_factory = uvicorn.Config("", log_config=None).get_loop_factory()
+    with _monitored(), asyncio.Runner(loop_factory=loop_factory) as runner:
+        runner.run(_run_worker(settings))
 
 
 async def _prepare_database(settings: Settings) -> None:
-    """SQLite is migrated at the start. Another database is an operator's: they say when, for all processes at once."""
+    """Migrate SQLite at the start; any other database is migrated by the operator, once for all processes.
+
+    Raises SettingsError when the database is not migrated, or cannot be used.
+    """
     if is_sqlite(settings.database):
         done = await bring_up_to_date(settings)
         if done.steps:
@@ -124,17 +127,17 @@ async def _prepare_database(settings: Settings) -> None:
     await require_migrated(settings)
 
 
-async def _work(settings: Settings) -> None:
-    """Work until a signal comes, then finish what was begun."""
+async def _run_worker(settings: Settings) -> None:
+    """Run the worker until a signal arrives, then finish the jobs in progress."""
     await _prepare_database(settings)
     readiness = Readiness()
-    async with open_worker(settings) as (worker, services), monitoring_of(settings, readiness, services):
+    async with open_worker(settings) as (worker, services), serve_monitoring(settings, readiness, services):
 
         def stop() -> None:
             readiness.stop()
             worker.stop()
 
-        for number in _STOP:
+        for number in _STOP_SIGNALS:
             asyncio.get_running_loop().add_signal_handler(number, _stop_then_quit, stop)
         log.info("working")
         await worker.run(services)
@@ -143,39 +146,39 @@ async def _work(settings: Settings) -> None:
 
 def _stop_then_quit(stop: Callable[[], None]) -> None:
     log.info("stopping", jobs="those in progress are finished; a second signal ends them")
-    for number in _STOP:
+    for number in _STOP_SIGNALS:
         asyncio.get_running_loop().remove_signal_handler(number)
         signal.signal(number, signal.SIG_DFL)
     stop()
 
 
 class _Server(uvicorn.Server):
-    """A server that a second signal ends at once, whatever it waits for.
+    """A server that a second signal ends at once, regardless of pending work.
 
-    After the first it takes requests for ``drain`` seconds more: whatever stands before it needs a moment to see that
-    it is not ready, and what is sent to a port that is being closed is lost.
+    After the first signal it accepts requests for ``drain`` more seconds: a proxy in front of it needs a moment to
+    detect that it is not ready, and requests to a port that is being closed are lost.
     """
 
     def __init__(self, config: uvicorn.Config, on_stop: Callable[[], None], drain: float) -> None:
         super().__init__(config)
         self._on_stop = on_stop
         self._drain = drain
-        self._asked: tuple[float, int] | None = None  # when it was asked to end, and by which signal
+        self._stop_requested: tuple[float, int] | None = None  # the time of the stop signal, and its number
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Take a signal."""
-        if self._asked is not None:
+        """Handle a stop signal."""
+        if self._stop_requested is not None:
             signal.signal(sig, signal.SIG_DFL)
             os.kill(os.getpid(), sig)
-        self._asked = monotonic(), sig
+        self._stop_requested = monotonic(), sig
         self._on_stop()
         if not self._drain:
             super().handle_exit(sig, frame)
 
     async def on_tick(self, counter: int) -> bool:
-        """End once nobody sends anything more."""
-        if self._asked is not None and not self.should_exit:
-            at, sig = self._asked
+        """Stop once the drain period is over."""
+        if self._stop_requested is not None and not self.should_exit:
+            at, sig = self._stop_requested
             if monotonic() >= at + self._drain:
                 super().handle_exit(sig, None)
         return await super().on_tick(counter)

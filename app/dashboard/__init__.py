@@ -1,1 +1,1 @@
-"""What staff see of the app inside the Saleor Dashboard's iframe: their store's payments, or how to set it up."""
+"""The pages that staff see inside the Saleor Dashboard's iframe: their store's payments, and the app's setup."""

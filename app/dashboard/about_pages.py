@@ -1,6 +1,6 @@
-"""`/about`, `/support` and `/privacy`: what the manifest calls the app's homepage, its support and its privacy notice.
+"""`/about`, `/support` and `/privacy`: the app's homepage, support page and privacy notice that the manifest names.
 
-Saleor's Dashboard opens them in a tab of their own. They are the same for everybody and show nothing of any store.
+Saleor's Dashboard opens them in a tab of their own. They are the same for every user and show no store's data.
 """
 
 from fastapi import APIRouter, Request
@@ -9,7 +9,7 @@ from fastapi.responses import HTMLResponse
 from app.dashboard.renderer import TEMPLATES
 from app.i18n.messages import gettext_noop
 from app.i18n.translation import translation_for
-from app.security_headers import PageKind, routes_of
+from app.security_headers import PageKind, route_class_for
 
 _TITLES = {
     "support": gettext_noop("Support"),
@@ -26,20 +26,20 @@ def create_about_router(
     privacy_url: str | None = None,
     kept_days: int = 0,
 ) -> APIRouter:
-    """The pages. ``base`` is the path below which browsers reach the app, without a slash at its end.
+    """Return the router. ``base`` is the path below which browsers reach the app, without a trailing slash.
 
-    ``support_url`` and ``privacy_url`` are where the homepage leads: addresses, or paths of the app. None: its own.
-    ``kept_days``: how long is kept what payments say of shoppers; 0: for ever.
+    ``support_url`` and ``privacy_url`` are the homepage's links: addresses, or paths of the app. None: its own pages.
+    ``kept_days``: for how many days payments retain data of shoppers; 0: for ever.
     """
-    router = APIRouter(include_in_schema=False, route_class=routes_of(PageKind.DASHBOARD))
+    router = APIRouter(include_in_schema=False, route_class=route_class_for(PageKind.DASHBOARD))
     links = {
-        name: said if said and not said.startswith("/") else f"{base}{said or own}"
-        for name, said, own in (("support", support_url, "/support"), ("privacy", privacy_url, "/privacy"))
+        name: configured if configured and not configured.startswith("/") else f"{base}{configured or default}"
+        for name, configured, default in (("support", support_url, "/support"), ("privacy", privacy_url, "/privacy"))
     }
 
-    def shown(request: Request, name: str) -> HTMLResponse:
-        wishes = request.query_params.get("lang") or request.headers.get("accept-language", "")
-        language = translation_for(wishes)
+    def render(request: Request, name: str) -> HTMLResponse:
+        languages = request.query_params.get("lang") or request.headers.get("accept-language", "")
+        language = translation_for(languages)
         html = TEMPLATES.render(
             f"{name}.html",
             language,
@@ -55,14 +55,14 @@ def create_about_router(
 
     @router.get("/about")
     async def about(request: Request) -> HTMLResponse:
-        return shown(request, "about")
+        return render(request, "about")
 
     @router.get("/support")
     async def support(request: Request) -> HTMLResponse:
-        return shown(request, "support")
+        return render(request, "support")
 
     @router.get("/privacy")
     async def privacy(request: Request) -> HTMLResponse:
-        return shown(request, "privacy")
+        return render(request, "privacy")
 
     return router

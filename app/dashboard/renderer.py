@@ -1,22 +1,22 @@
-"""What parts of pages are written on: a template in the reader's language."""
+"""Renders parts of pages from templates, in the reader's language."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
 from fastapi.responses import HTMLResponse
 
-from app.dashboard.navigation import ATTENTION, Place, places
+from app.dashboard.navigation import ATTENTION, Place, visible_places
 from app.dashboard.staff import Staff
 from app.templates import Templates
 
 TEMPLATES = Templates(Path(__file__).parent / "templates")
 THEMES = {"light", "dark"}
-"""What the Dashboard calls its two looks, in the address of a frame."""
+"""The Dashboard's names of its two themes, as they appear in the address of a frame."""
 
 
 @dataclass(frozen=True, slots=True)
 class Renderer:
-    """How parts are written. ``base`` is the path below which browsers reach the app, without a slash at its end."""
+    """Renders parts. ``base`` is the path below which browsers reach the app, without a trailing slash."""
 
     app_name: str
     base: str = ""
@@ -24,16 +24,16 @@ class Renderer:
     def part(
         self, template: str, staff: Staff, *, here: Place | None, at: str | None = None, **values: object
     ) -> HTMLResponse:
-        """Return a part for somebody, ``here`` in the navigation.
+        """Return a part for a member of staff; ``here`` is its place in the navigation.
 
-        ``at`` is the path of the page that shows the same, when it is not the one that was asked for.
+        ``at`` is the path of the page that shows the same content, when it is not the requested one.
         """
         html = TEMPLATES.render(
             template,
             staff.translation,
             base=self.base,
             app_name=self.app_name,
-            places=places(staff),
+            places=visible_places(staff),
             place=here,
             open_tasks={ATTENTION: staff.open_tasks},
             **values,

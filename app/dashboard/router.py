@@ -1,7 +1,7 @@
-"""The app's pages inside the Dashboard: each an empty frame.
+"""The app's pages inside the Dashboard: each is an empty frame.
 
-They are the same for everybody and show nothing of any store, so nobody has to prove who they are. What a page shows
-comes from `parts`.
+They are the same for every user and show no store's data, so they need no authentication. The content of a page comes
+from `parts`.
 """
 
 from collections.abc import Awaitable, Callable
@@ -10,14 +10,14 @@ from urllib.parse import urlsplit
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from app.dashboard.deep_link import WayIn
+from app.dashboard.deep_link import DeepLink
 from app.dashboard.renderer import TEMPLATES, THEMES
 from app.i18n.translation import translation_for
 from app.saleor.dashboard_address import origin_of
-from app.security_headers import PageKind, routes_of
+from app.security_headers import PageKind, route_class_for
 
-FindWayIn = Callable[[str, str], Awaitable[WayIn | None]]
-"""From a Saleor's GraphQL address and a page's path to the same page in that store's Dashboard; None: not known."""
+FindDeepLink = Callable[[str, str], Awaitable[DeepLink | None]]
+"""Maps a Saleor's GraphQL address and a page's path to the same page in that store's Dashboard; None: not known."""
 
 
 def create_dashboard_router(
@@ -25,14 +25,14 @@ def create_dashboard_router(
     app_name: str,
     app_version: str,
     base: str = "",
-    way_in: FindWayIn | None = None,
+    find_deep_link: FindDeepLink | None = None,
 ) -> APIRouter:
-    """The pages without anybody's data.
+    """Return the router of the pages, which contain no store's data.
 
-    `base` is the path below which browsers reach the app, without a slash at its end. Whoever opens a page
-    beside the Dashboard is led there if `way_in` knows where that is: at once, or by a link that says where it leads.
+    `base` is the path below which browsers reach the app, without a trailing slash. A user who opens a page outside the
+    Dashboard is sent into it if `find_deep_link` knows its address: by a redirect, or by a link that shows its target.
     """
-    router = APIRouter(include_in_schema=False, route_class=routes_of(PageKind.DASHBOARD))
+    router = APIRouter(include_in_schema=False, route_class=route_class_for(PageKind.DASHBOARD))
     about = {"app_name": app_name, "app_version": app_version}
 
     @router.get("/")
@@ -53,16 +53,16 @@ def create_dashboard_router(
     @router.get("/set-up/accounts/{account_id}")
     async def page(request: Request, theme: str | None = None) -> Response:
         language = translation_for(request.headers.get("accept-language", ""))
-        # In a tab of its own, not in the Dashboard's frame.
-        if way_in is not None and request.headers.get("sec-fetch-dest") == "document":
+        # The page was opened in a tab of its own, not in the Dashboard's frame.
+        if find_deep_link is not None and request.headers.get("sec-fetch-dest") == "document":
             saleor = request.query_params.get("saleorApiUrl", "")
-            there = await way_in(saleor, request.scope["path"])
-            if there is not None and there.at_once:
-                return RedirectResponse(there.address, 303)
-            if there is not None:
-                origin, store = origin_of(there.address), urlsplit(saleor).netloc
+            link = await find_deep_link(saleor, request.scope["path"])
+            if link is not None and link.may_redirect:
+                return RedirectResponse(link.address, 303)
+            if link is not None:
+                origin, store = origin_of(link.address), urlsplit(saleor).netloc
                 html = TEMPLATES.render(
-                    "way_in.html", language, base=base, there=there.address, origin=origin, store=store, **about
+                    "way_in.html", language, base=base, there=link.address, origin=origin, store=store, **about
                 )
                 return HTMLResponse(html)
         html = TEMPLATES.render("shell.html", language, base=base, theme=theme if theme in THEMES else None, **about)

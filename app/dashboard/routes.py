@@ -1,7 +1,7 @@
-"""What the pages in the Dashboard show and do, each part for one member of one store's staff.
+"""The contents and the actions of the pages in the Dashboard, each part for one member of one store's staff.
 
-A page at `/payments/7` fetches `/parts/payments/7`. Nothing here knows a cookie: the token in the request's header says
-who asks, and only that store's payments exist for them.
+A page at `/payments/7` fetches `/parts/payments/7`. Nothing here uses a cookie: the token in the request's header
+identifies the user, who can access only that store's payments.
 """
 
 from fastapi import APIRouter, Depends, Request
@@ -13,7 +13,7 @@ from app.dashboard.gateway.register import RegisterParts
 from app.dashboard.money.routes import MoneyParts
 from app.dashboard.navigation import SET_UP, OpenTasks
 from app.dashboard.overview.routes import OverviewParts
-from app.dashboard.payments.list_parts import PaymentListParts
+from app.dashboard.payments.list_routes import PaymentListParts
 from app.dashboard.payments.routes import PaymentParts
 from app.dashboard.payouts.routes import PayoutParts
 from app.dashboard.renderer import Renderer
@@ -37,11 +37,11 @@ def create_parts(
     base: str = "",
     address_header: str | None = None,
 ) -> tuple[APIRouter, ...]:
-    """Return all parts: a router for each set of permissions that they need, with the guard that asks for it.
+    """Return all parts: a router for each set of permissions that they need, with the guard that checks them.
 
-    No part can be added that forgets its guard. ``base`` is the path below which browsers reach the app,
-    ``manifest_for`` what this release brings to a Saleor. ``address_header``: in which a trusted proxy tells where a
-    request comes from.
+    No part can be added without a guard. ``base`` is the path below which browsers reach the app, ``manifest_for``
+    builds what this release brings to a Saleor. ``address_header`` is the header in which a trusted proxy states the
+    client's address.
     """
     renderer = Renderer(app_name, base)
     payment_list, payment = PaymentListParts(services, renderer), PaymentParts(services, renderer)
@@ -50,18 +50,18 @@ def create_parts(
     set_up = SetUpParts(services, saleor, renderer, deployment, manifest_for)
 
     async def home(request: Request, staff: AnyStaff) -> HTMLResponse:
-        """Return the overview; before any channel has an account, what is left to do until there can be payments."""
+        """Return the overview; before any channel has an account, the setup steps that are left before payments."""
         if await services.accounts.routes(staff.installation.id):
             return await overview.overview(request, staff)
         if staff.permissions >= SET_UP.permissions:
             return await set_up.begin(staff)
         return renderer.part("set_up/others.html", staff, here=None)
 
-    def for_those_who_may(*permissions: str) -> APIRouter:
-        guarded = Depends(guard(tokens, *permissions, counting=open_tasks.of))
+    def guarded_router(*permissions: str) -> APIRouter:
+        guarded = Depends(guard(tokens, *permissions, count_tasks=open_tasks.count))
         return APIRouter(prefix="/parts", include_in_schema=False, dependencies=[guarded])
 
-    handling_payments = for_those_who_may(HANDLE_PAYMENTS)
+    handling_payments = guarded_router(HANDLE_PAYMENTS)
     handling_payments.add_api_route("/", home, methods=["GET"])
     payment_list.add_to(handling_payments)
     payment.add_to(handling_payments)
@@ -70,6 +70,6 @@ def create_parts(
     BalanceParts(services, renderer).add_to(handling_payments)
     PayoutParts(services, renderer, address_header).add_to(handling_payments)
     RegisterParts(services, renderer).add_to(handling_payments)
-    setting_up = for_those_who_may(HANDLE_PAYMENTS, MANAGE_APPS)
+    setting_up = guarded_router(HANDLE_PAYMENTS, MANAGE_APPS)
     set_up.add_to(setting_up)
     return (handling_payments, setting_up)

@@ -1,4 +1,4 @@
-"""Who asks? Every part of a page is for one member of one store's staff, as Saleor's token says."""
+"""Authenticates staff: every part of a page is for one member of one store's staff, identified by Saleor's token."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
@@ -18,13 +18,13 @@ _BEARER = "Bearer "
 _REASONS = {
     "EXPIRED_TOKEN": gettext_noop("This page has been open for too long: reload it in the Saleor Dashboard."),
     "BAD_TOKEN": gettext_noop(
-        "The app does not know this Saleor. Reload the page; if that does not help, install the app again."
+        "The app does not recognize this Saleor. Reload the page; if that does not help, reinstall the app."
     ),
 }
 _NOT_PERMITTED = {
-    (HANDLE_PAYMENTS,): gettext_noop("To see payments you need the permission “Handle payments” in Saleor."),
+    (HANDLE_PAYMENTS,): gettext_noop("To view payments, you need the permission “Handle payments” in Saleor."),
     (HANDLE_PAYMENTS, MANAGE_APPS): gettext_noop(
-        "To set the app up you need the permissions “Handle payments” and “Manage apps” in Saleor."
+        "To set up the app, you need the permissions “Handle payments” and “Manage apps” in Saleor."
     ),
 }
 _NOT_KNOWN = gettext_noop("The app cannot tell who you are. Reload the page in the Saleor Dashboard.")
@@ -32,10 +32,10 @@ _NOT_KNOWN = gettext_noop("The app cannot tell who you are. Reload the page in t
 
 @dataclass(frozen=True, slots=True)
 class Staff:
-    """Somebody of a store's staff. What they are shown is their installation's, and nothing else's.
+    """A member of a store's staff, who sees only the data of their own installation.
 
-    ``id`` is Saleor's name of the person, ``permissions`` are those in Saleor. ``email`` is in no log; ``open_tasks``
-    is how many things need somebody of that store.
+    ``id`` is Saleor's id of the person, ``permissions`` are those in Saleor. ``email`` is never logged; ``open_tasks``
+    is the number of things that need a person of that store.
     """
 
     installation: OpenInstallation
@@ -47,7 +47,7 @@ class Staff:
 
     @property
     def name(self) -> str:
-        """What others know the person by in the history of a payment: the e-mail address, if Saleor says it."""
+        """The name of the person in a payment's history: the e-mail address, or the id if Saleor states no address."""
         return self.email or self.id
 
 
@@ -55,51 +55,54 @@ Guard = Callable[[Request], Awaitable[None]]
 
 
 def guard(
-    tokens: DashboardTokens, *permissions: str, counting: Callable[[OpenInstallation], Awaitable[int]] | None = None
+    tokens: DashboardTokens, *permissions: str, count_tasks: Callable[[OpenInstallation], Awaitable[int]] | None = None
 ) -> Guard:
-    """Return the dependency that lets only staff with all ``permissions`` in; others get 401 or 403 and a reason.
+    """Return the dependency that admits only staff with all ``permissions``; others get 401 or 403 and a reason.
 
-    ``counting`` tells how many things need somebody of a store.
+    ``count_tasks`` returns the number of open tasks of a store.
     """
 
-    async def let_in(request: Request) -> None:
+    async def authenticate(request: Request) -> None:
         language = translation_for(request.headers.get("accept-language", ""))
-        said = request.headers.get("authorization", "")
-        token = said.removeprefix(_BEARER) if said.startswith(_BEARER) else ""
+        header = request.headers.get("authorization", "")
+        token = header.removeprefix(_BEARER) if header.startswith(_BEARER) else ""
         saleor = request.headers.get("saleor-api-url", "")
-        staff = await who_asks(tokens, saleor, token, language, *permissions)
-        if counting is not None:
-            staff = replace(staff, open_tasks=await counting(staff.installation))
+        staff = await authenticate_staff(tokens, saleor, token, language, *permissions)
+        if count_tasks is not None:
+            staff = replace(staff, open_tasks=await count_tasks(staff.installation))
         request.state.staff = staff
 
-    return let_in
+    return authenticate
 
 
-async def who_asks(
+async def authenticate_staff(
     tokens: DashboardTokens, saleor_api_url: str, token: str, language: Translation, *permissions: str
 ) -> Staff:
-    """Return whose token it is, if they have all ``permissions``. Raises HTTPException, in words in their language."""
+    """Return the owner of the token, if they have all ``permissions``.
+
+    Raises HTTPException, with a message in their language.
+    """
     try:
         user = await tokens.check(saleor_api_url, token, *permissions)
     except RequestRefusedError as refusal:
         reasons = _REASONS | {"NOT_PERMITTED": _NOT_PERMITTED[permissions]}
-        raise refused(refusal.status, refusal.code, language, reasons.get(refusal.code, _NOT_KNOWN)) from refusal
+        raise http_error(refusal.status, refusal.code, language, reasons.get(refusal.code, _NOT_KNOWN)) from refusal
     if not isinstance(user.installation, OpenInstallation):
         raise TypeError("installations come from the database")
     return Staff(user.installation, user.id, user.email, user.permissions, language)
 
 
-def _let_in(request: Request) -> Staff:
+def _authenticated_staff(request: Request) -> Staff:
     staff = request.state.staff
-    assert isinstance(staff, Staff)  # noqa: S101 - without the guard there is nobody, and an error
+    assert isinstance(staff, Staff)  # noqa: S101 - set by the guard; without it this fails
     return staff
 
 
-AnyStaff = Annotated[Staff, Depends(_let_in)]
-"""The member of staff whom the guard let in."""
+AnyStaff = Annotated[Staff, Depends(_authenticated_staff)]
+"""The member of staff whom the guard admitted."""
 
 
-def refused(
+def http_error(
     status: int,
     code: str,
     language: Translation,
@@ -107,15 +110,15 @@ def refused(
     *,
     fields: Mapping[str, str] | None = None,
 ) -> HTTPException:
-    """Return what is raised instead of a part: one word for machines, and words for people, in their language.
+    """Return the error to raise instead of a part: a code for machines, and a message for people, in their language.
 
-    ``fields`` are the fields of a form that are not right, each with what is said beside it.
+    ``fields`` are the invalid fields of a form, each with the message to show beside it.
     """
-    detail: dict[str, object] = {"code": code, "message": _said(language, message)}
+    detail: dict[str, object] = {"code": code, "message": _translate(language, message)}
     if fields:
-        detail["fields"] = {name: _said(language, words) for name, words in fields.items()}
+        detail["fields"] = {name: _translate(language, text) for name, text in fields.items()}
     return HTTPException(status, detail)
 
 
-def _said(language: Translation, message: str | Joined) -> str:
-    return language.say(message) if isinstance(message, LazyMessage | Joined) else language.gettext(message)
+def _translate(language: Translation, message: str | Joined) -> str:
+    return language.plain_text(message) if isinstance(message, LazyMessage | Joined) else language.gettext(message)

@@ -1,4 +1,4 @@
-"""Merchant accounts and the routes from Saleor's channels to them. Keys are opened only for the one who calls."""
+"""Merchant accounts and the routes from Saleor's channels to them. Secrets are opened only on request."""
 
 import secrets
 import string
@@ -13,9 +13,9 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from sqlmodel.sql.expression import SelectOfScalar
 
 from app.db.database import Database
-from app.db.reconciliations import forget_account, plan
+from app.db.reconciliations import delete_comparisons, plan_run
 from app.db.sealed_column import SealedColumn
-from app.db.summed_days import keep_days_before
+from app.db.summed_days import store_empty_days
 from app.db.tables import ChannelRoute, MerchantAccount, Notification, Payment
 from app.db.ttl_cache import TtlCache
 from app.db.vault import Vault
@@ -24,11 +24,11 @@ _ID_ALPHABET = string.ascii_lowercase + string.digits
 _ID_LENGTH = 12
 
 GRACE = timedelta(hours=24)
-"""For how long a replaced API secret still verifies notifications, unless it is said otherwise."""
+"""How long a replaced API secret still verifies notifications, by default."""
 
 
 class AccountError(Exception):
-    """What was asked of the account book cannot be done; the message says why, for staff."""
+    """An account or route cannot be changed as requested; the message explains why, for staff."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class NewAccount:
 
 
 class AccountRepository:
-    """Finds and keeps merchant accounts and channel routes. What every payment asks for is remembered for a moment."""
+    """Finds and stores merchant accounts and channel routes. What every payment looks up is cached briefly."""
 
     def __init__(self, database: Database, vault: Vault, now: Callable[[], datetime]) -> None:
         self._database = database
@@ -93,8 +93,8 @@ class AccountRepository:
         async with self._database.transaction() as session:
             session.add(row)
             await session.flush()
-            await plan(session, row, now)
-            await keep_days_before(session, account_id, now)
+            await plan_run(session, row, now)
+            await store_empty_days(session, account_id, now)
         return row
 
     async def find(self, account_id: str) -> MerchantAccount | None:
@@ -104,7 +104,7 @@ class AccountRepository:
         )
 
     async def all(self, installation_id: int | None = None) -> Sequence[MerchantAccount]:
-        """Return every account (of that Saleor, if one is named), oldest first."""
+        """Return all accounts (only that Saleor's, if one is given), oldest first."""
         query = select(MerchantAccount).order_by(col(MerchantAccount.created_at))
         if installation_id is not None:
             query = query.where(MerchantAccount.installation_id == installation_id)
@@ -112,7 +112,7 @@ class AccountRepository:
             return (await session.exec(query)).all()
 
     async def routes(self, installation_id: int | None = None) -> Sequence[ChannelRoute]:
-        """Return every route from a channel (of that Saleor, if one is named) to an account."""
+        """Return all routes from a channel to an account (only that Saleor's, if one is given)."""
         query = select(ChannelRoute).order_by(col(ChannelRoute.channel))
         if installation_id is not None:
             query = query.where(ChannelRoute.installation_id == installation_id)
@@ -134,7 +134,7 @@ class AccountRepository:
         return None if account is None else account.apple_pay_association
 
     def keys(self, account: MerchantAccount) -> AccountKeys:
-        """Return the account's opened secrets; the previous one only while its grace lasts. Raises VaultError."""
+        """Return the account's opened secrets; the previous one only during its grace period. Raises VaultError."""
         until = account.previous_api_secret_until
         previous = account.previous_api_secret_sealed if until is not None and self._now() < until else None
         return AccountKeys(
@@ -147,11 +147,11 @@ class AccountRepository:
     async def change(self, account_id: str, **columns: object) -> MerchantAccount:
         """Set plain columns of an account (name, base_url, currencies, enabled...). Raises AccountError."""
         async with self._database.transaction() as session:
-            row = await _required(session, account_id)
+            row = await _get_locked(session, account_id)
             for name, value in columns.items():
                 setattr(row, name, value)
             row.updated_at = self._now()
-        self._cache.forget()
+        self._cache.invalidate()
         return row
 
     async def change_keys(
@@ -164,12 +164,12 @@ class AccountRepository:
         grace: timedelta = GRACE,
         columns: Mapping[str, object] | None = None,
     ) -> MerchantAccount:
-        """Replace secrets, and set plain ``columns`` in the same step. Raises AccountError.
+        """Replace secrets, and set plain ``columns`` in the same transaction. Raises AccountError.
 
         For ``grace`` the old API secret still verifies notifications: those on their way were signed with it.
         """
         async with self._database.transaction() as session:
-            row = await _required(session, account_id)
+            row = await _get_locked(session, account_id)
             for name, value in (columns or {}).items():
                 setattr(row, name, value)
             if api_key is not None:
@@ -181,21 +181,21 @@ class AccountRepository:
                 row.previous_api_secret_until = self._now() + grace if grace else None
                 row.api_secret_sealed = self._seal(api_secret, account_id, "api_secret")
             row.updated_at = self._now()
-        self._cache.forget()
+        self._cache.invalidate()
         return row
 
-    async def forget_previous_secret(self, account_id: str) -> MerchantAccount:
-        """Take no notification any more that the replaced API secret has signed. Raises AccountError."""
+    async def revoke_previous_secret(self, account_id: str) -> MerchantAccount:
+        """Stop accepting notifications that were signed with the replaced API secret. Raises AccountError."""
         return await self.change(account_id, previous_api_secret_sealed=None, previous_api_secret_until=None)
 
     async def remove(self, account_id: str) -> bool:
-        """Delete an account that nothing refers to (True), else disable it (False); its routes go in any case.
+        """Delete an account that nothing refers to (True), or else disable it (False); delete its routes in any case.
 
         Payments refer to their account, and so do notifications, also those about payments that are not ours. Raises
         AccountError when there is no such account.
         """
         async with self._database.transaction() as session:
-            row = await _required(session, account_id)
+            row = await _get_locked(session, account_id)
             routes = await session.exec(select(ChannelRoute).where(ChannelRoute.account_id == account_id))
             for route in routes.all():
                 await session.delete(route)
@@ -207,15 +207,15 @@ class AccountRepository:
                 row.enabled = False
                 row.updated_at = self._now()
             else:
-                await forget_account(session, account_id)
+                await delete_comparisons(session, account_id)
                 await session.delete(row)
-        self._cache.forget()
+        self._cache.invalidate()
         return not used
 
     async def map_channel(self, channel: str, account_id: str) -> None:
         """Send the money of ``channel`` to the account, in the account's own Saleor. Raises AccountError."""
         async with self._database.transaction() as session:
-            account = await _required(session, account_id)
+            account = await _get_locked(session, account_id)
             query = select(ChannelRoute).where(
                 ChannelRoute.installation_id == account.installation_id, ChannelRoute.channel == channel
             )
@@ -226,10 +226,10 @@ class AccountRepository:
                 )
             else:
                 route.account_id = account_id
-        self._cache.forget()
+        self._cache.invalidate()
 
     async def unmap_channel(self, installation_id: int, channel: str) -> bool:
-        """Offer payments in ``channel`` no longer; False when it had no account."""
+        """Stop offering payments in ``channel``; return False when it had no account."""
         query = select(ChannelRoute).where(
             ChannelRoute.installation_id == installation_id, ChannelRoute.channel == channel
         )
@@ -237,13 +237,13 @@ class AccountRepository:
             route = (await session.exec(query.with_for_update())).first()
             if route is not None:
                 await session.delete(route)
-        self._cache.forget()
+        self._cache.invalidate()
         return route is not None
 
     async def for_channel(self, installation_id: int, channel: str) -> MerchantAccount | None:
         """Return the account that takes the money of that channel, or None."""
         name = (installation_id, channel)
-        return await self._cache.get(name, lambda: self._read(name, _of_channel(*name)))
+        return await self._cache.get(name, lambda: self._read(name, _account_of_channel(*name)))
 
     async def _read(
         self, name: str | tuple[int, str], query: SelectOfScalar[MerchantAccount]
@@ -264,7 +264,7 @@ def _place(name: str, account_id: str) -> str:
 
 
 SEALED_COLUMNS = tuple(
-    SealedColumn(column, of=(col(MerchantAccount.id),), place=partial(_place, name))
+    SealedColumn(column, place_columns=(col(MerchantAccount.id),), place=partial(_place, name))
     for column, name in (
         (col(MerchantAccount.api_key_sealed), "api_key"),
         (col(MerchantAccount.api_secret_sealed), "api_secret"),
@@ -272,10 +272,10 @@ SEALED_COLUMNS = tuple(
         (col(MerchantAccount.endpoints_key_sealed), "endpoints_key"),
     )
 )
-"""What of an account is sealed."""
+"""The sealed columns of an account."""
 
 
-def _of_channel(installation_id: int, channel: str) -> SelectOfScalar[MerchantAccount]:
+def _account_of_channel(installation_id: int, channel: str) -> SelectOfScalar[MerchantAccount]:
     return (
         select(MerchantAccount)
         .join(ChannelRoute, col(ChannelRoute.account_id) == col(MerchantAccount.id))
@@ -283,7 +283,7 @@ def _of_channel(installation_id: int, channel: str) -> SelectOfScalar[MerchantAc
     )
 
 
-async def _required(session: AsyncSession, account_id: str) -> MerchantAccount:
+async def _get_locked(session: AsyncSession, account_id: str) -> MerchantAccount:
     row = await session.get(MerchantAccount, account_id, with_for_update=True)
     if row is None:
         raise AccountError(f"There is no merchant account {account_id!r}: see `saleor-gateway accounts list`.")

@@ -1,7 +1,7 @@
 """A payment as a whole: the payment with its operations and its events, read and locked together.
 
 Everything that decides about a payment's money happens between ``load_*`` and the end of that transaction, under the
-payment's lock: what is capturable or refundable is computed from what nobody else is changing (laws of money, 3).
+payment's lock: what is capturable or refundable is computed from rows that nothing else is changing (laws of money, 3).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ POLLS = JobQueue(
     due=col(Operation.next_poll_at),
     tenant=col(Payment.account_id),
     payment=col(Operation.payment_id),
-    furthest=timedelta(hours=25),  # disputes
+    max_delay=timedelta(hours=25),  # disputes
     trace=col(Operation.trace_id),
 )
 
@@ -39,83 +39,96 @@ ATTEMPTS = JobQueue(
     due=col(Payment.attempts_due_at),
     tenant=col(Payment.account_id),
 )
-"""Payments whose other attempts to pay the same are to be looked at, because this one has come further."""
+"""Payments that have progressed, so that the other attempts to pay the same must be reviewed."""
 
 
-WITH_ACCOUNT = joinedload(Payment.account, innerjoin=True)  # type: ignore[arg-type]  # SQLModel says what rows have
+ORDERS = JobQueue(
+    "placed_orders",
+    Payment,
+    row_id=col(Payment.id),
+    due=col(Payment.next_order_poll_at),
+    tenant=col(Payment.installation_id),
+    tries=col(Payment.order_polls),
+    max_delay=timedelta(hours=25),
+)
+"""Payments for which Saleor must be queried which order their checkout has become."""
+
+
+WITH_ACCOUNT = joinedload(Payment.account, innerjoin=True)  # type: ignore[arg-type]  # SQLModel types it as on a row
 
 
 @dataclass(slots=True)
 class PaymentAggregate:
     """A payment with all that belongs to it; operations and events oldest first. Its problems are in the payment.
 
-    ``shares`` are those of sub-merchants in its operations; there are none when the payment is not split.
-    ``assigned`` and ``tied`` name operations that may have no row yet (see ``assign`` and ``tie``). ``kept_cards`` are
-    those that its customer keeps, and ``refused_cards`` those that the gateway takes no more (``save_all`` writes
-    both).
+    ``shares`` are the sub-merchants' shares of its operations; empty when the payment is not split. ``unsaved_shares``
+    and ``unsaved_links`` refer to operations that may have no row yet (see ``assign_shares`` and ``link``).
+    ``cards_to_save`` are cards that its customer agreed to save, and ``refused_cards`` cards that the gateway no longer
+    accepts (``save_all`` writes both).
     """
 
     payment: Payment
     operations: list[Operation]
     events: list[SaleorEvent]
     shares: list[SplitShare] = field(default_factory=list)
-    assigned: list[tuple[Operation, Mapping[str, Decimal]]] = field(default_factory=list)
-    tied: list[tuple[SaleorEvent | Problem, Operation]] = field(default_factory=list)
-    kept_cards: list[SavedCard] = field(default_factory=list)
+    unsaved_shares: list[tuple[Operation, Mapping[str, Decimal]]] = field(default_factory=list)
+    unsaved_links: list[tuple[SaleorEvent | Problem, Operation]] = field(default_factory=list)
+    cards_to_save: list[SavedCard] = field(default_factory=list)
     refused_cards: list[RefusedCard] = field(default_factory=list)
 
     @property
     def create(self) -> Operation:
-        """The operation that made the payment at the gateway. Every payment has one from its first commit on."""
+        """The operation that created the payment at the gateway. Every payment has one from its first commit on."""
         return next(operation for operation in self.operations if operation.kind is Kind.CREATE)
 
-    def by_key(self, idempotency_key: str) -> Operation | None:
-        """Return the operation that answers to this question, or None."""
+    def operation_by_key(self, idempotency_key: str) -> Operation | None:
+        """Return the operation with this key, its own or that of one of Saleor's requests for it; or None."""
         return next(
             (
                 each
                 for each in self.operations
                 if each.idempotency_key == idempotency_key
-                or any(asked["key"] == idempotency_key for asked in each.saleor_requests)
+                or any(request["key"] == idempotency_key for request in each.saleor_requests)
             ),
             None,
         )
 
-    def by_digest(self, digest: str) -> Operation | None:
-        """Return the operation that was asked for by the webhook with this body, or None."""
+    def operation_by_digest(self, digest: str) -> Operation | None:
+        """Return the operation that was requested by the webhook whose body has this digest, or None."""
         return next(
-            (each for each in self.operations if any(asked["digest"] == digest for asked in each.saleor_requests)), None
+            (each for each in self.operations if any(request["digest"] == digest for request in each.saleor_requests)),
+            None,
         )
 
     def shares_of(self, operation: Operation) -> dict[str, Decimal]:
-        """Return the recorded shares of an operation, by sub-merchant; empty when none are known."""
+        """Return the recorded shares of an operation by sub-merchant; empty when none are known."""
         return {
             each.sub_merchant_id: each.amount
             for each in self.shares
             if operation.id is not None and each.operation_id == operation.id
         }
 
-    def assign(self, operation: Operation, shares: Mapping[str, Decimal]) -> None:
-        """Say what of an operation belongs to which sub-merchant, in place of what was said before."""
-        self.assigned.append((operation, shares))
+    def assign_shares(self, operation: Operation, shares: Mapping[str, Decimal]) -> None:
+        """Set the sub-merchants' shares of an operation, replacing any earlier ones."""
+        self.unsaved_shares.append((operation, shares))
 
-    def tie(self, row: SaleorEvent | Problem, operation: Operation) -> None:
-        """Say of which operation of Saleor's asking an event tells, or which one a problem is about."""
+    def link(self, row: SaleorEvent | Problem, operation: Operation) -> None:
+        """Link an event to the operation, requested by Saleor, that it reports; or a problem to the one it is about."""
         row.operation_id = operation.id
         if operation.id is None:
-            self.tied.append((row, operation))
+            self.unsaved_links.append((row, operation))
 
-    def event(self, event_row_id: int) -> SaleorEvent:
-        """Return the event of that row."""
+    def event_by_id(self, event_row_id: int) -> SaleorEvent:
+        """Return the event with that row id."""
         return next(event for event in self.events if event.id == event_row_id)
 
-    def by_id(self, operation_row_id: int | None) -> Operation:
-        """Return the operation of that row."""
+    def operation_by_id(self, operation_row_id: int | None) -> Operation:
+        """Return the operation with that row id."""
         return next(operation for operation in self.operations if operation.id == operation_row_id)
 
 
 def row_id_of(row: Payment | Operation | SaleorEvent) -> int:
-    """Return the row id of what is stored for certain."""
+    """Return the id of a row that is known to be stored."""
     assert row.id is not None  # noqa: S101 - stored
     return row.id
 
@@ -146,24 +159,24 @@ class ByOrder:
 
 @dataclass(frozen=True, slots=True)
 class ByOperation:
-    """The payment to which that row of an operation belongs."""
+    """The payment to which the operation with that row id belongs."""
 
     operation_id: int
 
 
 @dataclass(frozen=True, slots=True)
 class ByEvent:
-    """The payment of which that row of an event tells."""
+    """The payment that the event with that row id is about."""
 
     event_id: int
 
 
-Which: TypeAlias = ById | ByTransaction | ByOrder | ByEvent
+PaymentSelector: TypeAlias = ById | ByTransaction | ByOrder | ByEvent
 
 
 @dataclass(frozen=True, slots=True)
 class SameDebt:
-    """What shows that another payment of a Saleor is an attempt to pay the same: its source or transaction."""
+    """What identifies other payments of a Saleor as attempts to pay the same: their source or transaction."""
 
     installation_id: int
     source_id: str
@@ -196,29 +209,29 @@ async def find_attempts(
 ) -> list[PaymentAggregate]:
     """Return the payments of those transactions, oldest first, for reading only.
 
-    ``transaction_ids`` None: nobody knows them; return those that pay for that source.
+    ``transaction_ids`` None: they are unknown; return the payments for that source instead.
     """
     if transaction_ids is None:
         those = col(Payment.source_id) == source_id
     else:
         those = col(Payment.transaction_id).in_(transaction_ids)
     query = select(Payment).where(col(Payment.installation_id) == installation_id, those).order_by(col(Payment.id))
-    return await aggregates_of(session, (await session.exec(query)).all())
+    return await load_aggregates(session, (await session.exec(query)).all())
 
 
-async def other_attempts(session: AsyncSession, payment: Payment, most: int) -> list[PaymentAggregate]:
-    """Return the outlines of the last others for the same checkout or order, oldest first, for reading only."""
+async def find_other_attempts(session: AsyncSession, payment: Payment, most: int) -> list[PaymentAggregate]:
+    """Return outlines of the newest other payments for the same checkout or order, oldest first, for reading only."""
     query = select(Payment).where(
         col(Payment.installation_id) == payment.installation_id,
         col(Payment.source_id) == payment.source_id,
         col(Payment.id) != payment.id,
     )
     newest = (await session.exec(query.order_by(col(Payment.id).desc()).limit(most))).all()
-    return await outlines_of(session, newest[::-1])
+    return await load_outlines(session, newest[::-1])
 
 
 async def load_by_operation(session: AsyncSession, operation_row_id: int) -> PaymentAggregate:
-    """Return the aggregate to which an operation row belongs, locked."""
+    """Return the aggregate to which an operation row belongs, locked. Raises LookupError."""
     owner = select(Operation.payment_id).where(Operation.id == operation_row_id).scalar_subquery()
     aggregate = await _load(session, col(Payment.id) == owner)
     if aggregate is None:
@@ -227,25 +240,25 @@ async def load_by_operation(session: AsyncSession, operation_row_id: int) -> Pay
 
 
 async def save_all(session: AsyncSession, aggregates: Sequence[PaymentAggregate]) -> None:
-    """Write what was added to aggregates, and what became of the cards of their customers."""
+    """Write what was added to aggregates, and the saved and refused cards of their customers."""
     for aggregate in aggregates:
         await save(session, aggregate)
-    kept = [card for aggregate in aggregates for card in aggregate.kept_cards]
+    kept = [card for aggregate in aggregates for card in aggregate.cards_to_save]
     refused = [card for aggregate in aggregates for card in aggregate.refused_cards]
     if kept or refused:
         await write_cards(session, kept, refused)
 
 
 async def save(session: AsyncSession, aggregate: PaymentAggregate) -> None:
-    """Write what was added to an aggregate; the rows that it was loaded with write themselves."""
+    """Write what was added to an aggregate; changes to the rows that it was loaded with are flushed by the session."""
     session.add_all([*aggregate.operations, *aggregate.events, *_changed_days(aggregate)])
-    if aggregate.assigned or aggregate.tied:
-        await session.flush()  # what names an operation needs its row
-    while aggregate.tied:
-        tied, operation = aggregate.tied.pop(0)
+    if aggregate.unsaved_shares or aggregate.unsaved_links:
+        await session.flush()  # rows that refer to an operation need its id
+    while aggregate.unsaved_links:
+        tied, operation = aggregate.unsaved_links.pop(0)
         tied.operation_id = operation.id
-    while aggregate.assigned:
-        operation, shares = aggregate.assigned.pop(0)
+    while aggregate.unsaved_shares:
+        operation, shares = aggregate.unsaved_shares.pop(0)
         added = dict(shares)
         for row in [each for each in aggregate.shares if each.operation_id == operation.id]:
             amount = added.pop(row.sub_merchant_id, None)
@@ -262,20 +275,20 @@ async def save(session: AsyncSession, aggregate: PaymentAggregate) -> None:
         aggregate.shares += rows
 
 
-_SUMMED = ("booked_at", "ended_at", "state", "status_code", "amount", "fee", "fee_currency", "details")
-"""What of an operation can change that is in the sums of its day (``summed_days``)."""
+_SUMMED_COLUMNS = ("booked_at", "ended_at", "state", "status_code", "amount", "fee", "fee_currency", "details")
+"""The columns of an operation that enter the sums of its day (``summed_days``)."""
 
 
 def _changed_days(aggregate: PaymentAggregate) -> Iterator[ChangedDay]:
-    """Return notes of the days whose sums no longer hold, as operations have changed that are not written yet.
+    """Return ``ChangedDay`` rows for the days whose sums are invalidated by operation changes that are not written yet.
 
-    What counts for the first time, and on the day on which that was noted, needs none: no day is summed before it has
-    been over for an hour (``summed_days``). So hardly any payment costs a note.
+    An operation that counts for the first time, on the day on which that is recorded, needs none: no day is summed
+    before it has been over for an hour (``summed_days``). So hardly any payment costs such a row.
     """
     days = set()
     for each in aggregate.operations:
         state: Any = inspect(each)
-        if not state.modified or not any(state.attrs[name].history.has_changes() for name in _SUMMED):
+        if not state.modified or not any(state.attrs[name].history.has_changes() for name in _SUMMED_COLUMNS):
             continue
         for name in ("booked_at", "ended_at"):
             at, history = getattr(each, name), state.attrs[name].history
@@ -290,15 +303,15 @@ def _day(moment: datetime) -> date:
     return moment.astimezone(UTC).date()
 
 
-async def payment_of(session: AsyncSession, payment_id: int) -> Payment:
-    """Return that payment, locked, with its problems and without its operations and events."""
+async def lock_payment(session: AsyncSession, payment_id: int) -> Payment:
+    """Return that payment, locked, with its problems but without its operations and events."""
     payment = (await session.exec(select(Payment).where(Payment.id == payment_id).with_for_update())).one()
     await load_problems(session, [payment])
     return payment
 
 
-async def row_by_order(session: AsyncSession, order_id: str, *, installation_id: int) -> Payment | None:
-    """Return a store's payment of that gateway order, alone and for reading only; or None."""
+async def find_payment_by_order(session: AsyncSession, order_id: str, *, installation_id: int) -> Payment | None:
+    """Return a store's payment of that gateway order, the row alone, for reading only; or None."""
     query = select(Payment).where(col(Payment.order_id) == order_id, col(Payment.installation_id) == installation_id)
     return (await session.exec(query)).first()
 
@@ -308,7 +321,7 @@ async def find_by_order(
 ) -> PaymentAggregate | None:
     """Return the payment of a gateway order, for reading only; or None.
 
-    ``installation_id``: another store's is not found.
+    ``installation_id``: only that store's payment is found.
     """
     conditions = [col(Payment.order_id) == order_id]
     if installation_id is not None:
@@ -316,19 +329,19 @@ async def find_by_order(
     return await _load(session, *conditions, lock=False)
 
 
-_OF_THESE: Any = bindparam("payment_ids", expanding=True)
-# Built once: every payment is read by them, several times.
+_PAYMENT_IDS: Any = bindparam("payment_ids", expanding=True)
+# Built once: every payment is read with them, several times.
 _OPERATIONS = (
     select(Operation, SplitShare)
     .outerjoin(SplitShare, col(SplitShare.operation_id) == col(Operation.id))
-    .where(col(Operation.payment_id).in_(_OF_THESE))
+    .where(col(Operation.payment_id).in_(_PAYMENT_IDS))
     .order_by(col(Operation.id), col(SplitShare.sub_merchant_id))
 )
-_EVENTS = select(SaleorEvent).where(col(SaleorEvent.payment_id).in_(_OF_THESE)).order_by(col(SaleorEvent.id))
+_EVENTS = select(SaleorEvent).where(col(SaleorEvent.payment_id).in_(_PAYMENT_IDS)).order_by(col(SaleorEvent.id))
 
 
-async def aggregates_of(session: AsyncSession, payments: Sequence[Payment]) -> list[PaymentAggregate]:
-    """Return payments that were read, in the same order; two queries, however many they are, and one for problems."""
+async def load_aggregates(session: AsyncSession, payments: Sequence[Payment]) -> list[PaymentAggregate]:
+    """Return the aggregates of payments in the same order; two queries, however many they are, and one for problems."""
     if not payments:
         return []
     aggregates = {payment.id: PaymentAggregate(payment, [], [], []) for payment in payments}
@@ -346,8 +359,8 @@ async def aggregates_of(session: AsyncSession, payments: Sequence[Payment]) -> l
     return list(aggregates.values())
 
 
-async def outlines_of(session: AsyncSession, payments: Sequence[Payment]) -> list[PaymentAggregate]:
-    """Return aggregates for lists, in the same order: without events, shares, and what operations asked.
+async def load_outlines(session: AsyncSession, payments: Sequence[Payment]) -> list[PaymentAggregate]:
+    """Return aggregates for lists, in the same order: without events, shares, and the requests of operations.
 
     One query, and one for problems.
     """
@@ -365,4 +378,4 @@ async def outlines_of(session: AsyncSession, payments: Sequence[Payment]) -> lis
 async def _load(session: AsyncSession, *conditions: ColumnElement[bool], lock: bool = True) -> PaymentAggregate | None:
     query = select(Payment).where(*conditions).options(WITH_ACCOUNT)
     payment = (await session.exec(query.with_for_update(of=Payment) if lock else query)).first()
-    return None if payment is None else (await aggregates_of(session, [payment]))[0]
+    return None if payment is None else (await load_aggregates(session, [payment]))[0]

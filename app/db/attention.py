@@ -1,6 +1,6 @@
 """The queries for what needs a person: counted, and page by page. Each reads an index of such rows only.
 
-So a store of a million payments is asked as quickly as one of a thousand; what costs is only how much is open.
+So a store with a million payments is queried as quickly as one with a thousand; only the number of open rows matters.
 """
 
 from collections.abc import Collection, Sequence
@@ -15,13 +15,13 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from app.db.inbox import Trouble
 from app.db.tables import EventState, MerchantAccount, Notification, Payment, SaleorEvent
 
-MOST_COUNTED = 1000
-"""Of events that are not delivered no more are counted: what they wait for is one and the same."""
+MAX_COUNTED = 1000
+"""The most undelivered events that are counted: they all wait for the same thing."""
 
 
 @dataclass(frozen=True, slots=True)
-class CountedNotifications:
-    """So many notifications of one account are in one trouble, the oldest from ``since``."""
+class TroubledNotifications:
+    """How many notifications of one account have one trouble; the oldest was received at ``since``."""
 
     trouble: str
     account_id: str
@@ -31,7 +31,7 @@ class CountedNotifications:
 
 @dataclass(frozen=True, slots=True)
 class Undelivered:
-    """Events that Saleor does not take: how many (at most ``MOST_COUNTED`` + 1), since when, and what the last said."""
+    """Events not delivered to Saleor: how many (at most ``MAX_COUNTED`` + 1), since when, and the last error."""
 
     count: int
     since: datetime
@@ -45,10 +45,10 @@ async def accounts_of(session: AsyncSession, installation_id: int) -> Sequence[M
     return (await session.exec(query)).all()
 
 
-async def troubles_counted(
+async def count_troubled_notifications(
     session: AsyncSession, account_ids: Collection[str], *, failing_since: datetime
-) -> list[CountedNotifications]:
-    """Return how many notifications are in which trouble; of those that merely fail, the ones from before that."""
+) -> list[TroubledNotifications]:
+    """Return how many notifications have which trouble; of those that merely failed, only the ones received by then."""
     by = (col(Notification.trouble), col(Notification.account_id))
     query: Any = (
         select(*by, func.count(), func.min(col(Notification.received_at)))
@@ -59,13 +59,13 @@ async def troubles_counted(
         )
         .group_by(*by)
     )
-    return [CountedNotifications(*row) for row in (await session.exec(query)).all()]
+    return [TroubledNotifications(*row) for row in (await session.exec(query)).all()]
 
 
-async def notifications_in_trouble(
+async def troubled_notifications(
     session: AsyncSession, account_ids: Collection[str], trouble: Trouble, *, most: int
 ) -> Sequence[Notification]:
-    """Return the newest notifications that are in that trouble, sealed."""
+    """Return the newest notifications with that trouble, sealed."""
     query = (
         select(Notification)
         .where(col(Notification.account_id).in_(account_ids), Notification.trouble == trouble)
@@ -75,15 +75,15 @@ async def notifications_in_trouble(
     return (await session.exec(query)).all()
 
 
-async def forget_trouble(session: AsyncSession, account_ids: Collection[str], trouble: Trouble) -> int:
-    """Let these notifications need nobody any more; return how many there were."""
+async def clear_trouble(session: AsyncSession, account_ids: Collection[str], trouble: Trouble) -> int:
+    """Clear this trouble from notifications, so that they need no person any more; return how many there were."""
     theirs = (col(Notification.account_id).in_(account_ids), col(Notification.trouble) == trouble)
     result: Any = await session.exec(update(Notification).where(*theirs).values(trouble=None))
     return int(result.rowcount)
 
 
-async def undelivered(session: AsyncSession, installation_id: int, *, before: datetime) -> Undelivered | None:
-    """Return the events from ``before`` that Saleor has not taken yet; None when it has all of them."""
+async def find_undelivered(session: AsyncSession, installation_id: int, *, before: datetime) -> Undelivered | None:
+    """Return the events created by ``before`` that Saleor has not accepted yet; None when it has all of them."""
     query: Any = (
         select(SaleorEvent.id, SaleorEvent.created_at, SaleorEvent.last_error)
         .where(
@@ -92,7 +92,7 @@ async def undelivered(session: AsyncSession, installation_id: int, *, before: da
             SaleorEvent.installation_id == installation_id,
             col(SaleorEvent.created_at) <= before,
         )
-        .limit(MOST_COUNTED + 1)
+        .limit(MAX_COUNTED + 1)
     )
     found = (await session.exec(query)).all()
     if not found:
@@ -101,7 +101,7 @@ async def undelivered(session: AsyncSession, installation_id: int, *, before: da
     return Undelivered(len(found), min(since), ids, next((each for each in errors if each), None))
 
 
-async def refused_events(
+async def refused_event_ids(
     session: AsyncSession, installation_id: int, *, order_id: str | None = None, most: int = 500
 ) -> list[int]:
     """Return the row ids of events that Saleor has refused, of a store or of one of its payments, the oldest first."""

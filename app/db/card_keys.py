@@ -1,6 +1,6 @@
-"""The key pairs for which storefronts encrypt cards. The private half is sealed, and opened only to open a card.
+"""The key pairs for which storefronts encrypt cards. The private half is sealed, and opened only to decrypt a card.
 
-Each store has key pairs of its own: what a shopper of one has encrypted can be opened for no other.
+Each store has key pairs of its own: a card that a shopper of one store has encrypted cannot be decrypted for another.
 """
 
 from collections.abc import Collection, Sequence
@@ -18,7 +18,7 @@ from app.db.vault import Vault
 
 
 class StoreCardKeys:
-    """Keeps one store's card keys. Which of them are offered and which still open is not decided here."""
+    """Stores one store's card keys. Which of them are offered, and which may still decrypt, is not decided here."""
 
     def __init__(self, database: Database, vault: Vault, installation_id: int) -> None:
         self._database = database
@@ -26,7 +26,7 @@ class StoreCardKeys:
         self._installation_id = installation_id
 
     async def all(self) -> Sequence[CardKey]:
-        """Return every key that the store keeps, newest first."""
+        """Return all keys of the store, newest first."""
         async with self._database.transaction() as session:
             return await _newest_first(session, self._installation_id)
 
@@ -37,7 +37,7 @@ class StoreCardKeys:
     async def add(
         self, public_jwk: dict[str, Any], private_jwk: str, *, now: datetime, unless_since: datetime | None
     ) -> CardKey:
-        """Keep a key pair, unless the store has one made after ``unless_since``; return the newest.
+        """Store a key pair, unless the store has one created after ``unless_since``; return the newest.
 
         Processes that need a key at the same moment all get the same one.
         """
@@ -50,28 +50,28 @@ class StoreCardKeys:
             created_at=now,
         )
         async with self._database.transaction() as session:
-            await _one_at_a_time(session)
+            await _lock_out_writers(session)
             newest = next(iter(await _newest_first(session, self._installation_id)), None)
             if newest is not None and unless_since is not None and newest.created_at > unless_since:
                 return newest
             session.add(key)
         return key
 
-    async def forget(self, kids: Collection[str]) -> None:
-        """Delete keys of the store: what was encrypted for them opens no more."""
+    async def delete(self, kids: Collection[str]) -> None:
+        """Delete keys of the store: cards encrypted for them can no longer be decrypted."""
         theirs = (col(CardKey.installation_id) == self._installation_id, col(CardKey.kid).in_(kids))
         async with self._database.transaction() as session:
             await session.exec(delete(CardKey).where(*theirs))
 
 
 class CardKeyRepository:
-    """Keeps the card keys of all stores, each apart."""
+    """Stores the card keys of all stores, separately."""
 
     def __init__(self, database: Database, vault: Vault) -> None:
         self._database = database
         self._vault = vault
 
-    def of(self, installation_id: int) -> StoreCardKeys:
+    def for_store(self, installation_id: int) -> StoreCardKeys:
         """Return the keys of one store."""
         return StoreCardKeys(self._database, self._vault, installation_id)
 
@@ -81,8 +81,8 @@ async def _newest_first(session: AsyncSession, installation_id: int) -> Sequence
     return (await session.exec(theirs.order_by(col(CardKey.created_at).desc(), col(CardKey.kid)))).all()
 
 
-async def _one_at_a_time(session: AsyncSession) -> None:
-    """Keep other writers of this table waiting, readers not. On SQLite every transaction does so from its start."""
+async def _lock_out_writers(session: AsyncSession) -> None:
+    """Block other writers of this table, but not readers. On SQLite every transaction does so from its start."""
     connection = await session.connection()
     if connection.dialect.name == "postgresql":
         await connection.execute(text("LOCK TABLE card_key IN EXCLUSIVE MODE"))
@@ -93,6 +93,8 @@ def _place(installation_id: int, kid: str) -> str:
 
 
 SEALED_COLUMNS = (
-    SealedColumn(col(CardKey.private_sealed), of=(col(CardKey.installation_id), col(CardKey.kid)), place=_place),
+    SealedColumn(
+        col(CardKey.private_sealed), place_columns=(col(CardKey.installation_id), col(CardKey.kid)), place=_place
+    ),
 )
-"""What of a card key is sealed."""
+"""The sealed columns of a card key."""

@@ -1,8 +1,8 @@
-"""Column types: text that fits, money as integers, moments as aware UTC, closed vocabularies as words; and indexes.
+"""Column types: text that fits, money as integers, moments as aware UTC, enums as text; and partial indexes.
 
-Text comes from others: from the gateway, Saleor, shoppers, staff. What no column can hold (a NUL, half of a surrogate
-pair, more characters than there is room for) is made to fit here, for whatever is written and whatever is compared with
-what was written (``fitting``). An error in its place would lose what it stands in.
+Text comes from outside: from the gateway, Saleor, shoppers, staff. What no column can hold (a NUL, half of a surrogate
+pair, more characters than there is room for) is made to fit here, in values that are written and in values that are
+compared with written ones (``fit_text``). An error instead would lose the whole record.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ from sqlalchemy.types import TypeDecorator, TypeEngine
 from sqlmodel import SQLModel
 from sqlmodel.sql.sqltypes import AutoString
 
-from app.amounts import CENT, MILLIONTH, in_cents, in_millionths
+from app.amounts import CENT, MILLIONTH, quantize_to_cents, quantize_to_millionths
 
 _IMPOSSIBLE = re.compile("[\x00\ud800-\udfff]")
 _IMPOSSIBLE_IN_JSON = re.compile(r"\\u(?:0000|d[89a-f])")
@@ -26,11 +26,11 @@ _REPLACEMENT = "\ufffd"
 _DIGEST = 12
 
 
-def fitting(text: str, most: int | None = None) -> str:
-    """Return ``text`` as a column of ``most`` characters can hold it; mostly it is the same.
+def fit_text(text: str, most: int | None = None) -> str:
+    """Return ``text`` as a column of ``most`` characters can hold it; mostly unchanged.
 
-    What no text can hold is replaced. What is too long is cut and ends with a digest of the whole, where there is room
-    for one: two texts that differ go on to differ, and no text that fits is like one that does not.
+    Characters that no column can hold are replaced. Text that is too long is cut and ends with a digest of the whole,
+    where there is room for one: two texts that differ stay different, and no text that fits equals one that was cut.
     """
     if not text.isascii() or "\x00" in text:
         text = _IMPOSSIBLE.sub(_REPLACEMENT, text)
@@ -42,11 +42,11 @@ def fitting(text: str, most: int | None = None) -> str:
     return f"{text[:room]}…{hashlib.sha256(text.encode()).hexdigest()[:_DIGEST]}"
 
 
-class Words(TypeDecorator[str]):
-    """Text of at most ``length`` characters, of whatever others say (``fitting``).
+class BoundedText(TypeDecorator[str]):
+    """Text of at most ``length`` characters, from any source (``fit_text``).
 
-    ``bytewise``: compared byte by byte on both databases, so that its index finds beginnings as well. ``prose``: in a
-    column without a length, of which nobody needs more than ``length``.
+    ``bytewise``: compared byte by byte on both databases, so that its index finds prefixes as well. ``prose``: the
+    column itself has no length, but no reader needs more than ``length`` characters.
     """
 
     impl = String
@@ -54,60 +54,60 @@ class Words(TypeDecorator[str]):
 
     def __init__(self, length: int | None = None, *, bytewise: bool = False, prose: bool = False) -> None:
         super().__init__(None if prose else length)
-        self.most = length
+        self.max_length = length
         self.bytewise = bytewise
         self.prose = prose
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[str]:
         """Return the type of the column itself."""
-        if self.prose or self.most is None:
+        if self.prose or self.max_length is None:
             return dialect.type_descriptor(Text())
         collation = "C" if self.bytewise and dialect.name == "postgresql" else None
-        return dialect.type_descriptor(String(self.most, collation=collation))
+        return dialect.type_descriptor(String(self.max_length, collation=collation))
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002 - the signature is SQLAlchemy's
         """Return what the column can hold."""
-        return None if value is None else fitting(value, self.most)
+        return None if value is None else fit_text(value, self.max_length)
 
 
-OrderId = Words(32, bytewise=True)
+OrderId = BoundedText(32, bytewise=True)
 """The type of an order id."""
 
-Prose = Words(4000, prose=True)
-"""The type of what is told to people: what is longer was not made for reading, and a table shows it on one page."""
+Prose = BoundedText(4000, prose=True)
+"""The type of text for people: longer text was not made for reading, and a table shows it on one page."""
 
 
-def take_any_text(tables: MetaData) -> None:
-    """Let every column of text take whatever others say."""
+def accept_any_text(tables: MetaData) -> None:
+    """Let every text column accept any text."""
     for table in tables.tables.values():
         for column in table.c:
             kind = column.type
             plain = kind.impl if isinstance(kind, AutoString) else kind
             if isinstance(plain, String) and not isinstance(plain, Enum):
-                column.type = Words(plain.length)
+                column.type = BoundedText(plain.length)
 
 
-def json_of(value: Any) -> str:
-    """Return JSON that both databases hold and give back: its strings hold nothing that text cannot (``fitting``)."""
+def serialize_json(value: Any) -> str:
+    """Return JSON that both databases store unchanged: its strings hold nothing that text cannot (``fit_text``)."""
     written = json.dumps(value)
-    return json.dumps(_fitting(value)) if _IMPOSSIBLE_IN_JSON.search(written) else written
+    return json.dumps(_fit_json(value)) if _IMPOSSIBLE_IN_JSON.search(written) else written
 
 
-def _fitting(value: Any) -> Any:
+def _fit_json(value: Any) -> Any:
     if isinstance(value, str):
-        return fitting(value)
+        return fit_text(value)
     if isinstance(value, list | tuple):
-        return [_fitting(each) for each in value]
+        return [_fit_json(each) for each in value]
     if isinstance(value, dict):
-        return {_fitting(name): _fitting(each) for name, each in value.items()}
+        return {_fit_json(name): _fit_json(each) for name, each in value.items()}
     return value
 
 
 class Amount(TypeDecorator[Decimal]):
-    """A Decimal of at most two decimals, kept as a whole number of hundredths.
+    """A Decimal of at most two decimals, stored as a whole number of hundredths.
 
-    SQLite has no decimal type (it would keep a float), and the gateway knows at most two decimals for every currency,
-    so hundredths are exact on both databases. Raises ValueError for a finer amount: rounding is never done here.
+    SQLite has no decimal type (it would store a float), and the gateway uses at most two decimals for every currency,
+    so hundredths are exact on both databases. Raises ValueError for a finer amount: nothing is ever rounded here.
     """
 
     impl = BigInteger
@@ -115,7 +115,7 @@ class Amount(TypeDecorator[Decimal]):
 
     def process_bind_param(self, value: Decimal | None, dialect: Dialect) -> int | None:  # noqa: ARG002 - the signature is SQLAlchemy's
         """Return the number of hundredths of ``value``."""
-        return None if value is None else int(in_cents(value) * 100)
+        return None if value is None else int(quantize_to_cents(value) * 100)
 
     def process_result_value(self, value: int | None, dialect: Dialect) -> Decimal | None:  # noqa: ARG002 - the signature is SQLAlchemy's
         """Return the amount with exactly two decimals."""
@@ -123,9 +123,9 @@ class Amount(TypeDecorator[Decimal]):
 
 
 class FineAmount(TypeDecorator[Decimal]):
-    """A Decimal of at most six decimals, kept as a whole number of millionths: a fee may be finer than a hundredth.
+    """A Decimal of at most six decimals, stored as a whole number of millionths: a fee may be finer than a hundredth.
 
-    Raises ValueError for one that is finer still, or too large for thousands of it to be added up.
+    Raises ValueError for one that is finer still, or too large for thousands of them to be summed.
     """
 
     impl = BigInteger
@@ -133,7 +133,7 @@ class FineAmount(TypeDecorator[Decimal]):
 
     def process_bind_param(self, value: Decimal | None, dialect: Dialect) -> int | None:  # noqa: ARG002 - the signature is SQLAlchemy's
         """Return the number of millionths of ``value``."""
-        return None if value is None else int(in_millionths(value) * 1_000_000)
+        return None if value is None else int(quantize_to_millionths(value) * 1_000_000)
 
     def process_result_value(self, value: int | None, dialect: Dialect) -> Decimal | None:  # noqa: ARG002 - the signature is SQLAlchemy's
         """Return the amount with two decimals, or as many more as it needs."""
@@ -144,7 +144,7 @@ class FineAmount(TypeDecorator[Decimal]):
 
 
 class Moment(TypeDecorator[datetime]):
-    """An aware moment in UTC. SQLite forgets the zone, so it is put back on the way out; a naive moment is refused."""
+    """An aware moment in UTC. SQLite drops the zone, so it is restored on reading; a naive moment raises ValueError."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
@@ -164,8 +164,8 @@ class Moment(TypeDecorator[datetime]):
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
-def one_of(words: type[StrEnum]) -> Any:
-    """Return the column type of a closed vocabulary: its words as text, readable in any database tool."""
+def enum_type(words: type[StrEnum]) -> Any:
+    """Return the column type of an enum: its values as text, readable in any database tool."""
     return Enum(
         words,
         native_enum=False,
@@ -176,11 +176,11 @@ def one_of(words: type[StrEnum]) -> Any:
 
 
 def partial_index(condition: str, name: str, *columns: str, unique: bool = False) -> Index:
-    """Return an index over those rows only of which a condition holds."""
+    """Return an index over only the rows for which a condition holds."""
     return Index(name, *columns, unique=unique, sqlite_where=text(condition), postgresql_where=text(condition))
 
 
 def table_of(model: type[SQLModel]) -> Table:
-    """Return the table of a model, for statements that want rows and no objects."""
+    """Return the table of a model, for statements that need rows and not objects."""
     table: Table = model.__table__  # type: ignore[attr-defined] # SQLModel does not declare it
     return table

@@ -1,7 +1,7 @@
-"""Tells of what was committed: operations that have ended, events that Saleor has, notifications that are processed.
+"""Reports what was committed: operations that ended, events delivered to Saleor, notifications that were processed.
 
-What is decided about a payment can be decided again when a transaction comes to nothing (``repository``), so none of it
-is told where it is decided. Here it is told once, after the commit, whoever has written it.
+A decision about a payment can be made again when a transaction fails (``repository``), so it is not reported where it
+is made. It is reported here, once, after the commit, whichever code wrote it.
 """
 
 from datetime import datetime
@@ -12,45 +12,53 @@ from sqlalchemy.orm.attributes import get_history
 from sqlmodel import Session
 
 from app.db.tables import EventState, Notification, Operation, SaleorEvent
-from app.telemetry import Happening, happened
+from app.telemetry import TelemetryEvent, emit
 
-_TOLD = "told"
-
-
-class TellingSession(Session):
-    """A session that tells what it has committed."""
+_REPORTS = "told"
 
 
-@event.listens_for(TellingSession, "after_flush")
-def _note(session: Session, _flush: Any) -> None:
-    notes = session.info.setdefault(_TOLD, [])
+class ReportingSession(Session):
+    """A session that reports what it has committed."""
+
+
+@event.listens_for(ReportingSession, "after_flush")
+def _collect_reports(session: Session, _flush: Any) -> None:
+    notes = session.info.setdefault(_REPORTS, [])
     for row in (*session.new, *session.dirty):
         match row:
-            case Operation() if row.state.final and _is_new(row, "state"):
+            case Operation() if row.state.final and _was_set(row, "state"):
                 labels = {"kind": row.kind.value, "state": row.state.value, "code": row.status_code or ""}
-                notes.append((Happening.OPERATION_ENDED, None, labels))
-            case SaleorEvent() if row.state is not EventState.WAITING and _is_new(row, "state"):
-                notes.append((Happening.EVENT_TOLD, _between(row.created_at, row.delivered_at), {"outcome": row.state}))
-            case Notification() if row.processed_at is not None and _is_new(row, "processed_at"):
-                notes.append((Happening.NOTIFICATION_PROCESSED, _between(row.received_at, row.processed_at), {}))
+                notes.append((TelemetryEvent.OPERATION_ENDED, None, labels))
+            case SaleorEvent() if row.state is not EventState.WAITING and _was_set(row, "state"):
+                notes.append(
+                    (
+                        TelemetryEvent.EVENT_REPORTED,
+                        _seconds_between(row.created_at, row.delivered_at),
+                        {"outcome": row.state},
+                    )
+                )
+            case Notification() if row.processed_at is not None and _was_set(row, "processed_at"):
+                notes.append(
+                    (TelemetryEvent.NOTIFICATION_PROCESSED, _seconds_between(row.received_at, row.processed_at), {})
+                )
             case _:
                 pass
 
 
-@event.listens_for(TellingSession, "after_commit")
-def _tell(session: Session) -> None:
-    for what, seconds, labels in session.info.pop(_TOLD, ()):
-        happened(what, seconds, **labels)
+@event.listens_for(ReportingSession, "after_commit")
+def _send_reports(session: Session) -> None:
+    for what, seconds, labels in session.info.pop(_REPORTS, ()):
+        emit(what, seconds, **labels)
 
 
-@event.listens_for(TellingSession, "after_rollback")
-def _forget(session: Session) -> None:
-    session.info.pop(_TOLD, None)
+@event.listens_for(ReportingSession, "after_rollback")
+def _discard_reports(session: Session) -> None:
+    session.info.pop(_REPORTS, None)
 
 
-def _is_new(row: Any, name: str) -> bool:
+def _was_set(row: Any, name: str) -> bool:
     return bool(get_history(row, name).added)
 
 
-def _between(since: datetime, until: datetime | None) -> float | None:
+def _seconds_between(since: datetime, until: datetime | None) -> float | None:
     return None if until is None else max(0.0, (until - since).total_seconds())

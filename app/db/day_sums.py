@@ -1,6 +1,6 @@
-"""What each day has brought: summed over our operations, and as the gateway's books had it when they were compared.
+"""Daily totals: summed over our operations, and as the gateway's books had them when they were compared.
 
-Days are those of UTC. Sums are made by the database, of whole numbers, so they are exact; nothing is summed over
+Days are UTC days. The database computes the sums, of whole numbers, so they are exact; nothing is summed across
 currencies.
 """
 
@@ -45,12 +45,12 @@ _BOOKED = {
 }
 _ROWS_AT_ONCE = 1000
 ZERO = Decimal("0.00")
-NOBODYS = "*"
-"""What stands in place of the channel of orders that are nobody's here; none of Saleor's is called so."""
+UNKNOWN_CHANNEL = "*"
+"""Stands for the channel of orders that belong to no payment here; no Saleor channel has this name."""
 
 
 class utc_day(GenericFunction[date]):  # noqa: N801 - in statements it is a function
-    """The day of UTC on which a moment was."""
+    """The UTC day of a moment."""
 
     type = Date()
     inherit_cache = True
@@ -58,7 +58,7 @@ class utc_day(GenericFunction[date]):  # noqa: N801 - in statements it is a func
 
 @compiles(utc_day, "sqlite")
 def _on_sqlite(element: utc_day, compiler: SQLCompiler, **how: Any) -> str:
-    return f"date({compiler.process(element.clauses, **how)})"  # moments are kept in UTC
+    return f"date({compiler.process(element.clauses, **how)})"  # moments are stored in UTC
 
 
 @compiles(utc_day, "postgresql")
@@ -68,10 +68,10 @@ def _on_postgresql(element: utc_day, compiler: SQLCompiler, **how: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """What moved in one way on a day: ``count`` times, ``amount`` in all, with fees of ``fee`` for so many (``fees``).
+    """Money moved in one way on a day: ``count`` times, ``amount`` in all; fees of ``fee``, known for ``fees`` of them.
 
-    ``channel`` is "" of a trial or a payout, and ``NOBODYS`` of orders that are nobody's here; ``receiver`` is a
-    sub-merchant, None where it is of the day as a whole.
+    ``channel`` is "" for a trial or a payout, and ``UNKNOWN_CHANNEL`` for orders that belong to no payment here;
+    ``receiver`` is a sub-merchant, None for the total of the day.
     """
 
     day: date
@@ -88,19 +88,19 @@ class Total:
 
 @dataclass(frozen=True, slots=True)
 class Days:
-    """From the ``first`` day to the ``last``, which is included; days of UTC."""
+    """From the ``first`` day to the ``last``, inclusive; UTC days."""
 
     first: date
     last: date
 
     @property
     def begins(self) -> datetime:
-        """The moment at which the first one begins."""
+        """The first moment of the first day."""
         return datetime.combine(self.first, time(), UTC)
 
     @property
     def ends(self) -> datetime:
-        """The last moment of the last one."""
+        """The last moment of the last day."""
         return datetime.combine(self.last, time.max, UTC)
 
     def __len__(self) -> int:
@@ -112,7 +112,7 @@ class Days:
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """From one moment to another; both are included."""
+    """From one moment to another, both inclusive."""
 
     begins: datetime
     ends: datetime
@@ -122,9 +122,9 @@ Span: TypeAlias = Days | Moments
 
 
 async def our_totals(session: AsyncSession, account_ids: Collection[str], days: Span) -> list[Total]:
-    """Return what moved by our books; a row for each day, account, channel, currency and way. One query.
+    """Return what moved by our books: one total for each day, account, channel, currency and kind. One query.
 
-    A fee in another currency than its payment is in a total of its own, of no amount.
+    A fee in another currency than its payment's has a total of its own, with amount zero.
     """
     day: Any = utc_day(col(Operation.booked_at))
     columns: tuple[Any, ...] = (
@@ -156,10 +156,10 @@ async def our_totals(session: AsyncSession, account_ids: Collection[str], days: 
 
 
 async def our_shares(session: AsyncSession, account_ids: Collection[str], days: Days) -> list[Total]:
-    """Return what of our totals belongs to which sub-merchant; two queries. What a share has cost nobody tells us.
+    """Return how our totals divide among sub-merchants; two queries. The fee of a share is not reported to us.
 
-    Of what others did with a split payment (a refund in the merchant portal) no record says whose it is: that is of the
-    receiver "".
+    For operations that others made on a split payment (a refund in the merchant portal) no record names the
+    sub-merchant: their receiver is "".
     """
     day: Any = utc_day(col(Operation.booked_at))
     columns: tuple[Any, ...] = (
@@ -201,16 +201,16 @@ def _booked_in(account_ids: Collection[str], days: Span) -> tuple[Any, ...]:
 
 async def gateway_totals(session: AsyncSession, account_ids: Collection[str], days: Days) -> list[Total]:
     """Return what moved by the gateway's books, as far as they were compared."""
-    rows = await session.exec(select(GatewayTotal).where(*_of_days(GatewayTotal, account_ids, days)))
+    rows = await session.exec(select(GatewayTotal).where(*_in_days(GatewayTotal, account_ids, days)))
     return [
-        Total(each.day, each.account_id, each.channel, *_sums(each))  # as the class has it
+        Total(each.day, each.account_id, each.channel, *_sums(each))  # in the order of the class's fields
         for each in rows
     ]
 
 
 async def gateway_shares(session: AsyncSession, account_ids: Collection[str], days: Days) -> list[Total]:
-    """Return what of the gateway's totals belongs to which receiver, by the names that its books give them."""
-    rows = await session.exec(select(GatewayShare).where(*_of_days(GatewayShare, account_ids, days)))
+    """Return how the gateway's totals divide among receivers, by the names in its books."""
+    rows = await session.exec(select(GatewayShare).where(*_in_days(GatewayShare, account_ids, days)))
     return [Total(each.day, each.account_id, "", *_sums(each), each.receiver) for each in rows]
 
 
@@ -219,26 +219,26 @@ def _sums(row: GatewayTotal | GatewayShare) -> tuple[str, Booked, Decimal, int, 
 
 
 async def compared_days(session: AsyncSession, account_ids: Collection[str], days: Days) -> Sequence[ComparedDay]:
-    """Return the days of which the gateway's books were read, whole or in part."""
-    return (await session.exec(select(ComparedDay).where(*_of_days(ComparedDay, account_ids, days)))).all()
+    """Return the days for which the gateway's books were read, in whole or in part."""
+    return (await session.exec(select(ComparedDay).where(*_in_days(ComparedDay, account_ids, days)))).all()
 
 
-def _of_days(table: Any, account_ids: Collection[str], days: Days) -> tuple[Any, ...]:
+def _in_days(table: Any, account_ids: Collection[str], days: Days) -> tuple[Any, ...]:
     return (col(table.account_id).in_(account_ids), col(table.day) >= days.first, col(table.day) <= days.last)
 
 
 DayBooks = tuple[ComparedDay, Sequence[Total]]
-"""A day of the gateway's books, and what was summed over it: as a whole, and by receiver."""
+"""A day of the gateway's books, and its totals: overall, and by receiver."""
 
 
-async def keep_days(session: AsyncSession, account_id: str, days: Iterable[DayBooks]) -> None:
-    """Keep days of an account in place of what was kept of them, unless that was summed over more of the day.
+async def store_days(session: AsyncSession, account_id: str, days: Iterable[DayBooks]) -> None:
+    """Store days of an account, replacing stored ones unless these were summed over more of the day.
 
-    Called in the transaction that covers their window: there is no half of a day, and none counts twice.
+    Called in the transaction that covers their window: no day is stored by half, and none counts twice.
     """
     for day, totals in days:
-        kept = await session.get(ComparedDay, (account_id, day.day))
-        if kept is not None and kept.ends_at - kept.starts_at > day.ends_at - day.starts_at:
+        stored = await session.get(ComparedDay, (account_id, day.day))
+        if stored is not None and stored.ends_at - stored.starts_at > day.ends_at - day.starts_at:
             continue
         for table in (GatewayTotal, GatewayShare):
             gone: Any = table
@@ -256,8 +256,8 @@ async def keep_days(session: AsyncSession, account_id: str, days: Iterable[DayBo
                 await session.exec(insert(table_of(model)), params=params)
 
 
-async def forget_days(session: AsyncSession, account_id: str) -> None:
-    """Delete what is kept of the days of an account."""
+async def delete_days(session: AsyncSession, account_id: str) -> None:
+    """Delete the stored days of an account."""
     for table in (GatewayTotal, GatewayShare, ComparedDay):
         gone: Any = table
         await session.exec(delete(table).where(gone.account_id == account_id))
@@ -265,7 +265,7 @@ async def forget_days(session: AsyncSession, account_id: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class OrderOwner:
-    """Whose a gateway order is: the account and channel of its payment, and what was to be paid."""
+    """To whom a gateway order belongs: the account and channel of its payment, and the amount to be paid."""
 
     account_id: str
     pos_id: str
@@ -273,8 +273,8 @@ class OrderOwner:
     amount: Decimal
 
 
-async def owners_of(session: AsyncSession, order_ids: Collection[str]) -> dict[str, OrderOwner]:
-    """Return whose these gateway orders are, whichever store's; those of nobody here are not in it."""
+async def find_order_owners(session: AsyncSession, order_ids: Collection[str]) -> dict[str, OrderOwner]:
+    """Return the owners of these gateway orders, of any store; orders that belong to no payment here are left out."""
     query: Any = (
         sa.select(
             col(Payment.order_id),
@@ -290,17 +290,17 @@ async def owners_of(session: AsyncSession, order_ids: Collection[str]) -> dict[s
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
-    """How far the books of all accounts were compared, and when that was last done; None: one is at it for the first
-    time.
+class ComparisonProgress:
+    """How far the books of all accounts were compared, and when that was last finished; None: the first comparison is
+    still running.
     """
 
     until: datetime
     checked_at: datetime | None
 
 
-async def last_compared(session: AsyncSession, account_ids: Collection[str]) -> Compared | None:
-    """Return how far the nightly comparisons of all these accounts have come; None if one was never done."""
+async def find_comparison_progress(session: AsyncSession, account_ids: Collection[str]) -> ComparisonProgress | None:
+    """Return how far the nightly comparisons of all these accounts have come; None if one was never compared."""
     query: Any = (
         select(func.max(ReconciliationRun.covered_until), func.max(ReconciliationRun.finished_at))
         .where(
@@ -313,11 +313,13 @@ async def last_compared(session: AsyncSession, account_ids: Collection[str]) -> 
     found = (await session.exec(query)).all()
     if not found or len(found) < len(account_ids):
         return None
-    return Compared(min(until for until, _ in found), min((at for _, at in found if at is not None), default=None))
+    return ComparisonProgress(
+        min(until for until, _ in found), min((at for _, at in found if at is not None), default=None)
+    )
 
 
-async def differences_open(session: AsyncSession, account_ids: Collection[str]) -> int:
-    """Return how many differences there are between the gateway's books and ours that are not settled."""
+async def count_open_differences(session: AsyncSession, account_ids: Collection[str]) -> int:
+    """Return the number of unsettled differences between the gateway's books and ours."""
     query: Any = select(func.count()).where(
         col(Discrepancy.account_id).in_(account_ids), text(f"discrepancy.{UNSETTLED}")
     )

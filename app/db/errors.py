@@ -1,13 +1,13 @@
-"""What the database can do to those who ask it, as far as they can do anything about it.
+"""The database errors that callers can do something about.
 
 ::
 
     DatabaseError
-    └── DatabaseUnavailableError     no connection, no lock or no answer in time, or it was undone: worth trying again
-        └── CommitUnknownError       the same, in the commit: what was written may be there, and can be read
+    └── DatabaseUnavailableError     no connection, lock or response in time, or a rollback: worth a retry
+        └── CommitUnknownError       the same, in the commit: what was written may be there; read it to find out
 
-Anything else that SQLAlchemy raises is a mistake of ours, but for ``IntegrityError``: what was to be written is taken.
-No message quotes what was to be written: it names shoppers. The database's own words are in ``__cause__``.
+Anything else that SQLAlchemy raises is a bug of ours, except ``IntegrityError``: a unique value is already taken.
+No message quotes the values to be written: these name shoppers. The database's own message is in ``__cause__``.
 """
 
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
@@ -19,28 +19,28 @@ class DatabaseError(Exception):
 
 
 class DatabaseUnavailableError(DatabaseError):
-    """The database did not do it, and did nothing of it. It may do it the next time."""
+    """The database did not carry out the request, nor any part of it. A retry may succeed."""
 
 
 class CommitUnknownError(DatabaseUnavailableError):
-    """Nobody knows whether what was written is committed: read it."""
+    """It is unknown whether the transaction was committed: read the rows to find out."""
 
 
-PASSING = (OperationalError, InterfaceError, NoConnection, TimeoutError, DatabaseUnavailableError)
-"""What may pass: the server, the connection or a lock, and not what was asked."""
+TRANSIENT_ERRORS = (OperationalError, InterfaceError, NoConnection, TimeoutError, DatabaseUnavailableError)
+"""Errors that may pass: caused by the server, the connection or a lock, not by the request itself."""
 
 
-def mapped(error: Exception, *, committing: bool) -> Exception:
-    """Return the error of this tree for ``error``; itself, if it is none that may pass.
+def map_error(error: Exception, *, committing: bool) -> Exception:
+    """Return the error of this tree for ``error``; ``error`` itself if it is not transient.
 
-    ``committing``: everything had been written, and only the commit was left to be done.
+    ``committing``: everything had been written, only the commit remained.
     """
-    passing = isinstance(error, PASSING) or (isinstance(error, DBAPIError) and error.connection_invalidated)
+    passing = isinstance(error, TRANSIENT_ERRORS) or (isinstance(error, DBAPIError) and error.connection_invalidated)
     if not passing or isinstance(error, CommitUnknownError):
         return error
     reason = type(getattr(error, "orig", None) or error).__name__
     if committing:
-        return CommitUnknownError(f"the database may have committed it ({reason})")
+        return CommitUnknownError(f"the database may have committed the change ({reason})")
     if isinstance(error, DatabaseUnavailableError):
         return error
-    return DatabaseUnavailableError(f"the database did not do it ({reason})")
+    return DatabaseUnavailableError(f"the database did not complete the request ({reason})")

@@ -1,7 +1,7 @@
-"""The inbox: verified notifications of the gateway, kept before anything is made of them (laws of money, 6).
+"""The inbox: verified notifications of the gateway, stored before they are processed (laws of money, 6).
 
-They are kept sealed: a notification can hold a card's token, and always holds what a shopper did. What is kept, and
-what is processed, in the same moment is committed together (``group_commit``).
+They are stored sealed: a notification can hold a card's token, and always holds what a shopper did. Notifications that
+are stored at the same moment are committed together, and so are those that are processed (``group_commit``).
 """
 
 from collections import Counter
@@ -26,7 +26,7 @@ from app.db.repository import lock_payments
 from app.db.sealed_column import SealedColumn
 from app.db.tables import Notification, Operation
 from app.db.vault import Vault, VaultError
-from app.telemetry import trace_id
+from app.telemetry import current_trace_id
 
 NOTIFICATIONS = JobQueue(
     "notifications",
@@ -42,30 +42,31 @@ NOTIFICATIONS = JobQueue(
 class Trouble(StrEnum):
     """Why a notification needs a person."""
 
-    UNMATCHED = "unmatched"  # of an order that we do not know
-    UNREADABLE = "unreadable"  # signed, and yet no record of a payment
-    SEALED = "sealed"  # no key of ours opens it
-    FAILED = "failed"  # it could not be processed, and is tried again
+    UNMATCHED = "unmatched"  # about an order that we do not know
+    UNREADABLE = "unreadable"  # signed, but not a record of a payment
+    SEALED = "sealed"  # none of our keys opens it
+    FAILED = "failed"  # could not be processed, will be retried
 
 
 @dataclass(frozen=True, slots=True)
-class Processed:
-    """What came of a notification, in words; ``trouble``: why a person must look at it.
+class ProcessingResult:
+    """The ``outcome`` of a notification, as text; ``trouble``: why a person must look at it.
 
-    ``again_at``: it is not processed yet, and tried again then. ``operation``: what it has told of, if we have that.
+    ``retry_at``: it is not processed yet, and is retried then. ``operation``: the one it reports on, if we have it.
     """
 
     outcome: str
     trouble: Trouble | None = None
-    again_at: datetime | None = None
+    retry_at: datetime | None = None
     operation: Operation | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class StoredNotification:
-    """A notification as it was received. ``data`` is the signed text, ``attempts`` counts tries to process it.
+    """A notification as it was received. ``data`` is the signed text, ``attempts`` counts the attempts to process it.
 
-    ``data`` is None when the secret key file has no key that opens it, or, if it is not ``kept`` any more, for good.
+    ``data`` is None when the secret key file has no key that opens it or, permanently, when it is no longer
+    ``retained``.
     """
 
     id: int
@@ -78,35 +79,35 @@ class StoredNotification:
     received_at: datetime
     processed_at: datetime | None
     next_attempt_at: datetime | None
-    kept: bool = True
+    retained: bool = True
 
     def __repr__(self) -> str:
         return f"<StoredNotification {self.id} order={self.order_id}>"
 
 
-Decide: TypeAlias = Callable[[StoredNotification, PaymentAggregate | None], Processed]
-"""Changes the payment that a notification tells of, under its lock (None: there is none), and says what came of it.
+Decide: TypeAlias = Callable[[StoredNotification, PaymentAggregate | None], ProcessingResult]
+"""Changes the payment that a notification is about, under its lock (None: there is none), and returns the result.
 
-It is called again, with both read anew, when a transaction came to nothing.
+It is called again, with both reloaded, when a transaction failed.
 """
 
 
 @dataclass(frozen=True, slots=True)
-class _Due:
+class _ProcessingJob:
     notification_id: int
     decide: Decide
     now: datetime
-    context: Context = field(default_factory=copy_context)  # of whoever wants it: others do it, among theirs
+    context: Context = field(default_factory=copy_context)  # the requester's: another task runs the job
 
 
 class Inbox:
-    """Keeps notifications, and opens them. What no key opens is still there: somebody may find the key."""
+    """Stores notifications and opens them. One that no key opens is kept: somebody may find the key."""
 
     def __init__(self, database: Database, vault: Vault) -> None:
         self._database = database
         self._vault = vault
 
-    async def keep(
+    async def store(
         self,
         *,
         account_id: str,
@@ -114,13 +115,13 @@ class Inbox:
         data: str,
         order_id: str,
         now: datetime,
-        came_to_nothing: tuple[str, Trouble] | None = None,
+        unprocessable: tuple[str, Trouble] | None = None,
     ) -> bool:
-        """Store a verified notification, durably. Return False when it is a repeat of one that we have.
+        """Store a verified notification durably. Return False when it duplicates one that is stored already.
 
-        ``came_to_nothing``: nothing can be made of it, in these words, and a person must look.
+        ``unprocessable``: it cannot be processed and a person must look at it; the outcome text, and why.
 
-        A repeat is counted, not stored again, and is not processed again: its content is the same, so is its effect.
+        A duplicate is counted, but neither stored nor processed again: the same content has the same effect.
         """
         row = {
             "account_id": account_id,
@@ -129,15 +130,15 @@ class Inbox:
             "order_id": order_id,
             "next_attempt_at": now,
             "received_at": now,
-            "trace_id": trace_id(),
+            "trace_id": current_trace_id(),
             "outcome": None,
             "trouble": None,
             "processed_at": None,
         }
-        if came_to_nothing is not None:
-            outcome, trouble = came_to_nothing
+        if unprocessable is not None:
+            outcome, trouble = unprocessable
             row |= {"outcome": outcome, "trouble": trouble, "next_attempt_at": None, "processed_at": now}
-        return await self._database.group_commit(_keep_all, row)
+        return await self._database.group_commit(_store_all, row)
 
     async def get(self, notification_id: int) -> StoredNotification:
         """Return the notification with that row id, which exists."""
@@ -145,34 +146,36 @@ class Inbox:
             row = (await session.exec(select(Notification).where(Notification.id == notification_id))).one()
         return self._open(row)
 
-    async def newest(self, account_id: str) -> datetime | None:
-        """Return when the newest verified notification about an account's payments came first."""
+    async def newest_received_at(self, account_id: str) -> datetime | None:
+        """Return when the newest verified notification about an account's payments was first received; or None."""
         query = select(func.max(Notification.received_at)).where(Notification.account_id == account_id)
         async with self._database.transaction() as session:
             return (await session.exec(query)).one()
 
-    async def process(self, notification_id: int, decide: Decide, now: datetime) -> Processed:
-        """Let ``decide`` post a notification to its payment; commit that together with what came of it.
+    async def process(self, notification_id: int, decide: Decide, now: datetime) -> ProcessingResult:
+        """Let ``decide`` post a notification to its payment; commit the change together with the result.
 
-        Nothing is changed when it raises. Raises LookupError, DatabaseUnavailableError.
+        Nothing changes when ``decide`` raises. Raises LookupError, DatabaseUnavailableError.
         """
-        return await self._database.group_commit(self._process_all, _Due(notification_id, decide, now))
+        return await self._database.group_commit(self._process_all, _ProcessingJob(notification_id, decide, now))
 
     async def postpone(
         self, notification_id: int, *, reason: str, until: datetime, trouble: Trouble | None = None
     ) -> None:
-        """Keep a notification that could not be processed, to be tried again."""
+        """Schedule a retry of a notification that could not be processed."""
         later = {"outcome": reason, "next_attempt_at": until, "trouble": trouble}
         async with self._database.transaction() as session:
             await session.exec(update(Notification).where(col(Notification.id) == notification_id).values(**later))
 
-    async def of_order(self, account_id: str, *order_ids: str) -> Sequence[StoredNotification]:
-        """Return the notifications about an order (about each of them, if there are several), oldest first."""
+    async def find_for_order(self, account_id: str, *order_ids: str) -> Sequence[StoredNotification]:
+        """Return the notifications about an order, or about several, oldest first."""
         async with self._database.transaction() as session:
-            return await self.read(session, account_id, *order_ids)
+            return await self.read_for_order(session, account_id, *order_ids)
 
-    async def read(self, session: AsyncSession, account_id: str, *order_ids: str) -> Sequence[StoredNotification]:
-        """Return the same, read in a transaction in which more is read."""
+    async def read_for_order(
+        self, session: AsyncSession, account_id: str, *order_ids: str
+    ) -> Sequence[StoredNotification]:
+        """Return the same as ``find_for_order``, read in the caller's transaction."""
         query = (
             select(Notification)
             .where(Notification.account_id == account_id, col(Notification.order_id).in_(order_ids))
@@ -196,39 +199,41 @@ class Inbox:
             received_at=row.received_at,
             processed_at=row.processed_at,
             next_attempt_at=row.next_attempt_at,
-            kept=row.data_sealed is not None,
+            retained=row.data_sealed is not None,
         )
 
-    async def _process_all(self, session: AsyncSession, many: Sequence[_Due]) -> list[Processed]:
-        """Process notifications, the oldest first; return what came of each, in the order in which they are given."""
+    async def _process_all(self, session: AsyncSession, many: Sequence[_ProcessingJob]) -> list[ProcessingResult]:
+        """Process notifications, the oldest first; return the result of each, in the order given."""
         query = select(Notification).where(col(Notification.id).in_([each.notification_id for each in many]))
         rows = {row.id: row for row in (await session.exec(query)).all()}
         orders = {(row.account_id, row.order_id) for row in rows.values()}
         found = await lock_payments(session, [ByOrder(order_id, account_id=account) for account, order_id in orders])
         payments = {(each.payment.account_id, each.payment.order_id): each for each in found}
-        came_of_it: dict[int, Processed] = {}
-        for turn, dues in enumerate(_turns(many, rows)):
-            if turn:  # what the one before has added is known by its rows
+        results: dict[int, ProcessingResult] = {}
+        for turn, dues in enumerate(_rounds(many, rows)):
+            if turn:  # the rows that the previous round added must have their ids
                 for each in found:
                     await save(session, each)
                 await session.flush()
             for due in dues:
                 row = rows[due.notification_id]
                 payment = payments.get((row.account_id, row.order_id))
-                result = came_of_it[due.notification_id] = due.context.run(due.decide, self._open(row), payment)
-                row.outcome, row.trouble, row.next_attempt_at = result.outcome, result.trouble, result.again_at
-                row.processed_at = due.now if result.again_at is None else row.processed_at
+                result = results[due.notification_id] = due.context.run(due.decide, self._open(row), payment)
+                row.outcome, row.trouble, row.next_attempt_at = result.outcome, result.trouble, result.retry_at
+                row.processed_at = due.now if result.retry_at is None else row.processed_at
         await save_all(session, found)
-        return [came_of_it[due.notification_id] for due in many]
+        return [results[due.notification_id] for due in many]
 
 
-def _turns(many: Sequence[_Due], rows: Mapping[int | None, Notification]) -> Sequence[Sequence[_Due]]:
-    """Give the oldest notification of each payment, then the next oldest of each, and so on.
+def _rounds(
+    many: Sequence[_ProcessingJob], rows: Mapping[int | None, Notification]
+) -> Sequence[Sequence[_ProcessingJob]]:
+    """Return rounds: the oldest notification of each payment, then the next oldest of each, and so on.
 
-    So a batch is written in as few goes as one payment has notifications in it, and each payment hears of its own in
-    their order. Raises LookupError when one is not there.
+    So a batch takes only as many rounds as one payment has notifications in it, and each payment receives its own in
+    order. Raises LookupError when a notification does not exist.
     """
-    turns: list[list[_Due]] = []
+    turns: list[list[_ProcessingJob]] = []
     of_order: Counter[tuple[str, str]] = Counter()
     for due in sorted(many, key=lambda each: each.notification_id):
         if due.notification_id not in rows:
@@ -242,31 +247,31 @@ def _turns(many: Sequence[_Due], rows: Mapping[int | None, Notification]) -> Seq
     return turns
 
 
-async def _keep_all(session: AsyncSession, rows: Sequence[dict[str, Any]]) -> list[bool]:
-    """Store notifications; return False for each that repeats one that is there, or one before it."""
+async def _store_all(session: AsyncSession, rows: Sequence[dict[str, Any]]) -> list[bool]:
+    """Store notifications; return False for each that duplicates a stored one, or an earlier one of ``rows``."""
     first: dict[tuple[str, str], dict[str, Any]] = {}
     for row in rows:
         first.setdefault((row["account_id"], row["digest"]), row)
-    # In one order everywhere, so that no two processes wait for each other's row.
+    # In the same order everywhere, so that no two processes deadlock.
     in_order = [first[name] for name in sorted(first)]
-    stored: Any = await session.exec(_storing(session.get_bind().dialect.name), params=in_order)
-    fresh = {(account_id, digest) for account_id, digest in stored}
-    kept = []
+    stored: Any = await session.exec(_insert_statement(session.get_bind().dialect.name), params=in_order)
+    inserted = {(account_id, digest) for account_id, digest in stored}
+    is_new = []
     for row in rows:
         name = (row["account_id"], row["digest"])
-        kept.append(name in fresh)
-        if name in fresh:
-            fresh.remove(name)
+        is_new.append(name in inserted)
+        if name in inserted:
+            inserted.remove(name)
             continue
         same = (col(Notification.account_id) == name[0], col(Notification.digest) == name[1])
         again = update(Notification).where(*same).values(deliveries=col(Notification.deliveries) + 1)
         await session.exec(again)
-    return kept
+    return is_new
 
 
 @cache
-def _storing(dialect: str) -> Any:
-    """Return the statement that stores what is not there yet, and says what it has stored; built once."""
+def _insert_statement(dialect: str) -> Any:
+    """Return the statement that inserts the rows that do not exist yet and returns their keys; built once."""
     insert: Any = (postgresql if dialect == "postgresql" else sqlite).insert(Notification)
     names = col(Notification.account_id), col(Notification.digest)
     return insert.on_conflict_do_nothing(index_elements=names).returning(*names)
@@ -278,7 +283,9 @@ def _place(account_id: str, digest: str) -> str:
 
 SEALED_COLUMNS = (
     SealedColumn(
-        col(Notification.data_sealed), of=(col(Notification.account_id), col(Notification.digest)), place=_place
+        col(Notification.data_sealed),
+        place_columns=(col(Notification.account_id), col(Notification.digest)),
+        place=_place,
     ),
 )
-"""What of a notification is sealed."""
+"""The sealed columns of a notification."""

@@ -1,4 +1,4 @@
-"""Who installed us: the rows that the Saleor SDK asks for by its own protocol, with tokens sealed at rest."""
+"""The Saleors that installed the app: the store behind the Saleor SDK's protocol, with tokens sealed at rest."""
 
 import hmac
 from collections.abc import Callable, Mapping, Sequence
@@ -11,24 +11,24 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.db.database import Database
-from app.db.presence import BETWEEN_CHECKS, keep_version, revive, row_id, tell_now
+from app.db.presence import CHECK_INTERVAL, retry_events_now, revive, row_id, save_version
 from app.db.sealed_column import SealedColumn
-from app.db.summed_days import next_time
+from app.db.summed_days import next_summing_time
 from app.db.tables import Installation, PendingToken
 from app.db.ttl_cache import TtlCache
 from app.db.vault import Vault
 
-MOST_PENDING = 10
-"""Tokens of one Saleor that wait to be proven. A stranger's garbage never makes room for itself among them."""
+MAX_PENDING_TOKENS = 10
+"""The most unproven tokens of one Saleor. Garbage from strangers cannot displace recent ones."""
 
-PENDING_FOR = timedelta(days=7)
-MOST_UNPROVEN = 50
-"""Saleors that are known by nothing but tokens that were never proven."""
+PENDING_LIFETIME = timedelta(days=7)
+MAX_UNPROVEN_INSTALLATIONS = 50
+"""The most Saleors of which there are only tokens that were never proven."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenInstallation:
-    """An installation with its tokens opened. ``token`` is empty while none was ever proven."""
+    """An installation with its tokens opened. ``token`` is empty if none was ever proven."""
 
     id: int
     saleor_api_url: str
@@ -45,17 +45,17 @@ class OpenInstallation:
 
     @property
     def pending_token(self) -> str | None:
-        """Return the newest token that is not proven."""
+        """The newest unproven token, or None."""
         return self.pending_tokens[0] if self.pending_tokens else None
 
     @property
     def verified(self) -> bool:
-        """True when Saleor itself has told us whose token this is."""
+        """True when Saleor itself has confirmed whose token this is."""
         return bool(self.token)
 
     @property
-    def shut_out(self) -> bool:
-        """True when Saleor does not let the app in, as far as is known: it was removed there, or switched off."""
+    def is_shut_out(self) -> bool:
+        """True when Saleor rejects the app's token, as far as is known: the app was removed there, or deactivated."""
         return self.unauthorised_since is not None
 
     def __repr__(self) -> str:
@@ -63,9 +63,9 @@ class OpenInstallation:
 
 
 class InstallationRepository:
-    """Finds and keeps installations.
+    """Finds and stores installations.
 
-    Every webhook and every report asks for one, so they are remembered for a moment.
+    Every webhook and every report needs one, so they are cached briefly.
     """
 
     def __init__(self, database: Database, vault: Vault, now: Callable[[], datetime]) -> None:
@@ -81,7 +81,7 @@ class InstallationRepository:
         )
 
     async def all(self) -> list[OpenInstallation]:
-        """Return every installation, oldest first."""
+        """Return all installations, oldest first."""
         async with self._database.transaction() as session:
             rows = (await session.exec(select(Installation).order_by(col(Installation.id)))).all()
             pending = await _pending(session, [row.id for row in rows])
@@ -90,7 +90,7 @@ class InstallationRepository:
     async def get(self, installation_id: int) -> OpenInstallation:
         """Return the installation with that row id, which a payment refers to and which therefore exists."""
         found = await self._cache.get(installation_id, lambda: self._read(col(Installation.id) == installation_id))
-        assert found is not None  # noqa: S101 - as said
+        assert found is not None  # noqa: S101 - as the docstring states
         return found
 
     async def save(
@@ -103,10 +103,10 @@ class InstallationRepository:
         token: str,
         jwks: Mapping[str, Any] | None,
     ) -> None:
-        """Keep a proven token: overwrites the app's id, token and keys, and leaves everything else as it was."""
+        """Store a proven token: overwrite the app's id, token and keys, and leave everything else as it was."""
         async with self._database.transaction() as session:
             now = self._now()
-            row = await _locked(session, saleor_api_url) or Installation(
+            row = await _get_locked(session, saleor_api_url) or Installation(
                 saleor_api_url=saleor_api_url, created_at=now, updated_at=now
             )
             row.saleor_domain = saleor_domain
@@ -116,15 +116,15 @@ class InstallationRepository:
             if jwks is not None:
                 row.jwks, row.jwks_fetched_at = dict(jwks), now
             row.problems_due_at = row.updated_at = now
-            row.days_due_at = row.days_due_at or next_time(now)
-            row.retention_due_at = row.retention_due_at or next_time(now)
+            row.days_due_at = row.days_due_at or next_summing_time(now)
+            row.retention_due_at = row.retention_due_at or next_summing_time(now)
             row.away_since = row.unauthorised_since = None
-            row.next_check_at = now + BETWEEN_CHECKS
+            row.next_check_at = now + CHECK_INTERVAL
             session.add(row)
             await session.flush()
             await session.exec(delete(PendingToken).where(col(PendingToken.installation_id) == row.id))
-            await tell_now(session, row_id(row), now)
-        self._cache.forget()
+            await retry_events_now(session, row_id(row), now)
+        self._cache.invalidate()
 
     async def save_pending(
         self,
@@ -134,17 +134,17 @@ class InstallationRepository:
         schema_version: str | None,
         token: str,
     ) -> bool:
-        """Keep a token that cannot be proven yet beside everything else, of which nothing changes.
+        """Store a token that cannot be proven yet, without changing anything else.
 
-        Return False when the Saleor has ``MOST_PENDING`` of them already, none of them older than ``PENDING_FOR``; or
-        when it has never installed us, and there are ``MOST_UNPROVEN`` of those already.
+        Return False when the Saleor has ``MAX_PENDING_TOKENS`` already, none of them older than ``PENDING_LIFETIME``;
+        or when it has never installed us, and there are ``MAX_UNPROVEN_INSTALLATIONS`` of those already.
         """
         now = self._now()
         async with self._database.transaction() as session:
-            row = await _locked(session, saleor_api_url)
+            row = await _get_locked(session, saleor_api_url)
             if row is None:
                 unproven = select(func.count()).where(col(Installation.app_id).is_(None))
-                if (await session.exec(unproven)).one() >= MOST_UNPROVEN:
+                if (await session.exec(unproven)).one() >= MAX_UNPROVEN_INSTALLATIONS:
                     return False
                 row = Installation(
                     saleor_api_url=saleor_api_url,
@@ -157,10 +157,10 @@ class InstallationRepository:
                 await session.flush()
             place = _place(saleor_api_url)
             pending = (await _pending(session, [row.id])).get(row.id, [])
-            if [each for each in pending if self._is(each, token, place)]:
+            if [each for each in pending if self._is_token(each, token, place)]:
                 return True
-            if len(pending) >= MOST_PENDING:
-                if now - pending[-1].received_at < PENDING_FOR:
+            if len(pending) >= MAX_PENDING_TOKENS:
+                if now - pending[-1].received_at < PENDING_LIFETIME:
                     return False
                 await session.delete(pending[-1])
             session.add(
@@ -171,22 +171,22 @@ class InstallationRepository:
                     received_at=now,
                 )
             )
-        self._cache.forget()
+        self._cache.invalidate()
         return True
 
-    async def forget_pending(self, saleor_api_url: str, token: str) -> None:
-        """Forget a token that Saleor does not take though it takes the app's."""
+    async def delete_pending(self, saleor_api_url: str, token: str) -> None:
+        """Delete a pending token that Saleor rejects although it accepts the app's token."""
         async with self._database.transaction() as session:
-            row = await _locked(session, saleor_api_url)
+            row = await _get_locked(session, saleor_api_url)
             for each in (await _pending(session, [row.id])).get(row.id, []) if row is not None else ():
-                if self._is(each, token, _place(saleor_api_url)):
+                if self._is_token(each, token, _place(saleor_api_url)):
                     await session.delete(each)
-        self._cache.forget()
+        self._cache.invalidate()
 
-    async def forget_token(self, installation_id: int, token: str) -> bool:
-        """Forget a token that Saleor takes no longer, and keep all the rest; False if another is in force by now.
+    async def delete_token(self, installation_id: int, token: str) -> bool:
+        """Delete a token that Saleor no longer accepts, and keep the rest; return False if another has replaced it.
 
-        Nothing is told to that Saleor until somebody installs the app again.
+        Nothing is reported to that Saleor until somebody installs the app again.
         """
         async with self._database.transaction() as session:
             row = await session.get_one(Installation, installation_id, with_for_update=True)
@@ -195,56 +195,56 @@ class InstallationRepository:
             row.token_sealed = row.next_check_at = None
             row.unauthorised_since = row.unauthorised_since or self._now()
             row.updated_at = self._now()
-        self._cache.forget()
+        self._cache.invalidate()
         return True
 
-    async def heard_from(self, installed: object, saleor_version: str | None = None) -> None:
-        """That Saleor is there: what waits because it was not is told now, but that not more often than so.
+    async def record_contact(self, installation: object, saleor_version: str | None = None) -> None:
+        """Record that a Saleor is reachable: what waited for it is sent now, at most once per ``MIN_REVIVAL_INTERVAL``.
 
-        ``saleor_version``: which release it says that it is, kept where it is another one than was known.
+        ``saleor_version``: the release that it reports, stored if it has changed.
         """
-        if not isinstance(installed, OpenInstallation):
+        if not isinstance(installation, OpenInstallation):
             raise TypeError("installations come from the db")
-        is_news = saleor_version not in {None, installed.schema_version}
-        missed = installed.away_since is not None or installed.unauthorised_since is not None
+        is_news = saleor_version not in {None, installation.schema_version}
+        missed = installation.away_since is not None or installation.unauthorised_since is not None
         if not is_news and not missed:
             return
         async with self._database.transaction() as session:
             if saleor_version is not None and is_news:
-                await keep_version(session, installed.id, saleor_version, self._now())
+                await save_version(session, installation.id, saleor_version, self._now())
             if missed:
-                await revive(session, installed.id, self._now())
-        self._cache.forget()
+                await revive(session, installation.id, self._now())
+        self._cache.invalidate()
 
     async def save_jwks(self, saleor_api_url: str, jwks: Mapping[str, Any], fetched_at: datetime) -> None:
-        """Keep the keys with which that Saleor signs."""
+        """Store the keys with which that Saleor signs."""
         async with self._database.transaction() as session:
-            row = await _locked(session, saleor_api_url)
+            row = await _get_locked(session, saleor_api_url)
             if row is not None:
                 row.jwks = dict(jwks)
                 row.jwks_fetched_at = fetched_at
-        self._cache.forget()
+        self._cache.invalidate()
 
-    def forget(self) -> None:
-        """Read everything anew: somebody else has changed what is known of an installation."""
-        self._cache.forget()
+    def invalidate(self) -> None:
+        """Invalidate the cache: an installation was changed elsewhere."""
+        self._cache.invalidate()
 
     async def set_dashboard(self, installation_id: int, dashboard_url: str | None) -> None:
-        """Keep where the operator says that store's Dashboard is; None: forget it, also what its staff have said."""
+        """Store the address of that store's Dashboard as the operator gives it; None: clear it, and the staff's too."""
         async with self._database.transaction() as session:
             row = await session.get_one(Installation, installation_id, with_for_update=True)
             row.dashboard_url = dashboard_url
             row.staff_dashboard_url = None
             row.updated_at = self._now()
-        self._cache.forget()
+        self._cache.invalidate()
 
     async def set_staff_dashboard(self, installation_id: int, dashboard_url: str | None) -> None:
-        """Keep where the store's own staff say that its Dashboard is; None: forget it."""
+        """Store the address of the Dashboard as the store's own staff give it; None: clear it."""
         async with self._database.transaction() as session:
             row = await session.get_one(Installation, installation_id, with_for_update=True)
             row.staff_dashboard_url = dashboard_url
             row.updated_at = self._now()
-        self._cache.forget()
+        self._cache.invalidate()
 
     async def _read(self, which: ColumnElement[bool]) -> Mapping[str | int, OpenInstallation]:
         async with self._database.transaction() as session:
@@ -255,8 +255,8 @@ class InstallationRepository:
         found = self._open(row, pending)
         return {found.id: found, found.saleor_api_url: found}
 
-    def _is(self, pending: PendingToken, token: str, place: str) -> bool:
-        """Whether it is that token. How long that takes does not tell by how much it is not."""
+    def _is_token(self, pending: PendingToken, token: str, place: str) -> bool:
+        """Return whether it is that token. The comparison takes constant time."""
         return hmac.compare_digest(self._vault.open(pending.token_sealed, place).encode(), token.encode())
 
     def _open(self, row: Installation, pending: Mapping[int | None, Sequence[PendingToken]]) -> OpenInstallation:
@@ -281,7 +281,7 @@ def _place(saleor_api_url: str) -> str:
     return f"installation/{saleor_api_url}/token"
 
 
-async def _locked(session: AsyncSession, saleor_api_url: str) -> Installation | None:
+async def _get_locked(session: AsyncSession, saleor_api_url: str) -> Installation | None:
     query = select(Installation).where(Installation.saleor_api_url == saleor_api_url)
     return (await session.exec(query.with_for_update())).first()
 
@@ -289,7 +289,7 @@ async def _locked(session: AsyncSession, saleor_api_url: str) -> Installation | 
 async def _pending(
     session: AsyncSession, installation_ids: Sequence[int | None]
 ) -> dict[int | None, list[PendingToken]]:
-    """Return the tokens that wait to be proven, the newest first, by installation."""
+    """Return the unproven tokens by installation, the newest first."""
     query = select(PendingToken).where(col(PendingToken.installation_id).in_(installation_ids))
     found: dict[int | None, list[PendingToken]] = {}
     for each in (await session.exec(query.order_by(col(PendingToken.id).desc()))).all():
@@ -304,7 +304,7 @@ _ADDRESS_OF_PENDING = (
 )
 
 SEALED_COLUMNS = (
-    SealedColumn(col(Installation.token_sealed), of=(col(Installation.saleor_api_url),), place=_place),
-    SealedColumn(col(PendingToken.token_sealed), of=(_ADDRESS_OF_PENDING,), place=_place),
+    SealedColumn(col(Installation.token_sealed), place_columns=(col(Installation.saleor_api_url),), place=_place),
+    SealedColumn(col(PendingToken.token_sealed), place_columns=(_ADDRESS_OF_PENDING,), place=_place),
 )
-"""What of a Saleor is sealed."""
+"""The sealed columns of an installation."""

@@ -1,10 +1,11 @@
-"""Claims: how any number of workers share the work in one database, and each store gets its part of it.
+"""Claims: any number of workers share the jobs in one database, and each store gets its share of them.
 
-A claim is a moment in the row: until then the work is somebody's, after it anybody's. A worker that dies leaves nothing
-behind that would have to be cleared away.
+A claim is a moment in the row: until then the job belongs to one worker, after it any worker can take it. A worker that
+dies leaves nothing behind that would have to be cleaned up.
 
-Moments are by the clocks of the processes. What was put off while one was ahead would sleep until then: no work is put
-off for longer than its ``furthest``, so what lies beyond is due at once (``bring_back``).
+Moments are by the clocks of the processes. A job that was postponed while a clock was ahead would sleep until then. No
+job is postponed for longer than its queue's ``max_delay``, so any that lies beyond is made due at once
+(``reset_far_future_jobs``).
 """
 
 from collections import Counter
@@ -22,16 +23,16 @@ from app.db.tables import Payment
 
 Tenant: TypeAlias = int | str
 
-_LOOK_AHEAD = 500  # rows of a backlog that are considered at once
-_Row: TypeAlias = tuple[int, Tenant, datetime]  # its id, for whom it is, since when it is due
-_TRIES = 3  # when another worker claims the same rows in the same moment
+_LOOK_AHEAD = 500  # how many rows of a backlog are considered at once
+_Row: TypeAlias = tuple[int, Tenant, datetime]  # its id, its tenant, since when it is due
+_TRIES = 3  # when another worker claims the same rows at the same moment
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A row that was claimed ``until`` then. ``tenant`` is for whom the work is done: a Saleor, or an account.
+    """A row that is claimed ``until`` that moment. ``tenant`` is whom the job is for: a Saleor, or an account.
 
-    ``trace_id`` is of what the work follows from, where the row knows.
+    ``trace_id`` is the trace that caused the job, where the row records it.
     """
 
     row_id: int
@@ -42,9 +43,9 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """How much more a worker can take: ``most`` in all, and so many that no tenant has more than ``share`` at once.
+    """How many more jobs a worker can take: at most ``most`` in all, and at most ``share`` at once for each tenant.
 
-    ``busy`` says how many jobs it does already, for each tenant that it does any for.
+    ``busy`` is how many jobs it is doing already, for each tenant that has any.
     """
 
     most: int
@@ -54,11 +55,11 @@ class Capacity:
 
 @dataclass(frozen=True, eq=False)
 class JobQueue:
-    """A kind of work, by the columns of its table: it is done when the moment ``due`` has come and ``ready`` holds.
+    """A kind of job, described by the columns of its table: a row is a job once ``due`` has passed and ``ready`` holds.
 
-    ``name`` is what operators call it. ``payment``: where the tenant is a column of the payment, the column that names
-    the payment. ``tries``: where tries are counted. ``trace``: which trace the work goes on with. ``furthest``: how
-    long the work is put off at most.
+    ``name`` is what operators call it. ``payment``: where the tenant is a column of the payment, the column that refers
+    to the payment. ``tries``: the column that counts attempts. ``trace``: the column of the trace that the job
+    continues. ``max_delay``: the longest for which a job is postponed.
     """
 
     name: str
@@ -70,18 +71,18 @@ class JobQueue:
     tries: Any = None
     trace: Any = None
     ready: tuple[ColumnElement[bool], ...] = ()
-    furthest: timedelta = timedelta(hours=2)
+    max_delay: timedelta = timedelta(hours=2)
 
 
 class DueQueues:
-    """Shows in which of some queues anything is due, all at once. Mostly nothing is, and to see that costs little."""
+    """Finds out which of several queues have jobs due, in one query. Mostly none has, and that is cheap to see."""
 
     def __init__(self, queues: Sequence[JobQueue]) -> None:
         self._queues = queues
         self._query: Any = union_all(
             *(
-                # "It is there" is for PostgreSQL: when it plans for any moment it else takes a third of all rows for
-                # due, and reads the table from its beginning to find one.
+                # "IS NOT NULL" is for PostgreSQL: planning for an unknown moment, it otherwise assumes that a third of
+                # all rows are due, and scans the table from its beginning to find one.
                 select(literal(place)).where(
                     exists().where(work.due.is_not(None), work.due <= bindparam("now", type_=work.due.type))
                 )
@@ -90,97 +91,101 @@ class DueQueues:
         )
 
     async def read(self, session: AsyncSession, now: datetime) -> list[JobQueue]:
-        """Return the queues in which something is due now: one query."""
+        """Return the queues that have something due now: one query."""
         return [self._queues[place] for place in (await session.exec(self._query, params={"now": now})).scalars()]
 
 
 async def claim(
     session: AsyncSession, work: JobQueue, now: datetime, lease: timedelta, capacity: Capacity
 ) -> list[Claim]:
-    """Claim what is due, for ``lease``: tenants take turns, each with what has been due longest.
+    """Claim due jobs for ``lease``: tenants take turns, each with the jobs that have been due longest.
 
-    However much is due for one of them, each of the others is seen: what there is for all tenants is looked at where
-    the front of the queue is not all of it.
+    However large one tenant's backlog, the others are considered: where the front of the queue is not all of it, the
+    front of each tenant's backlog is read.
 
-    What another worker is claiming at this moment is left to it, and not waited for.
+    Rows that another worker is claiming at this moment are left to it, without waiting.
     """
     until = now + lease
     for _ in range(_TRIES):
-        rows = (await session.exec(_front(work), params={"now": now})).all()
+        rows = (await session.exec(_front_query(work), params={"now": now})).all()
         if len(rows) >= _LOOK_AHEAD:
-            rows = await _of_each_tenant(session, work, (work.due <= now, *work.ready), capacity)
-        wanted = _in_turns(rows, capacity)
+            rows = await _first_rows_of_each_tenant(session, work, (work.due <= now, *work.ready), capacity)
+        wanted = _round_robin(rows, capacity)
         if not wanted:
             break
         these = {"now": now, "until": until, "wanted": list(wanted)}
-        claimed = dict((await session.exec(_claiming(work), params=these)).tuples().all())
+        claimed = dict((await session.exec(_claim_statement(work), params=these)).tuples().all())
         if claimed:
             return [Claim(row, tenant, until, claimed[row]) for row, tenant in wanted.items() if row in claimed]
     return []
 
 
-async def give_back(session: AsyncSession, work: JobQueue, claims: Sequence[Claim], now: datetime) -> None:
-    """Return claims on which nothing was done, so that anybody can take them at once.
+async def release_claims(session: AsyncSession, work: JobQueue, claims: Sequence[Claim], now: datetime) -> None:
+    """Release claims that were not worked on, so that any worker can take them at once.
 
-    One that has run out, and was taken over, is left alone.
+    A claim that has expired and was taken over is left alone.
     """
-    for each in sorted(claims, key=lambda each: each.row_id):  # locked in the order in which everybody locks rows
+    for each in sorted(claims, key=lambda each: each.row_id):  # the same lock order as everywhere
         ours = (work.row_id == each.row_id, work.due == each.until)
-        await session.exec(update(work.table).where(*ours).values(_moved(work, now, tries=-1)))
+        await session.exec(update(work.table).where(*ours).values(_new_due_values(work, now, tries=-1)))
 
 
-async def bring_back(session: AsyncSession, work: JobQueue, now: datetime, lease: timedelta) -> int:
-    """Make due at once what is put off for longer than it ever is, or than a claim lasts; return how much that was.
+async def reset_far_future_jobs(session: AsyncSession, work: JobQueue, now: datetime, lease: timedelta) -> int:
+    """Make due at once the jobs postponed beyond ``max_delay`` and the length of a claim; return how many there were.
 
-    It was put off by a clock that was ahead, and has been put back since.
+    They were postponed by a clock that was ahead and has been set back since.
     """
-    beyond = (work.due.is_not(None), work.due > now + max(work.furthest, lease))
+    beyond = (work.due.is_not(None), work.due > now + max(work.max_delay, lease))
     theirs = select(work.row_id).where(*beyond).with_for_update(skip_locked=True)
     moving: Any = update(work.table).where(work.row_id.in_(theirs)).values({work.due: now}).returning(work.row_id)
     return len((await session.exec(moving)).all())
 
 
-def _moved(work: JobQueue, due: Any, *, tries: int) -> dict[Any, Any]:
+def _new_due_values(work: JobQueue, due: Any, *, tries: int) -> dict[Any, Any]:
     return {work.due: due} | ({} if work.tries is None else {work.tries: work.tries + tries})
 
 
-def _due_now(work: JobQueue) -> Sequence[ColumnElement[bool]]:
+def _due_conditions(work: JobQueue) -> Sequence[ColumnElement[bool]]:
     return (work.due <= bindparam("now", type_=work.due.type), *work.ready)
 
 
 @cache
-def _front(work: JobQueue) -> Any:
-    """Return the query of the rows that have been due longest; built once, as it is asked all the time."""
-    return _longest_due(work, _due_now(work), rows=_LOOK_AHEAD)
+def _front_query(work: JobQueue) -> Any:
+    """Return the query of the rows that have been due longest; built once, because it runs all the time."""
+    return _longest_due_query(work, _due_conditions(work), rows=_LOOK_AHEAD)
 
 
 @cache
-def _claiming(work: JobQueue) -> Any:
-    """Return the statement that claims those of the ``wanted`` rows which are still due; built once, as above."""
+def _claim_statement(work: JobQueue) -> Any:
+    """Return the statement that claims those ``wanted`` rows that are still due; built once, as above."""
     wanted = work.row_id.in_(bindparam("wanted", expanding=True))
-    still_due = select(work.row_id).where(wanted, *_due_now(work)).with_for_update(skip_locked=True)
-    moved = _moved(work, bindparam("until", type_=work.due.type), tries=1)
+    still_due = select(work.row_id).where(wanted, *_due_conditions(work)).with_for_update(skip_locked=True)
+    moved = _new_due_values(work, bindparam("until", type_=work.due.type), tries=1)
     trace = literal(None) if work.trace is None else work.trace
     claiming: Any = update(work.table).where(work.row_id.in_(still_due)).values(moved).returning(work.row_id, trace)
-    return claiming.execution_options(synchronize_session=False)  # nothing was read yet that would have to follow
+    return claiming.execution_options(
+        synchronize_session=False
+    )  # no rows are loaded yet that would have to be synchronised
 
 
-def _longest_due(work: JobQueue, due: Sequence[ColumnElement[bool]], *more: ColumnElement[bool], rows: int) -> Any:
-    """Return the query of that many rows that have been due longest, these first."""
+def _longest_due_query(
+    work: JobQueue, due: Sequence[ColumnElement[bool]], *more: ColumnElement[bool], rows: int
+) -> Any:
+    """Return the query of the ``rows`` rows that have been due longest, in that order."""
     query: Any = select(work.row_id, work.tenant, work.due).where(*due, *more)
     if work.payment is not None:
         query = query.join(Payment, col(Payment.id) == work.payment)
     return query.order_by(work.due, work.row_id).limit(rows)
 
 
-async def _of_each_tenant(
+async def _first_rows_of_each_tenant(
     session: AsyncSession, work: JobQueue, due: Sequence[ColumnElement[bool]], capacity: Capacity
 ) -> Sequence[_Row]:
-    """Return the first rows of each tenant whose share is not used up.
+    """Return the longest-due rows of each tenant whose share is not used up.
 
-    If those are more tenants than can be served: of those that have waited longest.
+    If there are more such tenants than can be served, those that have waited longest.
     """
-    has_share = [] if capacity.share is None else [work.tenant.not_in([*_used_up(capacity, capacity.share)])]
+    has_share = [] if capacity.share is None else [work.tenant.not_in([*_saturated_tenants(capacity, capacity.share)])]
     waiting: Any = select(work.tenant, func.min(work.due)).where(due[0], *has_share).group_by(work.tenant)
     if work.payment is not None:
         waiting = waiting.join_from(work.table, Payment, col(Payment.id) == work.payment)
@@ -189,20 +194,20 @@ async def _of_each_tenant(
     if not tenants:
         return []
     each = min(capacity.most, max(1, _LOOK_AHEAD // len(tenants)))
-    fronts = [_longest_due(work, due, work.tenant == tenant, rows=each).subquery() for tenant in tenants]
+    fronts = [_longest_due_query(work, due, work.tenant == tenant, rows=each).subquery() for tenant in tenants]
     together: Any = union_all(*[select(front) for front in fronts])
     rows: Sequence[_Row] = (await session.exec(together)).all()
     return rows
 
 
-def _used_up(capacity: Capacity, share: int) -> Iterable[Tenant]:
+def _saturated_tenants(capacity: Capacity, share: int) -> Iterable[Tenant]:
     return (tenant for tenant, jobs in capacity.busy.items() if jobs >= share)
 
 
-def _in_turns(rows: Sequence[_Row], capacity: Capacity) -> dict[int, Tenant]:
+def _round_robin(rows: Sequence[_Row], capacity: Capacity) -> dict[int, Tenant]:
     """Return the ids of the rows to claim, each with its tenant.
 
-    A tenant's first row goes before any other's second, and the jobs that are being done for it count as its first.
+    Every tenant's first row comes before any tenant's second; jobs in progress count as a tenant's first ones.
     """
     turns, line = Counter(capacity.busy), []
     for row_id, tenant, due in sorted(rows, key=lambda row: (row[2], row[0])):

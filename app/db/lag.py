@@ -1,4 +1,4 @@
-"""What has waited longest for a worker, or for those whom a worker asks. Each query reads an index of what waits."""
+"""What has waited longest for a worker, or for a service it calls. Each query reads an index of waiting rows."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ from app.db.tables import EventState, Notification, Operation, Payment, SaleorEv
 
 @dataclass(frozen=True, slots=True)
 class Oldest:
-    """Since when the oldest of each kind waits; None: nothing waits.
+    """Since when the oldest of each kind has been waiting; None: nothing waits.
 
-    ``event``: since it happened. ``notification``: since it came. ``look_up``: since it was due.
+    ``event``: since it happened. ``notification``: since it was received. ``look_up``: since it was due.
     """
 
     event: datetime | None
@@ -26,7 +26,7 @@ class Oldest:
 async def oldest_waiting(
     session: AsyncSession, installation_id: int, account_ids: Collection[str], now: datetime
 ) -> Oldest:
-    """Return what waits of a store with these accounts."""
+    """Return the oldest waiting rows of a store with these accounts."""
     events = select(func.min(SaleorEvent.created_at)).where(
         SaleorEvent.installation_id == installation_id,
         SaleorEvent.state == EventState.WAITING,

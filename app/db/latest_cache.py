@@ -1,6 +1,6 @@
-"""What somebody slow has said last, and when: good for a while, and told with its age when they do not answer.
+"""A cache of the latest response of a slow service: fresh for a while, and returned with its age while none arrives.
 
-For answers of the gateway that nobody is to wait for long. Unlike ``TtlCache``, what is old is not thrown away.
+For responses of the gateway that must not be waited for long. Unlike ``TtlCache``, it keeps stale values.
 """
 
 import asyncio
@@ -14,92 +14,95 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 E = TypeVar("E", bound=Exception)
 
-GOOD_FOR = timedelta(minutes=1)
-MOST = 1000
+FRESH_FOR = timedelta(minutes=1)
+MAX_NAMES = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Latest(Generic[V, E]):
-    """What is known. ``value`` was said at ``said_at``; both None: nothing was ever said.
+    """The latest ``value``, received at ``received_at``; both None: there never was one.
 
-    ``error`` is why asking has failed since then; ``late``: an answer is still being waited for.
+    ``error`` is why fetching has failed since then; ``late``: a response is still outstanding.
     """
 
     value: V | None = None
-    said_at: datetime | None = None
+    received_at: datetime | None = None
     error: E | None = None
     late: bool = False
 
 
 @dataclass(slots=True)
-class _Kept(Generic[V, E]):
+class _Entry(Generic[V, E]):
     tried_at: datetime | None = None
     latest: Latest[V, E] | None = None
-    asking: asyncio.Task[Latest[V, E]] | None = None
+    request: asyncio.Task[Latest[V, E]] | None = None
 
 
 class LatestCache(Generic[K, V, E]):
-    """The newest answer for each name. A minute long nobody asks again, whether it was an answer or a failure.
+    """The latest value for each name. After a fetch, successful or not, there is no other for ``FRESH_FOR``.
 
-    Of those who ask at once, one asks for all. Beyond ``most`` names, those that nobody wanted for longest go.
+    Concurrent callers share one fetch. Beyond ``most`` names, the least recently used are dropped.
     """
 
-    def __init__(self, *, most: int = MOST) -> None:
+    def __init__(self, *, most: int = MAX_NAMES) -> None:
         self._most = most
-        self._kept: OrderedDict[K, _Kept[V, E]] = OrderedDict()
+        self._entries: OrderedDict[K, _Entry[V, E]] = OrderedDict()
 
     def __len__(self) -> int:
-        """How many names something is known of."""
-        return len(self._kept)
+        """Return the number of names in the cache."""
+        return len(self._entries)
 
-    def known(self, name: K) -> Latest[V, E]:
-        """Return what is known, however old, and ask nobody."""
-        kept = self._kept.get(name)
-        return Latest() if kept is None or kept.latest is None else kept.latest
+    def peek(self, name: K) -> Latest[V, E]:
+        """Return the latest value, however old, without fetching."""
+        entry = self._entries.get(name)
+        return Latest() if entry is None or entry.latest is None else entry.latest
 
     async def get(
         self,
         name: K,
-        ask: Callable[[], Coroutine[Any, Any, V]],
+        fetch: Callable[[], Coroutine[Any, Any, V]],
         *,
         now: Callable[[], datetime],
-        within: float,
-        failing_with: type[E],
-        anew: bool = False,
+        timeout: float,
+        expected_error: type[E],
+        force: bool = False,
     ) -> Latest[V, E]:
-        """Return what is known, having asked unless that was done within the last minute; ``anew``: ask in any case.
+        """Return the latest value, fetched unless that was done within ``FRESH_FOR``; ``force``: fetch in any case.
 
-        It waits ``within`` seconds at most. Whoever comes after that finds what was answered meanwhile. ``ask`` may
-        raise ``failing_with``, and is to end by itself.
+        Waits at most ``timeout`` seconds; a response that arrives later is there for the next caller. ``fetch`` may
+        raise ``expected_error``, and must end by itself.
         """
-        kept = self._kept.setdefault(name, _Kept())
-        self._kept.move_to_end(name)
-        while len(self._kept) > self._most:
-            self._kept.popitem(last=False)
-        if kept.asking is None:
-            fresh = kept.tried_at is not None and timedelta() <= now() - kept.tried_at < GOOD_FOR
-            if fresh and not anew and kept.latest is not None:
-                return kept.latest
-            kept.asking = asyncio.create_task(_ask(kept, ask, now, failing_with))
-        asking = kept.asking
-        done, _ = await asyncio.wait({asking}, timeout=within)  # whoever stops waiting does not stop the others
+        entry = self._entries.setdefault(name, _Entry())
+        self._entries.move_to_end(name)
+        while len(self._entries) > self._most:
+            self._entries.popitem(last=False)
+        if entry.request is None:
+            fresh = entry.tried_at is not None and timedelta() <= now() - entry.tried_at < FRESH_FOR
+            if fresh and not force and entry.latest is not None:
+                return entry.latest
+            entry.request = asyncio.create_task(_fetch(entry, fetch, now, expected_error))
+        request = entry.request
+        done, _ = await asyncio.wait({request}, timeout=timeout)  # a caller that stops waiting does not stop the others
         if done:
-            return asking.result()
-        before = self.known(name)
-        return Latest(before.value, before.said_at, before.error, late=True)
+            return request.result()
+        before = self.peek(name)
+        return Latest(before.value, before.received_at, before.error, late=True)
 
 
-async def _ask(
-    kept: _Kept[V, E], ask: Callable[[], Coroutine[Any, Any, V]], now: Callable[[], datetime], failing_with: type[E]
+async def _fetch(
+    entry: _Entry[V, E],
+    fetch: Callable[[], Coroutine[Any, Any, V]],
+    now: Callable[[], datetime],
+    expected_error: type[E],
 ) -> Latest[V, E]:
-    before = kept.latest or Latest()
+    before = entry.latest or Latest()
     try:
         try:
-            latest: Latest[V, E] = Latest(await ask(), now())
-        except failing_with as error:
-            # Without its traceback, which would keep all that the call has held.
-            latest = Latest(before.value, before.said_at, error.with_traceback(None))
-        kept.latest, kept.tried_at = latest, now()
+            latest: Latest[V, E] = Latest(await fetch(), now())
+        except expected_error as error:
+            # Without its traceback, which would keep alive everything that the call referred to.
+            latest = Latest(before.value, before.received_at, error.with_traceback(None))
+        entry.latest, entry.tried_at = latest, now()
         return latest
     finally:
-        kept.asking = None
+        entry.request = None

@@ -1,9 +1,9 @@
-"""Migrations: bring the database to the newest shape, or say how far it is.
+"""Migrations: bring the database to the newest schema, or report how far it is.
 
 An update replaces one process after the other, so the older program works with the newer database for a while. The name
-of a migration says how long it can: ``0005.0003`` is the fifth, and a program that knows the third works with it, since
-what the third program no longer uses is all that has been taken away. A name without a point is that of a migration
-which no older program works with.
+of a migration states which programs can: ``0005.0003`` is the fifth, and a program that knows the third works with it,
+since only what the third program no longer uses has been removed. A name without a dot is that of a migration that no
+older program works with.
 """
 
 import re
@@ -22,7 +22,7 @@ from app.db.database import create_engine, is_sqlite
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
 _LOCK_SECONDS = 10
-"""How long a migration waits for a table that somebody reads: whoever comes after it, shoppers too, waits behind it."""
+"""How long a migration waits for a lock on a table: later queries, also for shoppers, queue behind it."""
 
 _NAME = re.compile(r"(?P<number>\d{4})(?:\.(?P<works_from>\d{4}))?")
 
@@ -33,25 +33,25 @@ class Fit(Enum):
     EMPTY = auto()
     BEHIND = auto()  # it must be migrated first
     CURRENT = auto()
-    AHEAD = auto()  # a newer program has migrated it, and this one works with it all the same
-    FOREIGN = auto()  # it was migrated too far, or by something else
+    AHEAD = auto()  # a newer program has migrated it, and this one still works with it
+    FOREIGN = auto()  # migrated too far, or by something else
 
     @property
     def works(self) -> bool:
-        """Whether this program works with the database as it is."""
+        """True when this program works with the database as it is."""
         return self in {Fit.CURRENT, Fit.AHEAD}
 
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """The name of a migration, taken apart: which one it is, and from which on programs work with it."""
+    """The parsed name of a migration: its number, and the oldest program that works with it."""
 
     number: int
     works_from: int
 
     @classmethod
     def parse(cls, name: str) -> "Revision | None":
-        """Return what a name says; None for one that no migration of ours has."""
+        """Return the parsed name; None if it is not the name of one of our migrations."""
         found = _NAME.fullmatch(name)
         if found is None:
             return None
@@ -73,7 +73,7 @@ def newest_revision() -> str:
 
 
 def fit_of(revision: str | None) -> Fit:
-    """Return how a database that stands at a migration fits this program; None: it is empty."""
+    """Return how a database at that ``revision`` fits this program; ``revision`` None: it is empty."""
     if revision is None:
         return Fit.EMPTY
     if revision == newest_revision():
@@ -87,7 +87,7 @@ def fit_of(revision: str | None) -> Fit:
 
 
 async def current_revision(database_url: str) -> str | None:
-    """Return the migration at which the database stands; None for an empty one."""
+    """Return the current migration of the database; None for an empty one."""
     engine = create_engine(database_url)
     try:
         async with engine.connect() as connection:
@@ -97,44 +97,44 @@ async def current_revision(database_url: str) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Migrated:
-    """From which migration to which the database was brought (None: it was empty), in how many steps: perhaps none."""
+class MigrationResult:
+    """The database's migration before (None: it was empty) and after, and the number of steps, which may be zero."""
 
     before: str | None
     after: str | None
     steps: int
 
 
-async def migrate(database_url: str) -> Migrated:
-    """Bring the database forward to the newest migration; return what was done.
+async def migrate(database_url: str) -> MigrationResult:
+    """Upgrade the database to the newest migration; return what was done.
 
-    Nothing is, where a newer program was here before and this one works with what it has made. Safe to repeat, as every
-    start of the app does on SQLite; on PostgreSQL safe from several processes at once. Raises CommandError (of Alembic)
-    for a database that this program does not know.
+    Nothing is done if a newer program has migrated it already and this one works with the result. Safe to repeat, as
+    every start of the app does on SQLite; on PostgreSQL safe from several processes at once. Raises CommandError (of
+    Alembic) for a database that this program does not know.
     """
 
-    def upgrade(connection: Connection) -> Migrated:
+    def upgrade(connection: Connection) -> MigrationResult:
         stood_at = MigrationContext.configure(connection).get_current_revision()
         if fit_of(stood_at) is Fit.AHEAD:
-            return Migrated(stood_at, stood_at, 0)
+            return MigrationResult(stood_at, stood_at, 0)
         steps: list[MigrationInfo] = []
         config = _config()
         config.attributes["connection"] = connection
         config.attributes["lock_seconds"] = _LOCK_SECONDS
-        # Counted where they are made: two processes that start together both see the database as it was before.
+        # Counted as they are applied: two processes that start together both see the database as it was before.
         config.attributes["on_version_apply"] = lambda *, step, **_rest: steps.append(step)
         command.upgrade(config, "head")
         after = MigrationContext.configure(connection).get_current_revision()
         before = next(iter(steps[0].source_revision_ids), None) if steps else after
-        return Migrated(before, after, len(steps))
+        return MigrationResult(before, after, len(steps))
 
-    engine = create_engine(database_url, patience=None)
+    engine = create_engine(database_url, timeouts=None)
     try:
         async with engine.begin() as connection:
             done = await connection.run_sync(upgrade)
             if is_sqlite(database_url):
-                # Tells SQLite from samples how many rows are behind each index, which PostgreSQL finds out by itself:
-                # without it every store is taken for a small one, and all its payments are looked through.
+                # Lets SQLite estimate from samples how many rows each index has, as PostgreSQL does by itself: without
+                # this it assumes that every store is small, and scans all its payments.
                 await connection.exec_driver_sql("PRAGMA analysis_limit=1000")
                 await connection.exec_driver_sql("ANALYZE")
             return done

@@ -1,4 +1,4 @@
-"""A Saleor has moved to another address, where it has installed the app anew: what it had before follows it there."""
+"""Moves a Saleor to another address, where it has installed the app again, with everything it had before."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,9 +10,8 @@ from sqlalchemy.orm import aliased
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from app.db.blind_index import BlindIndex
-from app.db.personal import PersonalData
-from app.db.presence import tell_now
+from app.db.personal import BlindIndex, PersonalData
+from app.db.presence import retry_events_now
 from app.db.tables import (
     CardKey,
     ChannelRoute,
@@ -32,19 +31,19 @@ from app.db.tables import (
     SavedCard,
 )
 
-_FOLLOW = (
+_MOVED_TABLES = (
     *(MerchantAccount, ChannelRoute, SavedCard, DeletedCustomer, Payment, Payout, Problem),
     *(SaleorEvent, ReconciliationRun, Discrepancy),
 )
 
 
 class MoveRefusedError(Exception):
-    """Something would get lost by the move; the message says what, and what to do. Nothing was changed."""
+    """The move would lose something; the message says what, and what to do. Nothing was changed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
-    """How much of the old address belongs to the new one now."""
+class MoveResult:
+    """How many rows of the old address now belong to the new one."""
 
     payments: int
     accounts: int
@@ -53,56 +52,58 @@ class Moved:
 
 async def move(
     session: AsyncSession, old_id: int, new_id: int, *, emails: BlindIndex, personal: PersonalData, now: datetime
-) -> Moved:
-    """Give everything of the old installation the address, the app id and the token of the new one; the new row goes.
+) -> MoveResult:
+    """Give the old installation, with all its rows, the address, app id and token of the new one; delete the new row.
 
-    The old row stays, because payments are found by it (``emails``). Raises MoveRefusedError, and VaultError when what
-    the new row keeps of a shopper does not open: then everything is as it was.
+    The old row stays, because payments are found by it (``emails``). Raises MoveRefusedError, and VaultError when
+    sealed shopper data of the new row cannot be opened; then nothing is changed.
     """
     rows = {each: await session.get_one(Installation, each, with_for_update=True) for each in sorted((old_id, new_id))}
     old, new = rows[old_id], rows[new_id]
     await _check(session, old, new)
-    moved = Moved(*[await _count(session, table, old_id) for table in (Payment, MerchantAccount, ChannelRoute)])
-    await _index_anew(session, old_id, new_id, emails, personal)
+    moved = MoveResult(*[await _count(session, table, old_id) for table in (Payment, MerchantAccount, ChannelRoute)])
+    await _reindex_emails(session, old_id, new_id, emails, personal)
     known = select(DeletedCustomer.user_id).where(DeletedCustomer.installation_id == old_id)
     twice = (col(DeletedCustomer.installation_id) == new_id, col(DeletedCustomer.user_id).in_(known))
     await session.exec(delete(DeletedCustomer).where(*twice))
-    for table in _FOLLOW:
+    for table in _MOVED_TABLES:
         theirs: Any = table
         follow = update(table).where(col(theirs.installation_id) == new_id).values(installation_id=old_id)
         await session.exec(follow)
-    # Of the old app Saleor shows nothing any more, and its tokens are dead. Storefronts fetch a card key anew.
+    # Saleor no longer shows problems of the old app, and its tokens are invalid. Storefronts fetch a new card key.
     for gone in (
         delete(ReportedProblem).where(col(ReportedProblem.installation_id) == old_id),
         delete(PendingToken).where(col(PendingToken.installation_id).in_((old_id, new_id))),
         delete(CardKey).where(col(CardKey.installation_id) == new_id),
     ):
         await session.exec(gone)
-    told = update(ReportedProblem).where(col(ReportedProblem.installation_id) == new_id).values(installation_id=old_id)
-    await session.exec(told)
-    taken = _taken(new, old)
+    reported = (
+        update(ReportedProblem).where(col(ReportedProblem.installation_id) == new_id).values(installation_id=old_id)
+    )
+    await session.exec(reported)
+    taken = _values_to_take_over(new, old)
     await session.delete(new)
     await session.flush()
     for name, value in taken.items():
         setattr(old, name, value)
     old.away_since = old.unauthorised_since = None
     old.problems_due_at = old.next_check_at = old.days_due_at = old.updated_at = now
-    await tell_now(session, old_id, now)
+    await retry_events_now(session, old_id, now)
     return moved
 
 
-def _taken(new: Installation, old: Installation) -> Mapping[str, Any]:
-    """Return what the new address brings. Its token is sealed for that address, which moves with it."""
+def _values_to_take_over(new: Installation, old: Installation) -> Mapping[str, Any]:
+    """Return the values that the old row takes over. The token is sealed for the new address, which moves with it."""
     names = ("saleor_api_url", "saleor_domain", "schema_version", "app_id", "token_sealed", "jwks", "jwks_fetched_at")
-    said = ("dashboard_url", "staff_dashboard_url")
+    optional = ("dashboard_url", "staff_dashboard_url")
     return {name: getattr(new, name) for name in names} | {
-        name: getattr(new, name) or getattr(old, name) for name in said
+        name: getattr(new, name) or getattr(old, name) for name in optional
     }
 
 
 async def _check(session: AsyncSession, old: Installation, new: Installation) -> None:
     if old.id == new.id:
-        raise MoveRefusedError("both addresses are the same installation")
+        raise MoveRefusedError("both addresses belong to the same installation")
     if new.token_sealed is None:
         raise MoveRefusedError(f"{new.saleor_api_url} has not confirmed the app's token: activate the app there first")
     channels = aliased(ChannelRoute)
@@ -114,7 +115,7 @@ async def _check(session: AsyncSession, old: Installation, new: Installation) ->
     )
     if mapped := (await session.exec(both)).all():
         raise MoveRefusedError(
-            f"both addresses map the channel {', '.join(mapped)}: take it away from one of them with "
+            f"both addresses map the channel {', '.join(mapped)}: unmap it from one of them with "
             "`saleor-gateway channels unmap`"
         )
     payments = aliased(Payment)
@@ -135,18 +136,18 @@ async def _count(session: AsyncSession, table: Any, installation_id: int) -> int
     return (await session.exec(query)).one()
 
 
-async def _index_anew(
+async def _reindex_emails(
     session: AsyncSession, old_id: int, new_id: int, emails: BlindIndex, personal: PersonalData
 ) -> None:
-    """Let the payments of the new row be found by e-mail where they will be: a store's digests are its own."""
-    asked = (
+    """Recompute the e-mail digests of the new row's payments for the old row: each store has its own digests."""
+    creations = (
         select(Payment, Operation)
         .join(Operation, col(Operation.payment_id) == col(Payment.id))
         .where(Payment.installation_id == new_id, Operation.kind == Kind.CREATE)
         .order_by(col(Payment.id))
         .with_for_update(of=Payment)
     )
-    for payment, create in (await session.exec(asked)).all():
-        address = personal.opened(payment.transaction_id, create).get("customer_email")
-        payment.email_digest = emails.kept(old_id, address) if address else None
+    for payment, create in (await session.exec(creations)).all():
+        address = personal.open_request(payment.transaction_id, create).get("customer_email")
+        payment.email_digest = emails.digest_to_store(old_id, address) if address else None
     await session.flush()

@@ -1,4 +1,4 @@
-"""The outbox: events that Saleor must hear, claimed one payment at a time and in the order in which they happened."""
+"""The outbox: events to report to Saleor, claimed one at a time per payment, in the order in which they happened."""
 
 from collections.abc import Sequence
 
@@ -21,8 +21,8 @@ EVENTS = JobQueue(
     tenant=col(SaleorEvent.installation_id),
     tries=col(SaleorEvent.attempts),
     trace=col(SaleorEvent.trace_id),
-    # An event waits for every earlier one of its payment: told out of order, "refunded" could be overwritten by "you
-    # may refund". So at most one event of a payment is ever claimed at once.
+    # An event waits for every earlier one of its payment: reported out of order, "refunded" could be overwritten by
+    # "you may refund". So at most one event of a payment is ever claimed at once.
     ready=(
         ~exists().where(
             col(_earlier.payment_id) == col(SaleorEvent.payment_id),
@@ -33,8 +33,8 @@ EVENTS = JobQueue(
 )
 
 
-async def event_with_payment(session: AsyncSession, event_id: int) -> tuple[SaleorEvent, Payment]:
-    """Return that event and the payment of which it tells, both locked: the payment first, as everywhere."""
+async def lock_event_with_payment(session: AsyncSession, event_id: int) -> tuple[SaleorEvent, Payment]:
+    """Return that event and the payment it is about, both locked: the payment first, as everywhere."""
     owner = select(SaleorEvent.payment_id).where(SaleorEvent.id == event_id).scalar_subquery()
     payment = (await session.exec(select(Payment).where(col(Payment.id) == owner).with_for_update())).one()
     await load_problems(session, [payment])
@@ -42,7 +42,7 @@ async def event_with_payment(session: AsyncSession, event_id: int) -> tuple[Sale
     return event, payment
 
 
-async def events_beside(session: AsyncSession, event: SaleorEvent) -> Sequence[SaleorEvent]:
+async def events_with_same_reference(session: AsyncSession, event: SaleorEvent) -> Sequence[SaleorEvent]:
     """Return the other events of the same payment under the same reference, oldest first."""
     same = (SaleorEvent.payment_id == event.payment_id, SaleorEvent.psp_reference == event.psp_reference)
     query = select(SaleorEvent).where(*same, SaleorEvent.id != event.id)

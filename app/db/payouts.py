@@ -1,4 +1,4 @@
-"""Finds payouts, and sums up what an account has paid out lately."""
+"""Finds payouts, and sums what an account has paid out recently."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from sqlalchemy import func, literal, tuple_
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from app.db.aggregates import WITH_ACCOUNT, PaymentAggregate, aggregates_of
+from app.db.aggregates import WITH_ACCOUNT, PaymentAggregate, load_aggregates
 from app.db.columns import Moment
 from app.db.tables import Kind, Operation, Payment, Payout, State
 
@@ -19,21 +19,21 @@ ZERO = Decimal("0.00")
 
 @dataclass(frozen=True, slots=True)
 class PayoutRecord:
-    """A payout as a whole: who wanted it, and what became of it; for reading only."""
+    """A payout as a whole: who requested it, and its outcome; for reading only."""
 
     payout: Payout
     aggregate: PaymentAggregate
 
 
 async def payout_of(session: AsyncSession, payment_id: int) -> Payout | None:
-    """Return who wanted that payment, if it is a payout."""
+    """Return the payout record of that payment; None if it is no payout."""
     return await session.get(Payout, payment_id)
 
 
 async def payouts_page(
     session: AsyncSession, installation_id: int | None, *, most: int, after: Payout | None = None
 ) -> list[PayoutRecord]:
-    """Return the newest payouts of a store (None: of all stores); with ``after``, those that come after that one."""
+    """Return the newest payouts of a store (None: of all stores); with ``after``, those that follow that one."""
     moment, row = col(Payout.confirmed_at), col(Payout.payment_id)
     query = select(Payout).order_by(moment.desc(), row.desc()).limit(most)
     if installation_id is not None:
@@ -52,12 +52,12 @@ async def payouts_for(session: AsyncSession, payment_ids: Collection[int | None]
     return await _records(session, rows)
 
 
-async def paid_out_since(
+async def total_paid_out_since(
     session: AsyncSession, account_id: str, since: datetime, *, besides: int | None = None
 ) -> Decimal:
-    """Return what an account has paid out since then, or may have: all but what has failed.
+    """Return the total that an account has paid out since then, or may have: all payouts that have not failed.
 
-    ``besides``: without the payout of that payment.
+    ``besides``: a payment whose payout is left out.
     """
     amount: Any = func.sum(col(Operation.amount))
     query: Any = (
@@ -76,10 +76,10 @@ async def paid_out_since(
     return total or ZERO
 
 
-async def alike_since(
+async def similar_payouts_since(
     session: AsyncSession, account_id: str, mask: str, amount: Decimal, since: datetime
 ) -> list[PayoutRecord]:
-    """Return what an account has paid out to a card of that mask since then, over exactly that amount."""
+    """Return the account's payouts since then to a card with that mask, of exactly that amount, except failed ones."""
     query = (
         select(Payout)
         .join(Payment, col(Payment.id) == col(Payout.payment_id))
@@ -99,6 +99,6 @@ async def _records(session: AsyncSession, rows: Sequence[Payout]) -> list[Payout
     if not rows:
         return []
     query = select(Payment).where(col(Payment.id).in_([each.payment_id for each in rows])).options(WITH_ACCOUNT)
-    aggregates = await aggregates_of(session, (await session.exec(query)).all())
+    aggregates = await load_aggregates(session, (await session.exec(query)).all())
     by_id = {each.payment.id: each for each in aggregates}
     return [PayoutRecord(each, by_id[each.payment_id]) for each in rows]

@@ -1,7 +1,10 @@
-"""Problems in the database: read with their payments, found by what they are, and counted.
+"""Problems in the database: read with their payments, found by kind, and counted; and those reported to Saleor.
 
-Each query reads an index of open problems only (``tables.Problem``). So a store of a million payments is asked as
-quickly as one of a thousand; what costs is only how much is open.
+Each query of a payment's problems reads an index of open problems only (``tables.Problem``). So a store with a million
+payments is queried as quickly as one with a thousand; only the number of open problems matters.
+
+Stored beside them: which problems of the app were reported to the Saleor of each store, and when they are compared
+next.
 """
 
 from collections.abc import Collection, Sequence
@@ -9,17 +12,27 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import exists, func, tuple_
+from sqlalchemy import delete, exists, func, tuple_, update
 from sqlalchemy.orm import aliased
 from sqlalchemy.orm.attributes import set_committed_value
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from app.db.tables import Payment, Problem, ProblemKind
+from app.db.job_queue import JobQueue
+from app.db.tables import Installation, Payment, Problem, ProblemKind, ReportedProblem
+
+PROBLEMS = JobQueue(
+    "reported_problems",
+    Installation,
+    row_id=col(Installation.id),
+    due=col(Installation.problems_due_at),
+    tenant=col(Installation.id),
+)
+"""Stores whose reported problems are due to be compared with the current ones."""
 
 _OPEN = (col(Problem.acknowledged_at).is_(None), col(Problem.ended_at).is_(None))
 _earlier = aliased(Problem)
-# Of several open problems of one kind a payment is listed by the first.
+# A payment with several open problems of one kind is listed by the first of them.
 _FIRST_OF_ITS_KIND = ~exists().where(
     col(_earlier.payment_id) == col(Problem.payment_id),
     col(_earlier.kind) == col(Problem.kind),
@@ -31,7 +44,7 @@ _FIRST_OF_ITS_KIND = ~exists().where(
 
 @dataclass(frozen=True, slots=True)
 class CountedProblems:
-    """So many payments of one account have an open problem of one kind, the oldest from ``since``."""
+    """How many payments of one account have an open problem of one kind; the oldest was raised at ``since``."""
 
     kind: ProblemKind
     account_id: str
@@ -40,7 +53,7 @@ class CountedProblems:
 
 
 async def load_problems(session: AsyncSession, payments: Sequence[Payment]) -> None:
-    """Read the problems of payments that have not ended: one query, and none when no payment has any."""
+    """Load the problems of payments that have not ended: one query, and none when no payment has any."""
     found: dict[int | None, list[Problem]] = {payment.id: [] for payment in payments}
     having = [payment.id for payment in payments if payment.has_problems]
     if having:
@@ -51,7 +64,7 @@ async def load_problems(session: AsyncSession, payments: Sequence[Payment]) -> N
         set_committed_value(payment, "problems", found[payment.id])
 
 
-async def payments_of_account_with(
+async def payment_ids_with_problem(
     session: AsyncSession, installation_id: int, account_id: str, kinds: Collection[ProblemKind]
 ) -> Sequence[int]:
     """Return the row ids of an account's payments that have an open problem of one of these kinds."""
@@ -60,7 +73,7 @@ async def payments_of_account_with(
     return [each for each in (await session.exec(query)).all() if each is not None]
 
 
-async def problems_counted(session: AsyncSession, installation_id: int) -> list[CountedProblems]:
+async def count_problems(session: AsyncSession, installation_id: int) -> list[CountedProblems]:
     """Return how many payments of a store have open problems, by kind and account."""
     by = (col(Problem.kind), col(Problem.account_id))
     query: Any = (
@@ -81,7 +94,7 @@ async def payments_with_problem(
 ) -> Sequence[tuple[Payment, datetime]]:
     """Return payments that have an open problem of that kind, and since when; the newest problems first.
 
-    ``after``: those that come after the payment with that moment and row id.
+    ``after``: only those that follow the payment with that moment and row id.
     """
     order = (col(Problem.raised_at), col(Problem.payment_id))
     query: Any = (
@@ -96,7 +109,31 @@ async def payments_with_problem(
     return [(payment, since) for payment, since in rows]
 
 
-async def count_open(session: AsyncSession) -> dict[ProblemKind, int]:
+async def count_open_problems(session: AsyncSession) -> dict[ProblemKind, int]:
     """Return how many problems of each kind are open, in all stores."""
     query = select(Problem.kind, func.count()).where(*_OPEN).group_by(col(Problem.kind))
     return {ProblemKind(kind): count for kind, count in (await session.exec(query)).all()}
+
+
+async def reported_keys(session: AsyncSession, installation_id: int, app_id: str) -> set[str]:
+    """Return the keys of the problems reported for the app with that id. Saleor has dropped those of any other app."""
+    query = select(ReportedProblem.key).where(
+        ReportedProblem.installation_id == installation_id, ReportedProblem.app_id == app_id
+    )
+    return set((await session.exec(query)).all())
+
+
+async def mark_reported(session: AsyncSession, installation_id: int, app_id: str, key: str, now: datetime) -> None:
+    """Record that Saleor shows a problem."""
+    await session.merge(ReportedProblem(installation_id=installation_id, key=key, app_id=app_id, told_at=now))
+
+
+async def clear_reported(session: AsyncSession, installation_id: int, keys: Collection[str]) -> None:
+    """Record that Saleor no longer shows these problems."""
+    theirs = (col(ReportedProblem.installation_id) == installation_id, col(ReportedProblem.key).in_(keys))
+    await session.exec(delete(ReportedProblem).where(*theirs))
+
+
+async def schedule_problem_comparison(session: AsyncSession, installation_id: int, at: datetime | None) -> None:
+    """Set when that store's problems are compared next; None: not before the app is installed there again."""
+    await session.exec(update(Installation).where(col(Installation.id) == installation_id).values(problems_due_at=at))

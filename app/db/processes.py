@@ -1,6 +1,6 @@
-"""The processes of the app: each keeps a row that says when it was last seen, and costs an update in ``BETWEEN_SIGNS``.
+"""The processes of the app: each has a row with its last heartbeat, one update per ``HEARTBEAT_INTERVAL``.
 
-So a worker that stands still is noticed, and whoever answers at the app's address can be told from somebody else.
+So a stalled worker is noticed, and the process that answers at the app's address can be told apart from another app.
 """
 
 import os
@@ -17,14 +17,14 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.db.tables import Process
 
-BETWEEN_SIGNS = timedelta(seconds=20)
+HEARTBEAT_INTERVAL = timedelta(seconds=20)
 SILENT_AFTER = timedelta(seconds=75)
-"""Whoever was not seen for so long does nothing any more: three signs are missing."""
-FORGOTTEN_AFTER = timedelta(days=7)
+"""A process that was not seen for so long no longer runs: three heartbeats are missing."""
+DELETED_AFTER = timedelta(days=7)
 
 
 def this_host() -> str:
-    """Return what this machine, or this container, is called."""
+    """Return the name of this machine, or container."""
     return socket.gethostname()[:255]
 
 
@@ -40,12 +40,12 @@ class RunningProcess:
     pid: int = field(default_factory=os.getpid)
 
 
-async def sign(session: AsyncSession, process: RunningProcess, now: datetime) -> None:
-    """Note that a process is there."""
+async def record_heartbeat(session: AsyncSession, process: RunningProcess, now: datetime) -> None:
+    """Record that a process is running."""
     seen: Any = await session.exec(update(Process).where(col(Process.id) == process.id).values(seen_at=now))
     if seen.rowcount:
         return
-    await session.exec(delete(Process).where(col(Process.seen_at) < now - FORGOTTEN_AFTER))
+    await session.exec(delete(Process).where(col(Process.seen_at) < now - DELETED_AFTER))
     session.add(
         Process(
             id=process.id,
@@ -60,18 +60,18 @@ async def sign(session: AsyncSession, process: RunningProcess, now: datetime) ->
     )
 
 
-async def sign_off(session: AsyncSession, process: RunningProcess) -> None:
-    """Note that a process has ended."""
+async def remove_process(session: AsyncSession, process: RunningProcess) -> None:
+    """Record that a process has ended, by deleting its row."""
     await session.exec(delete(Process).where(col(Process.id) == process.id))
 
 
 async def all_processes(session: AsyncSession) -> Sequence[Process]:
-    """Return all that have not signed off, whoever was seen last first."""
+    """Return all processes that have not been removed, the most recently seen first."""
     return (await session.exec(select(Process).order_by(col(Process.seen_at).desc(), col(Process.id)))).all()
 
 
-async def works_here(session: AsyncSession, host: str, now: datetime) -> bool:
-    """Return whether a worker of that machine was seen just now."""
+async def has_worker_on(session: AsyncSession, host: str, now: datetime) -> bool:
+    """Return True when a worker on that machine was seen within ``SILENT_AFTER``."""
     seen = col(Process.seen_at) >= now - SILENT_AFTER
     query = select(Process.id).where(col(Process.works).is_(True), Process.host == host, seen).limit(1)
     return (await session.exec(query)).first() is not None

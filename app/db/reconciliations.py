@@ -1,7 +1,7 @@
-"""Comparisons with the gateway's books, and the differences that they have found.
+"""Comparisons with the gateway's books, and the differences that they found.
 
-An account has one comparison that is planned, from the commit that adds it. Each is a job that a worker takes up when
-its moment has come, and takes over when whoever did it has died.
+An account has one planned comparison, from the commit that adds the account. Each comparison is a job that a worker
+starts when it is due, and takes over when the worker that ran it has died.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -13,11 +13,11 @@ from sqlalchemy import delete, func, literal, text, tuple_, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from app.db.aggregates import WITH_ACCOUNT, PaymentAggregate, aggregates_of
+from app.db.aggregates import WITH_ACCOUNT, PaymentAggregate, load_aggregates
 from app.db.columns import Moment
-from app.db.day_sums import forget_days
+from app.db.day_sums import delete_days
 from app.db.job_queue import JobQueue
-from app.db.summed_days import forget_summed_days
+from app.db.summed_days import delete_summed_days
 from app.db.tables import (
     Discrepancy,
     DiscrepancyKind,
@@ -38,14 +38,14 @@ RECONCILIATIONS = JobQueue(
     row_id=col(ReconciliationRun.id),
     due=col(ReconciliationRun.due_at),
     tenant=col(ReconciliationRun.installation_id),
-    furthest=timedelta(hours=25),  # each night
+    max_delay=timedelta(hours=25),  # each night
 )
 _ENDED = (RunState.DONE, RunState.FAILED)
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A difference that was found, and what became of it. ``payment_id`` None: of an order that is not ours."""
+    """A difference that was found, and its state. ``payment_id`` None: it is about an order that is not ours."""
 
     key: str
     kind: DiscrepancyKind
@@ -57,23 +57,23 @@ class Finding:
 
 
 def next_time(hour: int, now: datetime) -> datetime:
-    """Return when it is that hour next, in UTC; a later one than now."""
+    """Return the next time, after ``now``, at which it is that hour in UTC."""
     today = now.replace(hour=hour, minute=0, second=0, microsecond=0)
     return today if today > now else today + timedelta(days=1)
 
 
-async def one_at_a_time(session: AsyncSession, account_id: str) -> None:
-    """Until the transaction ends, let no other comparison of the account write: one by night may meet one by hand.
+async def lock_comparisons(session: AsyncSession, account_id: str) -> None:
+    """Block other comparisons of the account from writing until the transaction ends: nightly and manual may coincide.
 
-    What only refers to the account is not held up.
+    Rows that merely refer to the account can still be written.
     """
     account = select(MerchantAccount.id).where(MerchantAccount.id == account_id)
     await session.exec(account.with_for_update(key_share=True))
 
 
-async def plan(session: AsyncSession, account: MerchantAccount, now: datetime) -> None:
-    """Plan the next comparison of an account for the hour that its owner has chosen, unless one is planned."""
-    await one_at_a_time(session, account.id)
+async def plan_run(session: AsyncSession, account: MerchantAccount, now: datetime) -> None:
+    """Plan the next comparison of an account for the hour that its owner has chosen, unless one is planned already."""
+    await lock_comparisons(session, account.id)
     planned = select(ReconciliationRun.id).where(
         ReconciliationRun.account_id == account.id, ReconciliationRun.state == RunState.PLANNED
     )
@@ -88,16 +88,16 @@ async def plan(session: AsyncSession, account: MerchantAccount, now: datetime) -
         )
 
 
-async def forget_account(session: AsyncSession, account_id: str) -> None:
-    """Delete what was compared of an account that never had a payment."""
-    await forget_days(session, account_id)
-    await forget_summed_days(session, account_id)
+async def delete_comparisons(session: AsyncSession, account_id: str) -> None:
+    """Delete the comparisons and daily sums of an account that never had a payment."""
+    await delete_days(session, account_id)
+    await delete_summed_days(session, account_id)
     for table in (Discrepancy, ReconciliationRun):
         await session.exec(delete(table).where(col(table.account_id) == account_id))
 
 
 async def covered_until(session: AsyncSession, account_id: str) -> datetime | None:
-    """Return up to when an account's books were compared night after night; None if they never were."""
+    """Return up to when the nightly comparisons have covered an account's books; None if there were none."""
     query = select(func.max(ReconciliationRun.covered_until)).where(
         ReconciliationRun.account_id == account_id, col(ReconciliationRun.chosen).is_(False)
     )
@@ -105,37 +105,39 @@ async def covered_until(session: AsyncSession, account_id: str) -> datetime | No
 
 
 async def is_being_compared(session: AsyncSession, account_id: str) -> bool:
-    """Return whether a comparison of an account's books has begun and not ended."""
+    """Return True when a comparison of an account's books is running."""
     query = select(ReconciliationRun.id).where(
         ReconciliationRun.account_id == account_id, ReconciliationRun.state == RunState.RUNNING
     )
     return (await session.exec(query.limit(1))).first() is not None
 
 
-async def change(session: AsyncSession, run_id: int, **columns: object) -> None:
+async def update_run(session: AsyncSession, run_id: int, **columns: object) -> None:
     """Set columns of a comparison."""
     await session.exec(update(ReconciliationRun).where(col(ReconciliationRun.id) == run_id).values(**columns))
 
 
-async def keep_claim(session: AsyncSession, run_id: int, until: datetime) -> None:
-    """Let nobody take a comparison over before that moment; one that has ended stays so."""
+async def extend_claim(session: AsyncSession, run_id: int, until: datetime) -> None:
+    """Extend the claim on a comparison until that moment; one that has ended stays ended."""
     those = (col(ReconciliationRun.id) == run_id, col(ReconciliationRun.due_at).is_not(None))
     await session.exec(update(ReconciliationRun).where(*those).values(due_at=until))
 
 
 async def claim_run(session: AsyncSession, run_id: int, due: datetime, until: datetime) -> bool:
-    """Claim a comparison that was seen to be due then; False when somebody else has claimed it, or it has ended."""
+    """Claim a comparison that was due at ``due``; return False when it was claimed by another worker, or has ended."""
     those = (col(ReconciliationRun.id) == run_id, col(ReconciliationRun.due_at) == due)
     result: Any = await session.exec(update(ReconciliationRun).where(*those).values(due_at=until))
     return bool(result.rowcount)
 
 
-async def record(session: AsyncSession, run: ReconciliationRun, found: Sequence[Finding], now: datetime) -> None:
-    """Keep differences that ``run`` has found; one that was found before is the same row.
+async def record_findings(
+    session: AsyncSession, run: ReconciliationRun, found: Sequence[Finding], now: datetime
+) -> None:
+    """Store the differences that ``run`` found; one that was found before keeps its row.
 
-    An order of nobody that somebody has looked at stays so: the books will show it each night.
+    An unknown order that a person has acknowledged stays so: the books will show it every night.
     """
-    await one_at_a_time(session, run.account_id)
+    await lock_comparisons(session, run.account_id)
     keys = [each.key for each in found]
     query = select(Discrepancy).where(Discrepancy.account_id == run.account_id, col(Discrepancy.key).in_(keys))
     known = {row.key: row for row in (await session.exec(query)).all()}
@@ -166,8 +168,10 @@ async def record(session: AsyncSession, run: ReconciliationRun, found: Sequence[
             row.kind, row.state, row.changed_at = each.kind, each.state, now
 
 
-async def unsettled(session: AsyncSession, account_id: str, *, after: int, most: int) -> Sequence[Discrepancy]:
-    """Return differences about payments of an account that are not settled, after that row."""
+async def unsettled_discrepancies(
+    session: AsyncSession, account_id: str, *, after: int, most: int
+) -> Sequence[Discrepancy]:
+    """Return unsettled differences about payments of an account, those after that row."""
     query = (
         select(Discrepancy)
         .where(
@@ -183,18 +187,18 @@ async def unsettled(session: AsyncSession, account_id: str, *, after: int, most:
 
 
 async def payments_of_orders(session: AsyncSession, order_ids: Collection[str]) -> dict[str, PaymentAggregate]:
-    """Return the payments of these gateway orders, whoever's they are, for reading only; a few queries for all."""
+    """Return the payments of these gateway orders, of any store, for reading only; a few queries for all."""
     query = select(Payment).where(col(Payment.order_id).in_(order_ids)).options(WITH_ACCOUNT)
-    found = await aggregates_of(session, (await session.exec(query)).all())
+    found = await load_aggregates(session, (await session.exec(query)).all())
     return {each.payment.order_id: each for each in found}
 
 
-async def paid_between(
+async def paid_orders_page(
     session: AsyncSession, account_id: str, after: tuple[datetime, int], end: datetime, *, most: int
 ) -> Sequence[tuple[datetime, int, str]]:
-    """Return when, as which row and as which order payments of an account were begun that have succeeded.
+    """Return the creation time, row id and order id of an account's successful payments.
 
-    It is a page of them: those ``after`` a moment and a row, the last ones of the page before.
+    One page of them: those ``after`` a moment and a row id, the last ones of the previous page.
     """
     begun = (col(Payment.created_at), col(Payment.id))
     query: Any = (
@@ -213,10 +217,10 @@ async def paid_between(
     return [tuple(row) for row in (await session.exec(query)).all()]
 
 
-async def history(
+async def list_runs(
     session: AsyncSession, *, account_id: str | None = None, before: int | None = None, most: int
 ) -> Sequence[ReconciliationRun]:
-    """Return comparisons that were begun, the newest first; of one account, if one is named."""
+    """Return comparisons that were started, the newest first; of one account, if one is given."""
     query = select(ReconciliationRun).where(ReconciliationRun.state != RunState.PLANNED)
     if account_id is not None:
         query = query.where(ReconciliationRun.account_id == account_id)
@@ -225,14 +229,14 @@ async def history(
     return (await session.exec(query.order_by(col(ReconciliationRun.id).desc()).limit(most))).all()
 
 
-async def found_by(session: AsyncSession, run_id: int, *, most: int) -> Sequence[Discrepancy]:
-    """Return the differences that a comparison has found first, oldest first."""
+async def discrepancies_of_run(session: AsyncSession, run_id: int, *, most: int) -> Sequence[Discrepancy]:
+    """Return the differences that a comparison was the first to find, oldest first."""
     query = select(Discrepancy).where(Discrepancy.run_id == run_id).order_by(col(Discrepancy.id)).limit(most)
     return (await session.exec(query)).all()
 
 
-async def last_ended(session: AsyncSession, account_ids: Collection[str]) -> dict[str, ReconciliationRun]:
-    """Return the last comparison of each account that has ended, whatever came of it."""
+async def last_ended_runs(session: AsyncSession, account_ids: Collection[str]) -> dict[str, ReconciliationRun]:
+    """Return the last nightly comparison of each account that has ended, successful or not."""
     newest = (
         select(func.max(ReconciliationRun.id))
         .where(
@@ -247,30 +251,30 @@ async def last_ended(session: AsyncSession, account_ids: Collection[str]) -> dic
 
 
 @dataclass(frozen=True, slots=True)
-class CountedOrders:
-    """So many orders of the gateway's books are nobody's, the first found at ``since``."""
+class UnknownOrders:
+    """How many orders in the gateway's books have no payment of ours; the first was found at ``since``."""
 
     account_id: str
     count: int
     since: datetime
 
 
-_OF_NOBODY = (col(Discrepancy.payment_id).is_(None), text(f"discrepancy.{UNSETTLED}"))
+_UNKNOWN_ORDER = (col(Discrepancy.payment_id).is_(None), text(f"discrepancy.{UNSETTLED}"))
 
 
-async def orders_of_nobody(session: AsyncSession, account_ids: Collection[str]) -> list[CountedOrders]:
-    """Return how many orders were paid at these accounts' points of sale of which no payment is ours."""
+async def count_unknown_orders(session: AsyncSession, account_ids: Collection[str]) -> list[UnknownOrders]:
+    """Return how many orders were paid at these accounts' points of sale without a payment of ours."""
     query: Any = (
         select(Discrepancy.account_id, func.count(), func.min(Discrepancy.found_at))
-        .where(col(Discrepancy.account_id).in_(account_ids), *_OF_NOBODY)
+        .where(col(Discrepancy.account_id).in_(account_ids), *_UNKNOWN_ORDER)
         .group_by(col(Discrepancy.account_id))
     )
-    return [CountedOrders(*row) for row in (await session.exec(query)).all()]
+    return [UnknownOrders(*row) for row in (await session.exec(query)).all()]
 
 
-async def look_at_orders_of_nobody(session: AsyncSession, account_ids: Collection[str], now: datetime) -> int:
-    """Note that somebody has looked at these orders; return how many there were."""
-    theirs = (col(Discrepancy.account_id).in_(account_ids), *_OF_NOBODY)
+async def mark_unknown_orders_seen(session: AsyncSession, account_ids: Collection[str], now: datetime) -> int:
+    """Record that a person has looked at these orders; return how many there were."""
+    theirs = (col(Discrepancy.account_id).in_(account_ids), *_UNKNOWN_ORDER)
     ended = update(Discrepancy).where(*theirs).values(state=DiscrepancyState.ENDED, changed_at=now)
     result: Any = await session.exec(ended)
     return int(result.rowcount)

@@ -1,6 +1,6 @@
-"""Which columns hold something sealed, and to which place each value in them is bound (``vault``).
+"""Describes a column of sealed values, and the place to which each value is bound (``vault``).
 
-Whoever keeps a table says so beside the place, and ``sealed_values`` knows all of them.
+Each module declares the sealed columns of its table beside the place; ``sealed_values`` collects all of them.
 """
 
 from collections.abc import Callable
@@ -10,14 +10,14 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class SealedColumn:
-    """A column of sealed values. ``place`` makes of the columns ``of``, in a row, where its value is bound to.
+    """A column of sealed values. ``place`` computes the place of a value from the ``place_columns`` of its row.
 
-    ``payment``: the column that names the payment which the row belongs to, if it does: who writes has that locked.
-    Then ``of`` may be the payment's.
+    ``payment``: the column that refers to the payment of the row, if it has one: writers hold that payment's lock. Then
+    ``place_columns`` may be the payment's.
     """
 
     column: Any
-    of: tuple[Any, ...]
+    place_columns: tuple[Any, ...]
     place: Callable[..., str]
     payment: Any = None
 

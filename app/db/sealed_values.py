@@ -1,11 +1,11 @@
-"""Every sealed value of the database: with which key it is sealed, and how all of them get the newest.
+"""All sealed values of the database: counts them by key, and reseals them with the newest key.
 
-A key is retired by sealing anew what it has sealed (``Resealing``), beside the running app and any number of times:
-what is done stays done, so whoever dies over it begins again and passes over it quickly. A value is replaced only if it
-is still the one that was opened, so nothing that is written meanwhile is lost.
+A key is retired by resealing its values (``SealedValues.reseal``), beside the running app and any number of times:
+finished values stay resealed, so a run after a crash skips them quickly. A value is replaced only if it is still the
+one that was opened, so concurrent writes are not lost.
 
-With what is sealed of a shopper the digest of their address is made anew, in one transaction. Both are written by the
-same vault from the beginning, so a digest is the newest key's if what it belongs to is.
+Together with a shopper's sealed data the digest of their address is recomputed, in one transaction. Both were written
+by the same vault from the beginning, so a digest uses the newest key if the data that it belongs to does.
 """
 
 import asyncio
@@ -20,10 +20,10 @@ from sqlmodel import col
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.db import accounts, card_keys, inbox, installations, personal, saved_cards
-from app.db.blind_index import BlindIndex
 from app.db.columns import table_of
 from app.db.database import Database
 from app.db.errors import DatabaseUnavailableError
+from app.db.personal import BlindIndex
 from app.db.sealed_column import SealedColumn
 from app.db.tables import Payment
 from app.db.vault import Vault, VaultError
@@ -39,40 +39,40 @@ SEALED_COLUMNS: tuple[SealedColumn, ...] = (
     *inbox.SEALED_COLUMNS,
     *personal.SEALED_COLUMNS,
 )
-"""All of them: a test compares them with the tables."""
+"""All sealed columns: a test compares them with the tables."""
 
-_BATCH = 500  # rows that are read at once
-_COUNTED = 20_000  # rows that are counted at once
-_TRIES = 5  # of what the database did not do
-_PAUSE = 0.2  # seconds before it is tried again
-_ADDRESS = "customer_email"  # the member of the gateway's request of which a payment keeps the digest
+_BATCH = 500  # rows read at once
+_COUNTED = 20_000  # rows counted at once
+_TRIES = 5  # attempts while the database is unavailable
+_PAUSE = 0.2  # seconds before a retry, times the attempts so far
+_ADDRESS = "customer_email"  # the request member whose digest a payment stores
 
 
-class _Opened(NamedTuple):
+class _OpenedValue(NamedTuple):
     row: Any
     place: str
     text: str
 
 
 @dataclass(slots=True)
-class Resealed:
-    """What was done: so many values were ``sealed`` anew. ``unopened``: so many no key opens, by column."""
+class ResealResult:
+    """How many values were ``sealed`` again; ``unopened``: how many no key opens, by column."""
 
     sealed: int = 0
     unopened: Counter[str] = field(default_factory=Counter)
 
 
 @dataclass(slots=True)
-class Resealing:
-    """How far it has come: rows that were looked at, of which column, of how many of all columns."""
+class ResealProgress:
+    """How far resealing is: the rows examined so far, out of how many in all, and the current column."""
 
     rows: int = 0
-    of: int | None = None
+    total: int | None = None
     column: str = ""
 
 
 class SealedValues:
-    """All that is sealed, whoever keeps it."""
+    """The sealed values of all tables."""
 
     def __init__(self, database: Database, vault: Vault) -> None:
         self._database = database
@@ -81,13 +81,13 @@ class SealedValues:
 
     @property
     def key_ids(self) -> tuple[str, ...]:
-        """The names of the keys that there are, newest first."""
+        """The ids of the available keys, newest first."""
         return self._vault.key_ids
 
     async def count(self) -> dict[str, Counter[str]]:
-        """Return how many values of each column are sealed with which key, by its name.
+        """Return, for each column, how many values are sealed with each key, by key id.
 
-        Each row is passed once, many with one statement, and no value is read but its beginning.
+        Each row is visited once, many in one statement, and only the beginning of each value is read.
         """
         found: dict[str, Counter[str]] = {}
         for column in SEALED_COLUMNS:
@@ -99,33 +99,33 @@ class SealedValues:
                 counted.update(dict(await self._rows(query)))
         return found
 
-    async def reseal(self, progress: Resealing) -> Resealed:
-        """Seal with the newest key whatever another has sealed, and say in ``progress`` how far it is.
+    async def reseal(self, progress: ResealProgress) -> ResealResult:
+        """Reseal with the newest key all values sealed with another, and record progress in ``progress``.
 
-        Raises DatabaseUnavailableError when the database is away for long; what was done until then is done.
+        Raises DatabaseUnavailableError when the database is unavailable for long; values resealed by then stay so.
         """
-        done = Resealed()
-        progress.of = await self._rows_of_all()
+        done = ResealResult()
+        progress.total = await self._count_rows()
         for column in SEALED_COLUMNS:
             progress.column = str(column)
             last: Any = None
             while rows := await self._rows(self._batch(column, last)):
                 for _ in range(_TRIES):
-                    opened = self._opened(column, rows)
+                    opened = self._open_rows(column, rows)
                     if await self._reseal(column, opened, done) == len(opened):
                         break
-                    rows = await self._rows(self._batch(column, last))  # somebody has written one meanwhile
+                    rows = await self._rows(self._batch(column, last))  # a value was changed concurrently
                 done.unopened[str(column)] += sum(row.sealed is not None for row in rows) - len(opened)
                 last = rows[-1].row_id if rows else last
                 progress.rows += len(rows)
         return done
 
-    async def _rows_of_all(self) -> int:
+    async def _count_rows(self) -> int:
         numbers = [await self._rows(select(func.count()).select_from(each.column.class_)) for each in SEALED_COLUMNS]
         return sum(int(rows[0][0]) for rows in numbers)
 
     async def _windows(self, column: SealedColumn) -> AsyncIterator[tuple[Any, Any]]:
-        """Give the first and the last key of so many rows, again and again, to the end of the table."""
+        """Yield the first and last primary key of each window of rows, to the end of the table."""
         key = column.row_id
         first_query: Any = select(key).order_by(key).limit(1)
         first = await self._rows(first_query)
@@ -138,10 +138,10 @@ class SealedValues:
             first = await self._rows(first_query.where(key > last[0][0]))
 
     def _batch(self, column: SealedColumn, last: Any) -> Any:
-        """Return the query of the next rows: of each what names it and, where another key has sealed it, its value."""
-        newest = self._vault.newest
+        """Return the query of the next rows: each with its id and, if sealed with an older key, its value."""
+        newest = self._vault.newest_prefix
         is_old = func.substr(column.column, 1, len(newest)) != newest
-        values = [column.row_id.label("row_id"), case((is_old, column.column)).label("sealed"), *column.of]
+        values = [column.row_id.label("row_id"), case((is_old, column.column)).label("sealed"), *column.place_columns]
         query: Any = select(*values)
         if column.payment is not None:
             query = query.add_columns(column.payment.label("payment_id"))
@@ -150,21 +150,21 @@ class SealedValues:
         query = query.order_by(column.row_id).limit(_BATCH)
         return query if last is None else query.where(column.row_id > last)
 
-    def _opened(self, column: SealedColumn, rows: Sequence[Any]) -> list[_Opened]:
-        """Open what another key has sealed; what no key opens is left as it is."""
+    def _open_rows(self, column: SealedColumn, rows: Sequence[Any]) -> list[_OpenedValue]:
+        """Open the values that an older key sealed; values that no key opens are left out."""
         opened = []
         for row in rows:
             if row.sealed is not None:
-                place = column.place(*row[2 : 2 + len(column.of)])
+                place = column.place(*row[2 : 2 + len(column.place_columns)])
                 with suppress(VaultError):
-                    opened.append(_Opened(row, place, self._vault.open(row.sealed, place)))
+                    opened.append(_OpenedValue(row, place, self._vault.open(row.sealed, place)))
         return opened
 
-    async def _reseal(self, column: SealedColumn, opened: Sequence[_Opened], done: Resealed) -> int:
-        """Seal values anew; return how many. The others are not any more what was read."""
+    async def _reseal(self, column: SealedColumn, opened: Sequence[_OpenedValue], done: ResealResult) -> int:
+        """Reseal values; return how many were replaced. The others have changed since they were read."""
         if not opened:
             return 0
-        anew = [
+        values = [
             {"is": each.row.row_id, "was": each.row.sealed, "anew": self._vault.seal(each.text, each.place)}
             for each in opened
         ]
@@ -175,41 +175,43 @@ class SealedValues:
 
         async def write(session: AsyncSession) -> int:
             if column.payment is not None:
-                await self._digests_anew(session, column, opened)
-            result: Any = await (await session.connection()).execute(replaced, anew)
+                await self._update_digests(session, column, opened)
+            result: Any = await (await session.connection()).execute(replaced, values)
             return int(result.rowcount)
 
-        written = await self._patiently(write)
+        written = await self._with_retries(write)
         done.sealed += written
         return written
 
-    async def _digests_anew(self, session: AsyncSession, column: SealedColumn, opened: Sequence[_Opened]) -> None:
-        """Lock the payments, and let them be found by the newest key; one that keeps no digest is found by none."""
+    async def _update_digests(
+        self, session: AsyncSession, column: SealedColumn, opened: Sequence[_OpenedValue]
+    ) -> None:
+        """Lock the payments and recompute their digests with the newest key; one without a digest stays without."""
         locked: Any = select(col(Payment.id), col(Payment.installation_id), col(Payment.email_digest))
         theirs = locked.where(col(Payment.id).in_([each.row.payment_id for each in opened])).order_by(col(Payment.id))
         payments = {each[0]: each for each in (await session.exec(theirs.with_for_update())).all()}
         if column.column.class_ is Payment:
             return
         table = table_of(Payment)
-        anew = []
+        values = []
         for each in opened:
             _, store, digest = payments[each.row.payment_id]
             address = loads(each.text).get(_ADDRESS)
             if address and digest is not None:
-                anew.append({"is": each.row.payment_id, "anew": self._emails.kept(store, address)})
-        if anew:
-            found_by = update(table).where(table.c.id == bindparam("is")).values(email_digest=bindparam("anew"))
-            await (await session.connection()).execute(found_by, anew)
+                values.append({"is": each.row.payment_id, "anew": self._emails.digest_to_store(store, address)})
+        if values:
+            digests = update(table).where(table.c.id == bindparam("is")).values(email_digest=bindparam("anew"))
+            await (await session.connection()).execute(digests, values)
 
     async def _rows(self, query: Any) -> Sequence[Any]:
         async def read(session: AsyncSession) -> Sequence[Any]:
             rows: Sequence[Any] = (await session.exec(query)).all()
             return rows
 
-        return await self._patiently(read)
+        return await self._with_retries(read)
 
-    async def _patiently(self, work: Callable[[AsyncSession], Awaitable[T]]) -> T:
-        """Do something in a transaction, again where it came to nothing: a lock, a restart of the server."""
+    async def _with_retries(self, work: Callable[[AsyncSession], Awaitable[T]]) -> T:
+        """Run ``work`` in a transaction; retry if that failed because of a lock or a restart of the server."""
         for tries in range(1, _TRIES):
             try:
                 async with self._database.transaction() as session:

@@ -1,8 +1,7 @@
-"""Finds payments by whatever people call them, and lists them page by page; for staff, who decide nothing by it alone.
+"""Finds payments by any of their names, and lists them page by page; for display to staff, not for decisions.
 
-Lists are paged by key: a page begins after the last row of the one before, so nothing is left out or shown twice when
-new rows come in meanwhile. Every way to look for payments has an index (``tables.Payment``): nothing here reads a table
-from end to end.
+Lists use keyset pagination: a page begins after the last row of the previous one, so nothing is left out or shown twice
+when new rows arrive. Every kind of search has an index (``tables.Payment``): nothing here scans a whole table.
 """
 
 from collections.abc import Collection, Sequence
@@ -27,20 +26,20 @@ from app.db.tables import (
     SaleorEvent,
 )
 
-# The condition of an index, word for word: so both databases see at once that it serves.
+# The condition of an index, verbatim, so that both databases recognise that the index applies.
 _NO_CREATION = text("operation.kind <> 'create'")
 
 
-MOST_COUNTED = 1000
-"""Payments that are counted and summed: so many are read as quickly among millions as alone."""
+MAX_COUNTED = 1000
+"""The most payments that are counted and summed: this many can be read quickly even among millions."""
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
-    """What somebody calls a payment.
+class PaymentNames:
+    """Names under which a payment is searched for.
 
-    ``exact`` are the gateway's order id, Saleor's transaction, or a reference of an operation, Saleor's or the
-    gateway's; ``beginning`` is that of an order id, in ASCII.
+    ``exact``: the gateway's order id, Saleor's transaction id, or a reference of an operation, Saleor's or the
+    gateway's. ``beginning``: the beginning of an order id, in ASCII.
     """
 
     exact: Collection[str] = ()
@@ -49,13 +48,13 @@ class Names:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """Which payments are wanted; what is None does not matter.
+class PaymentFilter:
+    """The filter of a search for payments; fields that are None are ignored.
 
-    ``installation_id``: those of one store. ``status``: those that stand so. ``since`` and ``until``: when it was
-    begun, the end excluded. ``names``: any of them. ``amount``: exactly that was to be paid. ``email_digests``: the
-    shopper's address is one of these (``emails``). Payouts have a list of their own (``payouts``), and are
-    among these only with ``payouts``.
+    ``installation_id``: those of one store. ``status``: those with that status. ``since`` and ``until``: when the
+    payment was begun, the end excluded. ``names``: those with any of these names. ``amount``: exactly that was to be
+    paid. ``email_digests``: the shopper's address has one of these digests (``emails``). Payouts have a list of their
+    own (``payouts``), and are included only with ``payouts``.
     """
 
     installation_id: int | None = None
@@ -65,7 +64,7 @@ class Wanted:
     account_id: str | None = None
     since: datetime | None = None
     until: datetime | None = None
-    names: Names | None = None
+    names: PaymentNames | None = None
     amount: Decimal | None = None
     currency: str | None = None
     email_digests: Collection[str] | None = None
@@ -73,9 +72,9 @@ class Wanted:
 
 
 async def payments_page(
-    session: AsyncSession, wanted: Wanted, *, most: int, after: Payment | None = None
+    session: AsyncSession, wanted: PaymentFilter, *, most: int, after: Payment | None = None
 ) -> Sequence[Payment]:
-    """Return the newest payments; with ``after``, those that come after that one in the list."""
+    """Return the newest payments; with ``after``, those that follow that one in the list."""
     begun, row = col(Payment.created_at), col(Payment.id)
     query = select(Payment).where(*_conditions(wanted)).order_by(begun.desc(), row.desc()).limit(most)
     if after is not None:
@@ -85,7 +84,7 @@ async def payments_page(
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """How many payments stand so, and what was to be paid with them in all."""
+    """How many payments have a status, and the total that was to be paid with them."""
 
     status: PaymentStatus
     currency: str
@@ -95,36 +94,36 @@ class Sum:
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """What the newest ``MOST_COUNTED`` payments that are found come to. ``more``: there are more of them."""
+    """The sums of the newest ``MAX_COUNTED`` matching payments. ``more``: there are more matches."""
 
     all: Sequence[Sum]
     more: bool
 
     def count(self, status: PaymentStatus | None = None) -> int:
-        """Return how many stand so; None: however they stand."""
+        """Return how many have that status; None: any status."""
         return sum(each.count for each in self.all if status in {None, each.status})
 
 
-async def sums_of(session: AsyncSession, wanted: Wanted) -> Sums:
-    """Return what the payments that are wanted come to; one query, which reads no more of them than it counts."""
+async def sum_payments(session: AsyncSession, wanted: PaymentFilter) -> Sums:
+    """Return the sums of the matching payments; one query, which reads only the payments that it counts."""
     counted: Any = select(Payment.status, Payment.currency, Payment.amount).where(*_conditions(wanted))  # type: ignore[call-overload]
-    newest = counted.order_by(col(Payment.created_at).desc(), col(Payment.id).desc()).limit(MOST_COUNTED + 1).subquery()
+    newest = counted.order_by(col(Payment.created_at).desc(), col(Payment.id).desc()).limit(MAX_COUNTED + 1).subquery()
     summed: Any = select(newest.c.status, newest.c.currency, func.count(), func.sum(newest.c.amount)).group_by(
         newest.c.status, newest.c.currency
     )
     found = [Sum(*row) for row in await session.exec(summed)]
     found.sort(key=lambda each: (-each.count, each.currency))
-    return Sums(found, more=sum(each.count for each in found) > MOST_COUNTED)
+    return Sums(found, more=sum(each.count for each in found) > MAX_COUNTED)
 
 
-async def called(session: AsyncSession, names: Names, *, most: int = 20) -> Sequence[Payment]:
-    """Return the payments and payouts that somebody calls so, the newest first. An order can have several payments."""
-    return await payments_page(session, Wanted(names=names, payouts=True), most=most)
+async def find_by_name(session: AsyncSession, names: PaymentNames, *, most: int = 20) -> Sequence[Payment]:
+    """Return the payments and payouts with any of these names, the newest first. An order can have several payments."""
+    return await payments_page(session, PaymentFilter(names=names, payouts=True), most=most)
 
 
 async def channels_of(session: AsyncSession, installation_id: int) -> list[str]:
-    """Return the sales channels in which a store has had payments, by name; as many steps in the index as channels."""
-    own = (col(Payment.installation_id) == installation_id) & (col(Payment.channel) != "")  # trials are in none
+    """Return the sales channels in which a store has had payments, by name; one index step for each channel."""
+    own = (col(Payment.installation_id) == installation_id) & (col(Payment.channel) != "")  # trials have no channel
     first = select(func.min(Payment.channel).label("channel")).where(own)
     channel = first.cte("channel", recursive=True)
     following = select(func.min(Payment.channel)).where(own, col(Payment.channel) > channel.c.channel)
@@ -135,7 +134,7 @@ async def channels_of(session: AsyncSession, installation_id: int) -> list[str]:
 async def events_page(
     session: AsyncSession, state: EventState | None, *, most: int, after: int | None
 ) -> Sequence[tuple[SaleorEvent, Payment]]:
-    """Return the newest events with their payments; with ``after``, those that are older than the event of that row."""
+    """Return the newest events with their payments; with ``after``, those older than the event with that row id."""
     query: Any = select(SaleorEvent, Payment).join(Payment, col(Payment.id) == col(SaleorEvent.payment_id))
     if state is not None:
         query = query.where(SaleorEvent.state == state)
@@ -148,9 +147,9 @@ async def events_page(
 async def notifications_page(
     session: AsyncSession, *, failed: bool = False, outcome: str | None = None, most: int, after: int | None
 ) -> Sequence[Notification]:
-    """Return the newest notifications, sealed; with ``after``, those that are older than that row.
+    """Return the newest notifications, sealed; with ``after``, those older than the one with that row id.
 
-    ``failed``: only those that were tried and could not be processed. ``outcome``: only those of which that came.
+    ``failed``: only those whose processing failed so far. ``outcome``: only those with that outcome.
     """
     query = select(Notification).order_by(col(Notification.id).desc()).limit(most)
     if failed:
@@ -162,7 +161,7 @@ async def notifications_page(
     return (await session.exec(query)).all()
 
 
-def _conditions(wanted: Wanted) -> list[ColumnElement[bool]]:
+def _conditions(wanted: PaymentFilter) -> list[ColumnElement[bool]]:
     found: list[ColumnElement[bool]] = []
     if wanted.installation_id is not None:
         found.append(col(Payment.installation_id) == wanted.installation_id)
@@ -171,7 +170,7 @@ def _conditions(wanted: Wanted) -> list[ColumnElement[bool]]:
     if wanted.problems:
         found.append(col(Payment.problem_since).is_not(None))
     if wanted.status is not None:
-        found += [col(Payment.status) == wanted.status, _of_store(wanted.installation_id)]
+        found += [col(Payment.status) == wanted.status, _in_store(wanted.installation_id)]
     if wanted.channel is not None:
         found.append(col(Payment.channel) == wanted.channel)
     if wanted.account_id is not None:
@@ -181,9 +180,9 @@ def _conditions(wanted: Wanted) -> list[ColumnElement[bool]]:
     if wanted.until is not None:
         found.append(col(Payment.created_at) < wanted.until)
     if wanted.names is not None:
-        found.append(col(Payment.id).in_(_called(wanted.names, wanted.installation_id)))
+        found.append(col(Payment.id).in_(_ids_by_name(wanted.names, wanted.installation_id)))
     if wanted.amount is not None:
-        found += [col(Payment.amount) == wanted.amount, _of_store(wanted.installation_id)]
+        found += [col(Payment.amount) == wanted.amount, _in_store(wanted.installation_id)]
     if wanted.currency is not None:
         found.append(col(Payment.currency) == wanted.currency)
     if wanted.email_digests is not None:
@@ -191,8 +190,8 @@ def _conditions(wanted: Wanted) -> list[ColumnElement[bool]]:
     return found
 
 
-def _called(names: Names, installation_id: int | None) -> CompoundSelect[Any]:
-    """Return the rows of the payments that somebody calls so: one look into an index for each kind of name."""
+def _ids_by_name(names: PaymentNames, installation_id: int | None) -> CompoundSelect[Any]:
+    """Return the query of the row ids of payments with any of these names: one index look-up for each kind of name."""
     ways: list[Any] = []
     if names.exact:
         theirs = [] if installation_id is None else [Payment.installation_id == installation_id]
@@ -211,7 +210,7 @@ def _called(names: Names, installation_id: int | None) -> CompoundSelect[Any]:
     return union_all(*ways)
 
 
-def _of_store(installation_id: int | None) -> ColumnElement[bool]:
-    """Return that a payment is of that store, or of any, so that an index which begins with the store can be used."""
+def _in_store(installation_id: int | None) -> ColumnElement[bool]:
+    """Return the condition that a payment is of that store, or of any; so an index starting with the store applies."""
     any_store: Any = select(Installation.id) if installation_id is None else [installation_id]
     return col(Payment.installation_id).in_(any_store)

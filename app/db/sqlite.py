@@ -1,8 +1,8 @@
-"""A connection to SQLite that goes to its thread once for each statement, and begins a transaction on the way.
+"""A connection to SQLite that switches to its thread only once for each statement, and begins transactions itself.
 
-SQLAlchemy speaks to SQLite as aiosqlite does: there for a cursor, to execute, to fetch and to close; each time two
-threads change places, which costs more than the statement itself. Whoever asks here always wants all rows at once, so
-one trip does it all. A connection here has those methods of aiosqlite's that SQLAlchemy calls, and a thread of its own.
+SQLAlchemy uses SQLite through aiosqlite's interface: with one call each to create a cursor, execute, fetch and close;
+each of them switches threads, which costs more than the statement itself. Callers here always need all rows at once, so
+one switch does it all. A connection here has the methods of aiosqlite's that SQLAlchemy calls, and a thread of its own.
 """
 
 import asyncio
@@ -12,23 +12,23 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, Self, TypeAlias, TypeVar
 
-from app.db.private_files import make_private_database
+from app.db.private_files import create_private_database
 
 _PRAGMAS = ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON")
 
 T = TypeVar("T")
 Statement: TypeAlias = Callable[[sqlite3.Connection], sqlite3.Cursor]
-Done: TypeAlias = tuple[sqlite3.Cursor, list[Any]]
+Result: TypeAlias = tuple[sqlite3.Cursor, list[Any]]
 
 
 def connect(database: str, **options: Any) -> "Connection":
-    """Return a connection to be awaited; the options are those of ``sqlite3.connect``."""
+    """Return a connection, which must be awaited; the options are those of ``sqlite3.connect``."""
     return Connection(partial(_open, database, **options))
 
 
 def _open(database: str, **options: Any) -> sqlite3.Connection:
-    make_private_database(database)
-    connection: sqlite3.Connection = sqlite3.connect(database, isolation_level=None, **options)  # BEGIN is ours to say
+    create_private_database(database)
+    connection: sqlite3.Connection = sqlite3.connect(database, isolation_level=None, **options)  # BEGIN is issued here
     for pragma in _PRAGMAS:
         connection.execute(f"PRAGMA {pragma}")
     return connection
@@ -41,7 +41,7 @@ class Connection:
 
     def __init__(self, connector: Callable[[], sqlite3.Connection]) -> None:
         self._connector = connector
-        # Its thread holds up nobody's end, not even if nobody closes the connection.
+        # Its thread does not keep the process alive, not even if the connection is never closed.
         self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="sqlite")
         self._begun = False
 
@@ -53,11 +53,11 @@ class Connection:
         return self
 
     async def run(self, job: Callable[[], T]) -> T:
-        """Do ``job`` in the thread."""
+        """Run ``job`` in the thread."""
         return await asyncio.get_running_loop().run_in_executor(self._executor, job)
 
     async def cursor(self) -> "Cursor":
-        """Return a cursor, without going anywhere."""
+        """Return a cursor, without switching to the thread."""
         return Cursor(self)
 
     async def commit(self) -> None:
@@ -65,11 +65,11 @@ class Connection:
         await self.run(lambda: self._end(self._connection.commit))
 
     async def rollback(self) -> None:
-        """Undo the transaction."""
+        """Roll back the transaction."""
         await self.run(lambda: self._end(self._connection.rollback))
 
     async def close(self) -> None:
-        """Close the connection, once what it is doing is done."""
+        """Close the connection once its current work is done."""
         await self.run(self._connection.close)
         self._executor.shutdown(wait=False)
 
@@ -79,20 +79,20 @@ class Connection:
         self._executor.shutdown(wait=False)
 
     async def create_function(self, *function: Any, **options: Any) -> None:
-        """Let statements call a function; the arguments are those of ``sqlite3``."""
+        """Register an SQL function; the arguments are those of ``sqlite3``."""
         await self.run(partial(self._connection.create_function, *function, **options))
 
-    async def do(self, statement: Statement) -> Done:
+    async def do(self, statement: Statement) -> Result:
         """Execute a statement and fetch all its rows. Raises sqlite3.Error."""
         return await self.run(lambda: self._in_transaction(statement))
 
-    def _in_transaction(self, statement: Statement) -> Done:
+    def _in_transaction(self, statement: Statement) -> Result:
         connection = self._connection
         if not self._begun:
             connection.execute("BEGIN IMMEDIATE")
             self._begun = True
         elif not connection.in_transaction:
-            # A full disk, say. What follows would be committed without what came before.
+            # Because of a full disk, for example. Later statements would be committed without the earlier ones.
             raise sqlite3.OperationalError("SQLite has undone this transaction")
         cursor = statement(connection)
         rows = cursor.fetchall()
@@ -105,7 +105,7 @@ class Connection:
 
 
 class Cursor:
-    """One statement with all that came of it."""
+    """One statement with all of its results."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -114,7 +114,7 @@ class Cursor:
 
     @property
     def description(self) -> Any:
-        """The names of the columns, as ``sqlite3`` has them; None where there are no rows to fetch."""
+        """The column descriptions of ``sqlite3``; None where there are no rows to fetch."""
         return None if self._cursor is None else self._cursor.description
 
     @property
@@ -124,7 +124,7 @@ class Cursor:
 
     @property
     def lastrowid(self) -> int | None:
-        """The number of the row that was inserted last."""
+        """The id of the row that was inserted last."""
         return None if self._cursor is None else self._cursor.lastrowid
 
     async def execute(self, sql: str, parameters: Iterable[Any] | None = None) -> Self:
@@ -142,4 +142,4 @@ class Cursor:
         return self._rows
 
     async def close(self) -> None:
-        """Nothing is open any more."""
+        """Do nothing: the cursor is closed already."""

@@ -1,9 +1,9 @@
-"""The sums of days that are over, kept so that a page costs the same with a thousand payments and with five million.
+"""The stored sums of finished days, so that a page costs the same with a thousand payments and with five million.
 
-A day is over an hour after it has ended in UTC; it is summed then, by the worker, and its sums are kept. What of it
-changes later (a late notification, a repair by the nightly comparison, a fee that is named a day after) leaves a note
-in the same transaction (``aggregates.save``): from then on the kept sums count for nothing, and the day is summed from
-its operations until it is kept anew. So what is kept, and what is summed from the rest, are always the sums over all
+A day is finished an hour after it has ended in UTC; the worker sums it then and stores the sums. A later change to it
+(a late notification, a repair by the nightly comparison, a fee that is reported a day later) adds a ``ChangedDay`` in
+the same transaction (``aggregates.save``): from then on the stored sums are invalid, and the day is summed from its
+operations until it is stored again. So the stored sums, together with the sums of the remaining days, always cover all
 operations (docs/decisions, 0026).
 """
 
@@ -39,31 +39,31 @@ DAYS = JobQueue(
     row_id=col(Installation.id),
     due=col(Installation.days_due_at),
     tenant=col(Installation.id),
-    furthest=timedelta(hours=26),  # from an installation to the end of its first day
+    max_delay=timedelta(hours=26),  # from an installation to the end of its first day
 )
-"""Summing a store's days that are over."""
+"""Summing the finished days of a store."""
 
-KEPT = 62
-"""Days back that are kept at least: what is shown, and as many before them."""
+DAYS_STORED = 62
+"""How many past days are stored at least: the days that are shown, and as many before them."""
 
-BETWEEN_SUMS = timedelta(minutes=15)
-"""How often it is seen whether a kept day has changed."""
+SUM_INTERVAL = timedelta(minutes=15)
+"""How often stored days are checked for changes."""
 
 _SETTLING = timedelta(hours=1)
-"""How long a day is left alone after its end: longer than any transaction, and than clocks differ."""
+"""How long to wait after the end of a day: longer than any transaction, and than any difference between clocks."""
 
 SAVED_CARD = "saved"
 _CARD = "cc"  # the gateway's word for a card (gateway facts, 5: payway)
-_LONGEST = 90
+_MAX_PAYWAY_LENGTH = 90
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """So many payments (``count``) have ended in one way on a day.
+    """How many payments (``count``) ended in one way on a day.
 
-    ``reason``: of a failure the gateway's status code, "" if it gave none. Of a success how it was paid: a wallet as
-    the gateway calls it, ``SAVED_CARD``, ``card:42`` with the first two digits of its mask, and behind another colon
-    what else than a card the gateway calls it; or only that name; "" if it gave none.
+    ``reason``: of a failure the gateway's status code, "" if it gave none. Of a success how it was paid: the gateway's
+    name of a wallet, ``SAVED_CARD``, or ``card:42`` with the first two digits of its mask, followed by another colon
+    and the gateway's name of the method if that is not a card; or only that name; "" if it gave none.
     """
 
     day: date
@@ -75,21 +75,21 @@ class Outcome:
     count: int
 
 
-def next_time(now: datetime) -> datetime:
-    """Return when the day of ``now`` is over."""
-    return datetime.combine(last_over(now) + timedelta(days=2), time(), UTC) + _SETTLING
+def next_summing_time(now: datetime) -> datetime:
+    """Return when the day after the last finished one is to be summed."""
+    return datetime.combine(last_finished_day(now) + timedelta(days=2), time(), UTC) + _SETTLING
 
 
-def last_over(now: datetime) -> date:
-    """Return the last day that is over."""
+def last_finished_day(now: datetime) -> date:
+    """Return the last finished day."""
     return (now - _SETTLING).date() - timedelta(days=1)
 
 
-async def outcomes(session: AsyncSession, account_ids: Collection[str], span: Span) -> list[Outcome]:
-    """Return how payments have ended by our operations: one query, which reads those of the span by an index."""
+async def our_outcomes(session: AsyncSession, account_ids: Collection[str], span: Span) -> list[Outcome]:
+    """Return how payments ended by our operations: one query, which reads the operations of the span by an index."""
     day: Any = utc_day(col(Operation.ended_at))
     details: Any = col(Operation.details)
-    mask, payway = details["card_mask"].as_string(), func.substr(details["payway"].as_string(), 1, _LONGEST)
+    mask, payway = details["card_mask"].as_string(), func.substr(details["payway"].as_string(), 1, _MAX_PAYWAY_LENGTH)
     another = func.coalesce(sa.literal(":") + func.nullif(payway, _CARD), "")
     paid_with = case(
         (col(Payment.wallet).is_not(None), col(Payment.wallet)),
@@ -119,17 +119,17 @@ async def outcomes(session: AsyncSession, account_ids: Collection[str], span: Sp
     return [Outcome(*each) for each in await session.exec(query)]
 
 
-async def days_not_kept(session: AsyncSession, account_ids: Collection[str], days: Days) -> list[date]:
-    """Return the days of which there are no sums of all these accounts that hold, oldest first. Two queries."""
+async def days_without_sums(session: AsyncSession, account_ids: Collection[str], days: Days) -> list[date]:
+    """Return the days without valid sums for all of these accounts, oldest first. Two queries."""
     day: Any = col(SummedDay.day)
-    kept: Any = sa.select(day, func.count()).where(*_of(SummedDay, account_ids, days)).group_by(day)
+    kept: Any = sa.select(day, func.count()).where(*_in_days(SummedDay, account_ids, days)).group_by(day)
     whole = {on for on, accounts in await session.exec(kept) if accounts == len(account_ids)}
-    changed: Any = sa.select(col(ChangedDay.day)).where(*_of(ChangedDay, account_ids, days))
+    changed: Any = sa.select(col(ChangedDay.day)).where(*_in_days(ChangedDay, account_ids, days))
     whole -= {on for (on,) in await session.exec(changed)}
     return [on for on in days if on not in whole]
 
 
-async def kept_totals(
+async def stored_totals(
     session: AsyncSession,
     account_ids: Collection[str],
     days: Days,
@@ -137,15 +137,15 @@ async def kept_totals(
     without: Collection[date],
     channel: str | None = None,
 ) -> list[Total]:
-    """Return what has moved on those days by the kept sums: of all accounts and channels together, but of one if named.
+    """Return what moved on those days by the stored sums: for all accounts together, and all channels or a given one.
 
-    One query; ``without`` these days.
+    One query. ``without``: days to leave out.
     """
     table: Any = DayTotal
     by: tuple[Any, ...] = (col(DayTotal.day), col(DayTotal.currency), col(DayTotal.kind))
     query: Any = (
         sa.select(*by, *[func.sum(each) for each in (table.amount, table.count, table.fee, table.fees)])
-        .where(*_of(DayTotal, account_ids, days), table.day.not_in(without), *_in_channel(table, channel))
+        .where(*_in_days(DayTotal, account_ids, days), table.day.not_in(without), *_in_channel(table, channel))
         .group_by(*by)
     )
     return [
@@ -154,7 +154,7 @@ async def kept_totals(
     ]
 
 
-async def kept_outcomes(
+async def stored_outcomes(
     session: AsyncSession,
     account_ids: Collection[str],
     days: Days,
@@ -162,12 +162,12 @@ async def kept_outcomes(
     without: Collection[date],
     channel: str | None = None,
 ) -> list[Outcome]:
-    """Return how payments have ended on those days by the kept sums: all days together, as of the first. One query."""
+    """Return how payments ended on those days by the stored sums: all days together, dated the first. One query."""
     table: Any = DayOutcome
     by: tuple[Any, ...] = (col(DayOutcome.currency), col(DayOutcome.state), col(DayOutcome.reason))
     query: Any = (
         sa.select(*by, func.sum(table.count))
-        .where(*_of(DayOutcome, account_ids, days), table.day.not_in(without), *_in_channel(table, channel))
+        .where(*_in_days(DayOutcome, account_ids, days), table.day.not_in(without), *_in_channel(table, channel))
         .group_by(*by)
     )
     return [
@@ -176,7 +176,7 @@ async def kept_outcomes(
     ]
 
 
-def _of(table: Any, account_ids: Collection[str], days: Days) -> tuple[Any, ...]:
+def _in_days(table: Any, account_ids: Collection[str], days: Days) -> tuple[Any, ...]:
     return (col(table.account_id).in_(account_ids), col(table.day) >= days.first, col(table.day) <= days.last)
 
 
@@ -185,14 +185,14 @@ def _in_channel(table: Any, channel: str | None) -> tuple[Any, ...]:
 
 
 async def days_to_sum(session: AsyncSession, installation_id: int, now: datetime) -> list[tuple[date, list[str]]]:
-    """Return which days of which accounts of a store are to be summed now, the newest first.
+    """Return which days of which accounts of a store must be summed now, the newest first.
 
-    That is what of the last ``KEPT`` days is not kept, and what is kept and does not hold, however old.
+    These are the days among the last ``DAYS_STORED`` that are not stored, and all changed days, however old.
     """
     theirs = select(MerchantAccount.id).where(MerchantAccount.installation_id == installation_id)
     account_ids = set((await session.exec(theirs)).all())
-    days = Days(last_over(now) - timedelta(days=KEPT - 1), last_over(now))
-    kept: Any = sa.select(col(SummedDay.day), col(SummedDay.account_id)).where(*_of(SummedDay, account_ids, days))
+    days = Days(last_finished_day(now) - timedelta(days=DAYS_STORED - 1), last_finished_day(now))
+    kept: Any = sa.select(col(SummedDay.day), col(SummedDay.account_id)).where(*_in_days(SummedDay, account_ids, days))
     changed: Any = sa.select(col(ChangedDay.day), col(ChangedDay.account_id)).distinct()
     changed = changed.where(col(ChangedDay.account_id).in_(account_ids), col(ChangedDay.day) <= days.last)
     missing = {(day, account_id) for day in days for account_id in account_ids}
@@ -203,33 +203,36 @@ async def days_to_sum(session: AsyncSession, installation_id: int, now: datetime
     return sorted(found.items(), reverse=True)
 
 
-async def keep_days_before(session: AsyncSession, account_id: str, now: datetime) -> None:
-    """Keep of a new account that nothing has happened before."""
-    last = last_over(now)
+async def store_empty_days(session: AsyncSession, account_id: str, now: datetime) -> None:
+    """Store empty sums for the days before an account was created."""
+    last = last_finished_day(now)
     rows = [
-        {"account_id": account_id, "day": day, "summed_at": now} for day in Days(last - timedelta(days=KEPT - 1), last)
+        {"account_id": account_id, "day": day, "summed_at": now}
+        for day in Days(last - timedelta(days=DAYS_STORED - 1), last)
     ]
     await session.exec(insert(table_of(SummedDay)), params=rows)
 
 
-async def keep_sums(session: AsyncSession, account_ids: Sequence[str], days: Days, now: datetime) -> int:
-    """Sum each of these days of these accounts, and keep that in place of what was kept; return how much has moved.
+async def store_sums(session: AsyncSession, account_ids: Sequence[str], days: Days, now: datetime) -> int:
+    """Sum each of these days of these accounts, and store the sums; return how many movements and endings were counted.
 
-    The notes that a day has changed are read before its operations, and only these are removed: what is changed
-    meanwhile leaves a note that stays.
+    The ``ChangedDay`` rows are read before the operations, and only those are deleted: a concurrent change inserts one
+    that stays.
     """
     accounts = select(MerchantAccount.id).where(col(MerchantAccount.id).in_(account_ids))
-    await session.exec(accounts.order_by(MerchantAccount.id).with_for_update(key_share=True))  # nobody else sums them
-    notes = (await session.exec(select(ChangedDay.id).where(*_of(ChangedDay, account_ids, days)))).all()
-    totals = _together(await our_totals(session, account_ids, days))
-    ended = await outcomes(session, account_ids, days)
+    await session.exec(
+        accounts.order_by(MerchantAccount.id).with_for_update(key_share=True)
+    )  # so that no other worker sums them
+    changes = (await session.exec(select(ChangedDay.id).where(*_in_days(ChangedDay, account_ids, days)))).all()
+    totals = _merge_totals(await our_totals(session, account_ids, days))
+    ended = await our_outcomes(session, account_ids, days)
     for table in (SummedDay, DayTotal, DayOutcome):
-        await session.exec(delete(table).where(*_of(table, account_ids, days)))
-    if notes:
-        await session.exec(delete(ChangedDay).where(col(ChangedDay.id).in_(notes)))
-    kept = [{"account_id": each, "day": day, "summed_at": now} for day in days for each in account_ids]
+        await session.exec(delete(table).where(*_in_days(table, account_ids, days)))
+    if changes:
+        await session.exec(delete(ChangedDay).where(col(ChangedDay.id).in_(changes)))
+    summed = [{"account_id": each, "day": day, "summed_at": now} for day in days for each in account_ids]
     for table, rows in (
-        (SummedDay, kept),
+        (SummedDay, summed),
         (DayTotal, [_row(DayTotal, each) for each in totals]),
         (DayOutcome, [_row(DayOutcome, each) for each in ended]),
     ):
@@ -242,8 +245,8 @@ def _row(table: Any, sums: Total | Outcome) -> dict[str, Any]:
     return {name: getattr(sums, name) for name in table_of(table).columns.keys()}  # noqa: SIM118 - they are no dict
 
 
-def _together(totals: Iterable[Total]) -> list[Total]:
-    """Return one total for each day, account, channel, currency and way."""
+def _merge_totals(totals: Iterable[Total]) -> list[Total]:
+    """Return one total for each day, account, channel, currency and kind."""
     found: dict[tuple[Any, ...], Total] = {}
     for each in totals:
         key = (each.day, each.account_id, each.channel, each.currency, each.kind)
@@ -262,13 +265,13 @@ def _together(totals: Iterable[Total]) -> list[Total]:
     return list(found.values())
 
 
-async def sum_days_next(session: AsyncSession, installation_id: int, at: datetime) -> None:
-    """Say when that store's days are summed next."""
+async def schedule_summing(session: AsyncSession, installation_id: int, at: datetime) -> None:
+    """Set when that store's days are summed next."""
     await session.exec(update(Installation).where(col(Installation.id) == installation_id).values(days_due_at=at))
 
 
-async def forget_summed_days(session: AsyncSession, account_id: str) -> None:
-    """Delete what is kept of an account's days."""
+async def delete_summed_days(session: AsyncSession, account_id: str) -> None:
+    """Delete the stored sums of an account's days."""
     for table in (SummedDay, DayTotal, DayOutcome, ChangedDay):
         gone: Any = table
         await session.exec(delete(table).where(gone.account_id == account_id))

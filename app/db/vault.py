@@ -1,9 +1,9 @@
-"""Secrets at rest: AES-256-GCM, bound to the place where they are kept, under keys that can be rotated.
+"""Secrets at rest: AES-256-GCM, bound to the place where they are stored, under keys that can be rotated.
 
 A sealed value reads ``v1.<key id>.<base64url of nonce and ciphertext>``. The place (for example
 ``account/7f3a/api_secret``) is authenticated with it, so that a ciphertext moved to another row does not open.
 
-Errors: ``VaultError`` is the only one, and never says what was sealed.
+Errors: ``VaultError`` is the only one, and never reveals the secret.
 """
 
 import base64
@@ -34,29 +34,29 @@ class Vault:
 
     Args:
         keys: 32-byte keys, newest first.
-        again: reads them anew. It is asked when something was sealed with a key that is not known: a new one was put
-            into the file while this process runs. From then on that one seals; a key that was known stays known.
+        reload: reads the keys again. It is called for a value sealed with an unknown key, because a new key was added
+            to the file while this process runs. From then on the new key seals; known keys stay known.
     """
 
-    def __init__(self, keys: Sequence[bytes], again: Callable[[], Sequence[bytes]] | None = None) -> None:
-        self._again = again
-        self._take(keys)
+    def __init__(self, keys: Sequence[bytes], reload: Callable[[], Sequence[bytes]] | None = None) -> None:
+        self._reload = reload
+        self._use_keys(keys)
 
-    def _take(self, keys: Sequence[bytes]) -> None:
+    def _use_keys(self, keys: Sequence[bytes]) -> None:
         if not keys or any(len(key) != KEY_BYTES for key in keys):
-            raise VaultError(f"a secret key has exactly {KEY_BYTES} bytes")
+            raise VaultError(f"a secret key must have exactly {KEY_BYTES} bytes")
         self._ciphers = {key_id(key): AESGCM(key) for key in keys}
         self._sealing = key_id(keys[0])
         self._keys = tuple(keys)
 
     @property
     def key_ids(self) -> tuple[str, ...]:
-        """The names of the keys, newest first."""
+        """The ids of the keys, newest first."""
         return tuple(self._ciphers)
 
     @property
-    def newest(self) -> str:
-        """What everything begins with that the newest key has sealed."""
+    def newest_prefix(self) -> str:
+        """The prefix of all values sealed with the newest key."""
         return f"{_VERSION}.{self._sealing}."
 
     def __repr__(self) -> str:
@@ -74,24 +74,24 @@ class Vault:
         name, _, payload = rest.partition(".")
         cipher = self._ciphers.get(name) or self._new_cipher(name)
         if version != _VERSION or cipher is None:
-            raise VaultError(f"no key opens what is kept at {place}: was the secret key file replaced?")
+            raise VaultError(f"no key decrypts the value stored at {place}: was the secret key file replaced?")
         try:
             raw = base64.urlsafe_b64decode(payload)
             return cipher.decrypt(raw[:_NONCE_BYTES], raw[_NONCE_BYTES:], place.encode()).decode()
         except (InvalidTag, ValueError) as exc:
-            raise VaultError(f"what is kept at {place} does not open") from exc
+            raise VaultError(f"the value stored at {place} cannot be decrypted") from exc
 
     def _new_cipher(self, name: str) -> AESGCM | None:
-        if self._again is not None:
-            with suppress(OSError, VaultError):  # whoever is just writing the file will have written it
-                keys = self._again()
-                self._take([*keys, *(key for key in self._keys if key not in keys)])
+        if self._reload is not None:
+            with suppress(OSError, VaultError):  # the file may be in the middle of being written
+                keys = self._reload()
+                self._use_keys([*keys, *(key for key in self._keys if key not in keys)])
         return self._ciphers.get(name)
 
     def digests(self, text: str, place: str) -> tuple[str, ...]:
-        """Return what ``text`` is found by at ``place`` without being kept there: 32 hexadecimal digits for each key.
+        """Return the digests by which ``text`` is found at ``place`` without being stored: 32 hex digits for each key.
 
-        The first is the one to keep. Without the keys nobody can tell whose digest it is, or try addresses out.
+        Store the first one. Without the keys a digest does not reveal its text, not even by trying out candidates.
         """
         return tuple(_digest(key, text, place) for key in self._keys)
 
@@ -102,7 +102,7 @@ def key_id(key: bytes) -> str:
 
 
 def _digest(key: bytes, text: str, place: str) -> str:
-    # A key of its own for each place, so that what seals secrets is used for nothing else.
+    # A derived key for each place, so that the sealing key is used for nothing else.
     own = hmac.digest(key, b"digest " + place.encode(), "sha256")
     return hmac.digest(own, text.encode(), "sha256")[:_DIGEST_BYTES].hex()
 
@@ -116,15 +116,15 @@ def read_keys(path: Path) -> list[bytes]:
 
 
 def add_key(path: Path) -> str:
-    """Put a new key before all others into the key file, and return its name.
+    """Insert a new key before all others in the key file, and return its id.
 
-    The file is replaced as a whole, so that whoever reads it meanwhile finds all of the old or all of the new, also
-    after a power cut; it is for its owner alone, who stays the same. Raises VaultError when it is no key file, and
-    OSError when it cannot be replaced: nothing is changed then.
+    The file is replaced atomically, so that readers see either all of the old or all of the new contents, also after a
+    power cut; only its owner, who stays the same, may read it. Raises VaultError when it is no key file, and OSError
+    when it cannot be replaced; then nothing is changed.
     """
     path = path.resolve()
     with path.open("rb") as present:
-        fcntl.flock(present, fcntl.LOCK_EX)  # of two that do it at once, the second begins with what the first has made
+        fcntl.flock(present, fcntl.LOCK_EX)  # of two concurrent calls, the second starts from the first one's result
         if os.fstat(present.fileno()).st_ino != path.stat().st_ino:
             return add_key(path)
         Vault(read_keys(path))
@@ -138,14 +138,14 @@ def add_key(path: Path) -> str:
                 file.flush()
                 os.fsync(file.fileno())
             beside.replace(path)
-        except BaseException:  # not after success: what has that name then is already the next one's
+        except BaseException:  # not after success: by then a file of that name belongs to the next call
             beside.unlink(missing_ok=True)
             raise
-        _keep_on_disk(path.parent)
+        _fsync_folder(path.parent)
     return key_id(key)
 
 
-def _keep_on_disk(folder: Path) -> None:
+def _fsync_folder(folder: Path) -> None:
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -154,10 +154,10 @@ def _keep_on_disk(folder: Path) -> None:
 
 
 def create_key_file(path: Path) -> None:
-    """Write a new key file that only its owner may read (mode 0600). Does nothing if the file is there already.
+    """Write a new key file that only its owner may read (mode 0600). Does nothing if the file exists already.
 
-    It appears with its key on the disk, or not at all: secrets that are sealed with a key must not outlive it, and half
-    a file would stop every start from then on. Raises OSError.
+    It appears with its key on disk, or not at all: secrets must not outlive the key that sealed them, and a partial
+    file would prevent every later start. Raises OSError.
     """
     if path.exists():
         return
@@ -166,6 +166,6 @@ def create_key_file(path: Path) -> None:
         file.write(base64.urlsafe_b64encode(os.urandom(KEY_BYTES)) + b"\n")
         file.flush()
         os.fsync(file.fileno())
-        with suppress(FileExistsError):  # another process was faster: its key is the one
+        with suppress(FileExistsError):  # another process was faster: its key is used
             path.hardlink_to(file.name)
-    _keep_on_disk(path.parent)
+    _fsync_folder(path.parent)

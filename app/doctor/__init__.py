@@ -1,4 +1,5 @@
-"""Checks of everything that the app depends on: one list of them.
+"""Health checks of everything that the app depends on, in one list.
 
-Each is a small function that returns findings. None moves money, changes anything here or elsewhere, or says a secret.
+Each check is a small function that returns findings. None moves money, changes any state, here or elsewhere, or reveals
+a secret.
 """

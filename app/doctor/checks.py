@@ -1,6 +1,6 @@
-"""The list of all checks, and the one way to make them: at once, each with a time of its own.
+"""The list of all checks, and the function that runs them concurrently, each with its own timeout.
 
-A check that fails is a finding as well: whoever looks for what is wrong is not to be left with a stack trace.
+A check that fails is itself a finding, so that the user never gets a stack trace instead.
 """
 
 import asyncio
@@ -18,33 +18,32 @@ from app.doctor.accounts import check_account, check_any_account, check_gateway_
 from app.doctor.addresses import check_address, check_frame_address
 from app.doctor.deployment import Deployment
 from app.doctor.drift import check_drift
-from app.doctor.findings import Finding, Mender, Subject, error, fine, warning
-from app.doctor.lag import check_lag
+from app.doctor.findings import Finding, FixedBy, Subject, error, fine, warning
 from app.doctor.saleors import check_channels, check_clock, check_saleor, check_signing_keys
 from app.doctor.storage import check_database, check_key_file
-from app.doctor.workers import check_worker
+from app.doctor.workers import check_lag, check_worker
 from app.i18n.messages import LazyMessage
 from app.payments.services import Services
 from app.saleor.migration import ManifestFor
 
-WITHIN = 45.0
-"""Seconds that a check may take: an account's asks the gateway several times, each for ten seconds at most."""
-_AT_ONCE = 16
+CHECK_TIMEOUT = 45.0
+"""Timeout of a check in seconds: an account's calls the gateway several times, each for at most ten seconds."""
+_MAX_CONCURRENT = 16
 
 log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Something to look at. ``about``: see ``Finding``."""
+    """A check to run. ``about``: see ``Finding``."""
 
     subject: Subject
-    make: Callable[[], Awaitable[Sequence[Finding]]]
+    run: Callable[[], Awaitable[Sequence[Finding]]]
     about: str | None = None
 
 
 def checks_of_storage(deployment: Deployment) -> list[Check]:
-    """Return what can be looked at with nothing open, and must be fine before anything can be opened."""
+    """Return the checks that need no open resources, and must pass before any can be opened."""
     return [
         Check(Subject.KEY_FILE, partial(check_key_file, deployment)),
         Check(Subject.DATABASE, partial(check_database, deployment)),
@@ -52,9 +51,9 @@ def checks_of_storage(deployment: Deployment) -> list[Check]:
 
 
 def checks_of_service(deployment: Deployment, services: Services | None, saleors: Sequence[str]) -> list[Check]:
-    """Return the checks of what all stores share; ``services`` None where the database cannot be used.
+    """Return the checks of resources that all stores share; ``services`` None when the database is unavailable.
 
-    ``saleors`` are the API addresses for which it must be fit.
+    ``saleors`` are the API URLs of the Saleors that must be able to reach the app.
     """
     database = services.database if services is not None else None
     checks = [
@@ -69,7 +68,7 @@ def checks_of_service(deployment: Deployment, services: Services | None, saleors
 async def checks_of_store(
     deployment: Deployment, services: Services, installation: OpenInstallation, manifest_for: ManifestFor
 ) -> list[Check]:
-    """Return the checks of one store; ``manifest_for``: what this release brings there. Raises DatabaseError."""
+    """Return the checks of one store; ``manifest_for``: this release's manifest for it. Raises DatabaseError."""
     accounts = [each for each in await services.accounts.all(installation.id) if each.enabled]
     return [
         Check(Subject.SALEOR, partial(check_saleor, deployment, installation)),
@@ -84,57 +83,57 @@ async def checks_of_store(
     ]
 
 
-async def installed(services: Services, base_url: str) -> tuple[list[OpenInstallation], list[Finding]]:
-    """Return the Saleors that have installed the app, and what is to be said of that."""
+async def find_installations(services: Services, base_url: str) -> tuple[list[OpenInstallation], list[Finding]]:
+    """Return the Saleors that have installed the app, and findings about them."""
     try:
         found = await services.installations.all()
     except VaultError:
-        what = LazyMessage("No key in the secret key file opens the tokens that Saleor has given the app.")
+        what = LazyMessage("No key in the secret key file decrypts the tokens that Saleor gave the app.")
         remedy = LazyMessage(
-            "Put the missing line back into the secret key file, or let every store install the app again."
+            "Put the missing line back into the secret key file, or have every store install the app again."
         )
         return [], [error(Subject.INSTALLATIONS, what, remedy)]
     except DatabaseError:
         return [], [error(Subject.INSTALLATIONS, LazyMessage("The database did not answer in time."))]
     if not found:
-        what = LazyMessage("No Saleor has installed the app yet.")
+        what = LazyMessage("No store has installed the app yet.")
         remedy = LazyMessage("Install it in the Dashboard, from %(manifest)s.", manifest=f"{base_url}/api/manifest")
         return [], [warning(Subject.INSTALLATIONS, what, remedy)]
-    what = LazyMessage("Stores that have installed the app: %(count)s.", count=len(found))
+    what = LazyMessage("Stores with the app installed: %(count)s.", count=len(found))
     return found, [fine(Subject.INSTALLATIONS, what)]
 
 
-async def examine(
-    checks: Sequence[Check], *, within: float = WITHIN, done: Callable[[], None] = lambda: None
+async def run_checks(
+    checks: Sequence[Check], *, within: float = CHECK_TIMEOUT, done: Callable[[], None] = lambda: None
 ) -> list[Finding]:
-    """Make checks at once, each ``within`` so many seconds; return what they find, in the order of the list.
+    """Run checks concurrently, each for at most ``within`` seconds; return their findings, in the order of the list.
 
-    ``done`` is called after each.
+    ``done`` is called after each check.
     """
-    room = asyncio.Semaphore(_AT_ONCE)
+    slots = asyncio.Semaphore(_MAX_CONCURRENT)
 
-    async def make(check: Check) -> Sequence[Finding]:
-        async with room:
+    async def run(check: Check) -> Sequence[Finding]:
+        async with slots:
             try:
-                return await _made(check, within)
+                return await _run(check, within)
             finally:
                 done()
 
-    return list(chain.from_iterable(await asyncio.gather(*map(make, checks))))
+    return list(chain.from_iterable(await asyncio.gather(*map(run, checks))))
 
 
-async def _made(check: Check, within: float) -> Sequence[Finding]:
+async def _run(check: Check, within: float) -> Sequence[Finding]:
     try:
         async with asyncio.timeout(within):
-            return await check.make()
+            return await check.run()
     except TimeoutError:
-        what = LazyMessage("Nothing is known: it took longer than %(seconds)s seconds.", seconds=round(within))
+        what = LazyMessage("Unknown: the check took longer than %(seconds)s seconds.", seconds=round(within))
         return [error(check.subject, what, LazyMessage("Try again in a minute."), about=check.about)]
     except DatabaseError:
-        what = LazyMessage("Nothing is known: the database did not answer in time.")
+        what = LazyMessage("Unknown: the database did not answer in time.")
         return [error(check.subject, what, LazyMessage("Try again in a minute."), about=check.about)]
     except Exception as exc:
         log.exception("check failed", what=check.subject.value)
-        what = LazyMessage("Nothing is known: the check itself failed.")
-        remedy = LazyMessage("Report it, with what the log says.")
-        return [error(check.subject, what, remedy, about=check.about, detail=type(exc).__name__, by=Mender.OPERATOR)]
+        what = LazyMessage("Unknown: the check itself failed.")
+        remedy = LazyMessage("Report this, with what the log says.")
+        return [error(check.subject, what, remedy, about=check.about, detail=type(exc).__name__, by=FixedBy.OPERATOR)]

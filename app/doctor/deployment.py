@@ -1,4 +1,4 @@
-"""How the app is set up here, as far as the checks must know it: what the settings say, and who may be asked."""
+"""The deployment as the checks need it: settings, and HTTP clients."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,10 +12,10 @@ from app.saleor.graphql import SaleorClient
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """The addresses are without a slash at the end; ``app_id`` is what Saleor calls the app.
+    """Settings and clients. URLs have no trailing slash; ``app_id`` is the app's identifier in Saleor.
 
-    ``own`` asks the app's own addresses, which whoever runs it has chosen, ``saleors`` and ``saleor`` ask Saleors: some
-    of their addresses were chosen by strangers, so these connections are guarded (``app.outbound``).
+    ``own_http`` requests the app's own addresses, which the operator has chosen. ``saleor_http`` and ``saleor`` request
+    Saleors: some of their addresses were chosen by strangers, so these connections are guarded (``app.outbound``).
     """
 
     base_url: str
@@ -23,7 +23,7 @@ class Deployment:
     database_url: str
     key_file: Path
     app_id: str
-    own: httpx2.AsyncClient
-    saleors: httpx2.AsyncClient
+    own_http: httpx2.AsyncClient
+    saleor_http: httpx2.AsyncClient
     saleor: SaleorClient
     now: Callable[[], datetime]

@@ -1,6 +1,6 @@
-"""What a Saleor has of the app, against this release: permissions, webhooks, and what the Dashboard shows of it.
+"""Compares a Saleor's copy of the app with this release: permissions, webhooks, and extensions in the Dashboard.
 
-Saleor reads the app's manifest when it installs it, and never again (``app.saleor.drift``).
+Saleor reads the app's manifest on installation, and never again (``app.saleor.drift``).
 """
 
 from collections.abc import Sequence
@@ -9,14 +9,14 @@ from datetime import timedelta
 
 from app.db.installations import OpenInstallation
 from app.doctor.deployment import Deployment
-from app.doctor.findings import Finding, Level, Mender, Subject, error, fine, warning
+from app.doctor.findings import Finding, FixedBy, Level, Subject, error, fine, warning
 from app.i18n.messages import LazyMessage, gettext_noop
 from app.saleor.drift import Aspect, Difference, Part, Remedy, State
 from app.saleor.errors import SaleorError
 from app.saleor.events import AppDeleted, AppStatusChanged
-from app.saleor.migration import ManifestFor, differences
+from app.saleor.migration import ManifestFor, find_differences
 
-_WITHIN = timedelta(seconds=8)
+_TIMEOUT = timedelta(seconds=8)
 
 _SUBJECTS = {
     Part.PERMISSION: Subject.PERMISSIONS,
@@ -24,46 +24,50 @@ _SUBJECTS = {
     Part.EXTENSION: Subject.EXTENSIONS,
     Part.ADDRESS: Subject.EXTENSIONS,
 }
-_FINE = {
-    Subject.PERMISSIONS: LazyMessage("The app has the permissions that it needs, and no more."),
-    Subject.WEBHOOKS: LazyMessage("The webhooks are this release's."),
+_FINE_MESSAGES = {
+    Subject.PERMISSIONS: LazyMessage("The app has the permissions it needs, and no more."),
+    Subject.WEBHOOKS: LazyMessage("The webhooks match this release."),
     Subject.EXTENSIONS: LazyMessage("The Dashboard shows this release's pages."),
 }
-_FOUND_OUT_WITHOUT = frozenset({AppDeleted.event_type, AppStatusChanged.event_type})
-"""What the app finds out by itself as well, only later."""
+_REDUNDANT_WEBHOOKS = frozenset({AppDeleted.event_type, AppStatusChanged.event_type})
+"""Webhooks about facts that the app also detects by itself, only later."""
 
 _UPDATE = gettext_noop("Run “saleor-gateway installations update --saleor %(saleor)s”.")
 _MOVE = gettext_noop(
-    "If the app is there now, run “saleor-gateway installations update --saleor %(saleor)s”. If it is not, correct "
-    "APP_BASE_URL first."
+    "If the app now runs there, run “saleor-gateway installations update --saleor %(saleor)s”. If it does not, "
+    "correct APP_BASE_URL first."
 )
 _STAFF = LazyMessage("Change it in the Dashboard: Extensions, the app, its permissions.")
-_REINSTALL = LazyMessage("Remove the app in the Dashboard, and install it again: nothing gets lost.")
+_REINSTALL = LazyMessage("Remove the app in the Dashboard, and install it again: nothing is lost.")
 
 
 async def check_drift(
     deployment: Deployment, installation: OpenInstallation, manifest_for: ManifestFor
 ) -> Sequence[Finding]:
-    """Compare what a Saleor has of the app with this release's manifest for it. Nothing is changed."""
+    """Compare a Saleor's copy of the app with this release's manifest for it, without changing anything."""
     if not installation.verified:
-        return []  # that is said of Saleor itself
+        return []  # reported by the check of Saleor itself
     try:
-        _, found = await differences(deployment.saleor, installation, manifest_for, within=_WITHIN)
+        _, found = await find_differences(deployment.saleor, installation, manifest_for, timeout=_TIMEOUT)
     except SaleorError as exc:
-        return await _not_told(deployment, installation, exc)
-    findings = [_finding(each, installation) for each in found if not _moved(each)]
-    findings += _of_another_address(deployment, installation, {each.part for each in found if _moved(each)})
-    mended = {each.subject for each in findings if each.level is not Level.FINE}
-    return [*(fine(subject, what) for subject, what in _FINE.items() if subject not in mended), *findings]
+        return await _unreadable_findings(deployment, installation, exc)
+    findings = [_finding(each, installation) for each in found if not _only_address_differs(each)]
+    findings += _address_findings(
+        deployment, installation, {each.part for each in found if _only_address_differs(each)}
+    )
+    flagged = {each.subject for each in findings if each.level is not Level.FINE}
+    return [*(fine(subject, what) for subject, what in _FINE_MESSAGES.items() if subject not in flagged), *findings]
 
 
-async def _not_told(deployment: Deployment, installation: OpenInstallation, why: SaleorError) -> Sequence[Finding]:
-    """Return that a Saleor did not tell, unless it answers nothing else either: that is said of Saleor itself."""
+async def _unreadable_findings(
+    deployment: Deployment, installation: OpenInstallation, why: SaleorError
+) -> Sequence[Finding]:
+    """Return a finding that the copy cannot be read, unless Saleor is unavailable: its own check reports that."""
     try:
-        await deployment.saleor.who_am_i(installation.saleor_api_url, installation.token, within=_WITHIN)
+        await deployment.saleor.who_am_i(installation.saleor_api_url, installation.token, timeout=_TIMEOUT)
     except SaleorError:
         return []
-    what = LazyMessage("Saleor does not tell what it has of the app.")
+    what = LazyMessage("Saleor does not report how the app is set up there.")
     return [warning(Subject.WEBHOOKS, what, LazyMessage("Try again in a minute."), detail=str(why))]
 
 
@@ -73,37 +77,37 @@ def _finding(difference: Difference, installation: OpenInstallation) -> Finding:
         _level(difference),
         difference.words,
         _remedy(difference.remedy, installation),
-        by=Mender.UPDATE if difference.remedy is Remedy.UPDATE else Mender.STORE,
+        by=FixedBy.UPDATE if difference.remedy is Remedy.UPDATE else FixedBy.STORE,
     )
 
 
-def _moved(difference: Difference) -> bool:
-    """Return whether something is as it should be, but for the app's address: that is the same for all."""
+def _only_address_differs(difference: Difference) -> bool:
+    """Return whether only the app's address differs, which is reported once for all differences."""
     return difference.part is Part.ADDRESS or difference.aspects == (Aspect.ADDRESS,)
 
 
-def _of_another_address(
+def _address_findings(
     deployment: Deployment, installation: OpenInstallation, parts: AbstractSet[Part]
 ) -> Sequence[Finding]:
-    """Return that the app was somewhere else when it was installed; or is said to be somewhere else by mistake."""
+    """Return findings that the app's address has changed since its installation, or is misconfigured."""
     found = []
     if Part.WEBHOOK in parts:
-        what = LazyMessage("Webhooks lead to another address than %(address)s.", address=deployment.base_url)
+        what = LazyMessage("Webhooks lead to an address other than %(address)s.", address=deployment.base_url)
         remedy = LazyMessage(_MOVE, saleor=installation.saleor_api_url)
-        found.append(error(Subject.WEBHOOKS, what, remedy, by=Mender.UPDATE))
+        found.append(error(Subject.WEBHOOKS, what, remedy, by=FixedBy.UPDATE))
     if parts - {Part.WEBHOOK}:
         address = deployment.iframe_base_url or deployment.base_url
-        what = LazyMessage("The Dashboard opens the app at another address than %(address)s.", address=address)
+        what = LazyMessage("The Dashboard opens the app at an address other than %(address)s.", address=address)
         found.append(error(Subject.EXTENSIONS, what, _REINSTALL))
     return found
 
 
 def _level(difference: Difference) -> Level:
-    """Return how bad it is: does something not work, or is there only something too old or too much?"""
+    """Return the level: an error if something does not work, less if something is only outdated or superfluous."""
     match difference.part, difference.state:
         case Part.WEBHOOK, State.FOREIGN:
             return Level.FINE
-        case Part.WEBHOOK, _ if difference.name in _FOUND_OUT_WITHOUT:
+        case Part.WEBHOOK, _ if difference.name in _REDUNDANT_WEBHOOKS:
             return Level.WARNING
         case ((Part.WEBHOOK | Part.PERMISSION), State.MISSING):
             return Level.ERROR

@@ -1,4 +1,4 @@
-"""What a check has found: how things stand with one subject, in words for people, and what to do."""
+"""Findings of checks: the state of one subject, as messages for people, and the remedy."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ class Level(StrEnum):
     ERROR = "error"
 
 
-class Mender(StrEnum):
-    """Who mends something. ``UPDATE``: the app does when it is told to, by ``app.saleor.migration``."""
+class FixedBy(StrEnum):
+    """Who fixes a problem. ``UPDATE``: the app itself, on request, by ``app.saleor.migration``."""
 
     STORE = "store"
     OPERATOR = "operator"
@@ -25,7 +25,7 @@ class Mender(StrEnum):
 
 
 class Subject(StrEnum):
-    """What is looked at; the value is its name in JSON, and does not change."""
+    """The subject of a check; the value is its name in JSON, and stable."""
 
     KEY_FILE = "key-file"
     DATABASE = "database"
@@ -69,10 +69,10 @@ TITLES: Mapping[Subject, str] = MappingProxyType(
         Subject.LOOK_UPS: gettext_noop("Look-ups"),
     }
 )
-"""What each subject is called, in English."""
+"""The title of each subject, in English."""
 
 
-_OPERATORS = frozenset(
+_OPERATOR_SUBJECTS = frozenset(
     {
         Subject.KEY_FILE,
         Subject.DATABASE,
@@ -87,15 +87,15 @@ _OPERATORS = frozenset(
         Subject.LOOK_UPS,
     }
 )
-"""What only whoever runs the app can mend, whatever is wrong with it."""
+"""Subjects whose problems only the operator can fix."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """How something stands. ``remedy``: what to do, where the words do not say it themselves, and ``by`` whom.
+    """The state of a subject. ``remedy``: what to do, unless ``what`` states it already, and ``by`` whom.
 
-    ``about`` says which of several it is, an account or a host, by its name. ``detail`` is for whoever runs the app
-    alone: it may name files and hosts, never a secret.
+    ``about`` is the name of an account or host, if there are several. ``detail`` is for the operator only: it may name
+    files and hosts, never a secret.
     """
 
     subject: Subject
@@ -104,11 +104,11 @@ class Finding:
     remedy: LazyMessage | None = None
     about: str | None = None
     detail: str | None = None
-    by: Mender = Mender.STORE
+    by: FixedBy = FixedBy.STORE
 
 
 def fine(subject: Subject, what: LazyMessage, *, about: str | None = None) -> Finding:
-    """Return that something is as it should be."""
+    """Build a finding that something is in order."""
     return Finding(subject, Level.FINE, what, about=about)
 
 
@@ -119,10 +119,10 @@ def warning(
     *,
     about: str | None = None,
     detail: str | None = None,
-    by: Mender | None = None,
+    by: FixedBy | None = None,
 ) -> Finding:
-    """Return that something works, and something is missing or will go wrong."""
-    return Finding(subject, Level.WARNING, what, remedy, about, detail, by or _usually(subject))
+    """Build a finding that something works, but something is missing or will go wrong."""
+    return Finding(subject, Level.WARNING, what, remedy, about, detail, by or _default_fixer(subject))
 
 
 def error(
@@ -132,11 +132,11 @@ def error(
     *,
     about: str | None = None,
     detail: str | None = None,
-    by: Mender | None = None,
+    by: FixedBy | None = None,
 ) -> Finding:
-    """Return that something does not work."""
-    return Finding(subject, Level.ERROR, what, remedy, about, detail, by or _usually(subject))
+    """Build a finding that something does not work."""
+    return Finding(subject, Level.ERROR, what, remedy, about, detail, by or _default_fixer(subject))
 
 
-def _usually(subject: Subject) -> Mender:
-    return Mender.OPERATOR if subject in _OPERATORS else Mender.STORE
+def _default_fixer(subject: Subject) -> FixedBy:
+    return FixedBy.OPERATOR if subject in _OPERATOR_SUBJECTS else FixedBy.STORE

@@ -1,7 +1,7 @@
-"""The client of the payment gateway's interface: requests, records, errors, signature. Knows nothing of Saleor.
+"""The client of the payment gateway's interface: requests, records, errors, signature. Independent of Saleor.
 
-A program of your own imports every name from here (docs/gateway-client.md). Each is imported from its module when it is
-first asked for, so that asking for one error costs no more than that.
+A program of your own imports every name from here (docs/gateway-client.md). Each is loaded from its module on first
+access, so that importing one error loads no more than that.
 """
 
 from importlib import import_module
@@ -129,7 +129,7 @@ __all__ = [
     "read_notification",
 ]
 
-# Where each is: what is not here is in the models. A test holds this to what is imported above.
+# The module of each name; those missing here are in the models. A test compares this with the imports above.
 _ERRORS = "errors"
 _ELSEWHERE = {
     "Credentials": "credentials",
@@ -146,7 +146,7 @@ _ELSEWHERE = {
 }
 
 
-if not TYPE_CHECKING:  # to a type checker it would mean that there is every name
+if not TYPE_CHECKING:  # a type checker would take every name for defined
 
     def __getattr__(name: str) -> object:
         if name not in __all__:

@@ -1,7 +1,7 @@
-"""The client of one merchant account. Every call says how many seconds it may take.
+"""The client of one merchant account. Every call takes a ``timeout`` in seconds.
 
-Calls that move money are sent once and never repeated here: after ``OutcomeUnknownError`` the caller looks the order
-up. Reads raise the same errors and are safe to repeat.
+Calls that move money are sent once and never retried here: after ``OutcomeUnknownError`` the caller looks the order
+up. Reads raise the same errors and are safe to retry.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from typing import Any
 
 import httpx2
 
-from app.gateway import answers
+from app.gateway import responses
 from app.gateway.balances import BalancesClient
 from app.gateway.credentials import Credentials
 from app.gateway.errors import (
@@ -24,6 +24,7 @@ from app.gateway.errors import (
     RateLimitedError,
     RefusedError,
 )
+from app.gateway.hosts import check_payment_page
 from app.gateway.models.base import RequestModel
 from app.gateway.models.checkout import Checkout
 from app.gateway.models.operations import Capture, Refund, Secondary, SplitRefund, Void
@@ -38,29 +39,28 @@ from app.gateway.models.records import (
     read_records,
 )
 from app.gateway.models.values import Method
-from app.gateway.pages import payment_page
 from app.gateway.reports import Reports
 from app.gateway.statuses import Status
 from app.gateway.subscriptions import Subscriptions
-from app.gateway.transport import Answer, Call, Transport, Verb, path_step
+from app.gateway.transport import Call, GatewayResponse, Transport, Verb, path_segment
 from app.gateway.wallets import Wallets
 
-# "See other", and what older servers say for it. 301, 307 and 308 repeat the request elsewhere: it is the interface
-# that has moved then, and where it is now is no page (gateway interface, 1b).
-_LEADS_TO_THE_PAGE = frozenset({302, 303})
+# "See other", and its form of older servers. 301, 307 and 308 repeat the request elsewhere: then the interface itself
+# has moved, and its new address is not a page (gateway interface, 1b).
+_REDIRECTS_TO_PAGE = frozenset({302, 303})
 _PAYMENT, _SPLIT_PURCHASE = "/api/v1/payment", "/api/v1/split/purchase"
 
 
 class GatewayClient:
     """The calls of one account.
 
-    ``http`` is the connection pool of the whole process; the client neither configures nor closes it. ``sector``
-    is what the merchant sells: some must tell more about the payer. ``sleep`` (seconds) is used while a register is
-    being made, nowhere else.
+    ``http`` is the process-wide connection pool; the client neither configures nor closes it. ``sector`` is what the
+    merchant sells: some sectors require more data about the payer. ``sleep`` (seconds) is only used while a register is
+    being generated.
 
     Further calls are grouped: ``reports``, ``balances``, ``subscriptions``, ``wallets``.
 
-    Every call raises ``NotSentError``, ``RefusedError`` (and below), ``OutcomeUnknownError``, or
+    Every call raises ``NotSentError``, ``RefusedError`` (and subclasses), ``OutcomeUnknownError``, or
     ``InvalidRequestError`` before anything is sent. A declined operation is returned: a record with status ``failure``.
     """
 
@@ -93,27 +93,27 @@ class GatewayClient:
     ) -> Checkout | PaymentRecord:
         """Create a payment on the gateway's page (gateway interface, 1b; with ``split``: 2).
 
-        Gives where the shopper pays; a record instead if the gateway declined at once or sent no link. With ``qr``
-        the gateway is asked for the QR page; both addresses are derived from one another when they can be.
-        ``DuplicateOrderError`` means that this order id was used before: look it up.
+        Returns where the shopper pays, or a record if the gateway declined at once or sent no link. With ``qr`` the QR
+        page is requested; each of the two addresses is derived from the other where possible. ``DuplicateOrderError``
+        means that this order id was used before: look it up.
         """
         payment.check_sector(self._sector)
         call = self._creation(payment, query=(("qr", "true"),) if qr else ())
-        answer = await self._transport.exchange(call, timeout=timeout)
-        if answer.status in _LEADS_TO_THE_PAGE:
-            return _checkout(call, answer, answer.headers.get("location"), is_qr=False)
-        if 300 <= answer.status < 400:
-            words = "sent elsewhere: this is not the address of the gateway's interface"
-            raise call.error(NotTheGatewayError, words, http_status=answer.status)
-        data = answers.content(call, answer)
+        response = await self._transport.exchange(call, timeout=timeout)
+        if response.status in _REDIRECTS_TO_PAGE:
+            return _checkout(call, response, response.headers.get("location"), is_qr=False)
+        if 300 <= response.status < 400:
+            message = "sent elsewhere: this is not the address of the gateway's interface"
+            raise call.error(NotTheGatewayError, message, http_status=response.status)
+        data = responses.decode(call, response)
         if isinstance(data, dict):
             payment_id = data.get("payment_id")
             named = str(payment_id) if payment_id else None
             if link := data.get("redirect_url"):
-                return _checkout(call, answer, link, is_qr=False, payment_id=named)
+                return _checkout(call, response, link, is_qr=False, payment_id=named)
             if link := data.get("qr_link"):
-                return _checkout(call, answer, link, is_qr=True, payment_id=named)
-        return self._created(call, answer, data)
+                return _checkout(call, response, link, is_qr=True, payment_id=named)
+        return self._created(call, response, data)
 
     async def create_direct(self, payment: DirectPayment, *, timeout: float) -> PaymentRecord:
         """Pay with a card, token or cryptogram (gateway interface, 1a; with ``split``: 2).
@@ -148,33 +148,33 @@ class GatewayClient:
 
     async def cancel(self, order_id: str, *, timeout: float) -> PaymentRecord:
         """Cancel an unpaid hosted payment (gateway interface, 7): the record comes back ``failure``, code 6007."""
-        call = self._call("POST", f"/api/v1/pos/{self.pos_id}/order/{path_step(order_id)}/cancel", order_id)
-        answer = await self._transport.exchange(call, timeout=timeout)
-        records = _records(call, answer, answers.content(call, answer))
+        call = self._call("POST", f"/api/v1/pos/{self.pos_id}/order/{path_segment(order_id)}/cancel", order_id)
+        response = await self._transport.exchange(call, timeout=timeout)
+        records = _records(call, response, responses.decode(call, response))
         for record in records:
             if isinstance(record, PaymentRecord) and record.order_id == order_id:
                 return record
-        raise call.error(OutcomeUnknownError, "the answer holds no record of this order", http_status=answer.status)
+        raise call.error(OutcomeUnknownError, "the answer holds no record of this order", http_status=response.status)
 
     # Looking up
 
     async def order(self, order_id: str, *, timeout: float) -> Records:
-        """All operations of an order (gateway interface, 8); empty when the gateway knows no such order.
+        """Return all operations of an order (gateway interface, 8); empty when the gateway has no such order.
 
-        Some of them may be ``unreadable``: then what is not there may yet have happened.
+        Some of them may be ``unreadable``: then an operation that is missing may have happened all the same.
         """
         return await self._look_up(self._order_path(order_id), order_id, timeout)
 
     async def operation(self, order_id: str, method: Method, *, timeout: float) -> Records:
-        """The operations of one kind of an order (gateway interface, 8); empty when there is none."""
+        """Return an order's operations of one kind (gateway interface, 8); empty when there are none."""
         return await self._look_up(f"{self._order_path(order_id)}/{method}", order_id, timeout)
 
     async def resend(
         self, order_id: str, method: Method, *, transaction_id: str | None = None, timeout: float
     ) -> Records:
-        """Have the webhook of an operation sent again (gateway interface, 9).
+        """Request that the webhook of an operation be sent again (gateway interface, 9).
 
-        For a subscription ``transaction_id`` selects one of its payments, the latest otherwise.
+        For a subscription ``transaction_id`` selects one of its payments; without it, the latest.
         """
         query = [("callback", "true")]
         if transaction_id is not None:
@@ -182,41 +182,41 @@ class GatewayClient:
         return await self._look_up(f"{self._order_path(order_id)}/{method}", order_id, timeout, query=tuple(query))
 
     async def check_credentials(self, *, timeout: float) -> bool:
-        """Ask for order "0" with the account's keys: raises ``BadCredentialsError`` if they are wrong.
+        """Look up order "0" with the account's keys. Raises ``BadCredentialsError`` if they are wrong.
 
-        Whether there is such an order does not matter, only that the gateway itself answers. False when it says that
-        there is none, or shows nothing: where no such address exists it may say the same, to any keys (see
-        ``refuses_other_keys``).
+        Whether there is such an order does not matter, only that the gateway itself responds. Returns False when it
+        responds that there is none, or with no records: an address that does not exist may give the same response, with
+        any keys (see ``refuses_other_keys``).
         """
         call = self._call("GET", self._order_path("0"), "0")
-        answer = await self._transport.exchange(call, timeout=timeout)
+        response = await self._transport.exchange(call, timeout=timeout)
         try:
-            return bool(_records(call, answer, answers.content(call, answer)))
+            return bool(_records(call, response, responses.decode(call, response)))
         except NotFoundError:
             return False
 
     async def refuses_other_keys(self, *, timeout: float) -> bool:
-        """Ask the same with keys that are made up: True when they are refused.
+        """Repeat ``check_credentials`` with random keys; return True when they are refused.
 
-        If they are not, the answer to ``check_credentials`` does not depend on the keys, and proves nothing of them.
+        If they are not, the result of ``check_credentials`` does not depend on the keys, and proves nothing about them.
         """
-        made_up = {name: token_hex(16) for name in ("api_key", "api_secret", "endpoints_key")}
-        stranger = GatewayClient(self._http, replace(self._credentials, **made_up, previous_api_secrets=()))
+        random_keys = {name: token_hex(16) for name in ("api_key", "api_secret", "endpoints_key")}
+        impostor = GatewayClient(self._http, replace(self._credentials, **random_keys, previous_api_secrets=()))
         try:
-            await stranger.check_credentials(timeout=timeout)
+            await impostor.check_credentials(timeout=timeout)
         except RateLimitedError:
             raise
         except RefusedError:
             return True
         return False
 
-    # How it is done
+    # Implementation
 
     def _call(self, method: Verb, path: str, order_id: str, **more: Any) -> Call:
         return Call(method=method, base_url=self._credentials.base_url, path=path, order_id=order_id, **more)
 
     def _order_path(self, order_id: str) -> str:
-        return f"/api/v1/pos/{self.pos_id}/orders/{path_step(order_id)}"
+        return f"/api/v1/pos/{self.pos_id}/orders/{path_segment(order_id)}"
 
     def _body(self, request: RequestModel, order_id: str) -> dict[str, Any]:
         members = request.to_wire()
@@ -232,23 +232,23 @@ class GatewayClient:
         return self._call("POST", path, request.order_id, body=body, query=query, creates=True)
 
     async def _create(self, call: Call, timeout: float) -> PaymentRecord:
-        answer = await self._transport.exchange(call, timeout=timeout)
-        return self._created(call, answer, answers.content(call, answer))
+        response = await self._transport.exchange(call, timeout=timeout)
+        return self._created(call, response, responses.decode(call, response))
 
-    def _created(self, call: Call, answer: Answer, data: object) -> PaymentRecord:
-        record = _one(call, answer, data)
+    def _created(self, call: Call, response: GatewayResponse, data: object) -> PaymentRecord:
+        record = _single_record(call, response, data)
         if not isinstance(record, PaymentRecord):
             raise call.error(OutcomeUnknownError, "the answer is about another kind of operation")
         if record.status is Status.FAILURE and record.status_code == "4119":
             raise call.error(
-                DuplicateOrderError, "the order id was used before", code="4119", http_status=answer.status
+                DuplicateOrderError, "the order id was used before", code="4119", http_status=response.status
             )
         return record
 
     async def _operate(self, path: str, request: Secondary, method: Method, timeout: float) -> OperationRecord:
         call = self._call("POST", path, request.order_id, body=self._body(request, request.order_id))
-        answer = await self._transport.exchange(call, timeout=timeout)
-        record = _one(call, answer, answers.content(call, answer))
+        response = await self._transport.exchange(call, timeout=timeout)
+        record = _single_record(call, response, responses.decode(call, response))
         if not isinstance(record, OperationRecord) or record.method != method:
             raise call.error(OutcomeUnknownError, "the answer is about another kind of operation")
         return record
@@ -257,38 +257,42 @@ class GatewayClient:
         self, path: str, order_id: str, timeout: float, *, query: tuple[tuple[str, str], ...] = ()
     ) -> Records:
         call = self._call("GET", path, order_id, query=query)
-        answer = await self._transport.exchange(call, timeout=timeout)
+        response = await self._transport.exchange(call, timeout=timeout)
         try:
-            data = answers.content(call, answer)
+            data = responses.decode(call, response)
         except NotFoundError:
             return Records(())
-        return _records(call, answer, data)
+        return _records(call, response, data)
 
 
-def _one(call: Call, answer: Answer, data: object) -> PaymentRecord | OperationRecord:
-    """The record that answers ``call``: about its order, and readable."""
+def _single_record(call: Call, response: GatewayResponse, data: object) -> PaymentRecord | OperationRecord:
+    """Return the record in the response to ``call``. Raises ``OutcomeUnknownError`` if it cannot be read, or is about
+    another order.
+    """
     if isinstance(data, list) and len(data) == 1:
         data = data[0]
     try:
         record = read_record(data)
     except UnreadableError as exc:
-        raise call.error(OutcomeUnknownError, f"the answer is {exc}", http_status=answer.status) from None
+        raise call.error(OutcomeUnknownError, f"the answer is {exc}", http_status=response.status) from None
     if record.order_id != call.order_id:
-        raise call.error(OutcomeUnknownError, "the answer is about another order", http_status=answer.status)
+        raise call.error(OutcomeUnknownError, "the answer is about another order", http_status=response.status)
     return record
 
 
-def _records(call: Call, answer: Answer, data: object) -> Records:
+def _records(call: Call, response: GatewayResponse, data: object) -> Records:
     try:
         return read_records(data)
     except UnreadableError as exc:
-        raise call.error(OutcomeUnknownError, f"the answer is {exc}", http_status=answer.status) from None
+        raise call.error(OutcomeUnknownError, f"the answer is {exc}", http_status=response.status) from None
 
 
-def _checkout(call: Call, answer: Answer, link: object, *, is_qr: bool, payment_id: str | None = None) -> Checkout:
+def _checkout(
+    call: Call, response: GatewayResponse, link: object, *, is_qr: bool, payment_id: str | None = None
+) -> Checkout:
     read = Checkout.from_qr if is_qr else Checkout.from_form
     try:
-        return read(payment_page(str(link or ""), call.base_url), payment_id=payment_id)
+        return read(check_payment_page(str(link or ""), call.base_url), payment_id=payment_id)
     except ValueError:
         message = "a checkout link that leads to no payment page"
-        raise call.error(NotTheGatewayError, message, http_status=answer.status) from None
+        raise call.error(NotTheGatewayError, message, http_status=response.status) from None

@@ -9,18 +9,18 @@ from uuid import UUID
 from app.gateway.errors import BrokenRule, InvalidRequestError
 from app.gateway.hosts import KnownGateway, safe_base_url
 
-# What can stand in an HTTP header without changing its meaning. Space around a pasted key is the commonest mistake.
+# The characters that are safe in an HTTP header. Space around a pasted key is the most common mistake.
 _PRINTABLE = re.compile(r"[\x21-\x7e]+")
 _ADDRESSES = ("base_url", "balances_url", "register_url")
 
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """One point of sale: its keys and the addresses at which it is served.
+    """One point of sale: its keys and the base URLs of its APIs.
 
     ``balances_url`` serves balances, tokens and subscription changes, ``register_url`` the register; both default to
-    ``base_url``. ``previous_api_secrets`` still verify webhooks while the secret is being changed; requests carry
-    the present one. Raises ``InvalidRequestError`` for anything that could not work; its text holds no key.
+    ``base_url``. ``previous_api_secrets`` still verify webhooks while the secret is being rotated; requests use the
+    current one. Raises ``InvalidRequestError`` for values that could not work; its text contains no key.
     """
 
     pos_id: str
@@ -37,17 +37,17 @@ class Credentials:
         for name in _ADDRESSES:
             object.__setattr__(self, name, (getattr(self, name) or self.base_url).rstrip("/"))
         values = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "previous_api_secrets"}
-        broken = [rule for wrong in wrong_in(values) for rule in wrong.broken]
+        broken = [rule for wrong in find_invalid(values) for rule in wrong.broken]
         for secret in self.previous_api_secrets:
-            broken.extend(_unprintable("previous_api_secrets", secret))
+            broken.extend(_check_printable("previous_api_secrets", secret))
         if broken:
             raise InvalidRequestError.of(broken)
 
     @classmethod
     def from_environment(cls, variables: Mapping[str, str] = os.environ) -> "Credentials":
-        """An account from ``GATEWAY_POS_ID``, ``GATEWAY_API_KEY``, ``GATEWAY_API_SECRET``, ``GATEWAY_ENDPOINTS_KEY``
-        and ``GATEWAY_BASE_URL``; where they differ also ``GATEWAY_SCHEME_WORD``, ``GATEWAY_BALANCES_URL`` and
-        ``GATEWAY_REGISTER_URL``.
+        """Return the account of ``GATEWAY_POS_ID``, ``GATEWAY_API_KEY``, ``GATEWAY_API_SECRET``,
+        ``GATEWAY_ENDPOINTS_KEY`` and ``GATEWAY_BASE_URL``; where they differ from the defaults also
+        ``GATEWAY_SCHEME_WORD``, ``GATEWAY_BALANCES_URL`` and ``GATEWAY_REGISTER_URL``.
 
         Raises ``InvalidRequestError``, which names every variable that is missing.
         """
@@ -77,7 +77,7 @@ class Credentials:
         endpoints_key: str,
         previous_api_secrets: tuple[str, ...] = (),
     ) -> "Credentials":
-        """An account at one of ``hosts.PRESETS``."""
+        """Return an account at one of ``hosts.PRESETS``."""
         return cls(
             pos_id=pos_id,
             api_key=api_key,
@@ -92,38 +92,40 @@ class Credentials:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Everything here that is secret."""
+        """All secrets of the account."""
         return (self.api_key, self.endpoints_key, *self.webhook_secrets)
 
     @property
     def webhook_secrets(self) -> tuple[str, ...]:
-        """The secrets that may have signed a webhook, the present one first."""
+        """The secrets that may have signed a webhook, the current one first."""
         return (self.api_secret, *self.previous_api_secrets)
 
     def headers(self, *, with_endpoints_key: bool) -> dict[str, str]:
-        """The headers that authenticate a call. Balances, register and tokens go without the endpoints key."""
+        """Return the headers that authenticate a call. Balances, register and tokens need no endpoints key."""
         headers = {"X-API-AUTH": f"{self.scheme_word} {self.api_key}:{self.api_secret}"}
         if with_endpoints_key:
             headers["X-API-KEY"] = self.endpoints_key
         return headers
 
 
-def wrong_in(values: Mapping[str, str]) -> list[InvalidRequestError]:
-    """Return what could not work at any gateway, of these values by the names of ``Credentials``; no key is in it."""
-    found = []
+def find_invalid(values: Mapping[str, str]) -> list[InvalidRequestError]:
+    """Return an error for each value that could not work at any gateway. ``values`` are by the field names of
+    ``Credentials``; the errors contain no key.
+    """
+    errors = []
     for name, value in values.items():
         try:
-            _check(name, value)
-        except InvalidRequestError as wrong:
-            found.append(wrong)
-    return found
+            _check_value(name, value)
+        except InvalidRequestError as error:
+            errors.append(error)
+    return errors
 
 
-def _check(name: str, value: str) -> None:
+def _check_value(name: str, value: str) -> None:
     if name in _ADDRESSES:
         safe_base_url(name, value)
     elif name != "pos_id":
-        if broken := _unprintable(name, value):
+        if broken := _check_printable(name, value):
             raise InvalidRequestError.of(broken)
     else:
         try:
@@ -132,7 +134,7 @@ def _check(name: str, value: str) -> None:
             raise InvalidRequestError(name, "a UUID", f"a text of {len(value)} characters") from None
 
 
-def _unprintable(name: str, value: str) -> list[BrokenRule]:
+def _check_printable(name: str, value: str) -> list[BrokenRule]:
     if _PRINTABLE.fullmatch(value):
         return []
     return [BrokenRule(name, "printable ASCII without spaces, not empty", f"a text of {len(value)} characters")]

@@ -1,19 +1,19 @@
-"""A declined operation, as the shopper and the staff should hear of it."""
+"""A declined operation, explained to the shopper and to staff."""
 
 from dataclasses import dataclass
 from datetime import datetime
 
-from app.gateway.errors import quoted
+from app.gateway.errors import sanitize
 from app.gateway.models.records import Record
 from app.gateway.statuses import TABLE, Kind, Status, StatusCode, explain
 
 
 @dataclass(frozen=True, slots=True)
 class Declined:
-    """Why, in words, and what next.
+    """The reason of a decline, and what can be done next.
 
-    ``try_again``: another attempt (a new order id) can succeed. ``retry_after``: when the gateway recommends it,
-    UTC; ``limit``: which limit it was, in the gateway's words, for staff.
+    ``try_again``: another attempt (with a new order id) can succeed. ``retry_after``: when the gateway recommends it,
+    UTC; ``limit``: the limit that was exceeded, in the gateway's words, for staff.
     """
 
     code: str | None
@@ -25,22 +25,22 @@ class Declined:
 
     @classmethod
     def of(cls, record: Record) -> "Declined":
-        """Of a record with status ``failure``; ``ValueError`` for any other."""
+        """Return the explanation of a record with status ``failure``. Raises ``ValueError`` for any other."""
         if record.status is not Status.FAILURE:
             raise ValueError(f"a record with status {record.status} is not declined")
         row, info = explain(record.status, record.status_code), record.limit_info
         known = TABLE.get(row.code) is row
-        # Of a code that we do not know the gateway's own words say more than ours.
-        said = "" if known else quoted(record.status_description or "")
+        # For an unknown code the gateway's description is more specific than our text.
+        description = "" if known else sanitize(record.status_description or "")
         return cls(
             code=record.status_code,
             row=row,
-            staff=said or row.staff,
+            staff=description or row.staff,
             try_again=row.kind is Kind.RETRY,
             retry_after=info.retry_after if info else None,
-            limit=quoted(info.description or "") or None if info else None,
+            limit=sanitize(info.description or "") or None if info else None,
         )
 
     def shopper(self, language: str) -> str:
-        """The words for the shopper: Ukrainian or English."""
+        """Return the message for the shopper, in Ukrainian or English."""
         return self.row.shopper(language)

@@ -1,28 +1,28 @@
-"""Everything that can go wrong at the gateway, mapped once at the boundary.
+"""The errors of calls to the gateway, mapped once at the boundary.
 
 ::
 
     GatewayError
     |- InvalidRequestError          the request breaks rules of the interface (``broken``); nothing was sent
-    |- NotSentError                 no connection: nothing was sent, safe to repeat
+    |- NotSentError                 no connection: nothing was sent, safe to retry
     |- KeysNotOpenedError           the account's keys cannot be opened on this machine: nothing was sent
     |- RefusedError                 the gateway read the request and did not do it (4xx)
     |  |- DuplicateOrderError       this order id was used before: perhaps by our own, lost attempt. Look it up
-    |  |- NotFoundError             the gateway has no such record, or no such endpoint; said in its own shape
+    |  |- NotFoundError             the gateway has no such record, or no such endpoint; stated in its own shape
     |  |- BadCredentialsError       the account's keys are wrong
-    |  `- RateLimitedError          too many requests; ``pause`` says for how long to wait, when the gateway says it
-    |- OutcomeUnknownError          the request left, no readable answer came: it may have been done. Look it up
+    |  `- RateLimitedError          too many requests; ``pause`` is how long to wait, if the gateway states it
+    |- OutcomeUnknownError          the request left, no readable response came: it may have been done. Look it up
     |  `- NotTheGatewayError        a 4xx not in the gateway's own shape, or a redirect to no page: a wrong address
-    |- ReportNotReadyError          the register is still being made
+    |- ReportNotReadyError          the register is still being generated
     `- NotificationError
        |- ForgedNotificationError   a webhook that none of the account's secrets signed
-       `- UnreadableNotificationError   a webhook that is no notification although (or before) it is signed
-          `- SignedButUnreadableError   signed, so it is the gateway's word, and nobody can read it (``notification``)
+       `- UnreadableNotificationError   a webhook that is not a valid notification, whether or not it is signed
+          `- SignedButUnreadableError   signed, so it comes from the gateway, but not readable (``notification``)
 
-A *declined* operation is no error: the call returns its record with status ``failure`` (see ``declined``).
-For reads (look-ups, balances, registers) ``OutcomeUnknownError`` merely means "unavailable": they are safe to repeat.
+A *declined* operation is not an error: the call returns its record with status ``failure`` (see ``declined``).
+For reads (look-ups, balances, registers) ``OutcomeUnknownError`` merely means "unavailable": they are safe to retry.
 
-No error holds a secret, a card number or the body of a request.
+No error contains a secret, a card number or the body of a request.
 """
 
 import re
@@ -30,29 +30,29 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
-_LONGEST_MESSAGE = 512
-# Gateways quote what they refuse. Not repeated: whatever looks like a card number, or is called a security code.
+_MAX_MESSAGE = 512
+# Gateways quote what they refuse. Anything like a card number, or named a security code, is redacted.
 _CARD_NUMBER = re.compile(r"(?<!\d)(?:\d[ -]?){11,18}\d(?!\d)")
 _SECURITY_CODE = re.compile(r"((?:cvv|cvc)2?\W{1,3})\d{3,4}(?!\d)", re.IGNORECASE)
 
 
-def quoted(text: str) -> str:
-    """``text`` of the gateway, fit for a message: at most 512 printable characters, one line, nothing of a card."""
+def sanitize(text: str) -> str:
+    """Return ``text`` of the gateway fit for a message: at most 512 printable characters, one line, no card data."""
     printable = "".join(character if character.isprintable() else " " for character in text)
     redacted = _SECURITY_CODE.sub(r"\1(not shown)", _CARD_NUMBER.sub("(number)", " ".join(printable.split())))
-    return redacted[:_LONGEST_MESSAGE]
+    return redacted[:_MAX_MESSAGE]
 
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One field that the gateway refused, and what it says about it."""
+    """One field that the gateway refused, and the gateway's text about it."""
 
     field: str
     text: str
 
 
 class GatewayError(Exception):
-    """The root. ``method`` and ``path`` are those of the HTTP call, ``code`` is the gateway's own."""
+    """The base class. ``method`` and ``path`` are those of the HTTP call, ``code`` is the gateway's own."""
 
     def __init__(
         self,
@@ -88,8 +88,8 @@ class GatewayError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class BrokenRule:
-    """A field of a request (``split.0.amount`` inside of another), the rule of the interface that it breaks, and what
-    was given: fit to be shown, without card data and names.
+    """A field of a request (``split.0.amount`` if nested), the rule of the interface that it breaks, and the given
+    value: safe to show, without card data and names.
     """
 
     field: str
@@ -117,23 +117,23 @@ class InvalidRequestError(GatewayError):
 
     @classmethod
     def of(cls, broken: Sequence[BrokenRule], *, order_id: str | None = None) -> Self:
-        """All of these, of which there is at least one."""
+        """Return the error with all of these rules, of which there is at least one."""
         first, *more = broken
         return cls(first.field, first.limit, first.given, more=tuple(more), order_id=order_id)
 
 
 class NotSentError(GatewayError):
-    """The request did not leave this machine. Nothing happened; the same request may be repeated."""
+    """The request did not leave this machine. Nothing happened; the same request may be retried."""
 
 
 class KeysNotOpenedError(GatewayError):
-    """None of this machine's secret keys opens the account's keys. Nothing was sent, nor can it be."""
+    """None of this machine's secret keys opens the account's keys. Nothing was sent, and nothing can be."""
 
 
 class RefusedError(GatewayError):
-    """The gateway answered that it did not do it. ``violations`` names the fields, when the gateway does.
+    """The gateway responded that it did not do the request. ``violations`` names the fields, if the gateway does.
 
-    ``status_code`` is that of the table of status codes, when the gateway names one: ``code`` may be another.
+    ``status_code`` is from the table of status codes, if the gateway names one; ``code`` may differ from it.
     """
 
     def __init__(
@@ -156,11 +156,11 @@ class RefusedError(GatewayError):
 
 
 class DuplicateOrderError(RefusedError):
-    """The order id was used before. After an attempt whose outcome is unknown: the proof that it arrived."""
+    """The order id was used before. After an attempt whose outcome is unknown, this proves that it arrived."""
 
 
 class NotFoundError(RefusedError):
-    """HTTP 404 in the gateway's own shape. Any other is ``NotTheGatewayError``: it may be a proxy's."""
+    """HTTP 404 in the gateway's own shape. Any other 404 is ``NotTheGatewayError``: it may be a proxy's."""
 
 
 class BadCredentialsError(RefusedError):
@@ -168,31 +168,31 @@ class BadCredentialsError(RefusedError):
 
 
 class RateLimitedError(RefusedError):
-    """Too many requests. ``pause`` is in seconds, ``None`` when the gateway does not say."""
+    """Too many requests. ``pause`` is in seconds, ``None`` if the gateway does not state it."""
 
 
 class OutcomeUnknownError(GatewayError):
-    """The request left and may have been done. Never repeat it: look the order up."""
+    """The request left and may have been done. Never retry it: look the order up."""
 
 
 class NotTheGatewayError(OutcomeUnknownError):
-    """What the gateway did not say in its own shape: a 4xx of a proxy or another API, a redirect that leads to no page.
+    """A response not in the gateway's own shape: a 4xx of a proxy or another API, a redirect that leads to no page.
 
-    Redirects also say that the account's address is not, or no longer, that of the gateway's interface.
+    A redirect also shows that the account's address is not, or no longer, that of the gateway's interface.
     """
 
     @property
     def wrong_address(self) -> bool:
-        """Whether the answer leads elsewhere, and not to a payment page."""
+        """Whether the response redirects elsewhere than to a payment page."""
         return self.http_status is not None and self.http_status < 400
 
 
 class ReportNotReadyError(GatewayError):
-    """The register is still being made. Fetch it again later."""
+    """The register is still being generated. Fetch it again later."""
 
 
 class NotificationError(GatewayError):
-    """A webhook that is not taken for the gateway's word."""
+    """A webhook that is not accepted as a notification of the gateway."""
 
 
 class ForgedNotificationError(NotificationError):

@@ -1,26 +1,32 @@
-"""Where the gateway is. The interface names no host; operators of it differ in address, keys scheme and sender.
+"""The gateway's hosts. The interface names none; its operators differ in address, scheme of keys and webhook sender.
 
-Presets are only a help for filling in a form: whatever is entered there wins.
+Presets only help to fill in a form: the values entered there take precedence. Addresses are validated here: those
+of the gateway itself, of its payment pages (gateway interface, 1b) and of our webhooks.
 """
 
+import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from app.gateway.errors import InvalidRequestError
 from app.gateway.models.values import absolute_url
 from app.outbound import is_private
 
-# Targets of webhooks without an arrangement with the provider (gateway interface, Limits).
+# Ports to which webhooks are sent without an arrangement with the provider (gateway interface, Limits).
 WEBHOOK_PORTS = frozenset({443, 8443})
+
+# The gateway's API paths: nothing below them is a page, except the pages of a checkout.
+_API_PATHS = ("/api/v1", "/streaming-report")
+_CHECKOUT_PATH = "/api/v1/checkout/"
 
 
 @dataclass(frozen=True, slots=True)
 class KnownGateway:
     """The published addresses of one operator of this interface.
 
-    ``register_url`` is ``None`` where no host is published: the payments host is tried then.
+    ``register_url`` is ``None`` where no host is published: then the payments host is tried.
     """
 
     name: str
@@ -54,24 +60,41 @@ PRESETS: Mapping[str, KnownGateway] = MappingProxyType(
 
 
 def safe_base_url(field: str, url: str) -> str:
-    """``url`` without a slash at its end, if requests with keys may go there; ``InvalidRequestError`` otherwise.
+    """Return ``url`` without a trailing slash. Raises ``InvalidRequestError`` if no request with keys may go there.
 
     It must be absolute, without query, fragment, user or password. Plain http is for this machine and private
-    networks only: the keys are in every request.
+    networks only, because every request contains the keys.
     """
     try:
         parts = urlsplit(absolute_url(url))
     except ValueError as refusal:
-        raise InvalidRequestError(field, str(refusal), _plain(url)) from None
+        raise InvalidRequestError(field, str(refusal), _displayable(url)) from None
     if parts.query or parts.fragment or "?" in url or "#" in url or "@" in parts.netloc:
-        raise InvalidRequestError(field, "no query, fragment, user or password in it", _plain(url))
+        raise InvalidRequestError(field, "no query, fragment, user or password in it", _displayable(url))
     if parts.scheme == "http" and not is_private(parts.hostname or ""):
-        raise InvalidRequestError(field, "https, unless it is this machine or a private network", _plain(url))
+        raise InvalidRequestError(field, "https, unless it is this machine or a private network", _displayable(url))
     return url.rstrip("/")
 
 
-def reachable_by_webhook(url: str) -> bool:
-    """Whether the gateway delivers webhooks to ``url`` without an arrangement: https on port 443 or 8443."""
+def check_payment_page(url: str, base_url: str) -> str:
+    """Return ``url`` if the gateway at ``base_url`` may send shoppers there. Raises ``ValueError`` otherwise.
+
+    It must be an https address (http only where the gateway itself is reached over http, on this machine or a private
+    network) without user or password, and no address of the interface other than a checkout's.
+    """
+    parts = urlsplit(absolute_url(url))
+    http_allowed = base_url.startswith("http:") and is_on_private_network(url)
+    if "@" in parts.netloc or not (parts.scheme == "https" or http_allowed):
+        raise ValueError("an https address")
+    path = posixpath.normpath(unquote(parts.path)).lower()
+    is_api_path = any(f"{path}/".find(f"{each}/") >= 0 for each in _API_PATHS)
+    if is_api_path and _CHECKOUT_PATH not in path:
+        raise ValueError("an address for people, not one of the interface")
+    return url
+
+
+def is_webhook_reachable(url: str) -> bool:
+    """Return True if the gateway delivers webhooks to ``url`` without an arrangement: https on port 443 or 8443."""
     try:
         parts = urlsplit(absolute_url(url))
     except ValueError:
@@ -79,10 +102,10 @@ def reachable_by_webhook(url: str) -> bool:
     return parts.scheme == "https" and (parts.port or 443) in WEBHOOK_PORTS and not is_private(parts.hostname or "")
 
 
-def on_private_network(url: str) -> bool:
-    """Whether ``url`` names this machine or a private network, by its words: nobody is asked where a name leads.
+def is_on_private_network(url: str) -> bool:
+    """Return True if ``url`` names this machine or a private network, judging by its text alone: no name is resolved.
 
-    What is no address at all counts as one.
+    An invalid URL counts as private.
     """
     try:
         return is_private(urlsplit(absolute_url(url)).hostname or "")
@@ -90,6 +113,6 @@ def on_private_network(url: str) -> bool:
         return True
 
 
-def _plain(url: str) -> str:
-    """``url`` fit to be shown: nothing from before an ``@``."""
+def _displayable(url: str) -> str:
+    """Return ``url`` safe to show: without anything before an ``@``."""
     return url.rpartition("@")[2][:100]

@@ -2,7 +2,7 @@
 
 
 def passes_luhn(text: str) -> bool:
-    """Return True when the digits in ``text`` end with their check digit; what is no digit is left out."""
+    """Return True when the digits in ``text`` end with their check digit; other characters are ignored."""
     digits = [int(character) for character in reversed(text) if character.isdigit()]
     doubled = (sum(divmod(2 * digit, 10)) for digit in digits[1::2])
     return (sum(digits[::2]) + sum(doubled)) % 10 == 0

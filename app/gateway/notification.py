@@ -13,8 +13,8 @@ from app.gateway.errors import ForgedNotificationError, UnreadableNotificationEr
 from app.gateway.models.records import OperationRecord, PaymentRecord, UnreadableError, read_record
 from app.gateway.signature import verify
 
-LARGEST_FORM = 256 * 1024  # bytes; a record is a few thousand
-_MOST_FIELDS = 16
+MAX_FORM_BYTES = 256 * 1024  # bytes; a record is a few thousand
+_MAX_FIELDS = 16
 _BASE64URL = re.compile(r"[A-Za-z0-9_-]+={0,2}")
 
 __all__ = [
@@ -28,7 +28,7 @@ __all__ = [
 
 
 class SignedButUnreadableError(UnreadableNotificationError):
-    """The gateway's own word, but not one that we understand: ``data`` as it was received, and its ``digest``."""
+    """Signed by the gateway, but not readable: ``data`` as it was received, and its ``digest``."""
 
     def __init__(self, message: str, data: str) -> None:
         super().__init__(message)
@@ -38,8 +38,8 @@ class SignedButUnreadableError(UnreadableNotificationError):
 
 @dataclass(frozen=True, slots=True)
 class Notification:
-    """A verified webhook: ``data`` as it was received, ``digest`` (SHA-256 of it, hexadecimal) to know it again by,
-    and the record that it holds.
+    """A verified webhook: ``data`` as it was received, its ``digest`` (SHA-256, hexadecimal) to recognise duplicates,
+    and its record.
     """
 
     data: str = field(repr=False)
@@ -48,13 +48,13 @@ class Notification:
 
 
 def read_notification(form: bytes, secrets: Iterable[str]) -> Notification:
-    """Verify and read the body of a webhook (``application/x-www-form-urlencoded``).
+    """Verify and parse the body of a webhook (``application/x-www-form-urlencoded``).
 
-    ``secrets``: the account's API secret and, while it is being changed, previous ones. Raises
+    ``secrets``: the account's API secret and, while it is being rotated, previous ones. Raises
     ``ForgedNotificationError`` if none of them signed ``data``; ``UnreadableNotificationError`` if it is larger than
-    256 KiB or not the form of the interface; ``SignedButUnreadableError`` if it is signed and yet not a record.
+    256 KiB or not the form of the interface; ``SignedButUnreadableError`` if it is signed but not a record.
     """
-    data, signature = _fields(form)
+    data, signature = _parse_form(form)
     if not verify(data, signature, secrets):
         raise ForgedNotificationError("none of the account's secrets signed this webhook")
     try:
@@ -64,12 +64,12 @@ def read_notification(form: bytes, secrets: Iterable[str]) -> Notification:
 
 
 def digest(data: str) -> str:
-    """What a repeated delivery is recognised by: SHA-256 over ``data``, hexadecimal."""
+    """Return the SHA-256 of ``data``, hexadecimal, by which a repeated delivery is recognised."""
     return hashlib.sha256(data.encode(errors="surrogatepass")).hexdigest()
 
 
 def read_data(data: str) -> PaymentRecord | OperationRecord:
-    """The record in ``data`` that was verified before. Raises ``UnreadableNotificationError``."""
+    """Return the record in ``data``, which was verified before. Raises ``UnreadableNotificationError``."""
     try:
         return read_record(decode(data))
     except UnreadableError as exc:
@@ -77,7 +77,7 @@ def read_data(data: str) -> PaymentRecord | OperationRecord:
 
 
 def decode(data: str) -> object:
-    """The JSON in ``data`` (Base64Url, padded or not). Raises ``UnreadableNotificationError``."""
+    """Return the decoded JSON in ``data`` (Base64Url, padded or not). Raises ``UnreadableNotificationError``."""
     if not _BASE64URL.fullmatch(data):
         raise UnreadableNotificationError("data is not Base64Url")
     bare = data.rstrip("=")
@@ -89,20 +89,20 @@ def decode(data: str) -> object:
 
 
 def encode(record: object) -> str:
-    """``record`` (JSON members) as ``data``: what the gateway does before it signs."""
+    """Return ``record`` (JSON members) encoded as ``data``, as the gateway does before it signs."""
     return base64.urlsafe_b64encode(exact_json.dumps(record).encode("ascii")).decode("ascii")
 
 
-def _fields(form: bytes) -> tuple[str, str]:
-    if len(form) > LARGEST_FORM:
+def _parse_form(form: bytes) -> tuple[str, str]:
+    if len(form) > MAX_FORM_BYTES:
         raise UnreadableNotificationError("the form is too large")
     try:
-        pairs = parse_qsl(form.decode("ascii"), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
+        pairs = parse_qsl(form.decode("ascii"), keep_blank_values=True, max_num_fields=_MAX_FIELDS)
     except ValueError:
         pairs = []
     data = [value for name, value in pairs if name == "data"]
     signature = [value for name, value in pairs if name == "signature"]
-    # Two values would let one be verified and the other be read.
+    # With two values, one could be verified and the other read.
     if len(data) != 1 or len(signature) != 1 or not data[0] or not signature[0]:
         raise UnreadableNotificationError("not a form with one data and one signature")
     return data[0], signature[0]

@@ -1,6 +1,6 @@
 """Lists of transactions: those of a period, and the register (gateway interface, 8 and 10).
 
-Asynchronous generators: whoever stops reading early closes them (``contextlib.aclosing``), which ends the download.
+Asynchronous generators: a caller that stops early must close them (``contextlib.aclosing``), which ends the download.
 """
 
 import asyncio
@@ -9,7 +9,7 @@ from contextlib import aclosing
 from datetime import datetime
 from typing import Any
 
-from app.gateway import answers
+from app.gateway import responses
 from app.gateway.credentials import Credentials
 from app.gateway.errors import InvalidRequestError, OutcomeUnknownError, ReportNotReadyError
 from app.gateway.models.reports import (
@@ -22,9 +22,9 @@ from app.gateway.models.reports import (
 )
 from app.gateway.models.values import to_milliseconds
 from app.gateway.ndjson import read_list
-from app.gateway.transport import Call, Transport, Verb, path_step
+from app.gateway.transport import Call, Transport, Verb, path_segment
 
-FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0  # seconds between two looks whether a register is ready
+FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0  # seconds between two attempts to fetch a register
 
 
 class Reports:
@@ -44,13 +44,13 @@ class Reports:
     async def period(
         self, start: datetime, end: datetime, *, timeout: float
     ) -> AsyncGenerator[TransactionLine | UnreadableLine, None]:
-        """All transactions between two moments (gateway interface, 8). ``timeout`` is the longest silence."""
+        """Yield all transactions of a period (gateway interface, 8). ``timeout`` is the longest silence, in seconds."""
         check_period("startDate", "enddate", start, end)
         call = Call(
             method="GET",
             base_url=self._credentials.base_url,
             path=f"/api/v1/pos/{self._credentials.pos_id}/transactions",
-            # Two spellings of "date": the interface's own.
+            # The inconsistent spelling of the two names is the interface's own.
             query=(("startDate", str(to_milliseconds(start))), ("enddate", str(to_milliseconds(end)))),
         )
         async with aclosing(read_list(self._transport, call, TransactionLine, timeout=timeout)) as lines:
@@ -58,24 +58,24 @@ class Reports:
                 yield line
 
     async def start(self, request: RegisterRequest, *, timeout: float) -> RegisterTicket:
-        """Have a register made (gateway interface, 10). Longer than 31 days: see ``periods``."""
+        """Start generating a register (gateway interface, 10). For more than 31 days see ``periods``."""
         body = request.to_wire()
         if body.setdefault("project_id", self._credentials.pos_id) != self._credentials.pos_id:
             raise InvalidRequestError("project_id", f"the account's, {self._credentials.pos_id}", body["project_id"])
         call = self._call("POST", "/streaming-report/start", body)
-        answer = await self._transport.exchange(call, timeout=timeout)
-        return answers.read(call, RegisterTicket, answers.content(call, answer))
+        response = await self._transport.exchange(call, timeout=timeout)
+        return responses.parse(call, RegisterTicket, responses.decode(call, response))
 
     async def fetch(
         self, ticket: RegisterTicket, *, patience: float, timeout: float
     ) -> AsyncGenerator[RegisterLine | UnreadableLine, None]:
-        """The lines of a register. ``timeout`` is the longest silence, in seconds.
+        """Yield the lines of a register. ``timeout`` is the longest silence, in seconds.
 
-        While it is not ready, waits: a second at first, then twice as long each time, half a minute at most, and
-        ``patience`` seconds in all; then raises ``ReportNotReadyError``. At the end of a register with fewer or more
-        records than were announced comes ``OutcomeUnknownError``: fetch it again.
+        While the register is not ready, waits: a second at first, then twice as long each time, half a minute at most,
+        and ``patience`` seconds in all; then raises ``ReportNotReadyError``. Raises ``OutcomeUnknownError`` at the end
+        of a register with fewer or more records than announced: fetch it again.
         """
-        call = self._call("GET", f"/streaming-report/fetch/{path_step(ticket.report_id)}", None)
+        call = self._call("GET", f"/streaming-report/fetch/{path_segment(ticket.report_id)}", None)
         waited, pause, count = 0.0, FIRST_PAUSE, 0
         while True:
             try:
@@ -92,8 +92,8 @@ class Reports:
         if ticket.count is not None and count < ticket.count:
             raise call.error(OutcomeUnknownError, f"the register broke off: {count} of {ticket.count} records")
         if ticket.count is not None and count > ticket.count:
-            words = f"the register has {count} records, and {ticket.count} were announced"
-            raise call.error(OutcomeUnknownError, words)
+            message = f"the register has {count} records, and {ticket.count} were announced"
+            raise call.error(OutcomeUnknownError, message)
 
     def _call(self, method: Verb, path: str, body: dict[str, Any] | None) -> Call:
         base_url = self._credentials.register_url or self._credentials.base_url

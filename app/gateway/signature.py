@@ -1,7 +1,7 @@
 """The signature of the gateway's webhooks (gateway interface, Events: Signature).
 
 ``base64url(sha1(secret + data + secret))`` over the raw digest, where ``data`` is the Base64Url text exactly as it
-was received and ``secret`` is the account's API secret. 28 characters, the padding kept.
+was received and ``secret`` is the account's API secret. 28 characters, including the padding.
 """
 
 import base64
@@ -11,24 +11,24 @@ from collections.abc import Iterable
 
 
 def sign(data: str, secret: str) -> str:
-    """The signature of ``data``. An empty secret is a ``ValueError``: anybody could sign with it."""
+    """Return the signature of ``data``. Raises ``ValueError`` for an empty secret, with which anyone could sign."""
     if not secret:
         raise ValueError("an empty secret signs nothing")
-    # Lone surrogates cannot be UTF-8; they are carried through, so that a strange form is refused, not a crash.
+    # Lone surrogates cannot be UTF-8; they are passed through, so that such a form is rejected instead of crashing.
     text = f"{secret}{data}{secret}".encode(errors="surrogatepass")
     digest = hashlib.sha1(text).digest()  # noqa: S324 - the interface prescribes SHA-1
     return base64.urlsafe_b64encode(digest).decode("ascii")
 
 
 def verify(data: str, signature: str, secrets: Iterable[str]) -> bool:
-    """Whether one of the ``secrets`` (the present one and, while rotating, previous ones) signed ``data``.
+    """Return True if one of the ``secrets`` (the current one and, while rotating, previous ones) signed ``data``.
 
-    Every secret is tried, whichever fits, and each comparison takes the same time wherever the texts differ. An
-    empty secret never fits, and without secrets nothing does.
+    Every secret is tried, even after a match, and each comparison takes constant time. An empty secret never matches,
+    and without secrets nothing does.
     """
     given = signature.encode(errors="surrogatepass")
-    fits = False
+    matches = False
     for secret in secrets:
         if secret:
-            fits |= hmac.compare_digest(sign(data, secret).encode("ascii"), given)
-    return fits
+            matches |= hmac.compare_digest(sign(data, secret).encode("ascii"), given)
+    return matches

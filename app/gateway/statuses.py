@@ -1,8 +1,8 @@
-"""Statuses and status codes, and what to tell the shopper and the staff about each.
+"""Statuses and status codes, with a message for the shopper and for staff for each.
 
-Source: gateway interface (States and transitions; Errors) and, for the codes that it does not list, the public
-status table of the provider. The status decides; a code only explains. A code that is not in the table, or that
-contradicts the status it came with, is explained by the status alone.
+Source: gateway interface (States and transitions; Errors) and, for the codes that it does not list, the provider's
+public status table. The status decides; a code only explains. For a code that is not in the table, or that contradicts
+its status, the explanation is that of the status alone.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from app.i18n.translation import translation_for
 
 
 class Status(StrEnum):
-    """How far an operation is. ``SUCCESS`` and ``FAILURE`` are final."""
+    """The status of an operation. ``SUCCESS`` and ``FAILURE`` are final."""
 
     INIT = "init"
     PENDING = "pending"
@@ -28,12 +28,12 @@ class Status(StrEnum):
 
 
 class Kind(StrEnum):
-    """What a status code asks of us."""
+    """The action that a status code calls for."""
 
     DONE = "done"  # the operation succeeded
-    WAIT = "wait"  # in progress: look again later
-    SHOPPER = "shopper"  # the shopper has to do something
-    STAFF = "staff"  # it moves only when somebody contacts the provider
+    WAIT = "wait"  # in progress: poll again later
+    SHOPPER = "shopper"  # the shopper has to act
+    STAFF = "staff"  # blocked until staff contact the provider
     RETRY = "retry"  # declined, another attempt can succeed (always with a new order id)
     FINAL = "final"  # declined, another attempt of the same kind cannot succeed
     CANCELLED = "cancelled"  # ended before it was paid
@@ -51,17 +51,19 @@ class StatusCode:
 
     @property
     def staff(self) -> str:
-        """The sentence for staff."""
+        """The message for staff."""
         return f"{self.reason}."
 
     def shopper(self, language: str) -> str:
-        """The sentence for the shopper in ``language``, an IETF tag or Saleor's code; English if we do not speak it."""
+        """Return the message for the shopper in ``language``, an IETF tag or Saleor's code; in English if there is no
+        translation.
+        """
         return translation_for(language).gettext(self.en)
 
 
-# Words that older versions of the interface and its SDKs use. "antifraud" may stand for a check in progress as well
-# as for a refusal by it; read as pending it costs a look-up, read as failure it could cost a payment.
-OLD_WORDS: Mapping[str, Status] = MappingProxyType(
+# Statuses of older versions of the interface and its SDKs. "antifraud" may mean a check in progress as well as a
+# rejection by it: taken as pending it costs a look-up, taken as a failure it could cost a payment.
+LEGACY_STATUSES: Mapping[str, Status] = MappingProxyType(
     {
         "processing": Status.PENDING,
         "waiting": Status.PENDING,
@@ -73,12 +75,12 @@ OLD_WORDS: Mapping[str, Status] = MappingProxyType(
 
 
 def read_status(word: str) -> Status:
-    """The status that ``word`` means. A word that nobody documents decides nothing: it is read as pending."""
+    """Return the status that ``word`` means. An undocumented word decides nothing: it counts as pending."""
     lowered = word.strip().lower()
     for status in Status:
         if status.value == lowered:
             return status
-    return OLD_WORDS.get(lowered, Status.PENDING)
+    return LEGACY_STATUSES.get(lowered, Status.PENDING)
 
 
 _DONE = gettext_noop("The payment was successful.")
@@ -101,17 +103,17 @@ _ROWS = (
         "1009",
         Status.SUCCESS,
         Kind.DONE,
-        gettext_noop("The reservation was released."),
+        gettext_noop("The held amount was released."),
         gettext_noop("Voided: the hold was released in full"),
     ),
     StatusCode("2001", Status.PENDING, Kind.WAIT, _WAIT, gettext_noop("Pending")),
-    StatusCode("2012", Status.PENDING, Kind.WAIT, _WAIT, gettext_noop("In the anti-fraud check")),
+    StatusCode("2012", Status.PENDING, Kind.WAIT, _WAIT, gettext_noop("Under anti-fraud review")),
     StatusCode(
         "2013",
         Status.PENDING,
         Kind.STAFF,
         _WAIT,
-        gettext_noop("The provider waits for additional data. Contact the provider's support"),
+        gettext_noop("The provider is waiting for additional data. Contact the provider's support"),
     ),
     StatusCode(
         "2102",
@@ -126,7 +128,7 @@ _ROWS = (
         Status.PENDING,
         Kind.SHOPPER,
         gettext_noop("Please confirm the payment with your bank (3-D Secure)."),
-        gettext_noop("The payer has to pass 3-D Secure"),
+        gettext_noop("The payer has to complete 3-D Secure"),
     ),
     StatusCode(
         "2123",
@@ -147,9 +149,9 @@ _ROWS = (
         Status.PENDING,
         Kind.WAIT,
         _WAIT,
-        gettext_noop("Waiting for clarification. If it stays so, contact the provider's support"),
+        gettext_noop("Waiting for clarification. If this does not change, contact the provider's support"),
     ),
-    StatusCode("4000", Status.FAILURE, Kind.FINAL, _SHOP, gettext_noop("Data of the request is missing or invalid")),
+    StatusCode("4000", Status.FAILURE, Kind.FINAL, _SHOP, gettext_noop("Request data is missing or invalid")),
     StatusCode(
         "4001",
         Status.FAILURE,
@@ -168,14 +170,16 @@ _ROWS = (
         "4010",
         Status.FAILURE,
         Kind.RETRY,
-        gettext_noop("This card's limit on the number of payments is reached. Please use another card or try later."),
+        gettext_noop(
+            "This card has reached its limit on the number of payments. Please use another card or try again later."
+        ),
         gettext_noop("The limit on the number of payments is exceeded"),
     ),
     StatusCode(
         "4012",
         Status.FAILURE,
         Kind.RETRY,
-        gettext_noop("This card's limit on the amount is exceeded. Please use another card or try later."),
+        gettext_noop("This card's amount limit is exceeded. Please use another card or try again later."),
         gettext_noop("The limit on the amount is exceeded"),
     ),
     StatusCode(
@@ -191,7 +195,7 @@ _ROWS = (
         Status.FAILURE,
         Kind.FINAL,
         _SHOP,
-        gettext_noop("The amount is not allowed: outside of the account's limits, or above what is left"),
+        gettext_noop("The amount is not allowed: outside the account's limits, or more than what is left"),
     ),
     StatusCode(
         "4144",
@@ -204,8 +208,8 @@ _ROWS = (
         "4147",
         Status.FAILURE,
         Kind.RETRY,
-        gettext_noop("The time for confirming with your bank ran out. Please try again."),
-        gettext_noop("3-D Secure was not passed in time"),
+        gettext_noop("The time to confirm the payment with your bank has run out. Please try again."),
+        gettext_noop("3-D Secure was not completed in time"),
     ),
     StatusCode("4148", Status.FAILURE, Kind.RETRY, _AGAIN, gettext_noop("Timed out")),
     StatusCode(
@@ -220,9 +224,9 @@ _ROWS = (
         Status.FAILURE,
         Kind.FINAL,
         _SHOP,
-        gettext_noop("The operation is not possible in the present state of the payment"),
+        gettext_noop("The operation is not possible in the current state of the payment"),
     ),
-    StatusCode("4151", Status.FAILURE, Kind.FINAL, _SHOP, gettext_noop("Fields of the request are invalid")),
+    StatusCode("4151", Status.FAILURE, Kind.FINAL, _SHOP, gettext_noop("Request fields are invalid")),
     StatusCode(
         "4152",
         Status.FAILURE,
@@ -249,13 +253,13 @@ _BY_STATUS = {
     ),
     Status.PENDING: (Kind.WAIT, _WAIT, gettext_noop("Pending")),
     Status.SUCCESS: (Kind.DONE, _DONE, gettext_noop("Successful")),
-    # Nothing known forbids another attempt, and a shopper who is told to give up wrongly is a lost order.
+    # Nothing known rules out another attempt, and a shopper who is wrongly told to give up is a lost order.
     Status.FAILURE: (Kind.RETRY, _OTHER, gettext_noop("Declined")),
 }
 
 
 def explain(status: Status, code: str | None) -> StatusCode:
-    """The row for ``code``; if it is unknown or contradicts ``status``, a row made of the status alone."""
+    """Return the row for ``code``; if it is unknown or contradicts ``status``, a row built from the status alone."""
     row = TABLE.get(code or "")
     if row is not None and row.status is status:
         return row

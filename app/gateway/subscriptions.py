@@ -1,19 +1,19 @@
-"""Subscriptions (gateway interface, 8 and 12). Starting one is a payment with ``init_recurring``.
+"""Subscriptions (gateway interface, 8 and 12). A payment with ``init_recurring`` starts one.
 
-The look-up is in the interface. Cancelling and refunding are provisional: they are documented publicly, elsewhere,
-and newer documents ask for a signed scheme of keys for cancelling, whose recipe is not published.
+The look-up is in the interface. Cancelling and refunding are provisional: they are documented publicly, elsewhere, and
+newer documents require a signed scheme of keys for cancelling, whose recipe is not published.
 """
 
 from typing import Literal
 
-from app.gateway import answers
+from app.gateway import responses
 from app.gateway.credentials import Credentials
 from app.gateway.errors import InvalidRequestError, OutcomeUnknownError
 from app.gateway.models.records import OperationRecord, Records, UnreadableError, read_records
 from app.gateway.models.subscriptions import Subscription, SubscriptionRefund
 from app.gateway.models.values import Method
 from app.gateway.statuses import Status
-from app.gateway.transport import Call, Transport, path_step
+from app.gateway.transport import Call, Transport, path_segment
 
 
 class Subscriptions:
@@ -31,31 +31,31 @@ class Subscriptions:
         status: Status,
         timeout: float,
     ) -> Records:
-        """The transactions of a subscription (gateway interface, 8).
+        """Return the transactions of a subscription (gateway interface, 8).
 
-        The interface requires ``method`` and ``status`` and does not say where they go: they are sent in the query.
+        The interface requires ``method`` and ``status`` but does not state where: they are sent in the query.
         """
         call = Call(
             method="GET",
             base_url=self._credentials.base_url,
-            path=f"/api/v1/pos/{self._credentials.pos_id}/recurring/{path_step(recurring_id)}",
+            path=f"/api/v1/pos/{self._credentials.pos_id}/recurring/{path_segment(recurring_id)}",
             query=(("method", method), ("status", status)),
         )
-        answer = await self._transport.exchange(call, timeout=timeout)
+        response = await self._transport.exchange(call, timeout=timeout)
         try:
-            return read_records(answers.content(call, answer))
+            return read_records(responses.decode(call, response))
         except UnreadableError as exc:
-            raise call.error(OutcomeUnknownError, f"the answer is {exc}", http_status=answer.status) from None
+            raise call.error(OutcomeUnknownError, f"the answer is {exc}", http_status=response.status) from None
 
     async def cancel(self, recurring_id: str, *, timeout: float) -> Subscription:
-        """End a subscription. Provisional."""
+        """Cancel a subscription. Provisional."""
         call = Call(
             method="PUT",
             base_url=self._credentials.balances_url or self._credentials.base_url,
-            path=f"/api/v1/recurring/{path_step(recurring_id)}/cancel",
+            path=f"/api/v1/recurring/{path_segment(recurring_id)}/cancel",
         )
-        answer = await self._transport.exchange(call, timeout=timeout)
-        return answers.read(call, Subscription, answers.content(call, answer))
+        response = await self._transport.exchange(call, timeout=timeout)
+        return responses.parse(call, Subscription, responses.decode(call, response))
 
     async def refund(
         self, recurring_id: str, payment_id: str, refund: SubscriptionRefund, *, timeout: float
@@ -65,12 +65,12 @@ class Subscriptions:
         body = refund.to_wire()
         if body.setdefault("pos_id", pos_id) != pos_id:
             raise InvalidRequestError("pos_id", f"the account's, {pos_id}", body["pos_id"])
-        steps = f"recurring/{path_step(recurring_id)}/payments/{path_step(payment_id)}"
+        steps = f"recurring/{path_segment(recurring_id)}/payments/{path_segment(payment_id)}"
         call = Call(
             method="POST",
             base_url=self._credentials.base_url,
             path=f"/api/v1/pos/{pos_id}/{steps}/refund",
             body=body,
         )
-        answer = await self._transport.exchange(call, timeout=timeout)
-        return answers.read(call, OperationRecord, answers.content(call, answer))
+        response = await self._transport.exchange(call, timeout=timeout)
+        return responses.parse(call, OperationRecord, responses.decode(call, response))

@@ -1,8 +1,7 @@
-"""One HTTP exchange with the gateway, and what it means when it goes wrong.
+"""One HTTP exchange with the gateway, and the meaning of its failures.
 
-The one question that matters after a failure is whether the request left this machine. The HTTP library's errors
-answer it, and for our own deadline its trace does: until the first byte of the request is being written, nothing
-was asked.
+After a failure only one question matters: whether the request left this machine. The HTTP library's errors answer it,
+and for our own timeout its trace does: until the first byte of the request is being written, nothing was sent.
 """
 
 import asyncio
@@ -19,11 +18,11 @@ from app.gateway.credentials import Credentials
 from app.gateway.errors import GatewayError, InvalidRequestError, NotSentError, OutcomeUnknownError
 from app.gateway.models.base import CARD_FIELDS
 
-_LARGEST_ANSWER = 4 * 1024 * 1024
+_MAX_RESPONSE_BYTES = 4 * 1024 * 1024
 _CONNECT_SECONDS = 5.0
 _SHORTEST_SECRET = 3  # a card's security code
-_SHORTEST_OF_RECIPIENTS = 6  # a document's number; what is shorter stands in many a sentence by chance
-_NEVER_LEFT = (
+_SHORTEST_RECIPIENT_TEXT = 6  # a document's number; shorter texts occur in sentences by chance
+_NOT_SENT_ERRORS = (
     httpx2.ConnectError,
     httpx2.ConnectTimeout,
     httpx2.PoolTimeout,
@@ -34,22 +33,23 @@ Verb = Literal["GET", "POST", "PUT"]
 E = TypeVar("E", bound=GatewayError)
 
 
-# What paths are made of besides names. Also a name can be one of these words, and is no secret then.
-_STEPS = frozenset(
+# The fixed words in paths. An identifier that happens to be one of these words is no secret.
+_PATH_WORDS = frozenset(
     {
         *("", "payment", "split", "purchase", "auth", "credit", "capture", "void", "refund", "recurrent", "dispute"),
         *("pos", "order", "orders", "cancel", "transactions", "recurring", "balances", "accounts"),
         *("applepay", "session", "tokenization", "tokenize", "streaming-report", "start", "fetch"),
     }
 )
-_TELLING = 24  # of a long secret, so many characters in a row are more than chance
+_REVEALING_LENGTH = 24  # characters: this much of a long secret in a row is no coincidence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """What to ask. ``body`` never shows: it may hold a card.
+    """A request to the gateway. ``body`` is never in the repr: it may contain a card.
 
-    ``quotable``: whether the gateway's words about it may be told, without what they repeat of it.
+    ``quotable``: whether the gateway's messages about it may be shown, without what they repeat of the request.
+    ``creates``: whether it creates a payment or a payout.
     """
 
     method: Verb
@@ -64,34 +64,38 @@ class Call:
 
     @property
     def endpoint(self) -> str:
-        """What is asked, without any name of an account, an order or a person: few words, whatever is asked for."""
+        """The method and path without any identifier of an account, an order or a person: one of few texts."""
         steps = self.path.removeprefix("/api/v1").split("/")
-        return f"{self.method} {'/'.join(each if each in _STEPS else '*' for each in steps)}"
+        return f"{self.method} {'/'.join(each if each in _PATH_WORDS else '*' for each in steps)}"
 
     @property
     def moves_money(self) -> bool:
-        """Whether more than a question is asked: then only the gateway's own refusal says that nothing was done."""
+        """Whether this is not a mere read: then only the gateway's own refusal proves that nothing was done."""
         return self.method != "GET" and not self.path.startswith("/streaming-report/")
 
     def redacted(self, text: str) -> str:
-        """``text`` of the gateway without what it repeats of the request's card, token, cryptogram or recipient."""
+        """Return ``text`` of the gateway without the request's card, token, cryptogram or recipient where it repeats
+        them.
+        """
         if text and not self.quotable:
             return "(what the gateway says is not shown)"
-        for secret in sorted((*_card_texts(self.body or {}), *_of_recipient(self.body or {})), key=len, reverse=True):
+        secrets = (*_card_texts(self.body or {}), *_recipient_texts(self.body or {}))
+        for secret in sorted(secrets, key=len, reverse=True):
             text = text.replace(secret, "(not shown)")
-            if len(secret) > _TELLING and (told := text.find(secret[:_TELLING])) >= 0:  # a quotation that is cut off
-                text = f"{text[:told]}(not shown)"
+            # A truncated quotation.
+            if len(secret) > _REVEALING_LENGTH and (start := text.find(secret[:_REVEALING_LENGTH])) >= 0:
+                text = f"{text[:start]}(not shown)"
         return text
 
     def error(self, kind: type[E], message: str, *, code: str | None = None, http_status: int | None = None) -> E:
-        """An error of this call."""
+        """Create an error about this call."""
         return kind(
             message, method=self.method, path=self.path, order_id=self.order_id, code=code, http_status=http_status
         )
 
 
 def _card_texts(body: Mapping[str, Any]) -> Iterator[str]:
-    """The texts in a request that nobody may see: all that stands in its card fields."""
+    """Yield the texts in a request's card fields, at any depth: none of them may be shown."""
     inner = [body[name] for name in CARD_FIELDS & body.keys()]
     while inner:
         match inner.pop():
@@ -103,29 +107,29 @@ def _card_texts(body: Mapping[str, Any]) -> Iterator[str]:
                 yield text
 
 
-def _of_recipient(body: Mapping[str, Any]) -> Iterator[str]:
-    """What a request says of whom a payout is for (gateway interface, 1c: ``properties``)."""
+def _recipient_texts(body: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a request's texts about the recipient of a payout (gateway interface, 1c: ``properties``)."""
     properties = body.get("properties")
     if isinstance(properties, Mapping):
-        said = (text for text in properties.values() if isinstance(text, str))
-        yield from (text for text in said if len(text) >= _SHORTEST_OF_RECIPIENTS)
+        texts = (text for text in properties.values() if isinstance(text, str))
+        yield from (text for text in texts if len(text) >= _SHORTEST_RECIPIENT_TEXT)
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What came back: whatever status, whole. ``content`` never shows, nor do the account's ``keys``."""
+class GatewayResponse:
+    """A whole response, of any status. Neither ``content`` nor the account's ``keys`` are in the repr."""
 
     status: int
     headers: Mapping[str, str] = field(repr=False)
     content: bytes = field(repr=False)
     keys: tuple[str, ...] = field(default=(), repr=False)
 
-    def holding(self, content: bytes) -> "Answer":
-        """The same answer with this ``content``."""
+    def with_content(self, content: bytes) -> "GatewayResponse":
+        """Return the same response with this ``content``."""
         return replace(self, content=content)
 
     def redacted(self, text: str) -> str:
-        """``text`` of the gateway without what it repeats of the keys that it was asked with."""
+        """Return ``text`` of the gateway without the request's keys where it repeats them."""
         for key in self.keys:
             text = text.replace(key, "(not shown)")
         return text
@@ -133,7 +137,7 @@ class Answer:
 
 @dataclass(slots=True)
 class _Progress:
-    """How far the request got, told by the HTTP library's trace."""
+    """How far the request got, according to the HTTP library's trace."""
 
     connecting: bool = False
     writing: bool = False
@@ -145,7 +149,7 @@ class _Progress:
 
 
 class Transport:
-    """The exchanges of one account over the connections of the whole process."""
+    """Exchanges requests of one account over the process-wide connections."""
 
     def __init__(self, http: httpx2.AsyncClient, credentials: Credentials) -> None:
         self._http = http
@@ -153,41 +157,41 @@ class Transport:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Everything that is secret in what is sent."""
+        """All secrets in the requests."""
         return self._credentials.keys
 
-    async def exchange(self, call: Call, *, timeout: float) -> Answer:
-        """Send ``call`` and read the whole answer within ``timeout`` seconds in all.
+    async def exchange(self, call: Call, *, timeout: float) -> GatewayResponse:
+        """Send ``call`` and read the whole response within ``timeout`` seconds in all.
 
-        Raises ``NotSentError`` or ``OutcomeUnknownError``. Redirects are answers: they are not followed.
+        Raises ``NotSentError`` or ``OutcomeUnknownError``. Redirects are returned, not followed.
         """
         progress = _Progress()
-        with _asking(call) as step:
+        with _trace_exchange(call) as step:
             try:
                 async with asyncio.timeout(timeout):
                     response = await self._send(call, timeout, progress)
                     try:
-                        content = await read_whole(call, response)
+                        content = await read_body(call, response)
                     finally:
                         await response.aclose()
-                _note_status(step, response)
-                return Answer(response.status_code, response.headers, content, self.keys)
+                _record_status(step, response)
+                return GatewayResponse(response.status_code, response.headers, content, self.keys)
             except (httpx2.RequestError, TimeoutError) as exc:
                 failure = _failure(call, exc, progress)
-            # Outside of the handler: the library's error holds the request, and the request holds the keys.
+            # Raised outside of the handler: the library's error holds the request, and the request holds the keys.
             raise failure
 
     @asynccontextmanager
     async def open(self, call: Call, *, timeout: float) -> AsyncIterator[httpx2.Response]:
-        """The answer's head, its body to be read piece by piece. ``timeout`` is the longest silence, in seconds.
+        """Send ``call`` and yield the response before its body is read. ``timeout`` is the longest silence, in seconds.
 
-        What goes wrong with the connection while it is read is raised here too, as ``OutcomeUnknownError``.
+        A failure of the connection while the body is read is raised here too, as ``OutcomeUnknownError``.
         """
         progress, failure = _Progress(), None
         try:
-            with _asking(call) as step:
+            with _trace_exchange(call) as step:
                 response = await self._send(call, timeout, progress)
-                _note_status(step, response)
+                _record_status(step, response)
             try:
                 yield response
             finally:
@@ -202,7 +206,7 @@ class Transport:
             raise call.error(NotSentError, "no time was left to ask")
         if self._http.is_closed:
             raise call.error(NotSentError, "the connections are closed: the process is stopping")
-        # Made by hand, not by the client: its cookies are shared by all accounts and must not travel between them.
+        # Not built by the client, whose cookies are shared by all accounts and must not travel between them.
         request = httpx2.Request(
             call.method,
             call.base_url + call.path,
@@ -216,14 +220,14 @@ class Transport:
     def _headers(self, call: Call) -> dict[str, str]:
         headers = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "saleor-gateway"}
         if call.method != "GET":
-            # Also without a body: a POST that does not say JSON is answered 406.
+            # Also without a body: the gateway answers 406 to a POST without this header.
             headers["Content-Type"] = "application/json"
         return headers | self._credentials.headers(with_endpoints_key=call.with_endpoints_key)
 
 
 @contextmanager
-def _asking(call: Call) -> Iterator[telemetry.Step]:
-    """Tell whoever watches of an exchange. Nothing of it is said in the request: the interface names no such header."""
+def _trace_exchange(call: Call) -> Iterator[telemetry.Step]:
+    """Report an exchange as a telemetry step. The request carries no trace header: the interface defines none."""
     with telemetry.step(telemetry.Kind.GATEWAY, call.endpoint, payment=call.order_id) as step:
         step.outcome = "no_answer"
         try:
@@ -233,37 +237,37 @@ def _asking(call: Call) -> Iterator[telemetry.Step]:
             raise
 
 
-def _note_status(step: telemetry.Step, response: httpx2.Response) -> None:
+def _record_status(step: telemetry.Step, response: httpx2.Response) -> None:
     step.outcome = f"{response.status_code // 100}xx"
     step.facts["status"] = response.status_code
 
 
 def _timeouts(seconds: float) -> dict[str, float]:
-    # A pool or a host that keeps us waiting is noticed while it is still certain that nothing was sent.
+    # Waiting for the pool or the host times out early, while it is still certain that nothing was sent.
     early = min(seconds / 3, _CONNECT_SECONDS)
     return {"connect": early, "pool": early, "read": seconds, "write": seconds}
 
 
-async def read_whole(call: Call, response: httpx2.Response) -> bytes:
-    """The body of an opened answer. One of more than 4 MiB is ``OutcomeUnknownError``: nothing here is that large."""
+async def read_body(call: Call, response: httpx2.Response) -> bytes:
+    """Return the body of an opened response. Raises ``OutcomeUnknownError`` if it exceeds 4 MiB: none here should."""
     try:
-        return await outbound.read_at_most(_LARGEST_ANSWER, response)
+        return await outbound.read_at_most(_MAX_RESPONSE_BYTES, response)
     except outbound.BodyError as exc:
         raise call.error(OutcomeUnknownError, str(exc), http_status=response.status_code) from None
 
 
-async def body_pieces(call: Call, response: httpx2.Response) -> AsyncGenerator[bytes, None]:
-    """The body of an opened answer, piece by piece as it arrives. ``OutcomeUnknownError`` for one that is not whole."""
+async def stream_body(call: Call, response: httpx2.Response) -> AsyncGenerator[bytes, None]:
+    """Yield the body of an opened response as it arrives. Raises ``OutcomeUnknownError`` if it is incomplete."""
     try:
-        async with aclosing(outbound.pieces(response)) as arriving:
+        async with aclosing(outbound.stream_body(response)) as arriving:
             async for piece in arriving:
                 yield piece
     except outbound.BodyError as exc:
         raise call.error(OutcomeUnknownError, str(exc), http_status=response.status_code) from None
 
 
-def path_step(text: str) -> str:
-    """``text`` as one step of a path, whatever is in it. ``InvalidRequestError`` for what can be none."""
+def path_segment(text: str) -> str:
+    """Return ``text`` quoted as one path segment. Raises ``InvalidRequestError`` if it cannot be one."""
     if text in ("", ".", ".."):
         raise InvalidRequestError("path", "a step that is not empty and not dots", text or "an empty text")
     return quote(text, safe="")
@@ -271,7 +275,7 @@ def path_step(text: str) -> str:
 
 def _failure(call: Call, exc: Exception, progress: _Progress) -> GatewayError:
     name = type(exc).__name__
-    if isinstance(exc, _NEVER_LEFT):
+    if isinstance(exc, _NOT_SENT_ERRORS):
         return call.error(NotSentError, f"no connection to the gateway ({name})")
     if isinstance(exc, TimeoutError) and progress.connecting and not progress.writing:
         return call.error(NotSentError, "no connection to the gateway in time")

@@ -1,5 +1,5 @@
-"""Wallet tokens for direct payments. Provisional: the interface names tokens from wallets and shows no call for
-getting one; these two are documented publicly, elsewhere (gateway facts, 6).
+"""Wallet tokens for direct payments. Provisional: the interface mentions wallet tokens but shows no call that returns
+one; these two are documented publicly, elsewhere (gateway facts, 6).
 """
 
 import base64
@@ -10,43 +10,43 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
-from app.gateway import answers
+from app.gateway import responses
 from app.gateway.credentials import Credentials
 from app.gateway.errors import InvalidRequestError, OutcomeUnknownError
 from app.gateway.models.values import absolute_url
 from app.gateway.transport import Call, Transport
 
-# Apple's servers that make merchant sessions, for payments and for tests, outside of China and inside
+# Apple's servers that create merchant sessions, for payments and for tests, outside and inside of China
 # (Apple Pay on the Web: Setting Up Your Server).
-_APPLES_HOST = re.compile(r"(cn-)?apple-pay-gateway(-[a-z0-9]+)*\.apple\.com")
-_APPLES_PATH = re.compile(r"/paymentservices/[A-Za-z]+")
+_APPLE_HOST = re.compile(r"(cn-)?apple-pay-gateway(-[a-z0-9]+)*\.apple\.com")
+_APPLE_PATH = re.compile(r"/paymentservices/[A-Za-z]+")
 
 
 class Wallet(StrEnum):
-    """Whose token it is, as the gateway calls it."""
+    """The wallet that issued a token, by the gateway's name."""
 
     APPLE_PAY = "applepay"
     GOOGLE_PAY = "gpay"
 
 
-def validation_url(url: str) -> str:
-    """``url`` if a merchant session may be asked for there: https on one of Apple's own servers, and nothing else.
+def check_validation_url(url: str) -> str:
+    """Return ``url`` if a merchant session may be requested there: https on one of Apple's own servers.
 
-    A page names it, and whoever controls the page: anything else is refused with ``InvalidRequestError``.
+    The URL comes from a page, so whoever controls the page chooses it. Raises ``InvalidRequestError`` for any other.
     """
     try:
         parts = urlsplit(absolute_url(url))
     except ValueError:
         parts = urlsplit("")
-    apples = parts.scheme == "https" and _APPLES_HOST.fullmatch(parts.netloc) and _APPLES_PATH.fullmatch(parts.path)
-    if not apples or parts.query or parts.fragment:
+    is_apple = parts.scheme == "https" and _APPLE_HOST.fullmatch(parts.netloc) and _APPLE_PATH.fullmatch(parts.path)
+    if not is_apple or parts.query or parts.fragment:
         limit = "an https address of Apple's, as the browser's Apple Pay names it"
         raise InvalidRequestError("validation_url", limit, f"a text of {len(url)} characters")
     return url
 
 
-def encoded(token: str) -> SecretStr:
-    """What a wallet gave, JSON, as the gateway takes it: in Base64."""
+def encode_token(token: str) -> SecretStr:
+    """Return a wallet's token (JSON) in Base64, as the gateway expects it."""
     return SecretStr(base64.b64encode(token.encode()).decode("ascii"))
 
 
@@ -58,21 +58,21 @@ class Wallets:
         self._credentials = credentials
 
     async def apple_pay_session(self, url: str, *, timeout: float) -> dict[str, Any]:
-        """The merchant session that the shopper's browser asks for, as Apple made it; ``url`` is Apple's."""
+        """Return the merchant session for the shopper's browser, as Apple created it; ``url`` is Apple's."""
         call = Call(
             method="POST",
             base_url=self._credentials.base_url,
             path="/api/v1/applepay/session",
-            body={"pos_id": self._credentials.pos_id, "validation_url": validation_url(url)},
+            body={"pos_id": self._credentials.pos_id, "validation_url": check_validation_url(url)},
         )
-        answer = await self._transport.exchange(call, timeout=timeout)
-        data = answers.content(call, answer)
+        response = await self._transport.exchange(call, timeout=timeout)
+        data = responses.decode(call, response)
         if not isinstance(data, dict):
-            raise call.error(OutcomeUnknownError, "no session in the answer", http_status=answer.status)
+            raise call.error(OutcomeUnknownError, "no session in the answer", http_status=response.status)
         return data
 
     async def tokenize(self, wallet: Wallet, token: SecretStr, *, timeout: float) -> SecretStr:
-        """The ``cc_token`` to pay with, for a wallet's own token (``encoded``). Without the endpoints key."""
+        """Exchange a wallet's token (see ``encode_token``) for the ``cc_token`` to pay with. Needs no endpoints key."""
         call = Call(
             method="POST",
             base_url=self._credentials.balances_url or self._credentials.base_url,
@@ -81,9 +81,9 @@ class Wallets:
             with_endpoints_key=False,
             quotable=False,  # a token is thousands of characters of JSON: no part of it may come back in any form
         )
-        answer = await self._transport.exchange(call, timeout=timeout)
-        data = answers.content(call, answer)
+        response = await self._transport.exchange(call, timeout=timeout)
+        data = responses.decode(call, response)
         found = data.get("cc_token") if isinstance(data, dict) else None
         if not isinstance(found, str) or not found:
-            raise call.error(OutcomeUnknownError, "no token in the answer", http_status=answer.status)
+            raise call.error(OutcomeUnknownError, "no token in the answer", http_status=response.status)
         return SecretStr(found)

@@ -1,1 +1,1 @@
-"""The words of the app in the languages of its readers: staff, shoppers and storefronts."""
+"""The app's messages in the languages of its readers: staff, shoppers and storefronts."""

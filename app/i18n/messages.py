@@ -1,8 +1,8 @@
-"""Sentences for people that can be said in more than one language.
+"""Messages for people, translatable into several languages.
 
-A ``LazyMessage`` is to languages what ``Markup`` is to HTML: a ``str`` in English, which goes wherever text goes, to
-Saleor, into a log, onto a terminal, and remembers what it was made of. Where somebody reads another language (on a
-page, or in a storefront), it is said anew from that (``translation``).
+A ``LazyMessage`` is to languages what ``Markup`` is to HTML: an English ``str`` that can be used wherever text can (for
+Saleor, in a log, on a terminal), and that retains its template and values. Where the reader's language is another one
+(on a page, or in a storefront), it is rendered again from those (``translation``).
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ class Money:
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """Several things, one after the other."""
+    """Several values, joined by a separator."""
 
     items: tuple["Value", ...]
     by: str = ", "
@@ -35,22 +35,22 @@ class Joined:
 
 
 class StoredMessage(str):
-    """English words from the database, with perhaps the gateway's code in brackets behind them.
+    """English text from the database, optionally followed by the gateway's code in brackets.
 
-    They are translated if they are one of the sentences that never vary, and shown in English if not.
+    It is translated if it is one of the fixed messages, and shown in English if not.
     """
 
     __slots__ = ()
 
 
 class Verbatim(str):
-    """What was said in these very words, in English: it is never translated."""
+    """English text that is quoted literally and never translated."""
 
     __slots__ = ()
 
 
 class LazyMessage(str):
-    """A sentence: an English ``message`` with named places (``%(sum)s``), and the ``values`` that stand there."""
+    """A sentence: an English ``message`` with named placeholders (``%(sum)s``), and their ``values``."""
 
     __slots__ = ("message", "values")
 
@@ -58,31 +58,31 @@ class LazyMessage(str):
     values: Mapping[str, "Value"]
 
     def __new__(cls, message: str, /, **values: "Value") -> Self:
-        """Say ``message``; places are only looked for when there are values."""
+        """Format ``message``; placeholders are only replaced when there are values."""
         text = message % {name: _in_english(value) for name, value in values.items()} if values else message
         sentence = super().__new__(cls, text)
         sentence.message, sentence.values = message, values
         return sentence
 
-    def kept(self) -> dict[str, Any]:
-        """Return it as JSON, to be said again by ``LazyMessage.of``."""
-        return {"message": self.message, "values": {name: _kept(value) for name, value in self.values.items()}}
+    def to_json(self) -> dict[str, Any]:
+        """Return the message as JSON, from which ``LazyMessage.from_json`` restores it."""
+        return {"message": self.message, "values": {name: _value_to_json(value) for name, value in self.values.items()}}
 
     @classmethod
-    def of(cls, kept: Mapping[str, Any]) -> Self:
-        """Return what ``kept`` holds."""
-        return cls(kept["message"], **{name: _read(value) for name, value in kept["values"].items()})
+    def from_json(cls, stored: Mapping[str, Any]) -> Self:
+        """Return the message that ``stored`` holds, as ``to_json`` returned it."""
+        return cls(stored["message"], **{name: _value_from_json(value) for name, value in stored["values"].items()})
 
 
 Value: TypeAlias = str | int | Decimal | datetime | Money | Joined
-"""What stands in a sentence.
+"""A value in a sentence.
 
 Text that is not ``LazyMessage``, ``StoredMessage`` or ``Verbatim`` is a name: it has no language.
 """
 
 
 def gettext_noop(message: str) -> str:
-    """Return the message itself: it is translated where it is shown, and found here by whoever collects messages."""
+    """Return ``message`` unchanged: this marks it for ``make translations``; it is translated where it is displayed."""
     return message
 
 
@@ -90,10 +90,10 @@ def _in_english(value: Value) -> str:
     return f"{value.astimezone(UTC):%Y-%m-%d %H:%M} UTC" if isinstance(value, datetime) else str(value)
 
 
-def _kept(value: Value) -> Any:
+def _value_to_json(value: Value) -> Any:
     match value:
         case LazyMessage():
-            return value.kept()
+            return value.to_json()
         case Money():
             return {"amount": str(value.amount), "currency": value.currency}
         case datetime():
@@ -104,15 +104,15 @@ def _kept(value: Value) -> Any:
             return str(value)
 
 
-def _read(kept: Any) -> Value:
-    match kept:
+def _value_from_json(stored: Any) -> Value:
+    match stored:
         case {"message": _}:
-            return LazyMessage.of(kept)
+            return LazyMessage.from_json(stored)
         case {"amount": amount, "currency": currency}:
             return Money(Decimal(amount), currency)
         case {"at": at}:
             return datetime.fromisoformat(at)
         case str() | int():
-            return kept
+            return stored
         case _:
             raise ValueError("nothing of ours")

@@ -1,7 +1,7 @@
-"""Messages in the language of whoever reads them, and amounts and dates as that language writes them.
+"""Messages in the reader's language, and amounts and dates in the format of that language.
 
-English is written where it is said, in code and templates. ``locale`` has the other languages, one catalogue each; its
-folders say which there are. ``make translations`` collects the messages.
+English messages are written in code and templates, where they are used. ``locale`` has the other languages, one
+catalogue each; its folders determine which there are. ``make translations`` collects the messages.
 """
 
 import gettext
@@ -27,7 +27,7 @@ ENGLISH = "en"
 
 
 def languages_in(locales: Path) -> tuple[str, ...]:
-    """Return the languages for which a folder has catalogues, and English: ISO 639-1."""
+    """Return English and the languages for which a folder has catalogues, as ISO 639-1 codes."""
     return (ENGLISH, *sorted(path.parts[-3] for path in locales.glob("*/LC_MESSAGES/messages.po")))
 
 
@@ -38,71 +38,72 @@ _WITH_CODE = re.compile(r"(.+?)((?: \[[^\]]*\])?)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """One language: its words, and its way of writing amounts."""
+    """One language: its messages, and its formats of amounts and dates."""
 
     language: str
     catalogue: gettext.NullTranslations
 
     def gettext(self, message: str) -> str:
-        """Return the message in this language; itself where nobody has translated it."""
+        """Return the message in this language; unchanged if there is no translation."""
         return self.catalogue.gettext(message)
 
     def money(self, amount: Decimal, currency: str | None) -> str:
-        """Return an amount with its currency's code, for example ``1,234.50 UAH``.
+        """Format an amount with its currency's code, for example ``1,234.50 UAH``.
 
-        It has two decimals, or as many as there are: a fee of the gateway may be finer. It is never broken over lines.
+        It has at least two decimals, and more if the amount has: a fee of the gateway may be finer. It never breaks
+        over lines.
         """
         number = format_decimal(amount, format="#,##0.00########", locale=Locale(self.language))
         return f"{number}\N{NO-BREAK SPACE}{currency}" if currency else number
 
     def day(self, day: date) -> str:
-        """Return a day, for example ``Nov 21, 2026``."""
+        """Format a day, for example ``Nov 21, 2026``."""
         return format_date(day, "medium", locale=Locale(self.language))
 
     def day_and_month(self, day: date) -> str:
-        """Return a day without its year, for example ``Nov 21``."""
+        """Format a day without its year, for example ``Nov 21``."""
         return format_skeleton("MMMd", day, locale=Locale(self.language))
 
     def span(self, first: date, last: date) -> str:
-        """Return days, for example ``Nov 17 – 23, 2026``."""
+        """Format a range of days, for example ``Nov 17 – 23, 2026``."""
         return format_interval(first, last, "yMMMd", locale=Locale(self.language))
 
     def number(self, count: int) -> str:
-        """Return a whole number, for example ``1,234``."""
+        """Format a whole number, for example ``1,234``."""
         return format_decimal(count, locale=Locale(self.language))
 
     def percent(self, part: Decimal) -> str:
-        """Return a part of one with a decimal, for example ``98.3%``."""
-        return format_percent(part, _percents(self.language), locale=Locale(self.language))
+        """Format a fraction of one as a percentage with one decimal, for example ``98.3%``."""
+        return format_percent(part, _percent_pattern(self.language), locale=Locale(self.language))
 
     def points(self, part: Decimal) -> str:
-        """Return by how much two rates differ, a part of one, in percentage points: ``1.2 pp``."""
+        """Format the difference of two rates, a fraction of one, in percentage points: ``1.2 pp``."""
         number = format_decimal(part * 100, format="#,##0.0", locale=Locale(self.language))
         return f"{number}\N{NO-BREAK SPACE}{self.gettext(_POINTS)}"
 
     def compact(self, amount: Decimal) -> str:
-        """Return about how much it is, for the scale of a chart: ``2.5K``."""
+        """Format an approximate amount, for the scale of a chart: ``2.5K``."""
         return format_compact_decimal(amount, fraction_digits=1, locale=Locale(self.language))
 
     def month(self, day: date) -> str:
-        """Return the month of a day, for example ``November 2026``."""
+        """Format the month of a day, for example ``November 2026``."""
         return format_date(day, "LLLL y", locale=Locale(self.language))
 
     def ago(self, age: timedelta) -> str:
-        """Return how long ago something was, in words: ``20 seconds ago``, ``3 days ago``."""
+        """Format an age as a relative time: ``20 seconds ago``, ``3 days ago``."""
         if age < timedelta(seconds=1):
             return self.gettext("just now")
         return format_timedelta(-age, add_direction=True, locale=Locale(self.language))
 
     def html(self, text: Value) -> Markup:
-        """Return a message in this language; English words that nobody can translate say that they are."""
+        """Return a message in this language as HTML; untranslated English text is marked with ``lang="en"``."""
         match text:
             case LazyMessage():
                 message, values = escape(self.gettext(text.message)), text.values
                 return message % {name: self.html(value) for name, value in values.items()} if values else message
             case StoredMessage() if found := _WITH_CODE.fullmatch(text):
-                words = self.gettext(found[1])
-                return self._english(text) if words == found[1] else escape(words + found[2])
+                translated = self.gettext(found[1])
+                return self._english(text) if translated == found[1] else escape(translated + found[2])
             case Verbatim():
                 return self._english(text)
             case Joined():
@@ -121,26 +122,26 @@ class Translation:
             case _:
                 return str(value)
 
-    def say(self, text: Value) -> str:
-        """Return the same without HTML."""
+    def plain_text(self, text: Value) -> str:
+        """Return a message in this language as plain text."""
         return self.html(text).striptags()
 
     def _english(self, text: str) -> Markup:
         return escape(text) if self.language == ENGLISH else Markup('<span lang="en">{}</span>').format(text)
 
 
-def _percents(language: str) -> str:
-    """Return how a language writes percents, with a decimal."""
+def _percent_pattern(language: str) -> str:
+    """Return a language's percent format, with one decimal."""
     return str(Locale(language).percent_formats[None].pattern).replace("0", "0.0", 1)
 
 
 @cache
 def translation(language: str) -> Translation:
-    """Return a language of ``LANGUAGES``."""
+    """Return the translation of a language of ``LANGUAGES``."""
     if language == ENGLISH:
         return Translation(ENGLISH, gettext.NullTranslations())
-    # Compiled at first need, not when the app is packed: that takes a moment once in a process, needs no step before
-    # tests or an editable installation can be used, and nothing compiled can be older than its catalogue.
+    # Compiled on first use, not when the app is packaged: that takes a moment once per process, requires no build step
+    # before tests or an editable installation, and a compiled catalogue can never be older than its source.
     compiled = BytesIO()
     with (LOCALES / language / "LC_MESSAGES" / "messages.po").open("rb") as file:
         write_mo(compiled, read_po(file, locale=language))
@@ -148,11 +149,11 @@ def translation(language: str) -> Translation:
     return Translation(language, gettext.GNUTranslations(compiled))
 
 
-def translation_for(wishes: str) -> Translation:
-    """Return the first language wished for that we speak, else English.
+def translation_for(preferences: str) -> Translation:
+    """Return the translation of the first preferred language that we have, else English.
 
-    ``wishes`` is a browser's ``Accept-Language`` (weights are not read: browsers list what they prefer first), or one
-    language as Saleor or a storefront names it: ``uk``, ``uk-UA``, ``UK``, ``PT_BR``.
+    ``preferences`` is a browser's ``Accept-Language`` (weights are ignored: browsers list the preferred language
+    first), or one language as Saleor or a storefront names it: ``uk``, ``uk-UA``, ``UK``, ``PT_BR``.
     """
-    named = [wish.partition(";")[0].strip() for wish in wishes.lower().replace("_", "-").split(",")]
-    return translation(negotiate_locale(named, LANGUAGES, sep="-") or ENGLISH)
+    languages = [each.partition(";")[0].strip() for each in preferences.lower().replace("_", "-").split(",")]
+    return translation(negotiate_locale(languages, LANGUAGES, sep="-") or ENGLISH)

@@ -1,1 +1,1 @@
-"""What operators watch: health and metrics. Nothing of it changes what the app does."""
+"""Monitoring for operators: health and metrics. None of it changes the app's behaviour."""

@@ -1,8 +1,8 @@
-"""Errors of the program sent to an operator's Sentry; in the extra ``sentry``.
+"""Sends errors of the program to an operator's Sentry; requires the extra ``sentry``.
 
-It is on where ``SENTRY_DSN`` says where to. What is sent is what went wrong and in which lines, the release, and the
-trace by which the log lines are found. What an exception says, and what its variables hold, may be a shopper's or a
-secret: neither leaves this machine.
+Enabled if ``SENTRY_DSN`` is set. A report contains the type of error and its lines of code, the release, and the trace
+id by which to find the log lines. Exception messages and variables may contain personal data or secrets: neither leaves
+this machine.
 """
 
 import os
@@ -16,14 +16,14 @@ from app.errors import SettingsError
 
 _DSN = "SENTRY_DSN"
 _TAGS = ("trace_id", "logger", "webhook", "queue", "endpoint", "status", "code")
-_SENDING_TAKES_AT_MOST = 2  # seconds, when the process ends
+_FLUSH_TIMEOUT = 2  # seconds, when the process ends
 
 
 @contextmanager
-def reported_errors(version: str, environment: Mapping[str, str] = os.environ) -> Iterator[None]:
-    """Send what is logged as an error to the Sentry that the environment names, if it names one.
+def report_errors(version: str, environment: Mapping[str, str] = os.environ) -> Iterator[None]:
+    """Send errors that are logged to the Sentry that the environment names, if any.
 
-    Raises SettingsError when the extra is not installed, or the address is none.
+    Raises SettingsError when the extra is not installed, or the address is invalid.
     """
     if not (dsn := environment.get(_DSN)):
         yield
@@ -50,25 +50,25 @@ def reported_errors(version: str, environment: Mapping[str, str] = os.environ) -
     def send(entry: Mapping[str, Any]) -> None:
         client.capture_event(_report(entry, client.options))
 
-    logs.tell_of_errors(send)
+    logs.set_error_listener(send)
     try:
         yield
     finally:
-        logs.tell_of_errors(None)
-        client.close(timeout=_SENDING_TAKES_AT_MOST)
+        logs.set_error_listener(None)
+        client.close(timeout=_FLUSH_TIMEOUT)
 
 
 def _report(entry: Mapping[str, Any], options: dict[str, Any]) -> Any:
     from sentry_sdk.utils import event_from_exception  # noqa: PLC0415 - an extra
 
     report: dict[str, Any] = {}
-    found = entry.get("exc_info")
-    if found is True:
-        found = sys.exc_info()
-    if isinstance(found, tuple | BaseException) and found != (None, None, None):
-        report = dict(event_from_exception(found, client_options=options)[0])
+    error = entry.get("exc_info")
+    if error is True:
+        error = sys.exc_info()
+    if isinstance(error, tuple | BaseException) and error != (None, None, None):
+        report = dict(event_from_exception(error, client_options=options)[0])
         for each in report["exception"]["values"]:
             each["value"] = ""
     tags = {name: str(entry[name]) for name in _TAGS if entry.get(name) is not None}
-    words = {"formatted": str(entry.get("event"))}
-    return logs.redact(None, "", {**report, "level": "error", "logentry": words, "tags": tags})
+    message = {"formatted": str(entry.get("event"))}
+    return logs.redact(None, "", {**report, "level": "error", "logentry": message, "tags": tags})

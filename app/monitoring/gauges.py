@@ -1,7 +1,7 @@
-"""What there is in the database, for Prometheus: how much waits, and since when. Asked for when somebody looks.
+"""Gauges of the database for Prometheus: sizes and ages of backlogs, read on request.
 
-Every query reads an index of what is open, and at most so many rows of it: it costs the same with a thousand payments
-and with millions. All processes of a database show the same, so dashboards take the maximum.
+Every query reads an index of open rows, up to a limit: it costs the same with a thousand payments and with millions.
+All processes of a database report the same values, so dashboards take the maximum.
 """
 
 import asyncio
@@ -18,16 +18,14 @@ from sqlalchemy import func, literal, union_all
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from app.db.aggregates import ATTEMPTS, POLLS
+from app.db.aggregates import ATTEMPTS, ORDERS, POLLS
 from app.db.database import Database, begin_in_background
 from app.db.inbox import NOTIFICATIONS
 from app.db.job_queue import JobQueue
 from app.db.outbox import EVENTS
-from app.db.placed_orders import ORDERS
 from app.db.presence import CHECKS
-from app.db.problems import count_open
+from app.db.problems import PROBLEMS, count_open_problems
 from app.db.reconciliations import RECONCILIATIONS
-from app.db.reported_problems import PROBLEMS
 from app.db.retention import RETENTION
 from app.db.summed_days import DAYS
 from app.db.tables import Notification, Operation, ProblemKind, SaleorEvent, State
@@ -35,22 +33,22 @@ from app.db.tables import Notification, Operation, ProblemKind, SaleorEvent, Sta
 log = structlog.get_logger(__name__)
 
 QUEUES = (NOTIFICATIONS, ATTEMPTS, POLLS, EVENTS, PROBLEMS, ORDERS, CHECKS, RECONCILIATIONS, DAYS, RETENTION)
-_MOST_ROWS = 10_000  # of each kind; a gauge that stands there says enough
-_FRESH_SECONDS = 10.0  # however often somebody looks
-_PATIENCE_SECONDS = 5.0
+_MAX_ROWS = 10_000  # of each kind; a gauge at this limit is informative enough
+_CACHE_SECONDS = 10.0  # however often the gauges are requested
+_TIMEOUT_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """So many rows wait, the oldest since then."""
+    """The number of waiting rows, and since when the oldest waits."""
 
     count: int
     since: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """What there is: open operations by state, what is due by queue, untold events, notifications, problems by kind."""
+class Backlog:
+    """Open operations by state, due jobs by queue, pending events, unprocessed notifications, and problems by kind."""
 
     operations: dict[State, Waiting]
     due: dict[str, Waiting]
@@ -60,24 +58,24 @@ class Standing:
     now: datetime
 
 
-async def read_standing(session: AsyncSession, now: datetime) -> Standing:
-    """Return what there is now: five queries, each of an index."""
-    return Standing(
+async def read_backlog(session: AsyncSession, now: datetime) -> Backlog:
+    """Read the backlog with five queries, each on an index."""
+    return Backlog(
         await _open_operations(session),
         await _due(session, QUEUES, now),
         await _oldest(session, col(SaleorEvent.created_at), col(SaleorEvent.next_attempt_at)),
         await _oldest(session, col(Notification.received_at), col(Notification.next_attempt_at)),
-        await count_open(session),
+        await count_open_problems(session),
         now,
     )
 
 
 async def _open_operations(session: AsyncSession) -> dict[State, Waiting]:
-    """An operation that is open is looked at again at a time, or is a problem that staff see (laws of money, 13)."""
+    """Return open operations with a next poll; any other open one is a problem that staff see (laws of money, 13)."""
     open_ = (
         select(col(Operation.state).label("state"), col(Operation.created_at).label("since"))
         .where(col(Operation.next_poll_at).is_not(None))
-        .limit(_MOST_ROWS)
+        .limit(_MAX_ROWS)
         .subquery()
     )
     query: Any = select(open_.c.state, func.count(), func.min(open_.c.since)).group_by(open_.c.state)
@@ -92,7 +90,7 @@ async def _due(session: AsyncSession, queues: Sequence[JobQueue], now: datetime)
             select(queue.due.label("due"))
             .where(queue.due.is_not(None), queue.due <= now)
             .order_by(queue.due)
-            .limit(_MOST_ROWS)
+            .limit(_MAX_ROWS)
             .subquery()
         )
         each.append(select(literal(queue.name), func.count(), func.min(due.c.due)))
@@ -101,89 +99,89 @@ async def _due(session: AsyncSession, queues: Sequence[JobQueue], now: datetime)
 
 
 async def _oldest(session: AsyncSession, since: Any, due: Any) -> Waiting:
-    rows = select(since.label("since")).where(due.is_not(None)).limit(_MOST_ROWS).subquery()
+    rows = select(since.label("since")).where(due.is_not(None)).limit(_MAX_ROWS).subquery()
     query: Any = select(func.count(), func.min(rows.c.since))
     count, oldest = (await session.exec(query)).one()
     return Waiting(count, oldest)
 
 
 class Gauges:
-    """The gauges of one database, read at most every ten seconds, and by one reader for all who look."""
+    """The gauges of one database, read at most every ten seconds, by one reader for all requests."""
 
     def __init__(self, database: Database, now: Callable[[], datetime]) -> None:
         self._database = database
         self._now = now
-        self._read_at = -_FRESH_SECONDS
-        self._reading = asyncio.Lock()
-        self._standing: Standing | None = None
+        self._read_at = -_CACHE_SECONDS
+        self._lock = asyncio.Lock()
+        self._backlog: Backlog | None = None
 
     async def read(self) -> list[Metric]:
-        """Return the gauges. Without a database there is but the one that says so."""
-        async with self._reading:
-            if monotonic() - self._read_at >= _FRESH_SECONDS:
-                self._standing = await self._ask()
+        """Return the gauges. If the database is unavailable, return only the one that states it."""
+        async with self._lock:
+            if monotonic() - self._read_at >= _CACHE_SECONDS:
+                self._backlog = await self._read_with_timeout()
                 self._read_at = monotonic()
-        return list(_metrics(self._standing))
+        return list(_metrics(self._backlog))
 
-    async def _ask(self) -> Standing | None:
+    async def _read_with_timeout(self) -> Backlog | None:
         try:
-            async with asyncio.timeout(_PATIENCE_SECONDS):
-                return await begin_in_background(self._ask_database())
-        except Exception as error:  # noqa: BLE001 - whatever it is, whoever looks must see it and the rest
+            async with asyncio.timeout(_TIMEOUT_SECONDS):
+                return await begin_in_background(self._read_database())
+        except Exception as error:  # noqa: BLE001 - any error must show in the gauges, and leave other metrics readable
             log.warning("gauges not read", error=type(error).__name__)
             return None
 
-    async def _ask_database(self) -> Standing:
+    async def _read_database(self) -> Backlog:
         async with self._database.transaction() as session:
-            return await read_standing(session, self._now())
+            return await read_backlog(session, self._now())
 
 
-def _metrics(standing: Standing | None) -> Iterable[Metric]:
+def _metrics(backlog: Backlog | None) -> Iterable[Metric]:
     yield GaugeMetricFamily(
-        "saleor_gateway_database_up", "Whether the database has answered", value=standing is not None
+        "saleor_gateway_database_up", "Whether the database has answered", value=backlog is not None
     )
-    if standing is None:
+    if backlog is None:
         return
 
     def age(waiting: Waiting) -> float:
-        return 0.0 if waiting.since is None else max(0.0, (standing.now - waiting.since).total_seconds())
+        return 0.0 if waiting.since is None else max(0.0, (backlog.now - waiting.since).total_seconds())
 
     operations = GaugeMetricFamily(
         "saleor_gateway_operations_open", "Open operations that are looked at again, by state", labels=["state"]
     )
-    for state, waiting in standing.operations.items():
+    for state, waiting in backlog.operations.items():
         operations.add_metric([state.value], waiting.count)
     yield operations
     yield GaugeMetricFamily(
         "saleor_gateway_oldest_unknown_operation_seconds",
         "Age of the oldest operation whose outcome nobody knows",
-        value=age(standing.operations[State.UNKNOWN]),
+        value=age(backlog.operations[State.UNKNOWN]),
     )
     due = GaugeMetricFamily("saleor_gateway_queue_due", "Jobs that are due, at most 10000", labels=["queue"])
     lag = GaugeMetricFamily(
         "saleor_gateway_queue_lag_seconds", "How long the job that has waited longest has been due", labels=["queue"]
     )
-    for name, waiting in standing.due.items():
+    for name, waiting in backlog.due.items():
         due.add_metric([name], waiting.count)
         lag.add_metric([name], age(waiting))
     yield from (due, lag)
     yield GaugeMetricFamily(
         "saleor_gateway_events_untold", "Events that Saleor does not have yet, at most 10000",
-        value=standing.events.count,
+        value=backlog.events.count,
     )  # fmt: skip
     yield GaugeMetricFamily(
         "saleor_gateway_oldest_untold_event_seconds",
         "Age of the oldest event that Saleor does not have yet",
-        value=age(standing.events),
+        value=age(backlog.events),
     )
     yield GaugeMetricFamily(
         "saleor_gateway_oldest_unprocessed_notification_seconds",
         "Age of the oldest notification of the gateway that is not posted yet",
-        value=age(standing.notifications),
+        value=age(backlog.notifications),
     )
     problems = GaugeMetricFamily(
         "saleor_gateway_problems_open", "Problems of payments that nobody has looked at, by kind", labels=["kind"]
     )
     for kind in ProblemKind:
-        problems.add_metric([kind.value.replace(" ", "_")], standing.problems.get(kind, 0))
+        problems.add_metric([kind.value.replace(" ", "_")], backlog.problems.get(kind, 0))
     yield problems

@@ -1,7 +1,7 @@
-"""Metrics for Prometheus: what this process does, counted and timed while it does it (``app.telemetry``).
+"""Metrics for Prometheus: steps and events of this process, counted and timed as they happen (``app.telemetry``).
 
-Labels have few values, whatever anybody sends: never a store, an order, a person or free text. Each metric is told in
-``docs/observability.md``. What there is in the database is asked for when somebody looks (``app.monitoring.gauges``).
+Labels have few values, regardless of input: never a store, an order, a person or free text. Each metric is documented
+in ``docs/observability.md``. Gauges of the database are read on request (``app.monitoring.gauges``).
 """
 
 from prometheus_client import (
@@ -16,7 +16,7 @@ from prometheus_client import (
 
 from app.db.tables import State
 from app.gateway.statuses import TABLE
-from app.telemetry import Happening, Kind, Step, trace_id
+from app.telemetry import Kind, Step, TelemetryEvent, current_trace_id
 
 disable_created_metrics()  # type: ignore[no-untyped-call] # the library does not say
 
@@ -97,41 +97,41 @@ _NOTIFICATION_DELAY = Histogram(
     buckets=_DELAYS,
     registry=METRICS,
 )
-for _sender in ("saleor", "gateway"):  # a counter that begins with its first event has no rate at that event
+for _sender in ("saleor", "gateway"):  # a counter first exported at its first event would miss it in rates
     _SIGNATURES.labels(_sender)
 
 
 class MetricsListener:
-    """Counts what happens. A histogram's exemplar is the trace of the last that fell into a bucket."""
+    """Counts steps and events. A histogram's exemplar is the trace of the last observation in a bucket."""
 
-    def begun(self, step: Step) -> None:
-        """Nothing is counted yet."""
+    def on_step_start(self, step: Step) -> None:
+        """Do nothing: a step is counted when it ends."""
 
-    def ended(self, step: Step) -> None:
+    def on_step_end(self, step: Step) -> None:
         """Count and time a step."""
-        trace = trace_id()
+        trace = current_trace_id()
         exemplar = None if trace is None else {"trace_id": trace}
         _STEPS[step.kind].labels(step.name, step.outcome).observe(step.seconds, exemplar)
 
-    def happened(self, what: Happening, seconds: float | None, labels: dict[str, str]) -> None:
-        """Count what happened."""
-        match what:
-            case Happening.SIGNATURE_REFUSED:
+    def on_event(self, event: TelemetryEvent, seconds: float | None, labels: dict[str, str]) -> None:
+        """Count an event."""
+        match event:
+            case TelemetryEvent.SIGNATURE_REFUSED:
                 _SIGNATURES.labels(labels["sender"]).inc()
-            case Happening.OPERATION_ENDED:
+            case TelemetryEvent.OPERATION_ENDED:
                 _OPERATIONS.labels(labels["kind"], labels["state"]).inc()
                 if labels["state"] == State.FAILURE:
-                    _DECLINES.labels(labels["kind"], code_of(labels["code"])).inc()
-            case Happening.EVENT_TOLD:
+                    _DECLINES.labels(labels["kind"], status_code_label(labels["code"])).inc()
+            case TelemetryEvent.EVENT_REPORTED:
                 _EVENTS.labels(labels["outcome"]).inc()
                 if seconds is not None:
                     _EVENT_DELAY.observe(seconds)
-            case Happening.NOTIFICATION_PROCESSED if seconds is not None:
+            case TelemetryEvent.NOTIFICATION_PROCESSED if seconds is not None:
                 _NOTIFICATION_DELAY.observe(seconds)
-            case Happening.NOTIFICATION_PROCESSED:
+            case TelemetryEvent.NOTIFICATION_PROCESSED:
                 pass
 
 
-def code_of(code: str) -> str:
-    """Return a status code as a label: one of the gateway's table, ``none``, or ``other``, which is any that is not."""
+def status_code_label(code: str) -> str:
+    """Return a status code as a label: a code of the gateway's table, ``none`` if empty, or ``other``."""
     return code if code in TABLE else "other" if code else "none"

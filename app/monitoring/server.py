@@ -1,4 +1,4 @@
-"""The port for monitoring: metrics and health of one process, apart from where the world comes in."""
+"""The monitoring port: metrics and health of one process, separate from the public port."""
 
 import asyncio
 import socket
@@ -21,12 +21,12 @@ from app.monitoring.gauges import Gauges
 from app.monitoring.health import Readiness, health_routes
 from app.monitoring.metrics import METRICS, MetricsListener
 
-_ENDS_WITHIN_SECONDS = 1
+_SHUTDOWN_SECONDS = 1
 _METRICS_LISTENER = MetricsListener()
 
 
-class _Gathered:
-    """The metrics of a process, and what was just read of the database: what encoders want of a registry."""
+class _CombinedRegistry:
+    """The metrics of a process plus ``more`` just read from the database, as a registry for encoders."""
 
     def __init__(self, registry: CollectorRegistry, more: list[Metric]) -> None:
         self._registry = registry
@@ -37,23 +37,23 @@ class _Gathered:
         yield from self._more
 
 
-class _InnerServer(uvicorn.Server):
-    """A server beside another one: signals are the other's."""
+class _EmbeddedServer(uvicorn.Server):
+    """A server next to another one, which handles the signals."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Take none."""
+        """Capture no signals."""
         yield
 
 
 @asynccontextmanager
-async def monitored(
+async def run_monitoring_server(
     address: tuple[str, int | None], version: str, readiness: Readiness, database: Database, now: Callable[[], datetime]
 ) -> AsyncIterator[str | None]:
-    """Serve ``/metrics``, ``/healthz`` and ``/readyz`` at ``address`` (host, port), and count from now on.
+    """Serve ``/metrics``, ``/healthz`` and ``/readyz`` at ``address`` (host, port), and count metrics from now on.
 
-    Gives the address that it listens at; with the port None there is no such server, and nothing is counted. Raises
-    OSError when nobody can listen there.
+    Yields the URL that it listens on; with port None there is no server, and nothing is counted. Raises OSError when it
+    cannot listen there.
     """
     host, port = address
     if port is None:
@@ -61,13 +61,13 @@ async def monitored(
         return
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.create_server((host, port), family=family) as listening:
-        telemetry.listen(_METRICS_LISTENER)
+        telemetry.add_listener(_METRICS_LISTENER)
         app = Starlette(routes=[_metrics_route(version, database, now), *health_routes(version, readiness, database)])
         config = uvicorn.Config(
             app, lifespan="off", ws="none", log_config=None, access_log=False, server_header=False,
-            timeout_graceful_shutdown=_ENDS_WITHIN_SECONDS,
+            timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
         )  # fmt: skip
-        server = _InnerServer(config)
+        server = _EmbeddedServer(config)
         serving = asyncio.create_task(server.serve(sockets=[listening]))
         try:
             yield f"http://{host}:{listening.getsockname()[1]}"
@@ -82,7 +82,7 @@ def _metrics_route(version: str, database: Database, now: Callable[[], datetime]
 
     async def metrics(request: Request) -> Response:
         encode, content_type = choose_encoder(request.headers.get("accept", ""))
-        gathered = _Gathered(METRICS, [info, *await gauges.read()])
+        gathered = _CombinedRegistry(METRICS, [info, *await gauges.read()])
         return Response(encode(gathered), media_type=None, headers={"Content-Type": content_type})
 
     return Route("/metrics", metrics, methods=["GET"])

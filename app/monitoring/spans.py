@@ -1,8 +1,8 @@
-"""Steps as spans of OpenTelemetry, sent to an operator's collector; in the extra ``opentelemetry``.
+"""Exports steps as OpenTelemetry spans to an operator's collector; requires the extra ``opentelemetry``.
 
-It is on where ``OTEL_EXPORTER_OTLP_ENDPOINT``, or ``OTEL_EXPORTER_OTLP_TRACES_ENDPOINT``, names a collector;
-OpenTelemetry's other variables are read by its own library. A span has the ids that logs and headers have: those of
-its step.
+Enabled if ``OTEL_EXPORTER_OTLP_ENDPOINT``, or ``OTEL_EXPORTER_OTLP_TRACES_ENDPOINT``, names a collector;
+OpenTelemetry's other variables are read by its own library. A span has the ids of its step, the same as in logs and
+headers.
 """
 
 import os
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from app import telemetry
 from app.errors import SettingsError
 from app.logs import redact
-from app.telemetry import Happening, Kind, Step
+from app.telemetry import Kind, Step, TelemetryEvent
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider
@@ -26,8 +26,8 @@ _NANOSECONDS = 1_000_000_000
 
 
 @contextmanager
-def exported_spans(version: str, environment: Mapping[str, str] = os.environ) -> Iterator[None]:
-    """Send spans to the collector that the environment names, if it names one; what is left is sent at the end.
+def export_spans(version: str, environment: Mapping[str, str] = os.environ) -> Iterator[None]:
+    """Send spans to the collector that the environment names, if any; the rest is flushed at the end.
 
     Raises SettingsError when the extra is not installed.
     """
@@ -35,11 +35,11 @@ def exported_spans(version: str, environment: Mapping[str, str] = os.environ) ->
         yield
         return
     listener = _listener(version, environment)
-    telemetry.listen(listener)
+    telemetry.add_listener(listener)
     try:
         yield
     finally:
-        telemetry.unlisten(listener)
+        telemetry.remove_listener(listener)
         listener.close()
 
 
@@ -55,26 +55,26 @@ def _listener(version: str, environment: Mapping[str, str]) -> "SpanListener":
             "pip install 'saleor-gateway[opentelemetry]'"
         ) from None
     named = any(environment.get(name) for name in _NAMES)
-    about = {"service.version": version} | ({} if named else {"service.name": "saleor-gateway"})
-    provider = TracerProvider(resource=Resource.create(about), shutdown_on_exit=False)
+    attributes = {"service.version": version} | ({} if named else {"service.name": "saleor-gateway"})
+    provider = TracerProvider(resource=Resource.create(attributes), shutdown_on_exit=False)
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     return SpanListener(provider)
 
 
 class SpanListener:
-    """Makes a span of each step that is over."""
+    """Creates a span for each step that ends."""
 
     def __init__(self, provider: "TracerProvider") -> None:
         self._provider = provider
         self._ids = _StepIds()
-        provider.id_generator = self._ids  # type: ignore[assignment] # what it does is what an IdGenerator does
+        provider.id_generator = self._ids  # type: ignore[assignment] # it implements the interface of IdGenerator
         self._tracer = provider.get_tracer("saleor-gateway")
 
-    def begun(self, step: Step) -> None:
-        """Nothing is known of it yet."""
+    def on_step_start(self, step: Step) -> None:
+        """Do nothing: a span is created when the step ends."""
 
-    def ended(self, step: Step) -> None:
-        """Hand the span on, to be sent with others later."""
+    def on_step_end(self, step: Step) -> None:
+        """Pass the span to the processor, which sends spans in batches."""
         from opentelemetry.trace import SpanKind, StatusCode  # noqa: PLC0415 - an extra
 
         if step.trace is None:
@@ -90,25 +90,25 @@ class SpanListener:
         self._ids.step = step
         span = self._tracer.start_span(
             f"{step.kind} {step.name}",
-            context=_within(step),
+            context=_parent_context(step),
             kind=kinds[step.kind],
-            attributes={name: fact for name, fact in _facts(step).items() if fact is not None},
+            attributes={name: fact for name, fact in _span_attributes(step).items() if fact is not None},
             start_time=end - int(step.seconds * _NANOSECONDS),
         )
         if step.outcome in _FAILED:
             span.set_status(StatusCode.ERROR)
         span.end(end)
 
-    def happened(self, what: Happening, seconds: float | None, labels: dict[str, str]) -> None:
-        """It is no span."""
+    def on_event(self, event: TelemetryEvent, seconds: float | None, labels: dict[str, str]) -> None:
+        """Do nothing: an event is no span."""
 
     def close(self) -> None:
-        """Send what is left."""
+        """Send the remaining spans."""
         self._provider.shutdown()
 
 
 class _StepIds:
-    """Gives the ids of the step of which a span is made at this moment."""
+    """Returns the ids of the step whose span is being created."""
 
     step: Step
 
@@ -116,15 +116,15 @@ class _StepIds:
         return int(self.step.id, 16)
 
     def generate_trace_id(self) -> int:
-        assert self.step.trace is not None  # noqa: S101 - for mypy: of others no span is made
+        assert self.step.trace is not None  # noqa: S101 - for mypy: steps without a trace have no span
         return int(self.step.trace.id, 16)
 
     def is_trace_id_random(self) -> bool:
         return True
 
 
-def _within(step: Step) -> Any:
-    """Return the context of a span: the step around it, or whoever asked; empty for the first of its trace."""
+def _parent_context(step: Step) -> Any:
+    """Return the parent context of a span: the enclosing step or the remote caller; empty if first of its trace."""
     from opentelemetry.context import Context  # noqa: PLC0415 - an extra
     from opentelemetry.trace import (  # noqa: PLC0415
         NonRecordingSpan,
@@ -135,12 +135,12 @@ def _within(step: Step) -> Any:
 
     if step.trace is None or step.parent is None:
         return Context()
-    # What a Saleor does not record it may ask us not to; what began here is recorded.
-    asked_not_to = step.trace.span is not None and not step.trace.sampled
-    flags = TraceFlags(TraceFlags.DEFAULT if asked_not_to else TraceFlags.SAMPLED)
+    # A Saleor that does not sample a trace may request the same of us; traces that began here are sampled.
+    not_sampled = step.trace.span is not None and not step.trace.sampled
+    flags = TraceFlags(TraceFlags.DEFAULT if not_sampled else TraceFlags.SAMPLED)
     parent = SpanContext(int(step.trace.id, 16), int(step.parent, 16), is_remote=True, trace_flags=flags)
     return set_span_in_context(NonRecordingSpan(parent), Context())
 
 
-def _facts(step: Step) -> Mapping[str, Any]:
+def _span_attributes(step: Step) -> Mapping[str, Any]:
     return redact(None, "", {**step.facts, "outcome": step.outcome})

@@ -1,5 +1,6 @@
-"""The heart: Saleor's questions become operations at the gateway, the gateway's word becomes events for Saleor.
+"""The core: Saleor's requests become operations at the gateway, the gateway's reports become events for Saleor.
 
-One module for each thing that can happen (``initialize``, ``process``, ``act``, ``notify``, ``settle``); between them
-one ``mapper``, through which everything goes that the gateway says. The laws of money are kept here.
+One module for each thing that can happen (``initialize``, ``process_session``, ``actions``, ``notifications``,
+``resolve``); between them one ``mapper``, through which everything passes that the gateway reports. The laws of money
+are enforced here.
 """

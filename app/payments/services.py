@@ -1,4 +1,4 @@
-"""What everything in this room works with: the books, the gateway's clients, the addresses, the clock."""
+"""The dependencies of everything in this package: repositories, gateway clients, addresses, the clock."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -10,7 +10,6 @@ import httpx2
 
 from app.db.accounts import AccountRepository
 from app.db.aggregates import ATTEMPTS, POLLS, PaymentAggregate
-from app.db.blind_index import BlindIndex
 from app.db.card_keys import CardKeyRepository
 from app.db.database import Database
 from app.db.inbox import Inbox
@@ -18,7 +17,7 @@ from app.db.installations import InstallationRepository
 from app.db.job_queue import JobQueue
 from app.db.latest_cache import LatestCache
 from app.db.outbox import EVENTS
-from app.db.personal import PersonalData
+from app.db.personal import BlindIndex, PersonalData
 from app.db.repository import PaymentRepository
 from app.db.retention import Retention
 from app.db.saved_cards import SavedCards
@@ -32,48 +31,48 @@ from app.gateway.models.accounts import BalanceAccount
 from app.payments.core.apply import Posting
 from app.payments.core.schedule import Schedule
 from app.saleor.limits import usable_link
-from app.server_clock import Difference, compare_clock
+from app.server_clock import ClockDifference, compare_clock
 
-_BETWEEN_COMPARISONS = timedelta(minutes=1)
+_COMPARISON_INTERVAL = timedelta(minutes=1)
 
 BalanceCache: TypeAlias = LatestCache[tuple[str, datetime], tuple[BalanceAccount, ...], GatewayError]
-"""What the gateway said last of the balances of accounts, by their ids and when they were changed."""
+"""The latest balances that the gateway reported, by the account's id and when the account was last changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """Where the outside finds us, without a trailing slash: ``base_url`` for servers and shoppers.
+    """The public addresses of the app, without a trailing slash: ``base_url`` is for servers and shoppers.
 
-    ``iframe_base_url`` is for the browsers of staff; the same when None.
+    ``iframe_base_url`` is for the browsers of staff; None: the same.
     """
 
     base_url: str
     iframe_base_url: str | None = None
 
     def notifications(self, account_id: str) -> str:
-        """Return where the gateway notifies us of an account's payments."""
+        """Return the address to which the gateway sends notifications of an account's payments."""
         return f"{self.base_url}/api/webhooks/gateway/{account_id}"
 
     def pay_page(self, order_id: str) -> str:
-        """Return the page from which a customer who was sent a link goes on to pay."""
+        """Return the page from which a customer who received a payment link continues to the payment."""
         return f"{self.base_url}/pay/{order_id}"
 
     def return_page(self, order_id: str) -> str:
-        """Return where the gateway sends the shopper back."""
+        """Return the address to which the gateway sends the shopper back."""
         return f"{self.base_url}/pay/return/{order_id}"
 
     def payment_page(self, saleor_api_url: str, order_id: str) -> str | None:
-        """Return where staff see a payment: Saleor's ``externalUrl``. None when Saleor would not take the address.
+        """Return the page where staff see a payment: Saleor's ``externalUrl``. None when Saleor would reject it.
 
-        It names the store, so that somebody who opens it outside the Dashboard can be led there; where that makes it
-        too long for Saleor, it does not.
+        It names the store, so that a person who opens it outside the Dashboard can be led there; unless that makes it
+        too long for Saleor.
         """
         page = f"{self.iframe_base_url or self.base_url}/payments/{order_id}"
         return usable_link(f"{page}?saleorApiUrl={quote(saleor_api_url, safe=':/')}") or usable_link(page)
 
 
 class Gateways:
-    """One client for each merchant account, all over the process's one pool of connections."""
+    """One client for each merchant account; all share the process's connection pool."""
 
     def __init__(self, http: httpx2.AsyncClient, accounts: AccountRepository) -> None:
         self._http = http
@@ -96,9 +95,9 @@ class Gateways:
             register_url=account.register_url,
         )
 
-    def trial(self, untried: Credentials) -> GatewayClient:
-        """Return a client for credentials that are not kept yet."""
-        return GatewayClient(self._http, untried)
+    def client_for_credentials(self, credentials: Credentials) -> GatewayClient:
+        """Return a client for credentials that are not stored yet."""
+        return GatewayClient(self._http, credentials)
 
     def client(self, account: MerchantAccount) -> GatewayClient:
         """Return the account's client; a changed account gets a new one. Raises VaultError."""
@@ -111,21 +110,21 @@ class Gateways:
 
     async def compare_clock(
         self, account: MerchantAccount, now: Callable[[], datetime], *, within: float
-    ) -> Difference | None:
+    ) -> ClockDifference | None:
         """Compare the clock of an account's gateway with ours, without showing it a key; see ``compare_clock``."""
         return await compare_clock(self._http, account.base_url, now, within=within)
 
-    def time_to_compare(self, account_id: str, now: datetime) -> bool:
-        """Return True once a minute: then what the gateway accepts is compared with what is recorded of an account."""
+    def is_comparison_due(self, account_id: str, now: datetime) -> bool:
+        """Return True once a minute: then the records of an account are compared with what the gateway accepts."""
         last = self._compared.get(account_id)
-        if last is not None and now < last + _BETWEEN_COMPARISONS:
+        if last is not None and now < last + _COMPARISON_INTERVAL:
             return False
         self._compared[account_id] = now
         return True
 
 
 class Notifier(Protocol):
-    """Tells a worker that there is some of these kinds of work."""
+    """Notifies a worker that there are jobs in these queues."""
 
     def __call__(self, *works: JobQueue) -> None:
         """Return at once."""
@@ -133,7 +132,7 @@ class Notifier(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """What everything about payments works with. ``wake`` tells a worker in this process what work there is."""
+    """The dependencies of all payment code. ``wake`` notifies a worker in this process that there are jobs."""
 
     database: Database
     installations: InstallationRepository
@@ -157,12 +156,12 @@ class Services:
         """The payments of all stores."""
         return PaymentRepository(self.database)
 
-    def posting(self, *, answering: int | None = None, alone: bool = False) -> Posting:
-        """Return the circumstances under which something is posted now (see ``Posting``)."""
-        return Posting(self.now(), self.schedule, answering, alone, self.saved_cards.of_payment)
+    def posting(self, *, answered_operation_id: int | None = None, is_single_record: bool = False) -> Posting:
+        """Return the context of a posting made now (see ``Posting``)."""
+        return Posting(self.now(), self.schedule, answered_operation_id, is_single_record, self.saved_cards.build_card)
 
     def wake_for(self, aggregates: Iterable[PaymentAggregate]) -> None:
-        """Wake the worker for what is due of these payments now; mostly nothing is."""
+        """Wake the worker for the jobs of these payments that are due now; usually there are none."""
         now, aggregates = self.now(), list(aggregates)
         polls = [each.next_poll_at for aggregate in aggregates for each in aggregate.operations]
         events = [each.next_attempt_at for aggregate in aggregates for each in aggregate.events]

@@ -1,20 +1,19 @@
-"""Saleor's webhooks, each tied to the function that answers it."""
+"""Saleor's webhooks, each bound to the function that answers it."""
 
 from app.db.aggregates import ByTransaction, PaymentAggregate
 from app.db.installations import OpenInstallation
 from app.db.repository import PaymentNotFoundError
 from app.db.tables import Operation
-from app.payments.app_lifecycle import app_deleted, app_status_changed
-from app.payments.cards.saved import customer_deleted, deleted, listed
-from app.payments.core.answers import action_answer
-from app.payments.core.references import keep_reference
-from app.payments.operations.actions import requested
-from app.payments.operations.answer_window import answered
-from app.payments.operations.gateway_initialize import offer
-from app.payments.operations.initialize import initialize, recorded_answer
+from app.payments.app_lifecycle import handle_app_deleted, handle_app_status_changed
+from app.payments.cards.saved import delete_customer_cards, delete_saved_card, list_saved_cards
+from app.payments.core.references import ensure_reference
+from app.payments.core.responses import action_response
+from app.payments.operations.actions import answer_action_request
+from app.payments.operations.answer_window import mark_answered
+from app.payments.operations.gateway_initialize import answer_gateway_initialize
+from app.payments.operations.initialize import find_recorded_response, initialize
 from app.payments.services import Services
 from app.payments.sync.process_session import process
-from app.saleor.answers import Acknowledgement, ActionAnswer, GatewayConfigAnswer, SessionAnswer
 from app.saleor.app import SaleorApp, WebhookContext
 from app.saleor.events import (
     AccountDeleted,
@@ -33,37 +32,38 @@ from app.saleor.events import (
     TransactionProcessSession,
     TransactionRefundRequested,
 )
-from app.saleor.stored_methods import MethodDeletedAnswer, StoredMethodsAnswer
+from app.saleor.responses import Acknowledgement, ActionResponse, GatewayConfigResponse, SessionResponse
+from app.saleor.stored_methods import MethodDeletedResponse, StoredMethodsResponse
 
 CUSTOMER_PERMISSION = "MANAGE_USERS"
-"""Without it Saleor tells an app nothing of customers."""
+"""Without it Saleor sends an app no events about customers."""
 
 
 def define_webhooks(saleor: SaleorApp, services: Services, *, customers: bool = False) -> None:
     """Define all webhooks of a payment app on ``saleor``; ``customers``: also those about customers who are deleted."""
 
-    async def session_as_recorded(event: SessionEvent, context: WebhookContext, error: Exception) -> SessionAnswer:
-        """After an error of ours: what is recorded is still true, and a payment that exists has not failed."""
-        answer = await recorded_answer(services, _installation(context), event.transaction.id)
-        if answer is None:
+    async def session_as_recorded(event: SessionEvent, context: WebhookContext, error: Exception) -> SessionResponse:
+        """After an internal error, answer from the record: a payment that exists has not failed."""
+        response = await find_recorded_response(services, _installation(context), event.transaction.id)
+        if response is None:
             raise error
-        return answer
+        return response
 
-    async def action_as_recorded(event: RequestedAction, context: WebhookContext, error: Exception) -> ActionAnswer:
-        """After an error of ours: an operation that was recorded is pending until it is settled, never failed."""
+    async def action_as_recorded(event: RequestedAction, context: WebhookContext, error: Exception) -> ActionResponse:
+        """After an internal error answer from the record: an operation is pending until settled, never failed."""
         installation = _installation(context)
 
-        def answer(aggregate: PaymentAggregate) -> ActionAnswer | None:
-            operation = _asked_for(aggregate, event, context)
+        def respond(aggregate: PaymentAggregate) -> ActionResponse | None:
+            operation = _find_requested(aggregate, event, context)
             if operation is None:
                 return None
-            keep_reference(aggregate.payment, operation)
-            answered(aggregate, operation, services.posting())
+            ensure_reference(aggregate.payment, operation)
+            mark_answered(aggregate, operation, services.posting())
             page = services.addresses.payment_page(installation.saleor_api_url, aggregate.payment.order_id)
-            return action_answer(aggregate, operation, event.kind, page)
+            return action_response(aggregate, operation, event.kind, page)
 
         try:
-            recorded = await services.payments.update(ByTransaction(installation.id, event.transaction.id), answer)
+            recorded = await services.payments.update(ByTransaction(installation.id, event.transaction.id), respond)
         except PaymentNotFoundError:
             raise error from None
         if recorded is None:
@@ -71,50 +71,66 @@ def define_webhooks(saleor: SaleorApp, services: Services, *, customers: bool = 
         return recorded
 
     @saleor.webhook("PAYMENT_GATEWAY_INITIALIZE_SESSION", query="payment_gateway_initialize_session.graphql")
-    async def offered(event: PaymentGatewayInitializeSession, context: WebhookContext) -> GatewayConfigAnswer:
-        return await offer(services, event, _installation(context), context.deadline)
+    async def handle_gateway_initialize_session(
+        event: PaymentGatewayInitializeSession, context: WebhookContext
+    ) -> GatewayConfigResponse:
+        return await answer_gateway_initialize(services, event, _installation(context), context.deadline)
 
     @saleor.webhook(
         "TRANSACTION_INITIALIZE_SESSION",
         query="transaction_initialize_session.graphql",
-        otherwise=session_as_recorded,
+        on_error=session_as_recorded,
     )
-    async def initialized(event: TransactionInitializeSession, context: WebhookContext) -> SessionAnswer:
+    async def handle_initialize_session(
+        event: TransactionInitializeSession, context: WebhookContext
+    ) -> SessionResponse:
         return await initialize(services, event, _installation(context), context.deadline)
 
     @saleor.webhook(
-        "TRANSACTION_PROCESS_SESSION", query="transaction_process_session.graphql", otherwise=session_as_recorded
+        "TRANSACTION_PROCESS_SESSION", query="transaction_process_session.graphql", on_error=session_as_recorded
     )
-    async def processed(event: TransactionProcessSession, context: WebhookContext) -> SessionAnswer:
+    async def handle_process_session(event: TransactionProcessSession, context: WebhookContext) -> SessionResponse:
         return await process(services, event, _installation(context), context.deadline)
 
     @saleor.webhook(
-        "TRANSACTION_CHARGE_REQUESTED", query="transaction_charge_requested.graphql", otherwise=action_as_recorded
+        "TRANSACTION_CHARGE_REQUESTED", query="transaction_charge_requested.graphql", on_error=action_as_recorded
     )
-    async def charge_requested(event: TransactionChargeRequested, context: WebhookContext) -> ActionAnswer:
-        return await requested(services, event, _installation(context), context.deadline, digest=context.digest)
+    async def handle_charge_requested(event: TransactionChargeRequested, context: WebhookContext) -> ActionResponse:
+        return await answer_action_request(
+            services, event, _installation(context), context.deadline, digest=context.digest
+        )
 
     @saleor.webhook(
-        "TRANSACTION_REFUND_REQUESTED", query="transaction_refund_requested.graphql", otherwise=action_as_recorded
+        "TRANSACTION_REFUND_REQUESTED", query="transaction_refund_requested.graphql", on_error=action_as_recorded
     )
-    async def refund_requested(event: TransactionRefundRequested, context: WebhookContext) -> ActionAnswer:
-        return await requested(services, event, _installation(context), context.deadline, digest=context.digest)
+    async def handle_refund_requested(event: TransactionRefundRequested, context: WebhookContext) -> ActionResponse:
+        return await answer_action_request(
+            services, event, _installation(context), context.deadline, digest=context.digest
+        )
 
     @saleor.webhook(
         "TRANSACTION_CANCELATION_REQUESTED",
         query="transaction_cancelation_requested.graphql",
-        otherwise=action_as_recorded,
+        on_error=action_as_recorded,
     )
-    async def cancelation_requested(event: TransactionCancelationRequested, context: WebhookContext) -> ActionAnswer:
-        return await requested(services, event, _installation(context), context.deadline, digest=context.digest)
+    async def handle_cancelation_requested(
+        event: TransactionCancelationRequested, context: WebhookContext
+    ) -> ActionResponse:
+        return await answer_action_request(
+            services, event, _installation(context), context.deadline, digest=context.digest
+        )
 
     @saleor.webhook("LIST_STORED_PAYMENT_METHODS", query="list_stored_payment_methods.graphql")
-    async def cards_listed(event: ListStoredPaymentMethods, context: WebhookContext) -> StoredMethodsAnswer:
-        return await listed(services, event, _installation(context))
+    async def handle_list_stored_methods(
+        event: ListStoredPaymentMethods, context: WebhookContext
+    ) -> StoredMethodsResponse:
+        return await list_saved_cards(services, event, _installation(context))
 
     @saleor.webhook("STORED_PAYMENT_METHOD_DELETE_REQUESTED", query="stored_payment_method_delete_requested.graphql")
-    async def card_deleted(event: StoredPaymentMethodDeleteRequested, context: WebhookContext) -> MethodDeletedAnswer:
-        return await deleted(services, event, _installation(context))
+    async def handle_delete_stored_method(
+        event: StoredPaymentMethodDeleteRequested, context: WebhookContext
+    ) -> MethodDeletedResponse:
+        return await delete_saved_card(services, event, _installation(context))
 
     _define_app(saleor, services)
     if customers:
@@ -123,39 +139,41 @@ def define_webhooks(saleor: SaleorApp, services: Services, *, customers: bool = 
 
 def _define_app(saleor: SaleorApp, services: Services) -> None:
     @saleor.webhook("APP_DELETED", query="app_deleted.graphql")
-    async def removed(event: AppDeleted, context: WebhookContext) -> Acknowledgement:
+    async def on_app_deleted(event: AppDeleted, context: WebhookContext) -> Acknowledgement:
         if event.is_about_recipient:
-            await app_deleted(services, saleor.client, _installation(context))
+            await handle_app_deleted(services, saleor.client, _installation(context))
         return Acknowledgement()
 
     @saleor.webhook("APP_STATUS_CHANGED", query="app_status_changed.graphql")
-    async def switched(event: AppStatusChanged, context: WebhookContext) -> Acknowledgement:
+    async def on_app_status_changed(event: AppStatusChanged, context: WebhookContext) -> Acknowledgement:
         if event.is_about_recipient:
-            await app_status_changed(services, saleor.client, _installation(context))
+            await handle_app_status_changed(services, saleor.client, _installation(context))
         return Acknowledgement()
 
 
 def _define_customers(saleor: SaleorApp, services: Services) -> None:
-    async def gone(event: CustomerEvent, context: WebhookContext) -> Acknowledgement:
-        return await customer_deleted(services, event, _installation(context))
+    async def delete_cards(event: CustomerEvent, context: WebhookContext) -> Acknowledgement:
+        return await delete_customer_cards(services, event, _installation(context))
 
     @saleor.webhook("CUSTOMER_DELETED", query="customer_deleted.graphql")
-    async def deleted_by_staff(event: CustomerDeleted, context: WebhookContext) -> Acknowledgement:
-        return await gone(event, context)
+    async def handle_customer_deleted(event: CustomerDeleted, context: WebhookContext) -> Acknowledgement:
+        return await delete_cards(event, context)
 
     @saleor.webhook("ACCOUNT_DELETED", query="account_deleted.graphql")
-    async def deleted_by_themselves(event: AccountDeleted, context: WebhookContext) -> Acknowledgement:
-        return await gone(event, context)
+    async def handle_account_deleted(event: AccountDeleted, context: WebhookContext) -> Acknowledgement:
+        return await delete_cards(event, context)
 
 
-def _asked_for(aggregate: PaymentAggregate, event: RequestedAction, context: WebhookContext) -> Operation | None:
-    """Return the operation that this webhook asked for, if it was recorded; None also where that is not certain."""
-    recorded = aggregate.by_digest(context.digest) if context.digest else None
-    return aggregate.by_key(event.request_keys[0]) if recorded is None and len(event.request_keys) == 1 else recorded
+def _find_requested(aggregate: PaymentAggregate, event: RequestedAction, context: WebhookContext) -> Operation | None:
+    """Return the recorded operation of this webhook; None when there is none, or it is not certain which."""
+    recorded = aggregate.operation_by_digest(context.digest) if context.digest else None
+    if recorded is None and len(event.request_keys) == 1:
+        return aggregate.operation_by_key(event.request_keys[0])
+    return recorded
 
 
 def _installation(context: WebhookContext) -> OpenInstallation:
-    """Return the installation as the database handed it to the SDK, which knows it only by a protocol."""
+    """Return the installation as the database passed it to the SDK, which knows it only by a protocol."""
     if not isinstance(context.installation, OpenInstallation):
         raise TypeError("installations come from the database")
     return context.installation

@@ -1,8 +1,8 @@
-"""A Saleor app SDK for FastAPI: manifest, install handshake, signed webhooks, typed answers, GraphQL client.
+"""A Saleor app SDK for FastAPI: manifest, app registration, signed webhooks, typed responses, GraphQL client.
 
-It knows Saleor and nothing of payments here, of the gateway or of the database: what it has to remember it asks of
-an ``InstallationStore`` (``app.saleor.installation``), which somebody else implements.
+It knows Saleor, but nothing of this app's payments, of the gateway or of the database: it stores its data in an
+``InstallationStore`` (``app.saleor.installation``), which the app implements.
 
-Where to start: ``app.saleor.app.SaleorApp``. A webhook is defined once, with its ``webhook`` decorator; the route, the
+Start with ``app.saleor.app.SaleorApp``. A webhook is defined once, with its ``webhook`` decorator; the route, the
 signature check, the parsed event, the recipient check and the manifest entry come from that one definition.
 """

@@ -1,7 +1,7 @@
-"""Which Saleor may talk to us: the allow-list that stands before every outbound request.
+"""The allow-list of Saleor addresses, which is checked before every outbound request.
 
-A Saleor is known by its GraphQL address. The address comes from a header that anybody can send, so it is compared as a
-whole, in one canonical form, with what the operator allowed. Nothing is fetched from any other address.
+A Saleor is identified by its GraphQL address. The address comes from a header that anyone can send, so it is compared
+as a whole, in one canonical form, with what the operator allowed. Nothing is fetched from any other address.
 """
 
 import re
@@ -16,10 +16,10 @@ _PATH = re.compile(r"(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*/graphql/")
 
 
 def is_api_url(text: str) -> bool:
-    """Say whether ``text`` is a GraphQL address in the one form that we compare.
+    """Return True when ``text`` is a GraphQL address in the canonical form.
 
     Lower-case http(s) scheme and host, a port at most, a path that ends in ``/graphql/``; no user, query, fragment,
-    escape or dot segment. Saleor writes its address like that.
+    escape or dot segment. Saleor writes its address in this form.
     """
     scheme, separator, rest = text.partition("://")
     authority, slash, path = rest.partition("/")
@@ -43,7 +43,7 @@ def origin_of(saleor_api_url: str) -> str:
 
 
 def host_of(saleor_api_url: str) -> str:
-    """Return host and port: what Saleor calls its domain. Taken from the address, which has been checked."""
+    """Return host and port, which Saleor calls its domain, from a validated GraphQL address."""
     return urlsplit(saleor_api_url).netloc
 
 
@@ -57,28 +57,28 @@ class AllowList:
 
     def __init__(self, entries: Iterable[str]) -> None:
         listed = tuple(entries)
-        self._patterns = tuple(_pattern(entry) for entry in listed)
+        self._patterns = tuple(_compile_pattern(entry) for entry in listed)
         self._named = frozenset(urlsplit(entry).hostname for entry in listed if "*" not in entry)
 
     @property
-    def only_loopback(self) -> bool:
-        """True when nothing was configured: good for a developer's machine and nothing else."""
+    def is_loopback_only(self) -> bool:
+        """True when nothing was configured: suitable only for a developer's machine."""
         return not self._patterns
 
     def allows(self, saleor_api_url: str) -> bool:
-        """Say whether this address may be talked to. An address in any other than the canonical form may not."""
+        """Return True for an allowed address. An address that is not in the canonical form is not allowed."""
         if not is_api_url(saleor_api_url):
             return False
-        if self.only_loopback:
+        if self.is_loopback_only:
             return _is_loopback(saleor_api_url)
         return any(pattern.fullmatch(saleor_api_url) for pattern in self._patterns)
 
-    def chosen_by_strangers(self, host: str) -> bool:
-        """Say whether not the operator but whoever installs the app has named this host: it is under a ``*``."""
-        return not self.only_loopback and host not in self._named
+    def is_wildcard_host(self, host: str) -> bool:
+        """Return True when the operator did not name this host: it is chosen by the Saleor, under a ``*``."""
+        return not self.is_loopback_only and host not in self._named
 
 
-def _pattern(entry: str) -> re.Pattern[str]:
+def _compile_pattern(entry: str) -> re.Pattern[str]:
     # With its stars replaced by a plain label, an entry must be an address like any other.
     plain = re.sub(r"(?<=[/.])\*(?=\.)", "any", entry)
     last_labels = (urlsplit(entry).hostname or "").split(".")[-2:] if is_api_url(plain) else ["*"]

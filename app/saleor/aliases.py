@@ -1,7 +1,7 @@
-"""Asking Saleor the same several times in one request: a document in which the field stands once for each, by an alias.
+"""Repeats the field of a GraphQL document under aliases, to send several calls of one operation in one request.
 
-Saleor executes mutations in one document one after the other, and tells the result of each apart. A request costs both
-sides far more than one field in it.
+Saleor executes the mutations of one document one after the other, and returns a separate result for each. A request
+costs both sides far more than one field in it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,12 +22,12 @@ from graphql import (
 
 
 def alias(number: int) -> str:
-    """Return the name under which the answer to that repetition comes."""
+    """Return the alias of that repetition in the response."""
     return f"_{number}"
 
 
-def repeated(text: str, times: int) -> str:
-    """Return the document with its only field ``times`` times, each with variables of its own.
+def repeat_field(text: str, times: int) -> str:
+    """Return the document with its only field repeated ``times`` times, each with variables of its own.
 
     Raises ValueError for a document of several operations or fields.
     """
@@ -36,29 +36,29 @@ def repeated(text: str, times: int) -> str:
     if len(operations) != 1 or len(operations[0].selection_set.selections) != 1:
         raise ValueError("only a document of one field can be repeated")
     [operation] = operations
-    each_time = [_renamed(operation, number) for number in range(times)]
+    repetitions = [_rename_operation(operation, number) for number in range(times)]
     whole = replace(
         operation,
-        variable_definitions=tuple(one for each in each_time for one in each.variable_definitions or ()),
+        variable_definitions=tuple(one for each in repetitions for one in each.variable_definitions or ()),
         selection_set=SelectionSetNode(
-            selections=tuple(one for each in each_time for one in each.selection_set.selections)
+            selections=tuple(one for each in repetitions for one in each.selection_set.selections)
         ),
     )
     definitions = (whole if each is operation else each for each in document.definitions)
     return print_ast(replace(document, definitions=tuple(definitions)))
 
 
-def variables_of(each_time: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the variables of a repeated document, from those of each repetition."""
+def merge_variables(repetitions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the variables of a document with a repeated field, from those of each repetition."""
     return {
         f"{name}{alias(number)}": value
-        for number, variables in enumerate(each_time)
+        for number, variables in enumerate(repetitions)
         for name, value in variables.items()
     }
 
 
-def _renamed(operation: OperationDefinitionNode, number: int) -> OperationDefinitionNode:
-    """Return the operation with variables and a field that bear names of that repetition."""
+def _rename_operation(operation: OperationDefinitionNode, number: int) -> OperationDefinitionNode:
+    """Return the operation with the variables and the field named for that repetition."""
 
     class Rename(Visitor):
         def enter_variable(self, node: VariableNode, *_: object) -> VariableNode:

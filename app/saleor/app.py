@@ -1,4 +1,4 @@
-"""A Saleor app: what it is, whom it serves, and the routes that Saleor calls."""
+"""A Saleor app: its manifest, the Saleors that may install it, and the routes that Saleor calls."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
@@ -13,7 +13,6 @@ from fastapi.responses import JSONResponse
 
 from app.outbound import Deadline
 from app.saleor.addresses import AllowList
-from app.saleor.bodies import read_at_most
 from app.saleor.dashboard_token import DashboardTokens
 from app.saleor.documents import Documents
 from app.saleor.errors import RegistrationRefusedError
@@ -24,16 +23,17 @@ from app.saleor.keyring import Keyring
 from app.saleor.manifest import Addresses, AppInfo, build_manifest
 from app.saleor.recipient import RecipientCheck
 from app.saleor.registration import Registrar
-from app.saleor.signature import MOST_BODY_BYTES
-from app.saleor.versions import Version, read_version
-from app.saleor.webhook_definition import Handler, Otherwise, WebhookContext, WebhookDefinition, define
-from app.saleor.webhooks import BUDGET, OLDEST, WebhookReceiver
+from app.saleor.request_limits import read_at_most
+from app.saleor.signature import MAX_BODY_BYTES
+from app.saleor.versions import Version, parse_version
+from app.saleor.webhook_definition import ErrorHandler, Handler, WebhookContext, WebhookDefinition, build_definition
+from app.saleor.webhooks import BUDGET, MAX_EVENT_AGE, WebhookReceiver
 
 __all__ = ["AppInfo", "SaleorApp", "WebhookContext"]
 
 H = TypeVar("H", bound=Handler)
 
-MOST_REGISTRATION_BYTES = 16 * 1024
+MAX_REGISTRATION_BYTES = 16 * 1024
 
 logger = structlog.get_logger(__name__)
 
@@ -43,13 +43,13 @@ def _utc_now() -> datetime:
 
 
 class SaleorApp:
-    """Everything that Saleor knows and calls of an app.
+    """A Saleor app: its manifest, registration and webhooks.
 
     ``manifest_folder`` holds ``subscriptions/`` and ``operations/``; ``info`` is usually ``AppInfo.read`` of the same
     folder. ``api_base_url`` is where Saleor's servers reach the app, ``iframe_base_url`` where browsers do (the same
-    when None). ``allowed`` are allow-list entries (``AllowList``); without any, only loopback addresses may install.
-    ``http`` is shared, long-lived and closed by whoever made it. ``oldest`` is how old an event may be, ``budget`` how
-    long an answer to one may take.
+    when None). ``allowed_saleor_urls`` are allow-list entries (``AllowList``); without any, only a Saleor at a loopback
+    address may install the app. ``http`` is shared and long-lived, and is closed by its creator. ``max_event_age`` is
+    how old an event may be, ``budget`` how long a response to one may take.
     """
 
     def __init__(
@@ -59,12 +59,12 @@ class SaleorApp:
         manifest_folder: Path,
         api_base_url: str,
         iframe_base_url: str | None = None,
-        allowed: Iterable[str] = (),
+        allowed_saleor_urls: Iterable[str] = (),
         store: InstallationStore,
         http: httpx2.AsyncClient,
         client: SaleorClient | None = None,
         now: Callable[[], datetime] = _utc_now,
-        oldest: timedelta = OLDEST,
+        max_event_age: timedelta = MAX_EVENT_AGE,
         budget: timedelta = BUDGET,
     ) -> None:
         self.info = info
@@ -73,7 +73,7 @@ class SaleorApp:
         self._addresses = Addresses(api=api_base_url.rstrip("/"), iframe=(iframe_base_url or api_base_url).rstrip("/"))
         self._webhooks: dict[str, WebhookDefinition] = {}
         self._widgets: list[Widget] = []
-        self._allowed = AllowList(allowed)
+        self._allowed = AllowList(allowed_saleor_urls)
         self._registrar = Registrar(
             identifier=info.id, allowed=self._allowed, store=store, client=self.client, http=http, now=now
         )
@@ -84,7 +84,7 @@ class SaleorApp:
             keyring=keyring,
             recipients=RecipientCheck(info.id, store, self.client),
             now=now,
-            oldest=oldest,
+            max_event_age=max_event_age,
         )
         self._budget = budget.total_seconds()
 
@@ -93,17 +93,17 @@ class SaleorApp:
         event_type: str,
         *,
         query: str,
-        otherwise: Otherwise | None = None,
+        on_error: ErrorHandler | None = None,
     ) -> Callable[[H], H]:
-        """Define a webhook: the decorated handler's first parameter says which event, its result answers Saleor.
+        """Define a webhook: the decorated handler takes the event as its first parameter and returns the response.
 
-        ``query`` is the document in ``manifest/subscriptions``. ``otherwise`` is asked for the answer when the handler
-        raises; without it Saleor hears a well-formed failure. Raises TypeError for a handler that does not fit,
-        KeyError for an unknown document, ValueError for a second definition of the same event.
+        ``query`` is the document in ``manifest/subscriptions``. ``on_error`` returns the response when the handler
+        raises; without it Saleor receives a well-formed failure. Raises TypeError for a handler that does not match
+        the event, KeyError for an unknown document, ValueError for a second definition of the same event.
         """
 
         def register(handler: H) -> H:
-            webhook = define(event_type, query, handler, otherwise)
+            webhook = build_definition(event_type, query, handler, on_error)
             self._subscriptions.text(webhook.query, self._subscriptions.versions(webhook.query)[0])
             if event_type in self._webhooks:
                 msg = f"{event_type} is defined already"
@@ -113,16 +113,16 @@ class SaleorApp:
 
         return register
 
-    def show(self, widget: Widget) -> None:
-        """Let the Dashboard show a widget, whose route is the caller's. Raises ValueError for one that it could not."""
-        if lacking := set(widget.permissions) - set(self.info.permissions):
-            msg = f"{widget.path} needs permissions that the app does not ask for: {', '.join(sorted(lacking))}"
+    def add_widget(self, widget: Widget) -> None:
+        """Add a widget; the caller defines its route. Raises ValueError if it needs permissions that the app lacks."""
+        if missing := set(widget.permissions) - set(self.info.permissions):
+            msg = f"{widget.path} needs permissions that the app does not ask for: {', '.join(sorted(missing))}"
             raise ValueError(msg)
         self._widgets.append(widget)
 
     def router(self) -> APIRouter:
         """Return the routes for everything defined so far: manifest, registration, and one for each webhook."""
-        if self._allowed.only_loopback:
+        if self._allowed.is_loopback_only:
             logger.warning(
                 "saleor_allow_list_empty",
                 detail="only a Saleor on this machine can install the app; list the Saleor API addresses it serves",
@@ -131,7 +131,7 @@ class SaleorApp:
         router.add_api_route("/api/manifest", self._manifest, methods=["GET"], include_in_schema=False)
         router.add_api_route("/api/register", self._register, methods=["POST"], include_in_schema=False)
         for webhook in self._webhooks.values():
-            router.add_api_route(webhook.path, self._route(webhook), methods=["POST"], include_in_schema=False)
+            router.add_api_route(webhook.path, self._build_endpoint(webhook), methods=["POST"], include_in_schema=False)
         return router
 
     def manifest(self, version: Version) -> dict[str, Any]:
@@ -146,32 +146,32 @@ class SaleorApp:
         )
 
     async def _manifest(self, request: Request) -> JSONResponse:
-        version = read_version(request.headers.get("saleor-schema-version"))
+        version = parse_version(request.headers.get("saleor-schema-version"))
         return JSONResponse(self.manifest(version), headers={"Vary": "Saleor-Schema-Version"})
 
     async def _register(self, request: Request) -> JSONResponse:
-        body = await read_at_most(MOST_REGISTRATION_BYTES, request)
+        body = await read_at_most(MAX_REGISTRATION_BYTES, request)
         try:
-            # An over-long body is no token; the same refusal as for any other nonsense.
+            # A body that is too long is refused like any other invalid body.
             await self._registrar.register(request.headers, body or b"")
         except RegistrationRefusedError as refusal:
             logger.warning("saleor_registration_refused", code=refusal.code)
             error = {"code": refusal.code, "message": refusal.message}
             return JSONResponse({"success": False, "error": error}, refusal.status)
-        except Exception:  # Saleor shows staff the message of a JSON error, and nothing of any other answer
+        except Exception:  # Saleor shows staff the message of a JSON error, and nothing of any other response
             logger.exception("saleor_registration_failed")
-            error = {"code": "APP_ERROR", "message": "The app could not keep the installation. Try again later."}
+            error = {"code": "APP_ERROR", "message": "The app could not save the installation. Try again later."}
             return JSONResponse({"success": False, "error": error}, 500)
         return JSONResponse({"success": True})
 
-    def _route(self, webhook: WebhookDefinition) -> Callable[[Request], Awaitable[Response]]:
+    def _build_endpoint(self, webhook: WebhookDefinition) -> Callable[[Request], Awaitable[Response]]:
         async def receive(request: Request) -> Response:
             deadline = Deadline(self._budget)
             try:
                 async with asyncio.timeout(deadline.left):
-                    body = await read_at_most(MOST_BODY_BYTES, request)
+                    body = await read_at_most(MAX_BODY_BYTES, request)
             except TimeoutError:
-                return Response(status_code=408)  # nobody knows who it is that takes so long
+                return Response(status_code=408)  # the sender is not verified yet
             reply = await self._receiver.receive(webhook, request.headers, body, deadline)
             return Response(reply.body, reply.status, media_type="application/json")
 

@@ -1,4 +1,4 @@
-"""The sales channels of a store. Any app may ask (Saleor's schema: ``Query.channels``, AUTHENTICATED_APP)."""
+"""The sales channels of a store. Any app may query them (Saleor's schema: ``Query.channels``, AUTHENTICATED_APP)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from app.saleor.errors import SaleorUnreachableError
 from app.saleor.graphql import SaleorClient
-from app.saleor.installation import Installed
+from app.saleor.installation import Installation
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,11 +19,13 @@ class Channel:
     active: bool
 
 
-async def channels(client: SaleorClient, installed: Installed, *, within: timedelta | None = None) -> list[Channel]:
+async def fetch_channels(
+    client: SaleorClient, installation: Installation, *, timeout: timedelta | None = None
+) -> list[Channel]:
     """Return the store's channels, by name. Raises what ``graphql`` raises."""
-    said = (await client.ask(installed, "channels", {}, within=within)).get("channels")
-    if not isinstance(said, list) or not all(isinstance(each, Mapping) and each.get("slug") for each in said):
-        raise SaleorUnreachableError("Saleor answered the question for its channels with something else")
+    rows = (await client.execute(installation, "channels", {}, timeout=timeout)).get("channels")
+    if not isinstance(rows, list) or not all(isinstance(each, Mapping) and each.get("slug") for each in rows):
+        raise SaleorUnreachableError("Saleor returned something other than its channels")
     found = [
         Channel(
             slug=str(each["slug"]),
@@ -31,6 +33,6 @@ async def channels(client: SaleorClient, installed: Installed, *, within: timede
             currency=str(each.get("currencyCode") or ""),
             active=each.get("isActive") is True,
         )
-        for each in said
+        for each in rows
     ]
     return sorted(found, key=lambda each: (each.name.casefold(), each.slug))

@@ -1,7 +1,7 @@
-"""Who is it that uses the app's pages in the Dashboard? (Saleor contract, B.2.7)
+"""Authenticates the users of the app's pages in the Dashboard (Saleor contract, B.2.7).
 
-The Dashboard hands the page in its frame a short-lived token that Saleor has signed. It names the person, the app and
-what the person may do. It is checked on every request: nothing else says who asks.
+The Dashboard gives the page in its frame a short-lived token that Saleor has signed. It names the user, the app and the
+user's permissions. It is verified on every request: nothing else identifies the user.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,22 +15,22 @@ from joserfc.errors import JoseError
 from app.exact_json import loads
 from app.saleor.addresses import is_api_url
 from app.saleor.errors import NotPermittedError, NotVerifiedError
-from app.saleor.installation import InstallationStore, Installed
+from app.saleor.installation import Installation, InstallationStore
 from app.saleor.keyring import Keyring
 from app.saleor.signature import BadSignatureError
 
-# How far our clock and Saleor's may differ.
+# How far the app's clock and Saleor's may differ.
 LEEWAY = timedelta(seconds=5)
-MOST_TOKEN_CHARACTERS = 16 * 1024
+MAX_TOKEN_LENGTH = 16 * 1024
 _NOT_SIGNED = "This token was not signed by a Saleor that has installed the app."
 _RS256_ONLY = jws.JWSRegistry(algorithms=["RS256"])
 
 
 @dataclass(frozen=True, slots=True)
 class DashboardUser:
-    """A member of a store's staff, as Saleor vouches for them until ``expires_at``."""
+    """A member of a store's staff, authenticated by Saleor until ``expires_at``."""
 
-    installation: Installed
+    installation: Installation
     id: str
     email: str
     permissions: frozenset[str]
@@ -38,7 +38,7 @@ class DashboardUser:
 
 
 class DashboardTokens:
-    """Checks the tokens of all Saleors that installed the app."""
+    """Verifies the tokens of all Saleors that installed the app."""
 
     def __init__(self, store: InstallationStore, keyring: Keyring, now: Callable[[], datetime]) -> None:
         self._store = store
@@ -46,27 +46,26 @@ class DashboardTokens:
         self._now = now
 
     async def check(self, saleor_api_url: str, token: str, *permissions: str) -> DashboardUser:
-        """Return whose token it is, if that Saleor made it for this app, and the person has all ``permissions``.
+        """Return the user of a token, if that Saleor issued it for this app, and the user has all ``permissions``.
 
-        ``saleor_api_url`` is what the page says; it only finds the key. Raises NotVerifiedError (401) for a token that
-        is not good, with one word for each way in which it is not, and NotPermittedError (403) for a person who may
-        not.
+        ``saleor_api_url`` is taken from the page; it only selects the key. Raises NotVerifiedError (401) for an invalid
+        token, with a code for each reason, and NotPermittedError (403) for a user without the permissions.
         """
         if not is_api_url(saleor_api_url):
             raise NotVerifiedError("MISSING_SALEOR_API_URL", "The request does not say which Saleor it is for.")
-        if not token or len(token) > MOST_TOKEN_CHARACTERS:
+        if not token or len(token) > MAX_TOKEN_LENGTH:
             raise NotVerifiedError("MISSING_TOKEN", "Open this page in the Saleor Dashboard.")
         installation = await self._store.find(saleor_api_url)
-        if installation is None:  # said as of any other token that is not good: strangers learn not who uses the app
+        if installation is None:  # the same as for any other invalid token, so as not to reveal who uses the app
             raise NotVerifiedError("BAD_TOKEN", _NOT_SIGNED)
         user = self._read(installation, await self._claims(installation, token))
-        lacking = [each for each in permissions if each not in user.permissions]
-        if lacking:
-            raise NotPermittedError(lacking)
+        missing = [each for each in permissions if each not in user.permissions]
+        if missing:
+            raise NotPermittedError(missing)
         return user
 
-    async def _claims(self, installation: Installed, token: str) -> Mapping[str, Any]:
-        """Return what the token says, once its signature holds. Only RS256 is taken, whatever the token proposes."""
+    async def _claims(self, installation: Installation, token: str) -> Mapping[str, Any]:
+        """Return the token's claims after verifying its signature. Only RS256 is accepted, whatever it states."""
         try:
             kid = jws.extract_compact(token.encode()).headers().get("kid")
             if not isinstance(kid, str):
@@ -76,18 +75,18 @@ class DashboardTokens:
         except (BadSignatureError, JoseError, ValueError) as exc:
             raise NotVerifiedError("BAD_TOKEN", _NOT_SIGNED) from exc
         if not isinstance(claims, Mapping):
-            raise NotVerifiedError("BAD_TOKEN", "This token says nothing that can be read.")
+            raise NotVerifiedError("BAD_TOKEN", "This token cannot be read.")
         return claims
 
-    def _read(self, installation: Installed, claims: Mapping[str, Any]) -> DashboardUser:
-        expires_at = _moment(claims.get("exp"))
+    def _read(self, installation: Installation, claims: Mapping[str, Any]) -> DashboardUser:
+        expires_at = _parse_timestamp(claims.get("exp"))
         if expires_at is None or self._now() >= expires_at + LEEWAY:
-            raise NotVerifiedError("EXPIRED_TOKEN", "This token is over: the Dashboard has a newer one.")
+            raise NotVerifiedError("EXPIRED_TOKEN", "This token has expired: the Dashboard has a newer one.")
         # A token of Saleor's own API, or one for another app, is signed with the same key.
         if claims.get("iss") != installation.saleor_api_url or claims.get("type") != "thirdparty":
-            raise NotVerifiedError("FOREIGN_TOKEN", "This token was made for something else than an app's page.")
+            raise NotVerifiedError("FOREIGN_TOKEN", "This token was not issued for an app's page.")
         if not installation.app_id or claims.get("app") != installation.app_id:
-            raise NotVerifiedError("FOREIGN_TOKEN", "This token was made for another app.")
+            raise NotVerifiedError("FOREIGN_TOKEN", "This token was issued for another app.")
         permissions = claims.get("user_permissions")
         return DashboardUser(
             installation=installation,
@@ -98,7 +97,7 @@ class DashboardTokens:
         )
 
 
-def _moment(seconds: object) -> datetime | None:
+def _parse_timestamp(seconds: object) -> datetime | None:
     if isinstance(seconds, bool) or not isinstance(seconds, int):
         return None
     try:

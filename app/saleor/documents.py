@@ -1,8 +1,8 @@
-"""GraphQL documents kept as files, chosen by Saleor's version and completed with the fragments that they use.
+"""GraphQL documents stored as files, selected by Saleor's version and completed with the fragments that they use.
 
-``name.graphql`` is what every supported Saleor understands. Where a newer one has more to offer, ``name.3.22.graphql``
-replaces it from that version on: one field that a Saleor does not know fails a whole installation. What no older one
-knows at all has only such a file. A fragment stands once, in ``fragments/Name.graphql`` beside the documents.
+``name.graphql`` is valid for every supported Saleor. Where a newer version offers more, ``name.3.22.graphql`` replaces
+it from that version on: a single field that a Saleor does not know fails a whole installation. An operation that older
+versions lack has only a versioned file. A fragment is defined once, in ``fragments/Name.graphql`` beside the documents.
 """
 
 import re
@@ -17,7 +17,7 @@ _FILE = re.compile(r"(?P<name>[A-Za-z_]+)(\.(?P<major>[0-9]+)\.(?P<minor>[0-9]+)
 
 
 class Documents:
-    """The documents of one folder, read when first needed."""
+    """The documents of one folder, loaded when first needed."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -25,11 +25,11 @@ class Documents:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The names that can be asked for, in alphabetical order."""
+        """The names of the documents, in alphabetical order."""
         return tuple(sorted(self._files))
 
     def versions(self, name: str) -> tuple[Version, ...]:
-        """Return the versions from which on there is a file of its own, oldest first."""
+        """Return the versions that have a file of their own, oldest first."""
         return tuple(sorted(self._files[name]))
 
     def text(self, name: str, version: Version = OLDEST_SUPPORTED) -> str:
@@ -43,29 +43,29 @@ class Documents:
     def _files(self) -> dict[str, dict[Version, Path]]:
         files: dict[str, dict[Version, Path]] = {}
         for path in self._folder.glob("*.graphql"):
-            said = _FILE.fullmatch(path.name)
-            if said is None:
+            match = _FILE.fullmatch(path.name)
+            if match is None:
                 msg = f"not a name for a GraphQL document: {path.name}"
                 raise ValueError(msg)
-            since = (int(said["major"]), int(said["minor"])) if said["major"] else OLDEST_SUPPORTED
-            files.setdefault(said["name"], {})[since] = path
+            since = (int(match["major"]), int(match["minor"])) if match["major"] else OLDEST_SUPPORTED
+            files.setdefault(match["name"], {})[since] = path
         return files
 
     def _with_fragments(self, text: str) -> str:
         parts = [text]
         added: set[str] = set()
-        wanted = set(_spreads(text))
+        wanted = set(_fragment_names(text))
         while missing := sorted(wanted - added):
             for name in missing:
                 part = (self._folder / "fragments" / f"{name}.graphql").read_text()
                 parts.append(part)
-                wanted |= _spreads(part)
+                wanted |= _fragment_names(part)
                 added.add(name)
         return "\n".join(part.strip() + "\n" for part in parts)
 
 
-@cache  # fragments are part of many documents, and parsing is what takes the time of a start
-def _spreads(text: str) -> frozenset[str]:
+@cache  # fragments are part of many documents, and parsing dominates the start-up time
+def _fragment_names(text: str) -> frozenset[str]:
     found: set[str] = set()
 
     class Collector(Visitor):

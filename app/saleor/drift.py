@@ -1,12 +1,12 @@
-"""What a Saleor has of the app, compared with this release's manifest for that Saleor.
+"""Drift: the differences between the app as a Saleor has it and this release's manifest for that Saleor.
 
-Saleor reads a manifest at the installation and never again. So whatever a later release, another address or a newer
-Saleor brings is a difference until somebody does something about it: the app itself about its webhooks (Saleor's
-``webhookCreate``, ``webhookUpdate``, ``webhookDelete`` need no permission of an app for its own), staff about its
-permissions (``appUpdate`` needs MANAGE_APPS, which no manifest may ask for), and only a new installation about the
-rest: no mutation of Saleor's changes an extension or an app's address.
+Saleor reads a manifest at the installation and never again. So every change by a later release, another address or a
+newer Saleor is a difference until it is fixed: webhooks by the app itself (Saleor's ``webhookCreate``,
+``webhookUpdate``, ``webhookDelete`` need no permission of an app for its own), permissions by staff (``appUpdate``
+needs MANAGE_APPS, which no manifest may request), and the rest only by a new installation: no mutation of Saleor's
+changes an extension or an app's address.
 
-Pure: nobody is asked anything here.
+Pure: makes no requests.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,11 +20,11 @@ from graphql.utilities import strip_ignored_characters
 
 from app.i18n.messages import Joined, LazyMessage
 from app.saleor.installed_app import InstalledApp, InstalledExtension, InstalledWebhook
-from app.saleor.webhook_definition import WEBHOOKS
+from app.saleor.webhook_definition import WEBHOOKS_PATH
 
 
 class Part(StrEnum):
-    """What of the app differs."""
+    """The part of the app that differs."""
 
     WEBHOOK = "webhook"
     EXTENSION = "extension"
@@ -33,7 +33,7 @@ class Part(StrEnum):
 
 
 class State(StrEnum):
-    """How it differs. ``FOREIGN``: a webhook of this app that somebody else has made, which leads elsewhere."""
+    """How it differs. ``FOREIGN``: a webhook of this app that staff added, with another target."""
 
     MISSING = "missing"
     CHANGED = "changed"
@@ -43,7 +43,7 @@ class State(StrEnum):
 
 
 class Remedy(StrEnum):
-    """What helps: the app's own update, staff in the Dashboard, a new installation; or nothing has to be done."""
+    """The fix: the app's own update, staff in the Dashboard, a new installation; or nothing has to be done."""
 
     UPDATE = "update"
     STAFF = "staff"
@@ -52,7 +52,7 @@ class Remedy(StrEnum):
 
 
 class Aspect(StrEnum):
-    """In what something that is there differs."""
+    """The property in which an existing part differs."""
 
     ACTIVE = "active"
     ADDRESS = "address"
@@ -66,7 +66,7 @@ class Aspect(StrEnum):
 class Difference:
     """One difference. ``name`` is a webhook's event, an extension's label, a permission's code, or an address.
 
-    ``webhook_id`` is Saleor's id of the webhook that is there, ``wanted`` the manifest's entry of the one that should.
+    ``webhook_id`` is Saleor's id of the existing webhook, ``wanted`` the manifest's entry of the one that should exist.
     """
 
     part: Part
@@ -78,7 +78,7 @@ class Difference:
 
     @property
     def remedy(self) -> Remedy:
-        """Return what helps."""
+        """The fix for this difference."""
         match self.part, self.state:
             case Part.WEBHOOK, State.FOREIGN:
                 return Remedy.NOTHING
@@ -91,17 +91,17 @@ class Difference:
 
     @property
     def words(self) -> LazyMessage:
-        """Return it as a sentence for people."""
-        return _in_words(self)
+        """The difference as a sentence for people."""
+        return _describe(self)
 
     def data(self) -> dict[str, Any]:
-        """Return it as JSON."""
-        said = {"part": self.part.value, "state": self.state.value, "name": self.name, "remedy": self.remedy.value}
-        return {**said, "aspects": [each.value for each in self.aspects], "words": str(self.words)}
+        """Return the difference as JSON."""
+        fields = {"part": self.part.value, "state": self.state.value, "name": self.name, "remedy": self.remedy.value}
+        return {**fields, "aspects": [each.value for each in self.aspects], "words": str(self.words)}
 
 
-def drift(manifest: Mapping[str, Any], app: InstalledApp) -> list[Difference]:
-    """Return in what ``app``, as a Saleor has it, differs from ``manifest``, this release's for that very Saleor."""
+def find_drift(manifest: Mapping[str, Any], app: InstalledApp) -> list[Difference]:
+    """Return the differences of ``app``, as a Saleor has it, from ``manifest``, this release's for that Saleor."""
     return [
         *_webhooks(manifest.get("webhooks") or (), app.webhooks or ()),
         *_extensions(manifest.get("extensions") or (), app.extensions),
@@ -110,7 +110,7 @@ def drift(manifest: Mapping[str, Any], app: InstalledApp) -> list[Difference]:
     ]
 
 
-def events_of(entry: Mapping[str, Any]) -> frozenset[str]:
+def webhook_events(entry: Mapping[str, Any]) -> frozenset[str]:
     """Return the events of a manifest's webhook."""
     return frozenset((*(entry.get("syncEvents") or ()), *(entry.get("asyncEvents") or ())))
 
@@ -119,9 +119,9 @@ def _webhooks(wanted: Sequence[Mapping[str, Any]], found: Sequence[InstalledWebh
     foreign = [each for each in found if not _is_ours(each)]
     ours = [each for each in found if _is_ours(each)]
     for entry in wanted:
-        events = events_of(entry)
+        events = webhook_events(entry)
         name = ", ".join(sorted(events))
-        # The best of those for the same event stays: the right address counts most, then that it works.
+        # The best of those for the same event is kept: the right address counts most, then being active.
         candidates = sorted(
             (each for each in ours if events & each.events),
             key=lambda each: (each.target_url != entry["targetUrl"], not each.is_active, each.id),
@@ -131,7 +131,7 @@ def _webhooks(wanted: Sequence[Mapping[str, Any]], found: Sequence[InstalledWebh
             yield Difference(Part.WEBHOOK, State.MISSING, name, wanted=entry)
             continue
         kept, *others = candidates
-        if aspects := tuple(_aspects(entry, kept)):
+        if aspects := tuple(_changed_aspects(entry, kept)):
             yield Difference(Part.WEBHOOK, State.CHANGED, name, aspects, kept.id, entry)
         for other in others:
             yield Difference(Part.WEBHOOK, State.REPEATED, name, webhook_id=other.id)
@@ -142,27 +142,27 @@ def _webhooks(wanted: Sequence[Mapping[str, Any]], found: Sequence[InstalledWebh
 
 
 def _is_ours(webhook: InstalledWebhook) -> bool:
-    """Return True for one that some release of the app, at whatever address, has had installed.
+    """Return True for a webhook that some release of the app, at whatever address, has installed.
 
-    Staff who may manage apps can hang further webhooks on an app, for a log say: nothing of that is touched.
+    Staff who may manage apps can add further webhooks to an app, for a log for example: those are not touched.
     """
     path = urlsplit(webhook.target_url).path
-    return any(path.endswith(f"{WEBHOOKS}/{each.lower().replace('_', '-')}") for each in webhook.events)
+    return any(path.endswith(f"{WEBHOOKS_PATH}/{each.lower().replace('_', '-')}") for each in webhook.events)
 
 
-def _aspects(entry: Mapping[str, Any], webhook: InstalledWebhook) -> Iterator[Aspect]:
+def _changed_aspects(entry: Mapping[str, Any], webhook: InstalledWebhook) -> Iterator[Aspect]:
     if not webhook.is_active:
         yield Aspect.ACTIVE
     if webhook.target_url != entry["targetUrl"]:
         yield Aspect.ADDRESS
-    if webhook.events != events_of(entry):
+    if webhook.events != webhook_events(entry):
         yield Aspect.EVENTS
-    if _essence(webhook.subscription_query) != _essence(entry["query"]):
+    if _normalize(webhook.subscription_query) != _normalize(entry["query"]):
         yield Aspect.QUERY
 
 
-def _essence(query: str) -> str:
-    """Return a document without what means nothing in it."""
+def _normalize(query: str) -> str:
+    """Return a document without insignificant characters."""
     try:
         return strip_ignored_characters(query)
     except GraphQLSyntaxError:
@@ -170,22 +170,22 @@ def _essence(query: str) -> str:
 
 
 def _extensions(wanted: Sequence[Mapping[str, Any]], found: Sequence[InstalledExtension]) -> Iterator[Difference]:
-    left = list(found)
+    remaining = list(found)
     for entry in wanted:
-        place = (str(entry["mount"]).upper(), str(entry.get("target") or "POPUP").upper())
-        there = next((each for each in left if (each.mount.upper(), each.target.upper()) == place), None)
-        if there is None:
+        mount = (str(entry["mount"]).upper(), str(entry.get("target") or "POPUP").upper())
+        installed = next((each for each in remaining if (each.mount.upper(), each.target.upper()) == mount), None)
+        if installed is None:
             yield Difference(Part.EXTENSION, State.MISSING, entry["label"])
             continue
-        left.remove(there)
+        remaining.remove(installed)
         differs = {
-            Aspect.ADDRESS: there.url != entry["url"],
-            Aspect.LABEL: there.label != entry["label"],
-            Aspect.PERMISSIONS: there.permissions != frozenset(entry.get("permissions") or ()),
+            Aspect.ADDRESS: installed.url != entry["url"],
+            Aspect.LABEL: installed.label != entry["label"],
+            Aspect.PERMISSIONS: installed.permissions != frozenset(entry.get("permissions") or ()),
         }
-        if aspects := tuple(each for each, is_so in differs.items() if is_so):
+        if aspects := tuple(each for each, has_changed in differs.items() if has_changed):
             yield Difference(Part.EXTENSION, State.CHANGED, entry["label"], aspects)
-    for each in left:
+    for each in remaining:
         yield Difference(Part.EXTENSION, State.LEFT_OVER, each.label)
 
 
@@ -205,30 +205,32 @@ _ASPECTS = {
     Aspect.ACTIVE: LazyMessage("it is switched off"),
     Aspect.ADDRESS: LazyMessage("its address"),
     Aspect.EVENTS: LazyMessage("its events"),
-    Aspect.QUERY: LazyMessage("what it asks for"),
+    Aspect.QUERY: LazyMessage("its query"),
     Aspect.LABEL: LazyMessage("its label"),
-    Aspect.PERMISSIONS: LazyMessage("who sees it"),
+    Aspect.PERMISSIONS: LazyMessage("who can see it"),
 }
 
 
-def _in_words(difference: Difference) -> LazyMessage:  # noqa: PLR0911 - one sentence for each
+def _describe(difference: Difference) -> LazyMessage:  # noqa: PLR0911 - one sentence for each
     name, aspects = difference.name, Joined(tuple(_ASPECTS[each] for each in difference.aspects))
     match difference.part, difference.state:
         case Part.WEBHOOK, State.MISSING:
-            return LazyMessage("Saleor does not tell the app of %(event)s: the webhook is missing.", event=name)
+            return LazyMessage("Saleor does not notify the app of %(event)s: the webhook is missing.", event=name)
         case Part.WEBHOOK, State.CHANGED:
-            return LazyMessage("The webhook for %(event)s is an older one: %(aspects)s.", event=name, aspects=aspects)
+            return LazyMessage("The webhook for %(event)s is outdated: %(aspects)s.", event=name, aspects=aspects)
         case Part.WEBHOOK, State.REPEATED:
-            return LazyMessage("Saleor tells the app of %(event)s twice: there is another webhook.", event=name)
+            return LazyMessage("Saleor notifies the app of %(event)s twice: there is another webhook.", event=name)
         case Part.WEBHOOK, State.LEFT_OVER:
-            return LazyMessage("The webhook for %(event)s is left over: nobody listens there.", event=name)
+            return LazyMessage("The webhook for %(event)s is left over: nothing listens there.", event=name)
         case Part.WEBHOOK, _:
             return LazyMessage("Somebody has given the app a webhook that leads to %(address)s.", address=name)
         case Part.EXTENSION, State.MISSING:
             return LazyMessage("The Dashboard does not show the app's “%(name)s”.", name=name)
         case Part.EXTENSION, State.CHANGED:
             return LazyMessage(
-                "The Dashboard shows the app's “%(name)s” as an older one: %(aspects)s.", name=name, aspects=aspects
+                "The Dashboard shows an outdated version of the app's “%(name)s”: %(aspects)s.",
+                name=name,
+                aspects=aspects,
             )
         case Part.EXTENSION, _:
             return LazyMessage("The Dashboard shows “%(name)s”, which the app does not have.", name=name)
@@ -237,4 +239,4 @@ def _in_words(difference: Difference) -> LazyMessage:  # noqa: PLR0911 - one sen
         case Part.PERMISSION, _:
             return LazyMessage("The app has the permission %(code)s, which it does not need.", code=name)
         case _:
-            return LazyMessage("The Dashboard opens the app at another address than %(address)s.", address=name)
+            return LazyMessage("The Dashboard opens the app at an address other than %(address)s.", address=name)

@@ -3,17 +3,17 @@
 ::
 
     SaleorError
-    ├── SaleorUnreachableError       we asked, and no usable answer came: worth asking again
-    ├── SaleorRefusedError           we asked, and Saleor says no for good (code, field)
-    ├── SaleorNotAuthorisedError     the token is not, not yet or no longer good for this
-    ├── KeysUnusableError            what should be Saleor's signing keys is not
-    └── RequestRefusedError          somebody asked us, and we say no (status, code)
-        ├── RegistrationRefusedError     the install handshake; Saleor shows the message to staff
-        ├── NotVerifiedError             a webhook, or a Dashboard's token, of which nobody knows whose it is: 401
-        ├── NotUsableError               Saleor's own webhook, but not acted upon: 4xx, or 503 (asynchronous)
-        └── NotPermittedError            a person whom Saleor vouches for, but who may not do this: always 403
-    StillUnderwayError               what was asked is recorded as begun, and its outcome is told later
-    └── TooLateError                 a handler has used up the time in which Saleor reads an answer; it goes on even so
+    ├── SaleorUnreachableError       no usable response to a request: worth retrying
+    ├── SaleorRefusedError           Saleor refuses a request permanently (code, field)
+    ├── SaleorNotAuthorisedError     the token is not, not yet or no longer valid for this
+    ├── KeysUnusableError            Saleor's signing keys could not be fetched or are invalid
+    └── RequestRefusedError          the app refuses an incoming request (status, code)
+        ├── RegistrationRefusedError     the app registration; Saleor shows the message to staff
+        ├── NotVerifiedError             a webhook, or a Dashboard's token, from an unverified sender: 401
+        ├── NotUsableError               a verified webhook that is not acted upon: 4xx, or 503 (asynchronous)
+        └── NotPermittedError            a person whom Saleor identifies, but who lacks permission: always 403
+    StillUnderwayError               the request is recorded as begun, and its outcome is reported later
+    └── TooLateError                 a handler exceeded the time in which Saleor accepts a response; it continues
 
 No message holds a token, a signature or a body.
 """
@@ -22,15 +22,15 @@ from collections.abc import Iterable
 
 
 class SaleorError(Exception):
-    """Root of this room's errors."""
+    """Base class of the errors of this package."""
 
 
 class SaleorUnreachableError(SaleorError):
-    """No usable answer from Saleor: connection, time-out, 5xx, or a GraphQL error that its schema does not promise."""
+    """No usable response from Saleor: connection, timeout, 5xx, or a GraphQL error that its schema does not define."""
 
 
 class SaleorRefusedError(SaleorError):
-    """Saleor understood and will not do it, now or later. ``code`` is Saleor's; ``field`` may be None."""
+    """Saleor understood the request and refuses it permanently. ``code`` is Saleor's; ``field`` may be None."""
 
     def __init__(self, code: str, field: str | None, message: str) -> None:
         super().__init__(f"Saleor refused ({code}{f', {field}' if field else ''}): {message}")
@@ -40,7 +40,7 @@ class SaleorRefusedError(SaleorError):
 
 
 class SaleorNotAuthorisedError(SaleorError):
-    """Saleor does not take this token for this. An app that is not activated yet hears the same as a forger."""
+    """Saleor does not accept this token for this. An app that is not activated yet gets the same error as a forger."""
 
 
 class KeysUnusableError(SaleorError):
@@ -48,7 +48,7 @@ class KeysUnusableError(SaleorError):
 
 
 class RequestRefusedError(SaleorError):
-    """A request to us that is not acted upon. ``status`` is the HTTP status, ``code`` one word for machines."""
+    """An incoming request that is not acted upon. ``status`` is the HTTP status, ``code`` is for machines."""
 
     def __init__(self, status: int, code: str, message: str) -> None:
         super().__init__(message)
@@ -58,31 +58,31 @@ class RequestRefusedError(SaleorError):
 
 
 class RegistrationRefusedError(RequestRefusedError):
-    """The install handshake failed. Saleor shows ``message`` to the person who installs."""
+    """The app registration failed. Saleor shows ``message`` to the person who installs."""
 
 
 class NotVerifiedError(RequestRefusedError):
-    """A webhook, or a Dashboard's token, that no Saleor known to us has signed."""
+    """A webhook, or a Dashboard's token, that was not signed by an installed Saleor."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(401, code, message)
 
 
 class NotUsableError(RequestRefusedError):
-    """A webhook that Saleor did sign, but that cannot or must not be acted upon."""
+    """A webhook that Saleor signed, but that cannot or must not be acted upon."""
 
 
 class NotPermittedError(RequestRefusedError):
     """A member of staff who lacks permissions in Saleor. The message names them as Saleor does."""
 
-    def __init__(self, lacking: Iterable[str]) -> None:
-        names = ", ".join(sorted(lacking))
+    def __init__(self, missing: Iterable[str]) -> None:
+        names = ", ".join(sorted(missing))
         super().__init__(403, "NOT_PERMITTED", f"This needs the permission {names} in Saleor.")
 
 
 class StillUnderwayError(SaleorError):
-    """Raised by a handler: what was asked may have been done, and its outcome is told later. It has not failed."""
+    """Raised by a handler: the request may have succeeded, and its outcome is reported later. It has not failed."""
 
 
 class TooLateError(StillUnderwayError):
-    """A webhook's handler is not over in the time in which Saleor reads an answer. What it does goes on."""
+    """A webhook's handler exceeded the time in which Saleor accepts a response. The handler continues."""

@@ -13,13 +13,13 @@ from pydantic import AwareDatetime, Field
 from app.saleor.source import (
     Channel,
     Checkout,
-    FromSaleor,
     Line,
     Money,
     Order,
     OrderOrCheckout,
     Principal,
     Quantity,
+    SaleorModel,
     Text,
     User,
 )
@@ -54,20 +54,20 @@ __all__ = [
 # Zero is possible: a checkout that is paid already, or an action with nothing left to act on (Saleor contract, A.2).
 Amount = Annotated[Decimal, Field(ge=0, lt=Decimal(10) ** 12)]
 
-_BEFORE_EVERYTHING = datetime.min.replace(tzinfo=UTC)
+_EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 
-class Recipient(FromSaleor):
-    """The app that Saleor means, which must be us."""
+class Recipient(SaleorModel):
+    """The app that Saleor addresses, which must be this one."""
 
     id: str
     identifier: str | None = None
 
 
-class TransactionEvent(FromSaleor):
-    """One entry of a transaction's history. ``type`` is left as text: newer Saleors may know more of them.
+class TransactionEvent(SaleorModel):
+    """One entry of a transaction's history. ``type`` is left as text: newer Saleors may know more types.
 
-    ``message`` is told with a refund only: a request's is the reason that staff gave, from Saleor 3.22 on.
+    Only the refund webhook selects ``message``: for a request it is the reason that staff gave, from Saleor 3.22 on.
     """
 
     id: str
@@ -79,7 +79,7 @@ class TransactionEvent(FromSaleor):
     message: Text = ""
 
 
-class Transaction(FromSaleor):
+class Transaction(SaleorModel):
     """Saleor's side of a payment. ``events`` come newest first."""
 
     id: str
@@ -92,22 +92,22 @@ class Transaction(FromSaleor):
 
 
 class PaidTransaction(Transaction):
-    """A transaction with what it paid for: the order, or the checkout as long as there is no order."""
+    """A transaction with the order that it paid for, or the checkout as long as there is no order."""
 
     checkout: Checkout | None = None
     order: Order | None = None
 
 
-class SessionAction(FromSaleor):
-    """What the storefront asks for."""
+class SessionAction(SaleorModel):
+    """The action that the storefront requests."""
 
     amount: Amount
     currency: str
     action_type: TransactionFlow
 
 
-class StaffAction(FromSaleor):
-    """What staff, or Saleor itself, ask for. ``amount`` is already clipped to what Saleor believes is left."""
+class StaffAction(SaleorModel):
+    """The action that staff, or Saleor itself, request. Saleor has limited ``amount`` to what it believes is left."""
 
     amount: Amount
     currency: str
@@ -115,25 +115,25 @@ class StaffAction(FromSaleor):
 
 
 class OrderLine(Line):
-    """A line of the order; ``quantity`` is what was ordered of it, 0 when the webhook does not tell."""
+    """A line of the order; ``quantity`` is the ordered quantity, 0 when the webhook does not select it."""
 
     quantity: Quantity = 0
 
 
-class GrantedRefundLine(FromSaleor):
-    """How many pieces of an order's line are refunded."""
+class GrantedRefundLine(SaleorModel):
+    """The refunded quantity of an order's line."""
 
     id: str
     quantity: Quantity
     order_line: OrderLine
 
 
-class GrantedRefund(FromSaleor):
-    """What staff granted the customer beforehand, by lines.
+class GrantedRefund(SaleorModel):
+    """A refund that staff granted beforehand, by lines.
 
-    Saleor (3.21 to 3.23) resolves it for a plain refund too, from nothing. Its ``id`` is ``OrderGrantedRefund:None``
-    then, the same for every plain refund, and only a field that cannot be null makes it the null that it is, with an
-    error beside it in the body. So such a field must be asked for: ``amount`` is.
+    Saleor (3.21 to 3.23) resolves it for a plain refund too, from an empty object. Its ``id`` is then
+    ``OrderGrantedRefund:None``, the same for every plain refund, and it becomes null, with an error beside it in the
+    body, only if a non-null field is selected. So such a field must be selected: ``amount`` is.
     """
 
     id: str
@@ -143,39 +143,39 @@ class GrantedRefund(FromSaleor):
     lines: tuple[GrantedRefundLine, ...] | None = None
 
 
-class Event(FromSaleor):
-    """What every event has."""
+class Event(SaleorModel):
+    """The fields of every event."""
 
-    event_type: ClassVar[str]  # as the manifest says it: TRANSACTION_CHARGE_REQUESTED
-    is_asynchronous: ClassVar[bool] = False  # Saleor waits for no answer, and repeats what was answered with a 5xx
-    shows_presence: ClassVar[bool] = True  # only an app that is installed and active is sent it
+    event_type: ClassVar[str]  # in the manifest's form: TRANSACTION_CHARGE_REQUESTED
+    is_asynchronous: ClassVar[bool] = False  # Saleor waits for no response, and retries after a 5xx
+    shows_presence: ClassVar[bool] = True  # Saleor sends it only to an installed and active app
 
     issued_at: AwareDatetime
     version: str | None = None  # of Saleor: 3.23.28
     recipient: Recipient
 
 
-class ShoppersEvent(Event):
-    """A storefront asks about what is to be paid. ``data`` is whatever it passed, or None."""
+class StorefrontEvent(Event):
+    """A storefront's request about a payment. ``data`` is whatever it passed, or None."""
 
     source_object: OrderOrCheckout
     data: Any = None
-    # Nobody, too, where the app was installed before it asked for this.
+    # None, too, where the app was installed before its subscription selected this.
     issuing_principal: Principal | None = None
 
     @property
     def source(self) -> Checkout | Order:
-        """What is, or would be, paid for."""
+        """The checkout or order that is, or would be, paid for."""
         return self.source_object
 
     @property
     def customer_id(self) -> str | None:
-        """The id of the customer whose checkout or order it is, if they ask themselves or by an app of the store."""
-        return self.source.asking_customer(self.issuing_principal)
+        """The id of the customer whose checkout or order it is, if they or an app of the store sent the request."""
+        return self.source.requesting_customer_id(self.issuing_principal)
 
 
-class PaymentGatewayInitializeSession(ShoppersEvent):
-    """The storefront wants to know how to offer us. ``amount`` may be None."""
+class PaymentGatewayInitializeSession(StorefrontEvent):
+    """The storefront requests the configuration with which to offer this gateway. ``amount`` may be None."""
 
     event_type = "PAYMENT_GATEWAY_INITIALIZE_SESSION"
 
@@ -183,34 +183,34 @@ class PaymentGatewayInitializeSession(ShoppersEvent):
 
 
 class StoredMethodEvent(Event):
-    """Something about the payment methods that are kept for a customer, who has signed in at a storefront."""
+    """An event about the stored payment methods of a customer who has signed in at a storefront."""
 
     user: User
     channel: Channel
 
 
 class ListStoredPaymentMethods(StoredMethodEvent):
-    """A customer looks at what is kept."""
+    """A customer lists their stored payment methods."""
 
     event_type = "LIST_STORED_PAYMENT_METHODS"
 
 
 class StoredPaymentMethodDeleteRequested(StoredMethodEvent):
-    """A customer has one of them deleted; ``payment_method_id`` is the app's own, or anything at all."""
+    """A customer deletes a stored payment method; ``payment_method_id`` is not validated."""
 
     event_type = "STORED_PAYMENT_METHOD_DELETE_REQUESTED"
 
     payment_method_id: str
 
 
-class App(FromSaleor):
-    """An app, perhaps another than the one that is told of it."""
+class App(SaleorModel):
+    """An app, possibly another than the recipient."""
 
     id: str
 
 
 class AppEvent(Event):
-    """Something about an app. From 3.23.5 on it is told of itself; of others only with MANAGE_APPS."""
+    """An event about an app. From 3.23.5 on an app receives those about itself; about others only with MANAGE_APPS."""
 
     is_asynchronous = True
     shows_presence = False
@@ -219,24 +219,24 @@ class AppEvent(Event):
 
     @property
     def is_about_recipient(self) -> bool:
-        """Whether it is about the app that is told of it, as far as Saleor still says."""
+        """True when it is about the recipient itself, as far as Saleor still shows the app."""
         return self.app is None or self.app.id == self.recipient.id
 
 
 class AppDeleted(AppEvent):
-    """Staff have removed an app."""
+    """Staff removed an app."""
 
     event_type = "APP_DELETED"
 
 
 class AppStatusChanged(AppEvent):
-    """Staff have switched an app off or on."""
+    """Staff deactivated or activated an app."""
 
     event_type = "APP_STATUS_CHANGED"
 
 
 class CustomerEvent(Event):
-    """Something about a customer, which Saleor tells apps that may manage users (MANAGE_USERS)."""
+    """An event about a customer, which Saleor sends to apps that may manage users (MANAGE_USERS)."""
 
     is_asynchronous = True
 
@@ -244,29 +244,29 @@ class CustomerEvent(Event):
 
 
 class CustomerDeleted(CustomerEvent):
-    """Staff, or an app, have deleted a customer. Saleor 3.21 and 3.22 have no such event that could be selected."""
+    """Staff, or an app, deleted a customer. Saleor 3.21 and 3.22 have no such event to subscribe to."""
 
     event_type = "CUSTOMER_DELETED"
 
 
 class AccountDeleted(CustomerEvent):
-    """A customer has deleted their own account."""
+    """A customer deleted their own account."""
 
     event_type = "ACCOUNT_DELETED"
 
 
-class SessionEvent(ShoppersEvent):
-    """What starting and continuing a payment have in common."""
+class SessionEvent(StorefrontEvent):
+    """The common part of starting and of continuing a payment."""
 
     transaction: Transaction
     action: SessionAction
     merchant_reference: Text = ""
-    # Of whoever called Saleor: the storefront's server, when it renders on the server.
+    # The address of Saleor's caller: the storefront's server, when it renders on the server.
     customer_ip_address: str | None = None
 
 
 class TransactionInitializeSession(SessionEvent):
-    """A shopper starts to pay. The same ``idempotency_key`` can come again for the same transaction."""
+    """A shopper starts to pay. The same ``idempotency_key`` can arrive again for the same transaction."""
 
     event_type = "TRANSACTION_INITIALIZE_SESSION"
 
@@ -274,13 +274,13 @@ class TransactionInitializeSession(SessionEvent):
 
 
 class TransactionProcessSession(SessionEvent):
-    """A shopper comes back to a payment that was started."""
+    """A shopper returns to a payment that was started."""
 
     event_type = "TRANSACTION_PROCESS_SESSION"
 
 
 class RequestedAction(Event):
-    """Staff, or Saleor itself, want something done with a payment."""
+    """An action on a payment, requested by staff or by Saleor itself."""
 
     kind: ClassVar[AvailableAction]
 
@@ -289,34 +289,34 @@ class RequestedAction(Event):
 
     @property
     def source(self) -> Checkout | Order | None:
-        """What was paid for: the order, or the checkout as long as there is no order."""
+        """The order that was paid for, or the checkout as long as there is no order."""
         return self.transaction.order or self.transaction.checkout
 
     @property
     def request_events(self) -> tuple[TransactionEvent, ...]:
-        """The entries that this webhook can be about, newest first.
+        """The entries of the history that this webhook can be about, newest first.
 
-        The webhook has no id of its own. It is about a ``*_REQUEST`` of this kind that nobody has answered with a
-        reference yet, over the amount that is asked. Of actions that are requested at the same moment each webhook may
-        list all of them (Saleor contract, A.2 and A.10). Where no amount agrees, it can be any that is unanswered.
+        The webhook has no id of its own. It is about a ``*_REQUEST`` of this kind over the requested amount that has
+        not been answered with a reference yet. When several actions are requested at the same moment, each webhook may
+        list all of them (Saleor contract, A.2 and A.10). If no amount matches, it can be any unanswered one.
         """
         unanswered = [
             event
             for event in self.transaction.events
             if event.type == f"{self.kind}_REQUEST" and not event.psp_reference
         ]
-        unanswered.sort(key=lambda event: event.created_at or _BEFORE_EVERYTHING, reverse=True)
-        asked = self.action.amount
-        return tuple([each for each in unanswered if each.amount and each.amount.amount == asked] or unanswered)
+        unanswered.sort(key=lambda event: event.created_at or _EARLIEST, reverse=True)
+        requested = self.action.amount
+        return tuple([each for each in unanswered if each.amount and each.amount.amount == requested] or unanswered)
 
     @property
     def request_keys(self) -> tuple[str, ...]:
-        """The keys of ``request_events``: each tells one request from every other one."""
+        """The keys of ``request_events``: each identifies one request."""
         return tuple(each.idempotency_key for each in self.request_events if each.idempotency_key)
 
     @property
     def request_key(self) -> str | None:
-        """The newest of ``request_keys``; None when Saleor does not say which request this is."""
+        """The newest of ``request_keys``; None when Saleor does not state which request this is."""
         return next(iter(self.request_keys), None)
 
 
@@ -328,7 +328,7 @@ class TransactionChargeRequested(RequestedAction):
 
 
 class TransactionRefundRequested(RequestedAction):
-    """Give back what is charged, or part of it. ``granted_refund`` is None for a plain refund."""
+    """Refund what is charged, or part of it. ``granted_refund`` is None for a plain refund."""
 
     event_type = "TRANSACTION_REFUND_REQUESTED"
     kind = AvailableAction.REFUND
@@ -337,14 +337,14 @@ class TransactionRefundRequested(RequestedAction):
 
     @property
     def reasons(self) -> dict[str, str]:
-        """Why staff want the money back, by the keys of the requests that this can be about."""
+        """The reasons that staff gave, by the keys of the requests that this can be about."""
         if self.granted_refund is not None and self.granted_refund.reason:
             return dict.fromkeys(self.request_keys, self.granted_refund.reason)
         return {each.idempotency_key: each.message for each in self.request_events if each.idempotency_key}
 
 
 class TransactionCancelationRequested(RequestedAction):
-    """Release what is authorized, or call off a payment that nobody has made yet (then the amount is 0)."""
+    """Release what is authorized, or cancel a payment that was not made yet (then the amount is 0)."""
 
     event_type = "TRANSACTION_CANCELATION_REQUESTED"
     kind = AvailableAction.CANCEL

@@ -1,8 +1,8 @@
-"""What an app shows inside other pages of the Dashboard, said once beside the route that shows it.
+"""Extensions: widgets that an app shows inside other pages of the Dashboard, each defined beside its route.
 
-The Dashboard opens the widget in a frame as it opens the app's pages (Saleor contract, B.2.6): its address says
-``saleorApiUrl``, ``id`` of the app, ``theme`` and, by the place, ``orderId``; the token, the theme and the language
-come over the bridge. A widget that is posted to has neither of the last two.
+The Dashboard opens the widget in a frame as it opens the app's pages (Saleor contract, B.2.6): its address contains
+``saleorApiUrl``, ``id`` of the app, ``theme`` and, depending on the mount, ``orderId``; the token, the theme and the
+language arrive over the app bridge. A widget that is opened by POST gets neither of the last two.
 """
 
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ from app.saleor.versions import WITH_WIDGETS, Version
 
 @dataclass(frozen=True, slots=True)
 class Widget:
-    """A part of a page of the Dashboard: ``mount`` is where, in the Dashboard's words, ``path`` our route.
+    """A part of a page of the Dashboard: ``mount`` is the Dashboard's name of the place, ``path`` the app's route.
 
-    Only staff with all ``permissions`` see it, which must be among the app's own.
+    Only staff with all ``permissions`` see it; they must be among the app's own.
     """
 
     label: str
@@ -24,7 +24,7 @@ class Widget:
     permissions: tuple[str, ...]
 
     def entry(self, address: str, version: Version) -> dict[str, Any] | None:
-        """Return the manifest's entry, for a Saleor of that version; None for one that would not install it."""
+        """Return the manifest's entry for a Saleor of that version; None for a version that does not accept widgets."""
         if version < WITH_WIDGETS:
             return None
         return {
@@ -33,6 +33,6 @@ class Widget:
             "target": "WIDGET",
             "permissions": list(self.permissions),
             "url": address,
-            # Said, because the Dashboard's own two readers disagree about what it is when nothing is said.
+            # Explicit, because two parts of the Dashboard disagree about the default.
             "options": {"widgetTarget": {"method": "GET"}},
         }

@@ -1,20 +1,20 @@
-"""What the SDK needs remembered about a Saleor that installed the app, and of whom it asks that."""
+"""The data that the SDK stores about a Saleor that installed the app, and the interface of the store."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
 
-class Installed(Protocol):
-    """One Saleor, known by its GraphQL address, that installed us. Read-only: changes go through the store."""
+class Installation(Protocol):
+    """One Saleor that installed the app, identified by its GraphQL address. Read-only: changes go through the store."""
 
     @property
     def saleor_api_url(self) -> str:
-        """The GraphQL address exactly as Saleor names it in ``Saleor-Api-Url``."""
+        """The GraphQL address exactly as in Saleor's ``Saleor-Api-Url`` header."""
 
     @property
     def app_id(self) -> str | None:
-        """Our global id there; None while no token has been proven. A re-install brings a new one."""
+        """The app's global id there; None while no token has been proven. A new installation brings a new id."""
 
     @property
     def token(self) -> str:
@@ -22,14 +22,14 @@ class Installed(Protocol):
 
     @property
     def pending_tokens(self) -> Sequence[str]:
-        """Tokens received but refused so far, because the app is not active yet, or because they are forged.
+        """Tokens that Saleor has not accepted so far, because the app is not active yet, or because they are forged.
 
-        The newest first, and only so many.
+        Newest first, and limited in number.
         """
 
     @property
     def jwks(self) -> Mapping[str, Any] | None:
-        """The keys with which that Saleor signs."""
+        """The key set (JWKS) with which that Saleor signs."""
 
     @property
     def jwks_fetched_at(self) -> datetime | None:
@@ -37,17 +37,17 @@ class Installed(Protocol):
 
     @property
     def schema_version(self) -> str | None:
-        """The version that Saleor said last: ``3.22`` at the installation, ``3.22.67`` from its first webhook on."""
+        """The version last reported by Saleor: ``3.22`` at the installation, ``3.22.67`` from its first webhook on."""
 
     @property
     def verified(self) -> bool:
-        """True when Saleor itself has told us whose ``token`` is."""
+        """True when Saleor itself has confirmed whose ``token`` this is."""
 
 
 class InstallationStore(Protocol):
-    """Where installations are kept. Each call is one transaction of its own."""
+    """The store of installations. Each call is one transaction of its own."""
 
-    async def find(self, saleor_api_url: str) -> Installed | None:
+    async def find(self, saleor_api_url: str) -> Installation | None:
         """Return the installation of that GraphQL address, or None."""
 
     async def save(
@@ -60,7 +60,7 @@ class InstallationStore(Protocol):
         token: str,
         jwks: Mapping[str, Any] | None,
     ) -> None:
-        """Keep a proven token: overwrites app id, token and keys, forgets pending tokens, keeps all the rest."""
+        """Store a proven token: overwrites app id, token and keys, deletes pending tokens, keeps everything else."""
 
     async def save_pending(
         self,
@@ -70,20 +70,20 @@ class InstallationStore(Protocol):
         schema_version: str | None,
         token: str,
     ) -> bool:
-        """Keep a token that cannot be proven yet beside everything else that is kept, and change nothing of that.
+        """Store a token that cannot be proven yet, without changing anything else that is stored.
 
-        Return False when there are too many of them: none gives way to another.
+        Return False when there are too many of them: a new token never displaces another.
         """
 
-    async def forget_pending(self, saleor_api_url: str, token: str) -> None:
-        """Forget a token that Saleor does not take though it takes the app's."""
+    async def delete_pending(self, saleor_api_url: str, token: str) -> None:
+        """Delete a pending token that Saleor rejects although the app is active."""
 
-    async def heard_from(self, installed: Installed, saleor_version: str | None) -> None:
-        """A verified request has come from that Saleor: it is there, and the app is installed and active.
+    async def record_contact(self, installation: Installation, saleor_version: str | None) -> None:
+        """Record a verified request from that Saleor: it is reachable, and the app is installed and active.
 
-        ``saleor_version``: which release it says that it is (``3.22.67``); None when it says nothing readable. Kept
-        where it is another one than ``schema_version``, a lower one too: a document that is too new would be refused.
+        ``saleor_version``: the release that it reports (``3.22.67``); None if unreadable. It is stored if it differs
+        from ``schema_version``, even if it is lower: a document that is too new would be refused.
         """
 
     async def save_jwks(self, saleor_api_url: str, jwks: Mapping[str, Any], fetched_at: datetime) -> None:
-        """Keep the keys with which that Saleor signs, and when they were fetched (aware, UTC)."""
+        """Store the keys with which that Saleor signs, and when they were fetched (aware, UTC)."""

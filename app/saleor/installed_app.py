@@ -1,6 +1,6 @@
-"""What a Saleor has of the app: its webhooks, extensions and permissions as they were at the installation.
+"""The app as a Saleor has it: its webhooks, extensions and permissions as they were at the installation.
 
-An app may ask for its own: ``Query.app`` without an id is the app itself, its webhooks are told to their owner, and
+An app may query its own: ``Query.app`` without an id is the app itself, its webhooks are visible to their owner, and
 ``shop { version }`` to any app (Saleor's schemas 3.21 to 3.23).
 """
 
@@ -11,21 +11,21 @@ from pydantic import Field, ValidationError
 
 from app.saleor.errors import SaleorUnreachableError
 from app.saleor.graphql import SaleorClient
-from app.saleor.installation import Installed
-from app.saleor.source import FromSaleor, Text
-from app.saleor.versions import Version, read_version
+from app.saleor.installation import Installation
+from app.saleor.source import SaleorModel, Text
+from app.saleor.versions import Version, parse_version
 
 
-class _Event(FromSaleor):
+class _Event(SaleorModel):
     event_type: str
 
 
-class _Permission(FromSaleor):
+class _Permission(SaleorModel):
     code: str
 
 
-class InstalledWebhook(FromSaleor):
-    """A webhook. ``subscription_query`` may be empty: such a one brings a payload of Saleor's own."""
+class InstalledWebhook(SaleorModel):
+    """A webhook. ``subscription_query`` may be empty: it then sends Saleor's default payload."""
 
     id: str
     name: Text = ""
@@ -37,12 +37,12 @@ class InstalledWebhook(FromSaleor):
 
     @property
     def events(self) -> frozenset[str]:
-        """Its events as manifests say them: TRANSACTION_CHARGE_REQUESTED."""
+        """Its events in the form of manifests: TRANSACTION_CHARGE_REQUESTED."""
         return frozenset(each.event_type for each in (*self.sync_events, *self.async_events))
 
 
-class InstalledExtension(FromSaleor):
-    """A part of the Dashboard that the app shows. ``mount`` and ``target`` in capitals, as manifests say them."""
+class InstalledExtension(SaleorModel):
+    """An extension of the Dashboard. ``mount`` and ``target`` are in capitals, as in manifests."""
 
     label: str
     url: str
@@ -52,12 +52,12 @@ class InstalledExtension(FromSaleor):
 
     @property
     def permissions(self) -> frozenset[str]:
-        """What staff need to see it."""
+        """The permissions that staff need to see it."""
         return frozenset(each.code for each in self.granted)
 
 
-class InstalledApp(FromSaleor):
-    """The app as a Saleor has it. ``version`` is the app's release that was installed."""
+class InstalledApp(SaleorModel):
+    """The app as a Saleor has it. ``version`` is the app's release that was installation."""
 
     id: str
     identifier: str | None = None
@@ -69,32 +69,36 @@ class InstalledApp(FromSaleor):
 
     @property
     def permissions(self) -> frozenset[str]:
-        """What the app may do."""
+        """The permissions of the app."""
         return frozenset(each.code for each in self.granted or ())
 
 
-class AppInSaleor(FromSaleor):
-    """The app, and which Saleor it is in: ``version`` is ``3.23.28``."""
+class AppInSaleor(SaleorModel):
+    """The app and the version of the Saleor that it is in, such as ``3.23.28``."""
 
     app: InstalledApp
     version: str
 
     @property
     def schema_version(self) -> Version:
-        """The Saleor's schema, by which manifest and documents are chosen."""
-        return read_version(self.version)
+        """The Saleor's schema version, which selects the manifest and the documents."""
+        return parse_version(self.version)
 
 
-async def app_in_saleor(client: SaleorClient, installed: Installed, *, within: timedelta | None = None) -> AppInSaleor:
-    """Ask a Saleor which one it is, and what it has of the app, by the app's own token.
+async def fetch_app_in_saleor(
+    client: SaleorClient, installation: Installation, *, timeout: timedelta | None = None
+) -> AppInSaleor:
+    """Query a Saleor for its version, and for the app as it has it, with the app's own token.
 
-    One after the other: what an older Saleor calls an extension's place a newer one does not know. ``within``: for each
-    of both. Raises what ``graphql`` raises.
+    Two requests, because newer versions do not know the older name of an extension's mount. ``timeout`` applies to each
+    of them. Raises what ``graphql`` raises.
     """
-    said: Any = await client.ask(installed, "saleor_version", {}, within=within)
+    shop: Any = await client.execute(installation, "saleor_version", {}, timeout=timeout)
     try:
-        version = str(said["shop"]["version"])
-        asked: Any = await client.ask(installed, "installed_app", {}, within=within, version=read_version(version))
-        return AppInSaleor(app=asked["app"], version=version)
+        version = str(shop["shop"]["version"])
+        data: Any = await client.execute(
+            installation, "installed_app", {}, timeout=timeout, version=parse_version(version)
+        )
+        return AppInSaleor(app=data["app"], version=version)
     except (KeyError, TypeError, ValidationError) as exc:
-        raise SaleorUnreachableError("Saleor told what it has of the app in a way that cannot be read") from exc
+        raise SaleorUnreachableError("Saleor returned unreadable data about the app") from exc

@@ -1,6 +1,6 @@
-"""Values that Saleor takes in answers and reports without refusing them or choking on them (Saleor contract, A.4, A.7).
+"""Types of values that Saleor accepts in responses and reports without refusing or failing (Saleor contract, A.4, A.7).
 
-Over these lengths Saleor fails *after* the money moved, so they are checked before anything is said.
+Over these lengths Saleor fails *after* the money moved, so they are checked before anything is sent.
 """
 
 import re
@@ -10,27 +10,27 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from app.amounts import in_cents
+from app.amounts import quantize_to_cents
 
 REFERENCE_LENGTH = 512
 MESSAGE_LENGTH = 512
 LINK_LENGTH = 200
 
-# Saleor's reports check links with Django's pattern, which wants localhost, an IPv4 address or a name with a dot.
+# Saleor validates links in reports with Django's pattern: localhost, an IPv4 address or a name with a dot.
 _HOST = re.compile(
     r"localhost|([0-9]{1,3}\.){3}[0-9]{1,3}|([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])"
 )
 
 
 def usable_link(url: str | None) -> str | None:
-    """Return ``url`` if Saleor takes it as ``externalUrl``, else None: a link is never worth a refused charge."""
+    """Return ``url`` if Saleor accepts it as ``externalUrl``, else None: a link is never worth a refused charge."""
     try:
-        return None if url is None else _link(url)
+        return None if url is None else _validate_link(url)
     except ValueError:
         return None
 
 
-def _link(url: str) -> str:
+def _validate_link(url: str) -> str:
     if not url.isascii() or not url.isprintable() or re.search(r'[\s<>"{}|\\^`]', url):
         msg = "a link for Saleor must be plain ASCII"
         raise ValueError(msg)
@@ -38,7 +38,7 @@ def _link(url: str) -> str:
         msg = f"a link for Saleor must have at most {LINK_LENGTH} characters"
         raise ValueError(msg)
     parts = urlsplit(url)
-    port = parts.port  # raises ValueError when it is none
+    port = parts.port  # raises ValueError when it is invalid
     if (
         parts.scheme not in {"http", "https"}
         or parts.username is not None
@@ -50,7 +50,7 @@ def _link(url: str) -> str:
     return url
 
 
-def _reference(text: str) -> str:
+def _validate_reference(text: str) -> str:
     if not text.isprintable() or text.isspace():
         msg = "a reference must be printable"
         raise ValueError(msg)
@@ -58,18 +58,18 @@ def _reference(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Return ``text`` with a space for each character that cannot be printed.
+    """Return ``text`` with a space for each non-printable character.
 
-    A NUL or half a surrogate pair cannot be stored by Saleor's database: the whole answer would be lost for it.
+    Saleor's database cannot store a NUL or half a surrogate pair: the whole response would be lost.
     """
     return "".join(character if character.isprintable() else " " for character in text)
 
 
-def _message(text: object) -> object:
+def _clean_message(text: object) -> object:
     return printable(text)[:MESSAGE_LENGTH] if isinstance(text, str) else text
 
 
-Reference = Annotated[str, Field(min_length=1, max_length=REFERENCE_LENGTH), AfterValidator(_reference)]
-Message = Annotated[str, BeforeValidator(_message)]
-Link = Annotated[str, AfterValidator(_link)]
-Amount = Annotated[Decimal, Field(strict=True, ge=0, lt=Decimal(10) ** 12), AfterValidator(in_cents)]
+Reference = Annotated[str, Field(min_length=1, max_length=REFERENCE_LENGTH), AfterValidator(_validate_reference)]
+Message = Annotated[str, BeforeValidator(_clean_message)]
+Link = Annotated[str, AfterValidator(_validate_link)]
+Amount = Annotated[Decimal, Field(strict=True, ge=0, lt=Decimal(10) ** 12), AfterValidator(quantize_to_cents)]

@@ -1,7 +1,7 @@
-"""The manifest, put together from the texts in the manifest folder, and the webhooks and widgets defined in code.
+"""The app manifest, built from the texts in the manifest folder, and the webhooks and widgets defined in code.
 
-Nothing in it is newer than the Saleor that asks: one unknown field in one subscription fails the whole installation
-(Saleor contract, A.1). The asking Saleor says its version in ``Saleor-Schema-Version``.
+Nothing in it is newer than the requesting Saleor: one unknown field in one subscription fails the whole installation
+(Saleor contract, A.1). The requesting Saleor sends its version in ``Saleor-Schema-Version``.
 """
 
 import tomllib
@@ -20,9 +20,9 @@ from app.saleor.webhook_definition import WebhookDefinition
 
 @dataclass(frozen=True, slots=True)
 class AppInfo:
-    """Who the app is. An address that begins with ``/`` is relative to the app's own.
+    """The app's own data in the manifest. An address that begins with ``/`` is relative to the app's own.
 
-    ``id`` is also the gateway id that storefronts pass to Saleor, so it must not change once money moved under it.
+    ``id`` is also the gateway id that storefronts pass to Saleor, so it must not change once money has moved under it.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
@@ -43,19 +43,19 @@ class AppInfo:
     @classmethod
     def read(cls, folder: Path, *, version: str) -> Self:
         """Read ``manifest.toml`` in ``folder``. Raises pydantic's ValidationError for a missing or unknown key."""
-        said = tomllib.loads((folder / "manifest.toml").read_text(encoding="utf-8"))
-        return TypeAdapter(cls).validate_python({**said, "version": version})
+        fields = tomllib.loads((folder / "manifest.toml").read_text(encoding="utf-8"))
+        return TypeAdapter(cls).validate_python({**fields, "version": version})
 
-    def called(self, identifier: str) -> Self:
-        """Return the same app under another id, for whoever runs two of them in one Saleor."""
+    def with_id(self, identifier: str) -> Self:
+        """Return the same app under another id, for running two of them in one Saleor."""
         return replace(self, id=identifier)
 
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """Where Saleor's servers reach the app (``api``) and where the staff's browsers do (``iframe``); often the same.
+    """The base URLs for Saleor's servers (``api``) and for the browsers of staff (``iframe``); often the same.
 
-    Both without a slash at the end. Behind a tunnel or inside a cluster they differ.
+    Both have no slash at the end. Behind a tunnel or inside a cluster they differ.
     """
 
     api: str
@@ -65,8 +65,8 @@ class Addresses:
         """Return the address of ``path`` for Saleor."""
         return f"{self.api}{path}"
 
-    def for_people(self, path: str) -> str:
-        """Return the address of ``path`` for a browser; an absolute address stays what it is."""
+    def for_browsers(self, path: str) -> str:
+        """Return the address of ``path`` for a browser; an absolute address stays unchanged."""
         return f"{self.iframe}{path}" if path.startswith("/") else path
 
 
@@ -80,7 +80,7 @@ def build_manifest(
     version: Version,
 ) -> dict[str, Any]:
     """Return the manifest for a Saleor of that version."""
-    extensions = (each.entry(addresses.for_people(each.path), version) for each in widgets)
+    extensions = (each.entry(addresses.for_browsers(each.path), version) for each in widgets)
     manifest: dict[str, Any] = {
         "id": info.id,
         "version": info.version,
@@ -89,22 +89,22 @@ def build_manifest(
         "author": info.author,
         "requiredSaleorVersion": info.required_saleor_version,
         "permissions": list(info.permissions),
-        "appUrl": addresses.for_people(info.app_page),
+        "appUrl": addresses.for_browsers(info.app_page),
         "tokenTargetUrl": addresses.for_servers("/api/register"),
         "brand": {"logo": {"default": addresses.for_servers(info.logo)}},
         "extensions": [each for each in extensions if each is not None],
         "webhooks": [
-            _webhook(webhook, subscriptions, addresses, version)
+            _build_webhook_entry(webhook, subscriptions, addresses, version)
             for webhook in webhooks
             if subscriptions.versions(webhook.query)[0] <= version
         ],
     }
     links = {"supportUrl": info.support_url, "dataPrivacyUrl": info.privacy_url, "homepageUrl": info.homepage_url}
-    manifest.update({name: addresses.for_people(link) for name, link in links.items() if link})
+    manifest.update({name: addresses.for_browsers(link) for name, link in links.items() if link})
     return manifest
 
 
-def _webhook(
+def _build_webhook_entry(
     webhook: WebhookDefinition, subscriptions: Documents, addresses: Addresses, version: Version
 ) -> dict[str, Any]:
     entry = {

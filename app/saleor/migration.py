@@ -1,8 +1,8 @@
-"""Brings a Saleor that has installed the app up to this release, as far as Saleor lets an app do that: its webhooks.
+"""Updates the app in a Saleor to this release, as far as Saleor lets an app do that: its webhooks.
 
-Each step is one mutation, which says all of what it makes, so that whatever is interrupted can simply be done again. A
-webhook that nobody listens to any more, or that there is twice, is deleted; Saleor switches it off first, and keeps it
-so where it is being delivered just then.
+Each step is one mutation that sets a whole webhook, so an interrupted migration can simply be repeated. A webhook that
+is no longer used, or is a duplicate, is deleted; Saleor deactivates it first, and leaves it deactivated if it is being
+delivered at that moment.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,11 +12,11 @@ from typing import Any
 
 import structlog
 
-from app.saleor.drift import Difference, Remedy, State, drift
+from app.saleor.drift import Difference, Remedy, State, find_drift
 from app.saleor.errors import SaleorRefusedError, SaleorUnreachableError
 from app.saleor.graphql import SaleorClient
-from app.saleor.installation import Installed
-from app.saleor.installed_app import AppInSaleor, app_in_saleor
+from app.saleor.installation import Installation
+from app.saleor.installed_app import AppInSaleor, fetch_app_in_saleor
 from app.saleor.versions import Version
 
 ManifestFor = Callable[[Version], Mapping[str, Any]]
@@ -26,8 +26,8 @@ logger = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class NotDone:
-    """Something that Saleor did not let the app do, and what Saleor said."""
+class RefusedChange:
+    """A change that Saleor refused, and its error."""
 
     difference: Difference
     why: str
@@ -35,70 +35,70 @@ class NotDone:
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """What was done in a Saleor of ``version``, what not, and what still differs."""
+    """The result in a Saleor of ``version``: the changes made and refused, and the differences that are left."""
 
     version: str
     done: list[Difference] = field(default_factory=list)
-    not_done: list[NotDone] = field(default_factory=list)
+    not_done: list[RefusedChange] = field(default_factory=list)
     left: list[Difference] = field(default_factory=list)
 
 
-async def differences(
-    client: SaleorClient, installed: Installed, manifest_for: ManifestFor, *, within: timedelta | None = None
+async def find_differences(
+    client: SaleorClient, installation: Installation, manifest_for: ManifestFor, *, timeout: timedelta | None = None
 ) -> tuple[AppInSaleor, list[Difference]]:
-    """Ask a Saleor what it has of the app; return that, and in what it differs from this release.
+    """Query the app as a Saleor has it; return that, and its differences from this release.
 
-    ``within``: for each of two questions. Raises what ``graphql`` raises.
+    ``timeout`` applies to each of two requests. Raises what ``graphql`` raises.
     """
-    found = await app_in_saleor(client, installed, within=within)
-    return found, drift(manifest_for(found.schema_version), found.app)
+    found = await fetch_app_in_saleor(client, installation, timeout=timeout)
+    return found, find_drift(manifest_for(found.schema_version), found.app)
 
 
-async def migrate(client: SaleorClient, installed: Installed, manifest_for: ManifestFor) -> Migration:
-    """Do about the differences what the app may do itself. Raises SaleorError where Saleor cannot be asked at all."""
-    found, before = await differences(client, installed, manifest_for)
+async def migrate(client: SaleorClient, installation: Installation, manifest_for: ManifestFor) -> Migration:
+    """Fix the differences that the app may fix itself. Raises SaleorError when Saleor cannot be queried at all."""
+    found, before = await find_differences(client, installation, manifest_for)
     migration = Migration(found.version)
     for each in before:
         if each.remedy is not Remedy.UPDATE:
             continue
         try:
-            await _do(client, installed, each)
+            await _apply(client, installation, each)
         except SaleorRefusedError as refused:
-            migration.not_done.append(NotDone(each, str(refused)))
+            migration.not_done.append(RefusedChange(each, str(refused)))
         else:
             migration.done.append(each)
-            logger.info("saleor_webhook_migrated", saleor=installed.saleor_api_url, what=each.data()["words"])
+            logger.info("saleor_webhook_migrated", saleor=installation.saleor_api_url, what=each.data()["words"])
     if not migration.done:
         migration.left.extend(before)
         return migration
-    _, after = await differences(client, installed, manifest_for)
+    _, after = await find_differences(client, installation, manifest_for)
     migration.left.extend(after)
     return migration
 
 
-async def _do(client: SaleorClient, installed: Installed, difference: Difference) -> None:
+async def _apply(client: SaleorClient, installation: Installation, difference: Difference) -> None:
     match difference.state:
         case State.MISSING:
-            await _ask(client, installed, "webhook_create", "webhookCreate", {"input": _input(difference)})
+            await _mutate(client, installation, "webhook_create", "webhookCreate", {"input": _build_input(difference)})
         case State.CHANGED:
-            asked = {"id": difference.webhook_id, "input": _input(difference)}
-            await _ask(client, installed, "webhook_update", "webhookUpdate", asked)
+            variables = {"id": difference.webhook_id, "input": _build_input(difference)}
+            await _mutate(client, installation, "webhook_update", "webhookUpdate", variables)
         case _:
-            await _ask(client, installed, "webhook_delete", "webhookDelete", {"id": difference.webhook_id})
+            await _mutate(client, installation, "webhook_delete", "webhookDelete", {"id": difference.webhook_id})
 
 
-def _input(difference: Difference) -> dict[str, Any]:
-    """Return all of a webhook. Its ``identifier`` is left out: within 3.23 only later Saleors know it."""
+def _build_input(difference: Difference) -> dict[str, Any]:
+    """Return the input for a whole webhook, without ``identifier``: within 3.23 only later Saleors know it."""
     entry = difference.wanted or {}
-    said = {name: entry[name] for name in ("name", "targetUrl", "query", "isActive")}
-    return said | {name: list(entry.get(name) or ()) for name in ("syncEvents", "asyncEvents")}
+    fields = {name: entry[name] for name in ("name", "targetUrl", "query", "isActive")}
+    return fields | {name: list(entry.get(name) or ()) for name in ("syncEvents", "asyncEvents")}
 
 
-async def _ask(
-    client: SaleorClient, installed: Installed, operation: str, mutation: str, asked: Mapping[str, Any]
+async def _mutate(
+    client: SaleorClient, installation: Installation, operation: str, mutation: str, variables: Mapping[str, Any]
 ) -> None:
-    answer = (await client.ask(installed, operation, asked)).get(mutation)
-    if not isinstance(answer, Mapping):
-        raise SaleorUnreachableError("Saleor answered the change of a webhook with nothing")
-    for error in answer.get("errors") or ():
+    result = (await client.execute(installation, operation, variables)).get(mutation)
+    if not isinstance(result, Mapping):
+        raise SaleorUnreachableError("Saleor returned an empty response to the change of a webhook")
+    for error in result.get("errors") or ():
         raise SaleorRefusedError(str(error.get("code")), error.get("field"), str(error.get("message")))

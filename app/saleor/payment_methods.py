@@ -1,7 +1,7 @@
-"""How somebody paid, in the form that Saleor shows to staff (``paymentMethodDetails``, Saleor 3.22 and newer).
+"""Payment method details that Saleor shows to staff (``paymentMethodDetails``, Saleor 3.22 and newer).
 
-Saleor refuses a whole answer for one wrong detail (a six-digit BIN, a two-digit year), and with it the charge. So these
-classes hold nothing that it would refuse, and ``CardDetails.of_what_is_known`` leaves out what does not fit.
+Saleor refuses a whole response for one wrong detail (a six-digit BIN, a two-digit year), and with it the charge. So
+these classes accept only what it accepts, and ``CardDetails.from_known`` omits invalid values.
 """
 
 from typing import Annotated, Any, Self
@@ -19,7 +19,7 @@ class _Details(BaseModel):
 
 
 class CardDetails(_Details):
-    """A payment card, as far as anybody may know it: at most the first and the last four digits."""
+    """A payment card, as far as it may be known: at most the first and the last four digits."""
 
     name: Name
     brand: Annotated[str, Field(max_length=40)] | None = None
@@ -29,7 +29,7 @@ class CardDetails(_Details):
     exp_year: Annotated[int, Field(ge=2000, le=9999)] | None = None
 
     @classmethod
-    def of_what_is_known(
+    def from_known(
         cls,
         *,
         name: str,
@@ -39,7 +39,10 @@ class CardDetails(_Details):
         exp_month: int | None = None,
         exp_year: int | None = None,
     ) -> Self:
-        """Keep what Saleor takes and leave out the rest; never raises. A two-digit year is one of this century."""
+        """Build the details from the values that Saleor accepts, and omit the others; never raises.
+
+        A two-digit year is one of this century.
+        """
         year = exp_year + 2000 if exp_year is not None and 0 <= exp_year < 100 else exp_year
         return cls(
             name=printable(name).strip()[:256] or "Card",
@@ -50,16 +53,16 @@ class CardDetails(_Details):
             exp_year=year if year is not None and 2000 <= year <= 9999 else None,
         )
 
-    def answer(self) -> dict[str, Any]:
-        """Return the form that a session answer carries."""
-        return {"type": "CARD", **self._camel()}
+    def response_fields(self) -> dict[str, Any]:
+        """Return the form for a session response."""
+        return {"type": "CARD", **self._camel_case_fields()}
 
     def graphql_input(self) -> dict[str, Any]:
         """Return the form that ``transactionEventReport`` takes (``PaymentMethodDetailsInput``)."""
-        return {"card": self._camel()}
+        return {"card": self._camel_case_fields()}
 
-    def _camel(self) -> dict[str, Any]:
-        said = {
+    def _camel_case_fields(self) -> dict[str, Any]:
+        fields = {
             "name": self.name,
             "brand": self.brand,
             "firstDigits": self.first_digits,
@@ -67,16 +70,16 @@ class CardDetails(_Details):
             "expMonth": self.exp_month,
             "expYear": self.exp_year,
         }
-        return {key: value for key, value in said.items() if value is not None}
+        return {key: value for key, value in fields.items() if value is not None}
 
 
 class OtherMethod(_Details):
-    """Anything but a card, by the name that staff know it by."""
+    """Any method but a card, by the name that staff know."""
 
     name: Name
 
-    def answer(self) -> dict[str, Any]:
-        """Return the form that a session answer carries."""
+    def response_fields(self) -> dict[str, Any]:
+        """Return the form for a session response."""
         return {"type": "OTHER", "name": self.name}
 
     def graphql_input(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What an app reports about a transaction on its own account (``transactionEventReport``; Saleor contract, A.7)."""
+"""Transaction events that an app reports on its own initiative (``transactionEventReport``; Saleor contract, A.7)."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -14,10 +14,10 @@ from app.saleor.vocabulary import AvailableAction, EventType
 
 
 class EventReport(BaseModel):
-    """One event for one transaction. Saleor knows it again by ``type`` and ``psp_reference``.
+    """One event for one transaction. Saleor recognises a duplicate by ``type`` and ``psp_reference``.
 
-    ``amount`` is in the main unit, at most two decimals; only failures, reversals, charge-backs and notes may leave it
-    out. There is no ``time``: an old one leaves granted refunds pending, and Saleor's own "now" is never wrong.
+    ``amount`` is in the main unit, at most two decimals; only failures, reversals, charge-backs and notes may omit
+    it. There is no ``time``: an old one leaves granted refunds pending, and Saleor's own "now" is never wrong.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
@@ -32,7 +32,7 @@ class EventReport(BaseModel):
     payment_method_details: PaymentMethod | None = None
 
     @model_validator(mode="after")
-    def _amount_is_said(self) -> Self:
+    def _require_amount(self) -> Self:
         if self.amount is None and self.type.endswith(("_SUCCESS", "_REQUEST", "_ACTION_REQUIRED", "_ADJUSTMENT")):
             msg = f"{self.type} needs its amount"
             raise ValueError(msg)
@@ -41,7 +41,7 @@ class EventReport(BaseModel):
     def variables(self, version: Version) -> dict[str, Any]:
         """Return the mutation's variables for a Saleor of that version, amounts still as ``Decimal``."""
         details = self.payment_method_details if version >= WITH_PAYMENT_METHODS else None
-        said = {
+        fields = {
             "id": self.transaction_id,
             "type": self.type,
             "pspReference": self.psp_reference,
@@ -51,11 +51,11 @@ class EventReport(BaseModel):
             "externalUrl": self.external_url,
             "paymentMethodDetails": details.graphql_input() if details else None,
         }
-        return {name: value for name, value in said.items() if value is not None}
+        return {name: value for name, value in fields.items() if value is not None}
 
 
 class PlacedOrder(BaseModel):
-    """What a checkout has become: its id and the number by which people call it."""
+    """The order that a checkout has become: its id and the number that people use."""
 
     model_config = ConfigDict(frozen=True, hide_input_in_errors=True)
 
@@ -65,9 +65,9 @@ class PlacedOrder(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ReportOutcome:
-    """Saleor has the event. ``already_processed``: it had it before, by this type, reference and amount.
+    """Saleor has the event. ``already_processed``: it had one of this type, reference and amount.
 
-    ``order``: to which the transaction belongs; None as long as it is still a checkout's, or Saleor does not say.
+    ``order``: the order of the transaction; None as long as it is still a checkout's, or Saleor does not provide it.
     """
 
     already_processed: bool
@@ -75,8 +75,8 @@ class ReportOutcome:
     order: PlacedOrder | None = None
 
     @classmethod
-    def of(cls, report: Mapping[str, Any]) -> Self:
-        """Return what came of a report that Saleor has accepted. An order that cannot be read is one not said."""
+    def from_response(cls, report: Mapping[str, Any]) -> Self:
+        """Return the outcome of a report that Saleor accepted. An unreadable order counts as missing."""
         order = None
         with suppress(ValidationError):
             order = PlacedOrder.model_validate((report.get("transaction") or {}).get("order"))

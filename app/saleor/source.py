@@ -1,6 +1,6 @@
-"""What is being paid for, as events describe it: a checkout or an order, its addresses, its lines.
+"""The source object of a payment, as events describe it: a checkout or an order, its addresses, its lines.
 
-Unknown fields are ignored, text that Saleor may leave null becomes "", and amounts are ``Decimal`` in the currency's
+Unknown fields are ignored, null text becomes "", and amounts are ``Decimal`` in the currency's
 main unit (569.50 is 569 hryvnias and 50 kopiykas).
 """
 
@@ -12,71 +12,71 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Discr
 from pydantic.alias_generators import to_camel
 
 
-def _nothing_is_empty(value: object) -> object:
+def _none_to_text(value: object) -> object:
     return "" if value is None else value
 
 
-def _nothing_is_none(value: object) -> object:
+def _none_to_tuple(value: object) -> object:
     return () if value is None else value
 
 
-Text = Annotated[str, BeforeValidator(_nothing_is_empty)]
+Text = Annotated[str, BeforeValidator(_none_to_text)]
 
 
 Quantity = Annotated[int, Field(strict=True, ge=0, lt=2**31)]
-"""A number of pieces: GraphQL's ``Int`` has 32 bits. Strict, for ``1e999999999`` is a number as well, and to make an
-integer of it takes hours, in which nothing else is answered."""
+"""A number of pieces: GraphQL's ``Int`` has 32 bits. Strict, because ``1e999999999`` is a number too, and converting it
+to an integer would block the process for hours."""
 
 
-class FromSaleor(BaseModel):
-    """A part of an event."""
+class SaleorModel(BaseModel):
+    """Base class of the parts of an event."""
 
     model_config = ConfigDict(
         alias_generator=to_camel, populate_by_name=True, extra="ignore", frozen=True, hide_input_in_errors=True
     )
 
 
-class Money(FromSaleor):
+class Money(SaleorModel):
     """An amount in its currency."""
 
     amount: Decimal
     currency: str
 
 
-class TaxedMoney(FromSaleor):
-    """A price; ``gross`` is what the shopper pays, ``tax`` what of it is tax."""
+class TaxedMoney(SaleorModel):
+    """A price; ``gross`` is what the shopper pays, ``tax`` its tax portion."""
 
     gross: Money
     tax: Money | None = None
 
 
-class Channel(FromSaleor):
+class Channel(SaleorModel):
     """The sales channel."""
 
     slug: str
     currency_code: Text = ""
 
 
-class User(FromSaleor):
+class User(SaleorModel):
     """The customer's account; absent for guests."""
 
     id: str
 
 
-class Principal(FromSaleor):
-    """Who has called Saleor: somebody who has signed in, or an app with its token. Whoever has not is nobody."""
+class Principal(SaleorModel):
+    """The caller of Saleor: a signed-in user, or an app with its token. An anonymous caller has none."""
 
     kind: Text = Field(default="", alias="__typename")
     id: Text = ""
 
 
-class Country(FromSaleor):
+class Country(SaleorModel):
     """ISO 3166-1 alpha-2."""
 
     code: str
 
 
-class Address(FromSaleor):
+class Address(SaleorModel):
     """A postal address; any part can be empty."""
 
     first_name: Text = ""
@@ -92,32 +92,32 @@ class Address(FromSaleor):
     phone: Text = ""
 
 
-class MetadataItem(FromSaleor):
-    """A pair of public metadata."""
+class MetadataItem(SaleorModel):
+    """A key and value of public metadata."""
 
     key: str
     value: Text = ""
 
 
-class WithMetadata(FromSaleor):
-    """Something that stores hang their own facts on."""
+class WithMetadata(SaleorModel):
+    """An object to which stores can attach metadata."""
 
     metadata: tuple[MetadataItem, ...] = ()
 
     def metafield(self, key: str) -> str:
-        """Return the value under ``key``, without space around it; empty when there is none."""
+        """Return the value under ``key``, stripped of white space; empty when there is none."""
         return next((item.value.strip() for item in self.metadata if item.key == key), "")
 
 
 class Product(WithMetadata):
-    """What is sold."""
+    """The product that is sold."""
 
     name: Text = ""
     product_type: WithMetadata | None = None
 
 
 class Variant(WithMetadata):
-    """In which form it is sold."""
+    """The variant of a product that is sold."""
 
     id: str
     name: Text = ""
@@ -127,13 +127,15 @@ class Variant(WithMetadata):
     def nearest_metafield(self, key: str) -> str:
         """Return the value under ``key`` of the variant, else of its product, else of its product type; else empty."""
         product_type = self.product.product_type if self.product else None
-        return next((said for part in (self, self.product, product_type) if part and (said := part.metafield(key))), "")
+        return next(
+            (value for part in (self, self.product, product_type) if part and (value := part.metafield(key))), ""
+        )
 
 
-class Line(FromSaleor):
-    """A line of the checkout or order. ``variant`` is None when it was deleted after it was ordered.
+class Line(SaleorModel):
+    """A line of the checkout or order. ``variant`` is None when it was deleted after the order.
 
-    ``tax_rate`` is a fraction (0.2 is 20 %); checkouts do not tell it.
+    ``tax_rate`` is a fraction (0.2 is 20 %); checkouts do not have it.
     """
 
     id: str
@@ -144,7 +146,7 @@ class Line(FromSaleor):
     product_variant_id: str | None = None
     tax_rate: Decimal | None = None
     total_price: TaxedMoney | None = None
-    # A checkout tells it without saying what of it is tax. GraphQL wants two names for what differs in type.
+    # In a checkout it does not separate the tax. GraphQL needs two names for fields that differ in type.
     undiscounted_total_price: TaxedMoney | Money | None = Field(
         default=None, validation_alias=AliasChoices("undiscountedTotalPrice", "orderedBeforeDiscounts")
     )
@@ -152,30 +154,30 @@ class Line(FromSaleor):
 
     @property
     def name(self) -> str:
-        """What people call it: the product, and the variant where it has a name of its own."""
+        """The display name: the product, and the variant where it has a name of its own."""
         variant = self.variant_name or (self.variant.name if self.variant else "")
         product = self.product_name or (self.variant.product.name if self.variant and self.variant.product else "")
         return f"{product} ({variant})" if product and variant not in {"", product} else product or variant or self.id
 
     @property
     def sku(self) -> str | None:
-        """The store's own number of what is sold."""
+        """The stock keeping unit: the store's own article number."""
         return self.product_sku or (self.variant.sku if self.variant else None)
 
     @property
     def variant_id(self) -> str | None:
-        """The variant's global id, the same in a checkout and in the order made of it."""
+        """The variant's global id, the same in a checkout and in the order created from it."""
         return self.product_variant_id or (self.variant.id if self.variant else None)
 
     @property
     def before_discounts(self) -> Decimal | None:
-        """What all of it would cost without discounts; None when Saleor does not say."""
+        """The price of the whole line without discounts; None when Saleor does not provide it."""
         price = self.undiscounted_total_price
         return price.gross.amount if isinstance(price, TaxedMoney) else price.amount if price else None
 
 
-class Covering(FromSaleor):
-    """A transaction of a checkout or order, of whatever app: what of the total it covers."""
+class CoveringTransaction(SaleorModel):
+    """A transaction of a checkout or order, of any app, with the amounts of the total that it covers."""
 
     id: str
     authorized_amount: Money | None = None
@@ -185,7 +187,7 @@ class Covering(FromSaleor):
 
     @property
     def covered(self) -> Decimal:
-        """What is paid, reserved, or on its way."""
+        """The amount that is paid, reserved or pending."""
         amounts = (
             self.authorized_amount,
             self.authorize_pending_amount,
@@ -195,8 +197,8 @@ class Covering(FromSaleor):
         return sum((each.amount for each in amounts if each), Decimal(0))
 
 
-class Source(FromSaleor):
-    """What is being paid for. Checkout and Order name some fields differently; here they have one name."""
+class Source(SaleorModel):
+    """A checkout or an order. The two name some fields differently in Saleor; here they have one name."""
 
     id: str
     channel: Channel
@@ -208,9 +210,9 @@ class Source(FromSaleor):
     total: TaxedMoney | None = Field(default=None, validation_alias=AliasChoices("total", "totalPrice"))
     shipping_price: TaxedMoney | None = None
     lines: tuple[Line, ...] = ()
-    # All attempts to pay it, of every app; those of a checkout move to the order that is made of it.
-    # (Two names, because GraphQL takes no field that may be null for the same as one that may not.)
-    transactions: Annotated[tuple[Covering, ...], BeforeValidator(_nothing_is_none)] = Field(
+    # All attempts to pay it, of every app; those of a checkout move to the order that is created from it.
+    # (Two names, because GraphQL does not merge a nullable field with a non-null one.)
+    transactions: Annotated[tuple[CoveringTransaction, ...], BeforeValidator(_none_to_tuple)] = Field(
         default=(), validation_alias=AliasChoices("transactions", "checkoutTransactions", "orderTransactions")
     )
 
@@ -219,11 +221,11 @@ class Source(FromSaleor):
         """The customer's global id, None for a guest."""
         return self.user.id if self.user else None
 
-    def asking_customer(self, principal: Principal | None) -> str | None:
-        """Return the customer's id if it is they who ask, or an app on their behalf; None for anybody else.
+    def requesting_customer_id(self, principal: Principal | None) -> str | None:
+        """Return the customer's id if they, or an app on their behalf, sent the request; None for any other caller.
 
-        Whoever knows the id of a checkout can begin to pay it, signed in or not. An app has its token from the store:
-        whom a storefront's server asks for is for that server to know.
+        Anyone who knows the id of a checkout can begin to pay it, signed in or not. An app has its token from the
+        store: a storefront's server is trusted to know on whose behalf it calls.
         """
         if principal is None or self.user is None:
             return None
@@ -231,35 +233,35 @@ class Source(FromSaleor):
 
     @property
     def first_name(self) -> str:
-        """As billed, else as shipped to, else empty."""
-        return self._said_first(lambda address: address.first_name)
+        """From the billing address, else the shipping address, else empty."""
+        return self._first_nonempty(lambda address: address.first_name)
 
     @property
     def last_name(self) -> str:
-        """As billed, else as shipped to, else empty."""
-        return self._said_first(lambda address: address.last_name)
+        """From the billing address, else the shipping address, else empty."""
+        return self._first_nonempty(lambda address: address.last_name)
 
     @property
     def phone(self) -> str:
-        """As billed, else as shipped to, else empty; Saleor sends E.164 (+380501234567)."""
-        return self._said_first(lambda address: address.phone)
+        """From the billing address, else the shipping address, else empty; Saleor sends E.164 (+380501234567)."""
+        return self._first_nonempty(lambda address: address.phone)
 
-    def _said_first(self, part: Callable[[Address], str]) -> str:
+    def _first_nonempty(self, part: Callable[[Address], str]) -> str:
         addresses = (self.billing_address, self.shipping_address)
-        return next((said for address in addresses if address and (said := part(address))), "")
+        return next((value for address in addresses if address and (value := part(address))), "")
 
 
 class Checkout(Source):
-    """Not an order yet."""
+    """A checkout, which is not an order yet."""
 
     @property
     def number(self) -> str | None:
-        """A checkout has none."""
+        """None: a checkout has no number."""
         return None
 
 
 class Order(Source):
-    """Placed; ``number`` is what people call it."""
+    """A placed order; ``number`` is the one that people use."""
 
     number: Text = ""
 

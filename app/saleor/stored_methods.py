@@ -1,20 +1,20 @@
-"""What Saleor is answered when customers look at the cards that are kept for them, or have one deleted.
+"""Responses for stored payment methods: customers list their stored cards, or delete one.
 
-Saleor leaves a method out, or all of them, that it cannot read (``saleor/webhook/response_schemas/payment.py``); so
-nothing of that kind can be said here. It keeps a list for five minutes, for each customer and channel, and forgets it
-when something of it was deleted.
+Saleor omits a method that it cannot read, or all of them (``saleor/webhook/response_schemas/payment.py``); so these
+models accept nothing of that kind. It caches a list for five minutes, for each customer and channel, and invalidates it
+when one of its methods is deleted.
 """
 
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from app.saleor.answers import Answer
 from app.saleor.limits import Message, printable
+from app.saleor.responses import WebhookResponse
 
-# Saleor makes an id of its own of this one, with colons between its parts, and takes it apart by them.
+# Saleor embeds this id in an id of its own, and splits that at its colons.
 MethodId = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,200}$")]
-Shown = Annotated[str, Field(min_length=1, max_length=256), AfterValidator(printable)]
+DisplayText = Annotated[str, Field(min_length=1, max_length=256), AfterValidator(printable)]
 
 
 class _Part(BaseModel):
@@ -22,18 +22,18 @@ class _Part(BaseModel):
 
 
 class StoredCard(_Part):
-    """A card that is kept. ``expires`` are year and month; None: not known, and Saleor shows no ``creditCardInfo``."""
+    """A stored card. ``expires`` are year and month; None if unknown: Saleor then shows no ``creditCardInfo``."""
 
     id: MethodId
-    name: Shown
-    brand: Shown
+    name: DisplayText
+    brand: DisplayText
     last_digits: Annotated[str, Field(pattern=r"^[0-9]{4}$")]
     expires: tuple[Annotated[int, Field(ge=2000, le=9999)], Annotated[int, Field(ge=1, le=12)]] | None = None
 
     def dump(self) -> dict[str, Any]:
         """Return the form of Saleor's ``StoredPaymentMethod``."""
         known = {"brand": self.brand, "lastDigits": self.last_digits}
-        said: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "id": self.id,
             "supportedPaymentFlows": ["INTERACTIVE"],
             "type": "CARD",
@@ -42,12 +42,12 @@ class StoredCard(_Part):
         }
         if self.expires is not None:
             year, month = self.expires
-            said["creditCardInfo"] = {**known, "expYear": year, "expMonth": month}
-        return said
+            fields["creditCardInfo"] = {**known, "expYear": year, "expMonth": month}
+        return fields
 
 
-class StoredMethodsAnswer(Answer):
-    """The answer to LIST_STORED_PAYMENT_METHODS."""
+class StoredMethodsResponse(WebhookResponse):
+    """The response to LIST_STORED_PAYMENT_METHODS."""
 
     cards: tuple[StoredCard, ...] = ()
 
@@ -56,20 +56,20 @@ class StoredMethodsAnswer(Answer):
         return {"paymentMethods": [each.dump() for each in self.cards]}
 
 
-class MethodDeletedAnswer(Answer):
-    """The answer to STORED_PAYMENT_METHOD_DELETE_REQUESTED; ``error`` is for the customer."""
+class MethodDeletedResponse(WebhookResponse):
+    """The response to STORED_PAYMENT_METHOD_DELETE_REQUESTED; ``error`` is for the customer."""
 
     result: Literal["SUCCESSFULLY_DELETED", "FAILED_TO_DELETE"]
     error: Message | None = None
 
     @classmethod
     def deleted(cls) -> Self:
-        """Say that it is kept no longer."""
+        """Return the response for a method that is deleted."""
         return cls(result="SUCCESSFULLY_DELETED")
 
     @classmethod
     def failure(cls, message: str) -> Self:
-        """Say that nothing was deleted, and why."""
+        """Return the response for a method that was not deleted, with the reason."""
         return cls(result="FAILED_TO_DELETE", error=message)
 
     def dump(self) -> dict[str, Any]:

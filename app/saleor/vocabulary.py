@@ -1,17 +1,17 @@
-"""Saleor's own words for what happens to a transaction."""
+"""Saleor's own enums for transactions: flows, actions and event types."""
 
 from enum import StrEnum
 
 
 class TransactionFlow(StrEnum):
-    """What the storefront asked for: the money now, or a reservation first (``TransactionFlowStrategyEnum``)."""
+    """The flow that the storefront requests: a charge, or a reservation first (``TransactionFlowStrategyEnum``)."""
 
     CHARGE = "CHARGE"
     AUTHORIZATION = "AUTHORIZATION"
 
 
 class AvailableAction(StrEnum):
-    """What staff can ask for next (``TransactionActionEnum``)."""
+    """An action that staff can request next (``TransactionActionEnum``)."""
 
     CHARGE = "CHARGE"
     REFUND = "REFUND"
@@ -19,7 +19,7 @@ class AvailableAction(StrEnum):
 
 
 class EventType(StrEnum):
-    """What can stand in a transaction's history (``TransactionEventTypeEnum``, the same in 3.21, 3.22 and 3.23)."""
+    """A type of event in a transaction's history (``TransactionEventTypeEnum``, the same in 3.21, 3.22 and 3.23)."""
 
     AUTHORIZATION_SUCCESS = "AUTHORIZATION_SUCCESS"
     AUTHORIZATION_FAILURE = "AUTHORIZATION_FAILURE"

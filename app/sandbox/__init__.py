@@ -1,5 +1,5 @@
-"""A gateway of one's own: it serves the gateway interface over HTTP, with test cards and no money.
+"""A stand-in for the payment gateway: it serves the gateway interface over HTTP, with test cards and no money.
 
-`create_sandbox(settings)` is the application, `server.serve` runs it, `control.SandboxControl` steers it. It stands
-apart from the app: it shares with it only how webhooks are signed and how exact numbers are written.
+`create_sandbox(settings)` creates the application, `server.serve` runs it, `control.SandboxControl` controls it. It is
+separate from the app: they share only how webhooks are signed and how exact numbers are serialized.
 """

@@ -9,12 +9,12 @@ from fastapi import FastAPI
 from fastapi.staticfiles import StaticFiles
 
 from app.sandbox.api import balances, lookups, operations, payments, registers, subscriptions
-from app.sandbox.api.answers import add_error_handlers
+from app.sandbox.api.responses import add_error_handlers
 from app.sandbox.calls import CallRecorder
 from app.sandbox.connections import Connections
 from app.sandbox.control import routes as control
 from app.sandbox.deliveries import WebhookSender
-from app.sandbox.faults import Faults
+from app.sandbox.faults import FaultMiddleware
 from app.sandbox.pages import checkout, overview, receipts
 from app.sandbox.pages.rendering import STATIC, template_environment
 from app.sandbox.sandbox import Sandbox
@@ -32,12 +32,12 @@ OWN_ROUTERS = (control.router, checkout.router, receipts.router, overview.router
 
 
 def create_sandbox(settings: SandboxSettings, connections: Connections | None = None) -> FastAPI:
-    """A gateway of one's own. `connections` is the server's, so that calls can be dropped; `server.serve` gives it."""
+    """Return a sandbox gateway. `server.serve` passes the server's `connections`, so that faults can drop calls."""
     sandbox = Sandbox(settings)
 
     @contextlib.asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        # A proxy of the environment has no business with webhooks to this machine, and redirects are not followed:
+        # Webhooks to this machine must not go through a proxy from the environment, and redirects are not followed:
         # the merchant names one address.
         async with httpx2.AsyncClient(
             timeout=settings.webhook_timeout, trust_env=False, follow_redirects=False
@@ -66,7 +66,7 @@ def create_sandbox(settings: SandboxSettings, connections: Connections | None = 
     for router in (*ROUTERS, *OWN_ROUTERS):
         app.router.routes.extend(router.routes)  # read once, however many sandboxes there are
     add_error_handlers(app)
-    app.add_middleware(Faults, sandbox=sandbox, connections=connections or Connections())
+    app.add_middleware(FaultMiddleware, sandbox=sandbox, connections=connections or Connections())
     app.add_middleware(CallRecorder, log=sandbox.calls, clock=settings.clock)
     return app
 

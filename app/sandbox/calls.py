@@ -1,6 +1,6 @@
-"""Who was asked what, and how it was answered: the calls to the gateway's own paths, for demos and tests.
+"""A log of the calls to the gateway's own paths and their responses, for demos and tests.
 
-Of a body only the order, the amount and its currency are kept, never a card or a person.
+Only the order, the amount and its currency of a body are stored, never a card or a person.
 """
 
 import time
@@ -15,14 +15,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.exact_json import NotJsonError, loads
 
-_KEPT = 1000
-_LONGEST_BODY = 64 * 1024
-_AMOUNTS = ("amount", "charge_amount", "refund_amount")
-_CURRENCIES = ("currency", "order_currency")
+_MAX_CALLS = 1000
+_MAX_BODY_BYTES = 64 * 1024
+_AMOUNT_FIELDS = ("amount", "charge_amount", "refund_amount")
+_CURRENCY_FIELDS = ("currency", "order_currency")
 
 
 class Call(BaseModel):
-    """One call. While it is under way `seconds` is None; `http_status` stays None when nothing was answered."""
+    """One call. `seconds` is None until it has ended; `http_status` stays None when there was no response."""
 
     number: int
     at: datetime
@@ -39,19 +39,19 @@ class CallLog:
     """The newest calls, oldest first."""
 
     def __init__(self) -> None:
-        self.calls: deque[Call] = deque(maxlen=_KEPT)
-        self._taken = 0
+        self.calls: deque[Call] = deque(maxlen=_MAX_CALLS)
+        self._count = 0
 
-    def begin(self, at: datetime, http_method: str, path: str) -> Call:
-        """Write down that a call has come."""
-        self._taken += 1
-        call = Call(number=self._taken, at=at, http_method=http_method, path=path)
+    def record(self, at: datetime, http_method: str, path: str) -> Call:
+        """Record that a call has arrived, and return the record."""
+        self._count += 1
+        call = Call(number=self._count, at=at, http_method=http_method, path=path)
         self.calls.append(call)
         return call
 
 
 class CallRecorder:
-    """ASGI middleware that writes calls down. It stands before the faults: what a caller sees is what is kept."""
+    """ASGI middleware that records calls. It is outside of the faults, so it records what the caller sees."""
 
     def __init__(self, app: ASGIApp, log: CallLog, clock: Callable[[], datetime]) -> None:
         self._app = app
@@ -59,47 +59,47 @@ class CallRecorder:
         self._clock = clock
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a call and write it down."""
+        """Serve a call and record it."""
         if scope["type"] != "http" or not scope["path"].startswith(("/api/", "/streaming-report/")):
             await self._app(scope, receive, send)
             return
-        call = self._log.begin(self._clock(), scope["method"], scope["path"])
+        call = self._log.record(self._clock(), scope["method"], scope["path"])
         body = bytearray()
 
         async def record_body() -> Message:
             message = await receive()
-            if message["type"] == "http.request" and len(body) < _LONGEST_BODY:
+            if message["type"] == "http.request" and len(body) < _MAX_BODY_BYTES:
                 body.extend(message.get("body", b""))
                 if not message.get("more_body", False):
-                    _understand(call, bytes(body))
+                    _add_body_fields(call, bytes(body))
             return message
 
-        async def note(message: Message) -> None:
+        async def record_status(message: Message) -> None:
             if message["type"] == "http.response.start":
                 call.http_status = message["status"]
             await send(message)
 
-        began = time.monotonic()
+        started = time.monotonic()
         try:
-            await self._app(scope, record_body, note)
+            await self._app(scope, record_body, record_status)
         finally:
-            call.seconds = time.monotonic() - began
+            call.seconds = time.monotonic() - started
 
 
-def _understand(call: Call, body: bytes) -> None:
+def _add_body_fields(call: Call, body: bytes) -> None:
     try:
         fields = loads(body) if body else None
     except NotJsonError:
         return  # a form of the payer's page
     if isinstance(fields, dict):
-        call.order_id = _text(fields.get("order_id"))
-        call.amount = next((fields[name] for name in _AMOUNTS if _is_number(fields.get(name))), None)
-        call.currency = next((_text(fields[name]) for name in _CURRENCIES if name in fields), None)
+        call.order_id = _text_or_none(fields.get("order_id"))
+        call.amount = next((fields[name] for name in _AMOUNT_FIELDS if _is_number(fields.get(name))), None)
+        call.currency = next((_text_or_none(fields[name]) for name in _CURRENCY_FIELDS if name in fields), None)
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | Decimal) and not isinstance(value, bool)
 
 
-def _text(value: Any) -> str | None:
+def _text_or_none(value: Any) -> str | None:
     return value if isinstance(value, str) else None

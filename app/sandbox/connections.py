@@ -1,7 +1,7 @@
-"""Hanging up on a caller: closing the very connection that a request came on, without an answer.
+"""Dropping a caller: closing the connection on which a request arrived, without a response.
 
-ASGI has no word for that. The HTTP server takes a protocol class of one's choice, so ours remembers each connection
-by the caller's address while it is open; the request's `client` finds it again.
+ASGI has no message for that. The HTTP server accepts a custom protocol class, so ours tracks each open connection by
+the caller's address; the request's `client` is the key to it.
 """
 
 import asyncio
@@ -18,19 +18,19 @@ class Connections:
     def __init__(self) -> None:
         self._open: dict[Address, asyncio.Transport] = {}
 
-    def hang_up(self, caller: Address) -> bool:
-        """Close a caller's connection. False when it is not known (another server, or closed already)."""
+    def drop(self, caller: Address) -> bool:
+        """Close a caller's connection. Return False when it is unknown (of another server, or already closed)."""
         transport = self._open.get(caller)
         if transport is None:
             return False
         transport.close()
         return True
 
-    def protocol(self) -> type[H11Protocol]:
-        """The protocol class for a server whose connections are remembered here."""
+    def protocol_class(self) -> type[H11Protocol]:
+        """Return a protocol class for the server whose connections are tracked here."""
         connections = self._open
 
-        class RememberedConnection(H11Protocol):
+        class TrackedConnection(H11Protocol):
             def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in H11
                 self.caller = cast("Address", tuple(transport.get_extra_info("peername")[:2]))
                 connections[self.caller] = transport
@@ -40,4 +40,4 @@ class Connections:
                 connections.pop(self.caller, None)
                 super().connection_lost(exc)
 
-        return RememberedConnection
+        return TrackedConnection

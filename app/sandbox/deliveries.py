@@ -1,7 +1,7 @@
-"""Webhooks on their way: each is signed once, kept, and posted in the background until the merchant answers 2xx.
+"""Delivery of webhooks: each is signed once, stored, and posted in the background until the merchant responds 2xx.
 
-Webhooks of one order set out in the order in which things happened; a repetition or a delay holds up no other.
-Source: gateway interface, Events. The retry schedule is not shown there; ours is short, and can be set.
+The first attempts for one order are made in the order of its events; a retry or a delay blocks no other webhook.
+Source: gateway interface, Events. It does not show the retry schedule; ours is short, and configurable.
 """
 
 import asyncio
@@ -21,8 +21,8 @@ DeliveryState = Literal["waiting", "held", "delivered", "failed", "refused", "dr
 log = structlog.get_logger(__name__)
 
 
-class Try(BaseModel):
-    """One posting of a webhook, and what came back."""
+class DeliveryAttempt(BaseModel):
+    """One attempt to post a webhook: the HTTP status of the response, or the problem."""
 
     at: datetime
     http_status: int | None = None
@@ -46,11 +46,11 @@ class Delivery(BaseModel):
     created_at: datetime
     delay: float = 0.0
     state: DeliveryState = "waiting"
-    tries: list[Try] = Field(default_factory=list)
+    tries: list[DeliveryAttempt] = Field(default_factory=list)
 
 
 class WebhookSender:
-    """Posts deliveries. Knows which are under way, and can be waited for."""
+    """Posts deliveries in the background, tracks those in flight, and can wait for them."""
 
     def __init__(
         self,
@@ -66,47 +66,49 @@ class WebhookSender:
         self._retries = retries
         self._allow_remote = allow_remote
         self._on_change = on_change
-        self._under_way: set[asyncio.Task[None]] = set()
-        self._last_of_order: dict[tuple[UUID, str], asyncio.Event] = {}
+        self._in_flight: set[asyncio.Task[None]] = set()
+        self._latest_start_by_order: dict[tuple[UUID, str], asyncio.Event] = {}
 
-    def take(self, delivery: Delivery) -> None:
-        """Begin to post a delivery, behind those of the same order that were taken before."""
+    def enqueue(self, delivery: Delivery) -> None:
+        """Start to post a delivery, after those of the same order that were enqueued before."""
         delivery.state = "waiting"
         if not self._allow_remote and not is_loopback(delivery.url):
             delivery.state = "refused"
             problem = "not on this machine; start the sandbox with --allow-remote-webhooks"
-            delivery.tries.append(Try(at=self._clock(), problem=problem))
+            delivery.tries.append(DeliveryAttempt(at=self._clock(), problem=problem))
             return
         key = (delivery.pos_id, delivery.order_id)
-        before, started = self._last_of_order.get(key), asyncio.Event()
+        previous_started, started = self._latest_start_by_order.get(key), asyncio.Event()
         if not delivery.delay:
-            self._last_of_order[key] = started
-        task = asyncio.create_task(self._deliver(delivery, before, started))
-        self._under_way.add(task)
-        task.add_done_callback(self._under_way.discard)
+            self._latest_start_by_order[key] = started
+        task = asyncio.create_task(self._deliver(delivery, previous_started, started))
+        self._in_flight.add(task)
+        task.add_done_callback(self._in_flight.discard)
 
-    async def idle(self) -> None:
-        """Wait until nothing is under way. Whoever stops waiting stops no delivery."""
-        while self._under_way:
-            await asyncio.wait(self._under_way)
+    async def wait_until_idle(self) -> None:
+        """Wait until nothing is in flight. Cancelling the wait does not cancel a delivery."""
+        while self._in_flight:
+            await asyncio.wait(self._in_flight)
 
     async def stop(self) -> None:
-        """Stop what is under way. It stays `waiting`."""
-        for task in self._under_way:
+        """Cancel the deliveries in flight. Their state stays `waiting`."""
+        for task in self._in_flight:
             task.cancel()
-        await asyncio.gather(*self._under_way, return_exceptions=True)
+        await asyncio.gather(*self._in_flight, return_exceptions=True)
 
-    async def _deliver(self, delivery: Delivery, before: asyncio.Event | None, started: asyncio.Event) -> None:
+    async def _deliver(
+        self, delivery: Delivery, previous_started: asyncio.Event | None, started: asyncio.Event
+    ) -> None:
         try:
             await asyncio.sleep(delivery.delay)
-            if before is not None:
-                await before.wait()
+            if previous_started is not None:
+                await previous_started.wait()
             delivered = await self._post(delivery)
         finally:
             started.set()
             key = (delivery.pos_id, delivery.order_id)
-            if self._last_of_order.get(key) is started:
-                del self._last_of_order[key]
+            if self._latest_start_by_order.get(key) is started:
+                del self._latest_start_by_order[key]
         for pause in self._retries:
             if delivered:
                 break
@@ -118,10 +120,10 @@ class WebhookSender:
     async def _post(self, delivery: Delivery) -> bool:
         form = {"data": delivery.data, "signature": delivery.signature}
         try:
-            answer = await self._http.post(delivery.url, data=form)
+            response = await self._http.post(delivery.url, data=form)
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             log.warning("webhook not delivered", order_id=delivery.order_id, problem=type(error).__name__)
-            delivery.tries.append(Try(at=self._clock(), problem=type(error).__name__))
+            delivery.tries.append(DeliveryAttempt(at=self._clock(), problem=type(error).__name__))
             return False
-        delivery.tries.append(Try(at=self._clock(), http_status=answer.status_code))
-        return answer.is_success
+        delivery.tries.append(DeliveryAttempt(at=self._clock(), http_status=response.status_code))
+        return response.is_success

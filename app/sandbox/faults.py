@@ -1,4 +1,4 @@
-"""The part that makes things go wrong: it stands before the gateway and applies the fault rules."""
+"""Fault injection: a middleware in front of the gateway that applies the fault rules."""
 
 import asyncio
 import re
@@ -18,11 +18,11 @@ _GARBAGE = b'{"payment_id": "0b5e'
 
 
 class CallDroppedError(ConnectionError):
-    """The connection could not be closed, because no server of ours holds it; the call ends all the same."""
+    """The connection could not be closed, because none of our servers holds it; the call is aborted all the same."""
 
 
-class Faults:
-    """ASGI middleware over the gateway's own paths."""
+class FaultMiddleware:
+    """ASGI middleware for the gateway's own paths."""
 
     def __init__(self, app: ASGIApp, sandbox: Sandbox, connections: Connections) -> None:
         self._app = app
@@ -30,69 +30,72 @@ class Faults:
         self._connections = connections
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a call, unless a rule says otherwise."""
+        """Serve a call, unless a rule prevents that."""
         path: str = scope.get("path", "")
         if scope["type"] != "http" or not path.startswith(("/api/", "/streaming-report/")):
             await self._app(scope, receive, send)
             return
-        body = await _read(receive)
-        rule = self._sandbox.rules.take_fault(scope["method"], path, _order_id(path, body))
+        body = await _read_body(receive)
+        rule = self._sandbox.rules.take_fault_rule(scope["method"], path, _order_id(path, body))
         if rule is None:
-            await self._app(scope, _replay(body, receive), send)
+            await self._app(scope, _replay_body(body, receive), send)
         elif rule.moment == "before":
             await asyncio.sleep(rule.seconds)
             if rule.effect == "latency":
-                await self._app(scope, _replay(body, receive), send)
+                await self._app(scope, _replay_body(body, receive), send)
             else:
-                await self._spoil(rule, scope, receive, send, answer=[])
+                await self._apply_fault(rule, scope, receive, send, response=[])
         else:
-            answer: list[Message] = []
+            response: list[Message] = []
 
-            async def keep(message: Message) -> None:
-                answer.append(message)
+            async def collect(message: Message) -> None:
+                response.append(message)
 
-            await self._app(scope, _replay(body, receive), keep)
+            await self._app(scope, _replay_body(body, receive), collect)
             await asyncio.sleep(rule.seconds)
-            await self._spoil(rule, scope, receive, send, answer)
+            await self._apply_fault(rule, scope, receive, send, response)
 
-    async def _spoil(self, rule: FaultRule, scope: Scope, receive: Receive, send: Send, answer: list[Message]) -> None:
+    async def _apply_fault(
+        self, rule: FaultRule, scope: Scope, receive: Receive, send: Send, response: list[Message]
+    ) -> None:
         headers = {"content-type": "application/json", **{k.lower(): v for k, v in rule.headers.items()}}
         match rule.effect:
             case "latency":
-                for message in answer:
+                for message in response:
                     await send(message)
             case "status":
-                await self._answer_by(rule, scope, headers, send, answer)
+                await self._send_scripted_response(rule, scope, headers, send, response)
             case "garbage":
-                await _answer(send, 200, headers, (rule.body or "").encode() or _GARBAGE)
+                await _send_response(send, 200, headers, (rule.body or "").encode() or _GARBAGE)
             case "truncate":
-                await _answer(send, 200, headers | {"content-length": "4096"}, _GARBAGE, more=True)
-                await self._hang_up(scope, receive)
+                await _send_response(send, 200, headers | {"content-length": "4096"}, _GARBAGE, more=True)
+                await self._drop_connection(scope, receive)
             case "drop":
-                await self._hang_up(scope, receive)
+                await self._drop_connection(scope, receive)
 
-    async def _answer_by(
-        self, rule: FaultRule, scope: Scope, headers: dict[str, str], send: Send, answer: list[Message]
+    async def _send_scripted_response(
+        self, rule: FaultRule, scope: Scope, headers: dict[str, str], send: Send, response: list[Message]
     ) -> None:
-        body, media_type = _worded(rule, answer)
+        body, media_type = _scripted_body(rule, response)
         if rule.body is None:
             headers = {"content-type": media_type} | {k.lower(): v for k, v in rule.headers.items()}
         if 300 <= rule.status < 400:  # the host has moved
             query = scope.get("query_string", b"").decode("latin-1")
             headers.setdefault("location", f"{MOVED_TO}{scope['path']}" + (f"?{query}" if query else ""))
-        await _answer(send, rule.status, headers, body)
+        await _send_response(send, rule.status, headers, body)
 
-    async def _hang_up(self, scope: Scope, receive: Receive) -> None:
+    async def _drop_connection(self, scope: Scope, receive: Receive) -> None:
         caller = scope.get("client")
-        if caller is None or not self._connections.hang_up((caller[0], caller[1])):
+        if caller is None or not self._connections.drop((caller[0], caller[1])):
             raise CallDroppedError("scripted")
-        # The server answers 500 for an application that returns silently, unless it knows that the caller is gone.
+        # The server sends a 500 for an application that returns without a response, unless it knows that the caller
+        # has disconnected.
         while (await receive())["type"] != "http.disconnect":
             pass
 
 
-def _worded(rule: FaultRule, answer: list[Message]) -> tuple[bytes, str]:
-    """The body of a scripted answer, and its media type."""
+def _scripted_body(rule: FaultRule, response: list[Message]) -> tuple[bytes, str]:
+    """Return the body of a scripted response, and its media type."""
     if rule.body is not None:
         return rule.body.encode(), "application/json"
     match rule.wording:
@@ -103,18 +106,18 @@ def _worded(rule: FaultRule, answer: list[Message]) -> tuple[bytes, str]:
         case "other":
             return dumps({"message": "no Route matched with those values"}).encode(), "application/json"
         case "record":
-            return b"".join(message.get("body", b"") for message in answer), "application/json"
+            return b"".join(message.get("body", b"") for message in response), "application/json"
     return dumps({"message": "Scripted answer", "args": {"code": f"P-{rule.status}"}}).encode(), "application/json"
 
 
-async def _answer(send: Send, status: int, headers: dict[str, str], body: bytes, *, more: bool = False) -> None:
+async def _send_response(send: Send, status: int, headers: dict[str, str], body: bytes, *, more: bool = False) -> None:
     headers.setdefault("content-length", str(len(body)))
     pairs = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
     await send({"type": "http.response.start", "status": status, "headers": pairs})
     await send({"type": "http.response.body", "body": body, "more_body": more})
 
 
-async def _read(receive: Receive) -> bytes:
+async def _read_body(receive: Receive) -> bytes:
     body: bytes = b""
     while True:
         message = await receive()
@@ -123,17 +126,17 @@ async def _read(receive: Receive) -> bytes:
             return body
 
 
-def _replay(body: bytes, receive: Receive) -> Receive:
-    given = False
+def _replay_body(body: bytes, receive: Receive) -> Receive:
+    delivered = False
 
-    async def replayed() -> Message:
-        nonlocal given
-        if given:
+    async def receive_replayed() -> Message:
+        nonlocal delivered
+        if delivered:
             return await receive()
-        given = True
+        delivered = True
         return {"type": "http.request", "body": body, "more_body": False}
 
-    return replayed
+    return receive_replayed
 
 
 def _order_id(path: str, body: bytes) -> str | None:

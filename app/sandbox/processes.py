@@ -1,4 +1,4 @@
-"""Servers as processes: started, waited for until they answer, ended or killed, asked for their last lines."""
+"""Servers as processes: start one and wait until it responds, stop or kill it, read the last lines of its log."""
 
 import asyncio
 import random
@@ -15,23 +15,23 @@ from typing import Any, Protocol, TypeVar
 
 import httpx2
 
-from app.saleor.testing.client import certificates
+from app.saleor.testing.client import shared_ssl_context
 
 T = TypeVar("T")
 
 HOST = "127.0.0.1"
-_STARTING_TAKES_AT_MOST = 60.0
-_ENDING_TAKES_AT_MOST = 10.0
-_PAUSE = 0.05
-_BELOW_OUTGOING = range(20_000, 32_000)
+_START_TIMEOUT = 60.0
+_STOP_TIMEOUT = 10.0
+_POLL_INTERVAL = 0.05
+_PORTS_BELOW_EPHEMERAL = range(20_000, 32_000)
 
 
 class NotStartedError(Exception):
-    """A process ended by itself, or does not answer. The message says which, and where its log is."""
+    """A process ended by itself, or does not respond. The message names it and its log file."""
 
 
 class Process(Protocol):
-    """What is needed of a process, however it was started: ``subprocess.Popen`` has it."""
+    """The interface that ``ServerProcess`` needs of a process, however it was started; ``subprocess.Popen`` has it."""
 
     @property
     def returncode(self) -> int | None: ...
@@ -42,9 +42,9 @@ class Process(Protocol):
 
 @dataclass
 class ServerProcess:
-    """``python -m arguments``, which serves at ``url`` and answers ``health`` there with success once it is ready.
+    """``python -m arguments``, which serves at ``url``; its path ``health`` responds with success once it is ready.
 
-    What it writes is added to the file ``log``. It can be started again after its end.
+    Its output is appended to the file ``log``. It can be started again after it has ended.
     """
 
     name: str
@@ -56,11 +56,11 @@ class ServerProcess:
     process: Process | None = None
 
     async def start(self) -> None:
-        """Start it, and wait until it answers. Raises NotStartedError."""
+        """Start it, and wait until it responds. Raises NotStartedError."""
         self.process = self._spawn()
         try:
-            async with asyncio.timeout(_STARTING_TAKES_AT_MOST):
-                await self._until_it_answers()
+            async with asyncio.timeout(_START_TIMEOUT):
+                await self._wait_until_healthy()
         except TimeoutError:
             raise NotStartedError(f"the {self.name} does not answer at {self.url}: see {self.log}") from None
 
@@ -72,45 +72,45 @@ class ServerProcess:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                # In a session of its own: Ctrl-C reaches only whoever started it, who ends it in good order.
+                # In a session of its own: Ctrl-C reaches only the parent process, which stops it in good order.
                 start_new_session=True,
             )
 
-    async def _until_it_answers(self) -> None:
-        async with httpx2.AsyncClient(verify=certificates(), trust_env=False, timeout=2) as http:
+    async def _wait_until_healthy(self) -> None:
+        async with httpx2.AsyncClient(verify=shared_ssl_context(), trust_env=False, timeout=2) as http:
             while True:
-                if self.ended:
+                if self.has_ended:
                     raise NotStartedError(f"the {self.name} has ended by itself: see {self.log}")
                 try:
                     if (await http.get(self.url + self.health)).is_success:
                         return
                 except httpx2.TransportError:
                     pass  # not yet
-                await asyncio.sleep(_PAUSE)
+                await asyncio.sleep(_POLL_INTERVAL)
 
     @property
-    def ended(self) -> bool:
-        """Whether it was started and has ended since."""
+    def has_ended(self) -> bool:
+        """Whether it was started and has since ended."""
         return self.process is not None and self.process.poll() is not None
 
     async def stop(self) -> None:
-        """Ask it to end; kill it when it has not after ten seconds."""
-        if self.process is None or self.ended:
+        """Terminate it; kill it if it has not ended after ten seconds."""
+        if self.process is None or self.has_ended:
             return
         self.process.send_signal(signal.SIGTERM)
         try:
-            await asyncio.to_thread(self.process.wait, _ENDING_TAKES_AT_MOST)
+            await asyncio.to_thread(self.process.wait, _STOP_TIMEOUT)
         except subprocess.TimeoutExpired:
             self.kill()
 
     def kill(self) -> None:
-        """End it at once, with no chance to tidy up, as a power cut would."""
-        if self.process is not None and not self.ended:
+        """Kill it at once, with no chance to clean up, as a power cut would."""
+        if self.process is not None and not self.has_ended:
             self.process.send_signal(signal.SIGKILL)
-            self.process.wait(_ENDING_TAKES_AT_MOST)
+            self.process.wait(_STOP_TIMEOUT)
 
     def last_lines(self, most: int = 12) -> list[str]:
-        """The last lines that it wrote."""
+        """Return the last lines of its log; empty when there is no log."""
         if not self.log.exists():
             return []
         with self.log.open(encoding="utf-8", errors="replace") as lines:
@@ -118,59 +118,62 @@ class ServerProcess:
 
 
 def saleor_process(port: int, logs: Path, environment: Mapping[str, str], *options: str) -> ServerProcess:
-    """A played Saleor."""
+    """Return the process of a stand-in Saleor."""
     arguments = ["app.saleor.testing", "--port", str(port), *options]
-    return ServerProcess("Saleor", arguments, _at(port), "/.well-known/jwks.json", logs / "saleor.log", environment)
+    return ServerProcess(
+        "Saleor", arguments, _url_of_port(port), "/.well-known/jwks.json", logs / "saleor.log", environment
+    )
 
 
 def gateway_process(port: int, logs: Path, environment: Mapping[str, str]) -> ServerProcess:
-    """A sandbox."""
+    """Return the process of a sandbox gateway."""
     arguments = ["app.sandbox", "--port", str(port)]
-    return ServerProcess("gateway", arguments, _at(port), "/health", logs / "gateway.log", environment)
+    return ServerProcess("gateway", arguments, _url_of_port(port), "/health", logs / "gateway.log", environment)
 
 
 def app_process(
     port: int, logs: Path, environment: Mapping[str, str], kind: Callable[..., ServerProcess] = ServerProcess
 ) -> ServerProcess:
-    """The app itself, reached at its port, with the settings of the environment otherwise."""
-    settings = {**environment, "APP_BASE_URL": _at(port), "APP_PORT": str(port)}
-    return kind("app", ["app.cli", "run"], _at(port), "/readyz", logs / "app.log", settings)
+    """Return the process of the app itself: its address and port set, all other settings from the environment."""
+    settings = {**environment, "APP_BASE_URL": _url_of_port(port), "APP_PORT": str(port)}
+    return kind("app", ["app.cli", "run"], _url_of_port(port), "/readyz", logs / "app.log", settings)
 
 
-def _at(port: int) -> str:
+def _url_of_port(port: int) -> str:
     return f"http://{HOST}:{port}"
 
 
-async def interruptible(work: Coroutine[Any, Any, T]) -> T | signal.Signals:
-    """Return what comes of the work; or the signal (SIGINT, SIGTERM, SIGHUP) that cancelled it, once it has ended."""
-    running = asyncio.create_task(work)
-    interrupted: list[signal.Signals] = []
+async def run_until_signal(work: Coroutine[Any, Any, T]) -> T | signal.Signals:
+    """Return the result of the work, or the signal (SIGINT, SIGTERM, SIGHUP) that cancelled it, once it has ended."""
+    task = asyncio.create_task(work)
+    received: list[signal.Signals] = []
 
     def interrupt(number: signal.Signals) -> None:
-        if not interrupted:  # a second Ctrl-C does not hinder the work from tidying up
-            interrupted.append(number)
-            running.cancel()
+        if not received:  # a second Ctrl-C does not interrupt the clean-up
+            received.append(number)
+            task.cancel()
 
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) != signal.SIG_IGN:  # nohup: it is to outlive the terminal
+        if signal.getsignal(number) != signal.SIG_IGN:  # nohup: it must outlive the terminal
             asyncio.get_running_loop().add_signal_handler(number, interrupt, number)
     try:
-        return await running
+        return await task
     except asyncio.CancelledError:
-        if not interrupted:
+        if not received:
             raise
-    return interrupted[0]
+    return received[0]
 
 
 def free_port(wanted: int = 0) -> int:
-    """Return the wanted port if nobody uses it, else (or for 0) one that is free at the moment.
+    """Return the wanted port if it is free, otherwise (or for 0) another free one. Raises NotStartedError.
 
-    It is below those that a system gives to outgoing connections, any of which could take it before the server does.
+    The other port is below the range that systems use for outgoing connections, any of which could take it before the
+    server does.
     """
-    by_chance = random.SystemRandom().sample(_BELOW_OUTGOING, 100)
-    for port in (wanted, *by_chance) if wanted else by_chance:
-        with socket.socket() as tried, suppress(OSError):
-            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            tried.bind((HOST, port))
+    candidates = random.SystemRandom().sample(_PORTS_BELOW_EPHEMERAL, 100)
+    for port in (wanted, *candidates) if wanted else candidates:
+        with socket.socket() as probe, suppress(OSError):
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((HOST, port))
             return port
     raise NotStartedError("no port is free on this machine")

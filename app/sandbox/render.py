@@ -1,4 +1,4 @@
-"""Records as the gateway writes them: responses, webhooks, period lists and registers.
+"""Rendering of records in the gateway's formats: responses, webhooks, period lists and registers.
 
 Source: gateway interface, Resources and Events. Amounts stay Decimal; times are `yyyy-MM-ddTHH:mm:ss.SSS`, no zone.
 """
@@ -23,8 +23,8 @@ _WEBHOOK_FIELDS = (
     *("fee", "fixed_fee", "percent_fee", "processed_at", "payload", "receipt_url"),
     *("processed_amount", "processed_currency", "operation_id", "recurring"),
 )
-# What the interface lists for the webhooks of payments only.
-_OF_PAYMENTS = frozenset(
+# Fields that the interface lists only for webhooks of payments.
+_PAYMENT_ONLY_FIELDS = frozenset(
     {
         *("gateway_order_id", "billing_order_id", "payway", "eci", "cc_mask", "cc_token", "cc_token_expiration"),
         *("customer_id", "customer_phone", "fixed_fee", "percent_fee", "payload", "processed_amount"),
@@ -34,26 +34,26 @@ _OF_PAYMENTS = frozenset(
 
 
 def timestamp(moment: datetime | None) -> str | None:
-    """TIMESTAMP of the interface's conventions, in UTC."""
+    """Return a TIMESTAMP (interface, Conventions), in UTC."""
     if moment is None:
         return None
     return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds")
 
 
 def checkout_url(payment: Payment, page: Literal["form", "qr", "3ds"]) -> str:
-    """The address of one of the payer's pages."""
+    """Return the address of one of the payer's pages."""
     return f"{payment.base_url}/api/v1/checkout/{payment.checkout_id}/{page}"
 
 
 def payment_record(state: GatewayState, payment: Payment, time_name: TimeName = "processed_at") -> dict[str, Any]:
-    """A payment record. The name of the time of the last update differs from response to response."""
+    """Return a payment record. The field of the last update's time has different names in different responses."""
     waits = payment.waits_for_payer
     record: dict[str, Any] = {
         "payment_id": str(payment.payment_id),
         "order_id": payment.order_id,
         "gateway_order_id": payment.gateway_order_id,
         "billing_order_id": payment.billing_order_id,
-        "transaction_id": _text(payment.transaction_id),
+        "transaction_id": _text_or_none(payment.transaction_id),
         "pos_id": str(payment.pos_id),
         "mode": payment.mode,
         "method": payment.method,
@@ -74,7 +74,7 @@ def payment_record(state: GatewayState, payment: Payment, time_name: TimeName = 
         **_fee_fields(payment),
         "payload": payment.payload,
         "bank_short_name": "SANDBOX" if payment.card else None,
-        "receipt_url": _receipt(payment, str(payment.payment_id)),
+        "receipt_url": _receipt_url(payment, str(payment.payment_id)),
         "payway": payment.payway,
     }
     if payment.attributes:
@@ -83,7 +83,7 @@ def payment_record(state: GatewayState, payment: Payment, time_name: TimeName = 
         record["processed_amount"] = payment.processed_amount
         record["processed_currency"] = payment.currency
     if payment.limit_info is not None:
-        record["limit_info"] = _limit(payment)
+        record["limit_info"] = _limit_fields(payment)
     if payment.recurring_id is not None:
         status = state.subscriptions[payment.recurring_id].status
         record["recurring"] = {"id": str(payment.recurring_id), "status": status}
@@ -95,7 +95,7 @@ def payment_record(state: GatewayState, payment: Payment, time_name: TimeName = 
 
 
 def operation_record(operation: Operation, time_name: TimeName | None = None) -> dict[str, Any]:
-    """A secondary operation record. By default the time's name is the one of that operation's own response."""
+    """Return a secondary operation record. By default the time's name is that of the operation's own response."""
     if time_name is None:
         plain_refund = operation.method == "refund" and not operation.through_split
         time_name = "processed_at" if plain_refund else "processing_time"
@@ -103,7 +103,7 @@ def operation_record(operation: Operation, time_name: TimeName | None = None) ->
         "operation_id": str(operation.operation_id),
         "payment_id": str(operation.payment_id),
         "order_id": operation.order_id,
-        "transaction_id": _text(operation.transaction_id),
+        "transaction_id": _text_or_none(operation.transaction_id),
         "pos_id": str(operation.pos_id),
         "mode": "direct",
         "method": operation.method,
@@ -116,36 +116,39 @@ def operation_record(operation: Operation, time_name: TimeName | None = None) ->
         "comment": operation.comment,
     }
     if operation.method == "refund":
-        record["receipt_url"] = _receipt(operation, str(operation.operation_id))
+        record["receipt_url"] = _receipt_url(operation, str(operation.operation_id))
         if operation.through_split:
             record["split_fee"] = {"amount": operation.amount * 0, "currency": operation.currency}
     if operation.limit_info is not None:
-        record["limit_info"] = _limit(operation)
+        record["limit_info"] = _limit_fields(operation)
     return record
 
 
-def any_record(state: GatewayState, entry: Payment | Operation) -> dict[str, Any]:
-    """A record as look-ups give it."""
+def lookup_record(state: GatewayState, entry: Payment | Operation) -> dict[str, Any]:
+    """Return a record as look-ups return it."""
     if isinstance(entry, Payment):
         return payment_record(state, entry)
     return operation_record(entry)
 
 
 def webhook_fields(state: GatewayState, entry: Payment | Operation) -> dict[str, Any]:
-    """What a webhook's `data` holds: the fields that the interface lists for it, absent ones left out."""
+    """Return the content of a webhook's `data`: the fields that the interface lists for it.
+
+    Absent ones are omitted, or null with the option `webhook_nulls`.
+    """
     record = (
         payment_record(state, entry)
         if isinstance(entry, Payment)
         else operation_record(entry, time_name="processed_at")
     )
     if state.behaviour(entry.pos_id).webhook_nulls:
-        left_out = _OF_PAYMENTS if isinstance(entry, Operation) else {"operation_id"}
-        return {name: record.get(name) for name in _WEBHOOK_FIELDS if name not in left_out}
+        omitted = _PAYMENT_ONLY_FIELDS if isinstance(entry, Operation) else {"operation_id"}
+        return {name: record.get(name) for name in _WEBHOOK_FIELDS if name not in omitted}
     return {name: record[name] for name in _WEBHOOK_FIELDS if record.get(name) is not None}
 
 
 def _amount(state: GatewayState, entry: Payment | Operation, place: Place) -> Decimal:
-    """`amount` as it is written in one place: with what the payer paid on top, or without."""
+    """Return the `amount` shown in one place: with the fee that the payer paid on top, or without."""
     with_fee = place in state.behaviour(entry.pos_id).customer_fee_in
     return entry.amount + _customer_fee(entry) if with_fee else entry.amount
 
@@ -155,13 +158,13 @@ def _customer_fee(entry: Payment | Operation) -> Decimal:
 
 
 def encode_data(fields: dict[str, Any], *, padded: bool) -> str:
-    """The form field `data`: Base64Url of the JSON."""
+    """Return the form field `data`: Base64Url of the JSON."""
     data = base64.urlsafe_b64encode(dumps(fields).encode()).decode("ascii")
     return data if padded else data.rstrip("=")
 
 
 def period_row(state: GatewayState, entry: Payment | Operation, place: Place = "lists") -> dict[str, Any]:
-    """One line of the by-period look-up."""
+    """Return one line of the by-period look-up."""
     payment = state.payments[entry.payment_id]
     fee = entry.fee
     return {
@@ -179,13 +182,13 @@ def period_row(state: GatewayState, entry: Payment | Operation, place: Place = "
         "payload": payment.payload or "",
         "customerFee": f"{_customer_fee(entry):.2f}",
         "merchantFee": "0.00" if fee is None else f"{fee.total:.2f}",
-        "paymentSystem": _system(payment.card),
+        "paymentSystem": _payment_system(payment.card),
         "recipientCardMask": payment.card.mask if payment.card and payment.method == "credit" else "",
     }
 
 
 def milliseconds(moment: datetime) -> int:
-    """Unix time in milliseconds."""
+    """Return the Unix time in milliseconds."""
     return int(moment.timestamp() * 1000)
 
 
@@ -199,12 +202,12 @@ def _status_fields(entry: Entry) -> dict[str, Any]:
 
 def _card_fields(payment: Payment) -> dict[str, Any]:
     card = payment.card
-    # Only a card that was accepted can be kept on file.
-    kept = card if payment.status is Status.SUCCESS else None
+    # Only an accepted card can be kept on file.
+    stored_card = card if payment.status is Status.SUCCESS else None
     return {
         "cc_mask": card.mask or None if card else None,
-        "cc_token": kept.token if kept else None,
-        "cc_token_expiration": timestamp(kept.expires) if kept else None,
+        "cc_token": stored_card.token if stored_card else None,
+        "cc_token_expiration": timestamp(stored_card.expires) if stored_card else None,
     }
 
 
@@ -219,23 +222,23 @@ def _fee_fields(entry: Entry) -> dict[str, Any]:
     }
 
 
-def _limit(entry: Entry) -> dict[str, Any] | None:
+def _limit_fields(entry: Entry) -> dict[str, Any] | None:
     limit = entry.limit_info
     if limit is None:
         return None
     return {"retry_after": timestamp(limit.retry_after), "description": limit.description}
 
 
-def _receipt(entry: Payment | Operation, identifier: str) -> str | None:
+def _receipt_url(entry: Payment | Operation, identifier: str) -> str | None:
     has_one = entry.method in {"purchase", "auth", "credit", "refund"} and entry.status is Status.SUCCESS
     return f"{entry.base_url}/public/receipt/{identifier}" if has_one else None
 
 
-def _system(card: CardOnFile | None) -> str:
+def _payment_system(card: CardOnFile | None) -> str:
     if card is None or not card.mask:
         return ""
     return "MASTERCARD" if card.mask.startswith("5") else "VISA"
 
 
-def _text(identifier: object) -> str | None:
+def _text_or_none(identifier: object) -> str | None:
     return None if identifier is None else str(identifier)

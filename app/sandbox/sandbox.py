@@ -1,4 +1,4 @@
-"""One running sandbox: what the gateway knows, the rules about what goes wrong, webhooks, clock and state file."""
+"""One running sandbox: the gateway's state, the fault rules, webhooks, clock and state file."""
 
 import contextlib
 import os
@@ -15,117 +15,117 @@ from pydantic import BaseModel, Field
 from app.gateway.signature import sign
 from app.sandbox.calls import CallLog
 from app.sandbox.core.gateway_state import GatewayState
-from app.sandbox.core.passing_time import tick
 from app.sandbox.core.records import Operation, Payment
 from app.sandbox.core.refusals import TooManyCallsError, UnknownRecordError
+from app.sandbox.core.timers import tick
 from app.sandbox.deliveries import Delivery, WebhookSender
 from app.sandbox.render import encode_data, webhook_fields
 from app.sandbox.scripting import Rules
 from app.sandbox.settings import PointOfSale, SandboxSettings
 
 _MINUTE = timedelta(minutes=1)
-_FORGER = "not the secret of this point of sale"
+_WRONG_SIGNING_KEY = "not the secret of this point of sale"
 
 
 class StateFile(BaseModel):
-    """What the state file holds."""
+    """The content of the state file."""
 
     gateway: GatewayState
     deliveries: list[Delivery] = Field(default_factory=list)
 
 
 class Sandbox:
-    """The gateway that a sandbox plays. All changes happen between two awaits, so that none sees half of another."""
+    """The simulated gateway. Every change happens between two awaits, so no change sees another half done."""
 
     def __init__(self, settings: SandboxSettings) -> None:
         self.settings = settings
         self.points_of_sale = {pos.pos_id: pos for pos in settings.points_of_sale}
         self.rules = Rules()
         self.calls = CallLog()
-        self._called_at: dict[UUID, deque[datetime]] = {}
+        self._call_times: dict[UUID, deque[datetime]] = {}
         self.webhook_sender: WebhookSender | None = None
-        kept = _load(settings.state) or self._fresh()
-        self.state = kept.gateway
-        self.deliveries = kept.deliveries
-        for pos in settings.points_of_sale:  # one that the state file does not know yet
+        stored = _load(settings.state) or self._new_state_file()
+        self.state = stored.gateway
+        self.deliveries = stored.deliveries
+        for pos in settings.points_of_sale:  # points of sale that are new to the state file
             self.state.behaviours.setdefault(pos.pos_id, pos.behaviour.model_copy())
 
-    def _fresh(self) -> StateFile:
+    def _new_state_file(self) -> StateFile:
         state = GatewayState(seed=self.settings.seed if self.settings.seed is not None else secrets.token_hex(16))
         for pos in self.settings.points_of_sale:
             state.behaviours[pos.pos_id] = pos.behaviour.model_copy()
         return StateFile(gateway=state)
 
     def reset(self) -> None:
-        """Forget everything but the settings."""
-        fresh = self._fresh()
-        self.state, self.deliveries, self.rules = fresh.gateway, fresh.deliveries, Rules()
+        """Clear everything but the settings."""
+        initial = self._new_state_file()
+        self.state, self.deliveries, self.rules = initial.gateway, initial.deliveries, Rules()
         self.calls.calls.clear()
-        self._called_at.clear()
+        self._call_times.clear()
 
     def now(self) -> datetime:
-        """The sandbox's time: the clock's, and what it was moved forward by."""
+        """Return the sandbox's time: the clock's time plus the offset by which it was moved forward."""
         return self.settings.clock() + self.state.clock_offset
 
     def point_of_sale(self, pos_id: UUID) -> PointOfSale:
-        """The point of sale. Raises UnknownRecordError."""
+        """Return the point of sale. Raises UnknownRecordError."""
         try:
             return self.points_of_sale[pos_id]
         except KeyError:
             raise UnknownRecordError("Point of sale not found") from None
 
     def count_call(self, pos_id: UUID) -> None:
-        """Count a call of a point of sale. Raises TooManyCallsError when it has called too often in the last minute."""
-        most = self.state.behaviour(pos_id).calls_per_minute
-        if most is None:
+        """Count a call of a point of sale. Raises TooManyCallsError above its limit for one minute."""
+        limit = self.state.behaviour(pos_id).calls_per_minute
+        if limit is None:
             return
-        now, called = self.now(), self._called_at.setdefault(pos_id, deque())
-        while called and called[0] <= now - _MINUTE:
-            called.popleft()
-        if len(called) >= most:
+        now, call_times = self.now(), self._call_times.setdefault(pos_id, deque())
+        while call_times and call_times[0] <= now - _MINUTE:
+            call_times.popleft()
+        if len(call_times) >= limit:
             raise TooManyCallsError
-        called.append(now)
+        call_times.append(now)
 
-    # What follows a change -----------------------------------------------------------------------------------
+    # Changes -------------------------------------------------------------------------------------------------
 
     def catch_up(self) -> None:
-        """Let everything happen that is due by now."""
+        """Apply all changes that are due by now."""
         if tick(self.state, self.now()):
             self.publish_changes()
 
     def publish_changes(self) -> None:
-        """Tell the merchants what happened and keep the state. Called after every change."""
+        """Send the webhooks of the changes and save the state. Called after every change."""
         for entry in self.state.take_changes():
-            self._tell(entry)
+            self._notify_merchant(entry)
         self.save()
 
-    def save_silently(self) -> None:
-        """Keep the state, and tell nobody what has just happened."""
+    def save_without_webhooks(self) -> None:
+        """Save the state, and send no webhooks of the latest changes."""
         self.state.take_changes()
         self.save()
 
     def save(self) -> None:
-        """Write the state file, whole or not at all."""
+        """Write the state file, atomically."""
         if self.settings.state is not None:
             text = StateFile(gateway=self.state, deliveries=self.deliveries).model_dump_json()
-            _write(self.settings.state, text)
+            _write_atomically(self.settings.state, text)
 
     # Webhooks ------------------------------------------------------------------------------------------------
 
     def start_sending(self, webhook_sender: WebhookSender) -> None:
-        """Begin to deliver; what a former run left waiting goes first."""
+        """Start to deliver; webhooks that an earlier run left waiting go first."""
         self.webhook_sender = webhook_sender
         for delivery in self.deliveries:
             if delivery.state == "waiting":
-                webhook_sender.take(delivery)
+                webhook_sender.enqueue(delivery)
 
-    def _tell(self, entry: Payment | Operation) -> None:
+    def _notify_merchant(self, entry: Payment | Operation) -> None:
         if entry.server_url is None or entry.pos_id not in self.points_of_sale:
-            return  # the state file may know points of sale that this run does not serve
-        rule = self.rules.take_webhook(entry)
+            return  # the state file may have points of sale that this run does not serve
+        rule = self.rules.take_webhook_rule(entry)
         effect = rule.effect if rule else None
-        secret = _FORGER if effect == "forge" else None
-        delivery = self.write_webhook(entry, entry.server_url, secret=secret)
+        secret = _WRONG_SIGNING_KEY if effect == "forge" else None
+        delivery = self.create_webhook(entry, entry.server_url, secret=secret)
         if rule is not None and effect == "delay":
             delivery.delay = rule.seconds
         if effect in {"hold", "drop"}:
@@ -136,7 +136,7 @@ class Sandbox:
             for _ in range(rule.copies):
                 self.repeat(delivery)
 
-    def write_webhook(
+    def create_webhook(
         self,
         entry: Payment | Operation,
         url: str,
@@ -144,7 +144,10 @@ class Sandbox:
         changes: dict[str, Any] | None = None,
         secret: str | None = None,
     ) -> Delivery:
-        """A signed webhook about an entry as it is, not sent yet. `changes` overwrite fields, `secret` the signer."""
+        """Create a signed webhook of an entry's current state, without sending it.
+
+        `changes` overwrite fields; `secret` replaces the signing secret.
+        """
         fields = webhook_fields(self.state, entry) | (changes or {})
         data = encode_data(fields, padded=self.state.behaviour(entry.pos_id).pad_webhook_data)
         own_secret = self.point_of_sale(entry.pos_id).api_secret.get_secret_value()
@@ -166,7 +169,7 @@ class Sandbox:
         return delivery
 
     def repeat(self, delivery: Delivery) -> Delivery:
-        """Send the very same webhook once more."""
+        """Send an identical copy of a webhook; return the copy."""
         copy = delivery.model_copy(
             update={"delivery_id": self.state.new_id(), "tries": [], "delay": 0.0, "created_at": self.now()}
         )
@@ -175,10 +178,10 @@ class Sandbox:
         return copy
 
     def send(self, delivery: Delivery) -> None:
-        """Hand a webhook to the sender. Without one (nothing runs yet) it waits."""
+        """Hand a webhook to the sender. While there is none (nothing runs yet), it waits."""
         delivery.state = "waiting"
         if self.webhook_sender is not None:
-            self.webhook_sender.take(delivery)
+            self.webhook_sender.enqueue(delivery)
 
 
 def _load(path: Path | None) -> StateFile | None:
@@ -187,7 +190,7 @@ def _load(path: Path | None) -> StateFile | None:
     return StateFile.model_validate_json(path.read_bytes())
 
 
-def _write(path: Path, text: str) -> None:
+def _write_atomically(path: Path, text: str) -> None:
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:

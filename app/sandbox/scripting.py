@@ -1,6 +1,7 @@
-"""Orders given beforehand about what shall go wrong: with HTTP answers, and with webhooks.
+"""Rules that script failures in advance: of HTTP responses, and of webhooks.
 
-A rule is used up after `times` matches. Outcomes of payments are ordered in the state itself (`state.Script`).
+A rule is used up after `times` matches. Outcomes of payments are scripted in the state itself
+(`core.gateway_state.Script`).
 """
 
 from fnmatch import fnmatchcase
@@ -11,17 +12,18 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from app.sandbox.core.records import Operation, Payment
 
 Wording = Literal["gateway", "html", "empty", "other", "record"]
-"""Who words an answer: the gateway itself (its shape of a refusal), a proxy before it (`html`, `empty`), some other API
-(`other`: a message without `args`), or whoever did the work and answered with its record (`record`).
+"""The apparent author of a response: the gateway itself (in the shape of its refusals), a proxy in front of it (`html`,
+`empty`), some other API (`other`: a message without `args`), or the handler that did the work and returned its record
+(`record`).
 """
 
 
 class FaultRule(BaseModel):
-    """What shall happen to the next matching calls, before or after their work is done.
+    """A fault in the next matching calls, before or after their work is done.
 
-    `drop` closes the connection without an answer, `truncate` in the middle of one, `garbage` answers 200 with no
-    JSON, `status` answers with that HTTP status, `latency` only waits. What a `status` is answered with: `body` where
-    it is given, else what `wording` says.
+    `drop` closes the connection without a response, `truncate` in the middle of one, `garbage` responds 200 with
+    invalid JSON, `status` responds with that HTTP status, `latency` only waits. The body of a `status` response is
+    `body` if it is set, else the one that `wording` selects.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -45,8 +47,8 @@ class FaultRule(BaseModel):
             raise ValueError("there is no record before the work is done")
         return self
 
-    def fits(self, http_method: str, path: str, order_id: str | None) -> bool:
-        """Whether a call is meant. The payer's pages are meant only by a rule that names their path."""
+    def matches(self, http_method: str, path: str, order_id: str | None) -> bool:
+        """Whether the rule applies to a call. Only a rule that names their path applies to the payer's pages."""
         if self.path is None and path.startswith("/api/v1/checkout/"):
             return False
         return (
@@ -57,10 +59,10 @@ class FaultRule(BaseModel):
 
 
 class WebhookRule(BaseModel):
-    """What shall happen to the next matching webhooks (`times` None: to all of them).
+    """A fault in the next matching webhooks (`times` None: in all of them).
 
-    `hold` keeps them until they are released, `drop` loses them, `duplicate` sends each `copies` more times, `delay`
-    sends each so many seconds later, `forge` signs them with a wrong secret.
+    `hold` holds them until they are released, `drop` loses them, `duplicate` sends each `copies` more times, `delay`
+    sends each `seconds` later, `forge` signs them with a wrong secret.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -74,8 +76,8 @@ class WebhookRule(BaseModel):
     seconds: float = Field(default=0.0, ge=0, le=600)
     times: int | None = Field(default=None, ge=1)
 
-    def fits(self, entry: Payment | Operation) -> bool:
-        """Whether a webhook about this entry is meant."""
+    def matches(self, entry: Payment | Operation) -> bool:
+        """Whether the rule applies to a webhook of this entry."""
         return (
             self.order_id in {None, entry.order_id}
             and self.method in {None, entry.method}
@@ -84,25 +86,25 @@ class WebhookRule(BaseModel):
 
 
 class Rules(BaseModel):
-    """The rules that are waiting to be used."""
+    """The rules that are not used up."""
 
     faults: list[FaultRule] = Field(default_factory=list)
     webhooks: list[WebhookRule] = Field(default_factory=list)
 
-    def take_fault(self, http_method: str, path: str, order_id: str | None) -> FaultRule | None:
-        """The first fault that fits a call, one use of it spent."""
+    def take_fault_rule(self, http_method: str, path: str, order_id: str | None) -> FaultRule | None:
+        """Return the first rule that matches a call, and count one use of it; None when none matches."""
         for rule in self.faults:
-            if rule.fits(http_method, path, order_id):
+            if rule.matches(http_method, path, order_id):
                 rule.times -= 1
                 if rule.times == 0:
                     self.faults.remove(rule)
                 return rule
         return None
 
-    def take_webhook(self, entry: Payment | Operation) -> WebhookRule | None:
-        """The first rule that fits a webhook, one use of it spent."""
+    def take_webhook_rule(self, entry: Payment | Operation) -> WebhookRule | None:
+        """Return the first rule that matches a webhook, and count one use of it; None when none matches."""
         for rule in self.webhooks:
-            if rule.fits(entry):
+            if rule.matches(entry):
                 if rule.times is not None:
                     rule.times -= 1
                     if rule.times == 0:

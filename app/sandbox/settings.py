@@ -1,7 +1,7 @@
-"""What can be set about a sandbox: its points of sale, its clock, and how its gateway behaves.
+"""Settings of a sandbox: its points of sale, its clock, and the behaviour of its gateway.
 
 Where the gateway interface says "not shown", real gateways may differ from each other. Every such point is an
-option of `Behaviour`, so that a shop can be tried against each reading of it.
+option of `Behaviour`, so that a shop can be tested against each interpretation.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ DEFAULT_PORT = 8077
 
 
 class Behaviour(BaseModel):
-    """How one point of sale answers. May be changed while the sandbox runs (`PATCH /_sandbox/options`)."""
+    """How one point of sale responds. Can be changed while the sandbox runs (`PATCH /_sandbox/options`)."""
 
     model_config = ConfigDict(extra="forbid", validate_assignment=True)
 
@@ -25,7 +25,7 @@ class Behaviour(BaseModel):
     """Hosted create: HTTP 303 with `location` (the interface), or HTTP 200 with `redirect_url` (seen in plugins)."""
     one_operation_answer: Literal["object", "array"] = "object"
     calls_per_minute: int | None = Field(default=None, ge=1)
-    """After so many calls the next ones are answered 429, until a minute has passed."""
+    """After this many calls further ones get a 429, until a minute has passed."""
     unknown_order: Literal["not_found", "empty"] = "not_found"
     refusal: Literal["message", "record"] = "message"
     """A capture, void or refund in the wrong state: HTTP 400 with a message, or a record with status `failure`."""
@@ -35,12 +35,12 @@ class Behaviour(BaseModel):
     register_http_status: int = 200
     """HTTP status of `report_not_ready`."""
     register_polls: int = Field(default=1, ge=0)
-    """How many fetches of a register are answered `report_not_ready`."""
+    """How many fetches of a register get `report_not_ready`."""
     register_delay: timedelta = timedelta(0)
 
     auth_success_code: Literal["1000", "1002"] = "1002"
     amount_endings: bool = True
-    """Whether the cents of an amount choose the outcome."""
+    """Whether the cents of an amount determine the outcome."""
     settle_after: timedelta = timedelta(seconds=30)
     """How long something stays `pending` at the bank before it succeeds by itself."""
     lifetime: timedelta = timedelta(hours=1)
@@ -48,15 +48,15 @@ class Behaviour(BaseModel):
     automatic_capture_after: timedelta | None = None
     automatic_void_after: timedelta | None = None
     hold_lapses_after: timedelta | None = None
-    """When a hold unlocks by itself: nobody is told, no record says so, and nothing can be done about it any more."""
+    """When a hold lapses by itself: there is no webhook and no record of it, and no operation on it is possible."""
     capture_excess_percent: Decimal = Field(default=Decimal(0), ge=0, le=25)
 
     split_must_sum: bool = True
-    """Whether split amounts must make up the whole; else what is missing stays with the merchant."""
+    """Whether split amounts must sum to the whole; otherwise the rest stays with the merchant."""
     split_reservations: bool = True
-    """Whether `/api/v1/payment` takes a `split` with method `auth` (a public sample), or none at all (interface, 2)."""
+    """Whether `/api/v1/payment` accepts a `split` with method `auth` (a public sample), or none (interface, 2)."""
     sub_merchants: frozenset[UUID] | None = None
-    """The sub-merchants that the provider's support has set up; None takes any."""
+    """The sub-merchants that the provider's support has set up; None accepts any."""
 
     webhook_ports: frozenset[int] = frozenset({443, 8443})
     """The ports that a `server_url` may have (gateway interface, Delivery); others are arranged with the provider."""
@@ -66,26 +66,26 @@ class Behaviour(BaseModel):
     pending_webhook: bool = True
     pad_webhook_data: bool = True
     webhook_nulls: bool = False
-    """Whether a webhook says `null` for what there is not, instead of leaving it out."""
+    """Whether a webhook has absent fields as `null`, instead of omitting them."""
 
     wallets: frozenset[Literal["applepay", "gpay"]] = frozenset({"applepay", "gpay"})
-    """The wallets that the provider's support has switched on for direct payments."""
+    """The wallets that the provider's support has enabled for direct payments."""
 
     sector: Literal["general", "microfinance", "gambling"] = "general"
     currencies: frozenset[str] | None = None
-    """The currencies of the terminal; None takes any three-letter code."""
+    """The currencies of the terminal; None accepts any three-letter code."""
     minimum_amount: Decimal = Decimal("0.01")
     maximum_amount: Decimal = Decimal("1000000.00")
     fee_percent: Decimal = Decimal("1.50")
     fee_fixed: Decimal = Decimal("0.00")
     customer_fee_percent: Decimal = Field(default=Decimal(0), ge=0, le=100)
-    """What the payer pays on top of the amount that was asked for."""
+    """The fee that the payer pays on top of the requested amount."""
     customer_fee_in: frozenset[Literal["records", "lists", "registers"]] = frozenset({"registers"})
-    """Where `amount` is with that fee. The interface says so of registers (10); records are webhooks too."""
+    """Where `amount` includes that fee. The interface states it for registers (10); records include webhooks."""
     reserve_percent: Decimal = Field(default=Decimal(0), ge=0, le=100)
-    """What of the money taken is kept back as rolling reserve. The sandbox never gives it back."""
+    """The part of the money taken that is withheld as rolling reserve. The sandbox never releases it."""
     opening_balance: Decimal = Decimal("10000.00")
-    """What each currency's account holds at first, so that a first refund does not fail for want of balance."""
+    """The initial balance of each currency's account, so that a first refund does not fail for lack of funds."""
 
 
 class PointOfSale(BaseModel):
@@ -102,30 +102,30 @@ class PointOfSale(BaseModel):
 
 
 def utc_now() -> datetime:
-    """The time of the day, aware, UTC."""
+    """Return the current time, timezone-aware, in UTC."""
     return datetime.now(UTC)
 
 
 class SandboxSettings(BaseModel):
-    """Everything that a sandbox is started with."""
+    """The settings that a sandbox starts with."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     host: str = "127.0.0.1"
     port: int = Field(default=DEFAULT_PORT, ge=0, le=65535)
     public_url: str | None = None
-    """The address that checkout links begin with; by default the address that the request came to."""
+    """The base address of checkout links; by default the address that the request was sent to."""
     scheme_word: str = Field(default="CPAY", min_length=1)
     points_of_sale: tuple[PointOfSale, ...] = Field(default=(PointOfSale(),), min_length=1)
     seed: str | None = None
-    """With a seed every identifier comes out the same in every run."""
+    """With a seed, every identifier is the same in every run."""
     state: Path | None = None
-    """The file that keeps the state over a restart; None keeps it in memory."""
+    """The file that stores the state across restarts; None keeps it in memory."""
     allow_remote_webhooks: bool = False
-    """Whether webhooks may leave this machine. They go to any address that a payment request names."""
+    """Whether webhooks may leave this machine. If so, they go to any address that a payment request names."""
     webhook_retries: tuple[float, ...] = (0.5, 2.0, 5.0)
-    """Seconds before each repetition of a webhook that was not answered 2xx."""
+    """Seconds before each retry of a webhook that did not get a 2xx response."""
     webhook_timeout: float = 10.0
     tick: float = 0.25
-    """Seconds between two looks at the clock for what expires or settles by itself."""
+    """Seconds between two checks for payments that expire or settle by themselves."""
     clock: Callable[[], datetime] = utc_now

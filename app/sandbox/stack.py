@@ -1,4 +1,4 @@
-"""A Saleor, a gateway and the app as processes, and a shop beside them in this one: what the demo runs on."""
+"""The demo's processes: a Saleor, a gateway and the app as processes of their own, and a shop in this process."""
 
 import asyncio
 import os
@@ -18,28 +18,28 @@ from app.sandbox.settings import DEFAULT_PORT, PointOfSale
 from app.sandbox.shop import Shop
 from app.sandbox.timeline import Output, Timeline
 
-USUAL_PORTS = {"saleor": 8000, "gateway": DEFAULT_PORT, "app": 8100, "shop": 3000}
-NOT_OURS = ("APP_", "GATEWAY_", "SANDBOX_")  # what is set for the person's own app, least of all a database
+DEFAULT_PORTS = {"saleor": 8000, "gateway": DEFAULT_PORT, "app": 8100, "shop": 3000}
+EXCLUDED_PREFIXES = ("APP_", "GATEWAY_", "SANDBOX_")  # settings of the user's own app; above all, never its database
 SETTINGS = {
     "PYTHONUNBUFFERED": "1",
-    "APP_ANSWER_WINDOW": "0.5",  # seconds; for a Saleor that is far away, 25 pass until an answer counts as read
+    "APP_ANSWER_WINDOW": "0.5",  # seconds until a response counts as read; a remote Saleor needs 25
 }
 
 
 class Stack:
-    """Everything in an empty folder: the app's ``data`` and the ``logs``. Open it with ``async with``, then start it.
+    """The processes, with the app's ``data`` and the ``logs`` in an empty folder. Use ``async with``, then ``start``.
 
-    ``api_secret`` is what the operator types for the merchant account; it may be wrong.
+    ``api_secret`` is the secret that the operator enters for the merchant account; it may be wrong.
     """
 
     def __init__(self, folder: Path, output: Output, api_secret: SecretStr, *, free_ports: bool) -> None:
-        ports = {name: free_port(0 if free_ports else port) for name, port in USUAL_PORTS.items()}
+        ports = {name: free_port(0 if free_ports else port) for name, port in DEFAULT_PORTS.items()}
         self.urls = {name: f"http://{HOST}:{port}" for name, port in ports.items()}
         self.data = folder / "data"
         logs = folder / "logs"
         logs.mkdir()
-        theirs = {name: value for name, value in os.environ.items() if not name.startswith(NOT_OURS)}
-        environment = {**theirs, **SETTINGS, "APP_DATA_DIR": str(self.data)}
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith(EXCLUDED_PREFIXES)}
+        environment = {**inherited, **SETTINGS, "APP_DATA_DIR": str(self.data)}
         self.app = app_process(ports["app"], logs, environment)
         self.processes = (
             saleor_process(ports["saleor"], logs, environment),
@@ -47,7 +47,7 @@ class Stack:
             self.app,
         )
         keys = PointOfSale()
-        self._operator = {
+        self._operator_environment = {
             **self.app.environment,
             "GATEWAY_API_KEY": keys.api_key,
             "GATEWAY_API_SECRET": api_secret.get_secret_value(),
@@ -57,44 +57,44 @@ class Stack:
         self.gateway = SandboxControl(self.urls["gateway"])
         self.timeline = Timeline(self.saleor, self.gateway, output)
         self._shop_port = ports["shop"]
-        self._opened = AsyncExitStack()
+        self._exit_stack = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
-        """Nothing runs yet."""
+        """Return the stack; nothing runs yet."""
         return self
 
     async def __aexit__(self, *_error: object) -> None:
-        """End everything, whatever has happened."""
-        await self._opened.aclose()
+        """Stop everything, whatever has happened."""
+        await self._exit_stack.aclose()
 
     async def start(self) -> None:
-        """Start everybody, and wait until they answer. Raises NotStartedError."""
-        for end in (*(process.stop for process in self.processes), self.saleor.close):
-            self._opened.push_async_callback(end)
-        await self._opened.enter_async_context(self.gateway)
+        """Start all processes and the shop, and wait until they respond. Raises NotStartedError."""
+        for stop in (*(process.stop for process in self.processes), self.saleor.close):
+            self._exit_stack.push_async_callback(stop)
+        await self._exit_stack.enter_async_context(self.gateway)
         await asyncio.gather(*(process.start() for process in self.processes))
         shop = Shop(self.urls["shop"], self.saleor, self.timeline, self.urls["app"]).application()
         config = uvicorn.Config(shop, log_config=None, lifespan="off", ws="none", timeout_graceful_shutdown=1)
-        await self._opened.enter_async_context(serving(config, listen(HOST, self._shop_port)))
+        await self._exit_stack.enter_async_context(serving(config, listen(HOST, self._shop_port)))
 
-    def ended(self) -> ServerProcess | None:
-        """A process that has ended by itself, if there is one."""
-        return next((process for process in self.processes if process.ended), None)
+    def find_ended_process(self) -> ServerProcess | None:
+        """Return a process that has ended by itself; None when all are running."""
+        return next((process for process in self.processes if process.has_ended), None)
 
-    async def type(self, *words: str) -> tuple[int, str, str]:
-        """Type a command of the app, as its operator; return its status, its output and its complaints."""
+    async def run_command(self, *words: str) -> tuple[int, str, str]:
+        """Run a command of the app, as its operator; return its exit status, standard output and standard error."""
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "app.cli", *words),
-            env=self._operator,
+            env=self._operator_environment,
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             start_new_session=True,
         )
         try:
-            output, complaints = await process.communicate()
+            output, errors = await process.communicate()
         finally:
-            if process.returncode is None:  # interrupted: a command that nobody waits for is ended
+            if process.returncode is None:  # interrupted: kill the command, since its result is no longer needed
                 process.kill()
                 await process.wait()
-        return process.returncode or 0, output.decode(), complaints.decode()
+        return process.returncode or 0, output.decode(), errors.decode()

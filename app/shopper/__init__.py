@@ -1,5 +1,5 @@
-"""What shoppers see of the app: the page behind a payment link, the one they come back to, and QR images.
+"""The shopper's pages: the page behind a payment link, the return page, and QR images.
 
-Presentation only. What is known of a payment comes from a callable; nothing that stands in a returning browser's
-address is ever believed.
+Presentation only. The data of a payment comes from a callable; nothing in the address of a returning browser is ever
+trusted.
 """

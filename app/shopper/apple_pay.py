@@ -1,7 +1,7 @@
-"""The file by which Apple knows that a domain is a merchant's: Apple's servers ask the storefront's domain for it.
+"""The file that proves to Apple that a domain is a merchant's: Apple's servers request it from the storefront's domain.
 
-The storefront hands Apple's request on to this address. Whose file is meant is the domain that was asked, or the one
-in ``?domain=`` where a proxy says another. The file holds no secret: everybody may read it.
+The storefront forwards Apple's request to this address. The domain is the requested host, or the one in ``?domain=``
+where a proxy sends another host. The file contains no secret: it is public.
 """
 
 from collections.abc import Awaitable, Callable
@@ -19,7 +19,7 @@ FindFile = Callable[[str], Awaitable[str | None]]
 
 
 def create_association_router(find: FindFile, limits: PageLimits) -> APIRouter:
-    """The route of the file. ``find`` gives the file of a storefront's domain (with a port, if it has one), or None."""
+    """Create the router of the file. ``find`` returns a storefront's file by domain (and port, if any), or None."""
     router = APIRouter(include_in_schema=False, dependencies=[Depends(limits)])
 
     @router.get(ADDRESS)
@@ -33,6 +33,6 @@ def create_association_router(find: FindFile, limits: PageLimits) -> APIRouter:
     return router
 
 
-async def association_of(services: Services, domain: str) -> str | None:
-    """Return the file of the account whose storefront is at ``domain``, if it offers Apple Pay and has one."""
+async def find_association(services: Services, domain: str) -> str | None:
+    """Return the file of the account whose storefront is at ``domain``; None unless it offers Apple Pay and has one."""
     return await services.accounts.apple_pay_association({f"https://{domain}", f"http://{domain}"})

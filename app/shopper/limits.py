@@ -1,8 +1,8 @@
-"""What strangers can cause at the shopper's pages is bounded: anybody can open them, as often as they like.
+"""Limits of the load on the shopper's pages, which anyone can open at any rate.
 
-Pages are made a few at a time, so that webhooks wait behind a few of them and not behind hundreds. Whoever comes when
-too many wait hears at once that they should come again. Where a proxy of ours tells from which address a request comes,
-one address gets only so many pages; what callers say of themselves is not believed.
+Only a few pages are rendered at a time, so that webhooks wait behind a few of them and not behind hundreds. When too
+many requests wait, further ones are rejected at once with ``Retry-After``. Where a trusted proxy states a request's
+address, each address gets a limited number of pages; an address that the caller claims is not trusted.
 """
 
 import asyncio
@@ -12,14 +12,14 @@ from ipaddress import ip_address, ip_network
 
 from fastapi import HTTPException, Request
 
-from app.saleor.attempts import Attempts
+from app.saleor.request_limits import AttemptLimiter
 
-AT_ONCE = 16
-MOST_WAITING = 200
-OF_ONE_ADDRESS = 240
-"""Pages in a minute. A page that waits looks again every two seconds, and a whole office can share an address."""
+MAX_CONCURRENT = 16
+MAX_WAITING = 200
+MAX_PER_ADDRESS = 240
+"""Pages in a minute. An open page polls every two seconds, and a whole office can share an address."""
 
-_MOST_REMEMBERED = 100_000
+_MAX_TRACKED_ADDRESSES = 100_000
 _BUSY = (
     "Too many visitors at this moment. Please try again in a few seconds. / "
     "Зараз забагато відвідувачів. Будь ласка, спробуйте за кілька секунд."
@@ -27,20 +27,20 @@ _BUSY = (
 
 
 class PageLimits:
-    """Lets requests in. ``address_header``: the header in which a trusted proxy tells the caller's address."""
+    """Admits requests. ``address_header``: the header in which a trusted proxy sends the caller's address."""
 
     def __init__(self, now: Callable[[], datetime], address_header: str | None = None) -> None:
         self._address_header = address_header
-        self._places = asyncio.Semaphore(AT_ONCE)
+        self._places = asyncio.Semaphore(MAX_CONCURRENT)
         self._waiting = 0
-        self._addresses = Attempts(of_one=OF_ONE_ADDRESS, of_all=_MOST_REMEMBERED, now=now)
+        self._addresses = AttemptLimiter(per_name=MAX_PER_ADDRESS, in_total=_MAX_TRACKED_ADDRESSES, now=now)
 
     async def __call__(self, request: Request) -> AsyncIterator[None]:
-        """Give a request its place, and take it back afterwards. Raises HTTPException 429 or 503."""
+        """Reserve a place for a request, and release it afterwards. Raises HTTPException 429 or 503."""
         address = self._address(request)
-        if address is not None and not self._addresses.allowed(address):
+        if address is not None and not self._addresses.try_acquire(address):
             raise HTTPException(429, _BUSY, {"Retry-After": "10"})
-        if self._waiting >= MOST_WAITING:
+        if self._waiting >= MAX_WAITING:
             raise HTTPException(503, _BUSY, {"Retry-After": "2"})
         self._waiting += 1
         try:
@@ -53,13 +53,13 @@ class PageLimits:
             self._places.release()
 
     def _address(self, request: Request) -> str | None:
-        """Return the address that our proxy tells, of IPv6 the network: one customer has all of it."""
+        """Return the caller's address from our proxy; for IPv6 the /64 network, which a single customer has."""
         if self._address_header is None:
             return None
-        # A proxy adds the address that it sees to what the caller claims: only the last one is its word.
-        told = ",".join(request.headers.getlist(self._address_header)).rpartition(",")[2].strip()
+        # A proxy appends the address that it sees to those that the caller claims: only the last one is reliable.
+        last = ",".join(request.headers.getlist(self._address_header)).rpartition(",")[2].strip()
         try:
-            address = ip_address(told)
+            address = ip_address(last)
         except ValueError:
             return "nobody"
         return str(ip_network((address, 64), strict=False)) if address.version == 6 else str(address)

@@ -1,7 +1,8 @@
-"""What the shopper's pages say and do next: pure functions of the payment and of how often the page has looked.
+"""The content and the next step of the shopper's pages: pure functions of the payment and of the number of polls.
 
-While the outcome is open the return page looks again every two seconds, for half a minute; then it lets the shopper go.
-Good news forwards to the shop by itself. A failure does not: there is something to read first.
+While the outcome is open, the return page polls every two seconds for half a minute; then it tells the shopper that it
+can be closed. After a success it redirects to the shop by itself. After a failure it does not: there is something to
+read first.
 """
 
 import re
@@ -13,38 +14,38 @@ from urllib.parse import urlsplit
 from app.i18n.messages import LazyMessage, Money, Value, gettext_noop
 from app.shopper.view import PaymentState, PaymentView
 
-SECONDS_BETWEEN_LOOKS = 2
+SECONDS_BETWEEN_POLLS = 2
 POLLS = 15
 POLLS_BEFORE_PAY = 3
-"""Looks that find nobody has paid before the page offers to: who has just paid must not be led to pay again."""
+"""Polls without a payment before the page offers to pay: a shopper who has just paid must not be led to pay again."""
 
 SECONDS_BEFORE_FORWARD = 3
 
-# Browsers drop or rewrite these, so that the address would not be the one that was looked at.
-_ODD_IN_ADDRESS = re.compile(r"[\s\x00-\x1f\x7f\\]")
+# Browsers drop or rewrite these characters, so that the address would not be the one that was checked.
+_UNSAFE_IN_ADDRESS = re.compile(r"[\s\x00-\x1f\x7f\\]")
 
 Tone = Literal["good", "bad", "wait", "slow", "pay"]
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A heading and what follows it."""
+    """A heading and the text below it."""
 
     title: LazyMessage
     text: str
 
 
-_STATES = {
+_SENTENCES = {
     PaymentState.PAID: Sentence(
         LazyMessage("Payment received"), LazyMessage("Thank you! The shop takes it from here.")
     ),
     PaymentState.AUTHORISED: Sentence(
         LazyMessage("Amount reserved"),
-        LazyMessage("The money is blocked on your card. The shop will take it when it confirms your order."),
+        LazyMessage("The amount is on hold on your card. The shop will charge it when it confirms your order."),
     ),
     PaymentState.WAITING: Sentence(
         LazyMessage("Checking your payment"),
-        LazyMessage("This usually takes a few seconds. The page updates itself."),
+        LazyMessage("This usually takes a few seconds. The page updates automatically."),
     ),
     PaymentState.FAILED: Sentence(
         LazyMessage("The payment did not go through"), LazyMessage("The shop received no money.")
@@ -53,46 +54,46 @@ _STATES = {
         LazyMessage("This payment is closed"), LazyMessage("The time to pay ran out, or the payment was cancelled.")
     ),
     PaymentState.UNKNOWN: Sentence(
-        LazyMessage("Finding out whether you paid"),
+        LazyMessage("Checking whether you paid"),
         LazyMessage(
-            "The payment system has not answered yet. Please do not pay a second time. The page updates itself."
+            "The payment system has not responded yet. Please do not pay again. The page updates automatically."
         ),
     ),
 }
-_STILL_OPEN = Sentence(  # after the last look that the page makes by itself
-    LazyMessage("No answer yet"),
+_STILL_OPEN = Sentence(  # after the last automatic poll
+    LazyMessage("No confirmation yet"),
     LazyMessage(
-        "You can close this page: as soon as the payment is confirmed, the shop will be told. "
-        "If you have paid, do not pay a second time."
+        "You can close this page: the shop will be notified as soon as the payment is confirmed. If you have "
+        "paid, do not pay again."
     ),
 )
 _NO_SUCH_PAYMENT = Sentence(
-    LazyMessage("No such payment"),
+    LazyMessage("Payment not found"),
     LazyMessage(
-        "The link may be incomplete. Open it again from the e-mail or the shop, or ask the shop: "
-        "it sees every payment of your order."
+        "The link may be incomplete. Open it again from the e-mail or the shop, or contact the shop: it can see "
+        "every payment for your order."
     ),
 )
 _MAY_CLOSE = LazyMessage("You can close this page.")
 _ON_THE_WAY = LazyMessage("You will be taken back to the shop in a few seconds.")
-_BACK_FOR_ANOTHER = LazyMessage("To pay, go back to the shop to try again or to choose another way to pay.")
-_ASK_FOR_ANOTHER = LazyMessage("To pay, ask the shop for a new payment link or for another way to pay.")
+_BACK_FOR_ANOTHER = LazyMessage("To pay, go back to the shop and try again or choose another payment method.")
+_ASK_FOR_ANOTHER = LazyMessage("To pay, ask the shop for a new payment link or another payment method.")
 
 
-_OTHERS = {
+_ATTEMPT_MESSAGES = {
     PaymentState.PAID: gettext_noop("%(amount)s was paid."),
-    PaymentState.AUTHORISED: gettext_noop("%(amount)s is blocked on the card."),
-    PaymentState.FAILED: gettext_noop("%(amount)s did not go through, nothing was charged."),
+    PaymentState.AUTHORISED: gettext_noop("%(amount)s is on hold on the card."),
+    PaymentState.FAILED: gettext_noop("%(amount)s did not go through. Nothing was charged."),
     PaymentState.EXPIRED: gettext_noop(
         "%(amount)s was not paid: the time ran out, or the payment was cancelled. Nothing was charged."
     ),
-    PaymentState.WAITING: gettext_noop("%(amount)s is not settled yet. Please wait before you pay again."),
+    PaymentState.WAITING: gettext_noop("%(amount)s is still pending. Please wait before you pay again."),
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What became of another attempt, begun ``at``, and why."""
+class AttemptLine:
+    """The outcome of another attempt, begun ``at``, and the reason."""
 
     at: datetime
     words: LazyMessage
@@ -109,7 +110,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Onward:
-    """Where the page goes by itself: `?...` is the page itself, once more."""
+    """The address that the page loads by itself: `?...` is the page itself again."""
 
     address: str
     after_seconds: int
@@ -117,30 +118,30 @@ class Onward:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """All that the template shows; what is said stands in English, and is translated there."""
+    """All data for the template; the messages are in English, and the template translates them."""
 
     tone: Tone
     says: Sentence
     details: tuple[tuple[str, LazyMessage, Value], ...] = ()  # kind, label, value
-    links: tuple[Link, ...] = ()  # the first one is the one we recommend
+    links: tuple[Link, ...] = ()  # the recommended one first
     note: LazyMessage | None = None
     onward: Onward | None = None
-    until: datetime | None = None  # while somebody can pay from here
+    until: datetime | None = None  # the deadline, while the page offers to pay
     pay_at: str | None = None  # shown as a QR code, and printed
-    attempts: tuple[Told, ...] = ()  # the others
+    attempts: tuple[AttemptLine, ...] = ()  # other attempts to pay the same
 
 
 def return_page(view: PaymentView, polls: int) -> Page:
-    """The page of a known payment after `looks` earlier looks in a row (0: the shopper just arrived)."""
+    """Return the return page of a known payment after `polls` polls in a row (0: the shopper has just arrived)."""
     shop = web_address(view.return_url)
     return Page(
         tone=_tone(view.state, polls),
-        says=_says(view, polls),
-        details=(("amount", LazyMessage("Amount"), Money(view.amount, view.currency)), *numbers_of(view)),
+        says=_sentence(view, polls),
+        details=(("amount", LazyMessage("Amount"), Money(view.amount, view.currency)), *number_details(view)),
         links=_links(view, shop, polls),
         note=_note(view.state, shop),
         onward=_onward(view.state, shop, polls),
-        attempts=others_of(view),
+        attempts=attempt_lines(view),
     )
 
 
@@ -148,45 +149,49 @@ MISSING = Page(tone="bad", says=_NO_SUCH_PAYMENT)
 """The page for an order that this app does not know."""
 
 
-def numbers_of(view: PaymentView) -> tuple[tuple[str, LazyMessage, Value], ...]:
-    """The details by which the shop finds the payment."""
+def number_details(view: PaymentView) -> tuple[tuple[str, LazyMessage, Value], ...]:
+    """Return the details by which the shop finds the payment."""
     number = ("number", LazyMessage("Payment number"), view.order_id)
     if view.order_number is None:
         return (number,)
     return ("number", LazyMessage("Order number"), view.order_number), number
 
 
-def others_of(view: PaymentView) -> tuple[Told, ...]:
-    """What became of the other attempts to pay the same: what is known, and no more."""
+def attempt_lines(view: PaymentView) -> tuple[AttemptLine, ...]:
+    """Return the known outcomes of the other attempts to pay the same."""
     return tuple(
-        Told(each.at, LazyMessage(_OTHERS[each.state], amount=Money(each.amount, each.currency)), each.message or "")
+        AttemptLine(
+            each.at,
+            LazyMessage(_ATTEMPT_MESSAGES[each.state], amount=Money(each.amount, each.currency)),
+            each.message or "",
+        )
         for each in view.attempts
     )
 
 
-def check_again() -> Link:
-    """The page itself, once more."""
+def check_again_link() -> Link:
+    """Return the link that reloads the page."""
     return Link("?", LazyMessage("Check again"))
 
 
-def pay_now(checkout: str) -> Link:
-    """To the gateway's page."""
+def pay_link(checkout: str) -> Link:
+    """Return the link to the gateway's page."""
     return Link(checkout, LazyMessage("Go to the payment page"))
 
 
-def back_to_shop(shop: str | None) -> tuple[Link, ...]:
-    """The way back, if there is one."""
+def shop_links(shop: str | None) -> tuple[Link, ...]:
+    """Return the link back to the shop, if the shop's address is known."""
     return (Link(shop, LazyMessage("Back to the shop")),) if shop else ()
 
 
-def how_to_pay(shop: str | None) -> LazyMessage:
-    """What is left to somebody who cannot pay any more."""
+def how_to_pay_note(shop: str | None) -> LazyMessage:
+    """Return the note for a shopper who can no longer pay here."""
     return _BACK_FOR_ANOTHER if shop else _ASK_FOR_ANOTHER
 
 
 def web_address(address: str | None) -> str | None:
-    """The address if a browser may be sent there: absolute, http or https, with a host. Else None."""
-    if address is None or _ODD_IN_ADDRESS.search(address):
+    """Return the address if a browser may be sent there: absolute, http or https, with a host; None otherwise."""
+    if address is None or _UNSAFE_IN_ADDRESS.search(address):
         return None
     try:
         parts = urlsplit(address)
@@ -201,10 +206,10 @@ def _tone(state: PaymentState, polls: int) -> Tone:
     return "bad" if state in {PaymentState.FAILED, PaymentState.EXPIRED} else "good"
 
 
-def _says(view: PaymentView, polls: int) -> Sentence:
+def _sentence(view: PaymentView, polls: int) -> Sentence:
     if view.state.is_open and polls >= POLLS:
         return _STILL_OPEN
-    standard = _STATES[view.state]
+    standard = _SENTENCES[view.state]
     if view.state in {PaymentState.FAILED, PaymentState.EXPIRED} and view.message:
         return Sentence(standard.title, view.message)
     return standard
@@ -213,25 +218,25 @@ def _says(view: PaymentView, polls: int) -> Sentence:
 def _links(view: PaymentView, shop: str | None, polls: int) -> tuple[Link, ...]:
     links: list[Link] = []
     if view.state.is_open and polls >= POLLS:
-        links.append(check_again())
+        links.append(check_again_link())
     checkout = web_address(view.checkout_url)
     # Never while the outcome is unknown.
     if view.state is PaymentState.WAITING and checkout and polls >= POLLS_BEFORE_PAY:
-        links.append(pay_now(checkout))
-    return (*links, *back_to_shop(shop))
+        links.append(pay_link(checkout))
+    return (*links, *shop_links(shop))
 
 
 def _note(state: PaymentState, shop: str | None) -> LazyMessage | None:
     if state in {PaymentState.PAID, PaymentState.AUTHORISED}:
         return _ON_THE_WAY if shop else _MAY_CLOSE
     if state in {PaymentState.FAILED, PaymentState.EXPIRED}:
-        return how_to_pay(shop)
+        return how_to_pay_note(shop)
     return None
 
 
 def _onward(state: PaymentState, shop: str | None, polls: int) -> Onward | None:
     if state.is_open:
-        return Onward(f"?n={polls + 1}", SECONDS_BETWEEN_LOOKS) if polls < POLLS else None
+        return Onward(f"?n={polls + 1}", SECONDS_BETWEEN_POLLS) if polls < POLLS else None
     if shop and state in {PaymentState.PAID, PaymentState.AUTHORISED}:
         return Onward(shop, SECONDS_BEFORE_FORWARD)
     return None

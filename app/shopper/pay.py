@@ -1,6 +1,6 @@
-"""The page behind a payment link: what is to be paid, the way to the gateway's page, and what became of it. Pure.
+"""The page behind a payment link: the amount, the link to the gateway's page, and the outcome. Pure.
 
-It looks again every ten seconds for a quarter of an hour, because its shopper may be paying on a phone.
+It polls every ten seconds for a quarter of an hour, because its shopper may be paying on a phone.
 """
 
 from app.i18n.messages import LazyMessage, Money
@@ -8,32 +8,30 @@ from app.shopper.page import (
     Onward,
     Page,
     Sentence,
-    back_to_shop,
-    check_again,
-    how_to_pay,
-    numbers_of,
-    others_of,
-    pay_now,
+    attempt_lines,
+    check_again_link,
+    how_to_pay_note,
+    number_details,
+    pay_link,
     return_page,
+    shop_links,
     web_address,
 )
 from app.shopper.view import PaymentState, PaymentView
 
-SECONDS_BETWEEN_LOOKS = 10
+SECONDS_BETWEEN_POLLS = 10
 POLLS = 90
 
 _TOO_LATE = Sentence(
-    LazyMessage("The time to pay is over"),
-    LazyMessage(
-        "If you have paid, do not pay a second time: as soon as the payment is confirmed, the shop will be told."
-    ),
+    LazyMessage("The time to pay has run out"),
+    LazyMessage("If you have paid, do not pay again: the shop will be notified as soon as the payment is confirmed."),
 )
 
 
 def pay_page(view: PaymentView, *, waited: int, polls: int) -> Page:
     """Return the page of a known payment.
 
-    ``waited`` is how often it has looked while it could be paid, ``polls`` how often since somebody may have paid.
+    ``waited`` counts its polls while it could be paid, ``polls`` those since it may have been paid.
     """
     checkout = web_address(view.checkout_url)
     if checkout is not None:
@@ -44,22 +42,22 @@ def pay_page(view: PaymentView, *, waited: int, polls: int) -> Page:
 
 
 def _to_pay(view: PaymentView, checkout: str, waited: int) -> Page:
-    again = Onward(f"?w={waited + 1}", SECONDS_BETWEEN_LOOKS) if waited < POLLS else None
-    links = (pay_now(checkout),)
+    again = Onward(f"?w={waited + 1}", SECONDS_BETWEEN_POLLS) if waited < POLLS else None
+    links = (pay_link(checkout),)
     return Page(
         tone="pay",
         says=Sentence(LazyMessage("Pay %(amount)s", amount=Money(view.amount, view.currency)), _description(view)),
-        details=numbers_of(view),
-        links=links if again else (*links, check_again()),
+        details=number_details(view),
+        links=links if again else (*links, check_again_link()),
         onward=again,
         until=view.expires_at,
         pay_at=checkout,
-        attempts=others_of(view),
+        attempts=attempt_lines(view),
     )
 
 
 def _description(view: PaymentView) -> str:
-    """Return what the shop calls the payment; nothing where that only repeats its number, which stands below."""
+    """Return the shop's description of the payment; "" if it contains a number, which is shown below anyway."""
     repeated = any(number in view.description for number in (view.order_id, view.order_number) if number)
     return "" if repeated else view.description
 
@@ -69,8 +67,8 @@ def _too_late(view: PaymentView) -> Page:
     return Page(
         tone="slow",
         says=_TOO_LATE,
-        details=numbers_of(view),
-        links=(check_again(), *back_to_shop(shop)),
-        note=how_to_pay(shop),
-        attempts=others_of(view),
+        details=number_details(view),
+        links=(check_again_link(), *shop_links(shop)),
+        note=how_to_pay_note(shop),
+        attempts=attempt_lines(view),
     )

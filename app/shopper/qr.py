@@ -1,15 +1,15 @@
-"""The gateway's payment page as a QR image, for the phone of somebody who ordered on a computer."""
+"""The address of the gateway's payment page as a QR image, for the phone of a shopper who ordered on a computer."""
 
 from io import BytesIO
 
 import segno
 
-_DOT = 8  # pixels: a payment link makes about 400, which a phone reads from a screen and from paper
-_QUIET = 4  # dots around the code that scanners need
+_DOT = 8  # pixels: the code of a payment link is about 400 wide, which phones can scan from a screen and from paper
+_QUIET = 4  # dots of quiet zone around the code, which scanners need
 
 
 def qr_png(address: str) -> bytes:
-    """A PNG for where SVG is not taken, in e-mail say: black on white, at least 300 pixels wide.
+    """Return a PNG for where SVG is not supported, such as e-mail: black on white, at least 300 pixels wide.
 
     Raises `ValueError` as `qr_svg` does.
     """
@@ -19,7 +19,7 @@ def qr_png(address: str) -> bytes:
 
 
 def qr_svg(address: str) -> bytes:
-    """An SVG that scales without loss, dark on white with the quiet zone that scanners need.
+    """Return an SVG that scales without loss, dark on white with the quiet zone that scanners need.
 
     White stays white in dark mode: many phones cannot read an inverted code.
 

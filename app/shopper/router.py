@@ -1,9 +1,9 @@
 """The shopper's addresses: `/pay/{order_id}`, the same with `.svg` and `.png`, `/pay/return/{order_id}`, and the style
 sheet of a shop's colour.
 
-Whoever knows an order's id may see that order's page. It shows an amount and an outcome, no person and no card, and
-it can do nothing. An id is as random as Saleor's transaction, so nobody guesses one, and all that is not known is
-answered alike. What the gateway appends to the address when it sends a browser back is unsigned and is ignored.
+Anyone who knows an order's id may see that order's page. It shows an amount and an outcome, no person and no card, and
+it can change nothing. An id is as random as Saleor's transaction, so it cannot be guessed, and all unknown ids get the
+same response. What the gateway appends to the address when it sends a browser back is unsigned and is ignored.
 """
 
 import re
@@ -15,12 +15,12 @@ from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse
 
 from app.i18n.translation import translation_for
-from app.security_headers import PageKind, routes_of
+from app.security_headers import PageKind, route_class_for
 from app.shopper.limits import PageLimits
 from app.shopper.page import MISSING, Page, return_page, web_address
 from app.shopper.pay import pay_page
 from app.shopper.qr import qr_png, qr_svg
-from app.shopper.shop_style import style_of
+from app.shopper.shop_style import render_stylesheet
 from app.shopper.view import PaymentView, ShopView
 from app.templates import Templates
 
@@ -28,7 +28,7 @@ FindPayment = Callable[[str], Awaitable[PaymentView | None]]
 OnReturn = Callable[[str], Awaitable[None]]
 
 _ORDER_ID = re.compile(r"[A-Za-z0-9]{1,32}")
-_LOOKS = re.compile(r"[0-9]{1,3}")
+_POLL_COUNT = re.compile(r"[0-9]{1,3}")
 _COLOR = re.compile(r"[0-9a-f]{6}")
 _NO_SHOP = ShopView()
 _TEMPLATES = Templates(Path(__file__).parent / "templates")
@@ -37,43 +37,43 @@ _log = structlog.stdlib.get_logger(__name__)
 
 
 def create_shopper_router(find: FindPayment, on_return: OnReturn, limits: PageLimits) -> APIRouter:
-    """The pages of shoppers.
+    """Create the router of the shopper's pages.
 
-    `find` tells what is known of an order, or None. `on_return` is told of every look at a payment whose outcome is
-    still open (up to one every two seconds and page, so it should be quick and limit itself): a good moment to ask
-    the gateway. What it learns is shown at once; what it raises is logged and changes nothing for the shopper. `limits`
-    lets requests in.
+    `find` returns the view of an order's payment, or None. `on_return` is called for every poll of a payment whose
+    outcome is still open (up to one every two seconds per page, so it should be quick and limit itself): a good moment
+    for a look-up at the gateway. Its result is shown at once; its exceptions are logged and change nothing for the
+    shopper. `limits` admits requests.
     """
     limited = [Depends(limits)]
-    router = APIRouter(include_in_schema=False, dependencies=limited, route_class=routes_of(PageKind.SHOPPER))
-    images = APIRouter(route_class=routes_of(PageKind.IMAGE))
-    files = APIRouter(route_class=routes_of(PageKind.VERSIONED_FILE))
+    router = APIRouter(include_in_schema=False, dependencies=limited, route_class=route_class_for(PageKind.SHOPPER))
+    images = APIRouter(route_class=route_class_for(PageKind.IMAGE))
+    files = APIRouter(route_class=route_class_for(PageKind.VERSIONED_FILE))
 
-    async def known(order_id: str) -> PaymentView | None:
+    async def find_valid(order_id: str) -> PaymentView | None:
         return await find(order_id) if _ORDER_ID.fullmatch(order_id) else None
 
-    async def after_asking(order_id: str, view: PaymentView | None) -> PaymentView | None:
+    async def refresh(order_id: str, view: PaymentView | None) -> PaymentView | None:
         if view is None or not view.state.is_open:
             return view
         try:
             await on_return(order_id)
-        except Exception as exc:  # noqa: BLE001 - whatever is wrong behind it, the shopper gets the page
-            # Its kind only: what an error deeper down says may hold what no log should.
+        except Exception as exc:  # noqa: BLE001 - whatever fails here, the shopper gets the page
+            # Only its type: the message of an error deeper down may contain what no log should.
             _log.error("return not followed up", payment=order_id, error=type(exc).__name__)
             return view
         return await find(order_id)
 
-    def shown(
-        page: Page, wishes: str, status_code: int = 200, *, root: str, qr: str = "", shop: ShopView = _NO_SHOP
+    def render(
+        page: Page, languages: str, status_code: int = 200, *, root: str, qr: str = "", shop: ShopView = _NO_SHOP
     ) -> HTMLResponse:
-        html = _TEMPLATES.render("page.html", translation_for(wishes), page=page, root=root, qr=qr, shop=shop)
+        html = _TEMPLATES.render("page.html", translation_for(languages), page=page, root=root, qr=qr, shop=shop)
         return HTMLResponse(html, status_code)
 
     def not_found(request: Request, root: str) -> HTMLResponse:
-        return shown(MISSING, request.headers.get("accept-language", ""), 404, root=root)
+        return render(MISSING, request.headers.get("accept-language", ""), 404, root=root)
 
     async def qr_image(order_id: str, draw: Callable[[str], bytes], media_type: str) -> Response:
-        view = await known(order_id)
+        view = await find_valid(order_id)
         checkout = web_address(view.checkout_url) if view else None
         if checkout is None:
             return PlainTextResponse("nothing to pay here", 404)
@@ -91,39 +91,39 @@ def create_shopper_router(find: FindPayment, on_return: OnReturn, limits: PageLi
     async def stylesheet(color: str) -> Response:
         if not _COLOR.fullmatch(color):
             return PlainTextResponse("no such colour", 404)
-        return Response(style_of(f"#{color}"), media_type="text/css")
+        return Response(render_stylesheet(f"#{color}"), media_type="text/css")
 
     router.include_router(files)
-    router.include_router(images)  # before the page: its address would fit these, too
+    router.include_router(images)  # before the page, whose path would match these too
 
     @router.get("/pay/{order_id}")
     async def pay(request: Request, order_id: str) -> HTMLResponse:
-        view = await known(order_id)
-        if view is not None and view.checkout_url is None:  # somebody may have paid
-            view = await after_asking(order_id, view)
+        view = await find_valid(order_id)
+        if view is not None and view.checkout_url is None:  # it may have been paid
+            view = await refresh(order_id, view)
         if view is None:
             return not_found(request, "../")
-        page = pay_page(view, waited=_count(request, "w"), polls=_count(request, "n"))
-        return shown(page, view.language, root="../", qr=f"{view.order_id}.svg", shop=view.shop)
+        page = pay_page(view, waited=_poll_count(request, "w"), polls=_poll_count(request, "n"))
+        return render(page, view.language, root="../", qr=f"{view.order_id}.svg", shop=view.shop)
 
     @router.get("/pay/return/{order_id}")
-    async def come_back(request: Request, order_id: str) -> HTMLResponse:
-        view = await after_asking(order_id, await known(order_id))
+    async def show_return_page(request: Request, order_id: str) -> HTMLResponse:
+        view = await refresh(order_id, await find_valid(order_id))
         if view is None:
             return not_found(request, "../../")
-        return shown(return_page(view, _count(request, "n")), view.language, root="../../", shop=view.shop)
+        return render(return_page(view, _poll_count(request, "n")), view.language, root="../../", shop=view.shop)
 
     @router.post("/pay/return/{order_id}")
-    async def come_back_by_form(request: Request, order_id: str) -> Response:
-        """A browser sent back by POST is asked to GET, so that reloading the page sends no form again."""
+    async def redirect_to_return_page(request: Request, order_id: str) -> Response:
+        """Redirect a browser that was sent back by POST to GET, so that reloading the page does not resend a form."""
         if not _ORDER_ID.fullmatch(order_id):
             return not_found(request, "../../")
-        return RedirectResponse(order_id, status_code=303)  # relative: this very address
+        return RedirectResponse(order_id, status_code=303)  # relative: the same address
 
     return router
 
 
-def _count(request: Request, name: str) -> int:
-    """How often this page has looked before, as it told itself in `?n=`; anything odd counts as the first look."""
-    counted = request.query_params.get(name, "")
-    return int(counted) if _LOOKS.fullmatch(counted) else 0
+def _poll_count(request: Request, name: str) -> int:
+    """Return the number of earlier polls from the page's own query (`?n=`); anything invalid counts as 0."""
+    count = request.query_params.get(name, "")
+    return int(count) if _POLL_COUNT.fullmatch(count) else 0

@@ -1,17 +1,17 @@
-"""The style sheet of a shop's colour: a file of its own, because pages for shoppers have no styles inside. Pure."""
+"""The style sheet of a shop's colour: a separate file, because the shopper's pages have no inline styles. Pure."""
 
 _WHITE, _BLACK = "#ffffff", "#000000"
 
 
-def style_of(color: str) -> str:
-    """Return the style sheet that gives buttons this colour, like #1a2b3c, with text that everybody can read on it."""
+def render_stylesheet(color: str) -> str:
+    """Return the style sheet that gives buttons this colour, like #1a2b3c, with text of a readable contrast."""
     text = max(_WHITE, _BLACK, key=lambda each: _contrast(color, each))
     hovered = f"color-mix(in srgb, {color} 85%, {text})"
     return f":root:root:root {{ --button: {color}; --button-hovered: {hovered}; --on-button: {text}; }}\n"
 
 
 def _contrast(one: str, other: str) -> float:
-    """Return how well two colours stand apart, from 1 to 21 (WCAG 2.2, contrast ratio)."""
+    """Return the contrast ratio of two colours, from 1 to 21 (WCAG 2.2)."""
     lighter, darker = sorted((_luminance(one), _luminance(other)), reverse=True)
     return (lighter + 0.05) / (darker + 0.05)
 

@@ -1,4 +1,4 @@
-"""What the shopper's pages need to know of a payment, in the shopper's terms."""
+"""The data of a payment for the shopper's pages, in the shopper's terms."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -7,24 +7,24 @@ from enum import StrEnum
 
 
 class PaymentState(StrEnum):
-    """How far the payment is, as far as the shopper is concerned."""
+    """The state of a payment from the shopper's point of view."""
 
     PAID = "paid"
-    AUTHORISED = "authorised"  # reserved on the card, not yet taken
-    WAITING = "waiting"  # the gateway has the payment in work, or the shopper has not paid yet
+    AUTHORISED = "authorised"  # reserved on the card, not yet captured
+    WAITING = "waiting"  # the gateway is processing the payment, or the shopper has not paid yet
     FAILED = "failed"
     EXPIRED = "expired"  # the time to pay ran out, or the payment was cancelled before it was paid
-    UNKNOWN = "unknown"  # the gateway's answer was lost: it may or may not have been paid
+    UNKNOWN = "unknown"  # the gateway's response was lost: it may or may not have been paid
 
     @property
     def is_open(self) -> bool:
-        """Whether another look may bring news."""
+        """Whether the state may still change, so that polling makes sense."""
         return self in {PaymentState.WAITING, PaymentState.UNKNOWN}
 
 
 @dataclass(frozen=True, slots=True)
 class ShopView:
-    """How the shop shows itself; each may be None. `logo` is the https address of an image, `color` like #1a2b3c."""
+    """The shop's branding; each may be None. `logo` is the https address of an image, `color` is like #1a2b3c."""
 
     name: str | None = None
     logo: str | None = None
@@ -33,9 +33,9 @@ class ShopView:
 
 @dataclass(frozen=True, slots=True)
 class OtherAttempt:
-    """Another attempt to pay the same, begun ``at``; ``message`` says why it failed, for shoppers.
+    """Another attempt to pay the same, begun ``at``; ``message`` is the reason of a failure, for shoppers.
 
-    WAITING: it is at the bank, or nobody knows; a page on which nobody has paid is no attempt to tell of.
+    WAITING: it is at the bank, or its outcome is unknown; a page that has not been paid is not shown as an attempt.
     """
 
     state: PaymentState
@@ -47,14 +47,14 @@ class OtherAttempt:
 
 @dataclass(frozen=True, slots=True)
 class PaymentView:
-    """One payment as its shopper may see it.
+    """The shopper's view of one payment.
 
-    `amount` is in the currency's main unit (hryvnias, not kopecks). `return_url` is where the shop wants its
-    shopper back: only an absolute http(s) address is followed. `language` is the shopper's, whether or not we speak it.
-    `message` is for shoppers, and says why a payment failed or was closed. `checkout_url` is given as long as the
-    payment can still be paid there, until `expires_at` if that is known. `description` is what the shop calls it.
-    `overdue`: nobody has paid, as far as is known, and the time for it is over. `order_number` is the shop's, if it has
-    given one. `attempts` are the others to pay the same, oldest first.
+    `amount` is in the currency's main unit (hryvnias, not kopecks). `return_url` is the shop's address to which the
+    shopper returns: only an absolute http(s) address is followed. `language` is the shopper's, whether or not there is
+    a translation. `message` is for shoppers, and states why a payment failed or was closed. `checkout_url` is set as
+    long as the payment can still be paid there, until `expires_at` if that is known. `description` is the shop's.
+    `overdue`: not paid, as far as is known, and the time to pay is over. `order_number` is the shop's, if it has given
+    one. `attempts` are the other attempts to pay the same, oldest first.
     """
 
     order_id: str

@@ -1,11 +1,11 @@
-"""What browsers fetch from `/static`: style sheets, small scripts, and the app's logo.
+"""The files that browsers fetch from `/static`: style sheets, small scripts, and the app's logo.
 
-A closed list, not a folder: whatever else lies beside these files is not published by accident. Pages name their files
-below the version of all of them (`/static/0123456789ab/pages.js`), so that browsers keep them for good and never meet
-yesterday's; what is named without it (the logo, in the manifest) is asked for again each time.
+It is a closed list, not a folder, so that no other file beside these is published by accident. Pages refer to their
+files below the version of all of them (`/static/0123456789ab/pages.js`), so that browsers cache them for good and never
+use stale ones; a file that is referred to without it (the logo, in the manifest) is requested again each time.
 
-The storefront kit is for pages of others. Its address names its own version, which changes only with the kit itself,
-and scripts of any origin may load it.
+The storefront kit is for the pages of storefronts. Its address contains its own version, which changes only with the
+kit itself, and pages of any origin may load it.
 """
 
 import base64
@@ -36,16 +36,16 @@ STYLE_SHEETS: Mapping[str, tuple[str, ...]] = {
     "text.css": _SHARED,
     "shopper.css": ("theme.css", "shopper.css"),
 }
-"""The one style sheet of each kind of page, and of what it is put together."""
+"""The one style sheet of each kind of page, and the files from which it is assembled."""
 
 SCRIPTS = ("pages.js", "widget.js", "shopper.js")
-"""The one script of each kind of page: what it imports is put into it, so that a browser fetches one file."""
+"""The one script of each kind of page: its imports are inlined, so that a browser fetches one file."""
 
 _IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./(\w+)\.js";$', re.MULTILINE)
 _EXPORT = re.compile(r"^export ", re.MULTILINE)
 KIT = "gateway-payment.js"
 KIT_FOLDER = _HERE / "storefront"
-"""The storefront kit as it is published to npm, too; only the script itself is served."""
+"""The storefront kit, which is also published to npm; only the script itself is served."""
 
 PUBLISHED = (*STYLE_SHEETS, *SCRIPTS, KIT, "logo.png")
 _FOR_OTHER_ORIGINS = {"Access-Control-Allow-Origin": "*", "Cross-Origin-Resource-Policy": "cross-origin"}
@@ -67,7 +67,7 @@ def _files() -> Mapping[str, _File]:
 
 
 def _script(name: str) -> str:
-    """Return a script with what it imports in its place, in scopes of their own. What is imported imports nothing."""
+    """Return a script with its imports inlined, each in a scope of its own. Imported scripts import nothing."""
 
     def module(found: re.Match[str]) -> str:
         names, imported = found.groups()
@@ -84,14 +84,14 @@ def _file(name: str, content: bytes) -> _File:
 
 @cache
 def version() -> str:
-    """Return the version of all files: another one as soon as any of them differs."""
+    """Return the version of all files, which changes when any of them changes."""
     return hashlib.sha256("".join(each.etag for each in _files().values()).encode()).hexdigest()[:12]
 
 
 def kit_tag(base_url: str) -> str:
     """Return the line of HTML with which a storefront's page loads the kit from the app at ``base_url``.
 
-    With the integrity (W3C Subresource Integrity) a browser runs these very bytes or nothing.
+    With the integrity attribute (W3C Subresource Integrity) a browser runs exactly these bytes or nothing.
     """
     content = _files()[KIT].content
     integrity = base64.b64encode(hashlib.sha384(content).digest()).decode()
@@ -101,7 +101,7 @@ def kit_tag(base_url: str) -> str:
 
 @cache
 def kit_version() -> str:
-    """Return the version of the kit: another one as soon as its script differs."""
+    """Return the version of the kit, which changes when its script changes."""
     return hashlib.sha256(_files()[KIT].content).hexdigest()[:12]
 
 
@@ -109,7 +109,7 @@ class _Files(HTTPEndpoint):
     page_kind = PageKind.FILE
 
     async def get(self, request: Request) -> Response:
-        """Answer with a file. While two versions of the app answer side by side, a page may name the other's."""
+        """Return a file. While two versions of the app run side by side, a page may refer to a file of the other."""
         name = request.path_params["name"]
         file = _files().get(name)
         if file is None:
@@ -127,7 +127,7 @@ class _PublishedFiles:
 
     def __init__(self) -> None:
         routes = [Route("/{name}", _Files), Route("/{version}/{name}", _Files)]
-        # Compressed: nothing in them is a secret that could be guessed by its length.
+        # Compression is safe: the files contain no secret that could be guessed from the compressed length.
         self._app = GZipMiddleware(Router(routes, redirect_slashes=False))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -135,5 +135,5 @@ class _PublishedFiles:
 
 
 def static_files() -> ASGIApp:
-    """The ASGI app to be mounted at `/static`; anything not in `PUBLISHED` is 404."""
+    """Return the ASGI app to be mounted at `/static`; it returns 404 for anything not in `PUBLISHED`."""
     return _PublishedFiles()

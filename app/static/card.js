@@ -1,5 +1,5 @@
-// A card's number is encrypted in the browser, for the key that the app offers, before it goes anywhere: a compact JWE
-// (RFC 7516). The field that it is typed into has no name, so no form ever sends what stands there.
+// A card's number is encrypted in the browser, for the key that the app offers, before it is sent: a compact JWE
+// (RFC 7516). The field that it is typed into has no name, so no form ever submits its value.
 
 async function seal(content, { jwk, alg, enc }) {
   const utf8 = (text) => new TextEncoder().encode(text);
@@ -18,7 +18,7 @@ async function seal(content, { jwk, alg, enc }) {
   return [header, ...parts.map(base64url)].join(".");
 }
 
-/** The fields of a form, and with them what is encrypted of a card that was typed; throws words for people. */
+/** Return the fields of a form, with the typed card number encrypted; throws an error with a message for people. */
 export async function withSealedCard(form, fields) {
   const field = form.querySelector("[data-seals]");
   const number = field?.value.trim();

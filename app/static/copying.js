@@ -1,28 +1,28 @@
-// A button with data-copies copies what the field with that id holds, one with data-copy what it says there itself, an
-// address of ours with the host. Each says data-done for a moment, to the eye; what reads a page aloud hears it from the
-// place with the id "copied".
+// A button with data-copies copies the value of the field with that id, one with data-copy its own value; an address of
+// ours is copied with the host. Each shows data-done for a moment; screen readers get it from the element with the id
+// "copied".
 
-const SAID_FOR = 2_000; // milliseconds
+const SHOWN_FOR = 2_000; // milliseconds
 
-async function copied(field) {
+async function copyField(field) {
   field.select();
-  // In a frame of another origin browsers may refuse the newer way, which asks for a permission that frames lack.
+  // In a frame of another origin browsers may refuse the Clipboard API, which needs a permission that frames lack.
   if (document.execCommand("copy")) return true;
   try {
     await navigator.clipboard.writeText(field.value);
     return true;
   } catch {
-    return false; // it is selected: the person can copy it themselves
+    return false; // the text is selected: the user can copy it themselves
   }
 }
 
-/** Copy words that stand in no field: only what is selected in one can be copied everywhere. */
-async function copiedWords(words, beside) {
+/** Copy text that is in no field, through a temporary one: only a selection in a field can be copied everywhere. */
+async function copyText(text, beside) {
   const field = document.createElement("textarea");
   field.className = "away";
-  field.value = words;
+  field.value = text;
   beside.after(field);
-  const done = await copied(field);
+  const done = await copyField(field);
   field.remove();
   beside.focus({ preventScroll: true });
   return done;
@@ -30,17 +30,17 @@ async function copiedWords(words, beside) {
 
 export async function copyBy(button) {
   const { copies, copy, done } = button.dataset;
-  const words = copy?.startsWith("/") ? new URL(copy, location.origin).href : copy;
-  const did = copies ? await copied(document.getElementById(copies)) : await copiedWords(words, button);
-  if (!did || button.classList.contains("done")) return;
+  const text = copy?.startsWith("/") ? new URL(copy, location.origin).href : copy;
+  const succeeded = copies ? await copyField(document.getElementById(copies)) : await copyText(text, button);
+  if (!succeeded || button.classList.contains("done")) return;
   const before = button.textContent;
-  const told = document.getElementById("copied");
-  told.textContent = done;
+  const announcement = document.getElementById("copied");
+  announcement.textContent = done;
   button.classList.add("done");
   if (copies) button.textContent = done;
   setTimeout(() => {
     if (copies) button.textContent = before;
     button.classList.remove("done");
-    told.textContent = "";
-  }, SAID_FOR);
+    announcement.textContent = "";
+  }, SHOWN_FOR);
 }

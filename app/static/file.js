@@ -1,30 +1,30 @@
-// A file whose making needs the Dashboard's token: a link could not send it, so it is fetched, then saved.
+// Downloads of files that need the Dashboard's token: a link could not send it, so they are fetched, then saved.
 
-/** Save an answer under a name; `tell` hears how many bytes have come. Rejects when it breaks off. */
-export async function save(answer, name, tell) {
+/** Save a response under a name; `report` receives the number of bytes so far. Rejects when it breaks off. */
+export async function save(answer, name, report) {
   const pieces = [];
   const reader = answer.body.getReader();
   let size = 0;
   for (let { done, value } = await reader.read(); !done; { done, value } = await reader.read()) {
     pieces.push(value);
     size += value.length;
-    tell(size);
+    report(size);
   }
-  keep(new Blob(pieces, { type: answer.headers.get("Content-Type") }), name);
+  download(new Blob(pieces, { type: answer.headers.get("Content-Type") }), name);
 }
 
 /**
- * Save a file that comes as JSON lines: pieces of it, and what is told between them. `tell` hears that.
+ * Save a file that arrives as JSON lines: pieces of it, and progress messages between them, for `report`.
  *
- * Only the last line says that it is whole: without it nothing is saved. Returns why, if somebody said why; rejects when
- * it breaks off.
+ * Only the last line states that it is complete: without it nothing is saved. Returns the reason if the app states one,
+ * otherwise "". Rejects when it breaks off.
  */
-export async function saveTold(answer, tell) {
+export async function saveWithProgress(answer, report) {
   const pieces = [];
   const about = {};
   const take = ({ text, told, ...more }) => {
     if (text) pieces.push(text);
-    if (told) tell(told);
+    if (told) report(told);
     Object.assign(about, more);
   };
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
@@ -36,12 +36,12 @@ export async function saveTold(answer, tell) {
   }
   if (about.failed) return about.failed;
   if (about.whole === undefined) throw new Error("it broke off");
-  keep(new Blob(pieces, { type: about.type }), about.name);
-  tell(about.whole);
+  download(new Blob(pieces, { type: about.type }), about.name);
+  report(about.whole);
   return "";
 }
 
-function keep(blob, name) {
+function download(blob, name) {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(blob);
   link.download = name;

@@ -1,4 +1,4 @@
-// Sections with data-folds can be folded on a phone by their headings; all but those that say "open" are folded at first.
+// Sections with data-folds can be folded on a phone by their headings; all but those with "open" are folded at first.
 
 const phone = matchMedia("(max-width: 40rem)");
 
@@ -7,7 +7,7 @@ function set(section, open) {
   section.querySelector("h2 > button")?.setAttribute("aria-expanded", String(open));
 }
 
-/** Which sections are open, by the ids of their headings: to be given to `fold` when the page is shown anew. */
+/** Return which sections are open, by the ids of their headings: for `fold` when the page is rendered again. */
 export function unfolded(page) {
   return new Map(
     [...page.querySelectorAll("[data-folds]")].map((each) => [each.querySelector("h2").id, !("folded" in each.dataset)]),
@@ -32,7 +32,7 @@ export function fold(page, before = new Map()) {
   }
 }
 
-/** Follow a phone that is turned, or a window that is made narrower. */
+/** Fold again when a phone is rotated, or a window is resized. */
 export function keepFolding(page) {
   phone.addEventListener("change", () => fold(page, unfolded(page)));
 }

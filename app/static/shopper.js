@@ -1,5 +1,5 @@
-// The page works without this: it then reloads itself. With it, news replaces the content in place, so that a
-// screen reader says what changed instead of starting over every two seconds.
+// The page works without this script: it then reloads itself. With it, updates replace the content in place, so that a
+// screen reader announces the change instead of starting over every two seconds.
 
 const main = document.querySelector("main");
 const MISSES_ALLOWED = 5;
@@ -17,39 +17,40 @@ function show({ news, title }) {
   delete main.dataset.onward;
   Object.assign(main.dataset, news.dataset);
   document.title = title;
-  // Untouched while nothing changed: replacing it would be announced again.
-  const told = (page) => page.querySelector("h1").textContent + page.querySelectorAll("nav a, .attempts li").length;
-  if (told(main) !== told(news)) {
+  // Leave it untouched while nothing has changed: a screen reader would announce it again.
+  const summary = (page) =>
+    page.querySelector("h1").textContent + page.querySelectorAll("nav a, .attempts li").length;
+  if (summary(main) !== summary(news)) {
     main.replaceChildren(...news.childNodes);
-    inOwnTime();
+    localiseTimes();
   }
 }
 
 // Moments are written in UTC; people read them in their own time.
-function inOwnTime() {
+function localiseTimes() {
   for (const time of main.querySelectorAll("time")) {
     const style = { dateStyle: "medium", timeStyle: "short" };
     time.textContent = new Intl.DateTimeFormat(document.documentElement.lang, style).format(new Date(time.dateTime));
   }
 }
 
-async function lookAgain() {
+async function poll() {
   try {
     show(await fetchNews());
     misses = 0;
   } catch {
-    misses += 1; // the network is allowed to hiccup; the link "check again" stays for the rest
+    misses += 1; // tolerate short network failures; the link "check again" stays for longer ones
     if (misses > MISSES_ALLOWED) return;
   }
-  goOn();
+  scheduleNext();
 }
 
-function goOn() {
+function scheduleNext() {
   const { onward, after } = main.dataset;
   if (!onward) return;
   const staysHere = onward.startsWith("?");
-  setTimeout(() => (staysHere ? lookAgain() : location.replace(onward)), Number(after) * 1000);
+  setTimeout(() => (staysHere ? poll() : location.replace(onward)), Number(after) * 1000);
 }
 
-inOwnTime();
-goOn();
+localiseTimes();
+scheduleNext();

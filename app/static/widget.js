@@ -1,7 +1,7 @@
-// The widget on an order's page: what it shows is fetched with the Dashboard's token in a form, and so is all that it does.
-// While a payment is open it asks again by itself, and the order's page is told of what has changed.
+// The widget on an order's page: its content is fetched, and its actions are posted, with the Dashboard's token in a
+// form. While a payment is open it refreshes itself, and notifies the order's page of changes.
 
-import { NoToken, dashboardSays, framed, languageSaid, saleorApiUrl, say, tokenOtherThan } from "./bridge.js";
+import { NoToken, dashboardEvents, framed, getToken, languageKnown, postToDashboard, saleorApiUrl } from "./bridge.js";
 import { copyBy } from "./copying.js";
 import { localise } from "./times.js";
 
@@ -12,41 +12,41 @@ const again = document.getElementById("again");
 const here = location.pathname;
 const orderId = new URLSearchParams(location.search).get("orderId") ?? "";
 
-let shown = null; // as it came, before it was made this reader's
-let asked = false; // nothing is asked for before the Dashboard has said its language
-let latest = 0; // whoever was asked last is shown, in whatever order they answer
+let shown = null; // the HTML as received, before it was localised
+let requested = false; // nothing is requested before the Dashboard has sent its language
+let latest = 0; // only the response to the newest request is shown, in whatever order responses arrive
 let timer = null;
 
-async function ask(path, fields, refused = null) {
-  const token = await tokenOtherThan(refused);
-  await languageSaid();
-  asked = true;
+async function request(path, fields, refused = null) {
+  const token = await getToken(refused);
+  await languageKnown();
+  requested = true;
   const body = new URLSearchParams({ ...Object.fromEntries(fields), saleorApiUrl, accessToken: token, orderId });
   const headers = root.dataset.locale ? { "Accept-Language": root.dataset.locale } : {};
   const answer = await fetch(path, { method: "POST", headers, body, credentials: "omit", redirect: "error" });
-  // A token lasts minutes, and nothing is done with one that is over: ask once more with another.
-  return answer.status === 401 && refused === null ? ask(path, fields, token) : answer;
+  // A token is valid for minutes, and an expired one has no effect: retry once with another.
+  return answer.status === 401 && refused === null ? request(path, fields, token) : answer;
 }
 
-/** Show what there is of the order; after `fields` of a form were posted to `path`, with what became of that. */
+/** Show the order's payments; if `fields` of a form are posted to `path`, with the result of the action. */
 async function show(path = here, fields = [], { quietly = false } = {}) {
   const mine = ++latest;
   clearTimeout(timer);
   main.setAttribute("aria-busy", "true");
   let html = null;
-  let trouble = "";
+  let failure = "";
   try {
-    const answer = await ask(path, fields);
+    const answer = await request(path, fields);
     html = await answer.text();
     root.lang = answer.headers.get("Content-Language") ?? root.lang;
     if (answer.status >= 500) html = null;
   } catch (error) {
-    trouble = error instanceof NoToken ? root.dataset.silent : root.dataset.failed;
+    failure = error instanceof NoToken ? root.dataset.silent : root.dataset.failed;
   }
   if (mine !== latest) return;
   main.removeAttribute("aria-busy");
   if (html === null && quietly) return watch(); // it may work the next time
-  alarm.textContent = html === null ? trouble || root.dataset.failed : "";
+  alarm.textContent = html === null ? failure || root.dataset.failed : "";
   alarm.hidden = again.hidden = html !== null;
   if (html !== null) fill(html, quietly);
 }
@@ -65,11 +65,11 @@ function fill(html, quietly) {
     main.querySelector("[role=alert], [role=status]")?.scrollIntoView({ block: "nearest" });
   }
   shown = html;
-  if (changed) say("refreshEntity"); // the order's page shows what it knew when it was opened
+  if (changed) postToDashboard("refreshEntity"); // the order's page still shows the data of when it was opened
   watch();
 }
 
-/** Whether two answers tell different things: each has forms with keys and a token of their own. */
+/** Return whether two responses differ in their text: their forms always have different keys and tokens. */
 function differs(one, other) {
   const [first, second] = [one, other].map((html) => {
     const page = new DOMParser().parseFromString(html, "text/html");
@@ -78,7 +78,7 @@ function differs(one, other) {
   return first !== second;
 }
 
-/** Ask again in a while, as long as something is open; not while somebody is busy here, or looks elsewhere. */
+/** Refresh after a while, as long as something is open; not while the user is busy here, or the page is hidden. */
 function watch() {
   const every = main.querySelector("[data-every]")?.dataset.every;
   if (!every) return;
@@ -91,7 +91,7 @@ function watch() {
 
 main.addEventListener("submit", (event) => {
   event.preventDefault();
-  if (main.hasAttribute("aria-busy")) return; // pressed twice it is sent once
+  if (main.hasAttribute("aria-busy")) return; // a second click does not send it again
   show(new URL(event.target.action).pathname, [...new FormData(event.target, event.submitter)]);
 });
 
@@ -101,16 +101,17 @@ main.addEventListener("click", ({ target }) => {
 });
 
 again.addEventListener("click", () => show());
-// Said once at the beginning, when the first answer may be in that language already.
-dashboardSays.addEventListener("locale", () => {
-  if (asked && new Intl.Locale(root.dataset.locale).language !== root.lang) show();
+// Sent once at the start, when the first response may be in that language already.
+dashboardEvents.addEventListener("locale", () => {
+  if (requested && new Intl.Locale(root.dataset.locale).language !== root.lang) show();
 });
 
 if (framed) {
-  // Saleor contract, B.2.6: understood since the Dashboard of 3.23.7; older ones keep the height that they have.
-  const tellHeight = () => say("widgetResize", { height: Math.max(1, Math.ceil(root.getBoundingClientRect().height)) });
-  tellHeight(); // at once: a frame that is not in sight yet is not observed
-  new ResizeObserver(tellHeight).observe(root);
+  // Saleor contract, B.2.6: supported since the Dashboard of 3.23.7; older ones keep their height.
+  const reportHeight = () =>
+    postToDashboard("widgetResize", { height: Math.max(1, Math.ceil(root.getBoundingClientRect().height)) });
+  reportHeight(); // at once: a frame that is not visible yet is not observed
+  new ResizeObserver(reportHeight).observe(root);
   show();
 } else {
   main.textContent = root.dataset.outside;

@@ -1,5 +1,5 @@
-"""The durable jobs: deliver events, process notifications, look up what is not concluded, compare books, sum days.
+"""Durable jobs: deliver events, process notifications, poll unfinished operations, compare books, sum days.
 
-All work is claimed in the database for a while. A worker that dies loses nothing: its claims run out, and another one,
-or the same one after a restart, takes them over.
+Every job is claimed in the database for a limited time. A worker that dies loses nothing: its claims expire, and
+another worker, or the same one after a restart, takes them over.
 """

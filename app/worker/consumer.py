@@ -1,12 +1,12 @@
-"""A consumer: one kind of work, with so many jobs at once and no more, and a part of them for each store.
+"""A consumer: runs the jobs of one queue, with a limit on concurrent jobs in total and for each store.
 
-It is what keeps a worker fair. Consumers share nothing, so a flood of one kind of work does not reach the others. In
-each a store has only its share, so one that is slow, or down, or busy, does not hold the others up. One that did not
-answer has a single job at once until it does (a circuit breaker): however many are down, and however long it takes to
-find out each time, they cost the others little.
+Consumers keep a worker fair. They share nothing, so a flood in one queue does not affect the others. Within a queue
+each store has only its share, so a store that is slow, down or busy does not hold up the others. A store that did not
+respond gets a single job at a time until it responds (a circuit breaker): however many stores are down, and however
+long each timeout takes, they cost the others little.
 
-What is claimed together is begun in the same moment, so the jobs' reads, writes and reports are done together as well
-(``db.group_commit``, ``saleor.batches``): each job is written as if it were alone.
+Jobs that are claimed together start at the same moment, so their reads, writes and reports are batched as well
+(``db.group_commit``, ``saleor.batches``), while each job is written as if it ran alone.
 """
 
 import asyncio
@@ -18,112 +18,114 @@ import structlog
 from structlog.contextvars import bound_contextvars
 
 from app import telemetry
-from app.db.job_queue import Capacity, Claim, JobQueue, Tenant, claim, give_back
+from app.db.job_queue import Capacity, Claim, JobQueue, Tenant, claim, release_claims
 from app.payments.services import Services
 
 log = structlog.get_logger(__name__)
 
-_MUCH = 0.25  # of the jobs that there can be at once
+_MIN_FREE_SHARE = 0.25  # of the limit of concurrent jobs
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What a consumer does: claims ``work``, and does the job of a row. ``most`` at once, ``share`` for one store.
+    """What a consumer runs: claims rows of ``queue`` and calls ``handler`` with the id of each.
 
-    The job returns False when whom it is done for was asked and did not answer.
+    At most ``limit`` jobs run at once, and at most ``share`` for one store. The handler returns False when the remote
+    party of the job was called and did not respond.
     """
 
-    work: JobQueue
-    job: Callable[[Services, int], Awaitable[object]]
-    most: int
+    queue: JobQueue
+    handler: Callable[[Services, int], Awaitable[object]]
+    limit: int
     share: int
 
 
 class Consumer:
-    """The jobs of one kind that a worker does at the moment."""
+    """The jobs of one queue that a worker is running."""
 
     def __init__(self, job: Job) -> None:
         self._job = job
         self._jobs: dict[asyncio.Task[None], Claim] = {}
-        self._silent: set[Tenant] = set()  # whoever was asked last and did not answer
-        self._left = False  # by the last claim: there may be more work than there was room for
-        self.woken = asyncio.Event()  # there is work, or room for it
-        self.overdue = False  # some of it nobody has claimed at its time, whatever room there is
+        self._unresponsive: set[Tenant] = set()  # did not respond to their last job
+        self._may_have_more = False  # the last claim may have left due jobs for want of room
+        self.woken = asyncio.Event()  # jobs are due, or there is room for them
+        self.overdue = False  # a due job was not claimed in time: claim however little room there is
 
     @property
-    def work(self) -> JobQueue:
-        """Its kind of work."""
-        return self._job.work
+    def queue(self) -> JobQueue:
+        """The queue whose jobs this consumer runs."""
+        return self._job.queue
 
     @property
     def has_room(self) -> bool:
-        """Return True when a claim is worth its while: what ends one by one is not followed by claims of one."""
-        return len(self._jobs) <= self._job.most * (1 - _MUCH)
+        """Return True when a claim is worthwhile: jobs that end one by one must not cause claims of one job each."""
+        return len(self._jobs) <= self._job.limit * (1 - _MIN_FREE_SHARE)
 
     async def claim(self, services: Services) -> list[Claim]:
-        """Claim as much of what is due as there is room for; with little room, only what is overdue."""
+        """Claim as many due jobs as there is room for; with little room, claim only if jobs are overdue."""
         overdue, self.overdue = self.overdue, False
         job = self._job
         busy = Counter(each.tenant for each in self._jobs.values())
-        counted = {tenant: job.share if busy[tenant] else job.share - 1 for tenant in self._silent}
-        capacity = Capacity(most=job.most - len(self._jobs), share=job.share, busy=busy | counted)
+        counted = {tenant: job.share if busy[tenant] else job.share - 1 for tenant in self._unresponsive}
+        capacity = Capacity(most=job.limit - len(self._jobs), share=job.share, busy=busy | counted)
         if capacity.most <= 0 or not (overdue or self.has_room):
-            self._left = True
+            self._may_have_more = True
             return []
         async with services.database.transaction() as session:
-            claims = await claim(session, job.work, services.now(), services.schedule.lease, capacity)
-        jobs = busy + Counter(each.tenant for each in claims)
-        self._left = len(claims) == capacity.most or any(many >= job.share for many in jobs.values())
+            claims = await claim(session, job.queue, services.now(), services.schedule.lease, capacity)
+        running = busy + Counter(each.tenant for each in claims)
+        self._may_have_more = len(claims) == capacity.most or any(jobs >= job.share for jobs in running.values())
         return claims
 
     def begin(self, services: Services, claims: list[Claim]) -> None:
-        """Begin the jobs of claims."""
+        """Start the jobs of these claims."""
         for each in claims:
-            task = asyncio.create_task(self._do(services, each))
+            task = asyncio.create_task(self._run(services, each))
             self._jobs[task] = each
-            task.add_done_callback(self._ended)
+            task.add_done_callback(self._on_job_done)
 
-    async def give_back(self, services: Services, claims: list[Claim]) -> None:
-        """Return claims that were not begun."""
+    async def release(self, services: Services, claims: list[Claim]) -> None:
+        """Release claims whose jobs were not started."""
         async with services.database.transaction() as session:
-            await give_back(session, self._job.work, claims, services.now())
+            await release_claims(session, self._job.queue, claims, services.now())
 
-    async def finish(self, within: float | None = None) -> int:
-        """Wait for the jobs that were begun, at most so many seconds; return how many are not finished even so."""
+    async def finish(self, timeout: float | None = None) -> int:
+        """Wait for the running jobs, at most ``timeout`` seconds; return how many have not finished by then."""
         if not self._jobs:
             return 0
-        done, late = await asyncio.wait(list(self._jobs), timeout=within)
+        done, late = await asyncio.wait(list(self._jobs), timeout=timeout)
         for task in done:
             if not task.cancelled():
                 task.result()
         return len(late)
 
     def abandon(self) -> None:
-        """Stop working on whatever is not finished. Its claims run out, and another worker takes it over."""
+        """Cancel all unfinished jobs. Their claims expire, and another worker takes them over."""
         for task in list(self._jobs):
             task.cancel()
 
-    async def _do(self, services: Services, each: Claim) -> None:
-        name = self._job.work.name
+    async def _run(self, services: Services, job: Claim) -> None:
+        name = self.queue.name
         with (
-            telemetry.tracing(each.trace_id),
-            bound_contextvars(queue=name, row=each.row_id),
+            telemetry.tracing(job.trace_id),
+            bound_contextvars(queue=name, row=job.row_id),
             telemetry.step(telemetry.Kind.JOB, name) as step,
         ):
             try:
-                self._note(each.tenant, answered=await self._job.job(services, each.row_id) is not False)
-            except Exception:  # it keeps its claim until that runs out, and is tried again
+                responded = await self._job.handler(services, job.row_id) is not False
+                self._track_response(job.tenant, responded=responded)
+            except Exception:  # the job keeps its claim until that expires, and is then retried
                 step.outcome = "failed"
                 log.exception("job failed")
 
-    def _note(self, tenant: Tenant, *, answered: bool) -> None:
-        if not answered:
-            self._silent.add(tenant)
-        elif tenant in self._silent:
-            self._silent.remove(tenant)
-            self._left = True  # what there was no room for has room now
+    def _track_response(self, tenant: Tenant, *, responded: bool) -> None:
+        if not responded:
+            self._unresponsive.add(tenant)
+        elif tenant in self._unresponsive:
+            self._unresponsive.remove(tenant)
+            self._may_have_more = True  # its other jobs, for which there was no room, have room now
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def _on_job_done(self, task: asyncio.Task[None]) -> None:
         del self._jobs[task]
-        if self._left:
+        if self._may_have_more:
             self.woken.set()

@@ -1,47 +1,49 @@
-"""Erases what a store keeps no longer: seldom, in the night, a little at a time."""
+"""Erases data whose retention period is over: rarely, at night, in small batches."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import count
 
-from app.db.retention import Outdated, Place, erase_next, erase_payments, thin_notifications
+from app.db.retention import Outdated, PagePosition, erase_notifications, erase_payments, schedule_erasure
 from app.payments.services import Services
 
-AT_ONCE = 100
-"""Payments, or notifications, of one transaction: nobody waits long for it."""
+BATCH_SIZE = 100
+"""Payments, or notifications, in one transaction: small, so that nothing waits long for its locks."""
 
-_MOST = 50  # transactions of one job, which must end before its claim does
-_GOES_ON_AFTER = timedelta(seconds=10)
-_HOUR = 3  # of the day, UTC, at which few pay
+_MAX_BATCHES = 50  # transactions in one job, which must end before its claim expires
+_CONTINUE_AFTER = timedelta(seconds=10)
+_ERASE_HOUR = 3  # of the day, UTC, when there are few payments
 
 
 @dataclass(slots=True)
-class Erased:
-    """Of so many payments what they say of their shoppers was erased, and the content of so many notifications."""
+class ErasedCounts:
+    """How many payments had their shoppers' data erased, and how many notifications their content."""
 
     payments: int = 0
     notifications: int = 0
 
 
 async def erase_outdated(services: Services, installation_id: int) -> None:
-    """Erase what is outdated of a store; say when to look next. What is done is done, also if the rest is not."""
-    done = await erase(services, installation_id, Erased(), most=_MOST)
+    """Erase a store's outdated data and schedule the next run. Each batch is committed, even if a later one fails."""
+    done = await erase(services, installation_id, ErasedCounts(), max_batches=_MAX_BATCHES)
     now = services.now()
     async with services.database.transaction() as session:
-        await erase_next(session, installation_id, next_night(now) if done else now + _GOES_ON_AFTER)
+        await schedule_erasure(session, installation_id, next_night(now) if done else now + _CONTINUE_AFTER)
 
 
-async def erase(services: Services, installation_id: int, erased: Erased, *, most: int | None = None) -> bool:
-    """Erase what is outdated of a store, and count it in ``erased``; at most in so many transactions.
+async def erase(
+    services: Services, installation_id: int, erased: ErasedCounts, *, max_batches: int | None = None
+) -> bool:
+    """Erase a store's outdated data in at most ``max_batches`` transactions, and count it in ``erased``.
 
-    Return True when nothing is left.
+    Return True when no outdated data is left.
     """
-    outdated = Outdated.of(installation_id, services.retention, services.now())
-    place: Place | None = None
-    for _ in range(most) if most is not None else count():
+    outdated = Outdated.for_store(installation_id, services.retention, services.now())
+    place: PagePosition | None = None
+    for _ in range(max_batches) if max_batches is not None else count():
         async with services.database.transaction() as session:
-            payments, place = await erase_payments(session, outdated, services.now(), most=AT_ONCE, after=place)
-            notifications = await thin_notifications(session, outdated, most=AT_ONCE)
+            payments, place = await erase_payments(session, outdated, services.now(), most=BATCH_SIZE, after=place)
+            notifications = await erase_notifications(session, outdated, most=BATCH_SIZE)
         erased.payments += payments
         erased.notifications += notifications
         if place is None and not notifications:
@@ -50,6 +52,6 @@ async def erase(services: Services, installation_id: int, erased: Erased, *, mos
 
 
 def next_night(now: datetime) -> datetime:
-    """Return when outdated data are looked for next after ``now``."""
-    tonight = now.replace(hour=_HOUR, minute=0, second=0, microsecond=0)
+    """Return the time of the next nightly run after ``now``."""
+    tonight = now.replace(hour=_ERASE_HOUR, minute=0, second=0, microsecond=0)
     return tonight if tonight > now else tonight + timedelta(days=1)

@@ -1,4 +1,4 @@
-"""The worker: claims what is due, does it, rests until it is woken or the next tick; and stops without losing any."""
+"""The worker: claims due jobs, runs them, sleeps until woken or until the next tick, and stops without losing jobs."""
 
 import asyncio
 from contextlib import suppress
@@ -7,14 +7,13 @@ from itertools import count
 
 import structlog
 
-from app.db.aggregates import ATTEMPTS, POLLS
+from app.db.aggregates import ATTEMPTS, ORDERS, POLLS
 from app.db.inbox import NOTIFICATIONS
-from app.db.job_queue import DueQueues, JobQueue, bring_back
+from app.db.job_queue import DueQueues, JobQueue, reset_far_future_jobs
 from app.db.outbox import EVENTS
-from app.db.placed_orders import ORDERS
 from app.db.presence import CHECKS
+from app.db.problems import PROBLEMS
 from app.db.reconciliations import RECONCILIATIONS
-from app.db.reported_problems import PROBLEMS
 from app.db.retention import RETENTION
 from app.db.summed_days import DAYS
 from app.gateway.errors import NotSentError, OutcomeUnknownError, RateLimitedError
@@ -23,7 +22,7 @@ from app.payments.operations.competing_attempts import compare_attempts
 from app.payments.reconciliation.run import reconcile
 from app.payments.services import Services
 from app.payments.sync.notifications import process
-from app.payments.sync.resolve import look
+from app.payments.sync.resolve import resolve_operation
 from app.saleor.graphql import SaleorClient
 from app.worker.consumer import Consumer, Job
 from app.worker.deliver import deliver
@@ -38,70 +37,70 @@ log = structlog.get_logger(__name__)
 
 _TICK_SECONDS = 1.0
 _TICKS_BETWEEN_RECOVERIES = 600
-# After waking up: a hundred webhooks at once are one reason to look for work, not a hundred.
-_GATHERING_SECONDS = 0.02
-# A job asks the gateway or Saleor for at most the budget, and the database before and after.
+# Delay after a wake-up, so that a hundred webhooks at once cause one query for due jobs, not a hundred.
+_BATCHING_SECONDS = 0.02
+# A job waits for the gateway or Saleor for at most the budget, and uses the database before and after.
 _MARGIN = timedelta(seconds=5)
 
 
 class Worker:
-    """Does the durable jobs of one process, whose signs it gives. Any number of workers may share a database."""
+    """Runs the durable jobs of one process and sends its heartbeat. Any number of workers may share a database."""
 
     def __init__(self, saleor: SaleorClient, heartbeat: Heartbeat | None = None) -> None:
-        async def tell(services: Services, event_id: int) -> bool:
+        async def deliver_event(services: Services, event_id: int) -> bool:
             return await deliver(services, saleor, event_id)
 
-        async def compare(services: Services, installation_id: int) -> None:
+        async def compare_store_problems(services: Services, installation_id: int) -> None:
             await compare_problems(services, saleor, installation_id)
 
-        async def find(services: Services, payment_id: int) -> bool:
+        async def find_payment_order(services: Services, payment_id: int) -> bool:
             return await find_order(services, saleor, payment_id)
 
-        async def check(services: Services, installation_id: int) -> None:
+        async def check_store_presence(services: Services, installation_id: int) -> None:
             await check_presence(services, saleor, installation_id)
 
         self._consumers = (
-            Consumer(Job(NOTIFICATIONS, process, most=100, share=50)),
-            Consumer(Job(ATTEMPTS, compare_attempts, most=10, share=5)),
-            Consumer(Job(POLLS, _look, most=40, share=10)),
-            Consumer(Job(EVENTS, tell, most=80, share=20)),
-            Consumer(Job(PROBLEMS, compare, most=5, share=1)),
-            Consumer(Job(ORDERS, find, most=40, share=10)),
-            Consumer(Job(CHECKS, check, most=5, share=1)),
-            Consumer(Job(RECONCILIATIONS, reconcile, most=2, share=1)),
-            Consumer(Job(DAYS, sum_days, most=1, share=1)),
-            Consumer(Job(RETENTION, erase_outdated, most=1, share=1)),
+            Consumer(Job(NOTIFICATIONS, process, limit=100, share=50)),
+            Consumer(Job(ATTEMPTS, compare_attempts, limit=10, share=5)),
+            Consumer(Job(POLLS, _poll_operation, limit=40, share=10)),
+            Consumer(Job(EVENTS, deliver_event, limit=80, share=20)),
+            Consumer(Job(PROBLEMS, compare_store_problems, limit=5, share=1)),
+            Consumer(Job(ORDERS, find_payment_order, limit=40, share=10)),
+            Consumer(Job(CHECKS, check_store_presence, limit=5, share=1)),
+            Consumer(Job(RECONCILIATIONS, reconcile, limit=2, share=1)),
+            Consumer(Job(DAYS, sum_days, limit=1, share=1)),
+            Consumer(Job(RETENTION, erase_outdated, limit=1, share=1)),
         )
-        self._due = DueQueues([each.work for each in self._consumers])
+        self._due = DueQueues([each.queue for each in self._consumers])
         self._stopping = asyncio.Event()
         self._heartbeat = heartbeat
 
-    def wake(self, *works: JobQueue) -> None:
-        """Say that there is some of that work, or of any, so that nobody waits for the next tick."""
+    def wake(self, *queues: JobQueue) -> None:
+        """Wake the consumers of these queues, or of all, so that new jobs do not wait for the next tick."""
         for consumer in self._consumers:
-            if not works or consumer.work in works:
+            if not queues or consumer.queue in queues:
                 consumer.woken.set()
 
     def stop(self) -> None:
-        """Take no more work. ``run`` returns when what was begun is finished."""
+        """Claim no more jobs. ``run`` returns when the running jobs have finished."""
         self._stopping.set()
         self.wake()
 
     async def run(self, services: Services) -> None:
-        """Work until told to ``stop``; when cancelled, end at once.
+        """Run jobs until ``stop`` is called; when cancelled, end at once.
 
-        After ``stop`` the jobs in progress are finished, for which they get the budget and a margin. Whatever is not
-        finished even then, and all that was begun when it is cancelled, is taken over when its claim has run out.
+        After ``stop`` the running jobs may finish, within the budget and a margin. Jobs that have not finished by then,
+        and all running jobs on cancellation, are taken over by another worker when their claims have expired.
         """
-        tending = [asyncio.create_task(self._tend(services, consumer)) for consumer in self._consumers]
-        tending.append(asyncio.create_task(self._tick(services)))
+        tasks = [asyncio.create_task(self._run_consumer(services, consumer)) for consumer in self._consumers]
+        tasks.append(asyncio.create_task(self._tick(services)))
         try:
-            await asyncio.wait(tending)
-            await self._finish(services)
+            await asyncio.wait(tasks)
+            await self._finish_jobs(services)
         finally:
-            # Claims are never cut off in the middle: on SQLite the lock of half a transaction outlives it for a while.
+            # Never interrupt a claim: on SQLite the lock of an interrupted transaction outlives it for a while.
             self.stop()
-            await asyncio.wait(tending)
+            await asyncio.wait(tasks)
             for consumer in self._consumers:
                 consumer.abandon()
                 await consumer.finish()
@@ -109,73 +108,75 @@ class Worker:
                 await self._heartbeat.end(services)
 
     async def work_once(self, services: Services) -> int:
-        """Claim and do what is due now; return how many jobs that were."""
-        due = await self._due_now(services)
-        claimed = [(consumer, await consumer.claim(services)) for consumer in self._consumers if consumer.work in due]
+        """Claim and run the jobs that are due now, and return their number."""
+        due = await self._get_due_queues(services)
+        claimed = [(consumer, await consumer.claim(services)) for consumer in self._consumers if consumer.queue in due]
         for consumer, claims in claimed:
             consumer.begin(services, claims)
             await consumer.finish()
         return sum(len(claims) for _, claims in claimed)
 
-    async def bring_back(self, services: Services) -> None:
-        """Take up what was put off by a clock that was ahead: its time would come as much too late."""
+    async def recover_from_clock_skew(self, services: Services) -> None:
+        """Make jobs due that were postponed while the clock was ahead: they would run late by as much."""
         lease = max(services.schedule.lease, services.schedule.answer_window)
         for consumer in self._consumers:
             async with services.database.transaction() as session:
-                jobs = await bring_back(session, consumer.work, services.now(), lease)
+                jobs = await reset_far_future_jobs(session, consumer.queue, services.now(), lease)
             if jobs:
-                queue = consumer.work.name
+                queue = consumer.queue.name
                 log.warning("jobs were put off by a clock that was ahead: they are due now", queue=queue, jobs=jobs)
 
     async def _tick(self, services: Services) -> None:
-        """Wake those for whom something has become due, now and then: what waits for its time wakes nobody."""
+        """Periodically wake the consumers whose queues have due jobs: the passing of time alone wakes none."""
         for tick in count():
             if self._stopping.is_set():
                 return
             try:
                 if tick % _TICKS_BETWEEN_RECOVERIES == 0:
-                    await self.bring_back(services)
-                due = await self._due_now(services)
+                    await self.recover_from_clock_skew(services)
+                due = await self._get_due_queues(services)
                 for consumer in self._consumers:
-                    if consumer.work in due:
+                    if consumer.queue in due:
                         consumer.overdue = True
                         consumer.woken.set()
                 if self._heartbeat is not None:
                     await self._heartbeat.beat(services)
-            except Exception:  # the database may be away for a moment: the worker outlives it
+            except Exception:  # the database may be unavailable for a moment: the worker carries on
                 log.exception("worker round failed")
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._stopping.wait(), _TICK_SECONDS)
 
-    async def _due_now(self, services: Services) -> list[JobQueue]:
+    async def _get_due_queues(self, services: Services) -> list[JobQueue]:
         async with services.database.transaction() as session:
             return await self._due.read(session, services.now())
 
-    async def _tend(self, services: Services, consumer: Consumer) -> None:
+    async def _run_consumer(self, services: Services, consumer: Consumer) -> None:
         while True:
             await consumer.woken.wait()
-            await asyncio.sleep(_GATHERING_SECONDS)
+            await asyncio.sleep(_BATCHING_SECONDS)
             if self._stopping.is_set():
                 return
             consumer.woken.clear()
             try:
                 claims = await consumer.claim(services)
                 if self._stopping.is_set():
-                    await consumer.give_back(services, claims)
+                    await consumer.release(services, claims)
                     return
                 consumer.begin(services, claims)
-            except Exception:  # as above; what is due is found by the next tick
+            except Exception:  # as above; the next tick finds the due jobs
                 log.exception("worker round failed")
 
-    async def _finish(self, services: Services) -> None:
-        patience = services.schedule.budget + _MARGIN
-        end = Deadline(patience.total_seconds())
-        late = sum([await consumer.finish(end.left) for consumer in self._consumers])
-        if late:
-            log.warning("worker stops before its jobs are finished", jobs=late, waited_seconds=patience.total_seconds())
+    async def _finish_jobs(self, services: Services) -> None:
+        timeout = services.schedule.budget + _MARGIN
+        deadline = Deadline(timeout.total_seconds())
+        unfinished = sum([await consumer.finish(deadline.left) for consumer in self._consumers])
+        if unfinished:
+            log.warning(
+                "worker stops before its jobs are finished", jobs=unfinished, waited_seconds=timeout.total_seconds()
+            )
 
 
-async def _look(services: Services, operation_row_id: int) -> bool:
+async def _poll_operation(services: Services, operation_row_id: int) -> bool:
     deadline = Deadline(services.schedule.budget.total_seconds())
-    error = await look(services, operation_row_id, deadline, scheduled=True)
+    error = await resolve_operation(services, operation_row_id, deadline, scheduled=True)
     return not isinstance(error, NotSentError | OutcomeUnknownError | RateLimitedError)

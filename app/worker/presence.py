@@ -1,9 +1,9 @@
-"""Finds out whether a Saleor is there and takes the app's token: an app that was removed is not called installed."""
+"""Checks that a Saleor responds and accepts the app's token, so that a removed app is not shown as installed."""
 
 import structlog
 
 from app.db.installations import OpenInstallation
-from app.db.presence import away, note_check
+from app.db.presence import mark_away, record_token_check
 from app.payments.services import Services
 from app.saleor.errors import SaleorError, SaleorNotAuthorisedError, SaleorUnreachableError
 from app.saleor.graphql import SaleorClient
@@ -12,7 +12,7 @@ log = structlog.get_logger(__name__)
 
 
 async def check_presence(services: Services, saleor: SaleorClient, installation_id: int) -> None:
-    """Ask one Saleor, and note what it says. One that does not answer says nothing of the token."""
+    """Query one Saleor and record the result. If it does not respond, nothing is recorded of the token."""
     installation = await services.installations.get(installation_id)
     authorised: bool | None = None
     if installation.verified:
@@ -25,26 +25,26 @@ async def check_presence(services: Services, saleor: SaleorClient, installation_
         except SaleorError as error:
             log.info("saleor did not say", saleor=installation.saleor_api_url, error=str(error))
     async with services.database.transaction() as session:
-        await note_check(session, installation_id, services.now(), authorised=authorised)
-    services.installations.forget()
+        await record_token_check(session, installation_id, services.now(), authorised=authorised)
+    services.installations.invalidate()
 
 
-async def installation_to_tell(services: Services, installation_id: int) -> OpenInstallation:
-    """Return an installation; one that is shut out as it is in this moment, for another process may know better."""
+async def get_current_installation(services: Services, installation_id: int) -> OpenInstallation:
+    """Return an installation; reload one that is shut out, as another process may have updated it."""
     installation = await services.installations.get(installation_id)
-    if installation.shut_out:
-        services.installations.forget()
+    if installation.is_shut_out:
+        services.installations.invalidate()
         installation = await services.installations.get(installation_id)
     return installation
 
 
-async def note_presence(services: Services, installation_id: int, error: SaleorError | None) -> None:
-    """Note what telling a Saleor something has shown of it: it answered, or ``error`` kept it from that."""
+async def record_presence(services: Services, installation_id: int, error: SaleorError | None) -> None:
+    """Record what a request to a Saleor has shown: it responded, or ``error`` prevented that."""
     installation = await services.installations.get(installation_id)
     if not isinstance(error, SaleorUnreachableError | SaleorNotAuthorisedError):
-        await services.installations.heard_from(installation)
-    elif installation.away_since is None and not installation.shut_out:
+        await services.installations.record_contact(installation)
+    elif installation.away_since is None and not installation.is_shut_out:
         unauthorised = isinstance(error, SaleorNotAuthorisedError)
         async with services.database.transaction() as session:
-            await away(session, installation_id, services.now(), unauthorised=unauthorised)
-        services.installations.forget()
+            await mark_away(session, installation_id, services.now(), unauthorised=unauthorised)
+        services.installations.invalidate()

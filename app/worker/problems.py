@@ -1,7 +1,7 @@
-"""Tells each Saleor what needs a person in its store, and takes it back when it is solved (Saleor contract, B.2.8).
+"""Reports to each Saleor the problems that need staff, and dismisses them when solved (Saleor contract, B.2.8).
 
-The same items that staff see on the app's page, one for each cause and account. What is open is compared with what
-Saleor was told, once a minute for each store; as long as nothing changes, Saleor is asked nothing.
+These are the items that staff see on the app's page, one for each cause and account. Once a minute for each store the
+open items are compared with those reported to Saleor; as long as nothing changes, Saleor receives no request.
 """
 
 from datetime import timedelta
@@ -9,61 +9,61 @@ from datetime import timedelta
 import structlog
 
 from app.db.installations import OpenInstallation
-from app.db.reported_problems import compare_problems_next, forget_told, keep_told, told_problems
-from app.payments.alerts.items import AlertKind, Item, open_items
-from app.payments.alerts.words import WORDS
+from app.db.problems import clear_reported, mark_reported, reported_keys, schedule_problem_comparison
+from app.payments.alerts.open_alerts import Alert, AlertKind, find_open_alerts
+from app.payments.alerts.texts import ALERT_TEXTS
 from app.payments.services import Services
 from app.saleor.errors import SaleorError, SaleorUnreachableError
 from app.saleor.graphql import SaleorClient
-from app.saleor.problems import MOST, AppProblem, dismiss_problems, knows_problems, report_problem
+from app.saleor.problems import MAX_PROBLEMS, AppProblem, dismiss_problems, report_problem, supports_problems
 
 log = structlog.get_logger(__name__)
 
 BETWEEN_COMPARISONS = timedelta(minutes=1)
-_UNREACHABLE = timedelta(minutes=5)
-_REFUSED = timedelta(hours=1)  # uninstalled, switched off, or a 3.22 from before there were problems
-_AT_ONCE = 20  # are told by one job, so that it is over within its claim; the others a minute later
-_CRITICAL = {AlertKind.INSTALLATION, AlertKind.UNOPENED, AlertKind.KEYS, AlertKind.ADDRESS}
+_PAUSE_UNREACHABLE = timedelta(minutes=5)
+_PAUSE_REFUSED = timedelta(hours=1)  # uninstalled, switched off, or an early 3.22 without app problems
+_MAX_REPORTS_PER_JOB = 20  # so that a job ends before its claim expires; the others follow a minute later
+_CRITICAL_KINDS = {AlertKind.INSTALLATION, AlertKind.UNOPENED, AlertKind.KEYS, AlertKind.ADDRESS}
 
 
 async def compare_problems(services: Services, saleor: SaleorClient, installation_id: int) -> None:
-    """Let Saleor show what is open, and nothing else; say when to compare next.
+    """Make Saleor show exactly the open problems, and schedule the next comparison.
 
-    A crash between telling and remembering does no harm: told again, Saleor counts it with the first.
+    A crash between reporting and recording does no harm: Saleor counts a repeated report with the first.
     """
     installation = await services.installations.get(installation_id)
     pause: timedelta | None = BETWEEN_COMPARISONS
-    if installation.app_id is None or not knows_problems(installation):
-        pause = None  # until it is installed anew, or says that it is a newer Saleor
+    if installation.app_id is None or not supports_problems(installation):
+        pause = None  # until a new installation, or until Saleor reports a newer version
     elif installation.unauthorised_since is not None:
-        pause = _REFUSED  # or until it lets the app in again
+        pause = _PAUSE_REFUSED  # or until Saleor accepts the app again
     else:
         try:
-            await _compare(services, saleor, installation, installation.app_id)
+            await _compare_store(services, saleor, installation, installation.app_id)
         except SaleorError as error:
-            pause = _UNREACHABLE if isinstance(error, SaleorUnreachableError) else _REFUSED
+            pause = _PAUSE_UNREACHABLE if isinstance(error, SaleorUnreachableError) else _PAUSE_REFUSED
             log.info("problems not told to Saleor", saleor=installation.saleor_api_url, error=str(error))
     async with services.database.transaction() as session:
-        await compare_problems_next(session, installation_id, None if pause is None else services.now() + pause)
+        await schedule_problem_comparison(session, installation_id, None if pause is None else services.now() + pause)
 
 
-async def _compare(services: Services, saleor: SaleorClient, installation: OpenInstallation, app_id: str) -> None:
-    items = {each.key: each for each in (await open_items(services, installation))[:MOST]}
+async def _compare_store(services: Services, saleor: SaleorClient, installation: OpenInstallation, app_id: str) -> None:
+    items = {each.key: each for each in (await find_open_alerts(services, installation))[:MAX_PROBLEMS]}
     async with services.database.transaction() as session:
-        told = await told_problems(session, installation.id, app_id)
-    solved = sorted(told - items.keys())
+        reported = await reported_keys(session, installation.id, app_id)
+    solved = sorted(reported - items.keys())
     if solved:
-        await dismiss_problems(saleor, installation, solved[:MOST])
+        await dismiss_problems(saleor, installation, solved[:MAX_PROBLEMS])
         async with services.database.transaction() as session:
-            await forget_told(session, installation.id, solved[:MOST])
-    for key in [each for each in items if each not in told][:_AT_ONCE]:
-        await report_problem(saleor, installation, _problem(items[key]))
+            await clear_reported(session, installation.id, solved[:MAX_PROBLEMS])
+    for key in [each for each in items if each not in reported][:_MAX_REPORTS_PER_JOB]:
+        await report_problem(saleor, installation, _build_problem(items[key]))
         async with services.database.transaction() as session:
-            await keep_told(session, installation.id, app_id, key, services.now())
+            await mark_reported(session, installation.id, app_id, key, services.now())
 
 
-def _problem(item: Item) -> AppProblem:
-    words = WORDS[item.what]
-    title = words.title if item.account is None else f"{words.title} ({item.account})"
-    message = f"{title}. {words.meaning} {words.remedy} The app's page “What needs you” tells more."
-    return AppProblem(key=item.key, message=message, critical=item.what in _CRITICAL)
+def _build_problem(item: Alert) -> AppProblem:
+    texts = ALERT_TEXTS[item.what]
+    title = texts.title if item.account is None else f"{texts.title} ({item.account})"
+    message = f"{title}. {texts.meaning} {texts.remedy} The app's page “Needs attention” tells more."
+    return AppProblem(key=item.key, message=message, critical=item.what in _CRITICAL_KINDS)

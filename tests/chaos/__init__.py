@@ -1,5 +1,5 @@
-"""Made-up stories between the played Saleor, the app and the sandbox, in one process and without a socket.
+"""Generated stories between the played Saleor, the app and the sandbox, in one process and without a socket.
 
-``story`` says what can happen, ``chance`` makes stories of it, ``harness`` is where they happen, ``play`` tells them,
-and ``laws`` says what must be true.
+``story`` defines the steps, ``chance`` generates stories of them, ``harness`` holds the systems, ``play`` plays the
+stories, and ``laws`` checks what must be true.
 """

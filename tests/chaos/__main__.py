@@ -1,4 +1,4 @@
-"""``make chaos``: made-up stories, as many as one likes, each run others, until one breaks a law.
+"""``make chaos``: plays generated stories, different ones in each run, until one breaks a law.
 
 python -m tests.chaos --examples 20000
 python -m tests.chaos --split              of a marketplace that divides by percentages
@@ -19,12 +19,12 @@ from hypothesis.strategies import SearchStrategy
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from tests.chaos.chance import granted, stories
+from tests.chaos.chance import granted_refund_stories, stories
 from tests.chaos.environment import Environment, open_environment
 from tests.chaos.shares import BY_LINES, MARKET
 from tests.chaos.story import Story
 
-_AT_ONCE = 200  # stories of one seed; then come others
+_AT_ONCE = 200  # stories per seed
 console = Console(highlight=False, soft_wrap=True)
 
 
@@ -40,7 +40,7 @@ def main(
 ) -> None:
     """Make up stories and tell them. The first that breaks a law is made as short as it gets, and told in full."""
     start = secrets.randbelow(1_000_000) if first is None else first
-    told = granted(longest) if grants else stories(longest)
+    strategy = granted_refund_stories(longest) if grants else stories(longest)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with (
         open_environment(database, BY_LINES if lines else MARKET if split else None) as environment,
@@ -50,7 +50,7 @@ def main(
         for number in range(-(-examples // _AT_ONCE)):
             progress.update(bar, description=f"seed {start + number}")
             most = min(_AT_ONCE, examples - number * _AT_ONCE)
-            broken = _tell(environment, start + number, most, told, lambda: progress.advance(bar))
+            broken = _play_stories(environment, start + number, most, strategy, lambda: progress.advance(bar))
             if broken is not None:
                 progress.stop()
                 _show(environment, start + number, *broken)
@@ -58,19 +58,19 @@ def main(
     console.print(f"{examples} stories, and the laws hold.")
 
 
-def _tell(
-    environment: Environment, first: int, examples: int, told: SearchStrategy[Story], tick: Callable[[], None]
+def _play_stories(
+    environment: Environment, first: int, examples: int, strategy: SearchStrategy[Story], tick: Callable[[], None]
 ) -> tuple[Story, Exception] | None:
-    """Tell stories; return the shortest that breaks a law, and how."""
+    """Play stories; return the shortest that breaks a law, and its error."""
     broken: tuple[Story, Exception] | None = None
 
     @seed(first)
     @settings(max_examples=examples, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
-    @given(told)
+    @given(strategy)
     def the_laws_hold(story: Story) -> None:
         nonlocal broken
         try:
-            environment.tell(story)
+            environment.play(story)
         except Exception as error:
             broken = (story, error)
             raise
@@ -79,7 +79,7 @@ def _tell(
 
     try:
         the_laws_hold()
-    except Exception:  # noqa: BLE001 - told in our own words
+    except Exception:  # noqa: BLE001 - shown by ``_show``
         assert broken is not None
         return broken
     return None
@@ -87,10 +87,10 @@ def _tell(
 
 def _show(environment: Environment, number: int, story: Story, error: Exception) -> None:
     console.print(f"\n[bold red]A law is broken:[/] {error}\n", markup=True)
-    with suppress(Exception):  # it breaks off again, and has told by then what happened
-        environment.tell(story)
+    with suppress(Exception):  # it fails again, and has logged by then what happened
+        environment.play(story)
     console.print("What happened:\n")
-    for line in environment.told:
+    for line in environment.log:
         console.print(f"  {line}", markup=False)
     console.print(f"\nThe story, for ALWAYS in tests/chaos/always.py (seed {number}):\n")
     console.print(str(story), markup=False)

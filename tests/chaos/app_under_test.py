@@ -18,41 +18,41 @@ from app.db.tables import Operation
 from app.main import create_app
 from app.payments.core.schedule import Schedule
 from app.payments.services import Services
-from app.payments.staff.actions import StaffRequest, ask_for
+from app.payments.staff.actions import StaffRequest, request_action
 from app.settings import Settings
 from app.worker.loop import Worker
-from tests.chaos.roads import serve
 from tests.chaos.story import NextWebhook, Step
+from tests.chaos.transport import serve
 from tests.conftest import Clock
 
 T = TypeVar("T")
-_LIFE: ContextVar["WeakSet[asyncio.Task[Any]] | None"] = ContextVar("life", default=None)
+_LIVE_TASKS: ContextVar["WeakSet[asyncio.Task[Any]] | None"] = ContextVar("life", default=None)
 
 
 def _begin(loop: asyncio.AbstractEventLoop, work: Any, *, context: Context | None = None, **more: Any) -> Any:
-    """Begin a task, as a loop does; what begins in a process is remembered until that dies."""
+    """Create a task, as a loop does; the tasks of a process are recorded until it dies."""
     task: asyncio.Task[Any] = asyncio.Task(work, loop=loop, context=context, **more)
-    life = (copy_context() if context is None else context).get(_LIFE)
+    life = (copy_context() if context is None else context).get(_LIVE_TASKS)
     if life is not None:
         life.add(task)
     return task
 
 
 class AppSettings(Settings):
-    """Nobody waits in a story: what may be sent again is sent again at once."""
+    """No pauses in a story: what may be resent is resent at once."""
 
     @property
     def schedule(self) -> Schedule:
-        """The usual patience, without pauses."""
+        """The usual schedule, without pauses."""
         return replace(super().schedule, pauses_before_resending=(timedelta(0),))
 
 
 class AppUnderTest:
-    """``fates`` says what becomes of the next webhooks of Saleor. ``connect`` makes clients for the way out."""
+    """``fates`` scripts what happens to Saleor's next webhooks. ``connect`` creates clients for outgoing requests."""
 
     def __init__(self, settings: Settings, clock: Clock, connect: Callable[[], httpx2.AsyncClient]) -> None:
         self.fates: deque[NextWebhook] = deque()
-        self.meanwhile: Callable[[Step], Awaitable[None]] | None = None
+        self.perform: Callable[[Step], Awaitable[None]] | None = None
         self._settings = settings
         self._clock = clock
         self._connect = connect
@@ -64,11 +64,11 @@ class AppUnderTest:
 
     @property
     def dead(self) -> bool:
-        """Whether it has died and was not started since."""
+        """Whether it has died and was not restarted since."""
         return self._app is None
 
     async def start(self) -> Services:
-        """Start it, anew if it has died or still runs; return the worker's desk."""
+        """Start or restart the app; return the worker's services."""
         await self.stop()
         asyncio.get_running_loop().set_task_factory(_begin)
         self._life = WeakSet()
@@ -81,7 +81,7 @@ class AppUnderTest:
         return self.services
 
     async def stop(self) -> None:
-        """End it."""
+        """Stop the app."""
         self.die()
         await asyncio.gather(*self._dying, return_exceptions=True)
         if self._worker is not None:
@@ -90,9 +90,9 @@ class AppUnderTest:
         await self._running.aclose()
 
     def die(self) -> None:
-        """End everything that is being done, at once, as a power cut would."""
+        """Abort everything in progress at once, as a power cut would."""
         self._app = None
-        # Also what goes on by itself: a handler whose webhook has been answered, a commit for several.
+        # Also background tasks: a handler whose webhook has been answered, a commit for several tasks.
         self._dying = [each for each in self._life if not each.done()]
         for task in self._dying:
             task.cancel()
@@ -101,18 +101,18 @@ class AppUnderTest:
                 consumer.abandon()
 
     async def work(self, rounds: int) -> int:
-        """Let the worker do so many rounds, or fewer if nothing is left to do; return how many jobs that were."""
+        """Run so many rounds of the worker, or fewer if nothing is left to do; return the number of jobs done."""
         done = 0
         for _ in range(rounds):
             assert self._worker is not None
-            jobs = await self._mortal(self._worker.work_once(self.services))
+            jobs = await self._run_killable(self._worker.work_once(self.services))
             done += jobs or 0
             if not jobs:
                 break
         return done
 
     async def answer(self, request: httpx2.Request) -> httpx2.Response:
-        """Somebody calls. Raises as a broken connection would."""
+        """Answer an HTTP request. Raises as a broken connection would."""
         webhook = "saleor-event" in request.headers
         fate = self.fates.popleft() if webhook and self.fates else None
         if fate is None:
@@ -122,34 +122,34 @@ class AppUnderTest:
         response = await self._answer_once(request)
         if fate.fate == "twice":
             response = await self._answer_once(request)
-        if fate.fate == "read late" and fate.meanwhile is not None and self.meanwhile is not None:
-            await self.meanwhile(fate.meanwhile)
+        if fate.fate == "read late" and fate.meanwhile is not None and self.perform is not None:
+            await self.perform(fate.meanwhile)
         if fate.fate == "unheard":
             raise httpx2.ReadTimeout("Saleor waits no longer")
         if fate.fate == "swallowed":
             return httpx2.Response(502, content=b"<html>502 Bad Gateway</html>", request=request)
         return response
 
-    async def ask_for(self, order_id: str, staff_request: StaffRequest) -> Operation | None:
-        """Somebody of the staff asks at our own door.
+    async def request_action_of_staff(self, order_id: str, staff_request: StaffRequest) -> Operation | None:
+        """Request an action as staff on the app's own pages.
 
-        Raises RefusalError. None: nobody is there, or it died over it.
+        Raises RefusalError. None: the app is not running, or it died meanwhile.
         """
-        done = None if self.dead else await self._mortal(ask_for(self.services, order_id, staff_request))
+        done = None if self.dead else await self._run_killable(request_action(self.services, order_id, staff_request))
         return None if done is None else done[1]
 
     async def _answer_once(self, request: httpx2.Request) -> httpx2.Response:
         if self._app is None:
             raise httpx2.ConnectError("nobody is there")
-        response = await self._mortal(serve(self._app, request))
+        response = await self._run_killable(serve(self._app, request))
         if response is None:
             raise httpx2.ReadError("the process died")
         return response
 
-    async def _mortal(self, job: Coroutine[Any, Any, T]) -> T | None:
-        """Do something in this process. None: it died over it."""
+    async def _run_killable(self, job: Coroutine[Any, Any, T]) -> T | None:
+        """Run a job in the app's process. None: the process died meanwhile."""
         context = copy_context()
-        context.run(_LIFE.set, self._life)
+        context.run(_LIVE_TASKS.set, self._life)
         task = asyncio.create_task(job, context=context)
         await asyncio.wait([task])
         return None if task.cancelled() else task.result()

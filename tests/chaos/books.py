@@ -1,11 +1,11 @@
-"""The nightly comparison finds nothing where a story has ended as it should: what it finds is never a false alarm."""
+"""The nightly reconciliation finds nothing where a story ended as it should: it raises no false alarms."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from app.db.aggregates import PaymentAggregate
 from app.db.tables import DiscrepancyKind
-from app.payments.reconciliation.compare import Period, differences, of_nobody
+from app.payments.reconciliation.compare import Period, differences_of_unknown_order, find_differences
 from app.payments.reconciliation.entries import BookLine, entries_of
 from app.sandbox.core.codes import Status
 from app.sandbox.core.records import Operation, Payment, Share
@@ -13,21 +13,21 @@ from app.sandbox.core.records import Operation, Payment, Share
 _EVER = Period(datetime(2000, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC))
 
 
-def books_do_not_differ(
+def check_books(
     aggregate: PaymentAggregate, payments: Sequence[Payment], operations: Sequence[Operation], *, only_ours: bool
 ) -> None:
-    """Compare a payment with what the gateway's register would say of it.
+    """Compare a payment with the lines that the gateway's register would have for it.
 
-    Not ``only_ours``: somebody else has acted too. Where that was taken for ours it may have been divided otherwise.
+    Not ``only_ours``: somebody else has acted too. Their operation, if taken for ours, may be split differently.
     """
     lines = [line for entry in payments for line in _lines(entry)]
     lines += [line for entry in operations for line in _lines(entry)]
     ours = [each for each in lines if each.order_id == aggregate.payment.order_id]
     others = [each for each in lines if each not in ours]
-    assert not of_nobody(entries_of(others)), "an order at the gateway that is nobody's"
+    assert not differences_of_unknown_order(entries_of(others)), "an order at the gateway that is nobody's"
     found = [
         each
-        for each in differences(aggregate, entries_of(ours), _EVER)
+        for each in find_differences(aggregate, entries_of(ours), _EVER)
         if only_ours or each.kind is not DiscrepancyKind.RECEIVER
     ]
     assert not found, f"the comparison of the books finds {[each.kind.value for each in found]}: {found}"

@@ -1,4 +1,4 @@
-"""Which stories chance makes up."""
+"""Hypothesis strategies that generate stories."""
 
 from decimal import Decimal
 from typing import Any
@@ -6,110 +6,112 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tests.chaos.story import (
-    AppIs,
-    AskAtOnce,
-    Asks,
-    AsksAgain,
-    Begins,
-    CatchesUp,
-    ComesBack,
-    Confirms,
-    Decides,
-    Disputes,
+    ActInPortal,
+    BankDecides,
+    BeginPayment,
+    BreakSaleor,
+    CatchUp,
+    Confirm3DSecure,
+    DeliverNotification,
+    Dispute,
     Ending,
+    Fault,
     Flow,
-    Keys,
-    Letter,
+    HoldNotifications,
+    MoveSaleor,
     NextCall,
     NextWebhook,
-    Passes,
-    Pays,
-    PlaysBack,
-    Portal,
-    Post,
-    Restarts,
-    SaleorIs,
-    SaleorMoves,
+    PassTime,
+    Pay,
+    ReplayWebhook,
+    RequestConcurrently,
+    RequestGrantAgain,
+    RequestInApp,
+    RequestInSaleor,
+    RestartApp,
+    ReturnToShop,
+    RunWorker,
+    ScriptBankCode,
+    SetAppStatus,
     Step,
     Story,
-    Trouble,
-    Wants,
-    WillEnd,
-    Works,
+    SwitchKeys,
 )
 
 _which = st.sampled_from([0, 0, 0, 1])
 _parts = st.sampled_from([Decimal(part) for part in ("10.00", "169.50", "400.00", "569.50")])
 _flows: st.SearchStrategy[Flow] = st.sampled_from(["CHARGE", "AUTHORIZATION"])
-_asks: st.SearchStrategy[Asks] = st.builds(
-    Asks,
+_asks: st.SearchStrategy[RequestInSaleor] = st.builds(
+    RequestInSaleor,
     st.sampled_from(["REFUND", "CHARGE", "CANCEL"]),
     _parts,
     st.sampled_from([False, False, True]),
     _which,
     st.sampled_from([0, 0, 1, 3]),
 )
-_grants: st.SearchStrategy[Asks] = st.builds(
-    Asks, st.just("REFUND"), _parts, st.just(value=True), st.just(0), st.sampled_from([0, 0, 1, 3])
+_grants: st.SearchStrategy[RequestInSaleor] = st.builds(
+    RequestInSaleor, st.just("REFUND"), _parts, st.just(value=True), st.just(0), st.sampled_from([0, 0, 1, 3])
 )
-_asks_again: st.SearchStrategy[Step] = st.builds(AsksAgain, _which)
+_asks_again: st.SearchStrategy[Step] = st.builds(RequestGrantAgain, _which)
 _at_once: st.SearchStrategy[Step] = st.builds(
-    AskAtOnce, st.one_of(_grants, _asks), st.one_of(_grants, _asks), st.sampled_from([False, False, True])
+    RequestConcurrently, st.one_of(_grants, _asks), st.one_of(_grants, _asks), st.sampled_from([False, False, True])
 )
 _wants: st.SearchStrategy[Step] = st.builds(
-    Wants,
+    RequestInApp,
     st.sampled_from(["refund", "capture", "void", "cancel"]),
     _parts,
     st.sampled_from([False, False, True]),
     _which,
 )
 _pays: st.SearchStrategy[Step] = st.builds(
-    Pays, st.sampled_from(["1000", "1000", "2122", "2119", "4009", "2201"]), _which
+    Pay, st.sampled_from(["1000", "1000", "2122", "2119", "4009", "2201"]), _which
 )
 _methods = st.sampled_from(["refund", "capture", "void"])
-_begins: st.SearchStrategy[Step] = st.builds(Begins, _flows)
-_clicks_twice: st.SearchStrategy[Step] = st.builds(Begins, _flows, st.just(value=True))
+_begins: st.SearchStrategy[Step] = st.builds(BeginPayment, _flows)
+_begins_again: st.SearchStrategy[Step] = st.builds(BeginPayment, _flows, st.just(value=True))
 _quiet: st.SearchStrategy[Step] = st.one_of(
-    st.builds(Works, st.sampled_from([1, 5])),
+    st.builds(RunWorker, st.sampled_from([1, 5])),
     _asks,
     _wants,
-    st.builds(Letter, st.integers(0, 20)),
-    st.builds(PlaysBack, st.integers(0, 8)),
+    st.builds(DeliverNotification, st.integers(0, 20)),
+    st.builds(ReplayWebhook, st.integers(0, 8)),
     _pays,
-    st.builds(ComesBack, _which, st.booleans()),
-    _clicks_twice,
-    st.builds(Portal, _methods, _parts, _which, st.sampled_from([False, False, True])),
+    st.builds(ReturnToShop, _which, st.booleans()),
+    _begins_again,
+    st.builds(ActInPortal, _methods, _parts, _which, st.sampled_from([False, False, True])),
     _asks_again,
     _at_once,
-    st.just(CatchesUp()),
+    st.just(CatchUp()),
 )
 _fates: st.SearchStrategy[Step] = st.builds(
     NextWebhook,
     st.sampled_from(["lost", "unheard", "swallowed", "twice", "read late"]),
-    st.one_of(st.none(), _quiet, st.just(CatchesUp())),
+    st.one_of(st.none(), _quiet, st.just(CatchUp())),
 )
-_app_is: st.SearchStrategy[Step] = st.builds(AppIs, st.sampled_from(["inactive", "active", "deleted", "installed"]))
+_app_is: st.SearchStrategy[Step] = st.builds(
+    SetAppStatus, st.sampled_from(["inactive", "active", "deleted", "installed"])
+)
 _calls: st.SearchStrategy[Step] = st.builds(
     NextCall,
-    trouble=st.one_of(st.none(), st.sampled_from(list(Trouble))),
+    fault=st.one_of(st.none(), st.sampled_from(list(Fault))),
     meanwhile=st.one_of(st.none(), _quiet),
     late=st.booleans(),
     look=st.sampled_from([False, False, True]),
 )
 _rest: st.SearchStrategy[Step] = st.one_of(
-    st.builds(Confirms, st.sampled_from([True, True, False]), _which),
-    st.builds(Passes, st.sampled_from([1, 3, 20, 70, 60 * 24, 60 * 24 * 8])),
-    st.builds(WillEnd, _methods, st.sampled_from(["2001", "2201", "4009"])),
-    st.builds(Decides, st.booleans()),
-    st.builds(Disputes, _parts, st.sampled_from(["1000", "2201"]), _which),
-    st.builds(Post, st.booleans()),
-    st.builds(SaleorIs, st.sampled_from(["down", "broken", "mute"]), st.integers(1, 4)),
+    st.builds(Confirm3DSecure, st.sampled_from([True, True, False]), _which),
+    st.builds(PassTime, st.sampled_from([1, 3, 20, 70, 60 * 24, 60 * 24 * 8])),
+    st.builds(ScriptBankCode, _methods, st.sampled_from(["2001", "2201", "4009"])),
+    st.builds(BankDecides, st.booleans()),
+    st.builds(Dispute, _parts, st.sampled_from(["1000", "2201"]), _which),
+    st.builds(HoldNotifications, st.booleans()),
+    st.builds(BreakSaleor, st.sampled_from(["down", "broken", "mute"]), st.integers(1, 4)),
     _fates,
     _app_is,
-    st.builds(SaleorMoves, st.booleans()),
-    st.builds(Begins, _flows, st.booleans()),
-    st.just(Restarts()),
-    st.builds(Keys, st.booleans()),
+    st.builds(MoveSaleor, st.booleans()),
+    st.builds(BeginPayment, _flows, st.booleans()),
+    st.just(RestartApp()),
+    st.builds(SwitchKeys, st.booleans()),
 )
 _endings = st.builds(
     Ending, st.sampled_from([True, True, False, None]), st.sampled_from(["lost", "late", "newest first"])
@@ -118,10 +120,11 @@ _steps = st.one_of(_asks, _calls, _quiet, _rest)
 
 
 def _beginning(flow: Flow) -> st.SearchStrategy[tuple[Step, ...]]:
-    paid: tuple[Step, ...] = (Begins(flow), Pays())
-    usual: tuple[Step, ...] = (*paid, Works())
+    paid: tuple[Step, ...] = (BeginPayment(flow), Pay())
+    usual: tuple[Step, ...] = (*paid, RunWorker())
     return st.sampled_from(
-        [(Begins(flow),), paid, usual, usual] + ([(*usual, Asks("CHARGE"), Works())] if flow == "AUTHORIZATION" else [])
+        [(BeginPayment(flow),), paid, usual, usual]
+        + ([(*usual, RequestInSaleor("CHARGE"), RunWorker())] if flow == "AUTHORIZATION" else [])
     )
 
 
@@ -140,12 +143,17 @@ def _gateways() -> st.SearchStrategy[tuple[tuple[str, Any], ...]]:
     return st.lists(options, max_size=2, unique_by=lambda option: option[0]).map(tuple)
 
 
-def granted(longest: int = 10) -> st.SearchStrategy[Story]:
-    """Return stories of an order that is paid: of refunds that staff grant, ask for, and ask for again."""
-    paid = st.sampled_from([(Begins(), Pays(), Works()), (Begins("AUTHORIZATION"), Pays(), Works(), Asks("CHARGE"))])
+def granted_refund_stories(longest: int = 10) -> st.SearchStrategy[Story]:
+    """Return stories of a paid order: staff grant refunds, request them, and request them again."""
+    paid = st.sampled_from(
+        [
+            (BeginPayment(), Pay(), RunWorker()),
+            (BeginPayment("AUTHORIZATION"), Pay(), RunWorker(), RequestInSaleor("CHARGE")),
+        ]
+    )
     refund = st.one_of(_grants, _at_once, _asks_again)
-    time = st.builds(Passes, st.sampled_from([1, 3, 20, 70]))
-    steps = st.one_of(refund, refund, _fates, _calls, st.just(CatchesUp()), time, _rest)
+    time = st.builds(PassTime, st.sampled_from([1, 3, 20, 70]))
+    steps = st.one_of(refund, refund, _fates, _calls, st.just(CatchUp()), time, _rest)
     return st.builds(
         lambda beginning, rest, ending, gateway: Story((*beginning, *rest), ending, gateway),
         paid,
@@ -158,7 +166,7 @@ def granted(longest: int = 10) -> st.SearchStrategy[Story]:
 def stories(longest: int = 10) -> st.SearchStrategy[Story]:
     """Return stories of at most so many steps after their beginning."""
     steps = st.one_of(
-        # Trouble from the first call on: a page that is lost, another one opened in its place, and that one lost too.
+        # Faults from the first call on: a page is lost, another one is opened in its place, and is lost too.
         st.builds(lambda calls, begins: (*calls, begins), st.lists(_calls, min_size=1, max_size=4), _begins),
         _flows.flatmap(_beginning),
     )

@@ -1,4 +1,4 @@
-"""A harness with an event loop of its own, on which one story after the other is told."""
+"""A harness with an event loop of its own, on which stories are played one after the other."""
 
 import asyncio
 import logging
@@ -11,38 +11,38 @@ import structlog
 
 from app.db.migrate import migrate
 from app.worker.heartbeat import Heartbeat
-from tests.chaos.at_once import sqlite_at_once
 from tests.chaos.harness import Harness, open_harness
+from tests.chaos.inline_sqlite import inline_sqlite
 from tests.chaos.play import play
 from tests.chaos.story import Story
-from tests.lasting import lasting_engines
 from tests.memory import folder_in_memory
+from tests.reuse import reuse_engines
 
 
 class Environment:
-    """Tells stories."""
+    """Plays stories."""
 
     def __init__(self, runner: asyncio.Runner, harness: Harness) -> None:
         self._runner = runner
-        self._stage = harness
+        self._harness = harness
 
-    def tell(self, story: Story) -> None:
-        """Tell a story; AssertionError when a law was broken."""
-        self._runner.run(play(self._stage, story))
+    def play(self, story: Story) -> None:
+        """Play a story. Raises AssertionError when a law is broken."""
+        self._runner.run(play(self._harness, story))
 
     @property
-    def told(self) -> list[str]:
-        """What happened in the last story, line by line."""
-        return list(self._stage.told)
+    def log(self) -> list[str]:
+        """The log of the last story, line by line."""
+        return list(self._harness.log)
 
 
 @contextmanager
 def open_environment(postgresql: str | None = None, account: Mapping[str, Any] | None = None) -> Iterator[Environment]:
-    """Open a theatre over a new SQLite file, or over an empty database of PostgreSQL at that address.
+    """Open an environment over a new SQLite file, or over the empty PostgreSQL database at that URL.
 
     ``account`` are options of the merchant account (``app.db.accounts.NewAccount``).
     """
-    with folder_in_memory() as folder, sqlite_at_once(), lasting_engines(), _alone(), asyncio.Runner() as runner:
+    with folder_in_memory() as folder, inline_sqlite(), reuse_engines(), _isolated(), asyncio.Runner() as runner:
         database_url = postgresql or f"sqlite:///{folder / 'payments.sqlite'}"
         runner.run(migrate(database_url))
         opening = open_harness(database_url, folder, account)
@@ -54,9 +54,9 @@ def open_environment(postgresql: str | None = None, account: Mapping[str, Any] |
 
 
 @contextmanager
-def _alone() -> Iterator[None]:
-    """Nothing is logged: a story is full of trouble, and thousands are told. And nothing goes on beside it by itself:
-    no process signs that it is alive, by real time, and has the one thread wait for the lock that it holds itself.
+def _isolated() -> Iterator[None]:
+    """Turn logging off, as thousands of stories full of faults are played. Turn background work off, as the heartbeat
+    runs by real time and would make the only thread wait for a lock that it holds itself.
     """
     before = structlog.get_config()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))

@@ -1,4 +1,4 @@
-"""The law of granted refunds: each is refunded once, and Saleor says of each what has become of it."""
+"""The law of granted refunds: each is refunded once, and its status in Saleor is its outcome."""
 
 from collections.abc import Mapping
 
@@ -8,10 +8,10 @@ from app.saleor.testing.vocabulary import GrantedRefundStatus
 from tests.chaos.harness import Harness
 
 
-def granted_refunds_are_settled(harness: Harness, aggregates: Mapping[str, PaymentAggregate | None]) -> None:
-    """None is left PENDING, none is a FAILURE although the money went back, and none went back twice.
+def check_granted_refunds(harness: Harness, aggregates: Mapping[str, PaymentAggregate | None]) -> None:
+    """Check that none is left PENDING, none is a FAILURE although the money was returned, and none was returned twice.
 
-    ``aggregates`` are what is recorded of transactions, by their ids.
+    ``aggregates`` are the recorded payments by transaction id.
     """
     for order in harness.saleor.state.orders.values():
         for granted in order.granted_refunds:

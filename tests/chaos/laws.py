@@ -1,4 +1,4 @@
-"""What must be true: after each step, and when a story is over (docs/laws-of-money.md)."""
+"""Checks after each step and at the end of a story (docs/laws-of-money.md)."""
 
 import json
 from collections.abc import Mapping
@@ -19,10 +19,10 @@ from app.saleor.testing.saleor_state import Delivery
 from app.sandbox.core.codes import CANCELLED, Status
 from app.sandbox.core.records import Operation as Entry
 from app.sandbox.core.records import Payment
-from tests.chaos.books import books_do_not_differ
-from tests.chaos.grants import granted_refunds_are_settled
+from tests.chaos.books import check_books
+from tests.chaos.grants import check_granted_refunds
 from tests.chaos.harness import Harness
-from tests.chaos.shares import everybody_has_their_share
+from tests.chaos.shares import check_shares
 from tests.chaos.story import TOTAL
 
 ZERO = Decimal(0)
@@ -32,15 +32,15 @@ _SECONDARY = {Kind.CAPTURE, Kind.VOID, Kind.REFUND, Kind.DISPUTE}
 
 @dataclass
 class Memory:
-    """What was seen after earlier steps: the references of operations, which only Saleor's own word changes (law 9)."""
+    """The references of operations after earlier steps, which only Saleor's own request changes (law 9)."""
 
     references: dict[int, str] = field(default_factory=dict)
 
 
-async def after_each_step(harness: Harness, memory: Memory) -> None:
-    """What is true at every moment, as far as it is cheap to see."""
-    if harness.gate.wrong:
-        raise harness.gate.wrong[0]
+async def check_after_step(harness: Harness, memory: Memory) -> None:
+    """Check what must be true at every moment, as far as it is cheap to check."""
+    if harness.gate.violations:
+        raise harness.gate.violations[0]
     for transaction in harness.saleor.state.transactions.values():
         amounts = transaction.amounts
         assert min(amounts.charged, amounts.refunded, amounts.canceled) >= ZERO, amounts
@@ -59,9 +59,9 @@ async def after_each_step(harness: Harness, memory: Memory) -> None:
         memory.references[row_id] = reference
 
 
-async def at_the_end(harness: Harness) -> None:
-    """Three ledgers tell one story, and nothing is waiting."""
-    await after_each_step(harness, Memory())
+async def check_end(harness: Harness) -> None:
+    """Check that the three ledgers agree, and that nothing is waiting."""
+    await check_after_step(harness, Memory())
     async with harness.app.services.database.transaction() as session:
         unread = (await session.exec(select(Notification).where(col(Notification.next_attempt_at).is_not(None)))).all()
         unsaid = (await session.exec(select(SaleorEvent).where(SaleorEvent.state == EventState.WAITING))).all()
@@ -70,16 +70,16 @@ async def at_the_end(harness: Harness) -> None:
                   for each in payments}  # fmt: skip
     assert not unread, f"a notification is not processed: {unread[0].outcome}"
     assert not unsaid, f"Saleor has not heard of {unsaid[0].type}: {unsaid[0].last_error}"
-    granted_refunds_are_settled(harness, aggregates)
-    _staff_know_what_is_paid_twice(harness, {name: each for name, each in aggregates.items() if each is not None})
+    check_granted_refunds(harness, aggregates)
+    _check_paid_twice_problems(harness, {name: each for name, each in aggregates.items() if each is not None})
     for transaction in harness.saleor.state.transactions.values():
-        _ledgers_agree(harness, transaction, aggregates.pop(transaction.id, None))
+        _check_ledgers(harness, transaction, aggregates.pop(transaction.id, None))
     assert not aggregates, "a payment of no transaction"
 
 
-def _ledgers_agree(harness: Harness, transaction: Transaction, aggregate: PaymentAggregate | None) -> None:
-    _one_reference_is_told(harness, transaction)
-    payments = at_the_gateway(harness, transaction)
+def _check_ledgers(harness: Harness, transaction: Transaction, aggregate: PaymentAggregate | None) -> None:
+    _check_single_reference(harness, transaction)
+    payments = gateway_payments(harness, transaction)
     if aggregate is None:
         assert not payments, "a payment at the gateway that we know nothing of"
         assert transaction.amounts.charged == transaction.amounts.authorized == ZERO
@@ -108,47 +108,47 @@ def _ledgers_agree(harness: Harness, transaction: Transaction, aggregate: Paymen
         assert all(each.state.final for each in aggregate.operations), "an operation is open for ever"
         offered = sorted(action.value for action in ours.actions)
         assert transaction.actions == offered, f"staff are offered {transaction.actions} instead of {offered}"
-        # That another attempt has paid the same is no matter of this payment alone (laws of money, 12).
+        # A second paid attempt does not concern this payment alone (laws of money, 12).
         problems = [each for each in open_problems(aggregate.payment) if each.kind is not ProblemKind.PAID_TWICE]
         if disputed:
             assert problems, "nobody is told of what the payer's bank has taken"
-        elif not any(entry.method == "dispute" for entry in entries):  # one that was won is told of too
+        elif not any(entry.method == "dispute" for entry in entries):  # a won dispute is reported too
             assert not problems, problems
     assert all(each.state is not EventState.REFUSED for each in aggregate.events)
-    _operations_are_the_gateways(harness, aggregate, entries)
-    _cancellations_are_told_as_they_went(aggregate, payments)
-    everybody_has_their_share(harness, aggregate, payments, entries)
+    _check_operations(harness, aggregate, entries)
+    _check_cancellations(aggregate, payments)
+    check_shares(harness, aggregate, payments, entries)
     only_ours = all(entry.operation_id in harness.gate.ours for entry in entries)
-    books_do_not_differ(aggregate, payments, entries, only_ours=only_ours)
+    check_books(aggregate, payments, entries, only_ours=only_ours)
 
 
-def _staff_know_what_is_paid_twice(harness: Harness, aggregates: Mapping[str, PaymentAggregate]) -> None:
-    """Law 12: if two attempts to pay the same are paid, staff are told on both; and on none if not."""
+def _check_paid_twice_problems(harness: Harness, aggregates: Mapping[str, PaymentAggregate]) -> None:
+    """Law 12: if two attempts to pay the same are paid, both show staff a problem; otherwise none does."""
     if any(not each.state.final for aggregate in aggregates.values() for each in aggregate.operations):
         return
     known = [each for each in harness.saleor.state.transactions.values() if each.id in aggregates]
-    # A story has one checkout or order: all its attempts are to pay the same.
+    # A story has one checkout or order: all its attempts pay the same.
     paid = {each.id for each in known if each.amounts.authorized + each.amounts.charged > ZERO}
     total = sum((each.amounts.authorized + each.amounts.charged for each in known), ZERO)
     twice = paid if len(paid) > 1 and total > TOTAL else set()
-    told = {each.id for each in known if has_problem(aggregates[each.id].payment, PAID_TWICE)}
-    assert told == twice, f"paid twice are {twice}, and staff are told of {told}"
+    reported = {each.id for each in known if has_problem(aggregates[each.id].payment, PAID_TWICE)}
+    assert reported == twice, f"paid twice are {twice}, and staff are told of {reported}"
 
 
-def _one_reference_is_told(harness: Harness, transaction: Transaction) -> None:
-    """Law 9: whatever Saleor asked of a session, and however often, it was told of one payment."""
+def _check_single_reference(harness: Harness, transaction: Transaction) -> None:
+    """Law 9: whatever Saleor requested for a session, and however often, it got the reference of one payment."""
     sessions = [
-        each for each in harness.saleor.state.deliveries if each.event.endswith("_session") and said_before(each)
+        each for each in harness.saleor.state.deliveries if each.event.endswith("_session") and has_binding_answer(each)
     ]
     ours = (each for each in sessions if json.loads(each.body)["transaction"]["id"] == transaction.id)
-    told = {reference_in(each.answer or "") for each in ours}
-    assert len(told) <= 1, f"Saleor was told several references: {told}"
+    reported = {reference_of(each.answer or "") for each in ours}
+    assert len(reported) <= 1, f"Saleor was told several references: {reported}"
 
 
-def _cancellations_are_told_as_they_went(aggregate: PaymentAggregate, payments: list[Payment]) -> None:
-    """They have no record of their own at the gateway: what became of the payment is their outcome."""
+def _check_cancellations(aggregate: PaymentAggregate, payments: list[Payment]) -> None:
+    """Check cancellations, which have no record of their own at the gateway: their outcome is that of the payment."""
     cancellations = [each for each in aggregate.operations if each.kind is Kind.CANCEL]
-    if len(payments) != 1:  # one of them was closed, and the shopper began anew
+    if len(payments) != 1:  # one of them was closed, and the shopper started over
         return
     succeeded = any(each.state is State.SUCCESS for each in cancellations)
     assert not (succeeded and payments[0].status is Status.SUCCESS), "cancelled, and paid"
@@ -156,8 +156,8 @@ def _cancellations_are_told_as_they_went(aggregate: PaymentAggregate, payments: 
         assert succeeded, "a cancellation was done and is told as failed"
 
 
-def _operations_are_the_gateways(harness: Harness, aggregate: PaymentAggregate, entries: list[Entry]) -> None:
-    """Each operation there is one here and the reverse; and what we did is no stranger to us."""
+def _check_operations(harness: Harness, aggregate: PaymentAggregate, entries: list[Entry]) -> None:
+    """Check that each operation there is one here and vice versa, and that none of ours is taken for another's."""
     named = [each.operation_id for each in aggregate.operations if each.operation_id and each.kind in _SECONDARY]
     assert len(named) == len(set(named)), "two operations of one name"
     done = {str(entry.operation_id) for entry in entries if entry.status is Status.SUCCESS}
@@ -173,7 +173,7 @@ def _operations_are_the_gateways(harness: Harness, aggregate: PaymentAggregate, 
     assert len(entries) - len(outside) <= len(asked), "more was done than asked"
 
 
-def at_the_gateway(harness: Harness, transaction: Transaction) -> list[Payment]:
+def gateway_payments(harness: Harness, transaction: Transaction) -> list[Payment]:
     """Return the payments that the gateway has for a transaction, oldest first."""
     return [
         payment
@@ -182,30 +182,30 @@ def at_the_gateway(harness: Harness, transaction: Transaction) -> list[Payment]:
     ]
 
 
-def gateway_moves_at(harness: Harness) -> datetime | None:
-    """Return when the gateway will do something by itself, if it will."""
+def next_gateway_change_at(harness: Harness) -> datetime | None:
+    """Return when the gateway will next do something by itself; None if it will not."""
     book = harness.sandbox.state
     moments = [entry.settles_at for entry in book.open_entries()]
     for payment in book.payments.values():
         if payment.status is Status.INIT or payment.waits_for_payer:
             moments.append(payment.expires_at)
-        elif payment.processed_at is not None and book.is_free_hold(payment):
+        elif payment.processed_at is not None and book.is_open_hold(payment):
             behaviour = book.behaviour(payment.pos_id)
             afters = (behaviour.automatic_capture_after, behaviour.automatic_void_after)
             moments += [payment.processed_at + after for after in afters if after is not None]
     return min((moment for moment in moments if moment is not None), default=None)
 
 
-def said_before(webhook: Delivery) -> bool:
-    """Whether a webhook of Saleor has been answered with something that binds us.
+def has_binding_answer(webhook: Delivery) -> bool:
+    """Whether a webhook of Saleor was answered in a way that later answers must repeat.
 
-    A session that was refused is recorded nowhere, so each refusal has a reference of its own.
+    A refused session is recorded nowhere, so each refusal has a reference of its own.
     """
-    reference = reference_in(webhook.answer or "")
+    reference = reference_of(webhook.answer or "")
     return webhook.status == 200 and reference is not None and not reference.startswith("app-")
 
 
-def reference_in(answer: str) -> str | None:
+def reference_of(answer: str) -> str | None:
     """Return the ``pspReference`` of an answer."""
     try:
         reference: str | None = json.loads(answer).get("pspReference")

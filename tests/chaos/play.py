@@ -1,4 +1,4 @@
-"""Lets a story happen on a harness, and ends it: everybody answers again, and all time-outs pass."""
+"""Plays a story on a harness, and ends it: every system answers again, and all timeouts pass."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,64 +15,64 @@ from app.saleor.testing.vocabulary import Flow
 from app.sandbox.core import attempts, secondary
 from app.sandbox.core.cards import coded_card
 from app.sandbox.core.codes import Status
-from app.sandbox.core.creation import card_on_file
+from app.sandbox.core.creation import get_or_create_card
 from app.sandbox.core.gateway_state import Script
 from app.sandbox.core.records import Operation, Payment
 from app.sandbox.core.refusals import RefusalError
 from app.sandbox.deliveries import Delivery
 from tests.chaos import laws
 from tests.chaos.harness import MANIFEST, Harness
-from tests.chaos.shares import BASKET, in_the_portal
+from tests.chaos.shares import BASKET, portal_shares
 from tests.chaos.staff import Staff
 from tests.chaos.story import (
-    AppIs,
-    AskAtOnce,
-    Asks,
-    AsksAgain,
-    Begins,
-    CatchesUp,
-    ComesBack,
-    Confirms,
-    Decides,
-    Disputes,
+    ActInPortal,
+    BankDecides,
+    BeginPayment,
+    BreakSaleor,
+    CatchUp,
+    Confirm3DSecure,
+    DeliverNotification,
+    Dispute,
     Ending,
-    Keys,
-    Letter,
+    HoldNotifications,
+    MoveSaleor,
     NextCall,
     NextWebhook,
-    Passes,
-    Pays,
-    PlaysBack,
-    Portal,
-    Post,
-    Restarts,
-    SaleorIs,
-    SaleorMoves,
+    PassTime,
+    Pay,
+    ReplayWebhook,
+    RequestConcurrently,
+    RequestGrantAgain,
+    RequestInApp,
+    RequestInSaleor,
+    RestartApp,
+    ReturnToShop,
+    RunWorker,
+    ScriptBankCode,
+    SetAppStatus,
     Step,
     Story,
-    Wants,
-    WillEnd,
-    Works,
+    SwitchKeys,
 )
 
-_TROUBLES: dict[str, dict[str, Any]] = {
+_SALEOR_FAULTS: dict[str, dict[str, Any]] = {
     "down": {"graphql_status": 503},
     "broken": {"graphql_internal_error": True},
     "mute": {"graphql_answer_lost": True},
 }
-_LONGEST_QUIET = timedelta(days=3)
+_LONGEST_WAIT = timedelta(days=3)
 
 
 async def play(harness: Harness, story: Story) -> None:
-    """Tell a whole story. Raises AssertionError where a law is broken."""
+    """Play a whole story. Raises AssertionError where a law is broken."""
     await harness.clear(dict(story.gateway))
     run = _Run(harness)
-    harness.gate.meanwhile = harness.app.meanwhile = run.perform
+    harness.gate.perform = harness.app.perform = run.perform
     for step in story.steps:
         await run.perform(step)
-        await run.breathe()
+        await run.settle_step()
     await run.end(story.ending)
-    await laws.at_the_end(harness)
+    await laws.check_end(harness)
 
 
 @dataclass
@@ -81,82 +81,86 @@ class _Run:
     held: bool = False
     keys: list[tuple[str, str, Flow]] = field(default_factory=list)
     memory: laws.Memory = field(default_factory=laws.Memory)
-    in_silence: set[str] = field(default_factory=set)
+    unannounced: set[str] = field(default_factory=set)
     staff: Staff = field(init=False)
 
     def __post_init__(self) -> None:
         self.staff = Staff(self.harness)
 
-    async def breathe(self) -> None:
-        """What follows each step: the app is started if it died, notifications arrive, the cheap laws are looked at."""
+    async def settle_step(self) -> None:
+        """Follow up on a step: restart the app if it died, deliver notifications, check the cheap laws."""
         if self.harness.app.dead:
-            self.harness.told.append("    the app is started again")
+            self.harness.log.append("    the app is started again")
             await self.harness.app.start()
         if not self.held:
             await self._deliver(lambda delivery: delivery.state == "waiting")
-        await laws.after_each_step(self.harness, self.memory)
+        await laws.check_after_step(self.harness, self.memory)
 
     async def perform(self, step: Step) -> None:
-        """Let one thing happen."""
-        self.harness.told.append(repr(step))
-        said = await self._perform(step)
-        if said:
-            self.harness.told.append(f"    {said}")
+        """Perform one step."""
+        self.harness.log.append(repr(step))
+        result = await self._perform(step)
+        if result:
+            self.harness.log.append(f"    {result}")
 
     async def _perform(self, step: Step) -> str | None:  # noqa: PLR0911, PLR0912 - a branch for each kind of step
         harness = self.harness
         match step:
-            case Begins():
+            case BeginPayment():
                 return await self._begin(step)
-            case Pays() | Confirms():
+            case Pay() | Confirm3DSecure():
                 return self._pay(step)
-            case ComesBack():
-                return await self._come_back(step)
-            case Asks():
-                return await self.staff.ask(step, self._transaction(step.on))
-            case AsksAgain():
-                return await self.staff.ask_again(self._transaction(step.on))
-            case AskAtOnce():
+            case ReturnToShop():
+                return await self._return_to_shop(step)
+            case RequestInSaleor():
+                return await self.staff.request(step, self._transaction(step.on))
+            case RequestGrantAgain():
+                return await self.staff.request_grant_again(self._transaction(step.on))
+            case RequestConcurrently():
                 both = [self._transaction(each.on) for each in (step.first, step.second)]
-                return await self.staff.ask_at_once(step, *both)
-            case SaleorMoves(known):
-                return await (harness.operator_moves_it() if known else harness.saleor_moves())
-            case AppIs():
-                return await self._make_of_the_app(step.what)
-            case Wants():
-                return await self.staff.want(step, self._transaction(step.on))
-            case PlaysBack():
-                return await self._play_back(step.number)
-            case Portal():
+                return await self.staff.request_concurrently(step, *both)
+            case MoveSaleor(known):
+                return await (harness.record_move() if known else harness.move_saleor())
+            case SetAppStatus():
+                return await self._set_app_status(step.what)
+            case RequestInApp():
+                return await self.staff.request_in_app(step, self._transaction(step.on))
+            case ReplayWebhook():
+                return await self._replay_webhook(step.number)
+            case ActInPortal():
                 return self._portal(step)
-            case Disputes():
+            case Dispute():
                 return self._dispute(step)
-            case WillEnd():
+            case ScriptBankCode():
                 harness.sandbox.state.scripts.append(Script(status_code=step.code, method=step.method))
-            case Decides():
+            case BankDecides():
                 return self._decide(success=step.success, entries=self._pending())
-            case Post():
+            case HoldNotifications():
                 self.held = step.held
-            case Letter():
-                letters = harness.sandbox.deliveries
-                return await self._post(letters[step.number % len(letters)]) if letters else "there is none"
-            case Passes():
+            case DeliverNotification():
+                notifications = harness.sandbox.deliveries
+                return (
+                    await self._deliver_one(notifications[step.number % len(notifications)])
+                    if notifications
+                    else "there is none"
+                )
+            case PassTime():
                 harness.clock.forward(minutes=step.minutes)
                 harness.sandbox.catch_up()
                 return f"Saleor tries {again} again" if (again := await harness.retries.wake()) else None
-            case Works():
+            case RunWorker():
                 return f"{await harness.app.work(step.rounds)} jobs"
-            case CatchesUp():
+            case CatchUp():
                 return await self._catch_up()
-            case SaleorIs():
-                trouble = {**_TROUBLES[step.what], "graphql_times": step.times}
-                harness.saleor.state.faults = SaleorFaults.model_validate(trouble)
+            case BreakSaleor():
+                fault = {**_SALEOR_FAULTS[step.what], "graphql_times": step.times}
+                harness.saleor.state.faults = SaleorFaults.model_validate(fault)
             case NextWebhook():
                 harness.app.fates.append(step)
-            case Restarts():
-                if not harness.app.dead:  # while a call is under way that would be a death: NextCall has that
+            case RestartApp():
+                if not harness.app.dead:  # while a call is in progress that would be a crash: NextCall covers that
                     harness.app.die()
-            case Keys():
+            case SwitchKeys():
                 await harness.keys(opening=step.open)
             case NextCall():
                 (harness.gate.polls if step.look else harness.gate.calls).append(step)
@@ -167,19 +171,19 @@ class _Run:
             await self._deliver(lambda delivery: delivery.state == "waiting")
         return f"{await self.harness.app.work(5)} jobs"
 
-    async def _make_of_the_app(self, what: str) -> str | None:
+    async def _set_app_status(self, what: str) -> str | None:
         apps, there = self.harness.saleor.apps, bool(self.harness.saleor.state.apps)
         if what == "installed":
             return "it is there" if there else (await apps.install(MANIFEST)).status
         if not there:
             return "it is not there"
         told = {"inactive": apps.deactivate, "active": apps.activate, "deleted": apps.uninstall}
-        await self.harness.until_heard(told[what])
+        await self.harness.run_until_delivered(told[what])
         return None
 
     # The shopper -------------------------------------------------------------------------------------------------
 
-    async def _begin(self, step: Begins) -> str:
+    async def _begin(self, step: BeginPayment) -> str:
         storefront, source, flow = self.harness.saleor.storefront, self._source(), Flow(step.flow)
         key = f"key-{len(self.keys)}"
         if step.again and self.keys:
@@ -189,21 +193,21 @@ class _Run:
         self.keys.append((source, key, flow))
         session = await storefront.initialize(source, action=flow, idempotency_key=key)
         if session.internal_error:
-            self.harness.gate.wrong.append(AssertionError(f"Saleor breaks: {session.internal_error}"))
+            self.harness.gate.violations.append(AssertionError(f"Saleor breaks: {session.internal_error}"))
         return f"{session.event.type}: {session.event.message}" if session.event else str(session.errors)
 
     def _source(self) -> str:
         state = self.harness.saleor.state
         sources = [*state.checkouts, *state.orders]
-        return sources[0] if sources else self.harness.saleor.storefront.new_checkout(BASKET).id
+        return sources[0] if sources else self.harness.saleor.storefront.create_checkout(BASKET).id
 
-    def _pay(self, step: Pays | Confirms) -> str:
+    def _pay(self, step: Pay | Confirm3DSecure) -> str:
         sandbox, payment = self.harness.sandbox, self._payment(step.on)
         sandbox.catch_up()
         if payment is None:
             return "there is no page"
         now = sandbox.now()
-        if isinstance(step, Confirms):
+        if isinstance(step, Confirm3DSecure):
             if not payment.waits_for_payer:
                 return "nobody asked"
             attempts.answer_challenge(sandbox.state, payment, now, passed=step.passed)
@@ -211,71 +215,73 @@ class _Run:
             if payment.status is not Status.INIT:
                 return f"the page says {payment.status}"
             number = "4242424242424242" if step.code == "1000" else coded_card(step.code)
-            attempts.attempt(sandbox.state, payment, card_on_file(sandbox.state, payment.pos_id, number, now), now)
+            attempts.attempt(
+                sandbox.state, payment, get_or_create_card(sandbox.state, payment.pos_id, number, now), now
+            )
         sandbox.publish_changes()
         return f"{payment.status} {payment.status_code}"
 
-    async def _come_back(self, step: ComesBack) -> str:
+    async def _return_to_shop(self, step: ReturnToShop) -> str:
         transaction = self._transaction(step.on)
         if transaction is None:
             return "there is no payment"
         if step.page:
             address = f"http://127.0.0.1:8100/pay/return/{transaction.token.replace('-', '')}"
-            return str((await self._ring(httpx2.Request("GET", address))) or "the app is not there")
+            return str((await self._send(httpx2.Request("GET", address))) or "the app is not there")
         session = await self.harness.saleor.storefront.process(transaction.id)
         return f"{session.event.type}: {session.event.message}" if session.event else str(session.errors)
 
-    # What comes again --------------------------------------------------------------------------------------------
+    # Replays ------------------------------------------------------------------------------------------------------
 
-    async def _play_back(self, number: int) -> str:
+    async def _replay_webhook(self, number: int) -> str:
         sent = [d for d in self.harness.saleor.state.deliveries if d.event.startswith("transaction_")]
         if not sent:
             return "there is none"
         webhook = sent[number % len(sent)]
-        answer = await self._ring(
+        answer = await self._send(
             httpx2.Request("POST", webhook.url, headers=webhook.headers, content=webhook.body.encode())
         )
         if answer is None:
             return "the app is not there"
-        if laws.said_before(webhook) and answer.status_code == 200:
-            self._same_reference(webhook, answer)
+        if laws.has_binding_answer(webhook) and answer.status_code == 200:
+            self._check_same_reference(webhook, answer)
         return f"{webhook.event}: {answer.status_code}"
 
-    def _same_reference(self, webhook: Webhook, answer: httpx2.Response) -> None:
-        """Law 4: the same question gets the same reference."""
-        before, now = laws.reference_in(webhook.answer or ""), laws.reference_in(answer.text)
+    def _check_same_reference(self, webhook: Webhook, answer: httpx2.Response) -> None:
+        """Law 4: the same request gets the same reference."""
+        before, now = laws.reference_of(webhook.answer or ""), laws.reference_of(answer.text)
         if before != now:
-            self.harness.gate.wrong.append(AssertionError(f"{webhook.event} was {before} and is {now}"))
+            self.harness.gate.violations.append(AssertionError(f"{webhook.event} was {before} and is {now}"))
 
     # The gateway -------------------------------------------------------------------------------------------------
 
-    def _portal(self, step: Portal) -> str:
+    def _portal(self, step: ActInPortal) -> str:
         sandbox, payment = self.harness.sandbox, self._payment(step.on)
         sandbox.catch_up()
         if payment is None:
             return "there is no payment"
-        split = in_the_portal(sandbox.state, payment, step.method, step.amount)
-        order = secondary.Order(
+        split = portal_shares(sandbox.state, payment, step.method, step.amount)
+        order = secondary.OperationRequest(
             amount=step.amount, split=split, through_split=bool(split), server_url=payment.server_url
         )
-        sandbox.publish_changes()  # what was done before is told
+        sandbox.publish_changes()  # earlier changes are notified
         try:
             operation = secondary.operate(sandbox.state, payment, step.method, order, sandbox.now())
         except RefusalError as refusal:
             return refusal.message
         finally:
             if step.silent:
-                self.in_silence.add(payment.order_id)
-                sandbox.save_silently()
+                self.unannounced.add(payment.order_id)
+                sandbox.save_without_webhooks()
             sandbox.publish_changes()
         return f"{operation.status} {operation.status_code}"
 
-    def _dispute(self, step: Disputes) -> str:
+    def _dispute(self, step: Dispute) -> str:
         sandbox, payment = self.harness.sandbox, self._payment(step.on)
         sandbox.catch_up()
         if payment is None:
             return "there is no payment"
-        order = secondary.Order(amount=step.amount, server_url=payment.server_url)
+        order = secondary.OperationRequest(amount=step.amount, server_url=payment.server_url)
         sandbox.state.scripts.insert(0, Script(status_code=step.code, method="dispute"))
         try:
             operation = secondary.operate(sandbox.state, payment, "dispute", order, sandbox.now())
@@ -302,26 +308,26 @@ class _Run:
         return f"{len(entries)} decided"
 
     async def _deliver(self, which: Callable[[Delivery], bool], *, newest_first: bool = False) -> None:
-        letters = [delivery for delivery in self.harness.sandbox.deliveries if which(delivery)]
-        for letter in reversed(letters) if newest_first else letters:
-            said = await self._post(letter)
-            self.harness.told.append(f"    notification {letter.method} {letter.status}: {said}")
+        notifications = [delivery for delivery in self.harness.sandbox.deliveries if which(delivery)]
+        for notification in reversed(notifications) if newest_first else notifications:
+            result = await self._deliver_one(notification)
+            self.harness.log.append(f"    notification {notification.method} {notification.status}: {result}")
 
-    async def _post(self, letter: Delivery) -> str:
-        form = {"data": letter.data, "signature": letter.signature}
-        answer = await self._ring(httpx2.Request("POST", letter.url, data=form))
+    async def _deliver_one(self, notification: Delivery) -> str:
+        form = {"data": notification.data, "signature": notification.signature}
+        answer = await self._send(httpx2.Request("POST", notification.url, data=form))
         if answer is None or answer.status_code != 200:
             return "not taken"
-        letter.state = "delivered"
+        notification.state = "delivered"
         return "taken"
 
-    async def _ring(self, request: httpx2.Request) -> httpx2.Response | None:
+    async def _send(self, request: httpx2.Request) -> httpx2.Response | None:
         try:
             return await self.harness.http.send(request)
         except httpx2.TransportError:
             return None
 
-    # Who is meant ------------------------------------------------------------------------------------------------
+    # Look-ups ----------------------------------------------------------------------------------------------------
 
     def _transaction(self, on: int) -> Transaction | None:
         known = list(self.harness.saleor.state.transactions.values())
@@ -329,28 +335,31 @@ class _Run:
 
     def _payment(self, on: int) -> Payment | None:
         transaction = self._transaction(on)
-        payments = laws.at_the_gateway(self.harness, transaction) if transaction else []
+        payments = laws.gateway_payments(self.harness, transaction) if transaction else []
         return payments[-1] if payments else None
 
     # The end -----------------------------------------------------------------------------------------------------
 
     async def end(self, ending: Ending) -> None:
-        """The storm is over: everybody answers, what is pending ends, and time passes until nothing is left to do."""
+        """End the faults: every system answers, what is pending ends, and time passes until nothing is left to do."""
         harness = self.harness
-        harness.told.append(repr(ending))
+        harness.log.append(repr(ending))
         harness.gate.calls.clear()
         harness.gate.polls.clear()
-        harness.gate.meanwhile = harness.app.meanwhile = None
+        harness.gate.perform = harness.app.perform = None
         harness.app.fates.clear()
-        await harness.app_is_back()
-        await harness.operator_moves_it()
+        await harness.restore_app()
+        await harness.record_move()
         harness.saleor.state.faults = SaleorFaults()
         harness.sandbox.state.scripts.clear()
         self._settle(ending)
-        if ending.letters != "lost":
-            await self._deliver(lambda letter: letter.state == "waiting", newest_first=ending.letters == "newest first")
-        for order_id in sorted(self.in_silence):  # nobody tells the app; staff have it look
-            harness.told.append(f"staff look {order_id} up: {await self.staff.look(order_id)}")
+        if ending.notifications != "lost":
+            await self._deliver(
+                lambda notification: notification.state == "waiting",
+                newest_first=ending.notifications == "newest first",
+            )
+        for order_id in sorted(self.unannounced):  # no notification arrives; staff have the app look it up
+            harness.log.append(f"staff look {order_id} up: {await self.staff.look_up(order_id)}")
         await self._pass_the_time(ending)
 
     def _settle(self, ending: Ending) -> None:
@@ -358,23 +367,25 @@ class _Run:
             self._decide(self._pending(), success=ending.bank)
 
     async def _pass_the_time(self, ending: Ending) -> None:
-        harness, pause, end = self.harness, timedelta(seconds=10), self.harness.clock.now + _LONGEST_QUIET
+        harness, pause, end = self.harness, timedelta(seconds=10), self.harness.clock.now + _LONGEST_WAIT
         while True:
             harness.sandbox.catch_up()
             self._settle(ending)
-            # Of what we do at the gateway we find out ourselves; of what others do only their notifications tell.
-            await self._deliver(lambda letter: letter.state == "waiting" and self._of_others(letter.operation_id))
+            # The app finds out by itself about its own operations; only notifications report those of others.
+            await self._deliver(
+                lambda notification: notification.state == "waiting" and self._is_of_others(notification.operation_id)
+            )
             due = await harness.next_due()
             if due is not None and due <= harness.clock.now and await harness.app.work(1):
                 continue
             if await harness.retries.wake():
                 continue
-            ahead = (due, harness.retries.next_due, laws.gateway_moves_at(harness))
+            ahead = (due, harness.retries.next_due, laws.next_gateway_change_at(harness))
             moments = [moment for moment in ahead if moment is not None]
             if not moments or harness.clock.now >= end:
                 break
             harness.clock.now = min(max(min(moments), harness.clock.now + pause), end)
             pause *= 2
 
-    def _of_others(self, operation_id: UUID | None) -> bool:
+    def _is_of_others(self, operation_id: UUID | None) -> bool:
         return operation_id is not None and operation_id not in self.harness.gate.ours

@@ -1,4 +1,4 @@
-"""Saleor's pauses between retries, on the clock of the story: nobody waits, and much can happen meanwhile."""
+"""Saleor's pauses between retries, on the clock of the story: no real waiting, and other steps can happen between."""
 
 import asyncio
 from collections.abc import Collection
@@ -25,7 +25,7 @@ class Retries:
         self._changed = asyncio.Event()
 
     async def sleep(self, seconds: float) -> None:
-        """Return when the clock of the story has moved so far and somebody has called ``wake``."""
+        """Return when the clock of the story has moved that far and ``wake`` was called."""
         over = asyncio.get_running_loop().create_future()
         pause = _Pause(self._clock.now + timedelta(seconds=seconds), over, asyncio.current_task())
         self._pauses.append(pause)
@@ -33,7 +33,7 @@ class Retries:
         try:
             await over
         finally:
-            if pause in self._pauses:  # the story is over, and nobody waits for it any more
+            if pause in self._pauses:  # the story is over, and the pause was cancelled
                 self._pauses.remove(pause)
 
     @property
@@ -42,7 +42,7 @@ class Retries:
         return min((pause.due for pause in self._pauses), default=None)
 
     async def wake(self) -> int:
-        """End the pauses that are over by the clock, and wait for what follows; return how many those were."""
+        """End the pauses that are due, and wait for the work that follows; return how many ended."""
         due = [pause for pause in self._pauses if pause.due <= self._clock.now]
         for pause in due:
             self._pauses.remove(pause)
@@ -51,7 +51,7 @@ class Retries:
         return len(due)
 
     async def settle(self, tasks: Collection[asyncio.Task[Any]]) -> None:
-        """Return when each of these is done or pauses; raise what went wrong in them."""
+        """Wait until each task is done or pauses; raise the exceptions of those that failed."""
         while waiting := [each for each in tasks if not each.done() and each not in self._resting()]:
             self._changed.clear()
             change = asyncio.ensure_future(self._changed.wait())

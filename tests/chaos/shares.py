@@ -1,4 +1,4 @@
-"""Stories of a marketplace: an account that splits, a portal where anybody's money is moved, the laws of shares."""
+"""Stories of a marketplace: an account that splits, a portal that moves any receiver's money, the laws of shares."""
 
 from collections.abc import Sequence
 from decimal import Decimal
@@ -28,7 +28,7 @@ MARKET: dict[str, Any] = {
     }
 }
 
-# The same money by what is in the basket: everybody gets what their things cost, the market gets the shipping.
+# The same money split by basket: each seller gets the price of their items, the market gets the shipping.
 BY_LINES: dict[str, Any] = {
     "options": {
         "split_rules": read_rules({"mode": "metadata", "default": OURS, "names": NAMES}).model_dump(mode="json")
@@ -46,11 +46,15 @@ BASKET = NewCheckout(
 )
 
 
-def in_the_portal(book: GatewayState, payment: Payment, method: str, amount: Decimal) -> list[Share]:
-    """Return whose money is moved in the portal: of one after the other, which is nothing that the app assumes."""
+def portal_shares(book: GatewayState, payment: Payment, method: str, amount: Decimal) -> list[Share]:
+    """Return the shares that the portal moves: of one receiver after the other, which the app must not assume."""
     if method == "void" or not payment.shares:
         return []
-    having = shares.left(book, payment) if method == "refund" else {s.sub_merchant_id: s.amount for s in payment.shares}
+    having = (
+        shares.refundable_amounts(book, payment)
+        if method == "refund"
+        else {s.sub_merchant_id: s.amount for s in payment.shares}
+    )
     taken: list[Share] = []
     for who, most in sorted(having.items()):
         part = min(most, amount - total_of(share.amount for share in taken))
@@ -59,52 +63,56 @@ def in_the_portal(book: GatewayState, payment: Payment, method: str, amount: Dec
     return taken
 
 
-def everybody_has_their_share(
+def check_shares(
     harness: Harness, aggregate: PaymentAggregate, payments: Sequence[Payment], entries: Sequence[Operation]
 ) -> None:
-    """What the gateway has done for us is divided as we wrote down; nobody is below zero; no money is nobody's."""
+    """Check that our operations at the gateway are split as recorded, no receiver is below zero, all money has one."""
     if not is_split(aggregate):
         assert not any(payment.shares for payment in payments)
         return
     book = harness.sandbox.state
     paid = [payment for payment in payments if payment.status is Status.SUCCESS]
     for payment in payments:
-        assert _told(payment.shares) == aggregate.shares_of(aggregate.create), "the shares of the payment"
+        assert _amounts_by_receiver(payment.shares) == aggregate.shares_of(aggregate.create), (
+            "the shares of the payment"
+        )
     for payment in paid:
-        left = shares.left(book, payment)
+        left = shares.refundable_amounts(book, payment)
         assert all(amount >= 0 for amount in left.values()), f"somebody is below zero: {left}"
         given_back = secondary.refunded_amount(book, payment)
         rest = secondary.taken_amount(book, payment) - given_back
-        pending = [each.amount for each in book.living(payment, "capture") if each.status is Status.PENDING]
+        pending = [each.amount for each in book.active_operations(payment, "capture") if each.status is Status.PENDING]
         assert sum(left.values(), Decimal()) == rest + sum(pending, Decimal()), "money is nobody's"
     for entry in entries:
         ours = next((each for each in aggregate.operations if each.operation_id == str(entry.operation_id)), None)
-        # What others did can be taken for ours of the same amount (laws of money, 10): then its shares are not those.
+        # An operation of others can be taken for ours of the same amount (laws of money, 10): then its shares differ.
         if ours is not None and entry.operation_id in harness.gate.ours and entry.method != "void":
-            assert _told(entry.shares) == aggregate.shares_of(ours), f"{entry.method} of {entry.amount}"
+            assert _amounts_by_receiver(entry.shares) == aggregate.shares_of(ours), f"{entry.method} of {entry.amount}"
     for operation in aggregate.operations:
         recorded = aggregate.shares_of(operation)
         assert not recorded or total_of(recorded.values()) == operation.amount
         assert (
             recorded
             or operation.kind not in {Kind.CAPTURE, Kind.REFUND}
-            or _others(aggregate, operation.idempotency_key)
+            or _needs_no_shares(aggregate, operation.idempotency_key)
         )
     standing = standing_of(aggregate)
     assert all(amount > 0 for amount in standing.left.values()), f"nothing is left, and counted: {standing.left}"
     outside = any(entry.operation_id not in harness.gate.ours for entry in entries)
     if not outside and all(entry.final for entry in entries) and all(each.state.final for each in aggregate.operations):
-        truth = {str(who): amount for each in paid for who, amount in shares.left(book, each).items() if amount}
+        truth = {
+            str(who): amount for each in paid for who, amount in shares.refundable_amounts(book, each).items() if amount
+        }
         taken = any(secondary.taken_amount(book, each) for each in paid)
         assert standing.left == (truth if taken else {}), "what is left here is not what is left there"
 
 
-def _told(said: Sequence[Share]) -> dict[str, Decimal]:
-    return {str(share.sub_merchant_id): share.amount for share in said}
+def _amounts_by_receiver(shares_: Sequence[Share]) -> dict[str, Decimal]:
+    return {str(share.sub_merchant_id): share.amount for share in shares_}
 
 
-def _others(aggregate: PaymentAggregate, key: str) -> bool:
-    """Whether others did it, or it was refused before it was divided."""
-    operation = aggregate.by_key(key)
+def _needs_no_shares(aggregate: PaymentAggregate, key: str) -> bool:
+    """Whether others did it, or it was refused before it was split."""
+    operation = aggregate.operation_by_key(key)
     assert operation is not None
     return key.startswith("gateway:") or operation.state is State.FAILURE

@@ -1,4 +1,4 @@
-"""Staff of the store, at the two doors at which they ask: Saleor's, and our own."""
+"""Staff of the store, who request actions in Saleor's Dashboard and on the app's own pages."""
 
 from dataclasses import dataclass
 
@@ -6,29 +6,29 @@ from app.db.tables import Kind, Operation
 from app.payments.core.references import order_id_of
 from app.payments.core.refusal import RefusalError
 from app.payments.staff.actions import StaffRequest
-from app.payments.sync.on_demand import ask_now
+from app.payments.sync.on_demand import look_up_now
 from app.saleor.testing.ids import global_id
 from app.saleor.testing.records import Checkout, Transaction
-from app.saleor.testing.views import ActionView, AskedAction, GrantedLine
+from app.saleor.testing.views import ActionView, GrantedLine, RequestedAction
 from app.saleor.testing.vocabulary import Action
 from tests.chaos.harness import MOVED, SALEOR, Harness
-from tests.chaos.story import AskAtOnce, Asks, Wants
+from tests.chaos.story import RequestConcurrently, RequestInApp, RequestInSaleor
 
 
 @dataclass
 class Staff:
-    """``forms``: how many were filled in at our own door."""
+    """``forms``: how many forms were submitted on the app's own pages."""
 
     harness: Harness
     forms: int = 0
 
-    async def ask(self, step: Asks, transaction: Transaction | None) -> str:
-        """Ask in Saleor's Dashboard; return what Saleor has written down of it."""
+    async def request(self, step: RequestInSaleor, transaction: Transaction | None) -> str:
+        """Request an action in Saleor's Dashboard; return the event that Saleor recorded."""
         staff = self.harness.saleor.staff
         if transaction is None:
             return "there is no payment"
         if not step.granted or step.action != "REFUND":
-            await self.harness.until_heard(
+            await self.harness.run_until_delivered(
                 lambda: staff.request_action(transaction.id, Action(step.action), step.amount)
             )
         else:
@@ -37,38 +37,42 @@ class Staff:
             if transaction.order is None:
                 return "it is no order yet"
             refund_id = self._grant(step, transaction)
-            await self.harness.until_heard(lambda: staff.refund_granted(refund_id))
-        return self._newest(transaction)
+            await self.harness.run_until_delivered(lambda: staff.request_refund_for_granted_refund(refund_id))
+        return self._describe_newest_event(transaction)
 
-    async def ask_again(self, transaction: Transaction | None) -> str:
-        """Ask for the refund that was granted last."""
+    async def request_grant_again(self, transaction: Transaction | None) -> str:
+        """Request the refund that was granted last."""
         grants = transaction.order.granted_refunds if transaction and transaction.order else []
         if not grants or transaction is None:
             return "nothing was granted"
         answers: list[ActionView] = []
-        await self.harness.until_heard(lambda: answers.append(self.harness.saleor.staff.refund_granted(grants[-1].id)))
+        await self.harness.run_until_delivered(
+            lambda: answers.append(self.harness.saleor.staff.request_refund_for_granted_refund(grants[-1].id))
+        )
         refused = [error.code for answer in answers for error in answer.errors]
-        return ", ".join(refused) or self._newest(transaction)
+        return ", ".join(refused) or self._describe_newest_event(transaction)
 
-    async def ask_at_once(self, step: AskAtOnce, transaction: Transaction | None, other: Transaction | None) -> str:
-        """Ask for two things in the same moment."""
+    async def request_concurrently(
+        self, step: RequestConcurrently, transaction: Transaction | None, other: Transaction | None
+    ) -> str:
+        """Request two actions at the same moment."""
         if transaction is None or other is None:
             return "there is no payment"
-        first = self._asked(step.first, transaction)
-        second = first if step.same and first.granted_refund_id else self._asked(step.second, other)
-        await self.harness.until_heard(lambda: self.harness.saleor.staff.request_at_once([first, second]))
-        return f"{self._newest(transaction)}, {self._newest(other)}"
+        first = self._build_request(step.first, transaction)
+        second = first if step.same and first.granted_refund_id else self._build_request(step.second, other)
+        await self.harness.run_until_delivered(lambda: self.harness.saleor.staff.request_actions([first, second]))
+        return f"{self._describe_newest_event(transaction)}, {self._describe_newest_event(other)}"
 
-    def _asked(self, step: Asks, transaction: Transaction) -> AskedAction:
+    def _build_request(self, step: RequestInSaleor, transaction: Transaction) -> RequestedAction:
         action = Action(step.action)
         if step.granted and action is Action.REFUND:
             if isinstance(transaction.source, Checkout):
                 self.harness.saleor.storefront.complete(transaction.source.id)
             if transaction.order is not None:
-                return AskedAction(granted_refund_id=self._grant(step, transaction))
-        return AskedAction(transaction_id=transaction.id, action=action, amount=step.amount)
+                return RequestedAction(granted_refund_id=self._grant(step, transaction))
+        return RequestedAction(transaction_id=transaction.id, action=action, amount=step.amount)
 
-    def _grant(self, step: Asks, transaction: Transaction) -> str:
+    def _grant(self, step: RequestInSaleor, transaction: Transaction) -> str:
         order = transaction.order
         assert order is not None
         lines = [GrantedLine(line_id=global_id("OrderLine", each.key)) for each in order.basket.lines[: step.lines]]
@@ -78,19 +82,19 @@ class Staff:
         return granted.id if granted else ""
 
     @staticmethod
-    def _newest(transaction: Transaction) -> str:
+    def _describe_newest_event(transaction: Transaction) -> str:
         event = transaction.events[-1]
         return f"{event.type} {event.amount}: {event.message}"
 
-    async def look(self, order_id: str) -> str:
-        """Have the app ask the gateway how a payment stands; return why it cannot, if so."""
+    async def look_up(self, order_id: str) -> str:
+        """Have the app look a payment up at the gateway; return the reason when it cannot."""
         try:
-            return str(await ask_now(self.harness.app.services, order_id) or "done")
+            return str(await look_up_now(self.harness.app.services, order_id) or "done")
         except RefusalError as refusal:
             return str(refusal.message)
 
-    async def want(self, step: Wants, transaction: Transaction | None) -> str:
-        """Ask at our own door; return what has come of it. A refusal in words is a proper answer."""
+    async def request_in_app(self, step: RequestInApp, transaction: Transaction | None) -> str:
+        """Request an action on the app's own pages; return the outcome. A refusal with a message is a valid answer."""
         if transaction is None:
             return "there is no payment"
         self.forms += 1
@@ -102,21 +106,23 @@ class Staff:
             if again and self.harness.app.dead:
                 await self.harness.app.start()
             try:
-                operation = await self.harness.app.ask_for(self._order_id(transaction), staff_request)
+                operation = await self.harness.app.request_action_of_staff(self._order_id(transaction), staff_request)
             except RefusalError as refusal:
                 if done:
-                    self._law_4_is_broken(f"{step} was taken, and refused when it was sent again: {refusal.message}")
+                    self._report_law_4_violation(
+                        f"{step} was taken, and refused when it was sent again: {refusal.message}"
+                    )
                 return refusal.message
             done += [] if operation is None else [operation]
         if len({each.id for each in done}) > 1:
-            self._law_4_is_broken(f"{step} was sent twice and is two operations")
+            self._report_law_4_violation(f"{step} was sent twice and is two operations")
         return f"{done[-1].state}: {done[-1].message}" if done else "the app is not there"
 
     def _order_id(self, transaction: Transaction) -> str:
-        """Return what the gateway calls it: that depends on where Saleor was when it began."""
+        """Return the gateway's order id, which depends on Saleor's address when the payment began."""
         names = [order_id_of(transaction.id, f"{each}/graphql/") for each in (SALEOR, MOVED)]
         known = {each.order_id for each in self.harness.sandbox.state.payments.values()}
         return next((each for each in names if each in known), names[0])
 
-    def _law_4_is_broken(self, how: str) -> None:
-        self.harness.gate.wrong.append(AssertionError(how))
+    def _report_law_4_violation(self, how: str) -> None:
+        self.harness.gate.violations.append(AssertionError(how))

@@ -1,4 +1,4 @@
-"""What can happen: steps, and stories made of them. A story is a value: what Hypothesis prints can be told again."""
+"""The steps of stories. A story is a value: what Hypothesis prints can be replayed."""
 
 from dataclasses import dataclass
 from decimal import Decimal
@@ -9,8 +9,8 @@ Flow = Literal["CHARGE", "AUTHORIZATION"]
 TOTAL = Decimal("569.50")
 
 
-class Trouble(Enum):
-    """What becomes of a call."""
+class Fault(Enum):
+    """A fault that happens to a call."""
 
     NOT_SENT = "no connection comes about"
     LOST = "it is lost on its way"
@@ -29,27 +29,27 @@ class Trouble(Enum):
     WE_DIE_AFTER = "it is done, and we die before we hear of it"
 
     def __repr__(self) -> str:
-        return f"Trouble.{self.name}"
+        return f"Fault.{self.name}"
 
 
 @dataclass(frozen=True)
-class Begins:
-    """A shopper begins to pay; ``again``: with the idempotency key of the last time, else with another one."""
+class BeginPayment:
+    """A shopper begins to pay; ``again``: with the idempotency key of the last time, otherwise with another one."""
 
     flow: Flow = "CHARGE"
     again: bool = False
 
 
 @dataclass(frozen=True)
-class Pays:
-    """The shopper tries a card on the gateway's page; ``code`` is what the bank says (gateway interface, Errors)."""
+class Pay:
+    """The shopper tries a card on the gateway's page; ``code`` is the bank's answer (gateway interface, Errors)."""
 
     code: str = "1000"
     on: int = 0
 
 
 @dataclass(frozen=True)
-class Confirms:
+class Confirm3DSecure:
     """The shopper passes or fails 3-D Secure."""
 
     passed: bool = True
@@ -57,18 +57,18 @@ class Confirms:
 
 
 @dataclass(frozen=True)
-class ComesBack:
-    """The storefront asks how it stands (``transactionProcess``); ``page``: the shopper only looks at our page."""
+class ReturnToShop:
+    """The storefront queries the state (``transactionProcess``); ``page``: the shopper only opens our return page."""
 
     on: int = 0
     page: bool = False
 
 
 @dataclass(frozen=True)
-class Asks:
-    """Staff ask for something. ``granted``: by a granted refund, for which the checkout becomes an order.
+class RequestInSaleor:
+    """Staff request an action in Saleor. ``granted``: by a granted refund, for which the checkout becomes an order.
 
-    ``lines``: one piece of each of so many lines of the order is granted; the amount is what staff typed all the same.
+    ``lines``: one piece of each of so many lines of the order is granted; the amount is still the one typed.
     """
 
     action: Literal["CHARGE", "REFUND", "CANCEL"]
@@ -79,41 +79,41 @@ class Asks:
 
 
 @dataclass(frozen=True)
-class AsksAgain:
-    """Staff ask once more for the refund that was granted last, as the Dashboard offers while it is not refunded."""
+class RequestGrantAgain:
+    """Staff request the last granted refund again, as the Dashboard offers while it is not refunded."""
 
     on: int = 0
 
 
 @dataclass(frozen=True)
-class AskAtOnce:
-    """Two people of the staff ask for something in the same moment. ``same``: both for one granted refund."""
+class RequestConcurrently:
+    """Two members of staff request an action at the same moment. ``same``: both for one granted refund."""
 
-    first: Asks
-    second: Asks
+    first: RequestInSaleor
+    second: RequestInSaleor
     same: bool = False
 
 
 @dataclass(frozen=True)
-class AppIs:
-    """What staff make of the app in Saleor; each counts only where it is not so already."""
+class SetAppStatus:
+    """Staff change the status of the app in Saleor; no effect where it is so already."""
 
     what: Literal["inactive", "active", "deleted", "installed"]
 
 
 @dataclass(frozen=True)
-class SaleorMoves:
-    """Saleor gets another address, and staff install the app there; ``known``: the operator says that it has moved.
+class MoveSaleor:
+    """Saleor gets another address, and staff install the app there; ``known``: the operator records the move.
 
-    Each counts only where it is not so already.
+    No effect where it is so already.
     """
 
     known: bool = False
 
 
 @dataclass(frozen=True)
-class Wants:
-    """Staff ask at our own door. ``twice``: the form is sent twice, also if the app has died over it."""
+class RequestInApp:
+    """Staff request an action on the app's pages. ``twice``: the form is submitted twice, even if the app died."""
 
     kind: Literal["capture", "void", "refund", "cancel"]
     amount: Decimal = TOTAL
@@ -122,15 +122,15 @@ class Wants:
 
 
 @dataclass(frozen=True)
-class PlaysBack:
-    """A webhook that Saleor has sent before comes again, byte by byte."""
+class ReplayWebhook:
+    """An earlier webhook of Saleor arrives again, byte for byte."""
 
     number: int
 
 
 @dataclass(frozen=True)
-class Portal:
-    """Somebody acts in the merchant portal. ``silent``: no notification tells of it, ever."""
+class ActInPortal:
+    """Somebody acts in the merchant portal. ``silent``: it is never notified."""
 
     method: Literal["capture", "void", "refund"]
     amount: Decimal = TOTAL
@@ -139,8 +139,8 @@ class Portal:
 
 
 @dataclass(frozen=True)
-class Disputes:
-    """The payer's bank takes money back: at once (``1000``), or it is open (``2201``) until the bank decides."""
+class Dispute:
+    """The payer's bank takes money back: at once (``1000``), or pending (``2201``) until the bank decides."""
 
     amount: Decimal = TOTAL
     code: str = "1000"
@@ -148,56 +148,56 @@ class Disputes:
 
 
 @dataclass(frozen=True)
-class WillEnd:
-    """What the bank will say to the next operation of that method."""
+class ScriptBankCode:
+    """Script the bank's answer to the next operation of that method."""
 
     method: Literal["capture", "void", "refund"]
     code: str
 
 
 @dataclass(frozen=True)
-class Decides:
-    """The bank decides about everything that is pending."""
+class BankDecides:
+    """The bank decides everything that is pending."""
 
     success: bool = True
 
 
 @dataclass(frozen=True)
-class Post:
-    """Notifications are held back from now on, or set out again."""
+class HoldNotifications:
+    """Notifications are held back from now on, or delivered again."""
 
     held: bool
 
 
 @dataclass(frozen=True)
-class Letter:
-    """A notification is delivered, now: one that was held back (out of its order), or one that came before."""
+class DeliverNotification:
+    """A notification is delivered now: one that was held back (out of order), or one that was delivered before."""
 
     number: int
 
 
 @dataclass(frozen=True)
-class Passes:
-    """Time goes by. What the gateway does by itself happens; our worker sleeps."""
+class PassTime:
+    """Time passes. The gateway does what it does by itself; our worker sleeps."""
 
     minutes: int
 
 
 @dataclass(frozen=True)
-class Works:
-    """The worker does some rounds."""
+class RunWorker:
+    """The worker runs some rounds."""
 
     rounds: int = 5
 
 
 @dataclass(frozen=True)
-class CatchesUp:
-    """The gateway's notifications arrive, and the worker does what follows from them."""
+class CatchUp:
+    """The gateway's notifications arrive, and the worker processes them."""
 
 
 @dataclass(frozen=True)
-class SaleorIs:
-    """What is wrong with Saleor's API, and for how many requests."""
+class BreakSaleor:
+    """Saleor's API fails for so many requests."""
 
     what: Literal["down", "broken", "mute"]
     times: int = 1
@@ -205,10 +205,10 @@ class SaleorIs:
 
 @dataclass(frozen=True)
 class NextWebhook:
-    """What becomes of the next webhook of Saleor.
+    """What happens to Saleor's next webhook.
 
-    lost: it does not arrive; unheard: Saleor waits no longer for the answer; swallowed: a proxy says 502 in place of
-    the answer, and Saleor tries again with an empty body; twice: it arrives twice; read late: ``meanwhile`` happens
+    lost: it does not arrive; unheard: Saleor stops waiting for the answer; swallowed: a proxy returns 502 in place of
+    the answer, and Saleor retries with an empty body; twice: it arrives twice; read late: ``meanwhile`` happens
     between the answer and Saleor's reading of it.
     """
 
@@ -217,75 +217,75 @@ class NextWebhook:
 
 
 @dataclass(frozen=True)
-class Restarts:
-    """The app is started anew over the same database."""
+class RestartApp:
+    """The app is restarted over the same database."""
 
 
 @dataclass(frozen=True)
-class Keys:
-    """The app is started anew over an encryption key that does not open the account's keys, or does again."""
+class SwitchKeys:
+    """The app is restarted with an encryption key that does not open the account's keys, or does again."""
 
     open: bool
 
 
 @dataclass(frozen=True)
 class NextCall:
-    """What becomes of the next call that moves money (``look``: of the next look-up).
+    """What happens to the next call that moves money (``look``: to the next look-up).
 
-    ``meanwhile`` happens while the call is under way: before it is done, or (``late``) when it is done and not answered
-    yet.
+    ``meanwhile`` happens while the call is in progress: before it is executed, or (``late``) when it is executed and
+    not answered yet.
     """
 
-    trouble: Trouble | None = None
+    fault: Fault | None = None
     meanwhile: "Step | None" = None
     late: bool = False
     look: bool = False
 
 
 Step = (
-    Begins
-    | Pays
-    | Confirms
-    | ComesBack
-    | Asks
-    | AsksAgain
-    | AskAtOnce
-    | AppIs
-    | SaleorMoves
-    | Wants
-    | PlaysBack
-    | Portal
-    | Disputes
-    | WillEnd
-    | Decides
-    | Post
-    | Letter
-    | Passes
-    | Works
-    | CatchesUp
-    | SaleorIs
+    BeginPayment
+    | Pay
+    | Confirm3DSecure
+    | ReturnToShop
+    | RequestInSaleor
+    | RequestGrantAgain
+    | RequestConcurrently
+    | SetAppStatus
+    | MoveSaleor
+    | RequestInApp
+    | ReplayWebhook
+    | ActInPortal
+    | Dispute
+    | ScriptBankCode
+    | BankDecides
+    | HoldNotifications
+    | DeliverNotification
+    | PassTime
+    | RunWorker
+    | CatchUp
+    | BreakSaleor
     | NextWebhook
-    | Restarts
-    | Keys
+    | RestartApp
+    | SwitchKeys
     | NextCall
 )
 
 
 @dataclass(frozen=True)
 class Ending:
-    """How the storm ends. ``bank``: what it says to all that is pending; None leaves open what no time will end.
+    """How a story ends. ``bank``: its answer to all that is pending; None leaves pending what no timeout will end.
 
-    ``letters``: what becomes of the notifications that were held back. Those of what others did always come: nobody
-    else would tell us of it.
+    ``letters``: what happens to the notifications that were held back. Those of operations of others always arrive:
+    the app learns of them in no other way.
     """
 
     bank: bool | None = True
-    letters: Literal["lost", "late", "newest first"] = "lost"
+    notifications: Literal["lost", "late", "newest first"] = "lost"
 
 
 @dataclass(frozen=True)
 class Story:
-    """One made-up story. ``gateway`` are options of the point of sale (``app.sandbox.settings.Behaviour``)."""
+    """One generated story. ``gateway`` are options of the point of sale (``app.sandbox.settings.Behaviour``)."""
 
     steps: tuple[Step, ...]
     ending: Ending = Ending()

@@ -1,4 +1,4 @@
-"""Payments as the database keeps them, made without a gateway."""
+"""Payments as the database stores them, created without a gateway."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from app.db.aggregates import PaymentAggregate
-from app.db.inbox import Processed, StoredNotification
+from app.db.inbox import ProcessingResult, StoredNotification
 from app.db.tables import (
     EventState,
     Flow,
@@ -21,8 +21,8 @@ from app.db.tables import (
 )
 from app.gateway.notification import digest, encode
 from app.i18n.messages import LazyMessage
-from app.payments.core.balance import book, status_of
-from app.payments.core.problems import Cause, raise_on
+from app.payments.core.balance import status_of, update_booking
+from app.payments.core.problems import Cause, add_problem
 from app.payments.core.references import order_id_of
 from app.payments.services import Services
 from tests.commands.conftest import POS_ID, SALEOR
@@ -33,7 +33,7 @@ DIFFERS = Cause(ProblemKind.MISMATCH, "differs", operation_id=1)
 ORDER = order_id_of(TRANSACTION, SALEOR)
 
 
-def after(**span: float) -> datetime:
+def moment_after(**span: float) -> datetime:
     """Return a moment after the payment was begun."""
     return BEGUN + timedelta(**span)
 
@@ -58,7 +58,7 @@ def payment(**different: Any) -> Payment:
 
 
 def operation(kind: Kind = Kind.CREATE, state: State = State.SUCCESS, **different: Any) -> Operation:
-    """Return an operation, over the whole amount, concluded a second after it was asked."""
+    """Return an operation over the whole amount, concluded a second after it was requested."""
     usual: dict[str, Any] = {
         "payment_id": 1,
         "kind": kind,
@@ -68,7 +68,7 @@ def operation(kind: Kind = Kind.CREATE, state: State = State.SUCCESS, **differen
         "currency": "UAH",
         "request": {"customer_email": "olena@example.com", "customer_phone": "+380501234567"},
         "created_at": BEGUN,
-        "updated_at": after(seconds=1),
+        "updated_at": moment_after(seconds=1),
     }
     return Operation(**{**usual, **different})
 
@@ -84,15 +84,15 @@ def event(type_: str = "CHARGE_SUCCESS", state: EventState = EventState.DELIVERE
         "message": "Successful [1000]",
         "state": state,
         "attempts": 2,
-        "created_at": after(seconds=1),
-        "delivered_at": after(seconds=4) if state is EventState.DELIVERED else None,
-        "next_attempt_at": after(seconds=9) if state is EventState.WAITING else None,
+        "created_at": moment_after(seconds=1),
+        "delivered_at": moment_after(seconds=4) if state is EventState.DELIVERED else None,
+        "next_attempt_at": moment_after(seconds=9) if state is EventState.WAITING else None,
     }
     return SaleorEvent(**{**usual, **different})
 
 
 def notification(record: dict[str, Any] | None = None, **different: Any) -> StoredNotification:
-    """Return a processed notification that the payment succeeded, with what gateways say of shoppers in it."""
+    """Return a processed notification that the payment succeeded, with a shopper's personal data."""
     says: dict[str, Any] = {
         "pos_id": POS_ID,
         "mode": "hosted",
@@ -116,8 +116,8 @@ def notification(record: dict[str, Any] | None = None, **different: Any) -> Stor
         "deliveries": 1,
         "outcome": "create success",
         "attempts": 1,
-        "received_at": after(seconds=1),
-        "processed_at": after(seconds=1),
+        "received_at": moment_after(seconds=1),
+        "processed_at": moment_after(seconds=1),
         "next_attempt_at": None,
     }
     return StoredNotification(**{**usual, **different})
@@ -126,11 +126,11 @@ def notification(record: dict[str, Any] | None = None, **different: Any) -> Stor
 def aggregate(
     operations: Sequence[Operation] = (), events: Sequence[SaleorEvent] = (), **different: Any
 ) -> PaymentAggregate:
-    """Return the aggregate of a payment; it was made if nothing else is said."""
+    """Return the aggregate of a payment; by default it was made."""
     return PaymentAggregate(payment(**different), list(operations) or [operation()], list(events))
 
 
-async def a_payment(
+async def store_payment(
     services: Services,
     account: MerchantAccount,
     operations: Sequence[Operation] = (),
@@ -141,10 +141,10 @@ async def a_payment(
     cause: Cause = DIFFERS,
     **different: Any,
 ) -> Payment:
-    """Keep a payment with all that belongs to it."""
+    """Store a payment with all that belongs to it."""
     row = payment(installation_id=account.installation_id, account_id=account.id, **different)
     if problem is not None:
-        raise_on(row, cause, LazyMessage(problem), BEGUN)
+        add_problem(row, cause, LazyMessage(problem), BEGUN)
     async with services.database.transaction() as session:
         row.status = status_of(row.flow, operations or [operation()])
         session.add(row)
@@ -154,19 +154,19 @@ async def a_payment(
             if isinstance(each, SaleorEvent):
                 each.installation_id = row.installation_id
             elif isinstance(each, Operation):
-                book(row, each)
+                update_booking(row, each)
             session.add(each)
             await session.flush()
     for told in notifications:
         assert told.data is not None
         name = digest(told.data)
-        await services.inbox.keep(
+        await services.inbox.store(
             account_id=account.id, digest=name, data=told.data, order_id=row.order_id, now=told.received_at
         )
-        for kept in await services.inbox.of_order(account.id, row.order_id):
-            await services.inbox.process(kept.id, partial(_came_of_it, told), told.received_at)
+        for kept in await services.inbox.find_for_order(account.id, row.order_id):
+            await services.inbox.process(kept.id, partial(_event_state, told), told.received_at)
     return row
 
 
-def _came_of_it(told: StoredNotification, *_: object) -> Processed:
-    return Processed(told.outcome or "")
+def _event_state(told: StoredNotification, *_: object) -> ProcessingResult:
+    return ProcessingResult(told.outcome or "")

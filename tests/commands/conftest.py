@@ -27,7 +27,7 @@ from app.payments.services import Services
 from app.settings import Settings
 from tests.conftest import REPOSITORY
 from tests.fork_server import ForkServer
-from tests.loopback import serving
+from tests.loopback import serve_app
 
 # For what is decided before the database matters.
 one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -49,8 +49,8 @@ NEW_KEYS = {
 
 
 @dataclass(frozen=True)
-class LazyMessage:
-    """What a command said, and how it ended."""
+class CommandResult:
+    """The output of a command and its exit status."""
 
     status: int
     out: str
@@ -58,7 +58,7 @@ class LazyMessage:
 
     @property
     def json(self) -> Any:
-        """What is on standard output, which must be JSON and nothing else."""
+        """The JSON on standard output, which must hold nothing else."""
         return json.loads(self.out, parse_float=Decimal)
 
     def failed(self, words: str, status: int = 1) -> None:
@@ -69,21 +69,21 @@ class LazyMessage:
 
 
 def _warnings_to_standard_error() -> None:
-    """Do what ``cli.main`` does, for one command: the libraries' logs are pytest's."""
+    """Do what ``cli.main`` does, for one command, as pytest handles the libraries' logs."""
     structlog.configure(
         wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )
 
 
-def clean(environment: dict[str, str]) -> dict[str, str]:
-    """The environment of a process: this one's, without what would say anything to the app, and the given."""
+def clean_environment(environment: dict[str, str]) -> dict[str, str]:
+    """Return the environment of a process: this one's without the app's settings, and the given variables."""
     mine = {name: value for name, value in os.environ.items() if not name.startswith(("APP_", "GATEWAY_"))}
     return {**mine, "COLUMNS": "80", "NO_COLOR": "1", "PYTHONPATH": str(REPOSITORY), **environment}
 
 
 class Run(Protocol):
-    """Runs a command as a process; returns its status, its output and its complaints."""
+    """Runs a command as a process; returns its status, its output and its errors."""
 
     async def __call__(
         self, environment: dict[str, str], *words: str, folder: Path | None = None
@@ -92,22 +92,22 @@ class Run(Protocol):
 
 @pytest.fixture
 def run(fork_server: ForkServer) -> Run:
-    """An operator's terminal, in which each command is a process."""
+    """Return an operator's terminal, in which each command is a process."""
 
     async def run(environment: dict[str, str], *words: str, folder: Path | None = None) -> tuple[int, str, str]:
-        return await fork_server.run(*words, environment=clean(environment), folder=folder)
+        return await fork_server.run(*words, environment=clean_environment(environment), folder=folder)
 
     return run
 
 
 @dataclass
 class Shell:
-    """Types commands with the app's settings in the environment, 80 columns wide."""
+    """Runs commands with the app's settings in the environment, 80 columns wide."""
 
     environment: dict[str, str]
-    everything: list[LazyMessage] = field(default_factory=list)
+    everything: list[CommandResult] = field(default_factory=list)
 
-    async def __call__(self, *words: str, typed: str | None = None, **environment: str) -> LazyMessage:
+    async def __call__(self, *words: str, typed: str | None = None, **environment: str) -> CommandResult:
         mine = {name: None for name in os.environ if name.startswith(("APP_", "GATEWAY_"))}
         try:
             result = await asyncio.to_thread(
@@ -121,14 +121,14 @@ class Shell:
             )
         finally:
             structlog.reset_defaults()
-        said = LazyMessage(result.exit_code, result.stdout, result.stderr)
+        said = CommandResult(result.exit_code, result.stdout, result.stderr)
         self.everything.append(said)
         return said
 
 
 @pytest.fixture
 def settings(database_url: str, tmp_path: Path) -> Settings:
-    """The settings of an app that was started once."""
+    """Return the settings of an app that was started once."""
     settings = Settings(database_url=database_url, data_dir=tmp_path / "data", base_url=APP)
     settings.open_vault()
     return settings
@@ -136,7 +136,7 @@ def settings(database_url: str, tmp_path: Path) -> Settings:
 
 @pytest.fixture
 def environment(settings: Settings) -> dict[str, str]:
-    """The same settings as environment variables."""
+    """Return the same settings as environment variables."""
     return {
         "APP_DATABASE_URL": settings.database,
         "APP_DATA_DIR": str(settings.data_dir),
@@ -146,13 +146,13 @@ def environment(settings: Settings) -> dict[str, str]:
 
 @pytest.fixture
 def shell(environment: dict[str, str]) -> Shell:
-    """A terminal. Whatever a test does in it, no secret may ever be seen there."""
+    """Return a terminal. Whatever a test does in it, no secret may ever be shown."""
     return Shell(environment)
 
 
 @pytest.fixture(autouse=True)
 def no_secret_is_ever_shown(request: pytest.FixtureRequest) -> Any:
-    """After each test that used a terminal: nothing that was said holds a secret."""
+    """Check after each test that used a terminal that no output contains a secret."""
     shell = request.getfixturevalue("shell") if "shell" in request.fixturenames else None
     yield
     for said in shell.everything if shell else ():
@@ -162,13 +162,13 @@ def no_secret_is_ever_shown(request: pytest.FixtureRequest) -> Any:
 
 @pytest.fixture
 async def services(settings: Settings) -> AsyncIterator[Services]:
-    """The desk of the running app."""
+    """Yield the services of the running app."""
     async with open_services(settings) as services:
         yield services
 
 
 async def row_of(services: Services, account_id: str) -> MerchantAccount | None:
-    """Return the account as it stands in the database: the services itself remembers what it has read for a moment."""
+    """Return the account as it is in the database; the services cache what they have read for a moment."""
     async with services.database.transaction() as session:
         return await session.get(MerchantAccount, account_id)
 
@@ -190,7 +190,7 @@ async def install(services: Services, saleor: str = SALEOR, token: str = "a-toke
 
 @pytest.fixture
 async def installed(services: Services) -> int:
-    """The app is installed in one Saleor."""
+    """Install the app in one Saleor."""
     return await install(services)
 
 
@@ -215,13 +215,13 @@ async def add_account(services: Services, installation_id: int, **different: Any
 
 @pytest.fixture
 async def account(services: Services, installed: int, pos: "PointOfSale") -> MerchantAccount:
-    """A merchant account at the gateway on loopback."""
+    """Add a merchant account at the gateway on loopback."""
     return await add_account(services, installed, base_url=pos.url)
 
 
 @dataclass
 class PointOfSale:
-    """A gateway that knows one point of sale and no order. ``answer`` is what it answers instead, if set.
+    """A gateway that knows one point of sale and no order. ``answer`` overrides its answer, if set.
 
     ``areas``: the same for ``balances``, ``register``, ``apple_pay`` and ``google_pay``.
     """
@@ -262,7 +262,7 @@ class PointOfSale:
         return self._area("google_pay") or JSONResponse(no_token, 400)
 
     def _area(self, name: str) -> Response | None:
-        """Return what an area answers instead of what it should."""
+        """Return the overriding answer of an area, if there is one."""
         self.areas_asked.append(name)
         return self.areas.get(name)
 
@@ -281,5 +281,5 @@ async def pos() -> AsyncIterator[PointOfSale]:
             Route("/api/v1/tokenization/tokenize", pos.google_pay, methods=["POST"]),
         ]
     )
-    async with serving(app) as pos.url:
+    async with serve_app(app) as pos.url:
         yield pos

@@ -69,7 +69,7 @@ async def test_a_new_gateway_brings_its_own_addresses(
 
 async def test_an_address_alone_can_be_changed(shell: Shell, services: Services, account: MerchantAccount) -> None:
     change = ("accounts", "set", "Shop", "--balances-url", "https://balances.example/")
-    (await shell(*change)).failed("nobody can be asked here", status=2)
+    (await shell(*change)).failed("this is not an interactive terminal", status=2)
     assert (await shell(*change, **KEYS)).status == 0
     row = await found(services, account.id)
     assert (row.base_url, row.balances_url) == (account.base_url, "https://balances.example")
@@ -84,7 +84,7 @@ async def test_everything_chosen_is_shown(shell: Shell, account: MerchantAccount
     for told in ("gambling, category 7995", "Bet {order}", "for fiscal receipts", "by email", "always", "stay open"):
         assert told in words
     assert "PCI DSS confirmed on 20" in words
-    assert "registers at https://register.example" in words
+    assert "registers from https://register.example" in words
 
     assert (await shell("accounts", "set", "Shop", "--no-direct-cards", "--mcc", "", "--receipt", "")).status == 0
     told = (await shell("accounts", "show", account.id, "--json")).json

@@ -45,11 +45,14 @@ def test_space_around_a_secret_is_not_part_of_it(monkeypatch: pytest.MonkeyPatch
     ("content", "words"),
     [
         (LINES[0], "has no GATEWAY_API_SECRET and no GATEWAY_ENDPOINTS_KEY: give all three secrets in one place"),
-        ("\n".join([*LINES, 'secret-9be2 = "x"']), "may only hold GATEWAY_API_KEY, GATEWAY_API_SECRET, GATEWAY_ENDP"),
-        ("\n".join([*LINES, '[more]\nGATEWAY_API_KEY = "x"']), "may only hold"),
-        ("\n".join([*LINES[:2], "GATEWAY_ENDPOINTS_KEY = 7"]), "GATEWAY_ENDPOINTS_KEY must be a text in quotes"),
-        ("\n".join([*LINES[:2], 'GATEWAY_ENDPOINTS_KEY = " "']), "GATEWAY_ENDPOINTS_KEY must be a text in quotes"),
-        ("GATEWAY_API_KEY = secret-9be2", "it is not TOML (at line 1, column 19); a line reads GATEWAY_API_KEY = "),
+        (
+            "\n".join([*LINES, 'secret-9be2 = "x"']),
+            "may only contain GATEWAY_API_KEY, GATEWAY_API_SECRET, GATEWAY_ENDP",
+        ),
+        ("\n".join([*LINES, '[more]\nGATEWAY_API_KEY = "x"']), "may only contain"),
+        ("\n".join([*LINES[:2], "GATEWAY_ENDPOINTS_KEY = 7"]), "GATEWAY_ENDPOINTS_KEY must be text in quotes"),
+        ("\n".join([*LINES[:2], 'GATEWAY_ENDPOINTS_KEY = " "']), "GATEWAY_ENDPOINTS_KEY must be text in quotes"),
+        ("GATEWAY_API_KEY = secret-9be2", "it is not TOML (at line 1, column 19); write lines like GATEWAY_API_KEY = "),
         ('GATEWAY_API_KEY = "secret-9be2', "it is not TOML (at end of document)"),
         (b"\xff\xfe", "it is not UTF-8"),
         (None, "cannot be read: No such file or directory"),
@@ -107,7 +110,7 @@ def test_where_nobody_can_be_asked_it_is_said_how_to_give_secrets(monkeypatch: p
     monkeypatch.setattr(sys.stdin, "isatty", lambda: False, raising=False)
     for read in (read_keys, read_new_keys):
         with pytest.raises(
-            CommandFailed, match=r"nobody can be asked here: set GATEWAY_API_KEY, .* or use --secrets-file"
+            CommandFailed, match=r"this is not an interactive terminal: set GATEWAY_API_KEY, .* or use --secrets-file"
         ):
             read(None)
 

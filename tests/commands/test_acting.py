@@ -8,10 +8,10 @@ import pytest
 from app.db.aggregates import find_by_order
 from app.db.tables import Flow, Kind, MerchantAccount, Operation, SplitShare, State
 from app.payments.services import Services
-from tests.commands.books import ORDER, a_payment, operation
+from tests.commands.books import ORDER, operation, store_payment
 from tests.commands.conftest import Shell, add_account, one_database
-from tests.loopback import said
-from tests.payments.fake_gateway import BROKEN, POS_ID, FakeGateway, open_fake_gateway, payment, refused
+from tests.loopback import json_reply
+from tests.payments.fake_gateway import BROKEN, POS_ID, FakeGateway, open_fake_gateway, payment, refusal_reply
 from tests.payments.fake_gateway import operation as record
 from tests.payments.split.people import NAMES, POTTER, SMITH, rules
 
@@ -36,13 +36,15 @@ async def asked_for(services: Services) -> list[Operation]:
 
 
 async def test_a_refund(shell: Shell, services: Services, account: MerchantAccount, gateway: FakeGateway) -> None:
-    await a_payment(services, account)
-    (await shell("payments", "refund", ORDER)).failed("nobody can be asked here: confirm with --yes", status=2)
-    gateway.will(said(record("refund", ORDER, "30.00")))
+    await store_payment(services, account)
+    (await shell("payments", "refund", ORDER)).failed(
+        "this is not an interactive terminal: confirm with --yes", status=2
+    )
+    gateway.will_answer(json_reply(record("refund", ORDER, "30.00")))
     told = await shell("payments", "refund", ORDER, "--amount", "30", "--reason", "too small", "--yes")
     assert (told.status, told.out) == (0, "Done: refund 30.00 UAH.\n"), told.err
-    assert gateway.heard[-1].json["comment"] == "too small"
-    gateway.will(said(record("refund", ORDER, "70.00", "pending")))
+    assert gateway.requests[-1].json["comment"] == "too small"
+    gateway.will_answer(json_reply(record("refund", ORDER, "70.00", "pending")))
     told = await shell("payments", "refund", ORDER, "--yes", "--json")
     assert told.json["asked"]["amount"] == Decimal("70.00")  # all that was left
     assert told.json["asked"]["state"] == "pending"
@@ -56,53 +58,53 @@ async def test_a_refund(shell: Shell, services: Services, account: MerchantAccou
 async def test_a_refund_that_the_balance_does_not_cover_is_warned_of_and_done(
     shell: Shell, services: Services, account: MerchantAccount, gateway: FakeGateway
 ) -> None:
-    await a_payment(services, account)
+    await store_payment(services, account)
     has = {"id": "1", "name": "x", "currency": "UAH", "balances": {"available": Decimal("12.50")}}
-    gateway.will_look(said({"accounts": [has]}), said({"accounts": [has]}))
-    gateway.will(said(record("refund", ORDER, "30.00")))
+    gateway.will_answer_look_ups(json_reply({"accounts": [has]}), json_reply({"accounts": [has]}))
+    gateway.will_answer(json_reply(record("refund", ORDER, "30.00")))
     told = await shell("payments", "refund", ORDER, "--amount", "30", "--yes", "--json")
     assert told.status == 0
     assert told.err == ("warning: The balance at the gateway is 12.50 UAH; this refund of 30.00 UAH may be refused.\n")
-    gateway.will(said(record("refund", ORDER, "12.50")))
+    gateway.will_answer(json_reply(record("refund", ORDER, "12.50")))
     assert (await shell("payments", "refund", ORDER, "--amount", "12.5", "--yes")).err == ""
 
 
 async def test_a_request_that_is_named_is_done_once(
     shell: Shell, services: Services, account: MerchantAccount, gateway: FakeGateway
 ) -> None:
-    await a_payment(services, account)
-    gateway.will(said(record("refund", ORDER, "30.00")))
+    await store_payment(services, account)
+    gateway.will_answer(json_reply(record("refund", ORDER, "30.00")))
     command = ("payments", "refund", ORDER, "--amount", "30.00", "--yes", "--request", "ticket-7781")
     assert (await shell(*command)).out == (await shell(*command)).out == "Done: refund 30.00 UAH.\n"
     assert gateway.calls == ["refund"]
-    (await shell(*command, "--amount", "31.00")).failed("asked for something else")
+    (await shell(*command, "--amount", "31.00")).failed("with a different request")
 
 
 async def test_a_reservation(shell: Shell, services: Services, account: MerchantAccount, gateway: FakeGateway) -> None:
-    await a_payment(services, account, flow=Flow.AUTHORIZATION)
-    (await shell("payments", "refund", ORDER, "--yes")).failed("nothing is taken yet")
+    await store_payment(services, account, flow=Flow.AUTHORIZATION)
+    (await shell("payments", "refund", ORDER, "--yes")).failed("nothing has been charged yet")
     (await shell("payments", "capture", ORDER, "--amount", "100.01", "--yes")).failed("Charge at most 100.00 UAH")
-    gateway.will(said(record("capture", ORDER, "60.00")))
+    gateway.will_answer(json_reply(record("capture", ORDER, "60.00")))
     assert "charge 60.00 UAH" in (await shell("payments", "capture", ORDER, "--amount", "60.00", "--yes")).out
-    (await shell("payments", "void", ORDER, "--yes")).failed("60.00 UAH has been taken already")
+    (await shell("payments", "void", ORDER, "--yes")).failed("60.00 UAH has already been charged")
 
 
 @one_database
 async def test_a_reservation_is_released(
     shell: Shell, services: Services, account: MerchantAccount, gateway: FakeGateway
 ) -> None:
-    await a_payment(services, account, flow=Flow.AUTHORIZATION)
-    gateway.will(said(record("void", ORDER, "100.00")))
-    assert "release the reservation" in (await shell("payments", "void", ORDER, "--yes")).out
+    await store_payment(services, account, flow=Flow.AUTHORIZATION)
+    gateway.will_answer(json_reply(record("void", ORDER, "100.00")))
+    assert "release the authorization" in (await shell("payments", "void", ORDER, "--yes")).out
 
 
 @one_database
 async def test_an_unpaid_payment_is_cancelled(
     shell: Shell, services: Services, account: MerchantAccount, gateway: FakeGateway
 ) -> None:
-    await a_payment(services, account, [operation(state=State.INIT)])
+    await store_payment(services, account, [operation(state=State.INIT)])
     (await shell("payments", "void", ORDER, "--yes")).failed("cancel the payment instead")
-    gateway.will(said([payment(ORDER, "failure", "100.00", status_code="6007")]))
+    gateway.will_answer(json_reply([payment(ORDER, "failure", "100.00", status_code="6007")]))
     assert (await shell("payments", "cancel", ORDER, "--yes")).out == "Done: cancel the payment.\n"
     assert [each.kind for each in await asked_for(services)] == [Kind.CANCEL]
 
@@ -111,12 +113,12 @@ async def test_an_unpaid_payment_is_cancelled(
 async def test_what_the_gateway_refuses_and_what_nobody_knows(
     shell: Shell, services: Services, account: MerchantAccount, gateway: FakeGateway
 ) -> None:
-    await a_payment(services, account)
-    gateway.will(refused("Insufficient balance", "P-400"), BROKEN)
+    await store_payment(services, account)
+    gateway.will_answer(refusal_reply("Insufficient balance", "P-400"), BROKEN)
     told = await shell("payments", "refund", ORDER, "--yes")
     assert told.status == 1
-    assert "error: it was not done: The gateway refused the request: Insufficient balance" in told.err
-    assert "How it ends is not known yet" in (await shell("payments", "refund", ORDER, "--yes")).out
+    assert "error: the operation failed: The gateway refused the request: Insufficient balance" in told.err
+    assert "The outcome is not known yet" in (await shell("payments", "refund", ORDER, "--yes")).out
 
 
 @one_database
@@ -125,18 +127,18 @@ async def test_shares_are_named_as_the_rules_name_them(
 ) -> None:
     await services.accounts.change(account.id, split_rules=rules(names=NAMES).model_dump(mode="json"))
     create = operation()
-    await a_payment(services, account, [create])
+    await store_payment(services, account, [create])
     assert create.id is not None
     async with services.database.transaction() as session:
         session.add(SplitShare(operation_id=create.id, sub_merchant_id=POTTER, amount=Decimal("60.00")))
         session.add(SplitShare(operation_id=create.id, sub_merchant_id=SMITH, amount=Decimal("40.00")))
     refund = ("payments", "refund", ORDER, "--yes")
     (await shell(*refund, "--from", "Smith=40.01")).failed("sub-merchant Smith: 40.00 UAH is left")
-    (await shell(*refund, "--from", "Smith")).failed("is not like SUB_MERCHANT=AMOUNT", status=2)
-    gateway.will(said(record("refund", ORDER, "25.00")))
+    (await shell(*refund, "--from", "Smith")).failed("must be SUB_MERCHANT=AMOUNT", status=2)
+    gateway.will_answer(json_reply(record("refund", ORDER, "25.00")))
     told = await shell(*refund, "--from", "Smith=15", "--from", f"{POTTER}=10.00")
     assert told.out == "Done: refund 25.00 UAH.\n", told.err
-    assert {each["sub_merchant_id"]: each["amount"] for each in gateway.heard[-1].json["split"]} == {
+    assert {each["sub_merchant_id"]: each["amount"] for each in gateway.requests[-1].json["split"]} == {
         POTTER: Decimal("10.00"),
         SMITH: Decimal("15.00"),
     }
@@ -145,11 +147,13 @@ async def test_shares_are_named_as_the_rules_name_them(
 async def test_a_subscription_is_cancelled(
     shell: Shell, services: Services, account: MerchantAccount, gateway: FakeGateway
 ) -> None:
-    await a_payment(services, account, recurring_id="rec-1", recurring_status="active")
+    await store_payment(services, account, recurring_id="rec-1", recurring_status="active")
     (await shell("payments", "cancel-subscription", ORDER)).failed("confirm with --yes", status=2)
-    gateway.will(said({"recurring_status": "canceled"}))
+    gateway.will_answer(json_reply({"recurring_status": "canceled"}))
     told = await shell("payments", "cancel-subscription", ORDER, "--yes")
-    assert (told.status, told.out) == (0, "The subscription is cancelled: nothing more is charged for it.\n"), told.err
+    assert (told.status, told.out) == (0, "The subscription was cancelled. Nothing more will be charged for it.\n"), (
+        told.err
+    )
     told = await shell("payments", "cancel-subscription", ORDER, "--yes", "--json")
     assert told.json["subscription"] == "canceled"
 
@@ -158,11 +162,11 @@ async def test_a_later_charge_is_refunded(
     shell: Shell, services: Services, account: MerchantAccount, gateway: FakeGateway
 ) -> None:
     later = operation(Kind.RECURRING, operation_id="second", amount=Decimal("40.00"))
-    await a_payment(services, account, [operation(operation_id="first"), later], recurring_id="rec-1")
-    gateway.will(said(record("refund", ORDER, "40.00", payment_id="second")))
+    await store_payment(services, account, [operation(operation_id="first"), later], recurring_id="rec-1")
+    gateway.will_answer(json_reply(record("refund", ORDER, "40.00", payment_id="second")))
     told = await shell("payments", "refund", ORDER, "--charge", "second", "--yes", "--json")
     assert told.status == 0, told.err
     assert (told.json["asked"]["amount"], told.json["asked"]["state"]) == (Decimal("40.00"), "success")
-    assert gateway.heard[-1].path.endswith("/recurring/rec-1/payments/second/refund")
+    assert gateway.requests[-1].path.endswith("/recurring/rec-1/payments/second/refund")
     again = await shell("payments", "refund", ORDER, "--charge", "second", "--yes")
     again.failed("nothing is left to refund")

@@ -31,7 +31,7 @@ async def test_an_account_is_added_and_tried_out(
     (account,) = await services.accounts.all()
     assert said.status == 0, said.err
     assert pos.asked == [f"/api/v1/pos/{POS_ID}/orders/0"] * 2  # with these keys, and with others
-    assert "The gateway takes its keys." in said.out
+    assert "The gateway accepts its keys." in said.out
     assert f"saleor-gateway channels map YOUR-CHANNEL {account.id}" in said.out
     assert "/api/webhooks/gateway/" in said.out
     assert said.err == ""
@@ -128,7 +128,7 @@ async def test_an_account_whose_keys_are_refused_stays_and_it_is_said(
 
     (account,) = await services.accounts.all()
     assert said.status == 1
-    assert "refuses these keys [S-404]" in said.err
+    assert "rejects these keys [S-404]" in said.err
     assert f"saleor-gateway accounts set {account.id}" in said.out
     assert f"saleor-gateway accounts check {account.id}" in said.out
 
@@ -164,19 +164,19 @@ async def test_a_gateway_beside_the_app_can_call_it(shell: Shell, installed: int
         (("--gateway", "stripe"), "'stripe' is not one of tranzzo, finline"),
         (
             ("--gateway", "tranzzo", "--base-url", "https://a.example"),
-            "--gateway is not right: give either this or the address of",
+            "--gateway is invalid: give either this or the address of",
         ),
-        ((), "say which gateway: --gateway tranzzo or finline, or --base-url"),
-        (("--base-url", "http://gateway.example.com"), "--base-url is not right: https, unless"),
-        (("--base-url", "https://user:pass-word@gateway.example.com"), "--base-url is not right: no query"),
-        (("--gateway", "tranzzo", "--scheme-word", "C PAY"), "--scheme-word is not right"),
-        (("--gateway", "tranzzo", "--pos-id", "17"), "--pos-id is not right: a UUID"),
+        ((), "choose a gateway: --gateway tranzzo or finline, or --base-url"),
+        (("--base-url", "http://gateway.example.com"), "--base-url is invalid: https, unless"),
+        (("--base-url", "https://user:pass-word@gateway.example.com"), "--base-url is invalid: no query"),
+        (("--gateway", "tranzzo", "--scheme-word", "C PAY"), "--scheme-word is invalid"),
+        (("--gateway", "tranzzo", "--pos-id", "17"), "--pos-id is invalid: a UUID"),
         (("--gateway", "tranzzo", "--currency", "гривня"), "'ГРИВНЯ' is not a currency"),
         (("--gateway", "tranzzo", "--storefront", "shop.example.com"), "'shop.example.com' is not an origin"),
         (("--gateway", "tranzzo", "--storefront", "https://a.example/uk"), "more than an origin: write https://a.ex"),
         (("--gateway", "tranzzo", "--storefront", "https://a.example?x"), "more than an origin: write https://a.ex"),
-        (("--gateway", "tranzzo", "--name", " "), "a name has 1 to 100 printable characters"),
-        (("--gateway", "tranzzo", "--name", "a\x1b[31mb"), "a name has 1 to 100 printable characters"),
+        (("--gateway", "tranzzo", "--name", " "), "a name must have 1 to 100 printable characters"),
+        (("--gateway", "tranzzo", "--name", "a\x1b[31mb"), "a name must have 1 to 100 printable characters"),
         (("--gateway", "tranzzo", "--order-timeout", "0"), "--order-timeout"),
     ],
 )
@@ -194,7 +194,7 @@ async def test_what_cannot_be_right_is_refused_before_anything_is_kept(
 async def test_all_options_that_cannot_be_are_told_at_once(shell: Shell, services: Services, installed: int) -> None:
     said = await shell(*ADD, "--gateway", "tranzzo", "--currency", "гривня", "--mcc", "12", **KEYS)
     said.failed("'ГРИВНЯ' is not a currency", status=2)
-    assert "--mcc is not right" in said.err
+    assert "--mcc is invalid" in said.err
     assert await services.accounts.all() == []
 
 
@@ -204,7 +204,7 @@ async def test_keys_that_cannot_stand_in_a_header_are_refused_unseen(
 ) -> None:
     said = await shell(*ADD, "--gateway", "tranzzo", **KEYS | {"GATEWAY_API_SECRET": "two words"})
 
-    said.failed("the API secret is not right: printable ASCII without spaces", status=2)
+    said.failed("the API secret is invalid: printable ASCII without spaces", status=2)
     assert "two words" not in said.err
     assert await services.accounts.all() == []
 
@@ -212,14 +212,14 @@ async def test_keys_that_cannot_stand_in_a_header_are_refused_unseen(
 async def test_somewhere_the_app_must_be_installed_first(shell: Shell, services: Services) -> None:
     said = await shell(*ADD, "--gateway", "tranzzo", **KEYS)
 
-    said.failed(f"no Saleor has installed this app yet: install it in the Saleor Dashboard, from {APP}/api/manifest")
+    said.failed(f"no store has installed this app yet: install it in the Saleor Dashboard, from {APP}/api/manifest")
 
 
 async def test_of_several_saleors_one_must_be_named(shell: Shell, services: Services, installed: int) -> None:
     await install(services, "https://other.example.com/graphql/")
 
     both = f"{SALEOR}, https://other.example.com/graphql/"
-    (await shell(*ADD, "--gateway", "tranzzo", **KEYS)).failed(f"say which with --saleor ({both})")
+    (await shell(*ADD, "--gateway", "tranzzo", **KEYS)).failed(f"choose one with --saleor ({both})")
     unknown = await shell(*ADD, "--saleor", "https://third.example.com/graphql/", "--gateway", "tranzzo", **KEYS)
     unknown.failed(f"'https://third.example.com/graphql/' has not installed this app; these have: {both}")
 
@@ -234,7 +234,7 @@ async def test_two_saleors_may_have_accounts_of_one_name(shell: Shell, services:
 
 
 async def test_nobody_is_asked_for_secrets_when_something_else_is_in_the_way(shell: Shell, services: Services) -> None:
-    (await shell(*ADD, "--gateway", "tranzzo")).failed("no Saleor has installed this app yet")
+    (await shell(*ADD, "--gateway", "tranzzo")).failed("no store has installed this app yet")
 
 
 async def test_secrets_from_a_file(
@@ -255,6 +255,6 @@ async def test_secrets_from_a_file(
     )
 
     assert said.status == 0
-    assert said.err == f"warning: others on this machine can read {file}: chmod 600 {file}\n"
+    assert said.err == f"warning: other users of this machine can read {file}: run chmod 600 {file}\n"
     (account,) = await services.accounts.all()
     assert services.accounts.keys(account).api_key == KEYS["GATEWAY_API_KEY"]

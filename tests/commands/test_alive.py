@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from app.bootstrap import utc_now
-from app.db.processes import SILENT_AFTER, RunningProcess, sign, this_host
+from app.db.processes import SILENT_AFTER, RunningProcess, record_heartbeat, this_host
 from app.payments.services import Services
 from tests.commands.conftest import Shell, one_database
 
@@ -14,14 +14,14 @@ HERE = RunningProcess("1.0", serves=False, works=True)
 
 async def seen(services: Services, process: RunningProcess, ago: timedelta = timedelta()) -> None:
     async with services.database.transaction() as session:
-        await sign(session, process, utc_now() - ago)
+        await record_heartbeat(session, process, utc_now() - ago)
 
 
 async def test_a_worker_that_was_seen_is_alive(shell: Shell, services: Services) -> None:
     (await shell("alive")).failed(f"no worker on {this_host()} was seen in the last 75 seconds")
     await seen(services, HERE)
     said = await shell("alive")
-    assert (said.status, said.out, said.err) == (0, f"A worker on {this_host()} works.\n", "")
+    assert (said.status, said.out, said.err) == (0, f"A worker on {this_host()} is running.\n", "")
 
 
 @pytest.mark.fault("no-worker")
@@ -43,7 +43,7 @@ async def test_no_other_is(shell: Shell, services: Services, process: RunningPro
 async def test_where_the_database_is_away_nobody_is_called_alive(shell: Shell) -> None:
     there_is_none = {"APP_DATABASE_URL": "postgresql://nobody:hunter2@127.0.0.1:9/none"}
     said = await shell("alive", **there_is_none)
-    said.failed("the database does not answer, or was not migrated")
+    said.failed("the database does not respond, or was not migrated")
     assert "hunter2" not in said.err
 
 

@@ -1,33 +1,38 @@
 """``attention``: what needs a person, in a terminal; and what a person has looked at."""
 
-from app.db.aggregates import payment_of, row_id_of
+from app.db.aggregates import lock_payment, row_id_of
 from app.db.tables import MerchantAccount
 from app.i18n.messages import LazyMessage
-from app.payments.core.problems import of_words, raise_on
+from app.payments.core.problems import add_problem, cause_of_mismatch
 from app.payments.services import Services
-from tests.commands.books import ORDER, a_payment, after
+from tests.commands.books import ORDER, moment_after, store_payment
 from tests.commands.conftest import SALEOR, Shell, install, one_database
 
 
 async def differs(services: Services, account: MerchantAccount) -> None:
     """Keep a payment of which the gateway says something else than was asked."""
-    kept = await a_payment(services, account)
+    kept = await store_payment(services, account)
     async with services.database.transaction() as session:
         words = LazyMessage("The amount differs.")
-        raise_on(await payment_of(session, row_id_of(kept)), of_words(words, None, "x"), words, after(hours=1))
+        add_problem(
+            await lock_payment(session, row_id_of(kept)),
+            cause_of_mismatch(words, None, "x"),
+            words,
+            moment_after(hours=1),
+        )
 
 
 async def test_the_exit_status_says_whether_there_is_something(
     shell: Shell, services: Services, account: MerchantAccount
 ) -> None:
     said = await shell("attention")
-    assert (said.status, said.out) == (0, "Nothing needs a person.\n")
+    assert (said.status, said.out) == (0, "Nothing needs attention.\n")
     assert (await shell("attention", "--json")).json == []
 
     await differs(services, account)
     said = await shell("attention")
     assert (said.status, said.err) == (1, "")
-    assert said.out.startswith("The gateway's word does not agree with what was asked\n")
+    assert said.out.startswith("The gateway's report does not match the request\n")
     assert "2026-11-21 13:00 UTC" in said.out
     assert "saleor-gateway payments list --problems" in said.out
     said = await shell("attention", "--json", "--saleor", SALEOR)
@@ -47,8 +52,8 @@ async def test_what_a_person_has_looked_at_needs_nobody(
 ) -> None:
     await differs(services, account)
     said = await shell("payments", "looked-at", ORDER)
-    assert (said.status, said.out) == (0, "looked at: The amount differs.\n")
-    (await shell("payments", "looked-at", ORDER)).failed("no problem that could be marked")
+    assert (said.status, said.out) == (0, "reviewed: The amount differs.\n")
+    (await shell("payments", "looked-at", ORDER)).failed("no problem that can be marked")
     assert (await shell("attention")).status == 0
 
 
@@ -56,6 +61,6 @@ async def test_what_a_person_has_looked_at_needs_nobody(
 async def test_notifications_that_a_person_has_looked_at(
     shell: Shell, services: Services, account: MerchantAccount
 ) -> None:
-    assert (await shell("notifications", "looked-at", "unmatched")).out == "looked at: 0\n"
+    assert (await shell("notifications", "looked-at", "unmatched")).out == "reviewed: 0\n"
     assert (await shell("notifications", "looked-at", "unreadable", "--json")).json == {"looked_at": 0}
     assert (await shell("notifications", "looked-at", "sealed")).status == 2

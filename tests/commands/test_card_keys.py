@@ -15,11 +15,11 @@ async def test_before_a_key_is_needed_there_is_none(services: Services, shell: S
 async def test_a_rotated_key_is_offered_and_the_old_one_opens_for_a_day(
     services: Services, shell: Shell, installed: int
 ) -> None:
-    old = await offered_key(services.card_keys.of(installed), services.now())
+    old = await offered_key(services.card_keys.for_store(installed), services.now())
     said = await shell("card-keys", "rotate")
     assert said.status == 0
     assert "one more day" in said.out
-    new = await offered_key(services.card_keys.of(installed), services.now())
+    new = await offered_key(services.card_keys.for_store(installed), services.now())
     assert new.kid in said.out
     listed = (await shell("card-keys", "list", "--json")).json
     assert [(each["kid"], each["state"]) for each in listed] == [(new.kid, "offered"), (old.kid, "opens")]
@@ -29,14 +29,14 @@ async def test_a_rotated_key_is_offered_and_the_old_one_opens_for_a_day(
 
 
 async def test_a_key_that_leaked_is_forgotten_at_once(services: Services, shell: Shell, installed: int) -> None:
-    await offered_key(services.card_keys.of(installed), services.now())
+    await offered_key(services.card_keys.for_store(installed), services.now())
     said = await shell("card-keys", "rotate", "--forget-old", "--json")
     listed = (await shell("card-keys", "list", "--json")).json
     assert [each["kid"] for each in listed] == [said.json["kid"]]
 
 
 async def test_nothing_private_is_shown(services: Services, shell: Shell, installed: int) -> None:
-    key = await offered_key(services.card_keys.of(installed), services.now())
+    key = await offered_key(services.card_keys.for_store(installed), services.now())
     for said in (await shell("card-keys", "list"), await shell("card-keys", "list", "--json")):
         assert key.private_sealed not in said.out
         assert '"d"' not in said.out
@@ -44,9 +44,9 @@ async def test_nothing_private_is_shown(services: Services, shell: Shell, instal
 
 async def test_each_store_has_keys_of_its_own(services: Services, shell: Shell, installed: int) -> None:
     other = await install(services, "https://other.example.com/graphql/")
-    first = await offered_key(services.card_keys.of(installed), services.now())
-    second = await offered_key(services.card_keys.of(other), services.now())
-    (await shell("card-keys", "rotate", "--forget-old")).failed("several Saleors")
+    first = await offered_key(services.card_keys.for_store(installed), services.now())
+    second = await offered_key(services.card_keys.for_store(other), services.now())
+    (await shell("card-keys", "rotate", "--forget-old")).failed("several stores")
     new = (await shell("card-keys", "rotate", "--forget-old", "--saleor", SALEOR, "--json")).json
     listed = (await shell("card-keys", "list", "--json")).json
     assert {(each["saleor"], each["kid"]) for each in listed} == {

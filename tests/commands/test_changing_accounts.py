@@ -8,7 +8,7 @@ import pytest
 
 from app.db.tables import MerchantAccount
 from app.payments.services import Services
-from tests.commands.books import a_payment
+from tests.commands.books import store_payment
 from tests.commands.conftest import (
     KEYS,
     NEW_KEYS,
@@ -50,7 +50,7 @@ async def test_new_secrets_are_tried_out_before_they_are_kept(
 ) -> None:
     said = await shell("accounts", "set", "Shop", "--rotate-secrets", **NEW_KEYS)
     said.failed("nothing was changed: the gateway at")
-    assert "refuses these keys [S-404]" in said.err
+    assert "rejects these keys [S-404]" in said.err
     assert services.accounts.keys(account).api_secret == KEYS["GATEWAY_API_SECRET"]
 
     pos.keys = NEW_KEYS
@@ -83,7 +83,7 @@ async def test_a_replaced_secret_ends_when_it_is_told_to(
 
 async def test_an_account_is_told_apart_as_test_or_live(shell: Shell, account: MerchantAccount) -> None:
     assert (await shell("accounts", "set", "Shop", "--test", "--json")).json["test_project"] is True
-    assert "of a test project" in (await shell("accounts", "show", "Shop")).out
+    assert "for a test project" in (await shell("accounts", "show", "Shop")).out
     assert (await shell("accounts", "set", "Shop", "--live", "--json")).json["test_project"] is False
 
 
@@ -116,11 +116,11 @@ async def test_a_new_address_is_tried_out_before_it_is_kept(
     shell: Shell, services: Services, account: MerchantAccount, pos: PointOfSale
 ) -> None:
     elsewhere = ("accounts", "set", "Shop", "--base-url", "http://127.0.0.1:9")
-    (await shell(*elsewhere, "--name", "Main")).failed("nobody can be asked here", status=2)
+    (await shell(*elsewhere, "--name", "Main")).failed("this is not an interactive terminal", status=2)
     (await shell(*elsewhere, GATEWAY_API_KEY="one-of-three")).failed("give all three secrets in one place", status=2)
     tried = await shell(*elsewhere, "--name", "Main", **KEYS)
-    tried.failed("nothing was changed: no connection to 127.0.0.1:9")
-    (await shell("accounts", "set", "Shop", "--scheme-word", "OPAY")).failed("refuses these keys")
+    tried.failed("nothing was changed: cannot connect to 127.0.0.1:9")
+    (await shell("accounts", "set", "Shop", "--scheme-word", "OPAY")).failed("rejects these keys")
     unchanged = await row_of(services, account.id)
     assert unchanged is not None
     assert (unchanged.name, unchanged.base_url, unchanged.scheme_word) == ("Shop", pos.url, "CPAY")
@@ -137,11 +137,11 @@ async def test_a_new_address_is_tried_out_before_it_is_kept(
 @one_database
 async def test_what_cannot_be_changed(shell: Shell, services: Services, account: MerchantAccount) -> None:
     other = await add_account(services, account.installation_id, name="Other")
-    (await shell("accounts", "set", "Shop")).failed("say what to change", status=2)
+    (await shell("accounts", "set", "Shop")).failed("nothing to change", status=2)
     (await shell("accounts", "set", "Shp", "--enable")).failed("there is no merchant account 'Shp'")
     (await shell("accounts", "set", "Shop", "--name", "other")).failed(f"is named 'Other' ({other.id})")
     (await shell("accounts", "set", "Shop", "--currency", "€")).failed("'€' is not a currency", status=2)
-    (await shell("accounts", "set", "Shop", "--rotate-secrets")).failed("nobody can be asked here", status=2)
+    (await shell("accounts", "set", "Shop", "--rotate-secrets")).failed("this is not an interactive terminal", status=2)
     assert (await shell("accounts", "set", "Shop", "--name", "SHOP")).status == 0
 
 
@@ -151,7 +151,7 @@ async def test_an_account_of_which_there_are_two_is_named_by_its_id(
 ) -> None:
     twin = await add_account(services, await install(services, "https://other.example.com/graphql/"))
     said = await shell("accounts", "set", "shop", "--disable")
-    said.failed(f"several merchant accounts are named 'shop': say which by its id ({account.id}, {twin.id})")
+    said.failed(f"several merchant accounts are named 'shop': use one of their IDs ({account.id}, {twin.id})")
     assert (await shell("accounts", "set", twin.id, "--disable")).status == 0
 
 
@@ -162,7 +162,7 @@ async def test_an_account_without_payments_is_deleted(
     said = await shell("accounts", "remove", "Shop", "--yes")
 
     assert said.status == 0
-    assert said.out == "The merchant account 'Shop' is deleted, with its keys.\n"
+    assert said.out == "The merchant account 'Shop' and its keys were deleted.\n"
     assert said.err == "warning: payments are no longer offered in: default-channel\n"
     assert await services.accounts.all() == []
     assert await services.accounts.routes() == []
@@ -173,9 +173,9 @@ async def test_an_account_that_something_refers_to_is_kept(
     shell: Shell, services: Services, account: MerchantAccount, referred_to_by: str
 ) -> None:
     if referred_to_by == "payment":
-        await a_payment(services, account)
+        await store_payment(services, account)
     else:
-        await services.inbox.keep(account_id=account.id, digest="d", data="not ours", order_id="o", now=services.now())
+        await services.inbox.store(account_id=account.id, digest="d", data="not ours", order_id="o", now=services.now())
     said = await shell("accounts", "remove", account.id, "--yes", "--json")
 
     assert said.json == {"id": account.id, "outcome": "disabled", "unmapped": []}
@@ -189,7 +189,9 @@ async def test_an_account_that_something_refers_to_is_kept(
 async def test_nothing_is_removed_unless_somebody_is_sure(
     shell: Shell, services: Services, account: MerchantAccount
 ) -> None:
-    (await shell("accounts", "remove", "Shop")).failed("nobody can be asked here: confirm with --yes", status=2)
+    (await shell("accounts", "remove", "Shop")).failed(
+        "this is not an interactive terminal: confirm with --yes", status=2
+    )
     (await shell("accounts", "remove", "Shp", "--yes")).failed("there is no merchant account 'Shp'")
     assert len(await services.accounts.all()) == 1
 

@@ -1,11 +1,11 @@
 """``channel`` and ``installation``."""
 
-from app.db.presence import note_check
+from app.db.presence import record_token_check
 from app.db.tables import MerchantAccount
 from app.payments.services import Services
 from app.saleor.testing import ChannelSettings, SaleorSettings, serving
 from tests.commands.conftest import APP, SALEOR, PointOfSale, Shell, add_account, install, one_database
-from tests.saleor_testing.stub import a_stub
+from tests.saleor_testing.stub import open_stub
 
 OTHER = "https://other.example.com/graphql/"
 
@@ -14,11 +14,11 @@ async def test_a_channel_is_mapped_and_mapped_anew(shell: Shell, services: Servi
     other = await add_account(services, account.installation_id, name="Other")
     said = await shell("channels", "map", "default-channel", "Shop")
     assert (said.status, said.err) == (0, "")
-    assert said.out == f"The money of default-channel ({SALEOR}) goes to 'Shop'.\n"
+    assert said.out == f"Payments in default-channel ({SALEOR}) now go to 'Shop'.\n"
     assert await services.accounts.for_channel(account.installation_id, "default-channel") == account
 
     said = await shell("channels", "map", "default-channel", other.id)
-    assert said.out == f"The money of default-channel ({SALEOR}) goes to 'Other', instead of 'Shop'.\n"
+    assert said.out == f"Payments in default-channel ({SALEOR}) now go to 'Other', instead of 'Shop'.\n"
     said = await shell("channels", "map", "default-channel", other.id, "--json")
     assert said.json == {
         "saleor": SALEOR,
@@ -43,7 +43,7 @@ async def test_an_account_that_is_switched_off_is_warned_of(
 
 @one_database
 async def test_what_cannot_be_mapped(shell: Shell, services: Services, account: MerchantAccount) -> None:
-    (await shell("channels", "map", "Default Channel", "Shop")).failed("is no slug of a channel", status=2)
+    (await shell("channels", "map", "Default Channel", "Shop")).failed("is not a channel slug", status=2)
     (await shell("channels", "map", "default-channel", "Shp")).failed("there is no merchant account 'Shp'")
     assert "no merchant" not in (await shell("channels", "list")).out
     assert "saleor-gateway channels map CHANNEL ACCOUNT" in (await shell("channels", "list")).out
@@ -59,10 +59,10 @@ async def test_a_channel_is_unmapped(shell: Shell, services: Services, account: 
 
     (await shell("channels", "unmap", "fr")).failed("the channel 'fr' has no merchant account")
     (await shell("channels", "unmap", "uk", "--saleor", OTHER)).failed("the channel 'uk' has no merchant account")
-    (await shell("channels", "unmap", "default-channel")).failed(f"say which with --saleor ({SALEOR}, {OTHER})")
+    (await shell("channels", "unmap", "default-channel")).failed(f"choose one with --saleor ({SALEOR}, {OTHER})")
     (await shell("channels", "unmap", "uk", "--saleor", "https://no.example/")).failed("has not installed this app")
     said = await shell("channels", "unmap", "default-channel", "--saleor", "https://other.example.com")
-    assert said.out == f"The channel default-channel ({OTHER}) has no merchant account any more.\n"
+    assert said.out == f"The channel default-channel ({OTHER}) no longer has a merchant account.\n"
     said = await shell("channels", "unmap", "uk", "--json")
     assert (said.json["channel"], said.json["account"]) == ("uk", account.id)
 
@@ -102,8 +102,8 @@ async def test_installations_are_listed_with_how_far_they_are(
 async def removed(services: Services, installation_id: int) -> None:
     """Saleor takes the app's token no more."""
     async with services.database.transaction() as session:
-        await note_check(session, installation_id, services.now(), authorised=False)
-    services.installations.forget()
+        await record_token_check(session, installation_id, services.now(), authorised=False)
+    services.installations.invalidate()
 
 
 async def test_an_app_that_was_removed_in_saleor_is_not_called_installed(
@@ -134,14 +134,14 @@ async def test_an_operator_says_where_the_dashboard_is(shell: Shell, services: S
     assert [each["dashboard_url"] for each in listed] == ["https://dashboard.example.com/"]
 
     await install(services, OTHER)
-    (await shell("installations", "set", "--no-dashboard-url")).failed("say which with --saleor")
+    (await shell("installations", "set", "--no-dashboard-url")).failed("choose one with --saleor")
     said = await shell("installations", "set", "--saleor", SALEOR, "--no-dashboard-url", "--json")
     assert said.json["dashboard_url"] is None
     assert (await shell("installations", "set", "--no-dashboard-url", "--saleor", SALEOR)).out == (
-        f"The Dashboard of {SALEOR} is at an address that is not known.\n"
+        f"The Dashboard of {SALEOR} is at an unknown address.\n"
     )
     await services.installations.set_staff_dashboard(installed, "https://staff.example.com/")
-    assert "as its staff say" in (await shell("installations", "list")).out
+    assert "set by staff" in (await shell("installations", "list")).out
     [first, _] = (await shell("installations", "list", "--json")).json
     assert (first["dashboard_url"], first["dashboard_named_by"]) == ("https://staff.example.com/", "staff")
     (await shell("installations", "set", "--dashboard-url", "javascript:alert(1)")).failed("must be like", status=2)
@@ -154,7 +154,7 @@ async def test_what_channels_lack_is_told_by_their_saleor(shell: Shell, services
         ChannelSettings(slug="uah", name="Україна", currency="UAH"),
         ChannelSettings(slug="pl", name="Polska", currency="PLN"),
     )
-    async with serving(SaleorSettings(channels=listed)) as running, a_stub() as stub:
+    async with serving(SaleorSettings(channels=listed)) as running, open_stub() as stub:
         token = (await running.saleor.install(stub.manifest_url)).token
         assert token is not None
         installation = await install(services, running.saleor.api_url, token)
@@ -164,7 +164,7 @@ async def test_what_channels_lack_is_told_by_their_saleor(shell: Shell, services
 
         said = await shell("channels", "check")
         assert said.status == 0, said.err
-        assert "names no storefront" in " ".join(said.out.split())
+        assert "has no storefront" in " ".join(said.out.split())
         told = (await shell("channels", "check", "--json")).json
         assert not told["unreachable"]
         assert [(each["channel"], each["works"], each["missing"]) for each in told["channels"]] == [
@@ -172,7 +172,7 @@ async def test_what_channels_lack_is_told_by_their_saleor(shell: Shell, services
             ("uah", True, ["storefront"]),
         ]
     said = await shell("channels", "check")
-    assert "Saleor does not tell of its channels now" in said.err
+    assert "Saleor does not list its channels right now" in said.err
     assert "uah" in said.out
 
 

@@ -8,7 +8,7 @@ from app.db.tables import MerchantAccount
 from app.gateway.client import GatewayClient
 from app.gateway.credentials import Credentials
 from app.gateway.errors import OutcomeUnknownError
-from app.payments.accounts.check import in_words, try_out
+from app.payments.accounts.check import check_credentials, describe_failure
 from app.payments.services import Services
 from tests.commands.conftest import KEYS, NEW_KEYS, POS_ID, PointOfSale, Shell, add_account, one_database
 from tests.payments.fake_gateway import payment
@@ -20,7 +20,7 @@ async def test_an_account_that_works(shell: Shell, services: Services, account: 
     said = await shell("accounts", "check")
     assert (said.status, said.err) == (0, "")
     assert said.out == (
-        f"Shop ({account.id}): the gateway takes its keys\npayments: works, balances: works, the register: works\n"
+        f"Shop ({account.id}): the gateway accepts its keys\npayments: works, balances: works, the register: works\n"
     )
     said = await shell("accounts", "check", "shop", "--json")
     works = {"access": "works", "why": None}
@@ -46,9 +46,9 @@ async def test_what_keys_that_work_may_not_do_is_said_with_what_is_missed(
     assert said.status == 0, "payments work"
     assert "payments: works, balances: not permitted, the register: not reachable" in said.out
     assert "warning: balances: not permitted: the gateway at 127.0.0.1" in said.err
-    assert "does not let these keys use this area [S-403]: ask its support to allow it" in said.err
+    assert "does not allow these keys to use this area [S-403]: ask its support to allow it" in said.err
     assert "cannot warn you before a refund" in said.err
-    assert "is in trouble (HTTP 503): try again later. Without it you cannot download the register" in said.err
+    assert "has problems (HTTP 503): try again later. Without it, you cannot download the register" in said.err
     [found] = (await shell("accounts", "check", "--json")).json
     assert found["ok"] is True
     assert [each["access"] for each in found["areas"].values()] == ["not permitted", "not reachable"]
@@ -84,15 +84,15 @@ async def test_one_of_several_that_does_not_work_is_enough_to_fail(
     said = await shell("accounts", "check")
 
     assert said.status == 1
-    assert f"Shop ({account.id}): the gateway takes its keys" in said.out
-    assert f"error: Other ({other.id}): no connection to 127.0.0.1:9: check the address" in said.err
+    assert f"Shop ({account.id}): the gateway accepts its keys" in said.out
+    assert f"error: Other ({other.id}): cannot connect to 127.0.0.1:9: check the address" in said.err
     assert "Old" not in said.out + said.err
     assert [each["ok"] for each in (await shell("accounts", "check", "--json")).json] == [True, False]
 
 
 @one_database
 async def test_nothing_to_check_is_no_success(shell: Shell, services: Services, installed: int) -> None:
-    (await shell("accounts", "check")).failed("there is no merchant account that is switched on")
+    (await shell("accounts", "check")).failed("no merchant account is switched on")
     (await shell("accounts", "check", "Shop")).failed(
         "there is no merchant account 'Shop': `saleor-gateway accounts list`"
     )
@@ -103,21 +103,21 @@ async def test_nothing_to_check_is_no_success(shell: Shell, services: Services, 
     [
         (None, None),
         (JSONResponse([payment("0", amount=1)]), None),  # whom it shows an order, it knows
-        (JSONResponse([]), "says the same to any keys, so nothing is known of these"),
+        (JSONResponse([]), "gives the same response to any keys, so these could not be checked"),
         (
             JSONResponse({"message": "no", "args": {"code": "S-401"}}, 401),
-            "refuses these keys [S-401]: compare the poi",
+            "rejects these keys [S-401]: compare the poi",
         ),
-        (JSONResponse({}, 401), "refuses these keys: compare"),
+        (JSONResponse({}, 401), "rejects these keys: compare"),
         (
             JSONResponse({"message": "slow down"}, 429),
-            "is busy, so nothing is known of the keys: try again in a minute",
+            "is busy, so the keys could not be checked: try again in a minute",
         ),
-        (PlainTextResponse("down", 503), "is in trouble (HTTP 503), so nothing is known of the keys: try again later"),
-        (PlainTextResponse("late", 408), "is in trouble (HTTP 408)"),
+        (PlainTextResponse("down", 503), "has problems (HTTP 503), so the keys could not be checked: try again later"),
+        (PlainTextResponse("late", 408), "has problems (HTTP 408)"),
         (
             RedirectResponse("https://gateway.example.com/"),
-            "sends callers elsewhere (HTTP 307): this is not the address",
+            "redirects elsewhere (HTTP 307): this is not the address",
         ),
         (HTMLResponse("<h1>Hello</h1>"), "is not the gateway (HTTP 200): check the address"),
         (HTMLResponse("<h1>Not here</h1>", 404), "is not the gateway (HTTP 404): check the address"),
@@ -126,18 +126,18 @@ async def test_nothing_to_check_is_no_success(shell: Shell, services: Services, 
         (JSONResponse({"message": "no Route matched"}, 404), "is not the gateway (HTTP 404): check the address"),
         (
             JSONResponse({"message": "Not Found", "args": {"code": "R-404"}}, 404),
-            "says the same to any keys, so nothing is known of these",
+            "gives the same response to any keys, so these could not be checked",
         ),
         (
             JSONResponse({"message": "The terminal is closed.", "args": {"code": "P-412"}}, 400),
-            "refuses to look an order up: The terminal is closed (HTTP 400) [P-412]",
+            "refuses to look up an order: The terminal is closed (HTTP 400) [P-412]",
         ),
     ],
 )
 async def test_each_answer_has_its_words(pos: PointOfSale, answer: Response | None, words: str | None) -> None:
     pos.answer = answer
     async with httpx2.AsyncClient(trust_env=False) as http:
-        wrong = await try_out(GatewayClient(http, _credentials(pos.url)), pos.url)
+        wrong = await check_credentials(GatewayClient(http, _credentials(pos.url)), pos.url)
 
     if words is None:
         assert wrong is None
@@ -147,8 +147,8 @@ async def test_each_answer_has_its_words(pos: PointOfSale, answer: Response | No
 
 
 def test_a_silence_has_its_words() -> None:
-    wrong = in_words(OutcomeUnknownError("the request left and no answer came back"), "a.example")
-    assert "gives no answer" in str(wrong)
+    wrong = describe_failure(OutcomeUnknownError("the request left and no answer came back"), "a.example")
+    assert "gives no response" in str(wrong)
 
 
 def _credentials(base_url: str) -> Credentials:

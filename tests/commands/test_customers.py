@@ -6,7 +6,7 @@ import pytest
 
 from app.db.tables import MerchantAccount, Payment, SavedCard, State
 from app.payments.services import Services
-from tests.commands.books import a_payment, operation
+from tests.commands.books import operation, store_payment
 from tests.commands.conftest import Shell, add_account, install
 
 OLENA, TARAS = "VXNlcjox", "VXNlcjoy"
@@ -24,7 +24,7 @@ async def account(services: Services, installed: int) -> MerchantAccount:
 
 async def a_card(services: Services, account: MerchantAccount, owner: str, digits: str) -> None:
     paid = Payment.model_construct(installation_id=account.installation_id, account_id=account.id)
-    card = services.saved_cards.of_payment(
+    card = services.saved_cards.build_card(
         paid, owner, token=TOKEN, mask=f"424242******{digits}", brand="Visa", expires_at=None, now=services.now()
     )
     async with services.database.transaction() as session:
@@ -32,7 +32,7 @@ async def a_card(services: Services, account: MerchantAccount, owner: str, digit
 
 
 async def cards(services: Services, account: MerchantAccount, owner: str) -> Sequence[SavedCard]:
-    return await services.saved_cards.of_customer(account.installation_id, owner)
+    return await services.saved_cards.cards_of_customer(account.installation_id, owner)
 
 
 async def test_one_customers_cards_go_and_nobody_elses(
@@ -55,12 +55,12 @@ async def test_nothing_is_deleted_without_a_yes(shell: Shell, services: Services
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        ((), "say who it is"),
-        ((OLENA, "--by-email"), "say who it is"),
+        ((), "name the customer"),
+        ((OLENA, "--by-email"), "name the customer"),
         (("olena@example.com",), "history"),
-        (("42",), "is no id of a customer"),
-        (("T3JkZXI6MQ==",), "is no id of a customer"),
-        (("VXNlcjo=",), "is no id of a customer"),
+        (("42",), "is not the ID of a customer"),
+        (("T3JkZXI6MQ==",), "is not the ID of a customer"),
+        (("VXNlcjo=",), "is not the ID of a customer"),
     ],
 )
 @pytest.mark.parametrize("command", ["forget", "export"])
@@ -91,10 +91,10 @@ async def test_what_is_kept_is_written_down_without_a_token(shell: Shell, accoun
 
 async def test_whom_nobody_knows_by_an_address(shell: Shell, account: MerchantAccount) -> None:
     nobody = await shell("customers", "forget", "--by-email", "--yes", typed="nobody@example.com\n")
-    nobody.failed("no customer has paid here with that address")
+    nobody.failed("no signed-in customer has paid here with this address")
     written = await shell("customers", "export", "--by-email", typed="nobody@example.com\n")
     assert written.json == {"customers": [], "cards": [], "payments": []}
-    (await shell("customers", "export", "--by-email", typed="nobody\n")).failed("no e-mail address", status=2)
+    (await shell("customers", "export", "--by-email", typed="nobody\n")).failed("not an e-mail address", status=2)
 
 
 async def test_a_customer_is_found_by_the_address_that_they_have_paid_with(
@@ -102,13 +102,13 @@ async def test_a_customer_is_found_by_the_address_that_they_have_paid_with(
 ) -> None:
     """What is written down of the payment names what is kept encrypted, and says nothing of it."""
     asked = {"customer_id": OLENA, "customer_email": "olena@example.com", "description": "Order 7"}
-    told, sealed = services.personal.sealed("transaction-7", asked)
+    told, sealed = services.personal.seal_request("transaction-7", asked)
     create = operation(request=told, personal_sealed=sealed, details={"card_mask": "424242******4242"})
-    digest = services.emails.kept(account.installation_id, "olena@example.com")
-    paid = await a_payment(services, account, [create], transaction_id="transaction-7", email_digest=digest)
-    guest = services.personal.sealed("transaction-8", asked | {"customer_id": None})
+    digest = services.emails.digest_to_store(account.installation_id, "olena@example.com")
+    paid = await store_payment(services, account, [create], transaction_id="transaction-7", email_digest=digest)
+    guest = services.personal.seal_request("transaction-8", asked | {"customer_id": None})
     unread = operation(request=guest[0], personal_sealed=guest[1])
-    await a_payment(services, account, [unread], transaction_id="transaction-8", order_id="8", email_digest=digest)
+    await store_payment(services, account, [unread], transaction_id="transaction-8", order_id="8", email_digest=digest)
 
     typed = "Olena@example.com\n"
     written = (await shell("customers", "export", "--by-email", typed=typed)).json
@@ -129,18 +129,18 @@ async def test_a_customer_is_found_by_the_address_that_they_have_paid_with(
 async def test_with_the_address_goes_what_finished_payments_say_of_the_shopper(
     shell: Shell, services: Services, account: MerchantAccount
 ) -> None:
-    digest = services.emails.kept(account.installation_id, "guest@example.com")
+    digest = services.emails.digest_to_store(account.installation_id, "guest@example.com")
     for number, state in enumerate((State.SUCCESS, State.FAILURE, State.PENDING)):
         name = f"transaction-{number}"
-        told, sealed = services.personal.sealed(name, {"customer_email": "guest@example.com"})
+        told, sealed = services.personal.seal_request(name, {"customer_email": "guest@example.com"})
         asked = operation(state=state, request=told, personal_sealed=sealed)
-        await a_payment(services, account, [asked], transaction_id=name, order_id=f"{number}", email_digest=digest)
+        await store_payment(services, account, [asked], transaction_id=name, order_id=f"{number}", email_digest=digest)
     typed = "guest@example.com\n"
     done = await shell("customers", "forget", "--by-email", "--yes", "--json", typed=typed)
     assert (done.json["forgotten"], done.json["payments"]) == ([], {"erased": 2, "not_finished": 1})
     left = (await shell("customers", "export", "--by-email", typed=typed)).json["payments"]
     assert [each["order_id"] for each in left] == ["2"]
     shown = await shell("payments", "show", "0")
-    assert "erases what it kept of the shopper" in " ".join(shown.out.split())
+    assert "erases the shopper's data" in " ".join(shown.out.split())
     again = await shell("customers", "forget", "--by-email", "--yes", typed=typed)
-    assert "not finished, and are as they were: 1" in again.out
+    assert "unfinished payments, not changed: 1" in again.out

@@ -8,7 +8,7 @@ from app.bootstrap import utc_now
 from app.db.tables import Kind, MerchantAccount, State
 from app.payments.services import Services
 from app.settings import Settings
-from tests.commands.books import a_payment, operation
+from tests.commands.books import operation, store_payment
 from tests.commands.conftest import Shell, one_database
 
 
@@ -17,9 +17,9 @@ async def test_what_is_outdated_is_counted_and_then_erased(
 ) -> None:
     for number, days in enumerate((600, 700, 200)):
         name, then = f"transaction-{number}", utc_now() - timedelta(days=days)
-        told, sealed = services.personal.sealed(name, {"customer_email": "olena@example.com"})
+        told, sealed = services.personal.seal_request(name, {"customer_email": "olena@example.com"})
         asked = operation(request=told, personal_sealed=sealed, created_at=then, updated_at=then)
-        await a_payment(services, account, [asked], transaction_id=name, order_id=f"{number}", created_at=then)
+        await store_payment(services, account, [asked], transaction_id=name, order_id=f"{number}", created_at=then)
     would = await shell("data", "prune", "--dry-run", "--json")
     assert [(each["dry_run"], each["payments"], each["notifications"]) for each in would.json] == [(True, 2, 0)]
     sooner = await shell("data", "prune", "--dry-run", "--json", APP_KEEP_PERSONAL_DATA="190")
@@ -33,7 +33,9 @@ async def test_what_is_outdated_is_counted_and_then_erased(
 
 @one_database
 async def test_nothing_is_kept_for_less_than_a_dispute_can_take(shell: Shell) -> None:
-    (await shell("data", "prune", APP_KEEP_PERSONAL_DATA="30")).failed("at least 180 days, or 0: for ever", status=2)
+    (await shell("data", "prune", APP_KEEP_PERSONAL_DATA="30")).failed(
+        "at least 180 days, or 0 to keep the data for ever", status=2
+    )
 
 
 @pytest.mark.parametrize(("days", "kept"), [(0, None), (540, timedelta(days=540))])
@@ -45,7 +47,7 @@ async def test_what_waited_when_the_backup_was_made_is_not_sent(
     shell: Shell, services: Services, account: MerchantAccount
 ) -> None:
     waiting = operation(Kind.REFUND, State.WAITING, next_poll_at=None)
-    await a_payment(services, account, [operation(), waiting])
+    await store_payment(services, account, [operation(), waiting])
     assert (await shell("data", "restored", "--json")).json == {"looked_up_instead": 1}
     said = await shell("data", "restored")
-    assert (said.status, "instead of being sent: 0" in said.out, "reconcile run" in said.out) == (0, True, True)
+    assert (said.status, "will be looked up instead: 0" in said.out, "reconcile run" in said.out) == (0, True, True)

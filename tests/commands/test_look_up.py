@@ -11,7 +11,7 @@ from app.db.tables import Kind, MerchantAccount, State
 from app.payments.services import Services
 from app.sandbox.control.client import SandboxControl
 from app.sandbox.core.records import RecurringPlan
-from app.sandbox.core.subscriptions import begin
+from app.sandbox.core.subscriptions import create_subscription
 from app.sandbox.sandbox import Sandbox
 from app.sandbox.scripting import FaultRule
 from tests.commands.conftest import Shell, add_account, install, one_database
@@ -51,7 +51,7 @@ async def test_an_order_is_shown_and_posted(
     assert said.status == 0, said
     assert "refund" in said.out
     assert "30.00 UAH" in said.out
-    assert f"Posted to the payment {order_id}." in said.out
+    assert f"Recorded for payment {order_id}." in said.out
     assert await states(services, order_id) == BOTH
     told = (await shell("look-up", "order", order_id, "--json")).json
     assert [each["method"] for each in told["records"]] == ["purchase", "refund"]
@@ -65,7 +65,7 @@ async def test_an_operation_is_posted_by_itself(
     said = await shell("look-up", "operation", order_id, "refund", "--json")
     assert [each["method"] for each in said.json["records"]] == ["refund"]
     assert await states(services, order_id) == BOTH
-    assert "has nothing of it" in (await shell("look-up", "operation", order_id, "void")).out
+    assert "has no records" in (await shell("look-up", "operation", order_id, "void")).out
 
 
 async def test_a_period_looks_up_what_differs(
@@ -78,7 +78,7 @@ async def test_a_period_looks_up_what_differs(
     assert said.status == 0, said
     assert sum(order_id in line for line in said.out.splitlines()) == 2
     assert "=cmd|evil" in said.out
-    assert f"{order_id}: it was not as we knew it" in said.err
+    assert f"{order_id}: differed from the app's record" in said.err
     assert await states(services, order_id) == BOTH
     again = await shell(*period, "--json")
     assert again.err == "", "now it is known"
@@ -89,7 +89,7 @@ async def test_a_period_looks_up_what_differs(
     await control.fault(FaultRule(path="*/transactions", effect="truncate"))
     broken = await shell(*period)
     assert broken.status == 1
-    assert "this is not all of the period" in broken.err
+    assert "the list is incomplete" in broken.err
 
 
 async def test_a_subscription_whose_later_charges_are_none_of_ours(
@@ -98,7 +98,7 @@ async def test_a_subscription_whose_later_charges_are_none_of_ours(
     order_id = await known(services, account)
     state = sandbox[1].state
     first = paid(sandbox[1], order_id)
-    begin(state, first, RecurringPlan(interval_unit="month", interval_count=1), NOON)
+    create_subscription(state, first, RecurringPlan(interval_unit="month", interval_count=1), NOON)
     later = paid(sandbox[1], order_id, uuid4(), NOON + timedelta(minutes=1))
     later.recurring_id = first.recurring_id
     said = await shell("look-up", "subscription", str(first.recurring_id), "--account", "Shop", "--json")
@@ -111,7 +111,7 @@ async def test_a_subscription_whose_later_charges_are_none_of_ours(
     assert ours is not None
     assert ours.create.details.get("payment_id") in {None, str(first.payment_id)}
     refunds = await shell("look-up", "subscription", str(first.recurring_id), "--account", "Shop", "--method", "refund")
-    assert "has nothing of it" in refunds.out
+    assert "has no records" in refunds.out
     assert (await shell("look-up", "subscription", str(uuid4()), "--account", "Shop")).status == 1
 
 
@@ -124,7 +124,7 @@ async def test_an_order_of_nobody_is_only_shown(
     assert "100.00 UAH" in said.out
     assert "Posted" not in said.out
     (await shell("look-up", "order", "invoice-7")).failed("there is no payment 'invoice-7'")
-    assert "has nothing of it" in (await shell("look-up", "order", "nobody", "--account", "Shop")).out
+    assert "has no records" in (await shell("look-up", "order", "nobody", "--account", "Shop")).out
 
 
 async def test_what_another_store_shares_the_point_of_sale_with_is_not_posted(
@@ -146,7 +146,7 @@ async def test_what_another_store_shares_the_point_of_sale_with_is_not_posted(
 async def test_names_that_no_gateway_gives(shell: Shell, account: MerchantAccount, name: str) -> None:
     for words in (("order", name), ("operation", name, "refund"), ("subscription", name)):
         said = await shell("look-up", *words, "--account", "Shop")
-        said.failed("This is no name that the gateway gives.")
+        said.failed("This is not a valid gateway ID.")
 
 
 @one_database
@@ -157,7 +157,7 @@ async def test_one_notification_is_asked_for_again(
     payment = paid(sandbox[1], order_id)
     transaction = str(payment.transaction_id or UUID(int=0))
     said = await shell("payments", "resend", order_id, "--method", "purchase", "--transaction-id", transaction)
-    assert said.out == "purchase: the gateway notifies again\n"
+    assert said.out == "purchase: the gateway sends its notifications again\n"
     unknown = await shell("payments", "resend", order_id, "--method", "purchase", "--transaction-id", "other")
     assert unknown.out == "purchase: the gateway has no record\n"
     for odd in (("--transaction-id", "x"), ("--method", "purchase", "--transaction-id", "\0")):

@@ -9,7 +9,7 @@ import pytest
 from app.db.tables import Kind, MerchantAccount
 from app.payments.services import Services
 from app.sandbox.sandbox import Sandbox
-from tests.commands.books import a_payment, operation
+from tests.commands.books import operation, store_payment
 from tests.commands.conftest import Shell, add_account, one_database
 from tests.commands.test_reconcile import NOON, account, control, known, paid, sandbox
 
@@ -26,7 +26,7 @@ async def sold(services: Services, account: MerchantAccount) -> None:
         operation(Kind.CREATE, details=fee, created_at=at, updated_at=at),
         operation(Kind.REFUND, amount=Decimal("30.00"), created_at=at, updated_at=at),
     ]
-    await a_payment(
+    await store_payment(
         services, account, rows, order_id="yesterday", transaction_id="1", channel="=cmd|'x'", created_at=at
     )
 
@@ -53,7 +53,7 @@ async def test_both_books_side_by_side(
     shown = (await shell("money", "--from", YESTERDAY, "--to", YESTERDAY, "--by", "account")).out
     assert "Shop UAH" in shown
     assert "they differ" in shown
-    assert "The books differ in 2 places" in shown
+    assert "The records differ in 2 places" in shown
     assert "1.50 (1/2)" in shown
 
 
@@ -69,8 +69,8 @@ async def test_books_that_agree(
     assert (row["ours"]["charged"], row["gateway"], row["books"]) == (Decimal("100.00"), None, "not yet compared")
     assert row["compared_until"] is not None
     shown = (await shell("money")).out
-    assert "compared up to" in shown
-    assert "Both books agree up to" in shown
+    assert "compared only up" in shown
+    assert "Our records and the gateway's agree up to" in shown
 
 
 @pytest.mark.threat("csv-formulas")
@@ -103,9 +103,9 @@ async def test_one_account_and_one_store_only(shell: Shell, services: Services, 
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (("--from", "yesterday"), "is no day: write it like"),
-        (("--to", "2026-02-30"), "is no day"),
-        (("--from", "2026-03-02", "--to", "2026-03-01"), "ends before it begins"),
+        (("--from", "yesterday"), "is not a date: write it like"),
+        (("--to", "2026-02-30"), "is not a date"),
+        (("--from", "2026-03-02", "--to", "2026-03-01"), "ends before it starts"),
         (("--from", "2025-01-01", "--to", "2026-03-01"), "at most 366 days"),
         (("--from", "0001-01-01", "--to", "9999-12-31"), "at most 366 days"),
         (("--json", "--csv"), "either --csv or --json"),

@@ -38,7 +38,7 @@ def environment(stack: OrderPageStack) -> dict[str, str]:
 
 async def test_a_link_over_what_is_open(shell: Shell, stack: OrderPageStack) -> None:
     order = await stack.order()
-    stack.gateway.will(stack.gateway.page())
+    stack.gateway.will_answer(stack.gateway.page())
 
     made = (await shell("payments", "link", order.id, "--json")).json
 
@@ -61,7 +61,7 @@ async def test_a_link_over_what_is_open(shell: Shell, stack: OrderPageStack) -> 
 @one_database
 async def test_a_request_that_is_named_makes_one_link(shell: Shell, stack: OrderPageStack) -> None:
     order = await stack.order()
-    stack.gateway.will(stack.gateway.page())
+    stack.gateway.will_answer(stack.gateway.page())
     command = ("payments", "link", key_of("Order", order.id), "--amount", "100", "--request", "ticket-7781", "--json")
     assert (await shell(*command)).json == (await shell(*command)).json
     assert (await stack.payments(order))[0].payment.amount == Decimal(100)
@@ -71,11 +71,11 @@ async def test_a_request_that_is_named_makes_one_link(shell: Shell, stack: Order
 @one_database
 async def test_why_there_is_none(shell: Shell, stack: OrderPageStack) -> None:
     order = await stack.order()
-    (await shell("payments", "link", order.id, "--amount", "600")).failed("569.50 UAH is left to pay of this order")
-    (await shell("payments", "link", order.id, "--amount", "much")).failed("'much' is no amount", status=2)
-    checkout = await stack.saleor.new_checkout()
+    (await shell("payments", "link", order.id, "--amount", "600")).failed("569.50 UAH is left to pay for this order")
+    (await shell("payments", "link", order.id, "--amount", "much")).failed("'much' is not an amount", status=2)
+    checkout = await stack.saleor.create_checkout()
     for garbage in ("1042", "garbage!", checkout.id):
-        (await shell("payments", "link", garbage)).failed("is no order of Saleor", status=2)
-    (await shell("payments", "link", key_of("Checkout", checkout.id))).failed("Saleor has no such order.")
+        (await shell("payments", "link", garbage)).failed("is not an order in Saleor", status=2)
+    (await shell("payments", "link", key_of("Checkout", checkout.id))).failed("This order was not found in Saleor.")
     await stack.pays(await stack.link(order))
-    (await shell("payments", "link", order.id)).failed("Nothing of this order is left to pay.")
+    (await shell("payments", "link", order.id)).failed("There is nothing left to pay on this order.")

@@ -5,25 +5,28 @@ from uuid import UUID
 
 from app.db.tables import EventState, Kind, MerchantAccount, State
 from app.payments.services import Services
-from tests.commands.books import ORDER, TRANSACTION, a_payment, after, event, notification, operation
+from tests.commands.books import ORDER, TRANSACTION, event, moment_after, notification, operation, store_payment
 from tests.commands.conftest import SALEOR, Shell, one_database
 
-PROBLEM = "The gateway reports 90.00 UAH, but 100.00 UAH was asked."
+PROBLEM = "The gateway reports 90.00 UAH, but 100.00 UAH was requested."
 
 
 async def a_story(services: Services, account: MerchantAccount) -> None:
     """A payment was made; a refund of a part of it is not known yet, and Saleor refused an event."""
-    await a_payment(
+    await store_payment(
         services,
         account,
         [
             operation(message="Successful [1000]"),
             operation(
-                Kind.REFUND, State.UNKNOWN, amount=Decimal("30.00"), created_at=after(minutes=5),
-                updated_at=after(minutes=5), next_poll_at=after(minutes=6), message="No answer",
+                Kind.REFUND, State.UNKNOWN, amount=Decimal("30.00"), created_at=moment_after(minutes=5),
+                updated_at=moment_after(minutes=5), next_poll_at=moment_after(minutes=6), message="No answer",
             ),
         ],
-        [event(), event("REFUND_FAILURE", EventState.REFUSED, created_at=after(minutes=5), last_error="INVALID")],
+        [
+            event(),
+            event("REFUND_FAILURE", EventState.REFUSED, created_at=moment_after(minutes=5), last_error="INVALID"),
+        ],
         [notification()],
         order_number="1042",
         problem=PROBLEM,
@@ -32,7 +35,7 @@ async def a_story(services: Services, account: MerchantAccount) -> None:
 
 async def test_the_newest_payments_come_first(shell: Shell, services: Services, account: MerchantAccount) -> None:
     await a_story(services, account)
-    await a_payment(services, account, [operation(state=State.INIT)], order_id="second", transaction_id="2")
+    await store_payment(services, account, [operation(state=State.INIT)], order_id="second", transaction_id="2")
     said = await shell("payments", "list")
 
     assert said.status == 0
@@ -49,7 +52,7 @@ async def test_the_newest_payments_come_first(shell: Shell, services: Services, 
 async def test_those_with_a_problem_can_be_had_alone(
     shell: Shell, services: Services, account: MerchantAccount
 ) -> None:
-    await a_payment(services, account, [operation(state=State.INIT)], order_id="second", transaction_id="2")
+    await store_payment(services, account, [operation(state=State.INIT)], order_id="second", transaction_id="2")
     assert (await shell("payments", "list", "--problems")).out == "No payment has a problem.\n"
     await a_story(services, account)
 
@@ -83,13 +86,13 @@ async def test_a_payment_tells_its_story(shell: Shell, services: Services, accou
         f"{SALEOR} (order 1042, channel default-channel)",
         f"Shop ({account.id})",
         "100.00 charged, 0.00 refunded",
-        "possible next refund",
+        "possible actions refund",
         f"Problem: {PROBLEM}",
         "12:00:01 gateway notifies: payment succeeded, 100.00 UAH: Successful [1000]",
         "12:05:00 Saleor asks to refund 30.00 UAH",
         "12:05:00 app concludes that the refund has an unknown outcome: No answer",
-        "Saleor refused it for good (INVALID)",
-        "Waiting for 2026-11-21 12:06:00 the app looks the refund up",
+        "Saleor refused it permanently (INVALID)",
+        "Waiting for 2026-11-21 12:06:00 the app looks up the refund",
     ):
         assert words in told, said.out
     assert "olena" not in told
@@ -113,7 +116,7 @@ async def test_a_script_gets_it_all(shell: Shell, services: Services, account: M
     assert (refused["type"], refused["last_error"], refused["amount"]) == ("REFUND_FAILURE", "INVALID", 100)
     assert story["waiting_for"] == [
         {
-            "words": "the app looks the refund up, if the gateway does not notify before",
+            "words": "the app looks up the refund, unless the gateway notifies it before",
             "until": "2026-11-21T12:06:00.000Z",
         }
     ]
@@ -123,26 +126,28 @@ async def test_a_script_gets_it_all(shell: Shell, services: Services, account: M
 async def test_a_payment_is_found_by_each_of_its_names(
     shell: Shell, services: Services, account: MerchantAccount
 ) -> None:
-    await a_payment(services, account)
+    await store_payment(services, account)
     for name in (ORDER, ORDER.upper(), str(UUID(ORDER)), TRANSACTION, f" {TRANSACTION} "):
         assert (await shell("payments", "show", name, "--json")).json["order_id"] == ORDER
-    assert "Nothing is being waited for." in (await shell("payments", "show", ORDER)).out
+    assert "Nothing is pending." in (await shell("payments", "show", ORDER)).out
     (await shell("payments", "show", "1042")).failed(
-        "there is no payment '1042': give an order id, an order number, a tr"
+        "there is no payment '1042': use an order ID, an order number, a tr"
     )
 
 
 @one_database
 async def test_where_there_is_no_payment(shell: Shell, services: Services) -> None:
-    assert (await shell("payments", "list")).out == "There is no payment yet.\n"
+    assert (await shell("payments", "list")).out == "There are no payments yet.\n"
     assert (await shell("payments", "list", "--json")).json == []
     (await shell("payments", "list", "--limit", "0")).failed("--limit", status=2)
 
 
 async def test_payments_are_searched_and_narrowed(shell: Shell, services: Services, account: MerchantAccount) -> None:
-    digest = services.emails.kept(account.installation_id, "olena@example.com")
-    await a_payment(services, account, order_number="1042", email_digest=digest)
-    await a_payment(services, account, order_id="second", transaction_id="2", amount=Decimal("1234.50"), channel="eur")
+    digest = services.emails.digest_to_store(account.installation_id, "olena@example.com")
+    await store_payment(services, account, order_number="1042", email_digest=digest)
+    await store_payment(
+        services, account, order_id="second", transaction_id="2", amount=Decimal("1234.50"), channel="eur"
+    )
     found: dict[str, list[tuple[str, ...]]] = {
         "second": [("--search", "1 234,50"), ("--search", "second"), ("--channel", "eur"), ("--search", "1234.50 UAH")],
         ORDER: [
@@ -155,7 +160,7 @@ async def test_payments_are_searched_and_narrowed(shell: Shell, services: Servic
         for words in narrowings:
             listed = (await shell("payments", "list", *words, "--json")).json
             assert [each["order_id"] for each in listed] == [order_id], words
-    assert (await shell("payments", "list", "--search", "1042.00")).out == "No such payment was found.\n"
+    assert (await shell("payments", "list", "--search", "1042.00")).out == "No matching payments found.\n"
 
     said = await shell("payments", "list", "--by-email", "--json", typed="Olena@example.com\n")
     assert [each["order_id"] for each in said.json] == [ORDER]
@@ -164,16 +169,16 @@ async def test_payments_are_searched_and_narrowed(shell: Shell, services: Servic
 @one_database
 async def test_an_address_is_asked_for_and_never_an_argument(shell: Shell, services: Services) -> None:
     (await shell("payments", "list", "--search", "a@example.com")).failed("shell's history", status=2)
-    (await shell("payments", "list", "--by-email", typed="olena")).failed("no e-mail address", status=2)
+    (await shell("payments", "list", "--by-email", typed="olena")).failed("not an e-mail address", status=2)
     (await shell("payments", "list", "--by-email", "--search", "1042")).failed("either", status=2)
 
 
 async def test_what_is_found_can_be_written_as_csv(shell: Shell, services: Services, account: MerchantAccount) -> None:
-    await a_payment(services, account, order_number="1042")
-    await a_payment(services, account, order_id="second", transaction_id="2", channel="eur")
+    await store_payment(services, account, order_number="1042")
+    await store_payment(services, account, order_id="second", transaction_id="2", channel="eur")
     said = await shell("payments", "list", "--csv", "--channel", "eur")
     header, line = said.out.splitlines()
     assert header.startswith("begun,order_number,order_id,")
     assert line.startswith("2026-11-21T12:00:00Z,,second,2,100.00,UAH,paid,")
     assert len((await shell("payments", "list", "--csv")).out.splitlines()) == 3
-    (await shell("payments", "list", "--csv", "--limit", "1")).failed("writes all that are found", status=2)
+    (await shell("payments", "list", "--csv", "--limit", "1")).failed("writes all results", status=2)

@@ -11,7 +11,7 @@ import pytest
 from app.db.tables import MerchantAccount, Payment
 from app.payments.services import Services
 from tests.commands.conftest import Shell, add_account, one_database
-from tests.loopback import Behaviour, HangUp, Heard, said
+from tests.loopback import Behaviour, HangUp, ReceivedRequest, json_reply
 from tests.payments.fake_gateway import POS_ID, FakeGateway, open_fake_gateway, payment
 
 CUSTOMER = "VXNlcjo3"
@@ -21,10 +21,12 @@ TOKEN = "tok_of_the_card"
 class PayingGateway(FakeGateway):
     """Pays out whatever is asked, unless a test has said otherwise."""
 
-    def answer(self, heard: Heard) -> Behaviour:
-        if heard.method == "GET" or self.script:
-            return super().answer(heard)
-        return said(payment(heard.json["order_id"], mode="direct", method="credit", amount=heard.json["amount"]))
+    def answer(self, request: ReceivedRequest) -> Behaviour:
+        if request.method == "GET" or self.script:
+            return super().answer(request)
+        return json_reply(
+            payment(request.json["order_id"], mode="direct", method="credit", amount=request.json["amount"])
+        )
 
 
 @pytest.fixture
@@ -44,7 +46,7 @@ async def account(services: Services, installed: int, gateway: FakeGateway) -> M
 
 async def a_card(services: Services, account: MerchantAccount, digits: str) -> None:
     owner = Payment.model_construct(installation_id=account.installation_id, account_id=account.id)
-    card = services.saved_cards.of_payment(
+    card = services.saved_cards.build_card(
         owner, CUSTOMER, token=TOKEN, mask=f"424242******{digits}", brand="Visa", expires_at=None, now=services.now()
     )
     async with services.database.transaction() as session:
@@ -69,8 +71,8 @@ async def test_a_saved_card_is_paid_once_it_is_confirmed(
     told = await shell(*words(recipient, "--yes"))
     assert told.status == 0, told.err
     assert told.out.startswith("Paid out: 100.00 UAH (")
-    assert gateway.heard[-1].json["cc_token"] == TOKEN
-    assert "is not known at this moment" in told.err
+    assert gateway.requests[-1].json["cc_token"] == TOKEN
+    assert "is not known at the moment" in told.err
     [row] = (await shell("payouts", "list", "--json")).json
     assert (row["amount"], row["standing"], row["card"], row["recipient"]) == (
         Decimal(100), "paid out", "424242******4242", "Solomiia Pavlychko",
@@ -89,19 +91,19 @@ async def test_nobody_is_paid_unless_somebody_confirms(
 ) -> None:
     told = await shell(*words(recipient))
     assert told.status == 2
-    assert "nobody can be asked here: confirm with --yes" in told.err
+    assert "this is not an interactive terminal: confirm with --yes" in told.err
     assert not gateway.calls
-    assert (await shell("payouts", "list")).out == "Nothing was paid out yet.\n"
+    assert (await shell("payouts", "list")).out == "There are no payouts yet.\n"
 
 
 async def test_a_request_that_is_named_is_done_once_whatever_came_of_it(
     shell: Shell, account: MerchantAccount, gateway: FakeGateway, recipient: str
 ) -> None:
-    gateway.will(HangUp())
+    gateway.will_answer(HangUp())
     command = words(recipient, "--yes", "--request", "ticket-7781")
     first = await shell(*command)
-    assert "How it ends is not known yet" in first.out
-    assert "How it ends is not known yet" in (await shell(*command)).out
+    assert "The outcome is not known yet" in first.out
+    assert "The outcome is not known yet" in (await shell(*command)).out
     assert gateway.calls == ["payment"]
 
 
@@ -111,18 +113,20 @@ async def test_what_is_wrong_is_told_at_once_and_nothing_is_asked(
 ) -> None:
     folder = Path(recipient).parent
     told = await shell(*words(recipient, "--yes", amount="1000.01"))
-    told.failed("amount: This account pays out at most 1000.00 UAH at once.", status=2)
+    told.failed("amount: This account pays out at most 1000.00 UAH at a time.", status=2)
     nobody: dict[str, Any] = {"recipient_first_name": "Solomiia"}
     (folder / "nobody.json").write_text(json.dumps(nobody))
-    (await shell(*words(str(folder / "nobody.json"), "--yes"))).failed("recipient_last_name: This is needed", 2)
+    (await shell(*words(str(folder / "nobody.json"), "--yes"))).failed("recipient_last_name: This field is required", 2)
     (folder / "odd.json").write_text(json.dumps(nobody | {"iban": "UA1"}))
-    (await shell(*words(str(folder / "odd.json"), "--yes"))).failed("the gateway knows no iban", 2)
+    (await shell(*words(str(folder / "odd.json"), "--yes"))).failed(
+        "the gateway has no such field for a recipient: iban", 2
+    )
     (await shell(*words(str(folder / "none.json"), "--yes"))).failed("cannot be read", 2)
-    (await shell(*words(recipient, "--yes", "--card", "1111"))).failed("keeps no such card", 2)
+    (await shell(*words(recipient, "--yes", "--card", "1111"))).failed("has no such saved card", 2)
     await a_card(services, account, "5555")
-    (await shell(*words(recipient, "--yes"))).failed("say which with --card", 2)
+    (await shell(*words(recipient, "--yes"))).failed("choose one with --card", 2)
     await services.accounts.change(account.id, payouts=False)
-    (await shell(*words(recipient, "--yes", "--card", "5555"))).failed("does not pay out", 2)
+    (await shell(*words(recipient, "--yes", "--card", "5555"))).failed("does not make payouts", 2)
     assert not gateway.calls
 
 
@@ -143,4 +147,4 @@ async def test_the_options_are_set_in_a_terminal_and_checked(
     assert "payouts are switched on without both limits" in found.out + found.err
     sheet = " ".join((await shell("accounts", "show", "Shop")).out.split())
     assert "at most 250.50 UAH at once and nothing in 24 hours, by olena@example.com" in sheet
-    (await shell("accounts", "set", "Shop", "--payout-most", "much")).failed("--payout-most is not right", status=2)
+    (await shell("accounts", "set", "Shop", "--payout-most", "much")).failed("--payout-most is invalid", status=2)

@@ -16,7 +16,7 @@ from app.db.migrate import newest_revision
 from app.db.tables import Kind, MerchantAccount, State
 from app.payments.services import Services
 from app.settings import Settings
-from tests.commands.books import ORDER, a_payment, operation
+from tests.commands.books import ORDER, operation, store_payment
 from tests.commands.conftest import (
     KEYS,
     NEW_KEYS,
@@ -25,7 +25,7 @@ from tests.commands.conftest import (
     STOREFRONT,
     PointOfSale,
     Run,
-    clean,
+    clean_environment,
     one_database,
 )
 
@@ -39,7 +39,12 @@ def type_in(environment: dict[str, str], words: tuple[str, ...], typed: list[tup
     """
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
-        [*COMMAND, *words], stdin=theirs, stdout=theirs, stderr=theirs, env=clean(environment), start_new_session=True
+        [*COMMAND, *words],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env=clean_environment(environment),
+        start_new_session=True,
     )
     os.close(theirs)
     seen = b""
@@ -77,13 +82,13 @@ async def test_in_a_terminal_secrets_are_asked_for_and_not_shown(
     status, seen = await asyncio.to_thread(type_in, environment, add, typed)
 
     assert status == 0, seen
-    assert "The gateway takes its keys." in seen
+    assert "The gateway accepts its keys." in seen
     assert not any(value in seen for value in KEYS.values())
     (account,) = await services.accounts.all()
     assert services.accounts.keys(account).api_secret == secret
 
     pos.keys["GATEWAY_API_SECRET"] = NEW_KEYS["GATEWAY_API_SECRET"]
-    keep = "(Enter keeps the present one): "
+    keep = "(Enter keeps the current one): "
     new = NEW_KEYS["GATEWAY_API_SECRET"]
     typed = [(f"New API key {keep}", ""), (f"New API secret {keep}", new), (f"New Endpoints key {keep}", "")]
     rotate = ("accounts", "set", account.id, "--rotate-secrets")
@@ -116,9 +121,9 @@ async def test_in_a_terminal_it_is_asked_before_an_operation_is_settled_by_hand(
     environment: dict[str, str], services: Services, account: MerchantAccount
 ) -> None:
     """Whatever is told to Saleor so cannot be taken back."""
-    await a_payment(services, account, [operation(), operation(Kind.REFUND, State.PENDING)])
+    await store_payment(services, account, [operation(), operation(Kind.REFUND, State.PENDING)])
     settle = ("payments", "settle", ORDER, "--as", "success", "--reason", "seen in the portal")
-    question = f"Settle the refund of 100.00 UAH of order {ORDER} as success, and tell Saleor so? [y/N]: "
+    question = f"Settle the refund of 100.00 UAH of order {ORDER} as success, and report this to Saleor? [y/N]: "
     for answer, ends in (("n", (1, "nothing was done")), ("y", (0, "refunded"))):
         status, seen = await asyncio.to_thread(type_in, environment, settle, [(question, answer)])
         assert (status, ends[1] in seen) == (ends[0], True), seen
@@ -167,7 +172,7 @@ async def test_another_key_than_the_apps_is_told(
     status, _, err = await run(environment | {"APP_SECRET_KEY_FILE": str(other.key_file)}, "accounts", "check")
 
     assert status == 1
-    assert "no key opens what is kept at" in err
+    assert "no key decrypts the value stored at" in err
     assert str(other.key_file) in err
     assert err.count("\n") == 1
 
@@ -179,7 +184,7 @@ async def test_a_database_that_is_not_migrated_or_not_there(
     (tmp_path / "empty.sqlite").touch()
     empty = environment | {"APP_DATABASE_URL": f"sqlite:///{tmp_path / 'empty.sqlite'}"}
     stands = (
-        f"error: APP_DATABASE_URL: the database stands at nothing, not at {newest_revision()}: "
+        f"error: APP_DATABASE_URL: the database is at revision none, not {newest_revision()}: "
         "run `saleor-gateway migrate`\n"
     )
     assert (await run(empty, "accounts", "list"))[::2] == (2, stands)
@@ -191,19 +196,19 @@ async def test_a_database_that_is_not_migrated_or_not_there(
     for settings_of, words in ((migrated, ("migrate",)), (empty, ("accounts", "list"))):
         status, _, err = await run(settings_of, *words)
         assert status == 2
-        assert err.startswith("error: APP_DATABASE_URL: the database is of another version of the app (")
+        assert err.startswith("error: APP_DATABASE_URL: the database belongs to another version of the app (")
         assert err.count("\n") == 1
     with sqlite3.connect(tmp_path / "empty.sqlite") as connection:
         connection.execute("UPDATE alembic_version SET version_num = '0999.0001'")
     connection.close()
-    newer = "The database stands at revision 0999.0001, which is newer than this version of the app and works with it"
+    newer = "The database is at revision 0999.0001, which is newer than this version of the app but works with it"
     assert await run(migrated, "migrate") == (0, f"{newer}: nothing to do.\n", "")
     assert (await run(empty, "accounts", "list"))[0] == 0
     gone = environment | {"APP_DATABASE_URL": "postgresql://postgres:pass-word@127.0.0.1:9/postgres"}
     for words in (("accounts", "list"), ("migrate",)):
         assert (await run(gone, *words))[::2] == (
             2,
-            "error: APP_DATABASE_URL: nothing listens at 127.0.0.1:9: is the server running?\n",
+            "error: APP_DATABASE_URL: no server is listening at 127.0.0.1:9: is it running?\n",
         )
     wrong = environment | {"APP_PORT": "eighty"}
     status, _, err = await run(wrong, "accounts", "list")

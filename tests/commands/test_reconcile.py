@@ -16,7 +16,7 @@ from app.sandbox.sandbox import Sandbox
 from app.sandbox.scripting import FaultRule
 from app.sandbox.server import running_sandbox
 from app.sandbox.settings import Behaviour, PointOfSale, SandboxSettings
-from tests.commands.books import a_payment, operation
+from tests.commands.books import operation, store_payment
 from tests.commands.conftest import KEYS, POS_ID, Shell, add_account
 
 PAYMENT = UUID("36c59597-f4c4-456e-8f6e-91af30f1df96")
@@ -64,7 +64,7 @@ def paid(sandbox: Sandbox, order_id: str, payment_id: UUID = PAYMENT, at: dateti
         checkout_id=payment_id,
         expires_at=at,
     )
-    payment.move("1000", at)
+    payment.set_status("1000", at)
     sandbox.state.add_payment(payment)
     return payment
 
@@ -72,7 +72,7 @@ def paid(sandbox: Sandbox, order_id: str, payment_id: UUID = PAYMENT, at: dateti
 async def known(services: Services, account: MerchantAccount) -> str:
     """A payment that we know, and have told."""
     create = operation(operation_id=str(PAYMENT), psp_reference="p", created_at=NOON, updated_at=NOON)
-    row = await a_payment(services, account, [create], trial=True, created_at=NOON, updated_at=NOON)
+    row = await store_payment(services, account, [create], trial=True, created_at=NOON, updated_at=NOON)
     return row.order_id
 
 
@@ -99,8 +99,8 @@ async def test_a_dry_run_says_what_differs_and_changes_nothing(
     said = await shell("reconcile", "run", "--from", day, "--to", day, "--dry-run")
     assert said.status == 1
     assert "Shop: 1 difference\n" in said.out
-    assert f"{order_id}: missed, found; the gateway has refund success 30.00 UAH, we have nothing" in said.out
-    assert (await shell("reconcile", "history")).out == "Nothing was compared yet.\n"
+    assert f"{order_id}: missed, found; gateway: refund success 30.00 UAH, ours: nothing" in said.out
+    assert (await shell("reconcile", "history")).out == "Nothing has been compared yet.\n"
     [run] = (await shell("reconcile", "run", "--from", day, "--to", day, "--json")).json
     assert (run["repaired"], run["put_to_people"]) == (1, 0)
     [found] = (await shell("reconcile", "show", str(run["run"]), "--json")).json["differences"]
@@ -117,15 +117,15 @@ async def test_paid_orders_of_nobody_are_told_until_somebody_has_looked(
     assert [(each["what"], each["count"], each["account"]) for each in said.json] == [("unknown-orders", 1, account.id)]
     assert (await shell("reconcile", "looked-at", "--json")).json == {"looked_at": 1}
     assert (await shell("attention")).status == 0
-    assert (await shell("reconcile", "looked-at")).out == "looked at: 0\n"
+    assert (await shell("reconcile", "looked-at")).out == "reviewed: 0\n"
 
 
 async def test_what_cannot_be_compared(shell: Shell, services: Services, installed: int) -> None:
     await add_account(services, installed)  # nobody is there
     said = await shell("reconcile", "run")
     assert said.status == 1
-    assert "The gateway did not give its books" in said.out
-    assert "tried again at" in said.out
+    assert "The gateway did not provide its records" in said.out
+    assert "will retry at" in said.out
     dry = await shell("reconcile", "run", "--dry-run", "--json")
     assert dry.status == 1
     assert dry.json[0]["error"]
@@ -134,7 +134,7 @@ async def test_what_cannot_be_compared(shell: Shell, services: Services, install
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (("--from", "yesterday"), "'yesterday' is no date"),
+        (("--from", "yesterday"), "'yesterday' is not a date"),
         (("--to", "2026-11-21T12:00"), "has no time zone"),
         (("--from", "2026-11-21", "--to", "2026-11-20"), "there is nothing to compare"),
         (("--account", "Nobody"), "there is no merchant account 'Nobody'"),
@@ -193,12 +193,12 @@ class TestRegister:
         await control.fault(FaultRule(path="/streaming-report/fetch/*", effect="truncate"))
         said = await shell("register", *self.PERIOD, "--form", "ndjson")
         assert said.status == 1
-        assert "the register is not whole" in said.err
+        assert "the register is incomplete" in said.err
         assert list(said.json) == ["not_whole"], "a file of it does not look as if it were all"
         await control.fault(FaultRule(path="/streaming-report/fetch/*", effect="truncate"))
         said = await shell("register", *self.PERIOD)
-        assert said.out.splitlines()[-1] == "NOT WHOLE: the register broke off here; ask for it again"
+        assert said.out.splitlines()[-1] == "NOT WHOLE: the register was interrupted here; download it again"
 
     async def test_a_period_that_ends_before_it_begins(self, shell: Shell) -> None:
         said = await shell("register", "--account", "Shop", "--from", "2026-11-21", "--to", "2026-11-19")
-        said.failed("ends before it begins", status=2)
+        said.failed("ends before it starts", status=2)

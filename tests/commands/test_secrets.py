@@ -26,9 +26,9 @@ async def test_a_key_is_retired(shell: Shell, services: Services, settings: Sett
     assert done.json["sealed"] == sum(sum(each.values()) for each in before["columns"].values()) > 3
     checked = await shell("secrets", "check")
     assert checked.status == 0
-    assert "needed no more" in checked.out
+    assert "no longer needed" in checked.out
     assert "backups" in checked.out
-    assert "Nothing was left to do." in (await shell("secrets", "reseal")).out
+    assert "There was nothing left to do." in (await shell("secrets", "reseal")).out
     # The app that has run all the time meets the new key, and takes it.
     assert services.accounts.keys((await services.accounts.all())[0]).api_key
     settings.key_file.write_text(settings.key_file.read_text().splitlines()[0])

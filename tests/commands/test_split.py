@@ -8,7 +8,7 @@ import pytest
 
 from app.db.tables import Kind, MerchantAccount, Payment, SplitShare, State
 from app.payments.services import Services
-from tests.commands.books import ORDER, a_payment, after, operation
+from tests.commands.books import ORDER, moment_after, operation, store_payment
 from tests.commands.conftest import Shell, add_account, one_database, row_of
 from tests.payments.split.people import MARKET, NAMES, POTTER, SMITH, rules
 
@@ -46,7 +46,7 @@ async def test_rules_from_a_file_are_kept_and_shown_by_an_example(
     assert said.status == 0, said.err
     told = " ".join(said.out.split())
     for words in (
-        "The account is changed.",
+        "The account was updated.",
         "shipping by the lines, in proportion",
         f"Potter {POTTER}",
         "2 mugs: 239.98 UAH, sold by Potter",
@@ -122,13 +122,15 @@ async def test_a_file_that_is_not_there(shell: Shell, services: Services, instal
 async def a_split_payment(services: Services, account: MerchantAccount) -> Payment:
     """100.00 of potter and smith; 20.00 of the potter given back, 10.00 refunded in the portal."""
     await services.accounts.change(account.id, split_rules=rules(names=NAMES).model_dump(mode="json"))
-    refund = operation(Kind.REFUND, amount=Decimal("20.00"), created_at=after(minutes=5), updated_at=after(minutes=5))
+    refund = operation(
+        Kind.REFUND, amount=Decimal("20.00"), created_at=moment_after(minutes=5), updated_at=moment_after(minutes=5)
+    )
     portal = operation(
-        Kind.REFUND, amount=Decimal("10.00"), created_at=after(minutes=6), updated_at=after(minutes=6),
+        Kind.REFUND, amount=Decimal("10.00"), created_at=moment_after(minutes=6), updated_at=moment_after(minutes=6),
         idempotency_key="gateway:portal", asked_by_saleor=False,
     )  # fmt: skip
     create = operation()
-    row = await a_payment(services, account, [create, refund, portal])
+    row = await store_payment(services, account, [create, refund, portal])
     async with services.database.transaction() as session:
         for each, who, amount in (
             (create, POTTER, "60.00"), (create, SMITH, "40.00"), (refund, POTTER, "20.00"),
@@ -143,12 +145,12 @@ async def test_a_payment_tells_whose_money_it_is(shell: Shell, services: Service
     said = await shell("payments", "show", ORDER)
     told = " ".join(said.out.split())
     for words in (
-        "Sub-merchant To get Received Given back Left",
+        "Sub-merchant Share Received Refunded Left",
         "Potter 60.00 60.00 25.00 35.00",
         "Smith 40.00 40.00 5.00 35.00",
         "that part is assumed, in proportion",
         "asks the gateway to refund 20.00 UAH (20.00 of Potter)",
-        "that others asked for; nobody tells whose money it was",
+        "that was not requested here; nothing reports whose money it was",
     ):
         assert words in told, said.out
     split = (await shell("payments", "show", ORDER, "--json")).json["split"]
@@ -166,7 +168,7 @@ async def test_staff_choose_from_whom_the_next_refund_is_taken(
     assert "The next refund must be of 20.50 UAH" in said.out
     shown = (await shell("payments", "split", ORDER, "--json")).json
     assert shown["chosen_for_next_refund"] == {POTTER: Decimal("5.00"), SMITH: Decimal("15.50")}
-    assert "goes by the refunded lines" in (await shell("payments", "split", ORDER, "--clear")).out
+    assert "follows the refunded lines" in (await shell("payments", "split", ORDER, "--clear")).out
     assert (await shell("payments", "split", ORDER, "--json")).json["chosen_for_next_refund"] is None
 
 
@@ -180,5 +182,5 @@ async def test_what_cannot_be_chosen(shell: Shell, services: Services, installed
     twice = ("--take", "Potter=1", "--take", f"{POTTER}=2")
     (await shell("payments", "split", ORDER, *twice)).failed("SUB_MERCHANT=AMOUNT", status=2)
     (await shell("payments", "split", ORDER, "--take", "Potter=1", "--clear")).failed("either", status=2)
-    await a_payment(services, account, [operation(state=State.INIT)], order_id="whole", transaction_id="2")
+    await store_payment(services, account, [operation(state=State.INIT)], order_id="whole", transaction_id="2")
     (await shell("payments", "split", "whole")).failed("not split among sub-merchants")

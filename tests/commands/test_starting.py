@@ -14,7 +14,7 @@ import pytest
 from app.cli import COMMANDS
 from app.commands.deferred import Command, Group
 from app.commands.failure import CommandFailed
-from tests.commands.conftest import clean
+from tests.commands.conftest import clean_environment
 
 # The app's own modules that take long to import bring these in, or would: a browser is for tests only.
 HEAVY = {
@@ -44,7 +44,7 @@ async def imported(*words: str, **environment: str) -> tuple[int, str, set[str]]
     """Run a command in a process; return its status, its output, and the names of all that it imported."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-c", LISTING, *words),
-        env=clean(environment), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+        env=clean_environment(environment), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
     )  # fmt: skip
     out, err = await process.communicate()
     return process.returncode or 0, out.decode(), set(err.decode().split())
@@ -56,7 +56,7 @@ async def imported(*words: str, **environment: str) -> tuple[int, str, set[str]]
         (("--help",), {}, 0, "Serve the app"),
         (("--version",), {}, 0, "saleor-gateway "),
         ((), {}, 2, "Serve the app"),
-        (("payments", "--help"), {}, 0, "Give back what was charged"),
+        (("payments", "--help"), {}, 0, "Refund what was charged"),
         (("paymnts",), {}, 2, ""),
         ((), COMPLETING, 0, "refund"),
     ],
@@ -76,7 +76,7 @@ async def test_what_needs_nothing_of_the_app_imports_nothing_of_it(
 async def test_a_command_imports_what_it_needs_and_no_other_command() -> None:
     """It shows as well that the test above would find what it looks for."""
     _, out, modules = await imported("migrate", "--help")
-    assert "Bring the database" in out
+    assert "Migrate the database" in out
     assert {"sqlalchemy", "structlog"} <= modules
     assert not {"app.main", "app.dashboard.router", "fastapi", "gql", "uvicorn"} & modules
     commands = _all(COMMANDS)
@@ -132,7 +132,7 @@ def bash(tmp_path: Path) -> Mapping[str, str]:
     program = programs / "saleor-gateway"
     program.write_text(f"#!{sys.executable}\nfrom app.cli import main\nmain()\n")
     program.chmod(0o755)
-    return clean({"HOME": str(tmp_path), "PATH": f"{programs}:{os.environ['PATH']}"})
+    return clean_environment({"HOME": str(tmp_path), "PATH": f"{programs}:{os.environ['PATH']}"})
 
 
 def _in_bash(environment: Mapping[str, str], script: str) -> list[str]:

@@ -10,7 +10,7 @@ from app.commands.deferred import Deferred
 from app.commands.terminal import plain
 from app.db.tables import Kind, MerchantAccount, State
 from app.payments.services import Services
-from tests.commands.books import ORDER, a_payment, event, notification, operation
+from tests.commands.books import ORDER, event, notification, operation, store_payment
 from tests.commands.conftest import Shell, add_account, install, one_database
 
 LONG = "https://a-rather-long-name-of-a-shop.with-a-long-domain.example.com:8443/some/path/graphql/"
@@ -39,7 +39,7 @@ async def test_what_is_long_or_meant_badly_stays_within_the_terminal(
     await services.accounts.map_channel("a-channel-with-a-slug-that-is-too-long-for-any-table-of-this-size", other.id)
     await services.accounts.change(other.id, enabled=False)
     await services.accounts.map_channel("default-channel", account.id)
-    await a_payment(
+    await store_payment(
         services, account, [operation(message=TRICK * 5), operation(Kind.REFUND, State.FAILURE, message=TRICK)],
         [event(message=TRICK)], [notification({"status_description": TRICK})], problem=TRICK, order_number="1" * 60,
     )  # fmt: skip

@@ -9,7 +9,7 @@ from app.db.aggregates import find_by_order
 from app.db.tables import MerchantAccount
 from app.payments.services import Services
 from tests.commands.conftest import Shell, add_account, one_database
-from tests.payments.fake_gateway import POS_ID, FakeGateway, open_fake_gateway, refused
+from tests.payments.fake_gateway import POS_ID, FakeGateway, open_fake_gateway, refusal_reply
 
 TRY = ("accounts", "try", "Shop", "--email", "me@example.com", "--phone", "+380501234567")
 
@@ -28,7 +28,7 @@ async def account(services: Services, installed: int, gateway: FakeGateway) -> M
 async def test_a_payment_page_is_opened(
     shell: Shell, services: Services, account: MerchantAccount, gateway: FakeGateway
 ) -> None:
-    gateway.will(gateway.page(), gateway.page())
+    gateway.will_answer(gateway.page(), gateway.page())
     told = await shell(*TRY)
     assert told.status == 0, told.err
     assert f"{gateway.url}/api/v1/checkout/c0ffee/form" in told.out
@@ -42,15 +42,15 @@ async def test_a_payment_page_is_opened(
     assert aggregate.payment.trial
     assert aggregate.events == []
     story = (await shell("payments", "show", told.json["order_id"])).out
-    assert "tries the account out with a payment: 2.50 UAH" in " ".join(story.split())
+    assert "tests the account with a payment: 2.50 UAH" in " ".join(story.split())
 
 
 @one_database
 async def test_what_stands_in_the_way(shell: Shell, account: MerchantAccount, gateway: FakeGateway) -> None:
-    (await shell(*TRY, "--currency", "eur")).failed("takes UAH, not EUR", status=2)
+    (await shell(*TRY, "--currency", "eur")).failed("accepts UAH, not EUR", status=2)
     (await shell(*TRY, "--amount", "0")).failed("the amount is zero", status=2)
-    (await shell(*TRY, "--amount", "some")).failed("is no amount", status=2)
-    gateway.will(refused("The terminal is closed", "P-412"))
+    (await shell(*TRY, "--amount", "some")).failed("is not an amount", status=2)
+    gateway.will_answer(refusal_reply("The terminal is closed", "P-412"))
     told = await shell(*TRY)
     assert told.status == 1
     assert "The terminal is closed" in told.err

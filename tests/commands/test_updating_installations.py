@@ -9,7 +9,7 @@ from app.db.installations import OpenInstallation
 from app.payments.services import Services
 from app.saleor.testing import FakeSaleor, SaleorSettings, serving
 from tests.commands.conftest import SALEOR, Shell, install, one_database
-from tests.saleor_testing.stub import Stub, a_stub
+from tests.saleor_testing.stub import Stub, open_stub
 from tests.saleor_testing.test_migration import webhook
 
 CHARGE, OLD = "TRANSACTION_CHARGE_REQUESTED", "TRANSACTION_CANCELATION_REQUESTED"
@@ -24,7 +24,7 @@ async def saleor() -> AsyncIterator[FakeSaleor]:
 @pytest.fixture
 async def stub() -> AsyncIterator[Stub]:
     """The app's earlier release, at another address."""
-    async with a_stub() as stub:
+    async with open_stub() as stub:
         stub.manifest |= {
             "id": "gateway.payments.app",
             "webhooks": [webhook(stub.url, CHARGE), webhook(stub.url, OLD) | {"isActive": False}],
@@ -68,9 +68,9 @@ async def test_a_saleor_is_brought_up_to_this_release(
     said = await shell("installations", "update")
     assert (said.status, said.err) == (0, "")
     assert f"{saleor.api_url}, Saleor 3.22.67" in said.out
-    assert f"Done: The webhook for {CHARGE} is an older one: its address, what it asks for." in said.out
-    left = f"Left: The Dashboard does not show the app's “{ORDER_WIDGET.label}”. Only a new installation changes it"
-    assert left in said.out
+    assert f"Done: The webhook for {CHARGE} is outdated: its address, its query." in said.out
+    left = f"The Dashboard does not show the app's “{ORDER_WIDGET.label}”. Only a new installation changes this"
+    assert f"Not changed: {left}" in said.out
 
     [one] = (await shell("installations", "update", "--saleor", saleor.api_url, "--json")).json
     assert (one["done"], one["not_done"]) == ([], [])
@@ -91,10 +91,10 @@ async def test_what_saleor_refuses_and_one_that_does_not_answer(
     assert all(each["failed"] for each in said.json)
     text = await shell("installations", "update")
     assert text.status == 1
-    assert f"{saleor.api_url}: not asked." in text.out
+    assert f"{saleor.api_url}: the request failed." in text.out
 
 
 @one_database
 async def test_nobody_has_installed_the_app(shell: Shell, services: Services) -> None:
-    (await shell("installations", "update")).failed("no Saleor has installed this app")
-    (await shell("installations", "update", "--saleor", SALEOR)).failed("no Saleor has installed this app")
+    (await shell("installations", "update")).failed("no store has installed this app")
+    (await shell("installations", "update", "--saleor", SALEOR)).failed("no store has installed this app")

@@ -31,8 +31,8 @@ async def test_a_wallet_is_tried_out_when_it_is_switched_on(
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        (NOT_SET_UP, "has nothing of this kind for this point of sale [4152]: ask its support for it"),
-        (PlainTextResponse("down", 503), "is in trouble (HTTP 503): try again later"),
+        (NOT_SET_UP, "does not offer this for this point of sale [4152]: ask its support for it"),
+        (PlainTextResponse("down", 503), "has problems (HTTP 503): try again later"),
     ],
 )
 async def test_a_wallet_that_the_account_does_not_have_stays_off(
@@ -84,4 +84,4 @@ async def test_what_is_offered_stands_with_the_account(shell: Shell, account: Me
 async def test_what_cannot_be_is_refused(shell: Shell, account: MerchantAccount, flag: str, value: str) -> None:
     said = await shell("accounts", "set", "Shop", flag, value)
     assert said.status == 2
-    assert f"{flag} is not right" in said.err
+    assert f"{flag} is invalid" in said.err

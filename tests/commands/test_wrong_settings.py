@@ -13,7 +13,7 @@ from app.db.migrate import newest_revision
 from tests.commands.conftest import Run
 
 PASSWORD = "pass-word-of-mine"
-LIKE = "it must be like postgresql://user:password@host/name or sqlite:///path"
+LIKE = "write it like postgresql://user:password@host/name or sqlite:///path"
 
 
 def said(outcome: tuple[int | None, str, str]) -> str:
@@ -36,17 +36,20 @@ async def test_every_process_says_so(tmp_path: Path, command: str, run: Run) -> 
 @pytest.mark.parametrize(
     ("address", "words"),
     [
-        ("shop", f"is no address of a database: {LIKE}"),
-        (f"postgresql://me:{PASSWORD}@127.0.0.1:54x/shop", f"is no address of a database: {LIKE}"),
+        ("shop", f"is not a database address: {LIKE}"),
+        (f"postgresql://me:{PASSWORD}@127.0.0.1:54x/shop", f"is not a database address: {LIKE}"),
         (f"postgresql://me:{PASSWORD}@127.0.0.1", f"names no database: {LIKE}"),
         ("sqlite://", f"names no database: {LIKE}"),
         ("sqlite:///:memory:", f"names no database: {LIKE}"),
-        (f"postgresql://me:{PASSWORD}@127.0.0.1:9/shop", "nothing listens at 127.0.0.1:9: is the server running?"),
+        (f"postgresql://me:{PASSWORD}@127.0.0.1:9/shop", "no server is listening at 127.0.0.1:9: is it running?"),
         (
             f"postgresql://me:{PASSWORD}@host.invalid/shop",
-            "there is no such host: in a password, write @ as %40, / as %2F, : as %3A and % as %25",
+            "this host does not exist; in a password, write @ as %40, / as %2F, : as %3A and % as %25",
         ),
-        (f"postgresql://me:{PASSWORD}@127.0.0.1/x?colour=1", "it has a parameter that PostgreSQL does not know"),
+        (
+            f"postgresql://me:{PASSWORD}@127.0.0.1/x?colour=1",
+            "the address has a parameter that PostgreSQL does not know",
+        ),
     ],
 )
 async def test_an_address_that_leads_to_no_database(tmp_path: Path, address: str, words: str, run: Run) -> None:
@@ -60,11 +63,11 @@ async def test_a_database_and_a_user_that_the_server_does_not_have(database_url:
     place = f"{there.host}:{there.port or 5432}"
     missing = there.set(database="no_such_database").render_as_string(hide_password=False)
     assert said(await run({"APP_DATA_DIR": str(tmp_path), "APP_DATABASE_URL": missing}, "migrate")) == (
-        f"APP_DATABASE_URL: the server at {place} has no database 'no_such_database': create it, or correct the name"
+        f"APP_DATABASE_URL: the server at {place} has no database 'no_such_database': create it or correct the name"
     )
     stranger = there.set(username="nobody_of_that_name", password=PASSWORD).render_as_string(hide_password=False)
     assert said(await run({"APP_DATA_DIR": str(tmp_path), "APP_DATABASE_URL": stranger}, "migrate")) == (
-        f"APP_DATABASE_URL: the server at {place} does not take this user with this password"
+        f"APP_DATABASE_URL: the server at {place} does not accept this user and password"
     )
 
 
@@ -92,9 +95,13 @@ async def refusing(code: str, message: str) -> AsyncIterator[int]:
 @pytest.mark.parametrize(
     ("code", "message", "words"),
     [
-        ("28P01", 'password authentication failed for user "me"', "does not take this user with this password"),
-        ("28000", 'no pg_hba.conf entry for host "10.0.0.9"', "lets nobody in from this machine as this user"),
-        ("53300", "sorry, too many clients already", "has no connection left"),
+        ("28P01", 'password authentication failed for user "me"', "does not accept this user and password"),
+        (
+            "28000",
+            'no pg_hba.conf entry for host "10.0.0.9"',
+            "does not accept connections from this machine as this user",
+        ),
+        ("53300", "sorry, too many clients already", "has no free connections"),
     ],
 )
 async def test_a_server_that_lets_nobody_in(tmp_path: Path, code: str, message: str, words: str, run: Run) -> None:
@@ -111,9 +118,9 @@ async def test_a_file_that_is_no_database_is_left_as_it_is(tmp_path: Path, run: 
     letter.chmod(0o644)
     folder = tmp_path / "folder"
     folder.mkdir(mode=0o755)
-    cannot = "cannot be opened: is its folder there, and may this user write in it?"
+    cannot = "cannot be opened: does its folder exist, and may this user write to it?"
     for file, words in (
-        (letter, f"the file {letter} is no SQLite database"),
+        (letter, f"the file {letter} is not an SQLite database"),
         (folder, f"the file {folder} {cannot}"),
         (tmp_path / "nowhere" / "shop.sqlite", f"the file {tmp_path / 'nowhere' / 'shop.sqlite'} {cannot}"),
     ):
@@ -126,7 +133,7 @@ async def test_a_folder_that_cannot_be_made(tmp_path: Path, run: Run) -> None:
     (tmp_path / "file").touch()
     for command in ("migrate", "run"):
         outcome = await run({"APP_DATA_DIR": str(tmp_path / "file" / "data")}, command)
-        assert said(outcome) == f"APP_DATA_DIR: the folder {tmp_path}/file/data cannot be made"
+        assert said(outcome) == f"APP_DATA_DIR: the folder {tmp_path}/file/data cannot be created"
 
 
 @pytest.mark.parametrize("command", ["run", "sandbox"])
@@ -141,7 +148,7 @@ async def test_a_port_that_is_in_use(tmp_path: Path, command: str, run: Run) -> 
             assert words == f"Invalid value for --port: cannot listen on port {port} of 127.0.0.1: is it in use?"
             return
         assert said(await run(environment, command)) == (
-            f"APP_PORT: port {port} of 127.0.0.1 is in use: the app may be running already, or name another"
+            f"APP_PORT: port {port} on 127.0.0.1 is in use: the app may already be running, or choose another"
         )
     assert not (tmp_path / "data").exists()  # nothing is made beside what may be the app itself
 
@@ -149,7 +156,7 @@ async def test_a_port_that_is_in_use(tmp_path: Path, command: str, run: Run) -> 
 async def test_an_address_that_this_machine_does_not_have(tmp_path: Path, run: Run) -> None:
     # 192.0.2.0/24 is nobody's: it is for documentation.
     outcome = await run({"APP_DATA_DIR": str(tmp_path), "APP_HOST": "192.0.2.1"}, "run")
-    assert said(outcome) == "APP_HOST: this machine cannot listen at 192.0.2.1"
+    assert said(outcome) == "APP_HOST: this machine cannot listen on 192.0.2.1"
 
 
 async def test_all_that_is_wrong_with_settings_is_said_at_once(tmp_path: Path, run: Run) -> None:
@@ -179,9 +186,9 @@ async def test_migrate_says_what_it_did(tmp_path: Path, run: Run) -> None:
     here = {"APP_DATA_DIR": str(tmp_path)}
     status, out, err = await run(here, "migrate")
     assert (status, err) == (0, "")
-    assert out.startswith(f"The database was empty, and stands at {newest} now: ")
+    assert out.startswith(f"The database was empty and is now at {newest}: ")
     assert out.endswith(("migrations.\n", " 1 migration.\n"))
-    nothing = (0, f"The database stands at revision {newest} already: nothing to do.\n", "")
+    nothing = (0, f"The database is at revision {newest}, the newest: nothing to do.\n", "")
     assert await run(here, "migrate") == nothing
 
 

@@ -8,9 +8,9 @@ from tests.dashboard.dashboard_app import StaffClient, open_staff_client
 from tests.dashboard.order_page_stack import OrderPageStack, open_order_page_stack
 from tests.payments.fake_gateway import FakeGateway
 from tests.payments.shop import Shop
-from tests.payments.shop_fixtures import gateway, paid, shop
+from tests.payments.shop_fixtures import gateway, paid_shop, shop
 
-__all__ = ["gateway", "paid", "shop", "staff_client"]
+__all__ = ["gateway", "paid_shop", "shop", "staff_client"]
 
 
 @pytest.fixture

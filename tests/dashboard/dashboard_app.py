@@ -10,7 +10,7 @@ from typing import Any
 import httpx2
 from fastapi import APIRouter, FastAPI
 
-from app.dashboard.deep_link import way_in
+from app.dashboard.deep_link import find_deep_link
 from app.dashboard.order.widget import OrderWidget
 from app.dashboard.router import create_dashboard_router
 from app.dashboard.routes import create_parts
@@ -24,13 +24,13 @@ from app.saleor.graphql import SaleorClient
 from app.saleor.keyring import Keyring
 from app.security_headers import SecureApp
 from app.static import static_files
-from tests.commands.books import a_payment
+from tests.commands.books import store_payment
 from tests.payments.shop import SALEOR, Shop
 from tests.saleor.dashboard_tokens import claims, jwt
-from tests.saleor.fake_saleor import SigningKey, SmallSaleor, signing_key
+from tests.saleor.fake_saleor import MinimalSaleor, SigningKey, signing_key
 from tests.saleor.served_app import MANIFEST
 
-NEXT_DOOR = "https://next-door.example.com/graphql/"
+OTHER_STORE = "https://next-door.example.com/graphql/"
 
 
 @dataclass
@@ -43,7 +43,7 @@ class StaffClient:
     widget: APIRouter
     app: FastAPI
     http: httpx2.AsyncClient
-    saleor: SmallSaleor
+    saleor: MinimalSaleor
     permissions: tuple[str, ...] = ("HANDLE_PAYMENTS", "MANAGE_ORDERS")
 
     @property
@@ -71,7 +71,7 @@ class StaffClient:
 
     async def payment(self, number: int, **different: Any) -> Payment:
         """Keep a payment of the shop; the ``number`` makes its names."""
-        return await a_payment(self.services, self.shop.account, **names(number), **different)
+        return await store_payment(self.services, self.shop.account, **names(number), **different)
 
 
 def names(number: int) -> dict[str, Any]:
@@ -82,7 +82,7 @@ def names(number: int) -> dict[str, Any]:
 @asynccontextmanager
 async def open_staff_client(shop: Shop, *, base: str = "") -> AsyncIterator[StaffClient]:
     """Give the office of a shop whose Saleor's keys are known."""
-    saleor = SmallSaleor(signing_key("first"))
+    saleor = MinimalSaleor(signing_key("first"))
     await shop.services.installations.save_jwks(SALEOR, {"keys": [saleor.key.public]}, shop.clock())
     installations = shop.services.installations
     async with httpx2.AsyncClient(transport=httpx2.ASGITransport(saleor.asgi)) as to_saleor:
@@ -94,8 +94,8 @@ async def open_staff_client(shop: Shop, *, base: str = "") -> AsyncIterator[Staf
             database_url="",
             key_file=Path("/nowhere"),
             app_id="gateway.payments.app",
-            own=to_saleor,
-            saleors=to_saleor,
+            own_http=to_saleor,
+            saleor_http=to_saleor,
             saleor=client,
             now=shop.clock,
         )
@@ -110,7 +110,7 @@ async def open_staff_client(shop: Shop, *, base: str = "") -> AsyncIterator[Staf
         )
         app = SecureApp(redirect_slashes=False)
         dashboard = create_dashboard_router(
-            app_name="Saleor Gateway", app_version="1", base=base, way_in=partial(way_in, installations)
+            app_name="Saleor Gateway", app_version="1", base=base, find_deep_link=partial(find_deep_link, installations)
         )
         widget = OrderWidget(shop.services, shop.saleor, tokens, app_name="Saleor Gateway", base=base).router()
         for each in (dashboard, *parts, widget):
@@ -123,14 +123,14 @@ async def open_staff_client(shop: Shop, *, base: str = "") -> AsyncIterator[Staf
 async def other_store(shop: Shop) -> MerchantAccount:
     """Install the app in another store with the same keys, as one Saleor Cloud might have; return its account."""
     await shop.services.installations.save(
-        saleor_api_url=NEXT_DOOR,
+        saleor_api_url=OTHER_STORE,
         saleor_domain="next-door.example.com",
         schema_version="3.23",
         app_id="QXBwOjE=",
         token="another-token",
         jwks={"keys": [signing_key("first").public]},
     )
-    installed = await shop.services.installations.find(NEXT_DOOR)
+    installed = await shop.services.installations.find(OTHER_STORE)
     assert installed is not None
     keys = AccountKeys(api_key="other-key", api_secret="other-secret", endpoints_key="other-endpoints")
     return await shop.services.accounts.add(

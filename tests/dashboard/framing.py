@@ -11,19 +11,19 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from app.saleor.testing import SaleorSettings
 from app.saleor.testing import serving as saleor_serving
 from app.saleor.testing.records import App
-from tests.loopback import serving
+from tests.loopback import serve_app
 from tests.payments.shop import SALEOR
 from tests.saleor.dashboard_tokens import APP_ID
 
-# What tests have the Dashboard say, beside its own dress(theme) and speak(locale).
+# What tests have the Dashboard say, beside its own setTheme(theme) and setLocale(locale).
 _SHORT_FORMS = """() => Object.assign(window, {
   frame: () => embedded[0].frame.contentWindow,
-  say: (type, payload) => embedded[0].say(type, payload),
-  refresh: (token) => { embedded[0].token = token; embedded[0].say("tokenRefresh", { token }); },
+  say: (type, payload) => embedded[0].send(type, payload),
+  refresh: (token) => { embedded[0].token = token; embedded[0].send("tokenRefresh", { token }); },
 })"""
 
 
-class Complaints(list[str]):
+class BrowserErrors(list[str]):
     """What the browser complains of: scripts that failed, and everything that is an error on the console."""
 
     def of(self, page: Page) -> None:
@@ -47,11 +47,11 @@ async def dashboard_of(
     *,
     width: int = 1000,
     timezone: str | None = None,
-    complaints: Complaints | None = None,
+    complaints: BrowserErrors | None = None,
 ) -> AsyncIterator[tuple[Page, FrameLocator]]:
     """Give the Dashboard's page, and the frame in it that shows the app. Nobody is signed in yet: see ``sign_in``."""
     settings = SaleorSettings(public_url=SALEOR.removesuffix("/graphql/"))
-    async with serving(app) as here, saleor_serving(settings) as saleor:
+    async with serve_app(app) as here, saleor_serving(settings) as saleor:
         world = saleor.engine.state
         world.signed_in = None
         world.apps["app"] = _installed(here)
@@ -64,7 +64,7 @@ async def dashboard_of(
         await page.close()
 
 
-async def place_of(frame: FrameLocator) -> str:
+async def path_of(frame: FrameLocator) -> str:
     """Return the path of the page that the frame shows, as its own address says it."""
     address = urlsplit(str(await frame.locator("html").evaluate("() => location.href")))
     said = [
@@ -75,7 +75,7 @@ async def place_of(frame: FrameLocator) -> str:
     return address.path + (f"?{urlencode(said)}" if said else "")
 
 
-async def pasted(page: Page) -> str:
+async def clipboard_text(page: Page) -> str:
     """Return what somebody gets who pastes what was copied."""
     await page.evaluate("document.body.insertAdjacentHTML('afterbegin', '<textarea id=pasted></textarea>')")
     await page.locator("#pasted").press("Control+V")
@@ -113,19 +113,19 @@ def below(path: str, app: ASGIApp) -> ASGIApp:
 
 async def sign_in(page: Page, token: str) -> None:
     """Hand a token to the app, as at a handshake; the next ones get the same."""
-    await page.evaluate("token => { embedded[0].token = token; embedded[0].shake(); }", token)
+    await page.evaluate("token => { embedded[0].token = token; embedded[0].sendHandshake(); }", token)
 
 
-async def heard(page: Page, kind: str) -> list[dict[str, str]]:
+async def messages_of(page: Page, kind: str) -> list[dict[str, str]]:
     """Return what the app has said of one kind."""
-    said = await page.evaluate("kind => heard.filter(each => each.type === kind).map(each => each.payload)", kind)
+    said = await page.evaluate("kind => received.filter(each => each.type === kind).map(each => each.payload)", kind)
     return list(said)
 
 
-async def heard_again(page: Page, kind: str, times: int) -> None:
+async def wait_for_messages(page: Page, kind: str, times: int) -> None:
     """Wait until the app has said something of one kind so often."""
     async with asyncio.timeout(20):
         while True:
-            if len(await heard(page, kind)) >= times:
+            if len(await messages_of(page, kind)) >= times:
                 return
             await asyncio.sleep(0.02)

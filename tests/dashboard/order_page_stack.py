@@ -18,8 +18,8 @@ from app.saleor.testing import FakeSaleor, NewCheckout, Serving, serving
 from app.saleor.testing.views import OrderView
 from app.settings import Settings
 from tests.conftest import Clock
-from tests.loopback import Reply, said
-from tests.loopback import serving as serving_app
+from tests.loopback import Reply, json_reply
+from tests.loopback import serve_app as serving_app
 from tests.payments.fake_gateway import POS_ID, FakeGateway, operation, payment
 from tests.payments.shop import SECRET
 from tests.saleor.dashboard_tokens import claims
@@ -66,7 +66,7 @@ class OrderPageStack:
 
     async def order(self, wanted: NewCheckout | None = None) -> OrderView:
         """Take an order by telephone: nobody has paid it."""
-        return await self.saleor.new_order(wanted)
+        return await self.saleor.create_order(wanted)
 
     async def payments(self, order: OrderView) -> list[PaymentAggregate]:
         """Return the app's payments of an order."""
@@ -81,7 +81,7 @@ class OrderPageStack:
 
     async def link(self, order: OrderView, amount: str = "569.50", page: str = "c0ffee") -> PaymentAggregate:
         """Let staff make a link; the gateway opens a page for it."""
-        self.gateway.will(self.gateway.page(page))
+        self.gateway.will_answer(self.gateway.page(page))
         shown = await self.see(order.id, "/link", amount=amount)
         assert shown.status_code == 200, shown.text
         return (await self.payments(order))[-1]
@@ -94,11 +94,11 @@ class OrderPageStack:
 
     def refunds(self, aggregate: PaymentAggregate, amount: str) -> None:
         """Let the gateway take the next refund of that amount."""
-        self.gateway.will(said(operation("refund", aggregate.payment.order_id, amount)))
+        self.gateway.will_answer(json_reply(operation("refund", aggregate.payment.order_id, amount)))
 
     def closed(self, aggregate: PaymentAggregate) -> Reply:
         """Return the gateway's answer that a page is closed."""
-        return said(payment(aggregate.payment.order_id, "failure", status_code="6007"))
+        return json_reply(payment(aggregate.payment.order_id, "failure", status_code="6007"))
 
     async def work(self) -> None:
         """Let a worker tell Saleor everything that there is to tell."""

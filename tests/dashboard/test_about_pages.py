@@ -21,7 +21,7 @@ async def opened(path: str, *, language: str = "en", **settings: str) -> httpx2.
     [
         ("/about", "Both ledgers agree.", "платіж"),
         ("/support", "saleor-gateway payments show", "платіж"),
-        ("/privacy", "never kept", "Що ніколи не зберігається"),
+        ("/privacy", "never stored", "Що ніколи не зберігається"),
     ],
 )
 async def test_they_are_real_pages_in_the_readers_language(path: str, english: str, ukrainian: str) -> None:

@@ -5,31 +5,31 @@ from datetime import UTC, datetime
 import pytest
 from playwright.async_api import Browser, expect
 
-from app.db.aggregates import payment_of, row_id_of
-from app.db.reconciliations import Finding, change, record
+from app.db.aggregates import lock_payment, row_id_of
+from app.db.reconciliations import Finding, record_findings, update_run
 from app.db.tables import DiscrepancyKind, DiscrepancyState, ReconciliationRun, RunState
 from app.i18n.messages import LazyMessage
-from app.payments.alerts.items import PATIENCE
-from app.payments.core.problems import of_words, raise_on
-from app.payments.reconciliation.run import begin
+from app.payments.alerts.open_alerts import PATIENCE
+from app.payments.core.problems import add_problem, cause_of_mismatch
+from app.payments.reconciliation.run import begin_run
 from app.payments.sync.notifications import receive
 from app.saleor.testing.vocabulary import EventType
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient
-from tests.dashboard.framing import Complaints, dashboard_of, place_of, sign_in
+from tests.dashboard.framing import BrowserErrors, dashboard_of, path_of, sign_in
 from tests.payments.alert_cases import (
     another_amount_is_paid,
     keys_are_refused,
-    nonsense,
     notified_of,
     saleor_is_away,
     saleor_refuses,
-    somebody_settles_it,
-    whats,
+    settle_amount,
+    subjects,
+    unreadable_record,
 )
 from tests.payments.fake_gateway import payment
 
-BUTTON = "Mark as looked at"
+BUTTON = "Mark as reviewed"
 
 
 async def differ(staff_client: StaffClient, count: int) -> None:
@@ -37,15 +37,15 @@ async def differ(staff_client: StaffClient, count: int) -> None:
     for number in range(1, count + 1):
         kept = await staff_client.payment(number)
         async with staff_client.services.database.transaction() as session:
-            row = await payment_of(session, row_id_of(kept))
+            row = await lock_payment(session, row_id_of(kept))
             words = LazyMessage(f"The amount of {number} differs.")
-            raise_on(row, of_words(words, None, "x"), words, staff_client.shop.clock.forward(minutes=1))
+            add_problem(row, cause_of_mismatch(words, None, "x"), words, staff_client.shop.clock.forward(minutes=1))
 
 
 @one_database
 async def test_when_nothing_is_wrong_the_page_says_so(staff_client: StaffClient) -> None:
     page = (await staff_client.see("/attention")).text
-    assert "Nothing needs you." in page
+    assert "Nothing needs your attention." in page
     assert 'class="count"' not in page
 
 
@@ -53,22 +53,22 @@ async def test_a_payment_that_does_not_agree_is_looked_up_and_looked_at(staff_cl
     shop = staff_client.shop
     await another_amount_is_paid(shop)
     page = (await staff_client.see("/attention")).text
-    assert "word does not agree with what was asked" in page
-    assert "569.49\N{NO-BREAK SPACE}UAH, but 569.50\N{NO-BREAK SPACE}UAH was asked" in page
+    assert "report does not match the request" in page
+    assert "569.49\N{NO-BREAK SPACE}UAH, but 569.50\N{NO-BREAK SPACE}UAH was requested" in page
     assert f'href="/payments/{shop.order_id}"' in page
     assert '<span class="count">1</span>' in page
     polls = shop.gateway.polls
     answer = await staff_client.do(f"/attention/payments/{shop.order_id}/look")
-    assert "The gateway was asked." in answer.text
+    assert "The payment was looked up at the gateway" in answer.text
     assert shop.gateway.polls == polls + 1
     answer = await staff_client.do(f"/attention/payments/{shop.order_id}/looked-at")
-    assert "It stays here: its outcome is still open." in answer.text
-    await somebody_settles_it(shop, "569.49")
+    assert "This stays here because its outcome is still open." in answer.text
+    await settle_amount(shop, "569.49")
     await shop.notify(payment(shop.order_id, "failure"))
     await shop.work()
     answer = await staff_client.do(f"/attention/payments/{shop.order_id}/looked-at")
-    assert "It is marked as looked at." in answer.text
-    assert "Nothing needs you." in answer.text
+    assert "Marked as reviewed." in answer.text
+    assert "Nothing needs your attention." in answer.text
     answer = await staff_client.do(f"/attention/payments/{shop.order_id}/looked-at")
     assert "Nothing was marked" in answer.text
 
@@ -76,14 +76,14 @@ async def test_a_payment_that_does_not_agree_is_looked_up_and_looked_at(staff_cl
 async def test_what_saleor_has_refused_is_told_again(staff_client: StaffClient) -> None:
     shop = staff_client.shop
     await saleor_refuses(shop)
-    assert "Tell Saleor all of it again" in (await staff_client.see("/attention")).text
-    assert "Saleor is told again." in (await staff_client.do(f"/attention/payments/{shop.order_id}/tell-refused")).text
+    assert "Send everything to Saleor again" in (await staff_client.see("/attention")).text
+    assert (
+        "Sending to Saleor again." in (await staff_client.do(f"/attention/payments/{shop.order_id}/tell-refused")).text
+    )
     await shop.work()
     assert EventType.CHARGE_SUCCESS in {each.type for each in shop.transaction.events}
-    assert await whats(shop) == []
-    assert (
-        "There is nothing that Saleor could be told again." in (await staff_client.do("/attention/tell-refused")).text
-    )
+    assert await subjects(shop) == []
+    assert "There is nothing to send to Saleor again." in (await staff_client.do("/attention/tell-refused")).text
 
 
 @one_database
@@ -92,23 +92,23 @@ async def test_all_that_waits_is_told_at_once_when_saleor_is_back(staff_client: 
     await saleor_is_away(shop)
     shop.clock.now += PATIENCE
     page = (await staff_client.see("/attention")).text
-    assert "Saleor does not take what it must be told" in page
+    assert "Saleor does not accept the app's reports" in page
     assert "nobody answers" in page
-    shop.saleor.troubles.clear()
-    assert "Saleor is told again." in (await staff_client.do("/attention/tell-waiting")).text
+    shop.saleor.failures.clear()
+    assert "Sending to Saleor again." in (await staff_client.do("/attention/tell-waiting")).text
     await shop.work()
-    assert "Nothing needs you." in (await staff_client.see("/attention")).text
+    assert "Nothing needs your attention." in (await staff_client.see("/attention")).text
 
 
 @one_database
 async def test_notifications_are_looked_at_together(staff_client: StaffClient) -> None:
     await notified_of(staff_client.shop)
-    await receive(staff_client.services, staff_client.shop.account.id, nonsense())
+    await receive(staff_client.services, staff_client.shop.account.id, unreadable_record())
     page = (await staff_client.see("/attention")).text
-    assert f"order at the gateway {'f' * 32}" in page
+    assert f"gateway order ID {'f' * 32}" in page
     assert '<span class="count">2</span>' in page
-    assert "It is marked" in (await staff_client.do("/attention/unmatched/looked-at")).text
-    assert "Nothing needs you." in (await staff_client.do("/attention/unreadable/looked-at")).text
+    assert "Marked as reviewed" in (await staff_client.do("/attention/unmatched/looked-at")).text
+    assert "Nothing needs your attention." in (await staff_client.do("/attention/unreadable/looked-at")).text
 
 
 @one_database
@@ -165,19 +165,19 @@ async def test_nothing_from_outside_becomes_a_part_of_the_page(staff_client: Sta
 @pytest.mark.browser
 @one_database
 async def test_from_the_way_there_to_nothing_left(browser: Browser, staff_client: StaffClient) -> None:
-    complaints = Complaints()
+    complaints = BrowserErrors()
     await differ(staff_client, 2)
     async with dashboard_of(browser, staff_client.app, "/payments", complaints=complaints) as (page, frame):
         await sign_in(page, staff_client.token())
-        await expect(frame.get_by_role("navigation", name="Places")).to_contain_text("What needs you 2")
-        await frame.get_by_role("link", name="What needs you").click()
+        await expect(frame.get_by_role("navigation", name="Places")).to_contain_text("Needs attention 2")
+        await frame.get_by_role("link", name="Needs attention").click()
         await expect(frame.get_by_role("heading", level=1)).to_be_focused()
-        assert await place_of(frame) == "/attention"
+        assert await path_of(frame) == "/attention"
         for left in (1, 0):
             await frame.get_by_role("button", name=BUTTON).first.click()
             await expect(frame.get_by_role("status")).to_be_focused()
             await expect(frame.get_by_role("button", name=BUTTON)).to_have_count(left)
-        await expect(frame.get_by_text("Nothing needs you.")).to_be_visible()
+        await expect(frame.get_by_text("Nothing needs your attention.")).to_be_visible()
         await page.set_viewport_size({"width": 360, "height": 800})
         wide = await frame.locator("html").evaluate("it => it.scrollWidth - it.clientWidth")
         assert wide == 0
@@ -185,31 +185,31 @@ async def test_from_the_way_there_to_nothing_left(browser: Browser, staff_client
 
 
 async def test_up_to_when_the_books_agree(staff_client: StaffClient) -> None:
-    assert "Our books are compared with the gateway’s each night." in (await staff_client.see("/attention")).text
+    assert "Our records are compared with the gateway’s each night." in (await staff_client.see("/attention")).text
     services, account = staff_client.services, staff_client.shop.account
-    run_id = await begin(services, account)
+    run_id = await begin_run(services, account)
     until = datetime(2026, 11, 20, 2, tzinfo=UTC)
     async with services.database.transaction() as session:
-        await change(session, run_id, covered_until=until, state=RunState.DONE, due_at=None)
+        await update_run(session, run_id, covered_until=until, state=RunState.DONE, due_at=None)
     page = (await staff_client.see("/attention")).text
-    assert "Our books and the gateway’s agree up to" in page
+    assert "Our records and the gateway’s agree up to" in page
     assert "2026-11-20T02:00:00Z" in page
 
 
 async def test_a_night_that_failed_and_paid_orders_of_nobody(staff_client: StaffClient) -> None:
     services, account, now = staff_client.services, staff_client.shop.account, staff_client.shop.clock()
-    run_id = await begin(services, account)
-    words = LazyMessage("The gateway has not made the register in time.").kept()
+    run_id = await begin_run(services, account)
+    words = LazyMessage("The gateway did not prepare the register in time.").to_json()
     async with services.database.transaction() as session:
-        await change(session, run_id, state=RunState.FAILED, failure=words, due_at=None)
+        await update_run(session, run_id, state=RunState.FAILED, failure=words, due_at=None)
         run = await session.get_one(ReconciliationRun, run_id)
         facts: dict[str, object] = {"gateway": None, "ours": None, "copies": 1}
         kind, state = DiscrepancyKind.UNKNOWN, DiscrepancyState.TO_PEOPLE
-        await record(session, run, [Finding("key", kind, state, "invoice-7", facts)], now)
+        await record_findings(session, run, [Finding("key", kind, state, "invoice-7", facts)], now)
     page = (await staff_client.see("/attention")).text
     assert "could not be compared" in page
-    assert "The gateway has not made the register in time." in page
-    assert "paid orders that this app has not made" in page
+    assert "The gateway did not prepare the register in time." in page
+    assert "paid orders that this app did not create" in page
     page = (await staff_client.do("/attention/unknown-orders/looked-at")).text
-    assert "paid orders that this app has not made" not in page
+    assert "paid orders that this app did not create" not in page
     assert "could not be compared" in page  # that is over when the books are compared

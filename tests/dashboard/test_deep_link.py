@@ -9,8 +9,8 @@ from fastapi.responses import HTMLResponse
 from playwright.async_api import Browser, expect
 
 from tests.commands.conftest import one_database
-from tests.dashboard.dashboard_app import NEXT_DOOR, StaffClient, other_store
-from tests.loopback import serving
+from tests.dashboard.dashboard_app import OTHER_STORE, StaffClient, other_store
+from tests.loopback import serve_app
 from tests.payments.shop import SALEOR
 
 DASHBOARD = "https://dashboard.example.com/"
@@ -25,7 +25,7 @@ async def follow(staff_client: StaffClient, path: str, saleor: str = SALEOR, **h
 
 async def test_the_link_that_saleor_shows_leads_to_the_payment_in_the_dashboard(staff_client: StaffClient) -> None:
     await staff_client.services.installations.set_dashboard(staff_client.shop.installation.id, DASHBOARD)
-    await staff_client.shop.paid()
+    await staff_client.shop.complete_payment()
     [link] = {each.external_url for each in staff_client.shop.transaction.events if each.external_url}
     assert link == f"https://pay.example.com/payments/{staff_client.shop.order_id}?saleorApiUrl={SALEOR}"
     parts = urlsplit(link)
@@ -61,7 +61,7 @@ async def test_a_stranger_learns_nothing_of_payments(staff_client: StaffClient) 
     assert there[0].headers["location"].replace(ours.order_id, "f" * 32) == there[1].headers["location"]
     # The payment of one store, asked for in the name of another, whose Dashboard is not known.
     for order_id in (ours.order_id, "f" * 32):
-        assert (await follow(staff_client, f"/payments/{order_id}", NEXT_DOOR)).status_code == 200
+        assert (await follow(staff_client, f"/payments/{order_id}", OTHER_STORE)).status_code == 200
         assert (await follow(staff_client, f"/payments/{order_id}", "https://unknown.example.com/graphql/")).text == (
             await staff_client.http.get("/")
         ).text
@@ -109,12 +109,12 @@ async def test_a_browser_arrives_in_the_dashboard(browser: Browser, staff_client
     async def show(app: str, order_id: str) -> HTMLResponse:
         return HTMLResponse(f"<h1>{app} shows {order_id}</h1>")
 
-    async with serving(staff_client.app) as here, serving(dashboard) as there:
+    async with serve_app(staff_client.app) as here, serve_app(dashboard) as there:
         await staff_client.services.installations.set_dashboard(
             staff_client.shop.installation.id, f"{there}/dashboard/"
         )
         page = await browser.new_page()
         await page.goto(f"{here}/payments/7?saleorApiUrl={SALEOR}")
         await expect(page.get_by_role("heading")).to_have_text("QXBwOjE= shows 7")
-        await page.goto(f"{here}/payments/7?saleorApiUrl={NEXT_DOOR}")
+        await page.goto(f"{here}/payments/7?saleorApiUrl={OTHER_STORE}")
         await expect(page.get_by_role("alert")).to_have_text("Open this page in the Saleor Dashboard.")

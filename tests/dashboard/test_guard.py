@@ -5,9 +5,9 @@ from fastapi.routing import APIRoute
 
 from app.dashboard.order.widget import ORDER_WIDGET
 from app.db.aggregates import find_by_order
-from tests.commands.books import a_payment
+from tests.commands.books import store_payment
 from tests.commands.conftest import one_database
-from tests.dashboard.dashboard_app import NEXT_DOOR, StaffClient, names, other_store
+from tests.dashboard.dashboard_app import OTHER_STORE, StaffClient, names, other_store
 from tests.payments.shop import SALEOR
 from tests.saleor.dashboard_tokens import claims, forgeries, jwt
 from tests.saleor.fake_saleor import signing_key
@@ -50,8 +50,8 @@ def strangers(staff_client: StaffClient) -> dict[str, tuple[int, dict[str, str]]
         "without a Saleor": (401, {"Authorization": f"Bearer {staff_client.token()}"}),
         "too late": (401, staff_client.headers(late)),
         "of another app": (401, staff_client.headers(staff_client.token(app="QXBwOjI="))),
-        "of another Saleor": (401, staff_client.headers(staff_client.token(iss=NEXT_DOOR))),
-        "for another Saleor": (401, staff_client.headers(saleor=NEXT_DOOR)),
+        "of another Saleor": (401, staff_client.headers(staff_client.token(iss=OTHER_STORE))),
+        "for another Saleor": (401, staff_client.headers(saleor=OTHER_STORE)),
         "for an unknown Saleor": (401, staff_client.headers(saleor="https://unknown.example.com/graphql/")),
         "of a stranger": (401, staff_client.headers(jwt(signing_key("second"), said))),
         "who may not": (
@@ -77,7 +77,7 @@ async def test_strangers_see_and_do_nothing(staff_client: StaffClient) -> None:
             assert set(answer.json()) == {"detail"}
             assert set(answer.json()["detail"]) == {"code", "message"}
             assert "Something" not in answer.text
-    assert staff_client.shop.gateway.heard == []
+    assert staff_client.shop.gateway.requests == []
 
 
 @pytest.mark.threat("forged-dashboard-token", "csrf", "missing-permission")
@@ -102,7 +102,7 @@ async def test_strangers_see_and_do_nothing_in_the_widget_either(staff_client: S
             assert frame.status_code == (200 if path == ORDER_WIDGET.path else 405)
             assert "Something" not in frame.text
             assert not [each for each in (token, payment.order_id, payment.source_id) if each and each in frame.text]
-    assert staff_client.shop.gateway.heard == []
+    assert staff_client.shop.gateway.requests == []
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ async def test_why_not_is_said_in_the_readers_language(staff_client: StaffClient
 @pytest.mark.threat("staff-of-another-store")
 async def test_the_payments_of_another_store_do_not_exist(staff_client: StaffClient) -> None:
     staff_client.permissions = ("HANDLE_PAYMENTS", "MANAGE_APPS")
-    theirs = await a_payment(staff_client.services, await other_store(staff_client.shop), **names(7))
+    theirs = await store_payment(staff_client.services, await other_store(staff_client.shop), **names(7))
     await staff_client.payment(1)
     for method, path in routes(staff_client, theirs.order_id):
         if theirs.order_id not in path:
@@ -164,9 +164,9 @@ async def test_the_accounts_of_another_store_do_not_exist(staff_client: StaffCli
 
 
 async def test_staff_of_the_other_store_see_theirs(staff_client: StaffClient) -> None:
-    theirs = await a_payment(staff_client.services, await other_store(staff_client.shop), **names(7))
+    theirs = await store_payment(staff_client.services, await other_store(staff_client.shop), **names(7))
     ours = await staff_client.payment(1)
-    headers = staff_client.headers(staff_client.token(iss=NEXT_DOOR), saleor=NEXT_DOOR)
+    headers = staff_client.headers(staff_client.token(iss=OTHER_STORE), saleor=OTHER_STORE)
     page = await staff_client.http.get("/parts/payments", headers=headers)
     assert theirs.order_id in page.text
     assert ours.order_id not in page.text

@@ -7,14 +7,14 @@ import pytest
 from playwright.async_api import Browser, FrameLocator, Locator, expect
 
 from app.dashboard.router import create_dashboard_router
-from app.payments.split.choice import chosen_in
+from app.payments.split.choice import chosen_shares
 from app.security_headers import SecureApp
 from app.static import static_files
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient, open_staff_client
-from tests.dashboard.framing import Complaints, below, dashboard_of, heard, heard_again, place_of, sign_in
+from tests.dashboard.framing import BrowserErrors, below, dashboard_of, messages_of, path_of, sign_in, wait_for_messages
 from tests.payments.shop import Shop
-from tests.payments.split.market import becomes_a_market, bought
+from tests.payments.split.market import enable_splitting, split_checkout
 from tests.payments.split.people import POTTER, SMITH
 
 pytestmark = pytest.mark.browser
@@ -36,10 +36,10 @@ async def open_dialog(frame: FrameLocator, words: str) -> Locator:
 @pytest.fixture
 async def market(staff_client: StaffClient) -> StaffClient:
     """A marketplace whose shopper has paid 569.50, and some other payments."""
-    await becomes_a_market(staff_client.shop)
+    await enable_splitting(staff_client.shop)
     await staff_client.payment(1)
     await staff_client.payment(2, problem="Somebody must look at this one.")
-    await staff_client.shop.paid(sourceObject=bought())
+    await staff_client.shop.complete_payment(sourceObject=split_checkout())
     return staff_client
 
 
@@ -47,7 +47,7 @@ async def market(staff_client: StaffClient) -> StaffClient:
 async def test_from_the_list_to_a_choice_that_is_kept_while_tokens_come_and_go(
     browser: Browser, market: StaffClient
 ) -> None:
-    complaints, order_id = Complaints(), market.shop.order_id
+    complaints, order_id = BrowserErrors(), market.shop.order_id
     async with dashboard_of(browser, market.app, "/payments", complaints=complaints) as (page, frame):
         await sign_in(page, market.token())
         await expect(frame.get_by_role("heading", name="Payments")).to_be_visible()
@@ -55,58 +55,58 @@ async def test_from_the_list_to_a_choice_that_is_kept_while_tokens_come_and_go(
 
         await frame.get_by_role("link", name="Needs review").click()
         await expect(frame.get_by_role("row")).to_have_count(2)
-        assert await place_of(frame) == "/payments?problems=1"
+        assert await path_of(frame) == "/payments?problems=1"
         await expect(frame.get_by_role("link", name="Needs review 1")).to_have_attribute("aria-current", "true")
         await frame.get_by_role("link", name="Clear all").click()
         await frame.get_by_role("link", name=order_id[:8]).click()
         await expect(frame.get_by_role("heading", name="Payment of 569.50")).to_be_focused()
-        assert await place_of(frame) == f"/payments/{order_id}"
+        assert await path_of(frame) == f"/payments/{order_id}"
 
         # Shortly before its token is over the Dashboard sends another: nobody notices anything.
         market.shop.clock.forward(seconds=290)
         await page.evaluate("token => refresh(token)", market.token())
         market.shop.clock.forward(seconds=60)
-        choice = await unfold(frame, "Choose whom it is taken from")
+        choice = await unfold(frame, "Choose who pays for it")
         await choice.get_by_label("Potter").fill("40")
         await choice.get_by_label("Smith").fill("10,50")
         await frame.get_by_role("button", name="Save choice").click()
-        await expect(frame.get_by_role("status")).to_have_text("The choice is kept for the next refund.")
+        await expect(frame.get_by_role("status")).to_have_text("Your choice was saved for the next refund.")
         await expect(frame.get_by_role("status")).to_be_focused()
         await expect(frame.get_by_text("the next refund of exactly 50.50")).to_be_visible()
         assert complaints == []
-    assert chosen_in(await market.shop.aggregate()) == {POTTER: Decimal("40.00"), SMITH: Decimal("10.50")}
+    assert chosen_shares(await market.shop.aggregate()) == {POTTER: Decimal("40.00"), SMITH: Decimal("10.50")}
 
 
 @one_database
 async def test_a_form_is_sent_again_when_the_token_was_over(browser: Browser, market: StaffClient) -> None:
-    complaints, path = Complaints(), f"/payments/{market.shop.order_id}"
+    complaints, path = BrowserErrors(), f"/payments/{market.shop.order_id}"
     async with dashboard_of(browser, market.app, path, complaints=complaints) as (page, frame):
         await sign_in(page, market.token())
-        choice = await unfold(frame, "Choose whom it is taken from")
+        choice = await unfold(frame, "Choose who pays for it")
         await choice.get_by_label("Potter").fill("40")
         # A laptop was shut for an hour: the Dashboard itself has only the old token at first.
         market.shop.clock.forward(hours=1)
         await frame.get_by_role("button", name="Save choice").click()
-        await heard_again(page, "notifyReady", 2)
-        assert chosen_in(await market.shop.aggregate()) is None
+        await wait_for_messages(page, "notifyReady", 2)
+        assert chosen_shares(await market.shop.aggregate()) is None
         await page.evaluate("token => refresh(token)", market.token())
         await expect(frame.get_by_role("status")).to_be_visible()
         assert [each for each in complaints if "401" not in each] == []
         assert len(complaints) == 1  # the browser's own word about the refusal
-    assert chosen_in(await market.shop.aggregate()) == {POTTER: Decimal("40.00")}
+    assert chosen_shares(await market.shop.aggregate()) == {POTTER: Decimal("40.00")}
 
 
 @one_database
 async def test_what_is_refused_is_said_and_nothing_typed_is_lost(browser: Browser, market: StaffClient) -> None:
     async with dashboard_of(browser, market.app, f"/payments/{market.shop.order_id}") as (page, frame):
         await sign_in(page, market.token())
-        choice = await unfold(frame, "Choose whom it is taken from")
+        choice = await unfold(frame, "Choose who pays for it")
         await choice.get_by_label("Potter").fill("300.01")
         await frame.get_by_role("button", name="Save choice").click()
         await expect(frame.get_by_role("alert")).to_contain_text("300.00 UAH is left")
         await expect(choice.get_by_label("Potter")).to_have_value("300.01")
-        assert (await heard(page, "notification"))[-1]["status"] == "error"
-    assert chosen_in(await market.shop.aggregate()) is None
+        assert (await messages_of(page, "notification"))[-1]["status"] == "error"
+    assert chosen_shares(await market.shop.aggregate()) is None
 
 
 @one_database
@@ -154,28 +154,28 @@ async def test_what_a_store_does_not_have_is_not_asked_for_again(browser: Browse
 
 @one_database
 async def test_theme_and_language_are_the_dashboards(browser: Browser, market: StaffClient) -> None:
-    complaints = Complaints()
+    complaints = BrowserErrors()
     async with dashboard_of(browser, market.app, "/payments", complaints=complaints) as (page, frame):
-        await page.evaluate("speak('uk')")  # before there is a token
+        await page.evaluate("setLocale('uk')")  # before there is a token
         await sign_in(page, market.token())
         await expect(frame.get_by_role("heading", name="Платежі")).to_be_visible()
         await expect(frame.locator("html")).to_have_attribute("lang", "uk")
-        await page.evaluate("speak('en-GB')")
+        await page.evaluate("setLocale('en-GB')")
         await expect(frame.get_by_role("heading", name="Payments")).to_be_visible()
 
         await expect(frame.locator("html")).to_have_attribute("data-theme", "light")
-        await page.evaluate("dress('dark')")
+        await page.evaluate("setTheme('dark')")
         await expect(frame.locator("html")).to_have_attribute("data-theme", "dark")
         for nonsense in (
-            "dress('<b>')",
-            "speak('not a language!')",
-            "speak(null)",
+            "setTheme('<b>')",
+            "setLocale('not a language!')",
+            "setLocale(null)",
             "say('theme', null)",
             "say('toString', {})",
         ):
             await page.evaluate(nonsense)
         await page.evaluate("frame().postMessage(null, '*')")
-        await page.evaluate("dress('light')")
+        await page.evaluate("setTheme('light')")
         await expect(frame.locator("html")).to_have_attribute("data-theme", "light")
         assert complaints == []
 
@@ -196,10 +196,10 @@ async def test_deep_links_and_the_way_back_lead_to_pages(browser: Browser, marke
         await expect(frame.get_by_role("heading", name="Payment of 100.00")).to_be_visible()
         await page.evaluate("history.back()")
         await expect(frame.get_by_role("row")).to_have_count(2)
-        assert await place_of(frame) == "/payments?problems=1"
+        assert await path_of(frame) == "/payments?problems=1"
         await page.evaluate("history.forward()")
         await expect(frame.get_by_role("heading", name="Payment of 100.00")).to_be_visible()
-        assert await heard(page, "updateRouting") == []
+        assert await messages_of(page, "updateRouting") == []
 
 
 @one_database
@@ -220,7 +220,7 @@ async def test_a_reload_finds_the_page_again_and_a_link_the_one_that_it_names(
 
 @one_database
 async def test_the_dashboard_says_its_own_path_and_nobody_minds(browser: Browser, market: StaffClient) -> None:
-    complaints = Complaints()
+    complaints = BrowserErrors()
     async with dashboard_of(browser, market.app, "/payments", complaints=complaints) as (page, frame):
         await sign_in(page, market.token())
         await expect(frame.get_by_role("heading", name="Payments")).to_be_visible()
@@ -233,7 +233,7 @@ async def test_the_dashboard_says_its_own_path_and_nobody_minds(browser: Browser
 @one_database
 @pytest.mark.parametrize("path", ["/pay", "/pay/", "/pay/payments"])
 async def test_the_app_lives_below_a_path_of_its_host(browser: Browser, shop: Shop, path: str) -> None:
-    complaints = Complaints()
+    complaints = BrowserErrors()
     async with (
         open_staff_client(shop, base="/pay") as staff_client,
         dashboard_of(browser, below("/pay", staff_client.app), path, complaints=complaints) as (page, frame),
@@ -243,7 +243,7 @@ async def test_the_app_lives_below_a_path_of_its_host(browser: Browser, shop: Sh
         await frame.get_by_role("link", name="Payments", exact=True).click()
         await frame.get_by_role("link", name="Order 1001").click()
         await expect(frame.get_by_role("heading", name="Payment of 100.00")).to_be_visible()
-        assert await place_of(frame) == f"/pay/payments/{kept.order_id}"
+        assert await path_of(frame) == f"/pay/payments/{kept.order_id}"
         assert complaints == []
 
 
@@ -252,8 +252,8 @@ async def test_everything_can_be_done_with_the_keyboard_on_a_phone(browser: Brow
     async with dashboard_of(browser, market.app, "/payments", width=360) as (page, frame):
         await sign_in(page, market.token())
         await frame.get_by_role("link", name=market.shop.order_id[:8]).press("Enter")
-        await frame.locator("summary", has_text="Choose whom it is taken from").press("Enter")
-        choice = frame.locator("details", has_text="Choose whom it is taken from")
+        await frame.locator("summary", has_text="Choose who pays for it").press("Enter")
+        choice = frame.locator("details", has_text="Choose who pays for it")
         await choice.get_by_label("Potter").focus()
         await page.keyboard.type("1")
         await page.keyboard.press("Enter")

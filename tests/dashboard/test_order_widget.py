@@ -9,17 +9,17 @@ import httpx2
 import pytest
 
 from app.db.accounts import AccountKeys, NewAccount
-from app.db.aggregates import payment_of, row_id_of
+from app.db.aggregates import lock_payment, row_id_of
 from app.db.tables import Kind, State
 from app.i18n.messages import LazyMessage
-from app.payments.core.problems import UNREADABLE, raise_on
+from app.payments.core.problems import UNREADABLE, add_problem
 from app.saleor import orders
 from app.saleor.testing import NewCheckout
 from tests.commands.conftest import one_database
 from tests.dashboard.order_page_stack import WIDGET, OrderPageStack
 from tests.journeys.stack import eventually
-from tests.payments.fake_gateway import BROKEN, refused
-from tests.payments.shop import at_once
+from tests.payments.fake_gateway import BROKEN, refusal_reply
+from tests.payments.shop import run_concurrently
 
 KEYS = AccountKeys(api_key="second-key", api_secret="second-secret", endpoints_key="second-endpoints")
 
@@ -39,16 +39,16 @@ def field(answer: httpx2.Response, name: str) -> str:
 
 async def test_an_order_that_nobody_has_paid(stack: OrderPageStack) -> None:
     shown = await stack.see((await stack.order()).id)
-    assert "No payment of this order went through this app yet." in text(shown)
-    assert "569.50 UAH of this order is left to pay. You may ask for less." in text(shown)
+    assert "No payment for this order has gone through this app yet." in text(shown)
+    assert "569.50 UAH is left to pay on this order. You can request less." in text(shown)
     assert field(shown, "amount") == "569.50"
 
 
 async def test_a_payment_of_the_checkout_that_became_the_order(stack: OrderPageStack) -> None:
-    stack.gateway.will(stack.gateway.page())
-    checkout = await stack.saleor.new_checkout()
+    stack.gateway.will_answer(stack.gateway.page())
+    checkout = await stack.saleor.create_checkout()
     session = await stack.saleor.initialize(checkout.id)
-    (aggregate,) = await stack.aggregates_of(session.paid_for.id)
+    (aggregate,) = await stack.aggregates_of(session.required_transaction.id)
     order_id = aggregate.payment.order_id
     await stack.pays(aggregate)
     await stack.work()
@@ -58,7 +58,7 @@ async def test_a_payment_of_the_checkout_that_became_the_order(stack: OrderPageS
     shown = await stack.see(order.id)
 
     assert "569.50 UAH paid" in text(shown)
-    assert "Nothing of this order is left to pay." in text(shown)
+    assert "There is nothing left to pay on this order." in text(shown)
     assert "Create payment link" not in text(shown)
     assert f'href="/payments/{order_id}?saleorApiUrl=http' in shown.text
 
@@ -66,7 +66,7 @@ async def test_a_payment_of_the_checkout_that_became_the_order(stack: OrderPageS
 async def test_a_link_is_made_by_saleors_own_way_and_shown(stack: OrderPageStack) -> None:
     order = await stack.order()
     before = await stack.see(order.id)
-    stack.gateway.will(stack.gateway.page())
+    stack.gateway.will_answer(stack.gateway.page())
 
     made = await stack.see(order.id, "/link", amount=field(before, "amount"), attempt=field(before, "attempt"))
 
@@ -74,7 +74,7 @@ async def test_a_link_is_made_by_saleors_own_way_and_shown(stack: OrderPageStack
     assert "569.50 UAH waiting for the shopper" in text(made)
     (transaction,) = await stack.saleor.transactions()
     assert transaction.order_id == order.id
-    assert transaction.types() == ["CHARGE_REQUEST", "CHARGE_ACTION_REQUIRED"]
+    assert transaction.event_types() == ["CHARGE_REQUEST", "CHARGE_ACTION_REQUIRED"]
     (aggregate,) = await stack.payments(order)
     assert (aggregate.payment.transaction_id, aggregate.payment.order_number) == (transaction.id, order.number)
     assert f'readonly value="{stack.url}/pay/{aggregate.payment.order_id}"' in made.text
@@ -108,9 +108,9 @@ async def test_the_accounts_name_is_told_where_the_store_has_two(stack: OrderPag
 async def test_sending_the_same_form_again_gives_the_same_link(stack: OrderPageStack) -> None:
     order = await stack.order()
     form = {name: field(await stack.see(order.id), name) for name in ("amount", "attempt")}
-    stack.gateway.will(stack.gateway.page())
+    stack.gateway.will_answer(stack.gateway.page())
 
-    twice = await at_once(*(stack.see(order.id, "/link", **form) for _ in range(2)))
+    twice = await run_concurrently(*(stack.see(order.id, "/link", **form) for _ in range(2)))
     again = await stack.see(order.id, "/link", **form)
 
     (transaction,) = await stack.saleor.transactions()
@@ -133,7 +133,7 @@ async def test_a_part_is_paid_by_link_and_then_the_rest(stack: OrderPageStack) -
     assert field(shown, "amount") == "469.00"  # though Saleor has not heard of the payment yet
     rest = await stack.link(order, "469.00", "another")
     await stack.pays(rest)
-    assert "Nothing of this order is left to pay." in text(await stack.see(order.id))
+    assert "There is nothing left to pay on this order." in text(await stack.see(order.id))
 
 
 async def test_a_link_over_another_amount_takes_the_place_of_the_first(stack: OrderPageStack) -> None:
@@ -152,7 +152,7 @@ async def test_a_link_over_another_amount_takes_the_place_of_the_first(stack: Or
 async def test_a_link_over_more_than_is_left_is_told(stack: OrderPageStack) -> None:
     order = await stack.order()
     await stack.link(order)
-    words = "It asks for more than is left to pay of this order. Close it."
+    words = "This link is for more than is left to pay on this order. Close it."
     assert words not in text(await stack.see(order.id))
     stack.running.engine.state.order(order.id).basket.gift_cards = Decimal("100.00")
     assert words in text(await stack.see(order.id))
@@ -166,12 +166,12 @@ async def test_a_link_that_saleor_was_too_slow_with_is_the_same_when_asked_again
 ) -> None:
     order = await stack.order()
     form = {name: field(await stack.see(order.id), name) for name in ("amount", "attempt")}
-    stack.gateway.will(stack.gateway.page())
-    monkeypatch.setattr(orders, "_WITH_THE_APP", timedelta(seconds=0.2))
+    stack.gateway.will_answer(stack.gateway.page())
+    monkeypatch.setattr(orders, "_INITIALIZE_TIMEOUT", timedelta(seconds=0.2))
     await stack.saleor.set_faults(graphql_delay=0.5, graphql_times=2)
 
     slow = await stack.see(order.id, "/link", **form)
-    assert "The link may have been made all the same" in text(slow, 422)
+    assert "The link may still have been created" in text(slow, 422)
 
     monkeypatch.undo()
     await eventually(lambda: stack.payments(order))
@@ -185,11 +185,11 @@ async def test_a_link_is_closed_and_the_same_form_closes_it_once(stack: OrderPag
     order = await stack.order()
     aggregate = await stack.link(order)
     form = {name: field(await stack.see(order.id), name) for name in ("payment", "key")}
-    stack.gateway.will(stack.closed(aggregate))
+    stack.gateway.will_answer(stack.closed(aggregate))
 
     closed = await stack.see(order.id, "/close", **form)
 
-    assert "The payment is cancelled, and its page is closed." in text(closed)
+    assert "The payment was cancelled, and its payment page is closed." in text(closed)
     assert "569.50 UAH cancelled" in text(closed)
     assert "/pay/" not in closed.text
     assert text(await stack.see(order.id, "/close", **form)) == text(closed)
@@ -223,21 +223,21 @@ async def test_what_was_refunded_is_not_asked_for_again(stack: OrderPageStack) -
     assert "left to pay" in text(await stack.see(order.id))
     stack.refunds(aggregate, "69.50")
     await stack.saleor.refund(aggregate.payment.transaction_id, Decimal("69.50"))
-    await stack.saleor.background_done()
+    await stack.saleor.wait_for_background()
     shown = text(await stack.see(order.id))
     names = f" 2026-11-21 12:00 UTC {aggregate.payment.order_id[:8]}… Link for colleagues"
-    assert "569.50 UAH partly refunded Nothing" in shown.replace(names, "")
+    assert "569.50 UAH partly refunded There is nothing left" in shown.replace(names, "")
 
 
 @one_database
 @pytest.mark.parametrize(
     ("typed", "words"),
     [
-        ("569.51", "569.50 UAH is left to pay of this order: ask for no more."),
+        ("569.51", "569.50 UAH is left to pay for this order: request no more."),
         ("0", "the amount is zero"),
-        ("1,000", "Write amounts like 1234.50."),
-        ("-1", "Write amounts like"),
-        ("", "Write amounts like"),
+        ("1,000", "Enter amounts like 1234.50."),
+        ("-1", "Enter amounts like"),
+        ("", "Enter amounts like"),
     ],
 )
 async def test_an_amount_that_cannot_be_asked_for(stack: OrderPageStack, typed: str, words: str) -> None:
@@ -254,9 +254,12 @@ async def test_nobody_is_asked_to_pay_a_cancelled_or_paid_order(stack: OrderPage
     await stack.pays(await stack.link(paid))
     begun = len(await stack.saleor.transactions())
     nothing = await stack.see(cancelled.id)
-    assert "it is cancelled: nobody can be asked to pay it" in text(nothing)
+    assert "it was cancelled: you cannot request a payment for it" in text(nothing)
     assert nothing.text.count("<p") == 1, "one quiet line, where another gateway may have the payments"
-    for order, words in ((cancelled, "Nobody can pay this order"), (paid, "Nothing of this order is left to pay.")):
+    for order, words in (
+        (cancelled, "This order cannot be paid"),
+        (paid, "There is nothing left to pay on this order."),
+    ):
         answer = await stack.see(order.id, "/link", amount="1.00")
         assert words in text(answer, 422)
     assert len(await stack.saleor.transactions()) == begun
@@ -271,18 +274,18 @@ async def test_why_there_is_no_link_is_said_in_words(stack: OrderPageStack) -> N
 
     foreign = await stack.order(NewCheckout(channel_slug="<b>%s"))
     answer = await stack.see(foreign.id, "/link", amount="1.00")
-    assert "It was not done: Payments are not set up for the sales channel '<b>%s'" in text(answer, 422)
+    assert "The operation failed: Payments are not set up for the sales channel '<b>%s'" in text(answer, 422)
     assert "&lt;b&gt;%s" in answer.text
 
     order = await stack.order()
-    stack.gateway.will(refused("Amount is out of limits", "P-422"))
+    stack.gateway.will_answer(refusal_reply("Amount is out of limits", "P-422"))
     answer = await stack.see(order.id, "/link", amount="1.00")
     assert "Amount is out of limits" in text(answer, 422)
     assert "1.00 UAH failed" in text(answer, 422)
 
-    stack.gateway.will(BROKEN)
+    stack.gateway.will_answer(BROKEN)
     answer = await stack.see(order.id, "/link", amount="2.00")
-    assert "The address of the payment page got lost with the gateway's answer" in text(answer, 422)
+    assert "The address of the payment page was lost with the gateway's response" in text(answer, 422)
 
 
 @one_database
@@ -291,20 +294,20 @@ async def test_saleor_is_away(stack: OrderPageStack) -> None:
     aggregate = await stack.link(order)
     await stack.saleor.set_faults(graphql_status=503)
     shown = await stack.see(order.id)
-    assert "Saleor could not be asked about this order." in text(shown)
+    assert "This order could not be loaded from Saleor." in text(shown)
     assert f"/pay/{aggregate.payment.order_id}.svg" in shown.text
     assert "Create payment link" not in text(shown)
     answer = await stack.see(order.id, "/link", amount="1.00")
-    assert "Saleor could not be asked about this order: try again in a minute." in text(answer, 422)
+    assert "The order could not be loaded from Saleor: try again in a minute." in text(answer, 422)
 
 
 @one_database
 async def test_an_order_that_is_none(stack: OrderPageStack) -> None:
     for order_id in ("garbage", "T3JkZXI6MDAwMDAwMDAtMDAwMC00MDAwLTgwMDAtMDAwMDAwMDAwMDAw"):
-        assert "Saleor has no such order." in text(await stack.see(order_id))
-        assert "Saleor has no such order." in text(await stack.see(order_id, "/link", amount="1"), 422)
-    assert "does not say which order this is" in text(await stack.see(""), 400)
-    assert "does not say which order this is" in text(await stack.see("x" * 201), 400)
+        assert "This order was not found in Saleor." in text(await stack.see(order_id))
+        assert "This order was not found in Saleor." in text(await stack.see(order_id, "/link", amount="1"), 422)
+    assert "did not identify the order" in text(await stack.see(""), 400)
+    assert "did not identify the order" in text(await stack.see("x" * 201), 400)
 
 
 @one_database
@@ -312,8 +315,8 @@ async def test_problems_are_visible(stack: OrderPageStack) -> None:
     order = await stack.order()
     aggregate = await stack.link(order)
     async with stack.services.database.transaction() as session:
-        payment = await payment_of(session, row_id_of(aggregate.payment))
-        raise_on(payment, UNREADABLE, LazyMessage("Compare it with the <portal>."), stack.services.now())
+        payment = await lock_payment(session, row_id_of(aggregate.payment))
+        add_problem(payment, UNREADABLE, LazyMessage("Compare it with the <portal>."), stack.services.now())
     shown = await stack.see(order.id)
     assert "Compare it with the <portal>." in text(shown)
     assert 'class="badge warn"' in shown.text

@@ -8,7 +8,7 @@ import pytest
 from playwright.async_api import Browser, FrameLocator, Page, expect
 
 from tests.commands.conftest import one_database
-from tests.dashboard.framing import heard, heard_again, pasted
+from tests.dashboard.framing import clipboard_text, messages_of, wait_for_messages
 from tests.dashboard.order_page_stack import WIDGET, OrderPageStack
 
 pytestmark = pytest.mark.browser
@@ -35,14 +35,14 @@ async def test_the_token_is_kept_fresh_by_the_dashboard_and_by_nobody_else(
     async with order_page(browser, stack, order.id) as (page, widget):
         button = widget.get_by_role("button", name="Create payment link")
         await expect(button).to_be_visible()
-        await heard_again(page, "widgetResize", 1)
+        await wait_for_messages(page, "widgetResize", 1)
         stack.clock.forward(seconds=290)
-        await page.evaluate("token => embedded[0].say('tokenRefresh', { token })", stack.token())
+        await page.evaluate("token => embedded[0].send('tokenRefresh', { token })", stack.token())
         # Another window's word, and the frame's own, count for nothing.
         await widget.locator("html").evaluate("() => postMessage({ type: 'tokenRefresh', payload: { token: 'x' } })")
-        await page.evaluate("embedded[0].say('tokenRefresh', { token: 7 })")
+        await page.evaluate("embedded[0].send('tokenRefresh', { token: 7 })")
         stack.clock.forward(seconds=60)  # the token that came with the page is over
-        stack.gateway.will(stack.gateway.page())
+        stack.gateway.will_answer(stack.gateway.page())
         await button.click()
         await expect(widget.get_by_role("status")).to_have_text("The link is ready: send it to the customer.")
         assert await page.context.cookies() == []
@@ -56,9 +56,9 @@ async def test_it_has_the_dashboards_theme_and_language_also_while_it_is_open(
     async with order_page(browser, stack, order.id) as (page, widget):
         await expect(widget.get_by_role("button", name="Create payment link")).to_be_visible()
         await expect(widget.locator("html")).to_have_attribute("data-theme", "light")
-        await page.evaluate("embedded[0].say('theme', { theme: 'dark' })")
+        await page.evaluate("embedded[0].send('theme', { theme: 'dark' })")
         await expect(widget.locator("html")).to_have_attribute("data-theme", "dark")
-        await page.evaluate("embedded[0].say('localeChanged', { locale: 'uk' })")
+        await page.evaluate("embedded[0].send('localeChanged', { locale: 'uk' })")
         await expect(widget.get_by_role("button", name="Створити посилання на оплату")).to_be_visible()
         await expect(widget.locator("html")).to_have_attribute("lang", "uk")
 
@@ -71,11 +71,11 @@ async def test_it_changes_by_itself_while_something_is_open_and_the_orders_page_
     aggregate = await stack.link(order)
     async with order_page(browser, stack, order.id) as (page, widget):
         await expect(widget.locator(".badge")).to_have_text("waiting for the shopper")
-        asked = await heard(page, "refreshEntity")
+        asked = await messages_of(page, "refreshEntity")
         assert asked == []
         await stack.pays(aggregate)
         await expect(widget.locator(".badge")).to_have_text("paid", timeout=20_000)
-        await heard_again(page, "refreshEntity", 1)
+        await wait_for_messages(page, "refreshEntity", 1)
         await stack.work()
 
 
@@ -99,7 +99,7 @@ async def test_the_frame_is_as_high_as_what_it_shows(browser: Browser, stack: Or
     order = await stack.order()
     await stack.link(order)
     async with order_page(browser, stack, order.id, width=360) as (page, widget):
-        await heard_again(page, "widgetResize", 1)  # at once, though it is not in sight yet
+        await wait_for_messages(page, "widgetResize", 1)  # at once, though it is not in sight yet
         frame, html = page.locator("iframe"), widget.locator("html")
         await frame.scroll_into_view_if_needed()
         before = await html.evaluate(_HEIGHT)
@@ -119,12 +119,12 @@ async def test_a_link_is_copied_and_closed_with_the_keyboard(browser: Browser, s
         await widget.get_by_role("button", name="Copy", exact=True).press("Enter")
         await expect(widget.get_by_role("button", name="Copied")).to_be_visible()
         await expect(widget.locator("#copied")).to_have_text("Copied")
-        assert await pasted(page) == f"{stack.url}/pay/{aggregate.payment.order_id}"
-        stack.gateway.will(stack.closed(aggregate))
+        assert await clipboard_text(page) == f"{stack.url}/pay/{aggregate.payment.order_id}"
+        stack.gateway.will_answer(stack.closed(aggregate))
         await widget.get_by_text("Close this link…").press("Enter")
         await widget.get_by_role("button", name="Close the link").press("Enter")
         await expect(widget.get_by_role("status")).to_contain_text("cancelled")
-        await expect(widget.get_by_text("569.50 UAH of this order is left to pay.")).to_be_visible()
+        await expect(widget.get_by_text("569.50 UAH is left to pay on this order.")).to_be_visible()
 
 
 @one_database
@@ -132,14 +132,14 @@ async def test_the_ids_and_the_link_to_the_payment_are_copied_too(browser: Brows
     order = await stack.order()
     order_id = (await stack.link(order)).payment.order_id
     async with order_page(browser, stack, order.id) as (page, widget):
-        button = widget.get_by_role("button", name="Copy the order ID at the gateway")
+        button = widget.get_by_role("button", name="Copy the gateway order ID")
         await button.press("Enter")
         await expect(widget.locator("#copied")).to_have_text("Copied")
         await expect(button).to_be_focused()
-        assert await pasted(page) == order_id
+        assert await clipboard_text(page) == order_id
         await widget.get_by_role("button", name="Copy the link to the payment").click()
         saleor = quote(stack.saleor.api_url)
-        assert await pasted(page) == f"{stack.url}/payments/{order_id}?saleorApiUrl={saleor}"
+        assert await clipboard_text(page) == f"{stack.url}/payments/{order_id}?saleorApiUrl={saleor}"
 
 
 @one_database
@@ -165,10 +165,10 @@ async def test_a_visit_that_lasted_too_long_is_told_to_reload(browser: Browser, 
     async with order_page(browser, stack, order.id) as (page, widget):
         button = widget.get_by_role("button", name="Create payment link")
         await expect(button).to_be_visible()
-        await page.evaluate("() => { embedded[0].shake = () => {}; }")  # the Dashboard has no newer token
+        await page.evaluate("() => { embedded[0].sendHandshake = () => {}; }")  # the Dashboard has no newer token
         stack.clock.forward(minutes=6)
         await button.click()
-        await expect(widget.get_by_role("alert")).to_contain_text("does not say who you are", timeout=15_000)
+        await expect(widget.get_by_role("alert")).to_contain_text("did not identify you", timeout=15_000)
         await page.reload()
         await expect(button).to_be_visible()
     assert await stack.saleor.transactions() == []

@@ -16,7 +16,7 @@ URL = "https://shop.example.com/graphql/"
 KEYS = AccountKeys(api_key="the-api-key", api_secret="the-api-secret", endpoints_key="the-endpoints-key")
 
 
-async def raw(database: Database, statement: str) -> list[tuple[Any, ...]]:
+async def read_raw(database: Database, statement: str) -> list[tuple[Any, ...]]:
     """Return what is in the database itself, as anybody with a copy of it would see it."""
     async with database.engine.connect() as connection:
         return [tuple(row) for row in (await connection.execute(text(statement))).all()]

@@ -14,7 +14,7 @@ from app.db.installations import InstallationRepository, OpenInstallation
 from app.db.tables import MerchantAccount
 from app.db.vault import VaultError
 from tests.conftest import Clock
-from tests.db.rows import KEYS, NOON, a_payment, an_account, an_installation, raw
+from tests.db.rows import KEYS, NOON, a_payment, an_account, an_installation, read_raw
 from tests.payments.test_at_once import queue_for_the_lock
 
 
@@ -32,7 +32,7 @@ async def test_an_account_with_a_public_id_that_nobody_guesses(
 async def test_its_keys_are_sealed_and_shown_to_nobody(
     database: Database, accounts: AccountRepository, account: MerchantAccount
 ) -> None:
-    row = str(await raw(database, "SELECT * FROM merchant_account"))
+    row = str(await read_raw(database, "SELECT * FROM merchant_account"))
     for secret in (KEYS.api_key, KEYS.api_secret, KEYS.endpoints_key):
         assert secret not in row
         assert secret not in repr(accounts.keys(account))
@@ -107,9 +107,9 @@ async def test_a_secret_that_has_leaked_is_given_no_grace(
     assert accounts.keys(changed).previous_api_secret is None
     changed = await accounts.change_keys(account.id, api_secret="third")
     assert accounts.keys(changed).previous_api_secret == "second"
-    changed = await accounts.forget_previous_secret(account.id)
+    changed = await accounts.revoke_previous_secret(account.id)
     assert accounts.keys(changed).previous_api_secret is None
-    assert await raw(database, "SELECT previous_api_secret_sealed FROM merchant_account") == [(None,)]
+    assert await read_raw(database, "SELECT previous_api_secret_sealed FROM merchant_account") == [(None,)]
 
 
 async def test_plain_facts_are_changed(accounts: AccountRepository, account: MerchantAccount, clock: Clock) -> None:
@@ -182,7 +182,7 @@ class TestRemoving:
     async def test_what_a_notification_refers_to_is_switched_off(
         self, accounts: AccountRepository, account: MerchantAccount, inbox: Inbox
     ) -> None:
-        await inbox.keep(account_id=account.id, digest="d" * 64, data="data", order_id="not-ours", now=NOON)
+        await inbox.store(account_id=account.id, digest="d" * 64, data="data", order_id="not-ours", now=NOON)
         assert await accounts.remove(account.id) is False
 
 

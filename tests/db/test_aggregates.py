@@ -13,10 +13,10 @@ from app.db.aggregates import (
     load_by_operation,
     load_by_order,
     load_by_transaction,
-    payment_of,
+    lock_payment,
 )
 from app.db.database import Database, create_engine, is_sqlite
-from app.db.search import Wanted, payments_page
+from app.db.search import PaymentFilter, payments_page
 from app.db.tables import Kind, MerchantAccount, Payment
 from tests.db.rows import NOON, a_payment, an_event, an_operation
 
@@ -48,7 +48,7 @@ async def test_a_sheet_is_found_by_whatever_names_it(database: Database, payment
         assert await load_by_transaction(session, payment.installation_id + 1, "transaction-1") is None
         assert await load_by_order(session, "order1", account_id="another") is None
         assert await load_by_order(session, "order2") is None
-        assert (await payment_of(session, 1)).order_id == "order1"
+        assert (await lock_payment(session, 1)).order_id == "order1"
         with pytest.raises(LookupError):
             await load_by_operation(session, 4711)
 
@@ -64,9 +64,9 @@ async def test_operations_and_events_come_oldest_first(database: Database, payme
     assert [each.idempotency_key for each in aggregate.operations] == ["create", "key-0", "key-1", "key-2"]
     assert [each.psp_reference for each in aggregate.events] == ["event-0", "event-1", "event-2"]
     assert aggregate.create.kind is Kind.CREATE
-    assert aggregate.by_key("key-1") is aggregate.operations[2]
-    assert aggregate.by_key("nobody asked that") is None
-    assert aggregate.by_id(aggregate.operations[3].id) is aggregate.operations[3]
+    assert aggregate.operation_by_key("key-1") is aggregate.operations[2]
+    assert aggregate.operation_by_key("nobody asked that") is None
+    assert aggregate.operation_by_id(aggregate.operations[3].id) is aggregate.operations[3]
 
 
 async def test_whoever_only_reads_a_payment_waits_for_nobody(
@@ -164,9 +164,9 @@ async def test_the_newest_payments_and_those_that_somebody_must_look_at(
     for number in range(4):
         await a_payment(database, account, number)
     async with database.transaction() as session:
-        (await payment_of(session, 2)).problem_since = NOON
+        (await lock_payment(session, 2)).problem_since = NOON
     async with database.transaction() as session:
-        newest = await payments_page(session, Wanted(), most=2, after=None)
-        problems = await payments_page(session, Wanted(problems=True), most=10, after=None)
+        newest = await payments_page(session, PaymentFilter(), most=2, after=None)
+        problems = await payments_page(session, PaymentFilter(problems=True), most=10, after=None)
     assert [each.order_id for each in newest] == ["order3", "order2"]
     assert [each.order_id for each in problems] == ["order1"]

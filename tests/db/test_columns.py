@@ -13,10 +13,10 @@ from sqlalchemy.dialects.sqlite import dialect
 from sqlmodel import SQLModel, select
 from sqlmodel.sql.sqltypes import AutoString
 
-from app.db.columns import Amount, Moment, OrderId, Words, fitting, one_of
+from app.db.columns import Amount, BoundedText, Moment, OrderId, enum_type, fit_text
 from app.db.database import Database, async_url, create_engine, is_sqlite
 from app.db.tables import MerchantAccount, Operation, State
-from tests.db.rows import NOON, a_payment, raw
+from tests.db.rows import NOON, a_payment, read_raw
 
 SQLITE = dialect()
 cents = st.integers(-(10**17), 10**17)
@@ -67,7 +67,7 @@ async def test_on_both_databases(database: Database, account: MerchantAccount) -
     async with database.transaction() as session:
         row = (await session.exec(select(Operation))).one()
     assert (row.amount, str(row.amount)) == (Decimal("569.50"), "569.50")
-    assert await raw(database, "SELECT amount, state FROM operation") == [(56950, "init")]
+    assert await read_raw(database, "SELECT amount, state FROM operation") == [(56950, "init")]
     assert (row.created_at, row.created_at.tzinfo) == (NOON, UTC)
 
 
@@ -77,7 +77,7 @@ def test_states_only_move_in_the_order_in_which_they_are_listed() -> None:
     assert ranks == sorted(ranks)
     assert State.SUCCESS.rank == State.FAILURE.rank
     assert [state for state in State if state.final] == [State.SUCCESS, State.FAILURE]
-    assert one_of(State).enums == [state.value for state in State]
+    assert enum_type(State).enums == [state.value for state in State]
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_another_database_is_refused() -> None:
 async def test_every_commit_of_sqlite_is_on_disk(tmp_path: Path) -> None:
     """Law 1 is worth nothing if a commit can get lost with the power."""
     database = Database(create_engine(f"sqlite:///{tmp_path / 'payments.sqlite'}"))
-    pragmas = [await raw(database, f"PRAGMA {name}") for name in ("synchronous", "journal_mode", "foreign_keys")]
+    pragmas = [await read_raw(database, f"PRAGMA {name}") for name in ("synchronous", "journal_mode", "foreign_keys")]
     await database.close()
     assert pragmas == [[(2,)], [("wal",)], [(1,)]]
 
@@ -112,11 +112,11 @@ _SCRATCH = Table(
     "scratch",
     MetaData(),
     Column("id", Integer, primary_key=True),
-    Column("short", Words(3)),
-    Column("name", Words(32)),
+    Column("short", BoundedText(3)),
+    Column("name", BoundedText(32)),
     Column("order_id", OrderId),
-    Column("free", Words()),
-    Column("prose", Words(40, prose=True)),
+    Column("free", BoundedText()),
+    Column("prose", BoundedText(40, prose=True)),
     Column("said", JSON),
 )
 
@@ -142,17 +142,17 @@ async def test_any_text_is_kept_and_found_again(database: Database, scratch: Tab
         [row] = (await connection.execute(scratch.select())).all()
         found = scratch.select().where(*(scratch.c[name] == said for name in columns))
         assert len((await connection.execute(found)).all()) == 1
-    assert row.free == fitting(said)
-    assert (row.short, row.name, row.prose) == (fitting(said, 3), fitting(said, 32), fitting(said, 40))
-    assert row.said == {"words": [fitting(said)], fitting(said): None}
+    assert row.free == fit_text(said)
+    assert (row.short, row.name, row.prose) == (fit_text(said, 3), fit_text(said, 32), fit_text(said, 40))
+    assert row.said == {"words": [fit_text(said)], fit_text(said): None}
     row.free.encode()
 
 
 @given(ANY_TEXT, st.integers(1, 60))
 def test_what_fits_stays_and_what_does_not_is_made_to(said: str, most: int) -> None:
-    made = fitting(said, most)
+    made = fit_text(said, most)
     assert len(made) <= most
-    assert fitting(made, most) == made
+    assert fit_text(made, most) == made
     possible = not any(each == "\x00" or "\ud800" <= each <= "\udfff" for each in said)
     if possible and len(said) <= most:
         assert made == said
@@ -160,7 +160,7 @@ def test_what_fits_stays_and_what_does_not_is_made_to(said: str, most: int) -> N
 
 @given(st.text("ab", min_size=33, max_size=60), st.text("ab", min_size=1, max_size=60))
 def test_two_long_names_never_become_one(one: str, other: str) -> None:
-    assert (fitting(one, 32) == fitting(other, 32)) == (one == other)
+    assert (fit_text(one, 32) == fit_text(other, 32)) == (one == other)
 
 
 def test_every_column_of_text_takes_any_text() -> None:
@@ -169,7 +169,7 @@ def test_every_column_of_text_takes_any_text() -> None:
         f"{table.name}.{column.name}": type(column.type)
         for table in SQLModel.metadata.tables.values()
         for column in table.c
-        if isinstance(column.type, String | AutoString | Words) and not isinstance(column.type, Enum)
+        if isinstance(column.type, String | AutoString | BoundedText) and not isinstance(column.type, Enum)
     }
     assert len(kinds) > 50
-    assert set(kinds.values()) == {Words}
+    assert set(kinds.values()) == {BoundedText}

@@ -11,10 +11,10 @@ from sqlalchemy import event, text
 from sqlalchemy.exc import IntegrityError, OperationalError
 
 from app.db import database as module
-from app.db.database import Database, Patience, create_engine, is_sqlite
+from app.db.database import Database, Timeouts, create_engine, is_sqlite
 from app.db.errors import CommitUnknownError, DatabaseUnavailableError
 from app.db.tables import MerchantAccount
-from tests.db.rows import a_new_payment, raw
+from tests.db.rows import a_new_payment, read_raw
 
 ONE = text("SELECT 1")
 
@@ -63,7 +63,7 @@ async def test_what_breaks_off_before_the_commit_is_undone_for_certain(
     finally:
         event.remove(database.engine.sync_engine, "before_cursor_execute", gone)
     assert not isinstance(caught.value, CommitUnknownError)
-    assert await raw(database, "SELECT count(*) FROM payment") == [(0,)]
+    assert await read_raw(database, "SELECT count(*) FROM payment") == [(0,)]
 
 
 @pytest.mark.fault("database-restarts")
@@ -79,7 +79,7 @@ async def test_a_connection_that_the_server_has_closed_is_replaced(
     async with other.begin() as connection:
         await connection.execute(text("SELECT pg_terminate_backend(:pid, 5000)"), {"pid": first})
     await other.dispose()
-    monkeypatch.setattr(module, "_RESTED_SECONDS", 0)
+    monkeypatch.setattr(module, "_IDLE_SECONDS", 0)
     async with database.engine.begin() as connection:
         assert (await connection.execute(own)).scalar_one() != first
 
@@ -89,8 +89,8 @@ class TestNothingIsWaitedForWithoutEnd:
 
     @pytest.fixture
     async def hasty(self, database_url: str) -> AsyncIterator[Database]:
-        patience = Patience(pool=0.1, lock=0.1, statement=0.4, idle=0.2)
-        database = Database(create_engine(database_url, pool_size=1, patience=patience))
+        patience = Timeouts(pool=0.1, lock=0.1, statement=0.4, idle=0.2)
+        database = Database(create_engine(database_url, pool_size=1, timeouts=patience))
         yield database
         await database.close()
 
@@ -176,7 +176,7 @@ class TestNothingIsWaitedForWithoutEnd:
         with pytest.raises(CommitUnknownError):
             await write()
         monkeypatch.undo()
-        assert len(await raw(database, "SELECT id FROM payment")) == 1
+        assert len(await read_raw(database, "SELECT id FROM payment")) == 1
 
     async def test_what_is_taken_is_no_trouble_of_the_database(
         self, database: Database, account: MerchantAccount
@@ -197,7 +197,7 @@ async def reads(database: Database) -> bool:
 def test_a_migration_takes_as_long_as_it_takes() -> None:
     """Only what people wait for is ended; building an index may take minutes."""
     listeners = [
-        len(create_engine("postgresql://localhost/none", patience=each).sync_engine.pool.dispatch.connect)
-        for each in (Patience(), None)
+        len(create_engine("postgresql://localhost/none", timeouts=each).sync_engine.pool.dispatch.connect)
+        for each in (Timeouts(), None)
     ]
     assert listeners[0] == listeners[1] + 1

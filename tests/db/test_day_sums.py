@@ -12,7 +12,7 @@ from app.db.database import Database, is_sqlite
 from app.db.day_sums import Days, Total, our_totals
 from app.db.tables import Booked, Kind, MerchantAccount, Operation, State
 from tests.db.rows import a_payment
-from tests.statements import statements
+from tests.statements import record_statements
 
 DAY = date(2026, 10, 25)
 MIDNIGHT = datetime(2026, 10, 25, tzinfo=UTC)
@@ -98,7 +98,7 @@ async def test_operations_are_found_by_the_index(
     database: Database, account: MerchantAccount, database_url: str
 ) -> None:
     await booked(database, account, *[{"booked_at": MIDNIGHT + timedelta(days=n % 400)} for n in range(2000)])
-    with statements(database) as asked:
+    with record_statements(database) as asked:
         assert sum(each.count for each in await totals(database, account)) == 5
     [(statement, parameters)] = [each for each in asked if "sum(" in each[0]]
     how = "EXPLAIN QUERY PLAN" if is_sqlite(database_url) else "EXPLAIN"

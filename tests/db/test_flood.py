@@ -10,14 +10,13 @@ from sqlalchemy import insert
 from sqlmodel import SQLModel, select
 
 from app.db.accounts import AccountRepository
-from app.db.aggregates import ATTEMPTS, POLLS
+from app.db.aggregates import ATTEMPTS, ORDERS, POLLS
 from app.db.columns import table_of
 from app.db.database import Database
 from app.db.inbox import NOTIFICATIONS
 from app.db.installations import InstallationRepository
 from app.db.job_queue import Capacity, JobQueue, Tenant, claim
 from app.db.outbox import EVENTS
-from app.db.placed_orders import ORDERS
 from app.db.tables import Kind, MerchantAccount, Notification, Operation, Payment, SaleorEvent
 from tests.db.rows import NOON, a_new_payment, an_account, an_event, an_installation, an_operation
 

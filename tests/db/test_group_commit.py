@@ -13,7 +13,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from app.db.database import Database
 from app.db.errors import CommitUnknownError, DatabaseUnavailableError
 from app.db.group_commit import GroupCommit
-from tests.db.rows import raw
+from tests.db.rows import read_raw
 
 
 class Register:
@@ -39,7 +39,7 @@ class Register:
         return [f"{name} is in" for name in names]
 
     async def names(self) -> list[str]:
-        return [name for (name,) in await raw(self._database, "SELECT name FROM register ORDER BY name")]
+        return [name for (name,) in await read_raw(self._database, "SELECT name FROM register ORDER BY name")]
 
 
 @pytest.fixture
@@ -190,7 +190,7 @@ async def test_a_transaction_that_hangs_holds_up_only_its_own(hang: int) -> None
 async def test_nobody_waits_for_it_without_end(in_commit: bool, told: type[Exception]) -> None:
     """Before the commit nothing is done for certain; in it nobody knows. Then others are served again."""
     hanging = Hanging(hang=9, in_commit=in_commit)
-    group_commit = GroupCommit(hanging.transaction, echo, given_up=0.4)
+    group_commit = GroupCommit(hanging.transaction, echo, abandon_after=0.4)
     async with asyncio.timeout(10):
         answers: list[Any] = await asyncio.gather(
             *(group_commit.do(number) for number in range(9)), return_exceptions=True
@@ -215,7 +215,7 @@ async def test_who_is_left_when_one_of_them_hangs_is_told() -> None:
             await asyncio.Event().wait()
         yield None
 
-    group_commit = GroupCommit(transaction, echo, given_up=0.4)
+    group_commit = GroupCommit(transaction, echo, abandon_after=0.4)
     async with asyncio.timeout(10):
         answers: list[Any] = await asyncio.gather(
             *(group_commit.do(number) for number in range(3)), return_exceptions=True

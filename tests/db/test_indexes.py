@@ -9,16 +9,25 @@ from typing import Any
 import pytest
 from sqlalchemy import insert, text
 
-from app.db.aggregates import ATTEMPTS, ByEvent, ById, ByOrder, ByTransaction, SameDebt, Which, row_id_of
+from app.db.aggregates import (
+    ATTEMPTS,
+    ORDERS,
+    ByEvent,
+    ById,
+    ByOrder,
+    ByTransaction,
+    PaymentSelector,
+    SameDebt,
+    row_id_of,
+)
 from app.db.columns import table_of
 from app.db.database import Database, is_sqlite
 from app.db.job_queue import DueQueues
-from app.db.placed_orders import ORDERS
-from app.db.reconciliations import paid_between
+from app.db.reconciliations import paid_orders_page
 from app.db.repository import PaymentRepository, lock_payments
 from app.db.tables import Installation, Kind, MerchantAccount, Operation, Payment, State
-from tests.db.rows import NOON, a_new_payment, an_event, an_operation, raw
-from tests.statements import statements
+from tests.db.rows import NOON, a_new_payment, an_event, an_operation, read_raw
+from tests.statements import record_statements
 
 MANY = 3000
 
@@ -58,9 +67,9 @@ async def payments(database: Database, database_url: str, account: MerchantAccou
 )
 @pytest.mark.usefixtures("payments")
 async def test_payments_are_not_searched_for_one_by_one(
-    database: Database, which: list[Which], debts: list[SameDebt]
+    database: Database, which: list[PaymentSelector], debts: list[SameDebt]
 ) -> None:
-    with statements(database) as asked:
+    with record_statements(database) as asked:
         async with database.transaction() as session:
             assert await lock_payments(session, which, debts)
     async with database.engine.connect() as connection:
@@ -80,11 +89,11 @@ async def test_the_last_page_of_a_period_takes_no_more_than_the_first(
     engine = database.engine.sync_engine
     async with database.transaction() as session:
         await session.exec(insert(table_of(Operation)), params=[same | each for each in paid])
-    with statements(database) as asked:
+    with record_statements(database) as asked:
         async with database.transaction() as session:
             for before in (0, MANY - 100):
                 after = NOON + timedelta(seconds=before - 1), before
-                page = await paid_between(session, account.id, after, NOON + timedelta(days=1), most=100)
+                page = await paid_orders_page(session, account.id, after, NOON + timedelta(days=1), most=100)
                 assert [row for _, row, _ in page] == list(range(before + 1, before + 101))
     first, last = (steps_of(str(engine.url.database), *each) for each in asked)
     assert last < 1.2 * first
@@ -104,7 +113,7 @@ async def test_payments_that_were_begun_in_one_moment_are_on_some_page_each(
         session.add_all(an_operation(each, Kind.CREATE, "create", state=State.SUCCESS) for each in ids)
     found, after = list[int](), (NOON, 0)
     async with database.transaction() as session:
-        while page := await paid_between(session, account.id, after, NOON + timedelta(days=1), most=2):
+        while page := await paid_orders_page(session, account.id, after, NOON + timedelta(days=1), most=2):
             found += [row for _, row, _ in page]
             after = page[-1][:2]
     assert found == sorted(ids)
@@ -128,7 +137,7 @@ def steps_of(file: str, statement: str, parameters: Any) -> int:
 async def test_nothing_that_is_named_is_nothing(database: Database) -> None:
     async with database.transaction() as session:
         assert await lock_payments(session, []) == []
-    assert await raw(database, "SELECT count(*) FROM payment") == [(0,)]
+    assert await read_raw(database, "SELECT count(*) FROM payment") == [(0,)]
 
 
 async def test_a_payment_of_another_store_is_found_by_an_index_however_many_stores_there_are(
@@ -150,10 +159,10 @@ async def test_a_payment_of_another_store_is_found_by_an_index_however_many_stor
         await connection.execute(text("ANALYZE"))
         await connection.commit()
     repository = PaymentRepository(database)
-    with statements(database) as asked:
-        assert await repository.begun_elsewhere(100, "t5")
-        assert not await repository.begun_elsewhere(105, "t5")
-        assert not await repository.begun_elsewhere(100, "t")
+    with record_statements(database) as asked:
+        assert await repository.exists_only_elsewhere(100, "t5")
+        assert not await repository.exists_only_elsewhere(105, "t5")
+        assert not await repository.exists_only_elsewhere(100, "t")
     explain = "EXPLAIN QUERY PLAN" if is_sqlite(database_url) else "EXPLAIN"
     async with database.engine.connect() as connection:
         for statement, parameters in asked:
@@ -176,7 +185,7 @@ async def test_what_has_become_due_is_found_by_an_index_also_by_a_plan_for_any_m
     ]
     async with database.transaction() as session:
         await session.exec(insert(table_of(Payment)), params=rows)
-    with statements(database) as asked:
+    with record_statements(database) as asked:
         async with database.transaction() as session:
             assert await DueQueues([ATTEMPTS, ORDERS]).read(session, NOON) == []
     statement = re.sub(r"%\(now\)s", "$1", re.sub(r"%\(param_\d\)s", "0", asked[-1][0]))

@@ -9,11 +9,11 @@ from sqlalchemy import make_url
 from sqlmodel import col, select
 
 from app.db.database import Database
-from app.db.installations import MOST_PENDING, MOST_UNPROVEN, InstallationRepository
+from app.db.installations import MAX_PENDING_TOKENS, MAX_UNPROVEN_INSTALLATIONS, InstallationRepository
 from app.db.tables import Installation, MerchantAccount
 from app.db.vault import KEY_BYTES, Vault, VaultError
 from tests.conftest import Clock
-from tests.db.rows import URL, an_installation, raw
+from tests.db.rows import URL, an_installation, read_raw
 
 OTHER = "https://other.example.com/graphql/"
 
@@ -55,7 +55,7 @@ async def test_no_unproven_token_displaces_another_and_only_so_many_are_kept(
         )
 
     before = await an_installation(installations)
-    tokens = [f"token-{number}" for number in range(MOST_PENDING)]
+    tokens = [f"token-{number}" for number in range(MAX_PENDING_TOKENS)]
     assert all([await bring(each) for each in tokens])
     assert not await bring("garbage")
     assert await bring(tokens[3]), "Saleor tries again with the same"
@@ -68,7 +68,7 @@ async def test_no_unproven_token_displaces_another_and_only_so_many_are_kept(
     found = await installations.find(URL)
     assert found is not None
     assert found.pending_tokens == ("a-week-later", *reversed(tokens[1:]))
-    await installations.forget_pending(URL, "a-week-later")
+    await installations.delete_pending(URL, "a-week-later")
     found = await installations.find(URL)
     assert found is not None
     assert "a-week-later" not in found.pending_tokens
@@ -82,7 +82,7 @@ async def test_saleors_of_which_only_unproven_tokens_are_known_are_only_so_many(
             saleor_api_url=address, saleor_domain="s", schema_version=None, token="garbage"
         )
 
-    assert all([await bring(f"https://s{number}.example.com/graphql/") for number in range(MOST_UNPROVEN)])
+    assert all([await bring(f"https://s{number}.example.com/graphql/") for number in range(MAX_UNPROVEN_INSTALLATIONS)])
     assert not await bring("https://one-more.example.com/graphql/")
     await an_installation(installations)
     assert await bring(URL), "one that works is counted by itself"
@@ -155,7 +155,12 @@ async def test_no_token_is_in_the_database(
     await installations.save_pending(
         saleor_api_url=URL, saleor_domain="shop.example.com", schema_version="3.23", token="unproven-token"
     )
-    rows = str([await raw(database, "SELECT * FROM installation"), await raw(database, "SELECT * FROM pending_token")])
+    rows = str(
+        [
+            await read_raw(database, "SELECT * FROM installation"),
+            await read_raw(database, "SELECT * FROM pending_token"),
+        ]
+    )
     assert URL in rows
     assert "the-token" not in rows
     assert "unproven-token" not in rows
@@ -200,7 +205,7 @@ async def test_what_a_saleor_says_that_it_is_is_kept_a_lower_version_too(
     """A document that is too new would be refused, so a Saleor that was put back is believed as well."""
     before = await an_installation(installations)
     clock.forward(hours=1)
-    await installations.heard_from(before, says)
+    await installations.record_contact(before, says)
     found = await installations.get(before.id)
     assert found == replace(before, schema_version=says)
     async with installations._database.transaction() as session:
@@ -212,14 +217,14 @@ async def test_a_version_that_is_known_costs_no_look_into_the_database(
     installations: InstallationRepository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = await an_installation(installations)
-    await installations.heard_from(before, "3.23.28")
+    await installations.record_contact(before, "3.23.28")
     known = await installations.get(before.id)
 
     def never(*_: object) -> None:
         raise AssertionError
 
     monkeypatch.setattr(installations._database, "transaction", never)
-    await installations.heard_from(known, "3.23.28")
-    await installations.heard_from(known, None)
+    await installations.record_contact(known, "3.23.28")
+    await installations.record_contact(known, None)
     with pytest.raises(AssertionError):
-        await installations.heard_from(known, "3.23.29")
+        await installations.record_contact(known, "3.23.29")

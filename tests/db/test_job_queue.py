@@ -11,13 +11,13 @@ from sqlmodel import col, select
 from app.db.accounts import AccountRepository
 from app.db.aggregates import POLLS
 from app.db.database import Database, create_engine, is_sqlite
-from app.db.inbox import NOTIFICATIONS, Inbox, Processed
+from app.db.inbox import NOTIFICATIONS, Inbox, ProcessingResult
 from app.db.installations import InstallationRepository
-from app.db.job_queue import Capacity, Claim, DueQueues, JobQueue, Tenant, claim, give_back
-from app.db.outbox import EVENTS, event_with_payment, later_events
+from app.db.job_queue import Capacity, Claim, DueQueues, JobQueue, Tenant, claim, release_claims
+from app.db.outbox import EVENTS, later_events, lock_event_with_payment
 from app.db.tables import EventState, Kind, MerchantAccount, Operation, SaleorEvent, State
 from app.db.vault import Vault
-from tests.db.rows import NOON, a_payment, an_account, an_event, an_installation, an_operation, raw
+from tests.db.rows import NOON, a_payment, an_account, an_event, an_installation, an_operation, read_raw
 
 LEASE = timedelta(seconds=60)
 
@@ -77,7 +77,7 @@ async def many_payments(database: Database, account: MerchantAccount, count: int
 
 async def finish(database: Database, event_id: int, state: EventState = EventState.DELIVERED) -> None:
     async with database.transaction() as session:
-        event, _ = await event_with_payment(session, event_id)
+        event, _ = await lock_event_with_payment(session, event_id)
         event.state, event.next_attempt_at = state, None
 
 
@@ -90,7 +90,7 @@ class TestEvents:
         await many_payments(database, account, 2)
         first, second = await events(database, most=2)
         async with asyncio.timeout(10), database.transaction() as session:
-            await event_with_payment(session, first)
+            await lock_event_with_payment(session, first)
             assert await events(other, NOON + LEASE, most=2) == [second]
 
     @pytest.mark.fault("two-workers")
@@ -150,7 +150,7 @@ class TestEvents:
         assert await events(other, NOON + timedelta(seconds=59)) == []
         assert await events(other, NOON + timedelta(seconds=60)) == claimed
         async with database.transaction() as session:
-            event, _ = await event_with_payment(session, claimed[0])
+            event, _ = await lock_event_with_payment(session, claimed[0])
         assert event.attempts == 2
 
     async def test_what_is_not_due_is_left(self, database: Database, account: MerchantAccount) -> None:
@@ -165,7 +165,7 @@ class TestEvents:
         await many_payments(database, account, 2, events_each=3)
         async with database.transaction() as session:
             [claimed] = await claim(session, EVENTS, NOON, LEASE, Capacity(1))
-            event, _ = await event_with_payment(session, claimed.row_id)
+            event, _ = await lock_event_with_payment(session, claimed.row_id)
             newer = await later_events(session, event)
         assert [each.psp_reference for each in newer] == ["event-1", "event-2"]
         assert {each.payment_id for each in newer} == {event.payment_id}
@@ -225,13 +225,13 @@ class TestLooks:
 class TestInbox:
     async def test_a_repeat_is_known_by_its_content(self, inbox: Inbox, account: MerchantAccount) -> None:
         receipts = [
-            await inbox.keep(account_id=account.id, digest=digest * 64, data=digest, order_id="order1", now=NOON)
+            await inbox.store(account_id=account.id, digest=digest * 64, data=digest, order_id="order1", now=NOON)
             for digest in ("a", "a", "b", "a")
         ]
         assert receipts == [True, False, True, False]
-        kept = await inbox.of_order(account.id, "order1")
+        kept = await inbox.find_for_order(account.id, "order1")
         assert [(each.data, each.deliveries) for each in kept] == [("a", 3), ("b", 1)]
-        assert await inbox.of_order(account.id, "order2") == []
+        assert await inbox.find_for_order(account.id, "order2") == []
         assert "'a'" not in repr(kept[0])
 
     @pytest.mark.law(6)
@@ -239,11 +239,11 @@ class TestInbox:
         self, database: Database, other: Database, vault: Vault, account: MerchantAccount
     ) -> None:
         keeping = (
-            Inbox(each, vault).keep(account_id=account.id, digest="a" * 64, data="a", order_id="order1", now=NOON)
+            Inbox(each, vault).store(account_id=account.id, digest="a" * 64, data="a", order_id="order1", now=NOON)
             for each in (database, other) * 3
         )
         assert sorted(await asyncio.gather(*keeping)) == [False] * 5 + [True]
-        [kept] = await Inbox(other, vault).of_order(account.id, "order1")
+        [kept] = await Inbox(other, vault).find_for_order(account.id, "order1")
         assert kept.deliveries == 6
 
     @pytest.mark.fault("two-workers")
@@ -251,7 +251,7 @@ class TestInbox:
         self, database: Database, other: Database, inbox: Inbox, account: MerchantAccount
     ) -> None:
         for number in range(8):
-            await inbox.keep(account_id=account.id, digest=f"{number:064}", data="d", order_id="order1", now=NOON)
+            await inbox.store(account_id=account.id, digest=f"{number:064}", data="d", order_id="order1", now=NOON)
         claims = await asyncio.gather(*(notifications(each, most=3) for each in (database, other) * 2))
         claimed = [each for claim in claims for each in claim]
         assert len(claimed) == len(set(claimed))
@@ -262,22 +262,22 @@ class TestInbox:
         self, database: Database, inbox: Inbox, account: MerchantAccount
     ) -> None:
         for digest in ("a", "b"):
-            await inbox.keep(account_id=account.id, digest=digest * 64, data=digest, order_id="order1", now=NOON)
+            await inbox.store(account_id=account.id, digest=digest * 64, data=digest, order_id="order1", now=NOON)
         first, second = await notifications(database)
-        await inbox.process(first, lambda *_: Processed("create success"), NOON)
+        await inbox.process(first, lambda *_: ProcessingResult("create success"), NOON)
         await inbox.postpone(second, reason="RuntimeError", until=NOON + timedelta(seconds=4))
         assert await notifications(database, NOON + timedelta(seconds=3)) == []
         assert await notifications(database, NOON + timedelta(seconds=4)) == [second]
         again = await inbox.get(second)
         assert (again.attempts, again.outcome, again.processed_at) == (2, "RuntimeError", None)
-        done = (await inbox.of_order(account.id, "order1"))[0]
+        done = (await inbox.find_for_order(account.id, "order1"))[0]
         assert (done.outcome, done.processed_at, done.next_attempt_at) == ("create success", NOON, None)
 
     async def test_it_is_sealed(self, database: Database, inbox: Inbox, account: MerchantAccount) -> None:
         """It can hold a card's token."""
-        await inbox.keep(account_id=account.id, digest="a" * 64, data="tok-secret", order_id="order1", now=NOON)
-        assert "tok-secret" not in str(await raw(database, "SELECT * FROM notification"))
-        [kept] = await Inbox(database, Vault([b"\x09" * 32])).of_order(account.id, "order1")
+        await inbox.store(account_id=account.id, digest="a" * 64, data="tok-secret", order_id="order1", now=NOON)
+        assert "tok-secret" not in str(await read_raw(database, "SELECT * FROM notification"))
+        [kept] = await Inbox(database, Vault([b"\x09" * 32])).find_for_order(account.id, "order1")
         assert kept.data is None
 
 
@@ -289,7 +289,7 @@ class TestGivingBack:
             async with database.transaction() as session:
                 claims = await claim(session, work, NOON, LEASE, Capacity(20))
             async with database.transaction() as session:
-                await give_back(session, work, claims, NOON)
+                await release_claims(session, work, claims, NOON)
             async with database.transaction() as session:
                 assert await claim(session, work, NOON, LEASE, Capacity(20)) == claims
         async with database.transaction() as session:
@@ -304,7 +304,7 @@ class TestGivingBack:
         later = NOON + LEASE
         assert len(await events(database, later)) == 1
         async with database.transaction() as session:
-            await give_back(session, EVENTS, claims, later)
+            await release_claims(session, EVENTS, claims, later)
         assert await events(database, later) == []
 
 

@@ -39,7 +39,9 @@ class Wanted:
         self.teller = Teller()
 
     async def __call__(self, name: str = "a", *, anew: bool = False, within: float = 5) -> Latest[int, AwayError]:
-        return await self.cache.get(name, self.teller, now=self.clock, within=within, failing_with=AwayError, anew=anew)
+        return await self.cache.get(
+            name, self.teller, now=self.clock, timeout=within, expected_error=AwayError, force=anew
+        )
 
 
 @pytest.fixture
@@ -49,13 +51,13 @@ def wanted(clock: Clock) -> Wanted:
 
 async def test_nobody_asks_again_for_a_minute(wanted: Wanted, clock: Clock) -> None:
     begun = clock()
-    assert wanted.cache.known("a") == Latest()
+    assert wanted.cache.peek("a") == Latest()
     assert await wanted() == Latest(1, begun)
     clock.forward(seconds=59)
     assert await wanted() == Latest(1, begun)
     clock.forward(seconds=1)
     assert await wanted() == Latest(2, clock())
-    assert wanted.cache.known("a") == Latest(2, clock())
+    assert wanted.cache.peek("a") == Latest(2, clock())
 
 
 async def test_whoever_wants_it_anew_gets_it(wanted: Wanted) -> None:
@@ -80,7 +82,7 @@ async def test_what_is_old_is_told_when_nobody_answers(wanted: Wanted, clock: Cl
     clock.forward(hours=3)
     wanted.teller.away = True
     failed = await wanted()
-    assert (failed.value, failed.said_at, type(failed.error)) == (1, begun, AwayError)
+    assert (failed.value, failed.received_at, type(failed.error)) == (1, begun, AwayError)
     assert failed.error is not None
     assert failed.error.__traceback__ is None
     clock.forward(seconds=59)
@@ -105,7 +107,7 @@ async def test_it_is_bounded(clock: Clock) -> None:
     for name in ("a", "b", "a", "c"):
         await wanted(name)
     assert len(wanted.cache) == 2
-    assert [wanted.cache.known(name).value for name in "abc"] == [1, None, 3]
+    assert [wanted.cache.peek(name).value for name in "abc"] == [1, None, 3]
 
 
 async def test_a_mistake_of_ours_is_not_taken_for_silence(wanted: Wanted) -> None:
@@ -114,7 +116,7 @@ async def test_a_mistake_of_ours_is_not_taken_for_silence(wanted: Wanted) -> Non
 
     for _ in range(2):
         with pytest.raises(ZeroDivisionError):
-            await wanted.cache.get("a", broken, now=wanted.clock, within=5, failing_with=AwayError)
+            await wanted.cache.get("a", broken, now=wanted.clock, timeout=5, expected_error=AwayError)
     assert (await wanted()).value == 1
 
 

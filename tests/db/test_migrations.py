@@ -16,13 +16,12 @@ from sqlmodel import SQLModel
 
 from app.db import migrate as migrations
 from app.db import tables
-from app.db.aggregates import POLLS
-from app.db.connection_errors import why_unusable
+from app.db.aggregates import ORDERS, POLLS
+from app.db.connection_errors import describe_connection_error
 from app.db.database import Database, create_engine
 from app.db.inbox import NOTIFICATIONS
-from app.db.migrate import Fit, Migrated, Revision, current_revision, fit_of, migrate, newest_revision
+from app.db.migrate import Fit, MigrationResult, Revision, current_revision, fit_of, migrate, newest_revision
 from app.db.outbox import EVENTS
-from app.db.placed_orders import ORDERS
 from tests.journeys.next_version import REVISION, next_migrations
 
 
@@ -38,7 +37,7 @@ async def test_the_migrated_database_has_the_shape_of_the_tables(database: Datab
 
 
 async def test_migrating_twice_changes_nothing(database_url: str) -> None:
-    assert await migrate(database_url) == Migrated(newest_revision(), newest_revision(), steps=0)
+    assert await migrate(database_url) == MigrationResult(newest_revision(), newest_revision(), steps=0)
     assert await current_revision(database_url) == newest_revision() is not None
 
 
@@ -89,7 +88,7 @@ def test_every_migration_has_such_a_name_and_none_lets_older_programs_in_again()
 async def test_a_database_that_a_newer_program_has_migrated_is_left_as_it_is(database_url: str) -> None:
     await stand_at(database_url, "0999.0001")
     try:
-        assert await migrate(database_url) == Migrated("0999.0001", "0999.0001", steps=0)
+        assert await migrate(database_url) == MigrationResult("0999.0001", "0999.0001", steps=0)
         await stand_at(database_url, "0999.0998")
         with pytest.raises(CommandError):
             await migrate(database_url)
@@ -119,8 +118,8 @@ async def test_a_migration_does_not_make_everybody_wait_behind_somebody_who_read
         with pytest.raises(DBAPIError) as caught:
             await migrate(url)
     await reader.dispose()
-    assert "somebody has used a table for long" in why_unusable(url, caught.value)
-    assert await migrate(url) == Migrated(before, REVISION, steps=1)
+    assert "a table was in use for too long" in describe_connection_error(url, caught.value)
+    assert await migrate(url) == MigrationResult(before, REVISION, steps=1)
 
 
 @pytest.mark.fault("two-versions")

@@ -18,7 +18,7 @@ REQUEST = {
 
 @pytest.mark.threat("stolen-database")
 def test_what_says_something_of_the_shopper_is_sealed_and_the_rest_stays_readable(vault: Vault) -> None:
-    told, sealed = PersonalData(vault).sealed("transaction", REQUEST)
+    told, sealed = PersonalData(vault).seal_request("transaction", REQUEST)
     personal = {name for name in REQUEST if is_personal(name)}
     assert personal == {"customer_email", "customer_ip", "browser_fingerprint"}
     assert told == {name: SEALED if name in personal else value for name, value in REQUEST.items()}

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import text
 
 from app.db.database import Database, create_engine
-from app.db.private_files import make_private_folder
+from app.db.private_files import create_private_folder
 from app.settings import Settings
 
 
@@ -60,5 +60,5 @@ def test_the_folder_when_it_is_made_and_when_it_is_found(tmp_path: Path) -> None
 def test_a_folder_that_is_not_the_apps_own_is_left_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tmp_path.chmod(0o755)
     monkeypatch.chdir(tmp_path)
-    make_private_folder(Path())
+    create_private_folder(Path())
     assert mode(tmp_path) == 0o755

@@ -15,8 +15,8 @@ from app.db.aggregates import ById, ByOrder, ByTransaction, PaymentAggregate, Sa
 from app.db.database import Database, create_engine
 from app.db.repository import NewPayment, PaymentNotFoundError, PaymentRepository, lock_payments
 from app.db.tables import Kind, MerchantAccount, Operation, Payment, State
-from tests.db.rows import NOON, a_new_payment, an_event, raw
-from tests.statements import statements
+from tests.db.rows import NOON, a_new_payment, an_event, read_raw
+from tests.statements import record_statements
 
 
 @pytest.fixture
@@ -76,8 +76,8 @@ async def test_of_the_same_payment_twice_one_is_kept(database: Database, account
     payments = PaymentRepository(database)
     answers = await asyncio.gather(*(payments.begin(intent(account, number)) for number in (1, 2, 1, 3)))
     assert [each is not None for each in answers] == [True, True, False, True]
-    assert await raw(database, "SELECT count(*) FROM payment") == [(3,)]
-    assert await raw(database, "SELECT count(*) FROM operation") == [(3,)]
+    assert await read_raw(database, "SELECT count(*) FROM payment") == [(3,)]
+    assert await read_raw(database, "SELECT count(*) FROM operation") == [(3,)]
 
 
 @pytest.mark.law(12)
@@ -110,9 +110,9 @@ async def test_a_step_is_saved_with_all_that_it_added(database: Database, accoun
         event = an_event(row_id_of(own.payment), "event")
         own.operations.append(refund)
         own.events.append(event)
-        own.assign(refund, {"seller": Decimal("5.00"), "other": Decimal("7.00")})
-        own.assign(own.create, {"other": Decimal("9.00")})
-        own.tie(event, refund)
+        own.assign_shares(refund, {"seller": Decimal("5.00"), "other": Decimal("7.00")})
+        own.assign_shares(own.create, {"other": Decimal("9.00")})
+        own.link(event, refund)
         return "done"
 
     payments, which = PaymentRepository(database), ById(row_id_of(aggregate.payment))
@@ -216,7 +216,7 @@ async def test_other_attempts_are_found_without_going_through_all_payments(
                 await connection.execute(sa.text(f"SET LOCAL {way} = off"))
         which, debt = ById(row_id_of(aggregate.payment)), debt_of(aggregate, "transaction-2")
         async with database.transaction() if not sqlite else AsyncSession(connection) as session:
-            with statements(database) as asked:
+            with record_statements(database) as asked:
                 await lock_payments(session, [which], [debt])
         lock, parameters = next(each for each in asked if "source_id" in each[0])
         how = "EXPLAIN QUERY PLAN " if sqlite else "EXPLAIN "

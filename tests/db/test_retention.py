@@ -9,18 +9,18 @@ import pytest
 from app.db.database import Database
 from app.db.inbox import Inbox
 from app.db.personal import SEALED, PersonalData
-from app.db.retention import AT_REST, Outdated, Retention, count_outdated, erase_payments, thin_notifications
+from app.db.retention import INACTIVE_PERIOD, Outdated, Retention, count_outdated, erase_notifications, erase_payments
 from app.db.tables import EventState, Flow, Kind, MerchantAccount, Notification, Operation, Payment, SaleorEvent, State
 from app.db.vault import Vault
-from tests.db.rows import NOON, a_new_payment, an_event, an_operation, raw
-from tests.statements import statements
+from tests.db.rows import NOON, a_new_payment, an_event, an_operation, read_raw
+from tests.statements import record_statements
 
 YEARS = Retention(personal=timedelta(days=540), notifications=timedelta(days=180))
 MUCH_LATER = NOON + timedelta(days=541)
 
 
 def outdated(account: MerchantAccount, now: datetime = MUCH_LATER, retention: Retention = YEARS) -> Outdated:
-    return Outdated.of(account.installation_id, retention, now)
+    return Outdated.for_store(account.installation_id, retention, now)
 
 
 async def paid(database: Database, vault: Vault, account: MerchantAccount, number: int, **more: Any) -> Payment:
@@ -29,7 +29,9 @@ async def paid(database: Database, vault: Vault, account: MerchantAccount, numbe
     payment.email_digest = f"digest{number}"
     payment.return_url_sealed = PersonalData(vault).seal_return_url(payment.transaction_id, "https://shop.example.com/")
     payment.checkout_url = "https://gateway.example/pay"
-    told, sealed = PersonalData(vault).sealed(payment.transaction_id, {"customer_email": "olena@example.com", "a": "1"})
+    told, sealed = PersonalData(vault).seal_request(
+        payment.transaction_id, {"customer_email": "olena@example.com", "a": "1"}
+    )
     async with database.transaction() as session:
         session.add(payment)
         await session.flush()
@@ -42,9 +44,9 @@ async def paid(database: Database, vault: Vault, account: MerchantAccount, numbe
         session.add(said)
     inbox = Inbox(database, vault)
     order = payment.order_id
-    await inbox.keep(account_id=account.id, digest=f"{number}", data="the word", order_id=order, now=NOON)
+    await inbox.store(account_id=account.id, digest=f"{number}", data="the word", order_id=order, now=NOON)
     async with database.transaction() as session:
-        word = (await inbox.read(session, account.id, order))[0]
+        word = (await inbox.read_for_order(session, account.id, order))[0]
         row = await session.get_one(Notification, word.id)
         row.next_attempt_at, row.processed_at = None, NOON
         for name, value in more.items():
@@ -76,7 +78,7 @@ async def test_what_a_payment_says_of_its_shopper_goes_and_its_money_stays(
     facts = (kept.amount, kept.order_id, create.state, create.amount, create.request)
     same = {"customer_email": SEALED, "a": "1"}
     assert facts == (Decimal("569.50"), payment.order_id, State.SUCCESS, Decimal("569.50"), same)
-    assert PersonalData(vault).opened(kept.transaction_id, create) == {"a": "1"}
+    assert PersonalData(vault).open_request(kept.transaction_id, create) == {"a": "1"}
     async with database.transaction() as session:
         told = await session.get_one(SaleorEvent, 1)
     assert (told.message, told.available_actions, told.card, told.last_error) == ("", None, None, None)
@@ -92,12 +94,12 @@ async def test_a_repeat_of_a_notification_whose_content_has_gone_is_still_known(
     payment = await paid(database, vault, account, 1)
     later = NOON + timedelta(days=181)
     async with database.transaction() as session:
-        assert await thin_notifications(session, outdated(account, later), most=10) == 1
-        assert await thin_notifications(session, outdated(account, later), most=10) == 0
+        assert await erase_notifications(session, outdated(account, later), most=10) == 1
+        assert await erase_notifications(session, outdated(account, later), most=10) == 0
     again = {"account_id": account.id, "digest": "1", "data": "the word", "order_id": payment.order_id}
-    assert not await inbox.keep(**again, now=later)  # type: ignore[arg-type] # the same as before
-    [kept] = await inbox.of_order(account.id, payment.order_id)
-    assert (kept.data, kept.kept, kept.deliveries, kept.next_attempt_at) == (None, False, 2, None)
+    assert not await inbox.store(**again, now=later)  # type: ignore[arg-type] # the same as before
+    [kept] = await inbox.find_for_order(account.id, payment.order_id)
+    assert (kept.data, kept.retained, kept.deliveries, kept.next_attempt_at) == (None, False, 2, None)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +111,7 @@ async def test_a_repeat_of_a_notification_whose_content_has_gone_is_still_known(
         (Operation, {"state": State.UNKNOWN}),
         (Operation, {"state": State.WAITING}),
         (Operation, {"next_poll_at": NOON}),
-        (Operation, {"updated_at": MUCH_LATER - AT_REST}),
+        (Operation, {"updated_at": MUCH_LATER - INACTIVE_PERIOD}),
         (SaleorEvent, {"state": EventState.WAITING}),
         (Notification, {"next_attempt_at": NOON}),
     ],
@@ -124,7 +126,7 @@ async def test_nothing_of_what_is_open_goes(
         for name, value in values.items():
             setattr(await session.get_one(what, 1), name, value)
     assert await erase(database, account) == 1
-    assert await raw(database, "SELECT id FROM payment WHERE erased_at IS NOT NULL") == [(2,)]
+    assert await read_raw(database, "SELECT id FROM payment WHERE erased_at IS NOT NULL") == [(2,)]
 
 
 async def test_what_saleor_has_refused_keeps_its_words(
@@ -146,7 +148,7 @@ async def test_what_a_person_must_see_of_the_gateways_words_stays(
     async with database.transaction() as session:
         (await session.get_one(Notification, 1)).trouble = "unmatched"
     async with database.transaction() as session:
-        assert await thin_notifications(session, outdated(account), most=10) == 0
+        assert await erase_notifications(session, outdated(account), most=10) == 0
 
 
 async def test_a_problem_that_somebody_has_looked_at_keeps_nothing_for_ever(
@@ -178,11 +180,11 @@ async def test_the_oldest_go_first_so_many_at_once_and_nothing_before_its_time(
         await paid(database, vault, account, number, created_at=NOON - timedelta(days=number))
     assert await erase(database, account, now=NOON + timedelta(days=538), most=10) == 0
     assert await erase(database, account, most=2) == 2
-    assert await raw(database, "SELECT id FROM payment WHERE erased_at IS NULL") == [(1,)]
+    assert await read_raw(database, "SELECT id FROM payment WHERE erased_at IS NULL") == [(1,)]
     for_ever = outdated(account, retention=Retention())
     async with database.transaction() as session:
         assert await erase_payments(session, for_ever, MUCH_LATER, most=2) == (0, None)
-        assert await thin_notifications(session, for_ever, most=2) == 0
+        assert await erase_notifications(session, for_ever, most=2) == 0
         assert await count_outdated(session, for_ever) == (0, 0)
 
 
@@ -191,19 +193,19 @@ async def test_another_stores_payments_are_left_alone(
 ) -> None:
     await paid(database, vault, account, 1)
     async with database.transaction() as session:
-        others = Outdated.of(account.installation_id + 1, YEARS, MUCH_LATER)
+        others = Outdated.for_store(account.installation_id + 1, YEARS, MUCH_LATER)
         assert await erase_payments(session, others, MUCH_LATER, most=10) == (0, None)
-        assert await thin_notifications(session, others, most=10) == 0
+        assert await erase_notifications(session, others, most=10) == 0
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 async def test_what_is_to_go_is_found_by_an_index(database: Database, vault: Vault, account: MerchantAccount) -> None:
     for number in range(3):
         await paid(database, vault, account, number)
-    with statements(database) as asked:
+    with record_statements(database) as asked:
         async with database.transaction() as session:
             await erase_payments(session, outdated(account), MUCH_LATER, most=1)
-            await thin_notifications(session, outdated(account), most=1)
+            await erase_notifications(session, outdated(account), most=1)
     async with database.engine.connect() as connection:
         plans = [
             [row[3] for row in await connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)]

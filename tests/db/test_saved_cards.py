@@ -39,7 +39,7 @@ def card(
     now: datetime = NOON,
 ) -> SavedCard:
     payment = a_new_payment(account, 1)
-    return cards.of_payment(payment, owner, token=token, mask=mask, brand="Visa", expires_at=None, now=now)
+    return cards.build_card(payment, owner, token=token, mask=mask, brand="Visa", expires_at=None, now=now)
 
 
 async def write(database: Database, kept: Sequence[SavedCard] = (), refused: Sequence[RefusedCard] = ()) -> None:
@@ -68,7 +68,7 @@ async def test_of_one_card_kept_twice_in_one_transaction_the_newest_token_stays(
 ) -> None:
     await write(database, [card(cards, account, MASKS[0], "first"), card(cards, account, MASKS[0], "second")])
     [kept] = await rows(database)
-    assert cards.token(kept) == "second"
+    assert cards.open_token(kept) == "second"
 
 
 async def test_a_card_of_another_customer_is_another_card(
@@ -87,7 +87,7 @@ async def test_a_token_opens_for_its_owner_alone(
     [kept] = await rows(database)
     kept.user_id = "VXNlcjoy"
     with pytest.raises(VaultError):
-        cards.token(kept)
+        cards.open_token(kept)
 
 
 async def test_a_card_kept_anew_after_the_payment_that_was_refused_stays_good(
@@ -125,7 +125,7 @@ async def test_whoever_keeps_a_card_and_whoever_forgets_its_owner_leave_none(
                     payment.card_owner = None
                     await write_cards(session, [card(cards, account, MASKS[0], "one", owner=owner)], [])
 
-        _, done = await asyncio.gather(keep(), forgetting.forget(account.installation_id, owner))
+        _, done = await asyncio.gather(keep(), forgetting.delete_all(account.installation_id, owner))
         assert done.cards + done.consents == 1
         assert await rows(database) == []
 
@@ -136,7 +136,7 @@ async def test_what_saleor_says_twice_at_once_is_written_down_once(
     store, owner = account.installation_id, "VXNlcjox"
     await write(database, [card(cards, account, MASKS[0], "one"), card(cards, account, MASKS[0], "two", owner="other")])
     done = await asyncio.gather(
-        cards.forget_deleted(store, owner, NOON), SavedCards(other, vault).forget_deleted(store, owner, NOON)
+        cards.delete_customer(store, owner, NOON), SavedCards(other, vault).delete_customer(store, owner, NOON)
     )
     assert sorted(each.cards for each in done) == [0, 1]
     await write(database, [card(cards, account, MASKS[1], "late")])

@@ -10,20 +10,19 @@ from sqlalchemy import Text
 from sqlmodel import SQLModel
 
 from app.db.accounts import AccountKeys, AccountRepository
-from app.db.blind_index import BlindIndex
 from app.db.card_keys import StoreCardKeys
-from app.db.columns import Words
+from app.db.columns import BoundedText
 from app.db.database import Database
 from app.db.errors import DatabaseUnavailableError
 from app.db.inbox import Inbox
 from app.db.installations import InstallationRepository
-from app.db.personal import PersonalData
+from app.db.personal import BlindIndex, PersonalData
 from app.db.saved_cards import SavedCards
-from app.db.sealed_values import SEALED_COLUMNS, Resealing, SealedValues
+from app.db.sealed_values import SEALED_COLUMNS, ResealProgress, SealedValues
 from app.db.tables import Kind, MerchantAccount, Operation, Payment, SavedCard
 from app.db.vault import KEY_BYTES, Vault
 from tests.conftest import Clock
-from tests.db.rows import KEYS, NOON, URL, a_new_payment, an_account, an_installation, an_operation, raw
+from tests.db.rows import KEYS, NOON, URL, a_new_payment, an_account, an_installation, an_operation, read_raw
 
 OLD, NEW, LOST = b"\x01" * KEY_BYTES, b"\x02" * KEY_BYTES, b"\x03" * KEY_BYTES
 BEFORE, ROTATED, AFTER = Vault([OLD]), Vault([NEW, OLD]), Vault([NEW])
@@ -53,14 +52,16 @@ class Store:
         )
         await self.card_keys.add({"kid": "a"}, "private", now=NOON, unless_since=None)
         for number in range(PAYMENTS):
-            await self.inbox.keep(
+            await self.inbox.store(
                 account_id=account.id, digest=f"{number}", data=f"word {number}", order_id=f"order{number}", now=NOON
             )
             payment = a_new_payment(account, number)
             payment.return_url_sealed = self.personal.seal_return_url(payment.transaction_id, BACK)
-            payment.email_digest = self.emails.kept(account.installation_id, OLENA)
-            told, sealed = self.personal.sealed(payment.transaction_id, {"customer_email": OLENA, "amount": "569.50"})
-            card = self.saved_cards.of_payment(
+            payment.email_digest = self.emails.digest_to_store(account.installation_id, OLENA)
+            told, sealed = self.personal.seal_request(
+                payment.transaction_id, {"customer_email": OLENA, "amount": "569.50"}
+            )
+            card = self.saved_cards.build_card(
                 payment, f"{OWNER}{number}", token="tok", mask="424242******4242", brand=None, expires_at=None, now=NOON
             )
             async with self.database.transaction() as session:
@@ -80,18 +81,18 @@ class Store:
             "tokens": (found and found.token, found and found.pending_token),
             "card key": self.card_keys.private_jwk(card_key),
             "notifications": [
-                each.data for each in await self.inbox.of_order(account.id, "order0", "order1", "order2")
+                each.data for each in await self.inbox.find_for_order(account.id, "order0", "order1", "order2")
             ],
         }
         async with self.database.transaction() as session:
             for number in range(1, PAYMENTS + 1):
                 payment, create = await session.get_one(Payment, number), await session.get_one(Operation, number)
-                request = self.personal.opened(payment.transaction_id, create)
-                by_mail = payment.email_digest in self.emails.sought([1], OLENA)
-                said[f"payment {number}"] = (request, self.personal.return_url(payment), by_mail)
+                request = self.personal.open_request(payment.transaction_id, create)
+                by_mail = payment.email_digest in self.emails.digests_to_search([1], OLENA)
+                said[f"payment {number}"] = (request, self.personal.open_return_url(payment), by_mail)
         for number in range(PAYMENTS):
-            cards: Sequence[SavedCard] = await self.saved_cards.of_customer(1, f"{OWNER}{number}")
-            said[f"card {number}"] = [self.saved_cards.token(card) for card in cards]
+            cards: Sequence[SavedCard] = await self.saved_cards.cards_of_customer(1, f"{OWNER}{number}")
+            said[f"card {number}"] = [self.saved_cards.open_token(card) for card in cards]
         return said
 
 
@@ -100,7 +101,7 @@ def only(counted: dict[str, Counter[str]]) -> set[str]:
 
 
 async def reseal(database: Database, vault: Vault = ROTATED) -> int:
-    return (await SealedValues(database, vault).reseal(Resealing())).sealed
+    return (await SealedValues(database, vault).reseal(ResealProgress())).sealed
 
 
 @pytest.mark.threat("leaked-key")
@@ -119,8 +120,8 @@ async def test_nothing_is_sealed_in_a_column_of_another_name(database: Database,
     await Store(database, BEFORE, clock).filled()
     for table in SQLModel.metadata.tables.values():
         for column in table.columns:
-            if isinstance(column.type, Text | Words) and not column.name.endswith("_sealed"):
-                values = await raw(database, f'SELECT {column.name} FROM "{table.name}"')  # noqa: S608 - our own names
+            if isinstance(column.type, Text | BoundedText) and not column.name.endswith("_sealed"):
+                values = await read_raw(database, f'SELECT {column.name} FROM "{table.name}"')  # noqa: S608 - our own names
                 assert not [value for (value,) in values if str(value).startswith("v1.")], (table.name, column.name)
 
 
@@ -133,9 +134,9 @@ async def test_after_it_the_old_key_opens_nothing_and_is_needed_for_nothing(data
     assert only(counted) == set(BEFORE.key_ids)
     values = sum(sum(each.values()) for each in counted.values())
     assert min(sum(each.values()) for each in counted.values()) >= 1
-    progress = Resealing()
+    progress = ResealProgress()
     done = await SealedValues(database, ROTATED).reseal(progress)
-    assert (done.sealed, sum(done.unopened.values()), progress.rows) == (values, 0, progress.of)
+    assert (done.sealed, sum(done.unopened.values()), progress.rows) == (values, 0, progress.total)
     assert only(await SealedValues(database, ROTATED).count()) == set(AFTER.key_ids)
     assert await Store(database, AFTER, clock).all() == before
     assert before["payment 1"] == ({"customer_email": OLENA, "amount": "569.50"}, BACK, True)
@@ -199,7 +200,7 @@ async def test_what_somebody_writes_meanwhile_is_not_lost(database: Database, cl
             return await super()._reseal(column, opened, done)
 
     written: list[MerchantAccount] = []
-    await Overtaken(database, ROTATED).reseal(Resealing())
+    await Overtaken(database, ROTATED).reseal(ResealProgress())
     assert written
     after = Store(database, AFTER, clock)
     assert after.accounts.keys((await after.accounts.all())[0]).api_key == "written meanwhile"
@@ -217,17 +218,17 @@ async def test_a_payment_whose_details_are_erased_meanwhile_stays_so(database: D
                     (await session.get_one(Payment, 1)).email_digest = None
             return await super()._reseal(column, opened, done)
 
-    await Erasing(database, ROTATED).reseal(Resealing())
-    assert await raw(database, "SELECT personal_sealed FROM operation WHERE id = 1") == [(None,)]
-    assert await raw(database, "SELECT email_digest FROM payment WHERE id = 1") == [(None,)]
+    await Erasing(database, ROTATED).reseal(ResealProgress())
+    assert await read_raw(database, "SELECT personal_sealed FROM operation WHERE id = 1") == [(None,)]
+    assert await read_raw(database, "SELECT email_digest FROM payment WHERE id = 1") == [(None,)]
 
 
 async def test_what_no_key_opens_is_counted_and_left_as_it_is(database: Database, clock: Clock) -> None:
     await Store(database, Vault([LOST]), clock).filled()
-    lost = await raw(database, "SELECT data_sealed FROM notification ORDER BY id")
-    done = await SealedValues(database, ROTATED).reseal(Resealing())
+    lost = await read_raw(database, "SELECT data_sealed FROM notification ORDER BY id")
+    done = await SealedValues(database, ROTATED).reseal(ResealProgress())
     assert (done.sealed, done.unopened["notification.data_sealed"]) == (0, PAYMENTS)
-    assert await raw(database, "SELECT data_sealed FROM notification ORDER BY id") == lost
+    assert await read_raw(database, "SELECT data_sealed FROM notification ORDER BY id") == lost
     counted = await SealedValues(database, ROTATED).count()
     assert only(counted) == set(Vault([LOST]).key_ids)
 

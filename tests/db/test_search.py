@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from app.db.accounts import AccountRepository
-from app.db.blind_index import BlindIndex
 from app.db.database import Database
 from app.db.installations import InstallationRepository
-from app.db.search import Names, Sum, Sums, Wanted, channels_of, payments_page, sums_of
+from app.db.personal import BlindIndex
+from app.db.search import PaymentFilter, PaymentNames, Sum, Sums, channels_of, payments_page, sum_payments
 from app.db.tables import Flow, Kind, MerchantAccount, Operation, Payment, PaymentStatus
 from app.db.vault import KEY_BYTES, Vault
 from tests.db.rows import NOON, an_account, an_installation, an_operation
@@ -46,7 +46,7 @@ async def keep(
     return payment
 
 
-async def orders(database: Database, wanted: Wanted, most: int = 100, after: Payment | None = None) -> list[str]:
+async def orders(database: Database, wanted: PaymentFilter, most: int = 100, after: Payment | None = None) -> list[str]:
     """Return the orders of a page."""
     async with database.transaction() as session:
         return [each.order_id for each in await payments_page(session, wanted, most=most, after=after)]
@@ -66,10 +66,10 @@ async def test_the_newest_come_first_and_pages_neither_repeat_nor_leave_out(
     kept = [await keep(database, account, f"order{row}", created_at=at) for row, at in enumerate(begun)]
     expected = ["order5", "order1", "order4", "order3", "order2", "order6", "order0"]
     by_order = {each.order_id: each for each in kept}
-    assert await orders(database, Wanted()) == expected
+    assert await orders(database, PaymentFilter()) == expected
     for most in (1, 2, 3):
         seen: list[str] = []
-        while page := await orders(database, Wanted(), most, by_order[seen[-1]] if seen else None):
+        while page := await orders(database, PaymentFilter(), most, by_order[seen[-1]] if seen else None):
             seen += page
         assert seen == expected
 
@@ -87,7 +87,7 @@ async def test_each_filter_alone_and_all_together(
     )
 
     async def found(**wanted: Any) -> set[str]:
-        return set(await orders(database, Wanted(**wanted)))
+        return set(await orders(database, PaymentFilter(**wanted)))
 
     assert await found(installation_id=store) == {"plain", "problem", "paid", "refunded"}
     assert await found(problems=True) == {"problem", "theirs"}
@@ -102,7 +102,9 @@ async def test_each_filter_alone_and_all_together(
     assert await found(until=NOON + timedelta(hours=1)) == {"plain", "paid", "refunded", "theirs"}
     assert await found(since=NOON, until=NOON) == set()
     everything = {"installation_id": store, "problems": True, "channel": "eur", "account_id": account.id}
-    assert await found(**everything, since=NOON, amount=Decimal("569.50"), names=Names(["problem"])) == {"problem"}
+    assert await found(**everything, since=NOON, amount=Decimal("569.50"), names=PaymentNames(["problem"])) == {
+        "problem"
+    }
     assert await found(**everything, status=PaymentStatus.FAILED) == set()
     async with database.transaction() as session:
         assert await channels_of(session, store) == ["eur", "uah"]
@@ -113,7 +115,7 @@ async def test_each_filter_alone_and_all_together(
 async def test_what_is_found_is_counted_and_summed_as_far_as_that_is_quick(
     database: Database, account: MerchantAccount, other_store: MerchantAccount, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.db.search.MOST_COUNTED", 4)
+    monkeypatch.setattr("app.db.search.MAX_COUNTED", 4)
     for number, (status, currency) in enumerate(
         [
             (PaymentStatus.FAILED, "UAH"),
@@ -130,7 +132,7 @@ async def test_what_is_found_is_counted_and_summed_as_far_as_that_is_quick(
 
     async def summed(**wanted: Any) -> Sums:
         async with database.transaction() as session:
-            return await sums_of(session, Wanted(installation_id=account.installation_id, **wanted))
+            return await sum_payments(session, PaymentFilter(installation_id=account.installation_id, **wanted))
 
     sums = await summed()
     assert not sums.more
@@ -157,29 +159,33 @@ async def test_a_payment_has_many_names(
     refund = an_operation(0, Kind.REFUND, "refund", psp_reference="saleors-name", operation_id="gateways-name")
     payment = await keep(database, account, ORDER, create, refund, order_number="1042")
     await keep(database, other_store, "theirs", order_number="1042")
-    names = [Names(exact=[each]) for each in ("payment-7", "saleors-name", "gateways-name", ORDER)]
-    names += [Names(exact=[payment.transaction_id]), Names(beginning=ORDER[:6])]
-    names.append(Names(exact=["nothing"], beginning="nothing", order_number="1042"))
+    names = [PaymentNames(exact=[each]) for each in ("payment-7", "saleors-name", "gateways-name", ORDER)]
+    names += [PaymentNames(exact=[payment.transaction_id]), PaymentNames(beginning=ORDER[:6])]
+    names.append(PaymentNames(exact=["nothing"], beginning="nothing", order_number="1042"))
     for each in names:
         everywhere = {ORDER, "theirs"} if each.order_number else {ORDER}
-        assert set(await orders(database, Wanted(names=each))) == everywhere, each
-        assert await orders(database, Wanted(names=each, installation_id=account.installation_id)) == [ORDER], each
-        assert ORDER not in await orders(database, Wanted(names=each, installation_id=other_store.installation_id))
+        assert set(await orders(database, PaymentFilter(names=each))) == everywhere, each
+        assert await orders(database, PaymentFilter(names=each, installation_id=account.installation_id)) == [ORDER], (
+            each
+        )
+        assert ORDER not in await orders(
+            database, PaymentFilter(names=each, installation_id=other_store.installation_id)
+        )
 
 
 @pytest.mark.threat("injection")
 @pytest.mark.parametrize("beginning", ["73ef84", "73ef833999b946b38461a8976f6359bbb", "%", "_3ef83", "73EF83"])
 async def test_a_beginning_is_taken_as_it_is(database: Database, account: MerchantAccount, beginning: str) -> None:
     await keep(database, account, ORDER)
-    assert await orders(database, Wanted(names=Names(beginning=beginning))) == []
+    assert await orders(database, PaymentFilter(names=PaymentNames(beginning=beginning))) == []
 
 
 async def test_amounts_are_exact(database: Database, account: MerchantAccount) -> None:
     await keep(database, account, "less", amount=Decimal("569.49"))
     await keep(database, account, "euros", currency="EUR")
     await keep(database, account, "hryvnias")
-    assert await orders(database, Wanted(amount=Decimal("569.5"))) == ["hryvnias", "euros"]
-    assert await orders(database, Wanted(amount=Decimal("569.50"), currency="EUR")) == ["euros"]
+    assert await orders(database, PaymentFilter(amount=Decimal("569.5"))) == ["hryvnias", "euros"]
+    assert await orders(database, PaymentFilter(amount=Decimal("569.50"), currency="EUR")) == ["euros"]
 
 
 async def test_shoppers_are_found_by_their_address_which_is_kept_nowhere(
@@ -188,15 +194,17 @@ async def test_shoppers_are_found_by_their_address_which_is_kept_nowhere(
     old, new = b"\x01" * KEY_BYTES, b"\x02" * KEY_BYTES
     before, after = BlindIndex(Vault([old])), BlindIndex(Vault([new, old]))
     store, other = account.installation_id, other_store.installation_id
-    await keep(database, account, "older", email_digest=before.kept(store, "Olena@Example.com"))
-    await keep(database, account, "newer", email_digest=after.kept(store, " olena@example.com "))
-    await keep(database, account, "somebody", email_digest=after.kept(store, "taras@example.com"))
-    theirs = await keep(database, other_store, "theirs", email_digest=after.kept(other, "olena@example.com"))
+    await keep(database, account, "older", email_digest=before.digest_to_store(store, "Olena@Example.com"))
+    await keep(database, account, "newer", email_digest=after.digest_to_store(store, " olena@example.com "))
+    await keep(database, account, "somebody", email_digest=after.digest_to_store(store, "taras@example.com"))
+    theirs = await keep(database, other_store, "theirs", email_digest=after.digest_to_store(other, "olena@example.com"))
 
     async def found(*stores: int) -> list[str]:
-        return await orders(database, Wanted(email_digests=after.sought(stores, "OLENA@example.com")))
+        return await orders(database, PaymentFilter(email_digests=after.digests_to_search(stores, "OLENA@example.com")))
 
     assert await found(store) == ["newer", "older"]
     assert await found(store, other) == ["theirs", "newer", "older"]
     assert await found() == []
-    assert theirs.email_digest != after.kept(store, "olena@example.com")  # nobody sees that she bought in both
+    assert theirs.email_digest != after.digest_to_store(
+        store, "olena@example.com"
+    )  # nobody sees that she bought in both

@@ -14,21 +14,21 @@ from app.db.database import Database, is_sqlite
 from app.db.day_sums import Days, Total, our_totals
 from app.db.repository import PaymentRepository
 from app.db.summed_days import (
-    KEPT,
+    DAYS_STORED,
     Outcome,
-    days_not_kept,
     days_to_sum,
-    keep_sums,
-    kept_outcomes,
-    kept_totals,
-    last_over,
-    next_time,
-    outcomes,
+    days_without_sums,
+    last_finished_day,
+    next_summing_time,
+    our_outcomes,
+    store_sums,
+    stored_outcomes,
+    stored_totals,
 )
 from app.db.tables import ChangedDay, Flow, Kind, MerchantAccount, Operation, State
-from app.payments.core.balance import book
+from app.payments.core.balance import update_booking
 from tests.db.rows import a_new_payment, an_operation
-from tests.statements import statements
+from tests.statements import record_statements
 
 BEGUN = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -119,7 +119,7 @@ class History:
         create.status_code = None if create.state is State.SUCCESS else self.chance.choice(["4009", "6007", None])
         self._says(create)
         create.updated_at = self.now
-        book(aggregate.payment, create)
+        update_booking(aggregate.payment, create)
 
     def _overturn(self, aggregate: PaymentAggregate) -> None:
         """What had failed has succeeded after all."""
@@ -127,14 +127,14 @@ class History:
         if create.state is State.FAILURE:
             create.state, create.updated_at = State.SUCCESS, self.now
             self._says(create)
-            book(aggregate.payment, create)
+            update_booking(aggregate.payment, create)
 
     def _fee(self, aggregate: PaymentAggregate) -> None:
         """A fee is named late, and nothing else changes."""
         create = aggregate.create
         if create.state is State.SUCCESS:
             create.details = {**create.details, "fee": {"amount": "2.50", "currency": "UAH"}}
-            book(aggregate.payment, create)
+            update_booking(aggregate.payment, create)
 
     def _refund(self, aggregate: PaymentAggregate) -> None:
         refund = an_operation(
@@ -143,7 +143,7 @@ class History:
         refund.amount, refund.currency = Decimal("0.50"), aggregate.payment.currency
         refund.created_at = refund.updated_at = self.now
         self._says(refund)
-        book(aggregate.payment, refund)
+        update_booking(aggregate.payment, refund)
         aggregate.operations.append(refund)
 
     async def sum(self) -> None:
@@ -153,23 +153,23 @@ class History:
             due = await days_to_sum(session, self.account.installation_id, self.now)
         for day, account_ids in due:
             async with self.database.transaction() as session:
-                await keep_sums(session, account_ids, Days(day, day), self.now)
+                await store_sums(session, account_ids, Days(day, day), self.now)
 
     async def kept_and_rest(self, days: Days) -> tuple[Sums, Sums]:
         async with self.database.transaction() as session:
-            live = await days_not_kept(session, [self.account.id], days)
-            totals = await kept_totals(session, [self.account.id], days, without=live)
-            ended = await kept_outcomes(session, [self.account.id], days, without=live)
+            live = await days_without_sums(session, [self.account.id], days)
+            totals = await stored_totals(session, [self.account.id], days, without=live)
+            ended = await stored_outcomes(session, [self.account.id], days, without=live)
             for day in live:
                 totals += await our_totals(session, [self.account.id], Days(day, day))
-                ended += await outcomes(session, [self.account.id], Days(day, day))
+                ended += await our_outcomes(session, [self.account.id], Days(day, day))
         return totals_by_kind(totals), outcomes_by_reason(ended)
 
     async def over_all_rows(self, days: Days) -> tuple[Sums, Sums]:
         async with self.database.transaction() as session:
             return (
                 totals_by_kind(await our_totals(session, [self.account.id], days)),
-                outcomes_by_reason(await outcomes(session, [self.account.id], days)),
+                outcomes_by_reason(await our_outcomes(session, [self.account.id], days)),
             )
 
 
@@ -186,9 +186,9 @@ async def test_kept_sums_and_the_rest_are_the_sums_over_all_operations(
         assert await history.kept_and_rest(days) == everything
         counted = counted or all(everything)
     await history.sum()
-    days = Days((BEGUN - 5 * DAY).date(), last_over(history.now))
+    days = Days((BEGUN - 5 * DAY).date(), last_finished_day(history.now))
     async with database.transaction() as session:
-        assert await days_not_kept(session, [account.id], days) == []
+        assert await days_without_sums(session, [account.id], days) == []
     assert await history.kept_and_rest(days) == await history.over_all_rows(days)
     assert counted
 
@@ -210,7 +210,7 @@ def ends(at: datetime, **more: Any) -> Any:
         create = aggregate.create
         create.state, create.updated_at = State.SUCCESS, at
         create.details = more
-        book(aggregate.payment, create)
+        update_booking(aggregate.payment, create)
 
     return step
 
@@ -232,10 +232,14 @@ async def test_what_comes_late_leaves_a_note_and_the_day_is_summed_anew(history:
     await history.payments.update(ById(history.ids[1]), late)
     assert await notes(history.database) == [BEGUN.date()]
     async with history.database.transaction() as session:
-        assert await days_not_kept(session, [history.account.id], Days(BEGUN.date(), BEGUN.date())) == [BEGUN.date()]
+        assert await days_without_sums(session, [history.account.id], Days(BEGUN.date(), BEGUN.date())) == [
+            BEGUN.date()
+        ]
         [kept] = [
             each.count
-            for each in await kept_outcomes(session, [history.account.id], Days(BEGUN.date(), BEGUN.date()), without=[])
+            for each in await stored_outcomes(
+                session, [history.account.id], Days(BEGUN.date(), BEGUN.date()), without=[]
+            )
         ]
     assert kept == 1  # as it was summed
     await history.sum()
@@ -261,7 +265,7 @@ async def test_a_note_that_comes_while_its_day_is_summed_stays(
 
     monkeypatch.setattr("app.db.summed_days.our_totals", meanwhile)
     async with history.database.transaction() as session:
-        await keep_sums(session, [history.account.id], Days(BEGUN.date(), BEGUN.date()), history.now)
+        await store_sums(session, [history.account.id], Days(BEGUN.date(), BEGUN.date()), history.now)
     assert await notes(history.database) == [BEGUN.date()]
     monkeypatch.undo()
     days = Days(BEGUN.date(), BEGUN.date())
@@ -272,9 +276,9 @@ async def test_a_new_account_has_no_past_to_be_summed(history: History, account:
     now = account.created_at
     async with history.database.transaction() as session:
         assert await days_to_sum(session, account.installation_id, now) == []
-        assert await days_not_kept(session, [account.id], Days(now.date() - (KEPT - 1) * DAY, now.date())) == [
-            now.date()
-        ]
+        assert await days_without_sums(
+            session, [account.id], Days(now.date() - (DAYS_STORED - 1) * DAY, now.date())
+        ) == [now.date()]
 
 
 @pytest.mark.parametrize(
@@ -286,14 +290,14 @@ async def test_a_new_account_has_no_past_to_be_summed(history: History, account:
     ],
 )
 def test_a_day_is_over_an_hour_after_its_end(now: datetime, over: date, next_: datetime) -> None:
-    assert last_over(now) == over
-    assert next_time(now) == next_
+    assert last_finished_day(now) == over
+    assert next_summing_time(now) == next_
 
 
 async def test_what_has_ended_is_found_by_the_index(history: History, database_url: str) -> None:
-    with statements(history.database) as asked:
+    with record_statements(history.database) as asked:
         async with history.database.transaction() as session:
-            await outcomes(session, [history.account.id], Days(BEGUN.date(), BEGUN.date()))
+            await our_outcomes(session, [history.account.id], Days(BEGUN.date(), BEGUN.date()))
     [(statement, parameters)] = [each for each in asked if "ended_at" in each[0]]
     how = "EXPLAIN QUERY PLAN" if is_sqlite(database_url) else "EXPLAIN"
     async with history.database.engine.connect() as connection:

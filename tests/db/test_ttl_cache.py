@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from app.db.ttl_cache import FOR, TtlCache
+from app.db.ttl_cache import TTL, TtlCache
 from tests.conftest import Clock
 
 
@@ -31,7 +31,7 @@ async def test_it_is_read_again_after_a_moment(clock: Clock) -> None:
     assert await remembered.get("name", shelf.read) == "first"
     shelf.says = "second"
     assert await remembered.get("other name", shelf.read) == "first"
-    clock.forward(seconds=FOR.total_seconds())
+    clock.forward(seconds=TTL.total_seconds())
     assert await remembered.get("name", shelf.read) == "second"
     assert shelf.reads == 2
 
@@ -55,7 +55,7 @@ async def test_what_was_read_before_a_change_is_not_remembered_after_it(clock: C
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     shelf.says = "changed"
-    remembered.forget()
+    remembered.invalidate()
     shelf.open.set()
     assert await remembered.get("name", shelf.read) == "changed"
     assert await early == "first"

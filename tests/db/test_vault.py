@@ -113,13 +113,13 @@ def test_a_digest_tells_neither_what_it_is_of_nor_what_it_would_be_elsewhere() -
 def test_a_process_that_was_not_restarted_learns_of_a_new_key_when_it_meets_it(tmp_path: Path) -> None:
     path = tmp_path / "secret.key"
     create_key_file(path)
-    running = Vault(read_keys(path), again=lambda: read_keys(path))
+    running = Vault(read_keys(path), reload=lambda: read_keys(path))
     before = running.seal("before", "p")
     name = add_key(path)
     assert running.key_ids != (name, *running.key_ids)
     assert running.open(Vault(read_keys(path)).seal("s3cret", "p"), "p") == "s3cret"
     assert running.key_ids[0] == name
-    assert running.seal("after", "p").startswith(running.newest)
+    assert running.seal("after", "p").startswith(running.newest_prefix)
     path.write_text("half of a k")  # somebody is writing it by hand
     assert running.open(before, "p") == "before"
     with pytest.raises(VaultError):
@@ -129,7 +129,7 @@ def test_a_process_that_was_not_restarted_learns_of_a_new_key_when_it_meets_it(t
 def test_a_key_that_was_taken_out_of_the_file_opens_until_the_process_ends(tmp_path: Path) -> None:
     path = tmp_path / "secret.key"
     path.write_bytes(base64.urlsafe_b64encode(OLD))
-    running = Vault(read_keys(path), again=lambda: read_keys(path))
+    running = Vault(read_keys(path), reload=lambda: read_keys(path))
     before = running.seal("before", "p")
     path.write_bytes(base64.urlsafe_b64encode(NEW))
     assert running.open(Vault([NEW]).seal("after", "p"), "p") == "after"

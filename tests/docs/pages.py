@@ -84,6 +84,6 @@ def rows(text: str) -> list[list[str]]:
     return [line for number, line in enumerate(cells) if number not in rules and number + 1 not in rules]
 
 
-def in_code(cell: str) -> list[str]:
+def backticked(cell: str) -> list[str]:
     """What stands in backticks."""
     return re.findall(r"`([^`]+)`", cell)

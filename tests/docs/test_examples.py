@@ -9,7 +9,7 @@ import pytest
 from graphql import OperationDefinitionNode, parse, validate
 from graphql.execution import get_variable_values
 
-from app.payments.requests.storefront import StorefrontData, allowed_return_url, read_data
+from app.payments.requests.storefront import StorefrontData, allowed_return_url, parse_data
 from app.saleor.versions import Version
 from tests.docs.pages import STOREFRONT, Block, blocks
 from tests.saleor.test_schemas import VERSIONS, schema
@@ -92,7 +92,7 @@ def test_json_is_json(block: Block) -> None:
 
 @pytest.mark.parametrize(("where", "data"), sent())
 def test_the_app_takes_the_data_that_is_shown(where: str, data: dict[str, Any]) -> None:
-    read = read_data(data)
+    read = parse_data(data)
     assert read.model_dump(mode="json", by_alias=True, exclude_unset=True) == data, "it has a field that is ignored"
     assert allowed_return_url(read.return_url, ["https://shop.example.com"]) == data.get("returnUrl")
 

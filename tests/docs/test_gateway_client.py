@@ -19,7 +19,7 @@ import pytest
 from app.gateway import Method, Status
 from app.sandbox.scripting import FaultRule
 from tests.conftest import REPOSITORY, Clock
-from tests.docs.pages import DOCS, blocks, in_code, prose, rows
+from tests.docs.pages import DOCS, backticked, blocks, prose, rows
 from tests.sandbox.harness import POS, Harness, open_harness
 
 PAGE = DOCS / "gateway-client.md"
@@ -80,7 +80,7 @@ def run(tmp_path: Path, environment: dict[str, str]) -> Run:
 def test_the_page_has_the_five_programs_and_tells_every_variable() -> None:
     assert list(PROGRAMS) == ["hosted_payment.py", "capture.py", "refund.py", "register.py", "notifications.py"]
     assert {row[0] for row in rows(prose(PAGE))} >= {"`GATEWAY_BASE_URL`", "`GATEWAY_POS_ID`"}
-    told = {name for row in rows(prose(PAGE)) for name in in_code(row[0]) if name.startswith("GATEWAY_")}
+    told = {name for row in rows(prose(PAGE)) for name in backticked(row[0]) if name.startswith("GATEWAY_")}
     code = (REPOSITORY / "app" / "gateway" / "credentials.py").read_text()
     assert {name.removeprefix("GATEWAY_").lower() for name in told} == {
         "pos_id", "api_key", "api_secret", "endpoints_key", "base_url", "scheme_word", "balances_url", "register_url",

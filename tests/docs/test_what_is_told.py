@@ -15,10 +15,10 @@ from app.cli import cli
 from app.commands.deferred import Deferred
 from app.db.tables import State
 from app.gateway.statuses import TABLE, Kind, Status
-from app.payments.core.answers import BEING_CONFIRMED, CREATION_UNKNOWN, UNDER_REVIEW
 from app.payments.core.refusal import BUSY, DECLINED, STORE_UNAVAILABLE, TRY_AGAIN, RefusalCode, RefusalError
+from app.payments.core.responses import BEING_CONFIRMED, CREATION_UNKNOWN, UNDER_REVIEW
 from app.payments.operations.initialize import STORE_MOVED
-from app.payments.requests.storefront import PAGE_LANGUAGES, StorefrontData, read_data
+from app.payments.requests.storefront import PAGE_LANGUAGES, StorefrontData, parse_data
 from app.settings import PREFIX, Settings
 from tests.conftest import REPOSITORY
 from tests.docs.pages import (
@@ -29,8 +29,8 @@ from tests.docs.pages import (
     README,
     STORE_OWNERS,
     STOREFRONT,
+    backticked,
     blocks,
-    in_code,
     pages,
     prose,
     rows,
@@ -42,12 +42,12 @@ APP_ERROR = "APP_ERROR"
 
 def paths_told(page: Path) -> list[str]:
     """What stands in backticks and is the path of a folder or of a module."""
-    return sorted({code for code in in_code(page.read_text()) if re.fullmatch(r"\w[\w/]*(/|\.(py|po|js))", code)})
+    return sorted({code for code in backticked(page.read_text()) if re.fullmatch(r"\w[\w/]*(/|\.(py|po|js))", code)})
 
 
 def test_every_error_code_is_told_once_and_no_other() -> None:
     text = section(STOREFRONT, "## Error codes")
-    told = [in_code(row[0])[0] for row in rows(text.partition("###")[0])]
+    told = [backticked(row[0])[0] for row in rows(text.partition("###")[0])]
     assert sorted(told) == sorted(
         [
             *RefusalCode,
@@ -69,25 +69,27 @@ def test_the_app_says_app_error_where_the_page_says_so() -> None:
 
 
 def test_every_code_of_the_gateway_that_ends_a_payment_is_told_with_the_right_advice() -> None:
-    told = {in_code(row[0])[0]: row[2] for row in rows(section(STOREFRONT, "### Codes of the gateway"))}
+    told = {backticked(row[0])[0]: row[2] for row in rows(section(STOREFRONT, "### Codes of the gateway"))}
     assert set(told) == {code for code, row in TABLE.items() if row.status is Status.FAILURE}
     for code, advice in told.items():
         assert advice.startswith("no" if TABLE[code].kind is Kind.FINAL else "yes"), code
 
 
 def test_every_field_of_data_is_told() -> None:
-    told = {name for row in rows(section(STOREFRONT, "## What you pass in `data`")) for name in in_code(row[0])}
+    told = {name for row in rows(section(STOREFRONT, "## What you pass in `data`")) for name in backticked(row[0])}
     fields = {field.alias for name, field in StorefrontData.model_fields.items() if name != "customer"}
     customer = {f"customer.{field.alias}" for field in type(StorefrontData().customer).model_fields.values()}
     assert told == fields | customer
 
 
 def test_every_card_field_that_is_named_is_refused() -> None:
-    names = in_code(STOREFRONT.read_text().partition("refused by the names of the fields alone (")[2].partition(")")[0])
+    names = backticked(
+        STOREFRONT.read_text().partition("refused by the names of the fields alone (")[2].partition(")")[0]
+    )
     assert len(names) > 3
     for name in names:
         with pytest.raises(RefusalError) as refusal:
-            read_data({"customer": {name: "anything"}})
+            parse_data({"customer": {name: "anything"}})
         assert refusal.value.code is RefusalCode.CARD_DATA_REFUSED, name
 
 
@@ -113,7 +115,7 @@ def sentences(*folders: Path) -> str:
 
 def test_every_message_that_staff_are_told_of_is_said_by_the_app() -> None:
     said = sentences(REPOSITORY / "app" / "payments")
-    told = [in_code(row[0])[0] for row in rows(section(STORE_OWNERS, "## What the messages mean"))]
+    told = [backticked(row[0])[0] for row in rows(section(STORE_OWNERS, "## What the messages mean"))]
     assert len(told) > 10
     for message in told:
         assert message in said, message
@@ -122,7 +124,7 @@ def test_every_message_that_staff_are_told_of_is_said_by_the_app() -> None:
 def test_every_message_of_the_installation_is_said_by_the_app_or_by_saleor() -> None:
     said = sentences(REPOSITORY / "app" / "saleor")
     recorded = "".join(path.read_text() for path in (REPOSITORY / "cassettes" / "saleor" / "install").glob("*.json"))
-    told = [in_code(row[0])[0] for row in rows(section(STORE_OWNERS, "### When installing fails"))]
+    told = [backticked(row[0])[0] for row in rows(section(STORE_OWNERS, "### When installing fails"))]
     assert len(told) > 5
     for message in told:
         assert message in said or message in recorded, message
@@ -130,7 +132,7 @@ def test_every_message_of_the_installation_is_said_by_the_app_or_by_saleor() -> 
 
 def commands_told() -> Iterator[tuple[str, str]]:
     for page in pages():
-        text = "\n".join([*in_code(prose(page)), *(block.code for block in blocks("sh", "console", among=[page]))])
+        text = "\n".join([*backticked(prose(page)), *(block.code for block in blocks("sh", "console", among=[page]))])
         for line in re.findall(r"^(?:\$ )?saleor-gateway ([^\n]+)", text, re.MULTILINE):
             yield page.name, line
 
@@ -165,7 +167,7 @@ def test_every_table_and_state_is_told() -> None:
 
 
 def test_the_architecture_has_one_line_for_each_room_and_for_each_room_of_the_payments() -> None:
-    tree = section(ARCHITECTURE, "## Rooms")
+    tree = section(ARCHITECTURE, "## Packages")
     payments = tree.partition("\n  payments/ ")[2].partition("\n  saleor/ ")[0]
     assert sorted(re.findall(r"^  (\w+)/ ", tree, re.MULTILINE)) == packages(REPOSITORY / "app")
     assert sorted(re.findall(r"^    (\w+)/ ", payments, re.MULTILINE)) == packages(REPOSITORY / "app" / "payments")

@@ -23,14 +23,14 @@ from app.sandbox.settings import SandboxSettings
 from app.settings import Settings
 from tests.commands.conftest import Shell
 from tests.journeys.stack import Stack, eventually
-from tests.loopback import serving
-from tests.payments.shop_fixtures import gateway, paid, shop
+from tests.loopback import serve_app
+from tests.payments.shop_fixtures import gateway, paid_shop, shop
 
-__all__ = ["gateway", "paid", "shop"]
+__all__ = ["gateway", "paid_shop", "shop"]
 
 
 @dataclass
-class Surroundings:
+class DoctorEnvironment:
     """What the app depends on, and the terminal in which somebody asks whether all of it is as it should be."""
 
     stack: Stack
@@ -63,7 +63,7 @@ class Surroundings:
         """Return what must never be shown."""
         tokens = [each.token for each in await self.services.installations.all() if each.token]
         account = await self.services.accounts.find(self.account_id)
-        keys = [] if account is None else vars_of(self.services.accounts.keys(account))
+        keys = [] if account is None else secrets_of(self.services.accounts.keys(account))
         return [*tokens, *keys]
 
     async def account(self, **changed: Any) -> None:
@@ -75,15 +75,15 @@ class Surroundings:
             return (await session.exec(select(Process))).all()
 
 
-def vars_of(keys: object) -> list[str]:
+def secrets_of(keys: object) -> list[str]:
     """Return the secrets of an account."""
     return [str(getattr(keys, name)) for name in ("api_key", "api_secret", "endpoints_key")]
 
 
 @asynccontextmanager
-async def running(
+async def open_doctor_environment(
     folder: Path, database_url: str, saleor: SaleorSettings | None = None, **different: Any
-) -> AsyncIterator[Surroundings]:
+) -> AsyncIterator[DoctorEnvironment]:
     """Start everything, and set up one store in which shoppers can pay. ``different`` are settings of the app."""
     port = free_port()
     url = f"http://127.0.0.1:{port}"
@@ -93,7 +93,7 @@ async def running(
         running_sandbox(SandboxSettings(port=0)) as (gateway_url, _),
         saleor_serving(saleor) as here_is,
         application.router.lifespan_context(application),
-        serving(application, port),
+        serve_app(application, port),
         SandboxControl(gateway_url) as gateway,
         open_services(settings) as services,
     ):
@@ -104,7 +104,7 @@ async def running(
             "APP_DATA_DIR": str(settings.data_dir),
             "APP_BASE_URL": url,
         }
-        surroundings = Surroundings(stack, services, application, environment=environment)
+        surroundings = DoctorEnvironment(stack, services, application, environment=environment)
         await eventually(surroundings.processes)
         installed = await here_is.saleor.install(f"{url}/api/manifest")
         assert installed.status == "INSTALLED", installed.message
@@ -113,7 +113,7 @@ async def running(
 
 
 @pytest.fixture
-async def around(tmp_path: Path, database_url: str) -> AsyncIterator[Surroundings]:
+async def around(tmp_path: Path, database_url: str) -> AsyncIterator[DoctorEnvironment]:
     """The app with all that it depends on, as it should be."""
-    async with running(tmp_path, database_url) as surroundings:
+    async with open_doctor_environment(tmp_path, database_url) as surroundings:
         yield surroundings

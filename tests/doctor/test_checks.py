@@ -20,14 +20,14 @@ from app.doctor.saleors import check_clock, check_saleor
 from app.doctor.storage import check_key_file
 from app.saleor.addresses import host_of
 from tests.commands.conftest import one_database
-from tests.doctor.conftest import Surroundings
-from tests.loopback import Heard, Reply, answering, said
+from tests.doctor.conftest import DoctorEnvironment
+from tests.loopback import ReceivedRequest, Reply, json_reply, serve_replies
 
 pytestmark = one_database
 
 
 @pytest.fixture
-async def deployment(around: Surroundings) -> AsyncIterator[Deployment]:
+async def deployment(around: DoctorEnvironment) -> AsyncIterator[Deployment]:
     async with open_deployment(around.stack.settings) as deployment:
         yield deployment
 
@@ -42,7 +42,7 @@ async def test_a_key_file_of_another_user(deployment: Deployment) -> None:
     assert "belongs to another user" in levels[owner + 1].what
 
 
-async def test_clocks_that_differ_from_ours(around: Surroundings, deployment: Deployment) -> None:
+async def test_clocks_that_differ_from_ours(around: DoctorEnvironment, deployment: Deployment) -> None:
     """Ours is ten minutes late: so are Saleor's and the gateway's in its eyes, and each is named by its host."""
     (installation,) = await around.services.installations.all()
     late = lambda: utc_now() + timedelta(minutes=10)  # noqa: E731
@@ -54,44 +54,46 @@ async def test_clocks_that_differ_from_ours(around: Surroundings, deployment: De
     assert all("seconds behind the app's" in each.what for each in (of_saleor, of_gateway))
 
 
-async def test_keys_of_an_account_that_no_key_opens(around: Surroundings) -> None:
+async def test_keys_of_an_account_that_no_key_opens(around: DoctorEnvironment) -> None:
     sealed = Vault([b"\x08" * KEY_BYTES]).seal("secret", "elsewhere")
     async with around.services.database.transaction() as session:
         await session.exec(update(MerchantAccount).values(api_key_sealed=sealed))
     (fault,) = [each for each in await check_account(around.services, around.account_id) if each.level is Level.ERROR]
-    assert fault.what == "No key in the secret key file opens the keys of this account."
+    assert fault.what == "No key in the secret key file decrypts the keys of this account."
     assert "secret key file" in (fault.remedy or "")
 
 
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        ({"data": {"app": None}}, "Saleor does not take the app's token for an app's."),
+        ({"data": {"app": None}}, "Saleor does not recognize the app's token as that of an app."),
         ({"data": {"app": {"id": "x", "identifier": "another"}}}, "Saleor knows the app by another id"),
     ],
 )
 async def test_a_token_that_is_not_the_apps(
-    around: Surroundings, deployment: Deployment, answer: Mapping[str, Any], words: str
+    around: DoctorEnvironment, deployment: Deployment, answer: Mapping[str, Any], words: str
 ) -> None:
-    async def saleor(_heard: Heard) -> Reply:
-        return said(answer)
+    async def saleor(_heard: ReceivedRequest) -> Reply:
+        return json_reply(answer)
 
     (installation,) = await around.services.installations.all()
-    async with answering(saleor) as there:
+    async with serve_replies(saleor) as there:
         (found,) = await check_saleor(deployment, replace(installation, saleor_api_url=f"{there}/graphql/"))
         assert found.level is Level.ERROR
         assert found.what.startswith(words)
 
 
-async def test_a_saleor_that_does_not_tell_what_it_has_of_the_app(around: Surroundings, deployment: Deployment) -> None:
+async def test_a_saleor_that_does_not_tell_what_it_has_of_the_app(
+    around: DoctorEnvironment, deployment: Deployment
+) -> None:
     """It answers, and takes the token: so it is not said of Saleor itself."""
 
-    async def saleor(_heard: Heard) -> Reply:
-        return said({"data": {"app": {"id": "x", "identifier": "x"}, "shop": None}})
+    async def saleor(_heard: ReceivedRequest) -> Reply:
+        return json_reply({"data": {"app": {"id": "x", "identifier": "x"}, "shop": None}})
 
     (installation,) = await around.services.installations.all()
-    async with answering(saleor) as there:
+    async with serve_replies(saleor) as there:
         moved = replace(installation, saleor_api_url=f"{there}/graphql/")
         (found,) = await check_drift(deployment, moved, lambda _: {})
     assert (found.subject, found.level) == (Subject.WEBHOOKS, Level.WARNING)
-    assert found.what == "Saleor does not tell what it has of the app."
+    assert found.what == "Saleor does not report how the app is set up there."

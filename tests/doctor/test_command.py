@@ -12,22 +12,22 @@ from sqlmodel import col
 
 from app import DISTRIBUTION
 from app.bootstrap import utc_now
-from app.db.processes import RunningProcess, sign
+from app.db.processes import RunningProcess, record_heartbeat
 from app.db.tables import Process
 from app.db.vault import create_key_file
 from app.saleor.testing import FakeSaleor
 from app.settings import Settings
 from tests.commands.conftest import Shell, one_database
 from tests.conftest import MigratedDatabases
-from tests.doctor.conftest import Surroundings, running
-from tests.loopback import Heard, Reply, answering, said
+from tests.doctor.conftest import DoctorEnvironment, open_doctor_environment
+from tests.loopback import ReceivedRequest, Reply, json_reply, serve_replies
 
 CLOSED = "http://127.0.0.1:9"
 ELSEWHERE = ("error webhooks", "error extensions")
 """What differs in Saleor as well from what the settings say, when they name another address."""
 
 
-async def test_everything_is_fine(around: Surroundings) -> None:
+async def test_everything_is_fine(around: DoctorEnvironment) -> None:
     found = await around.findings()
     assert {each["level"] for each in found} == {"fine"}, found
     of_the_app = {each["check"] for each in found if each["saleor"] is None}
@@ -45,13 +45,13 @@ async def test_everything_is_fine(around: Surroundings) -> None:
 
 
 @one_database
-async def test_nothing_is_changed_at_the_gateway(around: Surroundings) -> None:
+async def test_nothing_is_changed_at_the_gateway(around: DoctorEnvironment) -> None:
     await around.findings()
     assert await around.stack.gateway.payments() == []
 
 
 @pytest.mark.fault("database-away")
-async def test_a_database_that_is_away(around: Surroundings) -> None:
+async def test_a_database_that_is_away(around: DoctorEnvironment) -> None:
     """It is told as a fault among others, and no password with it."""
     away = "postgresql://me:pass-word-of-mine@127.0.0.1:9/shop"
     told = await Shell(around.environment)("doctor", APP_DATABASE_URL=away)
@@ -65,7 +65,7 @@ async def test_a_database_that_is_away(around: Surroundings) -> None:
 
 
 async def test_a_database_that_was_never_migrated(
-    around: Surroundings, tmp_path: Path, request: pytest.FixtureRequest
+    around: DoctorEnvironment, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     empty = f"sqlite:///{tmp_path / 'empty.sqlite'}"
     (tmp_path / "empty.sqlite").touch()
@@ -76,11 +76,11 @@ async def test_a_database_that_was_never_migrated(
 
 
 @one_database
-async def test_a_database_of_another_version(around: Surroundings) -> None:
+async def test_a_database_of_another_version(around: DoctorEnvironment) -> None:
     async with around.services.database.transaction() as session:
         await (await session.connection()).execute(text("UPDATE alembic_version SET version_num = '9999'"))
     faults = await around.faults()
-    assert "stands at revision 9999, and this version of the app needs " in faults["error migrations"]
+    assert "is at revision 9999, and this version of the app needs " in faults["error migrations"]
     async with around.services.database.transaction() as session:
         await (await session.connection()).execute(text("UPDATE alembic_version SET version_num = '0999.0001'"))
     faults = await around.faults()
@@ -88,7 +88,7 @@ async def test_a_database_of_another_version(around: Surroundings) -> None:
 
 
 @one_database
-async def test_a_database_that_is_not_there_is_not_made(around: Surroundings, tmp_path: Path) -> None:
+async def test_a_database_that_is_not_there_is_not_made(around: DoctorEnvironment, tmp_path: Path) -> None:
     file = tmp_path / "elsewhere.sqlite"
     assert "error database" in await around.faults(APP_DATABASE_URL=f"sqlite:///{file}")
     assert not file.exists()
@@ -110,7 +110,7 @@ def mode(number: int) -> Callable[[Path], None]:
     ],
 )
 async def test_a_secret_key_file_that_is_not_as_it_should_be(
-    around: Surroundings, breaks: Callable[[Path], None], fault: str, words: str
+    around: DoctorEnvironment, breaks: Callable[[Path], None], fault: str, words: str
 ) -> None:
     breaks(around.stack.settings.key_file)
     assert words in (await around.faults())[fault]
@@ -118,36 +118,36 @@ async def test_a_secret_key_file_that_is_not_as_it_should_be(
 
 @pytest.mark.fault("key-lost")
 @one_database
-async def test_another_key_file_than_the_apps(around: Surroundings, tmp_path: Path) -> None:
+async def test_another_key_file_than_the_apps(around: DoctorEnvironment, tmp_path: Path) -> None:
     create_key_file(tmp_path / "another.key")
     faults = await around.faults(APP_SECRET_KEY_FILE=str(tmp_path / "another.key"))
     assert list(faults) == ["error installations"]
-    assert "No key in the secret key file opens the tokens" in faults["error installations"]
+    assert "No key in the secret key file decrypts the tokens" in faults["error installations"]
 
 
-async def test_an_address_at_which_nobody_answers(around: Surroundings) -> None:
+async def test_an_address_at_which_nobody_answers(around: DoctorEnvironment) -> None:
     faults = await around.faults(APP_BASE_URL=CLOSED)
     assert list(faults) == ["error address", *ELSEWHERE]
-    assert faults["error address"].startswith("Nobody answers at http://127.0.0.1:9")
+    assert faults["error address"].startswith("Nothing answers at http://127.0.0.1:9")
 
 
 @one_database
 @pytest.mark.parametrize(
     ("reply", "words"),
     [
-        (Reply(301, headers={"Location": "https://elsewhere.example.com"}), "sends callers elsewhere (HTTP 301)"),
+        (Reply(301, headers={"Location": "https://elsewhere.example.com"}), "redirects elsewhere (HTTP 301)"),
         (Reply(200, b"<html>It works!"), "is not the app (HTTP 200)"),
         (Reply(404), "is not the app (HTTP 404)"),
         (Reply(200, b"[]" * 10_000), "is not the app (HTTP 200)"),
-        (Reply(503), "does not get through to its database"),
-        (said({"status": "ok", "process": "0" * 32}), "Another copy of the app answers"),
+        (Reply(503), "cannot reach its database"),
+        (json_reply({"status": "ok", "process": "0" * 32}), "Another copy of the app answers"),
     ],
 )
-async def test_an_address_that_leads_elsewhere(around: Surroundings, reply: Reply, words: str) -> None:
-    async def answer(_heard: Heard) -> Reply:
+async def test_an_address_that_leads_elsewhere(around: DoctorEnvironment, reply: Reply, words: str) -> None:
+    async def answer(_heard: ReceivedRequest) -> Reply:
         return reply
 
-    async with answering(answer) as elsewhere:
+    async with serve_replies(answer) as elsewhere:
         faults = await around.faults(APP_BASE_URL=elsewhere)
         assert list(faults) == ["error address", *ELSEWHERE]
         assert words in faults["error address"]
@@ -158,20 +158,20 @@ async def test_an_address_that_leads_elsewhere(around: Surroundings, reply: Repl
 
 @one_database
 async def test_an_address_that_leads_to_another_copy_of_the_app(
-    around: Surroundings, migrated: MigratedDatabases, tmp_path: Path
+    around: DoctorEnvironment, migrated: MigratedDatabases, tmp_path: Path
 ) -> None:
     """The proxy still leads to the old server: everything there looks as it should, and it is not this one."""
     (tmp_path / "old").mkdir()
-    async with running(tmp_path / "old", await migrated.sqlite(tmp_path / "old")) as old:
+    async with open_doctor_environment(tmp_path / "old", await migrated.sqlite(tmp_path / "old")) as old:
         faults = await around.faults(APP_BASE_URL=old.stack.app.url)
     assert faults.keys() == {"error address", *ELSEWHERE}
     assert faults["error address"] == (
-        f"Another copy of the app answers at {old.stack.app.url}: it works with another database."
+        f"Another copy of the app answers at {old.stack.app.url}: it uses another database."
     )
 
 
 @one_database
-async def test_an_address_that_a_saleor_elsewhere_cannot_use(around: Surroundings) -> None:
+async def test_an_address_that_a_saleor_elsewhere_cannot_use(around: DoctorEnvironment) -> None:
     (installation,) = await around.services.installations.all()
     await around.services.installations.save(
         saleor_api_url="https://shop.example.com/graphql/", saleor_domain="shop.example.com", schema_version="3.23",
@@ -186,14 +186,14 @@ async def test_an_address_that_a_saleor_elsewhere_cannot_use(around: Surrounding
 
 
 @one_database
-async def test_an_address_without_tls(around: Surroundings) -> None:
+async def test_an_address_without_tls(around: DoctorEnvironment) -> None:
     found = await around.findings(APP_BASE_URL="http://payments.example.com")
     words = [each["what"] for each in found if each["check"] == "address"]
     assert words[0].startswith("http://payments.example.com is not https")
 
 
 @one_database
-async def test_a_port_that_the_gateway_does_not_call(around: Surroundings) -> None:
+async def test_a_port_that_the_gateway_does_not_call(around: DoctorEnvironment) -> None:
     found = await around.findings(APP_BASE_URL="https://payments.example.com:9443")
     (words,) = [each["what"] for each in found if "443 or 8443" in each["what"]]
     assert words.startswith("the gateway cannot notify https://payments.example.com:9443/api/webhooks/gateway/")
@@ -201,29 +201,29 @@ async def test_a_port_that_the_gateway_does_not_call(around: Surroundings) -> No
 
 @pytest.mark.fault("no-worker")
 async def test_no_worker(tmp_path: Path, database_url: str) -> None:
-    async with running(tmp_path, database_url, worker=False) as around:
+    async with open_doctor_environment(tmp_path, database_url, worker=False) as around:
         faults = await around.faults()
         assert list(faults) == ["error worker"]
-        assert faults["error worker"].startswith("No worker was seen: Saleor is told nothing")
+        assert faults["error worker"].startswith("No worker has been seen: nothing is reported to Saleor")
 
 
 @pytest.mark.fault("no-worker")
-async def test_a_worker_that_stands_still(around: Surroundings) -> None:
+async def test_a_worker_that_stands_still(around: DoctorEnvironment) -> None:
     long_ago = utc_now() - timedelta(minutes=5)
     async with around.services.database.transaction() as session:
         await session.exec(update(Process).where(col(Process.works).is_(True)).values(seen_at=long_ago))
     faults = await around.faults()
     assert list(faults) == ["error worker"]
-    assert faults["error worker"].startswith(f"No worker was seen since {long_ago:%Y-%m-%d %H:%M} UTC")
+    assert faults["error worker"].startswith(f"No worker has been seen since {long_ago:%Y-%m-%d %H:%M} UTC")
 
 
 @pytest.mark.fault("two-versions")
 @one_database
-async def test_processes_of_two_versions(around: Surroundings) -> None:
+async def test_processes_of_two_versions(around: DoctorEnvironment) -> None:
     async with around.services.database.transaction() as session:
-        await sign(session, RunningProcess("0.0.9", serves=True, works=False), utc_now())
+        await record_heartbeat(session, RunningProcess("0.0.9", serves=True, works=False), utc_now())
     assert await around.faults() == {
-        "warning worker": f"Processes of different versions run: 0.0.9, {version(DISTRIBUTION)}."
+        "warning worker": f"Processes of different versions are running: 0.0.9, {version(DISTRIBUTION)}."
     }
 
 
@@ -234,7 +234,7 @@ async def test_nobody_has_installed_the_app(tmp_path: Path, database_url: str) -
     environment = {"APP_DATABASE_URL": database_url, "APP_DATA_DIR": str(settings.data_dir), "APP_BASE_URL": CLOSED}
     told = await Shell(environment)("doctor")
     assert told.status == 1, "nothing runs"
-    assert "No Saleor has installed the app yet." in told.out
+    assert "No store has installed the app yet." in told.out
     assert f"{CLOSED}/api/manifest" in told.out
 
 
@@ -244,81 +244,81 @@ Breaks = Callable[[FakeSaleor], Awaitable[None]]
 @pytest.mark.parametrize(
     ("breaks", "faults"),
     [
-        (lambda saleor: saleor.deactivate(), {"error saleor": "Saleor does not let the app in"}),
-        (lambda saleor: saleor.set_faults(refuse_token=True), {"error saleor": "Saleor does not let the app in"}),
+        (lambda saleor: saleor.deactivate(), {"error saleor": "Saleor does not give the app access"}),
+        (lambda saleor: saleor.set_faults(refuse_token=True), {"error saleor": "Saleor does not give the app access"}),
         (lambda saleor: saleor.set_faults(graphql_status=503), {"error saleor": "Saleor does not answer."}),
         (
             lambda saleor: saleor.set_faults(jwks_status=500),
-            {"error signing-keys": "The keys with which Saleor signs cannot be had"},
+            {"error signing-keys": "Saleor's signing keys cannot be fetched"},
         ),
     ],
     ids=["switched off", "token refused", "down", "no keys"],
 )
-async def test_what_is_wrong_with_saleor(around: Surroundings, breaks: Breaks, faults: dict[str, str]) -> None:
+async def test_what_is_wrong_with_saleor(around: DoctorEnvironment, breaks: Breaks, faults: dict[str, str]) -> None:
     await breaks(around.saleor)
-    await around.saleor.background_done()  # what it tells the app of it
+    await around.saleor.wait_for_background()  # what it tells the app of it
     found = await around.faults()
     assert list(found) == list(faults)
     assert all(found[name].startswith(words) for name, words in faults.items())
 
 
 @one_database
-async def test_an_installation_that_was_not_activated(around: Surroundings) -> None:
+async def test_an_installation_that_was_not_activated(around: DoctorEnvironment) -> None:
     await around.services.installations.save_pending(
         saleor_api_url="http://127.0.0.1:9/graphql/", saleor_domain="s", schema_version="3.23", token="one-that-waits"
     )
     faults = await around.faults("--saleor", "http://127.0.0.1:9/graphql/")
-    assert faults["error saleor"] == "Saleor does not take the app's token yet."
+    assert faults["error saleor"] == "Saleor does not accept the app's token yet."
 
 
 @one_database
-async def test_another_id_than_the_app_was_installed_with(around: Surroundings) -> None:
+async def test_another_id_than_the_app_was_installed_with(around: DoctorEnvironment) -> None:
     found = await around.findings(APP_ID="another.app")
     (fault,) = [each for each in found if each["check"] == "saleor"]
     assert fault["to_do"] == "Set APP_ID back to gateway.payments.app, or install the app again."
 
 
 @one_database
-async def test_channels_in_which_nobody_can_pay(around: Surroundings) -> None:
+async def test_channels_in_which_nobody_can_pay(around: DoctorEnvironment) -> None:
     (installation,) = await around.services.installations.all()
     await around.account(currencies=["EUR"])
-    assert (await around.faults())["error channels"] == "Shoppers can pay in no channel."
+    assert (await around.faults())["error channels"] == "Shoppers cannot pay in any channel."
     await around.account(currencies=["UAH"])
     await around.services.accounts.map_channel("closed", around.account_id)
     assert await around.faults() == {
-        "warning channels": "In closed shoppers cannot pay: Saleor has no such channel any more."
+        "warning channels": "In closed shoppers cannot pay: the channel no longer exists in Saleor."
     }
     await around.services.accounts.unmap_channel(installation.id, "closed")
     await around.services.accounts.unmap_channel(installation.id, "uah")
     faults = await around.faults()
-    assert faults["error channels"] == "Shoppers can pay in no channel."
+    assert faults["error channels"] == "Shoppers cannot pay in any channel."
 
 
 @one_database
-async def test_a_store_without_an_account_that_is_switched_on(around: Surroundings) -> None:
+async def test_a_store_without_an_account_that_is_switched_on(around: DoctorEnvironment) -> None:
     await around.account(enabled=False)
-    assert (await around.faults())["error account"].startswith("There is no merchant account that is switched on")
+    assert (await around.faults())["error account"].startswith("No merchant account is switched on")
 
 
 @one_database
-async def test_keys_that_the_gateway_does_not_take(around: Surroundings) -> None:
+async def test_keys_that_the_gateway_does_not_take(around: DoctorEnvironment) -> None:
     await around.services.accounts.change_keys(around.account_id, api_key="another-key")
     faults = await around.faults()
     assert list(faults) == ["error account"]
-    assert "refuses these keys" in faults["error account"]
+    assert "rejects these keys" in faults["error account"]
 
 
 @pytest.mark.fault("gateway-down")
 @one_database
-async def test_a_gateway_that_is_away(around: Surroundings) -> None:
+async def test_a_gateway_that_is_away(around: DoctorEnvironment) -> None:
     await around.account(base_url=CLOSED)
     faults = await around.faults()
     assert list(faults) == ["error account"]
-    assert faults["error account"].startswith("no connection to 127.0.0.1:9")
+    assert faults["error account"].startswith("cannot connect to 127.0.0.1:9")
 
 
 @one_database
-async def test_an_account_that_names_no_storefront(around: Surroundings) -> None:
+async def test_an_account_that_names_no_storefront(around: DoctorEnvironment) -> None:
     await around.account(storefront_origins=[])
     faults = await around.faults()
     assert list(faults) == ["warning account"]
@@ -327,11 +327,11 @@ async def test_an_account_that_names_no_storefront(around: Surroundings) -> None
 
 @one_database
 @pytest.mark.parametrize(("area", "missed"), [("balances_url", "balances"), ("register_url", "the register")])
-async def test_an_area_that_the_keys_may_not_use(around: Surroundings, area: str, missed: str) -> None:
-    async def answer(_heard: Heard) -> Reply:
-        return said({"message": "no", "args": {"code": "S-403"}}, 401)
+async def test_an_area_that_the_keys_may_not_use(around: DoctorEnvironment, area: str, missed: str) -> None:
+    async def answer(_heard: ReceivedRequest) -> Reply:
+        return json_reply({"message": "no", "args": {"code": "S-403"}}, 401)
 
-    async with answering(answer) as elsewhere:
+    async with serve_replies(answer) as elsewhere:
         await around.account(**{area: elsewhere})
         faults = await around.faults()
     assert list(faults) == ["warning account"]

@@ -10,22 +10,22 @@ import pytest
 from app.bootstrap import open_saleor
 from app.dashboard.set_up import health
 from tests.commands.conftest import one_database
-from tests.doctor.conftest import Surroundings, running
+from tests.doctor.conftest import DoctorEnvironment, open_doctor_environment
 from tests.doctor.test_drift import CHARGE, OLD_QUERY, REFUND, change, create, delete
-from tests.loopback import Heard, Reply, answering
+from tests.loopback import ReceivedRequest, Reply, serve_replies
 
 PAGE = "/parts/set-up/health"
-BUTTON = "Bring the webhooks up to this release"
+BUTTON = "Update the webhooks to this release"
 
 
-LOOKING = "Still looking"
+LOOKING = "Still checking"
 
 
 @dataclass
 class Staff:
     """Somebody in the store's Dashboard."""
 
-    around: Surroundings
+    around: DoctorEnvironment
     permissions: tuple[str, ...] = ("HANDLE_PAYMENTS", "MANAGE_APPS")
 
     async def ask(self, method: str, path: str = PAGE, *, language: str = "en") -> httpx2.Response:
@@ -53,25 +53,25 @@ class Staff:
 
 
 @pytest.fixture
-def staff(around: Surroundings) -> Staff:
+def staff(around: DoctorEnvironment) -> Staff:
     return Staff(around)
 
 
-async def test_drift_is_seen_mended_by_the_button_and_fine_again(around: Surroundings, staff: Staff) -> None:
+async def test_drift_is_seen_mended_by_the_button_and_fine_again(around: DoctorEnvironment, staff: Staff) -> None:
     async with open_saleor(around.stack.settings) as saleor:
         await delete(around, saleor, CHARGE)
         await change(around, saleor, REFUND, query=OLD_QUERY)
         await create(around, saleor, "https://log.example.com/hook")
     page = await staff.sees("GET")
     assert "Critical: 1. Warnings: 1." in page
-    assert f"Saleor does not tell the app of {CHARGE}: the webhook is missing." in page
-    assert f"The webhook for {REFUND} is an older one: what it asks for." in page
+    assert f"Saleor does not notify the app of {CHARGE}: the webhook is missing." in page
+    assert f"The webhook for {REFUND} is outdated: its query." in page
     assert BUTTON in page
     assert "saleor-gateway" not in page, "that is for a terminal"
 
     done = await staff.sees("POST", f"{PAGE}/webhooks")
-    assert "The webhooks are brought up to this release." in done
-    assert f"Mended: Saleor does not tell the app of {CHARGE}: the webhook is missing." in done
+    assert "The webhooks were updated to this release." in done
+    assert f"Fixed: Saleor does not notify the app of {CHARGE}: the webhook is missing." in done
     assert "Everything is fine." in done, "it was looked again"
     assert "https://log.example.com/hook" in done, "what is not the app's is left alone"
     assert BUTTON not in done
@@ -80,7 +80,7 @@ async def test_drift_is_seen_mended_by_the_button_and_fine_again(around: Surroun
 
 
 @one_database
-async def test_everything_is_fine(around: Surroundings, staff: Staff) -> None:
+async def test_everything_is_fine(around: DoctorEnvironment, staff: Staff) -> None:
     page = await staff.sees("GET")
     assert "Everything is fine." in page
     of_the_operator = {"key-file", "database", "migrations", "installations"}
@@ -91,16 +91,16 @@ async def test_everything_is_fine(around: Surroundings, staff: Staff) -> None:
 
 @one_database
 async def test_what_was_found_is_shown_for_a_minute_unless_somebody_asks_anew(
-    around: Surroundings, staff: Staff
+    around: DoctorEnvironment, staff: Staff
 ) -> None:
     assert "Everything is fine." in await staff.sees("GET")
     await around.saleor.set_faults(jwks_status=500)
     assert "Everything is fine." in await staff.sees("GET")
-    assert "The keys with which Saleor signs cannot be had" in await staff.sees("POST")
+    assert "signing keys cannot be fetched" in await staff.sees("POST")
 
 
 @one_database
-async def test_other_stores_are_nobodys_business(around: Surroundings, staff: Staff) -> None:
+async def test_other_stores_are_nobodys_business(around: DoctorEnvironment, staff: Staff) -> None:
     await around.services.installations.save(
         saleor_api_url="https://other.example.com/graphql/", saleor_domain="other.example.com", schema_version="3.23",
         app_id="QXBwOjE=", token="another-token", jwks=None,
@@ -112,31 +112,31 @@ async def test_other_stores_are_nobodys_business(around: Surroundings, staff: St
 
 @one_database
 async def test_what_only_the_operator_can_mend_is_said_as_such(tmp_path: Path, database_url: str) -> None:
-    async with running(tmp_path, database_url, worker=False) as around:
+    async with open_doctor_environment(tmp_path, database_url, worker=False) as around:
         page = await Staff(around).sees()
-    assert "No worker was seen" in page
-    assert "For whoever runs the app" in page
+    assert "No worker has been seen" in page
+    assert "For the app operator" in page
 
 
 @one_database
 @pytest.mark.parametrize(("method", "path"), [("GET", ""), ("POST", ""), ("GET", "/findings"), ("POST", "/webhooks")])
-async def test_only_who_may_set_up_sees_and_changes(around: Surroundings, method: str, path: str) -> None:
+async def test_only_who_may_set_up_sees_and_changes(around: DoctorEnvironment, method: str, path: str) -> None:
     answer = await Staff(around, ("HANDLE_PAYMENTS",)).ask(method, PAGE + path)
     assert answer.status_code == 403
 
 
 @one_database
 async def test_what_takes_long_is_shown_when_it_is_there(
-    around: Surroundings, staff: Staff, monkeypatch: pytest.MonkeyPatch
+    around: DoctorEnvironment, staff: Staff, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(health, "_WAIT", 0.05)
     answers = asyncio.Event()
 
-    async def slow(_heard: Heard) -> Reply:
+    async def slow(_heard: ReceivedRequest) -> Reply:
         await answers.wait()
         return Reply(503)
 
-    async with answering(slow) as gateway:
+    async with serve_replies(slow) as gateway:
         await around.account(base_url=gateway)
         page = (await staff.ask("GET")).text
         assert LOOKING in page
@@ -150,14 +150,14 @@ async def test_what_takes_long_is_shown_when_it_is_there(
 
 
 @one_database
-async def test_what_saleor_refuses_is_told(around: Surroundings, staff: Staff) -> None:
+async def test_what_saleor_refuses_is_told(around: DoctorEnvironment, staff: Staff) -> None:
     async with open_saleor(around.stack.settings) as saleor:
         await create(around, saleor, "https://old.example.com/api/webhooks/transaction-refund-requested")
     await around.saleor.set_faults(webhook_in_use=True)
     page = await staff.sees("POST", f"{PAGE}/webhooks")
     assert "Saleor did not let the app change everything." in page
-    assert "Refused by Saleor: Saleor tells the app of" in page
+    assert "Refused by Saleor: Saleor notifies the app of" in page
     await around.saleor.set_faults(graphql_status=503)
     answer = await staff.ask("POST", f"{PAGE}/webhooks")
     assert answer.status_code == 503
-    assert "Saleor did not answer." in answer.json()["detail"]["message"]
+    assert "Saleor did not respond." in answer.json()["detail"]["message"]

@@ -9,12 +9,12 @@ import httpx2
 import pytest
 
 from app.db.errors import DatabaseUnavailableError
-from app.doctor.checks import Check, examine
+from app.doctor.checks import Check, run_checks
 from app.doctor.clocks import clock_findings
 from app.doctor.findings import Finding, Level, Subject
-from app.doctor.lag import check_lag
+from app.doctor.workers import check_lag
 from app.server_clock import compare_clock
-from tests.loopback import Heard, Reply, answering
+from tests.loopback import ReceivedRequest, Reply, serve_replies
 from tests.payments.fake_gateway import payment
 from tests.payments.shop import Shop
 
@@ -25,7 +25,7 @@ async def levels(shop: Shop) -> dict[Subject, Level]:
 
 async def test_what_nobody_works_at_is_a_warning_first_and_then_an_error(shop: Shop) -> None:
     """A shopper pays, the gateway notifies it, and no worker is there."""
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     await shop.begin()
     assert {*(await levels(shop)).values()} == {Level.FINE}
     await shop.notify(payment(shop.order_id))
@@ -50,20 +50,20 @@ async def test_what_nobody_works_at_is_a_warning_first_and_then_an_error(shop: S
 async def test_a_clock_that_differs(ahead: timedelta, level: Level) -> None:
     now = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
-    async def answer(_heard: Heard) -> Reply:
+    async def answer(_heard: ReceivedRequest) -> Reply:
         return Reply(404, headers={"Date": format_datetime(now + ahead, usegmt=True)})
 
-    async with answering(answer) as address, httpx2.AsyncClient(trust_env=False) as http:
+    async with serve_replies(answer) as address, httpx2.AsyncClient(trust_env=False) as http:
         difference = await compare_clock(http, address, lambda: now, within=5)
     (found,) = clock_findings(difference, "shop.example.com")
     assert (found.level, found.about) == (level, "shop.example.com")
 
 
 async def test_a_server_that_does_not_say_the_time_is_no_finding() -> None:
-    async def answer(_heard: Heard) -> Reply:
+    async def answer(_heard: ReceivedRequest) -> Reply:
         return Reply(headers={"Date": "today"})
 
-    async with answering(answer) as address, httpx2.AsyncClient(trust_env=False) as http:
+    async with serve_replies(answer) as address, httpx2.AsyncClient(trust_env=False) as http:
         assert await compare_clock(http, address, lambda: datetime.now(UTC), within=5) is None
 
 
@@ -80,7 +80,7 @@ async def test_a_check_that_comes_to_nothing_is_a_finding_as_well() -> None:
 
     made: list[None] = []
     checks = [Check(Subject.SALEOR, never), Check(Subject.WORKER, away), Check(Subject.CHANNELS, broken, "Shop")]
-    found = await examine(checks, within=0.05, done=lambda: made.append(None))
+    found = await run_checks(checks, within=0.05, done=lambda: made.append(None))
     assert [(each.subject, each.level) for each in found] == [(each.subject, Level.ERROR) for each in checks]
     assert len(made) == 3
     assert "a-secret" not in str(found)

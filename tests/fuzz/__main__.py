@@ -16,7 +16,7 @@ from tests.fuzz.engine import Fuzzer
 from tests.fuzz.targets import CORPUS, TARGETS, Target
 
 
-def watched(target: Target) -> Target:
+def with_time_limit(target: Target) -> Target:
     """Return the same parser, which leaves an input that it never comes to an end with in the corpus."""
     kept = CORPUS / target.name / "broke-by-taking-too-long"
 
@@ -42,7 +42,7 @@ def main(arguments: list[str]) -> int:
     asked = parser.parse_args(arguments)
     wrong = 0
     for name in asked.targets or TARGETS:
-        fuzzer = Fuzzer(watched(TARGETS[name]), asked.seed, guided=True)
+        fuzzer = Fuzzer(with_time_limit(TARGETS[name]), asked.seed, guided=True)
         end, tried = time.monotonic() + asked.seconds, 0
 
         def over(end: float = end) -> bool:

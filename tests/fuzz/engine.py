@@ -75,22 +75,22 @@ class Fuzzer:
         chance = Random(f"{self.target.name}-{self.seed}")  # noqa: S311 - the same again for the same seed
         pool = self.target.corpus()
         for text in pool:
-            if error := self._tried(text):
+            if error := self._try(text):
                 return self._shortest(text, error)
         self.new.clear()
         for _ in range(most):
             if until():
                 break
-            text, known = changed(chance.choice(pool), pool, chance), len(self.new)
-            if error := self._tried(text):
+            text, known = mutate(chance.choice(pool), pool, chance), len(self.new)
+            if error := self._try(text):
                 return self._shortest(text, error)
             pool += self.new[known:]
         return None
 
-    def _tried(self, text: bytes) -> BaseException | None:
+    def _try(self, text: bytes) -> BaseException | None:
         before = len(self.reached)
         try:
-            with _reaching(self.reached) if self.guided else _nothing():
+            with _tracing(self.reached) if self.guided else _not_tracing():
                 self.target.take(text)
         except (Exception, RecursionError) as error:  # noqa: BLE001 - whatever it is, it is what is looked for
             return error
@@ -105,7 +105,7 @@ class Fuzzer:
             start = 0
             while start < len(text):
                 shorter = text[:start] + text[start + size :]
-                again = self._tried(shorter)
+                again = self._try(shorter)
                 if again is not None and type(again) is type(error):
                     text, error = shorter, again
                 else:
@@ -114,7 +114,7 @@ class Fuzzer:
         return Finding(self.target.name, text, error)
 
 
-def changed(text: bytes, pool: list[bytes], chance: Random) -> bytes:
+def mutate(text: bytes, pool: list[bytes], chance: Random) -> bytes:
     """Return a text with one to four changes by chance."""
     for _ in range(chance.choice((1, 1, 2, 4))):
         text = chance.choice(_CHANGES)(text, pool, chance)
@@ -148,7 +148,7 @@ def _splice(text: bytes, pool: list[bytes], chance: Random) -> bytes:
     return text[: chance.randint(0, len(text))] + other[chance.randint(0, len(other)) :]
 
 
-def _say_otherwise(text: bytes, pool: list[bytes], chance: Random) -> bytes:
+def _replace_json_value(text: bytes, pool: list[bytes], chance: Random) -> bytes:
     """Put another value in the place of one of JSON."""
     found = list(_TOKEN.finditer(text))
     if not found:
@@ -165,19 +165,19 @@ _CHANGES: tuple[Callable[[bytes, list[bytes], Random], bytes], ...] = (
     _cut,
     _repeat,
     _splice,
-    _say_otherwise,
-    _say_otherwise,
-    _say_otherwise,
+    _replace_json_value,
+    _replace_json_value,
+    _replace_json_value,
 )
 
 
 @contextmanager
-def _nothing() -> Iterator[None]:
+def _not_tracing() -> Iterator[None]:
     yield
 
 
 @contextmanager
-def _reaching(lines: set[Line]) -> Iterator[None]:
+def _tracing(lines: set[Line]) -> Iterator[None]:
     """Collect the lines of the app that are reached."""
 
     def inside(frame: FrameType, event: str, _arg: Any) -> Any:

@@ -21,13 +21,13 @@ from app.gateway.errors import ForgedNotificationError, GatewayError, Unreadable
 from app.gateway.models.reports import RegisterTicket, TransactionLine, UnreadableLine
 from app.gateway.notification import read_notification
 from app.gateway.signature import sign
-from app.payments.core.observation import seen_in
+from app.payments.core.observation import observation_from_record
 from app.payments.reconciliation.entries import book_line, entries_of
 from app.saleor import events
 from app.saleor.errors import KeysUnusableError
-from app.saleor.keys import find_key, read_key_set
+from app.saleor.jwks import find_key, parse_key_set
 from app.saleor.signature import BadSignatureError, verify
-from app.saleor.source import FromSaleor
+from app.saleor.source import SaleorModel
 from tests.saleor.recordings import JWKS
 
 CORPUS = Path(__file__).parent / "corpus"
@@ -77,7 +77,7 @@ def _record(text: bytes) -> None:
     except UnreadableNotificationError:
         return
     for language in ("uk", "en"):
-        seen = seen_in(record, language)
+        seen = observation_from_record(record, language)
         if seen is not None:
             assert len(seen.gateway_id) <= _LONGEST_NAME
             assert len(seen.order_id) <= _LONGEST_NAME
@@ -113,20 +113,20 @@ def _webhook(body: bytes) -> None:
             continue
 
 
-def _read_all_of(part: FromSaleor) -> None:
+def _read_all_of(part: SaleorModel) -> None:
     """Read what a part of an event concludes from what it says, and so each part of it."""
     for name in dir(type(part)):
         if isinstance(getattr(type(part), name), property) and not name.startswith("_") and name not in _OF_PYDANTIC:
             getattr(part, name)
     for value in dict(part).values():
         for each in value if isinstance(value, (list, tuple)) else (value,):
-            if isinstance(each, FromSaleor):
+            if isinstance(each, SaleorModel):
                 _read_all_of(each)
 
 
 def _keys(text: bytes) -> None:
     try:
-        found = read_key_set(exact_json.loads(text))
+        found = parse_key_set(exact_json.loads(text))
     except (KeysUnusableError, ValueError):
         return
     for key in found["keys"]:

@@ -6,7 +6,7 @@ import pytest
 
 from app.gateway.client import GatewayClient
 from app.gateway.credentials import Credentials
-from tests.gateway.counterpart import PAYMENT, Counterpart, counterpart
+from tests.gateway.counterpart import PAYMENT, ScriptedServer, open_scripted_server
 
 POS_ID = str(PAYMENT["pos_id"])
 
@@ -23,13 +23,13 @@ async def http(ssl_context: ssl.SSLContext) -> AsyncIterator[httpx2.AsyncClient]
 
 
 @pytest.fixture
-async def gateway() -> AsyncIterator[Counterpart]:
-    async with counterpart() as other:
+async def gateway() -> AsyncIterator[ScriptedServer]:
+    async with open_scripted_server() as other:
         yield other
 
 
 @pytest.fixture
-def credentials(gateway: Counterpart) -> Credentials:
+def credentials(gateway: ScriptedServer) -> Credentials:
     return Credentials(
         pos_id=POS_ID,
         api_key="key-of-the-api",
@@ -39,7 +39,7 @@ def credentials(gateway: Counterpart) -> Credentials:
     )
 
 
-class Naps:
+class RecordedSleeps:
     """Remembers how long somebody wanted to sleep, and lets nobody sleep."""
 
     def __init__(self) -> None:
@@ -50,10 +50,10 @@ class Naps:
 
 
 @pytest.fixture
-def naps() -> Naps:
-    return Naps()
+def naps() -> RecordedSleeps:
+    return RecordedSleeps()
 
 
 @pytest.fixture
-def client(http: httpx2.AsyncClient, credentials: Credentials, naps: Naps) -> GatewayClient:
+def client(http: httpx2.AsyncClient, credentials: Credentials, naps: RecordedSleeps) -> GatewayClient:
     return GatewayClient(http, credentials, sleep=naps)

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from app import exact_json
-from tests.loopback import Behaviour, Heard, Reply, answering
+from tests.loopback import Behaviour, ReceivedRequest, Reply, serve_replies
 
 
 def lines(*documents: object) -> Reply:
@@ -15,33 +15,33 @@ def lines(*documents: object) -> Reply:
     return Reply(body=tuple(exact_json.dumps(document).encode() + b"\n" for document in documents))
 
 
-class Counterpart:
+class ScriptedServer:
     """A server whose next answers a test lays down with ``will``; ``heard`` is what it was asked."""
 
     url = ""
 
     def __init__(self) -> None:
-        self.heard: list[Heard] = []
+        self.requests: list[ReceivedRequest] = []
         self.arrived = asyncio.Event()
         self._plan: deque[Behaviour] = deque()
 
-    def will(self, *behaviours: Behaviour) -> None:
+    def will_answer(self, *behaviours: Behaviour) -> None:
         self._plan.extend(behaviours)
 
     @property
-    def last(self) -> Heard:
-        return self.heard[-1]
+    def last(self) -> ReceivedRequest:
+        return self.requests[-1]
 
-    async def answer(self, heard: Heard) -> Behaviour:
-        self.heard.append(heard)
+    async def answer(self, request: ReceivedRequest) -> Behaviour:
+        self.requests.append(request)
         self.arrived.set()
         return self._plan.popleft()
 
 
 @asynccontextmanager
-async def counterpart() -> AsyncIterator[Counterpart]:
-    other = Counterpart()
-    async with answering(other.answer) as other.url:
+async def open_scripted_server() -> AsyncIterator[ScriptedServer]:
+    other = ScriptedServer()
+    async with serve_replies(other.answer) as other.url:
         yield other
 
 

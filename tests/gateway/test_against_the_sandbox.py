@@ -39,7 +39,7 @@ from app.gateway.notification import read_notification
 from app.sandbox.scripting import FaultRule
 from app.sandbox.settings import Behaviour, PointOfSale
 from tests.conftest import Clock
-from tests.gateway.conftest import Naps
+from tests.gateway.conftest import RecordedSleeps
 from tests.gateway.examples import CARD, OTHER_SHOP, SHOP, direct, hosted, payout
 from tests.sandbox.harness import POS, Harness, open_harness
 
@@ -77,7 +77,7 @@ def keys(harness: Harness) -> dict[str, Any]:
 
 
 @pytest.fixture
-def client(keys: dict[str, Any], http: httpx2.AsyncClient, naps: Naps) -> GatewayClient:
+def client(keys: dict[str, Any], http: httpx2.AsyncClient, naps: RecordedSleeps) -> GatewayClient:
     return GatewayClient(http, Credentials(**keys), sleep=naps)
 
 
@@ -204,7 +204,7 @@ async def test_shares_of_sub_merchants(client: GatewayClient) -> None:
     assert (await client.capture(take, timeout=30)).status is Status.SUCCESS
 
 
-async def test_lists_registers_and_balances(client: GatewayClient, clock: Clock, naps: Naps) -> None:
+async def test_lists_registers_and_balances(client: GatewayClient, clock: Clock, naps: RecordedSleeps) -> None:
     for number in range(3):
         await client.create_direct(direct(order_id=f"order{number}", **CARD), timeout=30)
     start, end = clock() - timedelta(hours=1), clock() + timedelta(hours=1)

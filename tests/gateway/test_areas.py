@@ -19,24 +19,24 @@ from app.gateway.errors import (
 )
 from app.gateway.models import Method, RecurringPlan, Status
 from app.gateway.models.subscriptions import SubscriptionRefund
-from app.gateway.wallets import Wallet, encoded, validation_url
+from app.gateway.wallets import Wallet, check_validation_url, encode_token
 from tests.gateway.conftest import POS_ID
-from tests.gateway.counterpart import PAYMENT, REFUND, Counterpart
+from tests.gateway.counterpart import PAYMENT, REFUND, ScriptedServer
 from tests.gateway.examples import SHOP, hosted
-from tests.loopback import Reply, said, text
+from tests.loopback import Reply, json_reply, text_reply
 
 ACCOUNT = {"id": "a-1", "name": "Main", "currency": "UAH"}
 
 
 @pytest.fixture
-def client(http: httpx2.AsyncClient, credentials: Credentials, gateway: Counterpart) -> GatewayClient:
+def client(http: httpx2.AsyncClient, credentials: Credentials, gateway: ScriptedServer) -> GatewayClient:
     return GatewayClient(http, replace(credentials, balances_url=gateway.url + "/balances-host"))
 
 
-async def test_balances_with_either_spelling_of_the_reserve(client: GatewayClient, gateway: Counterpart) -> None:
+async def test_balances_with_either_spelling_of_the_reserve(client: GatewayClient, gateway: ScriptedServer) -> None:
     one = {**ACCOUNT, "balances": {"available": Decimal("0.10"), "rollingReserve": 5}}
     other = {**ACCOUNT, "id": "a-2", "balances": {"available": "7", "rolling_reserve": Decimal("0.20"), "more": 1}}
-    gateway.will(said({"accounts": [one, other]}))
+    gateway.will_answer(json_reply({"accounts": [one, other]}))
     first, second = await client.balances.accounts(timeout=30)
     assert gateway.last.path == f"/balances-host/api/v1/balances/pos/{POS_ID}/accounts"
     assert not gateway.last.has("x-api-key")
@@ -46,8 +46,8 @@ async def test_balances_with_either_spelling_of_the_reserve(client: GatewayClien
     assert second.balances.to_wire()["rollingReserve"] == Decimal("0.20")
 
 
-async def test_one_balance(client: GatewayClient, gateway: Counterpart) -> None:
-    gateway.will(said({**ACCOUNT, "balances": {"available": 1}}))
+async def test_one_balance(client: GatewayClient, gateway: ScriptedServer) -> None:
+    gateway.will_answer(json_reply({**ACCOUNT, "balances": {"available": 1}}))
     account = await client.balances.account("a/1", timeout=30)
     assert account.balances.rolling_reserve is None
     assert gateway.last.path.endswith("/accounts/a%2F1")
@@ -56,30 +56,30 @@ async def test_one_balance(client: GatewayClient, gateway: Counterpart) -> None:
 @pytest.mark.parametrize(
     ("answer", "kind"),
     [
-        (said({"message": "bad"}, 400), RefusedError),
-        (text("", 401), BadCredentialsError),
-        (text("", 500), OutcomeUnknownError),
-        (said({}), OutcomeUnknownError),
-        (said([]), OutcomeUnknownError),
-        (said({"accounts": [{"id": 1}]}), OutcomeUnknownError),
+        (json_reply({"message": "bad"}, 400), RefusedError),
+        (text_reply("", 401), BadCredentialsError),
+        (text_reply("", 500), OutcomeUnknownError),
+        (json_reply({}), OutcomeUnknownError),
+        (json_reply([]), OutcomeUnknownError),
+        (json_reply({"accounts": [{"id": 1}]}), OutcomeUnknownError),
         (
-            said({"accounts": [{**ACCOUNT, "balances": {"available": 1, "rollingReserve": "some"}}]}),
+            json_reply({"accounts": [{**ACCOUNT, "balances": {"available": 1, "rollingReserve": "some"}}]}),
             OutcomeUnknownError,
         ),
     ],
 )
 async def test_balances_that_cannot_be_had(
-    client: GatewayClient, gateway: Counterpart, answer: Reply, kind: type[Exception]
+    client: GatewayClient, gateway: ScriptedServer, answer: Reply, kind: type[Exception]
 ) -> None:
-    gateway.will(answer)
+    gateway.will_answer(answer)
     with pytest.raises(kind) as caught:
         await client.balances.accounts(timeout=30)
     assert type(caught.value) is kind
 
 
-async def test_a_subscription_starts_with_a_payment(client: GatewayClient, gateway: Counterpart) -> None:
+async def test_a_subscription_starts_with_a_payment(client: GatewayClient, gateway: ScriptedServer) -> None:
     plan = RecurringPlan(interval_unit="month", interval_count=1, start_date="2026-12-01", time="09:30:00")
-    gateway.will(text("", 303, location="https://pay.example/form"))
+    gateway.will_answer(text_reply("", 303, location="https://pay.example/form"))
     await client.create_hosted(hosted(init_recurring=plan), timeout=30)
     assert gateway.last.json["init_recurring"] == {
         "interval_unit": "month",
@@ -107,8 +107,10 @@ def test_plans_have_limits(changes: dict[str, object], field: str) -> None:
     assert caught.value.field == field
 
 
-async def test_the_transactions_of_a_subscription(client: GatewayClient, gateway: Counterpart) -> None:
-    gateway.will(said([PAYMENT]), said(PAYMENT), said({"message": "none", "args": {}}, 404), said({}))
+async def test_the_transactions_of_a_subscription(client: GatewayClient, gateway: ScriptedServer) -> None:
+    gateway.will_answer(
+        json_reply([PAYMENT]), json_reply(PAYMENT), json_reply({"message": "none", "args": {}}, 404), json_reply({})
+    )
     for _ in range(2):
         (record,) = await client.subscriptions.transactions(
             "r-1", method=Method.PURCHASE, status=Status.SUCCESS, timeout=5
@@ -121,15 +123,15 @@ async def test_the_transactions_of_a_subscription(client: GatewayClient, gateway
             await client.subscriptions.transactions("r-1", method=Method.REFUND, status=Status.SUCCESS, timeout=30)
 
 
-async def test_a_subscription_ends(client: GatewayClient, gateway: Counterpart) -> None:
-    gateway.will(said({"recurring_status": "canceled", "recurring_payment": {"order_id": "order1"}}))
+async def test_a_subscription_ends(client: GatewayClient, gateway: ScriptedServer) -> None:
+    gateway.will_answer(json_reply({"recurring_status": "canceled", "recurring_payment": {"order_id": "order1"}}))
     ended = await client.subscriptions.cancel("r-1", timeout=30)
     assert ended.recurring_status == "canceled"
     assert (gateway.last.method, gateway.last.path) == ("PUT", "/balances-host/api/v1/recurring/r-1/cancel")
 
 
-async def test_a_charge_of_a_subscription_is_refunded(client: GatewayClient, gateway: Counterpart) -> None:
-    gateway.will(said(REFUND))
+async def test_a_charge_of_a_subscription_is_refunded(client: GatewayClient, gateway: ScriptedServer) -> None:
+    gateway.will_answer(json_reply(REFUND))
     refund = SubscriptionRefund(order_currency="UAH", refund_amount=Decimal("0.30"))
     record = await client.subscriptions.refund("r-1", "p-1", refund, timeout=30)
     assert record.method is Method.REFUND
@@ -141,8 +143,8 @@ async def test_a_charge_of_a_subscription_is_refunded(client: GatewayClient, gat
         )
 
 
-async def test_a_wallets_token_is_exchanged(client: GatewayClient, gateway: Counterpart) -> None:
-    gateway.will(said({"cc_token": "rcr:1"}), said({}))
+async def test_a_wallets_token_is_exchanged(client: GatewayClient, gateway: ScriptedServer) -> None:
+    gateway.will_answer(json_reply({"cc_token": "rcr:1"}), json_reply({}))
     token = await client.wallets.tokenize(Wallet.GOOGLE_PAY, SecretStr("from-the-phone"), timeout=30)
     assert token.get_secret_value() == "rcr:1"
     assert gateway.last.path == "/balances-host/api/v1/tokenization/tokenize"
@@ -154,11 +156,11 @@ async def test_a_wallets_token_is_exchanged(client: GatewayClient, gateway: Coun
 
 @pytest.mark.parametrize("status", [400, 500])
 async def test_nothing_of_a_wallets_token_comes_back_in_an_error(
-    client: GatewayClient, gateway: Counterpart, status: int
+    client: GatewayClient, gateway: ScriptedServer, status: int
 ) -> None:
-    token = encoded('{"signedMessage": "' + "sealed in the phone " * 200 + '"}')
+    token = encode_token('{"signedMessage": "' + "sealed in the phone " * 200 + '"}')
     told = f"cannot read gpay:{token.get_secret_value()}, which holds: sealed in the phone"
-    gateway.will(said({"message": told, "args": [{"field_name": "token", "violation": told}]}, status))
+    gateway.will_answer(json_reply({"message": told, "args": [{"field_name": "token", "violation": told}]}, status))
     with pytest.raises(GatewayError) as caught:
         await client.wallets.tokenize(Wallet.GOOGLE_PAY, token, timeout=30)
     words = f"{caught.value!r} {vars(caught.value)}"
@@ -167,8 +169,8 @@ async def test_nothing_of_a_wallets_token_comes_back_in_an_error(
     assert "what the gateway says is not shown" in words or status == 500
 
 
-async def test_an_apple_pay_session(client: GatewayClient, gateway: Counterpart) -> None:
-    gateway.will(said({"merchantSessionIdentifier": "s"}), said([]))
+async def test_an_apple_pay_session(client: GatewayClient, gateway: ScriptedServer) -> None:
+    gateway.will_answer(json_reply({"merchantSessionIdentifier": "s"}), json_reply([]))
     url = "https://apple-pay-gateway.apple.com/paymentservices/startSession"
     assert await client.wallets.apple_pay_session(url, timeout=30) == {"merchantSessionIdentifier": "s"}
     assert gateway.last.json == {"pos_id": POS_ID, "validation_url": url}
@@ -191,7 +193,7 @@ async def test_an_apple_pay_session(client: GatewayClient, gateway: Counterpart)
     ],
 )
 def test_a_session_is_asked_for_at_apples_own_servers(url: str) -> None:
-    assert validation_url(url) == url
+    assert check_validation_url(url) == url
 
 
 @pytest.mark.threat("ssrf-gateway")
@@ -214,8 +216,10 @@ def test_a_session_is_asked_for_at_apples_own_servers(url: str) -> None:
         "https://apple-pay-gateway.apple.com\\evil.example/paymentservices/startSession",
     ],
 )
-async def test_what_a_stranger_names_is_asked_by_nobody(client: GatewayClient, gateway: Counterpart, url: str) -> None:
+async def test_what_a_stranger_names_is_asked_by_nobody(
+    client: GatewayClient, gateway: ScriptedServer, url: str
+) -> None:
     with pytest.raises(InvalidRequestError) as caught:
         await client.wallets.apple_pay_session(url, timeout=30)
     assert "evil" not in str(caught.value)
-    assert gateway.heard == []
+    assert gateway.requests == []

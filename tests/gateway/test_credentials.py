@@ -7,7 +7,7 @@ import pytest
 
 from app.gateway.credentials import Credentials
 from app.gateway.errors import InvalidRequestError
-from app.gateway.hosts import PRESETS, reachable_by_webhook
+from app.gateway.hosts import PRESETS, is_webhook_reachable
 from tests.gateway.conftest import POS_ID
 
 KEYS: dict[str, Any] = {
@@ -124,4 +124,4 @@ def test_every_preset_makes_an_account(name: str) -> None:
     ],
 )
 def test_where_webhooks_arrive_without_an_arrangement(url: str, reachable: bool) -> None:
-    assert reachable_by_webhook(url) is reachable
+    assert is_webhook_reachable(url) is reachable

@@ -9,14 +9,14 @@ from pydantic import ValidationError
 from app.gateway.client import GatewayClient
 from app.gateway.errors import GatewayError, InvalidRequestError, RefusedError
 from app.gateway.models import DirectPayment, Recipient, SplitItem, Status
-from tests.gateway.counterpart import PAYMENT, Counterpart
+from tests.gateway.counterpart import PAYMENT, ScriptedServer
 from tests.gateway.examples import CARD, SHOP, direct, payout
-from tests.loopback import said
+from tests.loopback import json_reply
 
 
-async def test_a_card_payment_that_needs_3ds(client: GatewayClient, gateway: Counterpart) -> None:
-    gateway.will(
-        said(
+async def test_a_card_payment_that_needs_3ds(client: GatewayClient, gateway: ScriptedServer) -> None:
+    gateway.will_answer(
+        json_reply(
             {
                 **PAYMENT,
                 "mode": "direct",
@@ -39,8 +39,8 @@ async def test_a_card_payment_that_needs_3ds(client: GatewayClient, gateway: Cou
     assert len(sent["browser_fingerprint"]) == 10
 
 
-async def test_a_payment_with_a_wallets_token(client: GatewayClient, gateway: Counterpart) -> None:
-    gateway.will(said({**PAYMENT, "cc_token": "rcr:next", "cc_mask": "424242******4242"}))
+async def test_a_payment_with_a_wallets_token(client: GatewayClient, gateway: ScriptedServer) -> None:
+    gateway.will_answer(json_reply({**PAYMENT, "cc_token": "rcr:next", "cc_mask": "424242******4242"}))
     record = await client.create_direct(direct(cc_token="rcr:abc"), timeout=30)
     assert gateway.last.json["cc_token"] == "rcr:abc"
     assert record.cc_token is not None
@@ -48,16 +48,16 @@ async def test_a_payment_with_a_wallets_token(client: GatewayClient, gateway: Co
     assert "rcr:next" not in f"{record!r} {record} {record.model_dump()}"
 
 
-async def test_a_split_card_payment(client: GatewayClient, gateway: Counterpart) -> None:
-    gateway.will(said(PAYMENT))
+async def test_a_split_card_payment(client: GatewayClient, gateway: ScriptedServer) -> None:
+    gateway.will_answer(json_reply(PAYMENT))
     split = (SplitItem(sub_merchant_id=SHOP, amount=Decimal(100)),)
     await client.create_direct(direct(split=split, **CARD), timeout=30)
     assert gateway.last.path == "/api/v1/split/purchase"
 
 
-async def test_a_payout(client: GatewayClient, gateway: Counterpart) -> None:
+async def test_a_payout(client: GatewayClient, gateway: ScriptedServer) -> None:
     answer = {**PAYMENT, "order_id": "out1", "mode": "direct", "method": "credit", "customer_city": "Львів"}
-    gateway.will(said({**answer, "properties": {"recipient_first_name": "Ivan"}}))
+    gateway.will_answer(json_reply({**answer, "properties": {"recipient_first_name": "Ivan"}}))
     request = payout(
         cc_number="4242424242424242",
         properties=Recipient(
@@ -124,10 +124,10 @@ def test_card_data_leaves_a_request_only_on_the_wire() -> None:
     assert "4242" not in payment.model_dump_json()
 
 
-async def test_a_gateway_that_quotes_the_card_is_not_quoted(client: GatewayClient, gateway: Counterpart) -> None:
+async def test_a_gateway_that_quotes_the_card_is_not_quoted(client: GatewayClient, gateway: ScriptedServer) -> None:
     number = CARD["cc_number"]
-    gateway.will(
-        said(
+    gateway.will_answer(
+        json_reply(
             {"message": f"Invalid card {number}", "args": [{"field_name": "cc_number", "violation": f"got {number}"}]},
             400,
         )
@@ -139,9 +139,13 @@ async def test_a_gateway_that_quotes_the_card_is_not_quoted(client: GatewayClien
     assert "Invalid card" in error.message
 
 
-async def test_a_long_quotation_that_is_cut_off_is_not_told_either(client: GatewayClient, gateway: Counterpart) -> None:
+async def test_a_long_quotation_that_is_cut_off_is_not_told_either(
+    client: GatewayClient, gateway: ScriptedServer
+) -> None:
     sealed = "c2VhbGVkLWJ5LXRoZS13YWxsZXQ" * 40
-    gateway.will(said({"message": f"Invalid cryptogram {sealed}", "args": {"cryptogram": [{"msg": [sealed]}]}}, 400))
+    gateway.will_answer(
+        json_reply({"message": f"Invalid cryptogram {sealed}", "args": {"cryptogram": [{"msg": [sealed]}]}}, 400)
+    )
     with pytest.raises(RefusedError) as caught:
         await client.create_direct(direct(cryptogram={"data": sealed}), timeout=30)
     assert "c2VhbGVk" not in f"{caught.value!r} {vars(caught.value)}"
@@ -159,12 +163,14 @@ def test_our_error_stands_alone() -> None:
 @pytest.mark.parametrize("means", [CARD, {"cc_token": "rcr:abcdef"}, {"cryptogram": {"header": [{"key": "k3y"}]}}])
 @pytest.mark.parametrize("status", [400, 500])
 async def test_a_gateway_that_repeats_the_card_is_not_quoted_with_it(
-    client: GatewayClient, gateway: Counterpart, status: int, means: dict[str, Any]
+    client: GatewayClient, gateway: ScriptedServer, status: int, means: dict[str, Any]
 ) -> None:
     secrets = [str(CARD["cc_number"]), str(CARD["card_cvv"]), "rcr:abcdef", "k3y"]
     given = [secret for secret in secrets if secret in str(means)]
     words = f"cannot take {' and '.join(given)} today"
-    gateway.will(said({"message": words, "args": [{"field_name": "card_cvv", "violation": words}]}, status))
+    gateway.will_answer(
+        json_reply({"message": words, "args": [{"field_name": "card_cvv", "violation": words}]}, status)
+    )
     with pytest.raises(GatewayError) as caught:
         await client.create_direct(direct(**means), timeout=30)
     told = f"{caught.value!r} {getattr(caught.value, 'violations', ())}"

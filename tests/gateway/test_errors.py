@@ -5,7 +5,7 @@ import re
 import pytest
 
 from app.gateway import errors
-from app.gateway.errors import GatewayError, RefusedError, quoted
+from app.gateway.errors import GatewayError, RefusedError, sanitize
 
 
 def test_the_tree_that_is_drawn_is_the_tree() -> None:
@@ -28,21 +28,21 @@ def test_the_tree_that_is_drawn_is_the_tree() -> None:
 
 @pytest.mark.parametrize("number", ["4242424242424242", "4242 4242 4242 4242", "4242-4242-4242-4242", "424242424242"])
 def test_whatever_looks_like_a_card_number_is_not_quoted(number: str) -> None:
-    assert quoted(f"card {number}, no") == "card (number), no"
+    assert sanitize(f"card {number}, no") == "card (number), no"
 
 
 @pytest.mark.parametrize("named", ["cvv 737", "CVC2: 7371", 'card_cvv="737"'])
 def test_what_is_called_a_security_code_is_not_quoted(named: str) -> None:
-    assert "737" not in quoted(f"bad {named} for this card")
-    assert "(not shown) for this card" in quoted(f"bad {named} for this card").replace('"', "")
+    assert "737" not in sanitize(f"bad {named} for this card")
+    assert "(not shown) for this card" in sanitize(f"bad {named} for this card").replace('"', "")
 
 
 def test_what_is_quoted_is_one_printable_line() -> None:
-    assert quoted("one\n two\x00three\x1b[31m\u202efour") == "one two three [31m four"
+    assert sanitize("one\n two\x00three\x1b[31m\u202efour") == "one two three [31m four"
 
 
 def test_other_numbers_are_quoted() -> None:
-    assert quoted("order 1234567890 of 2026-11-21 for 100.00 UAH") == "order 1234567890 of 2026-11-21 for 100.00 UAH"
+    assert sanitize("order 1234567890 of 2026-11-21 for 100.00 UAH") == "order 1234567890 of 2026-11-21 for 100.00 UAH"
 
 
 def test_an_error_tells_the_call_and_the_code() -> None:

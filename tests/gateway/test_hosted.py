@@ -15,21 +15,21 @@ from app.gateway.errors import (
     OutcomeUnknownError,
     RefusedError,
 )
+from app.gateway.hosts import check_payment_page
 from app.gateway.models import Checkout, Method, PaymentRecord, Sector, SplitItem, Status
-from app.gateway.pages import payment_page
 from tests.gateway.conftest import POS_ID
-from tests.gateway.counterpart import PAYMENT, Counterpart
+from tests.gateway.counterpart import PAYMENT, ScriptedServer
 from tests.gateway.examples import OTHER_SHOP, SHOP, hosted
-from tests.loopback import Reply, said, text
+from tests.loopback import Reply, json_reply, text_reply
 
 FORM = "https://pay.example/api/v1/checkout/abc/form"
 QR = "https://pay.example/api/v1/checkout/abc/qr"
 
 
 async def test_the_interfaces_answer_is_a_303_and_the_qr_page_is_beside_the_form(
-    client: GatewayClient, gateway: Counterpart
+    client: GatewayClient, gateway: ScriptedServer
 ) -> None:
-    gateway.will(text("", 303, location=FORM))
+    gateway.will_answer(text_reply("", 303, location=FORM))
     checkout = await client.create_hosted(hosted(), timeout=30)
     assert checkout == Checkout(checkout_url=FORM, qr_url=QR)
     heard = gateway.last
@@ -55,25 +55,28 @@ async def test_the_interfaces_answer_is_a_303_and_the_qr_page_is_beside_the_form
 @pytest.mark.parametrize(
     ("answer", "expected"),
     [
-        (text("", 302, location=FORM), Checkout(FORM, QR)),
-        (text("", 303, location="https://pay.shop.example/p/abc"), Checkout("https://pay.shop.example/p/abc", None)),
-        (text("", 303, location=FORM + "?lang=uk"), Checkout(FORM + "?lang=uk", QR + "?lang=uk")),
-        (said({"redirect_url": FORM}), Checkout(FORM, QR)),
-        (said({"redirect_url": FORM, "payment_id": "p-1"}, 201), Checkout(FORM, QR, "p-1")),
-        (said({"qr_link": QR}), Checkout(FORM, QR)),
-        (said({"qr_link": "https://pay.example/scan/1"}), Checkout(None, "https://pay.example/scan/1")),
+        (text_reply("", 302, location=FORM), Checkout(FORM, QR)),
+        (
+            text_reply("", 303, location="https://pay.shop.example/p/abc"),
+            Checkout("https://pay.shop.example/p/abc", None),
+        ),
+        (text_reply("", 303, location=FORM + "?lang=uk"), Checkout(FORM + "?lang=uk", QR + "?lang=uk")),
+        (json_reply({"redirect_url": FORM}), Checkout(FORM, QR)),
+        (json_reply({"redirect_url": FORM, "payment_id": "p-1"}, 201), Checkout(FORM, QR, "p-1")),
+        (json_reply({"qr_link": QR}), Checkout(FORM, QR)),
+        (json_reply({"qr_link": "https://pay.example/scan/1"}), Checkout(None, "https://pay.example/scan/1")),
     ],
 )
 async def test_every_known_form_of_the_answer_is_understood(
-    client: GatewayClient, gateway: Counterpart, answer: Reply, expected: Checkout
+    client: GatewayClient, gateway: ScriptedServer, answer: Reply, expected: Checkout
 ) -> None:
-    gateway.will(answer)
+    gateway.will_answer(answer)
     assert await client.create_hosted(hosted(), timeout=30) == expected
-    assert len(gateway.heard) == 1
+    assert len(gateway.requests) == 1
 
 
-async def test_the_qr_page_can_be_asked_for(client: GatewayClient, gateway: Counterpart) -> None:
-    gateway.will(said({"qr_link": QR}))
+async def test_the_qr_page_can_be_asked_for(client: GatewayClient, gateway: ScriptedServer) -> None:
+    gateway.will_answer(json_reply({"qr_link": QR}))
     checkout = await client.create_hosted(hosted(method=Method.AUTH), qr=True, timeout=30)
     assert isinstance(checkout, Checkout)
     assert checkout.qr_url == QR
@@ -85,9 +88,9 @@ async def test_the_qr_page_can_be_asked_for(client: GatewayClient, gateway: Coun
     "link", ["", "/checkout/abc/form", "javascript:alert(1)", "//pay.example/form", "https://", "https://a b/form"]
 )
 async def test_a_link_that_leads_nowhere_leaves_the_outcome_unknown(
-    client: GatewayClient, gateway: Counterpart, link: str
+    client: GatewayClient, gateway: ScriptedServer, link: str
 ) -> None:
-    gateway.will(text("", 303, location=link), said({"redirect_url": link or " "}))
+    gateway.will_answer(text_reply("", 303, location=link), json_reply({"redirect_url": link or " "}))
     for _ in range(2):
         with pytest.raises(OutcomeUnknownError):
             await client.create_hosted(hosted(), timeout=30)
@@ -96,14 +99,16 @@ async def test_a_link_that_leads_nowhere_leaves_the_outcome_unknown(
 @pytest.mark.threat("ssrf-redirect")
 @pytest.mark.parametrize("status", [300, 301, 304, 305, 307, 308])
 async def test_a_gateway_that_has_moved_is_no_payment_page(
-    client: GatewayClient, gateway: Counterpart, status: int
+    client: GatewayClient, gateway: ScriptedServer, status: int
 ) -> None:
-    gateway.will(text("", status, location="https://new.example/api/v1/payment"), text("", status, location=FORM))
+    gateway.will_answer(
+        text_reply("", status, location="https://new.example/api/v1/payment"), text_reply("", status, location=FORM)
+    )
     for _ in range(2):
         with pytest.raises(NotTheGatewayError, match="not the address") as caught:
             await client.create_hosted(hosted(), timeout=30)
         assert caught.value.wrong_address
-    assert [heard.path for heard in gateway.heard] == ["/api/v1/payment"] * 2
+    assert [heard.path for heard in gateway.requests] == ["/api/v1/payment"] * 2
 
 
 @pytest.mark.parametrize(
@@ -121,10 +126,14 @@ async def test_a_gateway_that_has_moved_is_no_payment_page(
     ],
 )
 async def test_a_link_to_what_is_no_page_is_not_for_shoppers(
-    client: GatewayClient, gateway: Counterpart, link: str
+    client: GatewayClient, gateway: ScriptedServer, link: str
 ) -> None:
-    answers = (text("", 303, location=link), text("", 302, location=link), said({"redirect_url": link}))
-    gateway.will(*answers, said({"qr_link": link}))
+    answers = (
+        text_reply("", 303, location=link),
+        text_reply("", 302, location=link),
+        json_reply({"redirect_url": link}),
+    )
+    gateway.will_answer(*answers, json_reply({"qr_link": link}))
     for _ in range(4):
         with pytest.raises(NotTheGatewayError, match="no payment page"):
             await client.create_hosted(hosted(), timeout=30)
@@ -132,15 +141,17 @@ async def test_a_link_to_what_is_no_page_is_not_for_shoppers(
 
 def test_plain_http_is_for_a_gateway_that_is_itself_asked_so() -> None:
     page = "http://127.0.0.1:8100/api/v1/checkout/abc/form"
-    assert payment_page(page, "http://127.0.0.1:8100") == page
+    assert check_payment_page(page, "http://127.0.0.1:8100") == page
     with pytest.raises(ValueError, match="https"):
-        payment_page(page, "https://pay.example")
+        check_payment_page(page, "https://pay.example")
 
 
-async def test_a_payment_declined_at_once_comes_back_as_its_record(client: GatewayClient, gateway: Counterpart) -> None:
-    gateway.will(
-        said({**PAYMENT, "status": "failure", "status_code": "4124"}),
-        said({**PAYMENT, "status": "failure", "status_code": "4124"}, 400),
+async def test_a_payment_declined_at_once_comes_back_as_its_record(
+    client: GatewayClient, gateway: ScriptedServer
+) -> None:
+    gateway.will_answer(
+        json_reply({**PAYMENT, "status": "failure", "status_code": "4124"}),
+        json_reply({**PAYMENT, "status": "failure", "status_code": "4124"}, 400),
     )
     for _ in range(2):
         record = await client.create_hosted(hosted(), timeout=30)
@@ -151,39 +162,39 @@ async def test_a_payment_declined_at_once_comes_back_as_its_record(client: Gatew
 @pytest.mark.parametrize(
     "answer",
     [
-        said({"message": "Duplicate", "args": {"code": "P-409"}}, 400),
-        said({"message": "Duplicate", "args": {"code": "P-409"}}),
-        said({"message": "Conflict"}, 409),
-        said({**PAYMENT, "status": "failure", "status_code": "4119"}),
-        said({**PAYMENT, "status": "failure", "status_code": 4119}, 422),
-        said({"status": "failure", "status_code": "4119", "status_description": "order_id exists"}),
+        json_reply({"message": "Duplicate", "args": {"code": "P-409"}}, 400),
+        json_reply({"message": "Duplicate", "args": {"code": "P-409"}}),
+        json_reply({"message": "Conflict"}, 409),
+        json_reply({**PAYMENT, "status": "failure", "status_code": "4119"}),
+        json_reply({**PAYMENT, "status": "failure", "status_code": 4119}, 422),
+        json_reply({"status": "failure", "status_code": "4119", "status_description": "order_id exists"}),
     ],
 )
 async def test_an_order_id_that_was_used_before_is_told_apart(
-    client: GatewayClient, gateway: Counterpart, answer: Reply
+    client: GatewayClient, gateway: ScriptedServer, answer: Reply
 ) -> None:
-    gateway.will(answer)
+    gateway.will_answer(answer)
     with pytest.raises(DuplicateOrderError) as caught:
         await client.create_hosted(hosted(), timeout=30)
     assert caught.value.order_id == "order1"
 
 
-async def test_a_failure_without_a_record_is_a_refusal(client: GatewayClient, gateway: Counterpart) -> None:
+async def test_a_failure_without_a_record_is_a_refusal(client: GatewayClient, gateway: ScriptedServer) -> None:
     failed = {"order_id": "order1", "status": "failure", "status_code": "4139", "status_description": "Bad amount"}
-    gateway.will(said(failed))
+    gateway.will_answer(json_reply(failed))
     with pytest.raises(RefusedError, match="Bad amount") as caught:
         await client.create_hosted(hosted(), timeout=30)
     assert caught.value.code == "4139"
 
 
 async def test_a_split_purchase_has_its_own_endpoint_and_a_split_reservation_has_not(
-    client: GatewayClient, gateway: Counterpart
+    client: GatewayClient, gateway: ScriptedServer
 ) -> None:
     split = (
         SplitItem(sub_merchant_id=SHOP, amount=Decimal("70.10")),
         SplitItem(sub_merchant_id=OTHER_SHOP, amount=Decimal("29.90")),
     )
-    gateway.will(*[text("", 303, location=FORM)] * 3)
+    gateway.will_answer(*[text_reply("", 303, location=FORM)] * 3)
     await client.create_hosted(hosted(split=split), timeout=30)
     assert gateway.last.path == "/api/v1/split/purchase"
     assert gateway.last.json["split"] == [
@@ -197,14 +208,14 @@ async def test_a_split_purchase_has_its_own_endpoint_and_a_split_reservation_has
     assert "split" in gateway.last.json
 
 
-async def test_a_request_of_another_account_is_not_sent(client: GatewayClient, gateway: Counterpart) -> None:
+async def test_a_request_of_another_account_is_not_sent(client: GatewayClient, gateway: ScriptedServer) -> None:
     with pytest.raises(InvalidRequestError, match="pos_id"):
         await client.create_hosted(hosted(pos_id=SHOP), timeout=30)
-    assert gateway.heard == []
+    assert gateway.requests == []
 
 
 async def test_what_the_merchants_sector_asks_for_is_checked_before_sending(
-    gateway: Counterpart, http: httpx2.AsyncClient, credentials: Credentials
+    gateway: ScriptedServer, http: httpx2.AsyncClient, credentials: Credentials
 ) -> None:
     names = {"customer_fname": "Olena", "customer_lname": "Kovalenko"}
     cases: list[tuple[Sector, dict[str, Any], str | None]] = [
@@ -230,13 +241,13 @@ async def test_what_the_merchants_sector_asks_for_is_checked_before_sending(
     ]
     for sector, members, missing in cases:
         client = GatewayClient(http, credentials, sector=sector)
-        gateway.heard.clear()
+        gateway.requests.clear()
         if missing is None:
-            gateway.will(text("", 303, location=FORM))
+            gateway.will_answer(text_reply("", 303, location=FORM))
             await client.create_hosted(hosted(**members), timeout=30)
-            assert len(gateway.heard) == 1
+            assert len(gateway.requests) == 1
         else:
             with pytest.raises(InvalidRequestError) as caught:
                 await client.create_hosted(hosted(**members), timeout=30)
             assert caught.value.field == missing
-            assert gateway.heard == []
+            assert gateway.requests == []

@@ -13,7 +13,7 @@ from app.gateway.errors import ForgedNotificationError, UnreadableNotificationEr
 from app.gateway.models import Capture, OperationRecord, PaymentRecord, Refund, SplitItem, SplitRefund, read_record
 from app.gateway.models.accounts import BalanceAccount
 from app.gateway.models.base import RequestModel
-from app.gateway.models.records import validated
+from app.gateway.models.records import validate_model
 from app.gateway.models.reports import RegisterLine, TransactionLine
 from app.gateway.notification import encode, read_notification
 from app.gateway.signature import sign
@@ -35,18 +35,18 @@ def test_no_field_is_left_out_of_what_is_tried(model: Any, members: dict[str, An
 def test_every_line_of_a_list_survives_reading_and_writing(members: dict[str, Any]) -> None:
     sent = exact_json.dumps(members)
     for model in (TransactionLine, RegisterLine):
-        line = validated(model, exact_json.loads(sent))
+        line = validate_model(model, exact_json.loads(sent))
         again = exact_json.loads(exact_json.dumps(line.to_wire()))
         assert again == exact_json.loads(sent)
-        assert validated(model, again) == line
+        assert validate_model(model, again) == line
 
 
 @given(accounts)
 def test_every_balance_survives_reading_and_writing(members: dict[str, Any]) -> None:
-    account = validated(BalanceAccount, exact_json.loads(exact_json.dumps(members)))
+    account = validate_model(BalanceAccount, exact_json.loads(exact_json.dumps(members)))
     assert str(account.balances.available) == str(members["balances"]["available"])
     again = exact_json.dumps(account.to_wire())
-    assert validated(BalanceAccount, exact_json.loads(again)) == account
+    assert validate_model(BalanceAccount, exact_json.loads(again)) == account
     assert sorted(again) == sorted(exact_json.dumps(members).replace("rolling_reserve", "rollingReserve"))
 
 

@@ -15,12 +15,12 @@ from app.gateway.errors import (
 )
 from app.gateway.models import Method, OperationRecord, PaymentRecord
 from tests.gateway.conftest import POS_ID
-from tests.gateway.counterpart import PAYMENT, REFUND, Counterpart
-from tests.loopback import HangUp, Reply, said, text
+from tests.gateway.counterpart import PAYMENT, REFUND, ScriptedServer
+from tests.loopback import HangUp, Reply, json_reply, text_reply
 
 
-async def test_all_operations_of_an_order(client: GatewayClient, gateway: Counterpart) -> None:
-    gateway.will(said([{**PAYMENT, "recurring": {"id": "r-1", "status": "active"}}, REFUND]))
+async def test_all_operations_of_an_order(client: GatewayClient, gateway: ScriptedServer) -> None:
+    gateway.will_answer(json_reply([{**PAYMENT, "recurring": {"id": "r-1", "status": "active"}}, REFUND]))
     payment, refund = await client.order("order1", timeout=30)
     assert (gateway.last.method, gateway.last.path) == ("GET", f"/api/v1/pos/{POS_ID}/orders/order1")
     assert gateway.last.header("x-api-key") == "key-of-endpoints"
@@ -32,13 +32,13 @@ async def test_all_operations_of_an_order(client: GatewayClient, gateway: Counte
     assert refund.amount == Decimal(10)
 
 
-async def test_one_record_or_an_array_of_them_is_the_same(client: GatewayClient, gateway: Counterpart) -> None:
-    gateway.will(said(PAYMENT), said([PAYMENT]))
+async def test_one_record_or_an_array_of_them_is_the_same(client: GatewayClient, gateway: ScriptedServer) -> None:
+    gateway.will_answer(json_reply(PAYMENT), json_reply([PAYMENT]))
     assert await client.order("order1", timeout=30) == await client.order("order1", timeout=5)
 
 
-async def test_one_operation_of_an_order(client: GatewayClient, gateway: Counterpart) -> None:
-    gateway.will(said(REFUND), said([REFUND, REFUND]))
+async def test_one_operation_of_an_order(client: GatewayClient, gateway: ScriptedServer) -> None:
+    gateway.will_answer(json_reply(REFUND), json_reply([REFUND, REFUND]))
     assert len(await client.operation("order1", Method.REFUND, timeout=30)) == 1
     assert gateway.last.path == f"/api/v1/pos/{POS_ID}/orders/order1/refund"
     assert len(await client.operation("order1", Method.REFUND, timeout=30)) == 2
@@ -46,12 +46,12 @@ async def test_one_operation_of_an_order(client: GatewayClient, gateway: Counter
 
 @pytest.mark.parametrize(
     "answer",
-    [said([]), said({"message": "Payment not found", "args": {"code": "P-404"}}, 404)],
+    [json_reply([]), json_reply({"message": "Payment not found", "args": {"code": "P-404"}}, 404)],
 )
 async def test_an_order_that_the_gateway_does_not_know(
-    client: GatewayClient, gateway: Counterpart, answer: Reply
+    client: GatewayClient, gateway: ScriptedServer, answer: Reply
 ) -> None:
-    gateway.will(answer)
+    gateway.will_answer(answer)
     assert await client.order("order1", timeout=30) == ()
 
 
@@ -60,21 +60,24 @@ async def test_an_order_that_the_gateway_does_not_know(
     ("answer", "kind"),
     [
         # A proxy's 404, a wrong address: nothing that proves that there is no such order.
-        (text("<html>Not found</html>", 404), NotTheGatewayError),
-        (said([1, 2], 404), NotTheGatewayError),
-        (said({"message": "no"}, 404), NotTheGatewayError),
-        (said({"message": "No static resource", "status": 404}, 404), NotTheGatewayError),
-        (said({"message": "Invalid pos_id field or credentials", "args": {"code": "S-404"}}, 404), BadCredentialsError),
-        (said({"message": "down"}, 503), OutcomeUnknownError),
-        (said({}), OutcomeUnknownError),
-        (said([{}, {}]), OutcomeUnknownError),
+        (text_reply("<html>Not found</html>", 404), NotTheGatewayError),
+        (json_reply([1, 2], 404), NotTheGatewayError),
+        (json_reply({"message": "no"}, 404), NotTheGatewayError),
+        (json_reply({"message": "No static resource", "status": 404}, 404), NotTheGatewayError),
+        (
+            json_reply({"message": "Invalid pos_id field or credentials", "args": {"code": "S-404"}}, 404),
+            BadCredentialsError,
+        ),
+        (json_reply({"message": "down"}, 503), OutcomeUnknownError),
+        (json_reply({}), OutcomeUnknownError),
+        (json_reply([{}, {}]), OutcomeUnknownError),
         (HangUp(), OutcomeUnknownError),
     ],
 )
 async def test_only_the_gateways_own_word_means_that_there_is_no_such_order(
-    client: GatewayClient, gateway: Counterpart, answer: Reply, kind: type[Exception]
+    client: GatewayClient, gateway: ScriptedServer, answer: Reply, kind: type[Exception]
 ) -> None:
-    gateway.will(answer)
+    gateway.will_answer(answer)
     with pytest.raises(kind) as caught:
         await client.order("order1", timeout=30)
     assert type(caught.value) is kind
@@ -82,9 +85,9 @@ async def test_only_the_gateways_own_word_means_that_there_is_no_such_order(
 
 @pytest.mark.parametrize("strange", [{}, "text", {**REFUND, "amount": "a lot"}, {**REFUND, "currency": None}])
 async def test_an_unreadable_record_does_not_hide_the_others_and_is_told_of(
-    client: GatewayClient, gateway: Counterpart, strange: object
+    client: GatewayClient, gateway: ScriptedServer, strange: object
 ) -> None:
-    gateway.will(said([PAYMENT, strange, REFUND]), said([PAYMENT, REFUND]))
+    gateway.will_answer(json_reply([PAYMENT, strange, REFUND]), json_reply([PAYMENT, REFUND]))
     found = await client.order("order1", timeout=30)
     assert [each.method for each in found] == ["purchase", "refund"]
     [why] = found.unreadable
@@ -93,8 +96,8 @@ async def test_an_unreadable_record_does_not_hide_the_others_and_is_told_of(
     assert (await client.order("order1", timeout=30)).unreadable == ()
 
 
-async def test_a_webhook_can_be_sent_again(client: GatewayClient, gateway: Counterpart) -> None:
-    gateway.will(said(PAYMENT), said({**PAYMENT, "recurring": {"id": "r-1", "status": "active"}}))
+async def test_a_webhook_can_be_sent_again(client: GatewayClient, gateway: ScriptedServer) -> None:
+    gateway.will_answer(json_reply(PAYMENT), json_reply({**PAYMENT, "recurring": {"id": "r-1", "status": "active"}}))
     assert len(await client.resend("order1", Method.PURCHASE, timeout=30)) == 1
     assert gateway.last.path == f"/api/v1/pos/{POS_ID}/orders/order1/purchase"
     assert gateway.last.query == {"callback": ["true"]}
@@ -104,13 +107,13 @@ async def test_a_webhook_can_be_sent_again(client: GatewayClient, gateway: Count
     assert record.recurring is not None
 
 
-async def test_the_keys_can_be_checked(client: GatewayClient, gateway: Counterpart) -> None:
-    gateway.will(
-        said([]),
-        said([PAYMENT]),
-        said({"message": "Payment not found", "args": {"code": "P-404"}}, 404),
-        said({"message": "Invalid pos_id field or credentials", "args": {"code": "S-404"}}, 404),
-        text("", 401),
+async def test_the_keys_can_be_checked(client: GatewayClient, gateway: ScriptedServer) -> None:
+    gateway.will_answer(
+        json_reply([]),
+        json_reply([PAYMENT]),
+        json_reply({"message": "Payment not found", "args": {"code": "P-404"}}, 404),
+        json_reply({"message": "Invalid pos_id field or credentials", "args": {"code": "S-404"}}, 404),
+        text_reply("", 401),
     )
     for _ in range(3):
         await client.check_credentials(timeout=30)
@@ -126,22 +129,22 @@ async def test_the_keys_can_be_checked(client: GatewayClient, gateway: Counterpa
 @pytest.mark.parametrize(
     "answer",
     [
-        text("<html>a parking page</html>"),
-        text("<html></html>", 404),
-        said([], 503),
-        said({}),
-        said({"status": "ok"}),
-        said([{}]),
-        said("OK"),
-        said({"message": "no Route matched with those values"}, 404),
-        text("", 301, location="https://elsewhere.example/"),
+        text_reply("<html>a parking page</html>"),
+        text_reply("<html></html>", 404),
+        json_reply([], 503),
+        json_reply({}),
+        json_reply({"status": "ok"}),
+        json_reply([{}]),
+        json_reply("OK"),
+        json_reply({"message": "no Route matched with those values"}, 404),
+        text_reply("", 301, location="https://elsewhere.example/"),
         Reply(204),
     ],
 )
 async def test_a_page_of_somebody_else_does_not_prove_the_keys(
-    client: GatewayClient, gateway: Counterpart, answer: Reply
+    client: GatewayClient, gateway: ScriptedServer, answer: Reply
 ) -> None:
-    gateway.will(answer)
+    gateway.will_answer(answer)
     with pytest.raises((OutcomeUnknownError, RefusedError)):
         await client.check_credentials(timeout=30)
 
@@ -149,20 +152,20 @@ async def test_a_page_of_somebody_else_does_not_prove_the_keys(
 @pytest.mark.parametrize(
     ("answer", "refused"),
     [
-        (said({"message": "Invalid pos_id field or credentials", "args": {"code": "S-404"}}, 404), True),
-        (text("", 401), True),
-        (said({"message": "Not Found", "args": {"code": "R-404"}}, 404), False),
-        (said([]), False),
+        (json_reply({"message": "Invalid pos_id field or credentials", "args": {"code": "S-404"}}, 404), True),
+        (text_reply("", 401), True),
+        (json_reply({"message": "Not Found", "args": {"code": "R-404"}}, 404), False),
+        (json_reply([]), False),
     ],
 )
 async def test_keys_are_proven_only_where_others_are_refused(
-    client: GatewayClient, gateway: Counterpart, answer: Reply, refused: bool
+    client: GatewayClient, gateway: ScriptedServer, answer: Reply, refused: bool
 ) -> None:
-    gateway.will(answer)
+    gateway.will_answer(answer)
     assert await client.refuses_other_keys(timeout=30) is refused
     assert "key-of-" not in gateway.last.header("x-api-auth") + gateway.last.header("x-api-key")
     assert "secret-of-the-api" not in gateway.last.header("x-api-auth")
     assert gateway.last.path == f"/api/v1/pos/{POS_ID}/orders/0"
-    gateway.will(said({"message": "Slow down", "args": {"code": "P-429"}}, 429))
+    gateway.will_answer(json_reply({"message": "Slow down", "args": {"code": "P-429"}}, 429))
     with pytest.raises(RateLimitedError):
         await client.refuses_other_keys(timeout=30)

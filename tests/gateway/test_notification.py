@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from app import exact_json
 from app.gateway.errors import ForgedNotificationError, UnreadableNotificationError
 from app.gateway.models import OperationRecord, PaymentRecord, Status
-from app.gateway.notification import LARGEST_FORM, decode, encode, read_data, read_notification
+from app.gateway.notification import MAX_FORM_BYTES, decode, encode, read_data, read_notification
 from app.gateway.signature import sign, verify
 from tests.gateway.counterpart import PAYMENT, REFUND
 from tests.gateway.strategies import records
@@ -109,7 +109,7 @@ def test_an_empty_secret_signs_nothing_and_verifies_nothing() -> None:
         b"&".join([b"a=1"] * 20) + b"&" + form(),
         b"\xff" + form(),
         b"{}",
-        form() + b"&pad=" + b"x" * LARGEST_FORM,
+        form() + b"&pad=" + b"x" * MAX_FORM_BYTES,
     ],
     ids=["empty", "blank", "unsigned", "two datas", "two signatures", "many fields", "bytes", "json", "large"],
 )

@@ -19,9 +19,9 @@ from app.gateway.errors import (
 )
 from app.gateway.models import Capture, Method, Product, ReceiptDelivery, Refund, SplitItem, SplitRefund, Status, Void
 from tests.gateway.conftest import POS_ID
-from tests.gateway.counterpart import PAYMENT, REFUND, Counterpart
+from tests.gateway.counterpart import PAYMENT, REFUND, ScriptedServer
 from tests.gateway.examples import OTHER_SHOP, SHOP
-from tests.loopback import Reply, said, text
+from tests.loopback import Reply, json_reply, text_reply
 
 ASKED = {"order_id": "order1", "order_currency": "UAH"}
 SHARES = (
@@ -36,11 +36,11 @@ SHARES_SENT = [
 
 def answer(method: str, **changes: Any) -> Reply:
     members = {name: value for name, value in REFUND.items() if name != "processed_at"}
-    return said({**members, "method": method, "processing_time": "2026-11-21T11:00:00.500", **changes})
+    return json_reply({**members, "method": method, "processing_time": "2026-11-21T11:00:00.500", **changes})
 
 
-async def test_capture_all_or_a_part(client: GatewayClient, gateway: Counterpart) -> None:
-    gateway.will(answer("capture", status_code="1000"), answer("capture"))
+async def test_capture_all_or_a_part(client: GatewayClient, gateway: ScriptedServer) -> None:
+    gateway.will_answer(answer("capture", status_code="1000"), answer("capture"))
     record = await client.capture(Capture(**ASKED), timeout=30)
     assert record.method is Method.CAPTURE
     assert record.processed_at is not None
@@ -54,23 +54,23 @@ async def test_capture_all_or_a_part(client: GatewayClient, gateway: Counterpart
     assert gateway.last.json["comment"] == "часткове"
 
 
-async def test_a_capture_distributed_among_sub_merchants(client: GatewayClient, gateway: Counterpart) -> None:
-    gateway.will(answer("capture"))
+async def test_a_capture_distributed_among_sub_merchants(client: GatewayClient, gateway: ScriptedServer) -> None:
+    gateway.will_answer(answer("capture"))
     await client.capture(Capture(**ASKED, charge_amount=Decimal(10), split=SHARES), timeout=30)
     assert gateway.last.path == "/api/v1/split/capture"
     assert gateway.last.json["split"] == SHARES_SENT
 
 
-async def test_void(client: GatewayClient, gateway: Counterpart) -> None:
-    gateway.will(answer("void", status_code="1009"))
+async def test_void(client: GatewayClient, gateway: ScriptedServer) -> None:
+    gateway.will_answer(answer("void", status_code="1009"))
     record = await client.void(Void(**ASKED, comment="sold out"), timeout=30)
     assert record.status is Status.SUCCESS
     assert gateway.last.path == "/api/v1/void"
     assert gateway.last.json == {"pos_id": POS_ID, **ASKED, "comment": "sold out"}
 
 
-async def test_refund_all_or_a_part(client: GatewayClient, gateway: Counterpart) -> None:
-    gateway.will(said(REFUND), said({**REFUND, "amount": "0.30"}))
+async def test_refund_all_or_a_part(client: GatewayClient, gateway: ScriptedServer) -> None:
+    gateway.will_answer(json_reply(REFUND), json_reply({**REFUND, "amount": "0.30"}))
     await client.refund(Refund(**ASKED), timeout=30)
     assert gateway.last.path == "/api/v1/refund"
     assert "refund_amount" not in gateway.last.json
@@ -89,9 +89,9 @@ async def test_refund_all_or_a_part(client: GatewayClient, gateway: Counterpart)
 
 
 async def test_refund_of_sub_merchants_says_currency_not_order_currency(
-    client: GatewayClient, gateway: Counterpart
+    client: GatewayClient, gateway: ScriptedServer
 ) -> None:
-    gateway.will(answer("refund", split_fee={"amount": Decimal("0.05"), "currency": "UAH"}))
+    gateway.will_answer(answer("refund", split_fee={"amount": Decimal("0.05"), "currency": "UAH"}))
     record = await client.split_refund(
         SplitRefund(order_id="order1", currency="UAH", refund_amount=Decimal(10), split=SHARES), timeout=5
     )
@@ -120,9 +120,9 @@ def test_shares_must_sum_and_refunds_name_each_sub_merchant_once() -> None:
         )
 
 
-async def test_cancel_comes_back_in_an_array(client: GatewayClient, gateway: Counterpart) -> None:
+async def test_cancel_comes_back_in_an_array(client: GatewayClient, gateway: ScriptedServer) -> None:
     gone = {**PAYMENT, "status": "failure", "status_code": "6007", "user_action_required": False}
-    gateway.will(said([{**gone, "user_action_url": None}]), said(gone))
+    gateway.will_answer(json_reply([{**gone, "user_action_url": None}]), json_reply(gone))
     record = await client.cancel("order1", timeout=30)
     assert (gateway.last.method, gateway.last.path) == ("POST", f"/api/v1/pos/{POS_ID}/order/order1/cancel")
     assert gateway.last.body == b""
@@ -132,28 +132,28 @@ async def test_cancel_comes_back_in_an_array(client: GatewayClient, gateway: Cou
 
 @pytest.mark.parametrize("document", [[], [REFUND], [{**PAYMENT, "order_id": "other"}], {"message": "ok"}])
 async def test_cancel_without_the_orders_record_is_unknown(
-    client: GatewayClient, gateway: Counterpart, document: object
+    client: GatewayClient, gateway: ScriptedServer, document: object
 ) -> None:
-    gateway.will(said(document))
+    gateway.will_answer(json_reply(document))
     with pytest.raises(OutcomeUnknownError):
         await client.cancel("order1", timeout=30)
 
 
-async def test_an_order_id_is_one_step_of_the_path(client: GatewayClient, gateway: Counterpart) -> None:
-    gateway.will(said([]))
+async def test_an_order_id_is_one_step_of_the_path(client: GatewayClient, gateway: ScriptedServer) -> None:
+    gateway.will_answer(json_reply([]))
     await client.order("../a b?c", timeout=30)
     assert gateway.last.path == f"/api/v1/pos/{POS_ID}/orders/..%2Fa%20b%3Fc"
     for order_id in ("", ".", ".."):
         with pytest.raises(InvalidRequestError):
             await client.cancel(order_id, timeout=30)
-    assert len(gateway.heard) == 1
+    assert len(gateway.requests) == 1
 
 
 async def test_a_declined_refund_is_a_record_whatever_the_http_status(
-    client: GatewayClient, gateway: Counterpart
+    client: GatewayClient, gateway: ScriptedServer
 ) -> None:
     declined = {**REFUND, "status": "failure", "status_code": "4150"}
-    gateway.will(said(declined), said(declined, 400))
+    gateway.will_answer(json_reply(declined), json_reply(declined, 400))
     for _ in range(2):
         record = await client.refund(Refund(**ASKED), timeout=30)
         assert (record.status, record.status_code) == (Status.FAILURE, "4150")
@@ -162,13 +162,15 @@ async def test_a_declined_refund_is_a_record_whatever_the_http_status(
 @pytest.mark.parametrize(
     ("reply", "expected"),
     [
-        (said({"message": "No", "args": {"code": "P-400"}}, 400), (RefusedError, "P-400", "No", ())),
+        (json_reply({"message": "No", "args": {"code": "P-400"}}, 400), (RefusedError, "P-400", "No", ())),
         (
-            said({"message": "Invalid", "args": [{"field_name": "refund_amount", "violation": "1 - 2 UAH"}]}, 400),
+            json_reply(
+                {"message": "Invalid", "args": [{"field_name": "refund_amount", "violation": "1 - 2 UAH"}]}, 400
+            ),
             (RefusedError, None, "Invalid", (Violation("refund_amount", "1 - 2 UAH"),)),
         ),
         (
-            said({"message": "Invalid", "args": {"obj": [{"msg": ["too much", "too late"]}], "x": "odd"}}, 422),
+            json_reply({"message": "Invalid", "args": {"obj": [{"msg": ["too much", "too late"]}], "x": "odd"}}, 422),
             (
                 RefusedError,
                 None,
@@ -176,27 +178,27 @@ async def test_a_declined_refund_is_a_record_whatever_the_http_status(
                 (Violation("obj", "too much"), Violation("obj", "too late"), Violation("x", "odd")),
             ),
         ),
-        (said({"message": "No", "args": None}, 405), (RefusedError, None, "No", ())),
-        (said({"message": "No", "args": [7, {"odd": 1}, None]}, 406), (RefusedError, None, "No", ())),
-        (said({"message": "No", "args": {"status_code": 4150}}), (RefusedError, "4150", "No", ())),
+        (json_reply({"message": "No", "args": None}, 405), (RefusedError, None, "No", ())),
+        (json_reply({"message": "No", "args": [7, {"odd": 1}, None]}, 406), (RefusedError, None, "No", ())),
+        (json_reply({"message": "No", "args": {"status_code": 4150}}), (RefusedError, "4150", "No", ())),
         (
-            said({"order_id": "order1", "status": "failure", "status_code": "4150", "status_description": "No"}),
+            json_reply({"order_id": "order1", "status": "failure", "status_code": "4150", "status_description": "No"}),
             (RefusedError, "4150", "No", ()),
         ),
-        (said({"message": "Slow down", "args": {}}, 429), (RateLimitedError, None, "Slow down", ())),
-        (said({"message": "No such payment", "args": {}}, 404), (NotFoundError, None, "No such payment", ())),
-        (said({"message": "Keys", "args": {"code": "S-404"}}, 404), (BadCredentialsError, "S-404", "Keys", ())),
-        (said({"message": "Keys", "args": {"code": "S-403"}}, 403), (BadCredentialsError, "S-403", "Keys", ())),
-        (said({"message": "Keys", "args": {"code": "S-401"}}, 400), (BadCredentialsError, "S-401", "Keys", ())),
+        (json_reply({"message": "Slow down", "args": {}}, 429), (RateLimitedError, None, "Slow down", ())),
+        (json_reply({"message": "No such payment", "args": {}}, 404), (NotFoundError, None, "No such payment", ())),
+        (json_reply({"message": "Keys", "args": {"code": "S-404"}}, 404), (BadCredentialsError, "S-404", "Keys", ())),
+        (json_reply({"message": "Keys", "args": {"code": "S-403"}}, 403), (BadCredentialsError, "S-403", "Keys", ())),
+        (json_reply({"message": "Keys", "args": {"code": "S-401"}}, 400), (BadCredentialsError, "S-401", "Keys", ())),
     ],
 )
 async def test_refusals_of_every_shape(
     client: GatewayClient,
-    gateway: Counterpart,
+    gateway: ScriptedServer,
     reply: Reply,
     expected: tuple[type[RefusedError], str | None, str, tuple[Violation, ...]],
 ) -> None:
-    gateway.will(reply)
+    gateway.will_answer(reply)
     with pytest.raises(RefusedError) as caught:
         await client.refund(Refund(**ASKED), timeout=30)
     error = caught.value
@@ -211,26 +213,26 @@ async def test_refusals_of_every_shape(
 @pytest.mark.parametrize(
     "reply",
     [
-        text(""),
-        text("<html>blocked</html>"),
-        said({"message": "Forbidden"}),
-        said({"message": "No", "code": "X"}),
-        said({"message": "", "args": {}}),
-        said({"message": 7, "args": {}}),
-        said({"message": "No", "args": "odd"}),
-        said({"details": "why not", "code": 77}),
-        said({"error": "Not Found", "status": 404, "message": "No static resource"}),
-        said({"message": "No", "code": "report_not_ready"}),
-        said({"status": "failure", "status_code": "4150"}),
-        said({"order_id": "another", "status": "failure", "status_code": "4150"}),
-        said([1, 2]),
+        text_reply(""),
+        text_reply("<html>blocked</html>"),
+        json_reply({"message": "Forbidden"}),
+        json_reply({"message": "No", "code": "X"}),
+        json_reply({"message": "", "args": {}}),
+        json_reply({"message": 7, "args": {}}),
+        json_reply({"message": "No", "args": "odd"}),
+        json_reply({"details": "why not", "code": 77}),
+        json_reply({"error": "Not Found", "status": 404, "message": "No static resource"}),
+        json_reply({"message": "No", "code": "report_not_ready"}),
+        json_reply({"status": "failure", "status_code": "4150"}),
+        json_reply({"order_id": "another", "status": "failure", "status_code": "4150"}),
+        json_reply([1, 2]),
     ],
 )
 async def test_what_the_gateway_itself_did_not_say_refuses_nothing(
-    client: GatewayClient, gateway: Counterpart, reply: Reply, status: int
+    client: GatewayClient, gateway: ScriptedServer, reply: Reply, status: int
 ) -> None:
     """It may have been said by a proxy, or by another API, before the gateway heard of it or after it was done."""
-    gateway.will(replace(reply, status=status))
+    gateway.will_answer(replace(reply, status=status))
     with pytest.raises(NotTheGatewayError) as caught:
         await client.refund(Refund(**ASKED), timeout=30)
     assert isinstance(caught.value, OutcomeUnknownError)
@@ -249,9 +251,9 @@ async def test_what_the_gateway_itself_did_not_say_refuses_nothing(
     ],
 )
 async def test_a_record_that_does_not_say_that_this_failed_refuses_nothing(
-    client: GatewayClient, gateway: Counterpart, members: dict[str, object], status: int
+    client: GatewayClient, gateway: ScriptedServer, members: dict[str, object], status: int
 ) -> None:
-    gateway.will(said({**REFUND, **members}, status))
+    gateway.will_answer(json_reply({**REFUND, **members}, status))
     with pytest.raises(OutcomeUnknownError):
         await client.refund(Refund(**ASKED), timeout=30)
 
@@ -259,9 +261,9 @@ async def test_a_record_that_does_not_say_that_this_failed_refuses_nothing(
 @pytest.mark.law(2)
 @pytest.mark.parametrize("status", ["init", "pending", "success"])
 async def test_a_4xx_whose_record_says_anything_but_failure_is_unknown(
-    client: GatewayClient, gateway: Counterpart, status: str
+    client: GatewayClient, gateway: ScriptedServer, status: str
 ) -> None:
-    gateway.will(said({**REFUND, "status": status}, 400))
+    gateway.will_answer(json_reply({**REFUND, "status": status}, 400))
     with pytest.raises(OutcomeUnknownError) as caught:
         await client.refund(Refund(**ASKED), timeout=30)
     assert type(caught.value) is OutcomeUnknownError
@@ -280,16 +282,18 @@ async def test_a_4xx_whose_record_says_anything_but_failure_is_unknown(
     ],
 )
 async def test_the_pause_that_the_gateway_asks_for(
-    client: GatewayClient, gateway: Counterpart, headers: dict[str, str], pause: float | None
+    client: GatewayClient, gateway: ScriptedServer, headers: dict[str, str], pause: float | None
 ) -> None:
-    gateway.will(replace(text("", 429, **headers), body=said({"message": "Slow down", "args": {}}).pieces))
+    gateway.will_answer(
+        replace(text_reply("", 429, **headers), body=json_reply({"message": "Slow down", "args": {}}).pieces)
+    )
     with pytest.raises(RateLimitedError) as caught:
         await client.refund(Refund(**ASKED), timeout=30)
     assert caught.value.pause == pause
 
 
-async def test_a_refusal_says_who_what_and_why_on_one_line(client: GatewayClient, gateway: Counterpart) -> None:
-    gateway.will(said({"message": "Nope,\n  not\x0bthis " + "x" * 600, "args": {"code": "P-400"}}, 400))
+async def test_a_refusal_says_who_what_and_why_on_one_line(client: GatewayClient, gateway: ScriptedServer) -> None:
+    gateway.will_answer(json_reply({"message": "Nope,\n  not\x0bthis " + "x" * 600, "args": {"code": "P-400"}}, 400))
     with pytest.raises(RefusedError) as caught:
         await client.refund(Refund(**ASKED), timeout=30)
     words = repr(caught.value)

@@ -33,9 +33,9 @@ from app.gateway.models.reports import (
     UnreadableLine,
     periods,
 )
-from tests.gateway.conftest import POS_ID, Naps
-from tests.gateway.counterpart import Counterpart, lines
-from tests.loopback import HangUp, Reply, said, text
+from tests.gateway.conftest import POS_ID, RecordedSleeps
+from tests.gateway.counterpart import ScriptedServer, lines
+from tests.loopback import HangUp, Reply, json_reply, text_reply
 
 START = datetime(2026, 11, 1, tzinfo=UTC)
 END = datetime(2026, 11, 21, tzinfo=UTC)
@@ -83,9 +83,11 @@ def readable(found: Sequence[L | UnreadableLine]) -> list[L]:
     return [line for line in found if not isinstance(line, UnreadableLine)]
 
 
-async def test_a_period_comes_line_by_line(client: GatewayClient, gateway: Counterpart) -> None:
+async def test_a_period_comes_line_by_line(client: GatewayClient, gateway: ScriptedServer) -> None:
     endless = {**LINE, "dateTime": 10**15 - 1}
-    gateway.will(lines(LINE, {**LINE, "dateTime": "", "amount": "", "status": "processing", "extra": 1}, endless))
+    gateway.will_answer(
+        lines(LINE, {**LINE, "dateTime": "", "amount": "", "status": "processing", "extra": 1}, endless)
+    )
     first, second, third = await period(client)
     assert third.date_time is None
     assert gateway.last.path == f"/api/v1/pos/{POS_ID}/transactions"
@@ -100,16 +102,16 @@ async def test_a_period_comes_line_by_line(client: GatewayClient, gateway: Count
     assert first.to_wire() == LINE
 
 
-async def test_lines_may_be_cut_anywhere_on_the_way(client: GatewayClient, gateway: Counterpart) -> None:
+async def test_lines_may_be_cut_anywhere_on_the_way(client: GatewayClient, gateway: ScriptedServer) -> None:
     content = b"\n".join(exact_json.dumps({**LINE, "orderId": str(number)}).encode() for number in range(5)) + b"\r\n\n"
     for size in (1, 7, 50):
         pieces = tuple(content[at : at + size] for at in range(0, len(content), size))
-        gateway.will(Reply(body=pieces))
+        gateway.will_answer(Reply(body=pieces))
         assert [line.order_id for line in await period(client)] == ["0", "1", "2", "3", "4"]
 
 
-async def test_an_empty_period(client: GatewayClient, gateway: Counterpart) -> None:
-    gateway.will(Reply())
+async def test_an_empty_period(client: GatewayClient, gateway: ScriptedServer) -> None:
+    gateway.will_answer(Reply())
     assert await period(client) == []
 
 
@@ -121,39 +123,39 @@ async def test_an_empty_period(client: GatewayClient, gateway: Counterpart) -> N
         Reply(body=(exact_json.dumps(LINE).encode() + b"\n", b'{"orderId"')),
         lines(LINE, [LINE]),
         lines(LINE, "text"),
-        text("<html>", 503),
-        said([], 302),
+        text_reply("<html>", 503),
+        json_reply([], 302),
         HangUp(),
     ],
     ids=["broken off", "half a line", "array", "string", "503", "redirect", "dropped"],
 )
 async def test_a_list_that_breaks_is_not_taken_for_a_short_one(
-    client: GatewayClient, gateway: Counterpart, answer: Reply
+    client: GatewayClient, gateway: ScriptedServer, answer: Reply
 ) -> None:
-    gateway.will(answer)
+    gateway.will_answer(answer)
     with pytest.raises(OutcomeUnknownError):
         await period(client)
 
 
 @pytest.mark.threat("huge-body")
-async def test_a_line_without_end_is_not_waited_for(client: GatewayClient, gateway: Counterpart) -> None:
-    gateway.will(Reply(body=(b"x" * 1024,) * 2048))
+async def test_a_line_without_end_is_not_waited_for(client: GatewayClient, gateway: ScriptedServer) -> None:
+    gateway.will_answer(Reply(body=(b"x" * 1024,) * 2048))
     with pytest.raises(OutcomeUnknownError, match="too long"):
         await period(client)
 
 
-async def test_a_refused_list(client: GatewayClient, gateway: Counterpart) -> None:
-    gateway.will(
-        said({"message": "Too long", "args": {"code": "R-1"}}, 400), lines({"message": "Too long", "code": "R-1"})
+async def test_a_refused_list(client: GatewayClient, gateway: ScriptedServer) -> None:
+    gateway.will_answer(
+        json_reply({"message": "Too long", "args": {"code": "R-1"}}, 400), lines({"message": "Too long", "code": "R-1"})
     )
     for _ in range(2):
         with pytest.raises(RefusedError, match="Too long"):
             await period(client)
 
 
-async def test_a_list_is_never_whole_in_memory(client: GatewayClient, gateway: Counterpart) -> None:
+async def test_a_list_is_never_whole_in_memory(client: GatewayClient, gateway: ScriptedServer) -> None:
     # The first line is here while the gateway has not finished writing: it waits a minute after each.
-    gateway.will(Reply(body=tuple(exact_json.dumps(LINE).encode() + b"\n" for _ in range(3)), pause=60))
+    gateway.will_answer(Reply(body=tuple(exact_json.dumps(LINE).encode() + b"\n" for _ in range(3)), pause=60))
     async with aclosing(client.reports.period(START, END, timeout=30)) as found:
         first = await anext(found)
         assert first.order_id == "order1"
@@ -166,10 +168,10 @@ async def test_a_period_is_a_period(client: GatewayClient, start: datetime, end:
 
 
 async def test_a_register_is_started_without_the_endpoints_key(
-    http: httpx2.AsyncClient, credentials: Credentials, gateway: Counterpart
+    http: httpx2.AsyncClient, credentials: Credentials, gateway: ScriptedServer
 ) -> None:
     elsewhere = replace(credentials, register_url=gateway.url + "/register-host")
-    gateway.will(said({"report_id": 77, "count": 2}))
+    gateway.will_answer(json_reply({"report_id": 77, "count": 2}))
     kyiv = timezone(timedelta(hours=2))
     ticket = await GatewayClient(http, elsewhere).reports.start(
         RegisterRequest(
@@ -195,18 +197,20 @@ async def test_a_register_is_started_without_the_endpoints_key(
     }
 
 
-async def test_a_register_of_another_account_is_not_started(client: GatewayClient, gateway: Counterpart) -> None:
+async def test_a_register_of_another_account_is_not_started(client: GatewayClient, gateway: ScriptedServer) -> None:
     request = RegisterRequest(project_id="d2719cd9-7a1a-4b1f-9a53-6b2f3c1e0a01", start_date=START, end_date=END)
     with pytest.raises(InvalidRequestError, match="project_id"):
         await client.reports.start(request, timeout=30)
-    assert gateway.heard == []
+    assert gateway.requests == []
 
 
 async def test_a_register_is_waited_for_longer_and_longer(
-    client: GatewayClient, gateway: Counterpart, naps: Naps
+    client: GatewayClient, gateway: ScriptedServer, naps: RecordedSleeps
 ) -> None:
     line = {**LINE, "cardMask": "424242******4242", "receiverAmount": "70.00", "exchangeRate": "41.2345"}
-    gateway.will(said(NOT_READY), said(NOT_READY, 404), said(NOT_READY, 503), lines(line, line))
+    gateway.will_answer(
+        json_reply(NOT_READY), json_reply(NOT_READY, 404), json_reply(NOT_READY, 503), lines(line, line)
+    )
     first, _ = await register(client)
     assert naps.taken == [1, 2, 4]
     assert gateway.last.path == "/streaming-report/fetch/r%2F1"
@@ -218,8 +222,8 @@ async def test_a_register_is_waited_for_longer_and_longer(
     )
 
 
-async def test_patience_ends(client: GatewayClient, gateway: Counterpart, naps: Naps) -> None:
-    gateway.will(*[said(NOT_READY)] * 9)
+async def test_patience_ends(client: GatewayClient, gateway: ScriptedServer, naps: RecordedSleeps) -> None:
+    gateway.will_answer(*[json_reply(NOT_READY)] * 9)
     with pytest.raises(ReportNotReadyError) as caught:
         await register(client, patience=100)
     assert naps.taken == [1, 2, 4, 8, 16, 30, 30]
@@ -227,18 +231,18 @@ async def test_patience_ends(client: GatewayClient, gateway: Counterpart, naps: 
 
 
 async def test_a_register_with_fewer_records_than_announced_broke_off(
-    client: GatewayClient, gateway: Counterpart
+    client: GatewayClient, gateway: ScriptedServer
 ) -> None:
-    gateway.will(lines(LINE), lines(LINE))
+    gateway.will_answer(lines(LINE), lines(LINE))
     with pytest.raises(OutcomeUnknownError, match="1 of 2"):
         await register(client)
     assert len(await register(client, RegisterTicket(report_id="r"))) == 1
 
 
 async def test_a_register_with_more_records_than_announced_is_not_all_right(
-    client: GatewayClient, gateway: Counterpart
+    client: GatewayClient, gateway: ScriptedServer
 ) -> None:
-    gateway.will(lines(LINE, LINE, LINE))
+    gateway.will_answer(lines(LINE, LINE, LINE))
     async with aclosing(client.reports.fetch(TICKET, patience=0, timeout=30)) as found:
         for _ in range(3):
             assert isinstance(await anext(found), RegisterLine)
@@ -246,13 +250,13 @@ async def test_a_register_with_more_records_than_announced_is_not_all_right(
             await anext(found)
 
 
-async def test_how_many_records_are_announced_must_be_a_number(client: GatewayClient, gateway: Counterpart) -> None:
+async def test_how_many_records_are_announced_must_be_a_number(client: GatewayClient, gateway: ScriptedServer) -> None:
     request = RegisterRequest(start_date=START, end_date=END)
-    gateway.will(said({"report_id": "r", "count": "many"}), said({"report_id": "r", "count": -1}))
+    gateway.will_answer(json_reply({"report_id": "r", "count": "many"}), json_reply({"report_id": "r", "count": -1}))
     for _ in range(2):
         with pytest.raises(OutcomeUnknownError, match="count"):
             await client.reports.start(request, timeout=30)
-    gateway.will(said({"report_id": "r"}), said({"report_id": "r", "count": None}))
+    gateway.will_answer(json_reply({"report_id": "r"}), json_reply({"report_id": "r", "count": None}))
     for _ in range(2):
         assert (await client.reports.start(request, timeout=30)).count is None
 
@@ -275,9 +279,9 @@ class TestWhatCannotBeRead:
         ],
     )
     async def test_a_line_says_which_of_its_fields(
-        self, client: GatewayClient, gateway: Counterpart, strange: dict[str, object], field: str
+        self, client: GatewayClient, gateway: ScriptedServer, strange: dict[str, object], field: str
     ) -> None:
-        gateway.will(lines(LINE, LINE | strange, LINE), lines(LINE, LINE | strange, LINE))
+        gateway.will_answer(lines(LINE, LINE | strange, LINE), lines(LINE, LINE | strange, LINE))
         for found in (await all_of_period(client), await all_of_register(client, replace_count(3))):
             first, second, third = found
             assert isinstance(first, TransactionLine)
@@ -288,9 +292,9 @@ class TestWhatCannotBeRead:
             assert "a lot" not in repr(second)
 
     async def test_what_decides_nothing_does_not_spoil_a_line(
-        self, client: GatewayClient, gateway: Counterpart
+        self, client: GatewayClient, gateway: ScriptedServer
     ) -> None:
-        gateway.will(
+        gateway.will_answer(
             lines(
                 LINE
                 | {"description": ["odd"], "authCode": {}, "dateTime": "yesterday", "merchantFee": None, "currency": ""}
@@ -300,9 +304,9 @@ class TestWhatCannotBeRead:
         assert (line.description, line.auth_code, line.date_time, line.merchant_fee) == (None, None, None, None)
 
     async def test_a_line_that_is_no_record_is_not_counted_as_one(
-        self, client: GatewayClient, gateway: Counterpart
+        self, client: GatewayClient, gateway: ScriptedServer
     ) -> None:
-        gateway.will(lines(LINE, {}, LINE), lines(LINE, {"unheard of": 1}))
+        gateway.will_answer(lines(LINE, {}, LINE), lines(LINE, {"unheard of": 1}))
         first, second, third = await all_of_register(client)
         assert isinstance(second, UnreadableLine)
         assert second.why == "no record"
@@ -315,25 +319,25 @@ class TestWhatCannotBeRead:
         "words", [{"message": "Internal error"}, {"message": "Internal error", "details": None}, {"code": "E-1"}]
     )
     async def test_an_error_in_the_middle_ends_the_list(
-        self, client: GatewayClient, gateway: Counterpart, words: dict[str, object]
+        self, client: GatewayClient, gateway: ScriptedServer, words: dict[str, object]
     ) -> None:
-        gateway.will(lines(LINE, words, LINE), lines(LINE, words, LINE))
+        gateway.will_answer(lines(LINE, words, LINE), lines(LINE, words, LINE))
         with pytest.raises((OutcomeUnknownError, RefusedError)):
             await all_of_period(client)
         with pytest.raises((OutcomeUnknownError, RefusedError)):
             await all_of_register(client)
 
     async def test_an_error_in_a_list_does_not_repeat_the_keys(
-        self, client: GatewayClient, gateway: Counterpart
+        self, client: GatewayClient, gateway: ScriptedServer
     ) -> None:
         words = {"message": "not good: key-of-the-api", "code": "R-1"}
-        gateway.will(lines(words), said(words, 400))
+        gateway.will_answer(lines(words), json_reply(words, 400))
         for _ in range(2):
             with pytest.raises(RefusedError, match=r"not good: \(not shown\)"):
                 await all_of_period(client)
 
-    async def test_an_unknown_status_keeps_its_word(self, client: GatewayClient, gateway: Counterpart) -> None:
-        gateway.will(lines(LINE | {"status": "charged_back"}, LINE))
+    async def test_an_unknown_status_keeps_its_word(self, client: GatewayClient, gateway: ScriptedServer) -> None:
+        gateway.will_answer(lines(LINE | {"status": "charged_back"}, LINE))
         odd, usual = await period(client)
         assert (odd.status, odd.reported_status) == (Status.PENDING, "charged_back")
         assert odd.to_wire()["status"] == "charged_back"
@@ -347,17 +351,19 @@ def replace_count(count: int) -> RegisterTicket:
 PRETTY = json.dumps(NOT_READY, indent=2)
 
 
-@pytest.mark.parametrize("answer", [text(PRETTY), text(PRETTY + "\n"), text(PRETTY, 404), text("\n" + PRETTY)])
+@pytest.mark.parametrize(
+    "answer", [text_reply(PRETTY), text_reply(PRETTY + "\n"), text_reply(PRETTY, 404), text_reply("\n" + PRETTY)]
+)
 async def test_a_register_that_is_not_ready_may_say_so_on_several_lines(
-    client: GatewayClient, gateway: Counterpart, naps: Naps, answer: Reply
+    client: GatewayClient, gateway: ScriptedServer, naps: RecordedSleeps, answer: Reply
 ) -> None:
-    gateway.will(answer, lines(LINE, LINE))
+    gateway.will_answer(answer, lines(LINE, LINE))
     assert len(await register(client)) == 2
     assert naps.taken == [1]
 
 
-async def test_only_200_is_a_list(client: GatewayClient, gateway: Counterpart) -> None:
-    gateway.will(Reply(202), Reply(204), said({}, 206))
+async def test_only_200_is_a_list(client: GatewayClient, gateway: ScriptedServer) -> None:
+    gateway.will_answer(Reply(202), Reply(204), json_reply({}, 206))
     for _ in range(3):
         with pytest.raises(OutcomeUnknownError):
             await period(client)
@@ -381,9 +387,9 @@ class TestCompressedLists:
             ("identity", WHOLE),
         ],
     )
-    async def test_are_read(self, client: GatewayClient, gateway: Counterpart, coding: str, content: bytes) -> None:
+    async def test_are_read(self, client: GatewayClient, gateway: ScriptedServer, coding: str, content: bytes) -> None:
         pieces = tuple(content[at : at + 100] for at in range(0, len(content), 100))
-        gateway.will(Reply(headers={"Content-Encoding": coding}, body=pieces))
+        gateway.will_answer(Reply(headers={"Content-Encoding": coding}, body=pieces))
         assert len(await period(client)) == 50
 
     @pytest.mark.parametrize(
@@ -401,18 +407,18 @@ class TestCompressedLists:
         ],
     )
     async def test_are_not_taken_for_shorter_ones(
-        self, client: GatewayClient, gateway: Counterpart, coding: str, content: bytes
+        self, client: GatewayClient, gateway: ScriptedServer, coding: str, content: bytes
     ) -> None:
-        gateway.will(*[Reply(headers={"Content-Encoding": coding}, body=(content,))] * 2)
+        gateway.will_answer(*[Reply(headers={"Content-Encoding": coding}, body=(content,))] * 2)
         with pytest.raises(OutcomeUnknownError):
             await period(client)
         with pytest.raises(OutcomeUnknownError):
             await client.order("order1", timeout=30)
 
     @pytest.mark.threat("decompression-bomb")
-    async def test_may_not_fill_the_memory(self, client: GatewayClient, gateway: Counterpart) -> None:
+    async def test_may_not_fill_the_memory(self, client: GatewayClient, gateway: ScriptedServer) -> None:
         bomb = gzip.compress(b" " * 64 * 1024 * 1024)
-        gateway.will(*[Reply(headers={"Content-Encoding": "gzip"}, body=(bomb,))] * 2)
+        gateway.will_answer(*[Reply(headers={"Content-Encoding": "gzip"}, body=(bomb,))] * 2)
         with pytest.raises(OutcomeUnknownError, match="too long"):
             await period(client)
         with pytest.raises(OutcomeUnknownError, match="too large"):

@@ -59,7 +59,7 @@ PAIR = Attribute(key="order", value='Замовлення № 5 "п\'яте"')
         ({"customer_country": "UKR"}, "customer_country", "an ISO 3166-1 alpha-2 code"),
         ({"customer_birthday": "17.05.1990"}, "customer_birthday", "date"),
         ({"customer_email": ""}, "customer_email", "at least 1 characters"),
-        ({"customer_phone": None}, "customer_phone", "must be a text"),
+        ({"customer_phone": None}, "customer_phone", "must be text"),
         ({"server_url": "shop.example/hook"}, "server_url", "absolute http(s) address"),
         ({"server_url": "ftp://shop.example/hook"}, "server_url", "absolute http(s) address"),
         ({"result_url": "https://"}, "result_url", "absolute http(s) address"),

@@ -21,7 +21,7 @@ ON_CASSETTES = Credentials(
     endpoints_key="endpoints-key-on-cassettes",
     base_url=GATEWAY,
 )
-NOBODY = str(uuid5(_POS.pos_id, "nobody"))
+FICTITIOUS = str(uuid5(_POS.pos_id, "nobody"))
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ def _loopback(url: str) -> bool:
         return host == "localhost"
 
 
-def may_be_told(account: Account, story: str, *, reads_only: bool, ask: Callable[[str], str]) -> bool:
+def may_be_run(account: Account, story: str, *, reads_only: bool, ask: Callable[[str], str]) -> bool:
     """Whether a story may be told to this account's gateway.
 
     On this machine and where it only reads: yes. Everywhere else only if the person at the terminal says "yes" to

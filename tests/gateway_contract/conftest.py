@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.gateway_contract.account import Account, may_be_told
-from tests.gateway_contract.harness import SANDBOX, Harness, recorded, recorded_from_sandbox, replayed
+from tests.gateway_contract.account import Account, may_be_run
+from tests.gateway_contract.harness import SANDBOX, Harness, open_recorded, open_recorded_from_sandbox, open_replayed
 from tests.gateway_contract.tape import CASSETTES
 
 _PASSED = pytest.StashKey[bool]()
@@ -74,12 +74,12 @@ async def harness(
     match request.param:
         case "cassette":
             assert kept.is_file(), f"no cassette {kept}: record it with `make record`"
-            async with replayed(kept, ssl_context) as (harness, tape):
+            async with open_replayed(kept, ssl_context) as (harness, tape):
                 yield harness
                 if node.stash.get(_PASSED, False):
                     assert tape.all_played, "the story told less than its cassette: record it with `make record`"
         case "sandbox":
-            async with recorded_from_sandbox(fresh, ssl_context, seed, listen=listen) as harness:
+            async with open_recorded_from_sandbox(fresh, ssl_context, seed, listen=listen) as harness:
                 yield harness
             # A cassette of a real account is not held to what a sandbox says.
             if node.stash.get(_PASSED, False) and kept.is_file() and f"source: {SANDBOX}\n" in kept.read_text():
@@ -87,11 +87,11 @@ async def harness(
         case _:
             account = Account.of_environment(os.environ)
             if account is None:
-                async with recorded_from_sandbox(fresh, ssl_context, seed, listen=listen) as harness:
+                async with open_recorded_from_sandbox(fresh, ssl_context, seed, listen=listen) as harness:
                     yield harness
             else:
                 _skip_unless_possible(node, account)
-                async with recorded(fresh, ssl_context, account, listen=listen) as harness:
+                async with open_recorded(fresh, ssl_context, account, listen=listen) as harness:
                     yield harness
             if node.stash.get(_PASSED, False):
                 kept.parent.mkdir(parents=True, exist_ok=True)
@@ -106,5 +106,5 @@ def _skip_unless_possible(node: pytest.Item, account: Account) -> None:
     if node.get_closest_marker("webhooks") and account.webhook_url is None and not account.on_this_machine:
         pytest.skip("GATEWAY_WEBHOOK_URL does not say where webhooks reach us")
     reads_only = node.get_closest_marker("reads_only") is not None
-    if not may_be_told(account, node.name, reads_only=reads_only, ask=input):
+    if not may_be_run(account, node.name, reads_only=reads_only, ask=input):
         pytest.skip("nobody said yes")

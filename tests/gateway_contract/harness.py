@@ -29,12 +29,12 @@ from tests.conftest import Clock
 from tests.gateway_contract.account import ON_CASSETTES, Account
 from tests.gateway_contract.scrubbing import GATEWAY, WEBHOOKS
 from tests.gateway_contract.tape import cassette
-from tests.gateway_contract.webhooks import HeardWebhooks, RecordedWebhooks, Webhooks, listening
+from tests.gateway_contract.webhooks import LiveWebhooks, RecordedWebhooks, Webhooks, open_listener
 
 SANDBOX = "sandbox"
 
 
-class Hands(Protocol):
+class PayerHands(Protocol):
     """Does what no call of the gateway's interface does."""
 
     async def pay(self, order_id: str, page: str | None, /) -> None:
@@ -43,7 +43,7 @@ class Hands(Protocol):
     async def set_up(self, **options: Any) -> None:
         """Let the gateway choose one of the readings that the interface leaves open."""
 
-    async def spoil(self, rule: FaultRule, /) -> None:
+    async def inject_fault(self, rule: FaultRule, /) -> None:
         """Let the next matching call go wrong."""
 
 
@@ -56,7 +56,7 @@ class NoHands:
     async def set_up(self, **options: Any) -> None:
         """It was so."""
 
-    async def spoil(self, rule: FaultRule) -> None:
+    async def inject_fault(self, rule: FaultRule) -> None:
         """It went wrong."""
 
 
@@ -75,7 +75,7 @@ class SandboxHands:
         """By its options."""
         await self.control.options(self.pos_id, **options)
 
-    async def spoil(self, rule: FaultRule) -> None:
+    async def inject_fault(self, rule: FaultRule) -> None:
         """By its rules."""
         await self.control.fault(rule)
 
@@ -104,7 +104,7 @@ class PersonsHands:
         """Such stories are told to sandboxes only."""
         raise AssertionError("a real gateway cannot be set up by a story")
 
-    async def spoil(self, _rule: FaultRule) -> None:
+    async def inject_fault(self, _rule: FaultRule) -> None:
         """The same."""
         raise AssertionError("a real gateway cannot be spoilt by a story")
 
@@ -114,7 +114,7 @@ class Harness:
     """Everything that a story needs. ``timeout`` is what it gives each call, in seconds."""
 
     http: httpx2.AsyncClient
-    hands: Hands
+    hands: PayerHands
     webhooks: Webhooks
     sleep: Callable[[float], Awaitable[None]]
     credentials: Credentials
@@ -138,22 +138,22 @@ class Harness:
         return f"{self.prefix}{name}"
 
 
-async def _no_nap(_seconds: float) -> None:
+async def _no_sleep(_seconds: float) -> None:
     await asyncio.sleep(0)
 
 
 @asynccontextmanager
-async def replayed(path: Path, context: ssl.SSLContext) -> AsyncIterator[tuple[Harness, Cassette]]:
+async def open_replayed(path: Path, context: ssl.SSLContext) -> AsyncIterator[tuple[Harness, Cassette]]:
     """A harness on which everything comes from the cassette at ``path``."""
     account = Account(ON_CASSETTES)
     with cassette(path, addresses=None, scrubber=account.scrubber()) as tape:
         async with httpx2.AsyncClient(verify=context, trust_env=False) as http:
             webhooks = RecordedWebhooks(tape, tape.get_metadata("webhooks", None))
-            yield Harness(http, NoHands(), webhooks, _no_nap, **_told(account, tape)), tape
+            yield Harness(http, NoHands(), webhooks, _no_sleep, **_account_values(account, tape)), tape
 
 
 @asynccontextmanager
-async def recorded_from_sandbox(
+async def open_recorded_from_sandbox(
     path: Path, context: ssl.SSLContext, seed: str, *, listen: bool
 ) -> AsyncIterator[Harness]:
     """A harness with a sandbox of its own, which does the same every time; everything goes onto ``path``."""
@@ -171,12 +171,12 @@ async def recorded_from_sandbox(
         )
         # Not the real moment and no random order ids: recording again must give the same bytes.
         fixed: dict[str, Any] = {"moment": Clock()(), "prefix": "story-", "source": SANDBOX}
-        async with recorded(path, context, account, listen=listen, **fixed) as harness:
+        async with open_recorded(path, context, account, listen=listen, **fixed) as harness:
             yield harness
 
 
 @asynccontextmanager
-async def recorded(
+async def open_recorded(
     path: Path,
     context: ssl.SSLContext,
     account: Account,
@@ -190,7 +190,7 @@ async def recorded(
     """A harness at the gateway of ``account``; everything goes onto ``path``. ``listen``: webhooks are heard."""
     here, moment = account.on_this_machine, moment or datetime.now(UTC).replace(microsecond=0)
     async with AsyncExitStack() as stack:
-        ear = await stack.enter_async_context(listening(account.webhook_port)) if listen else None
+        ear = await stack.enter_async_context(open_listener(account.webhook_port)) if listen else None
         # A sandbox takes an address that does not exist, and keeps what it cannot deliver.
         shop = account.webhook_url or (ear.url if ear is not None else WEBHOOKS if here else None)
         scrubber = account.scrubber(shop)
@@ -202,15 +202,15 @@ async def recorded(
         tape.get_metadata("currency", account.currency)
         tape.get_metadata("webhooks", WEBHOOKS if shop is not None else None)
         http = await stack.enter_async_context(httpx2.AsyncClient(verify=context, trust_env=False))
-        hands: Hands = PersonsHands(ask)
+        hands: PayerHands = PersonsHands(ask)
         if here:
             control = await stack.enter_async_context(SandboxControl(account.credentials.base_url))
             hands = await stack.enter_async_context(sandbox_hands(control, UUID(account.credentials.pos_id)))
-        webhooks = HeardWebhooks(ear, shop, tape, account.credentials.webhook_secrets, scrubber)
-        yield Harness(http, hands, webhooks, _no_nap if here else asyncio.sleep, **_told(account, tape))
+        webhooks = LiveWebhooks(ear, shop, tape, account.credentials.webhook_secrets, scrubber)
+        yield Harness(http, hands, webhooks, _no_sleep if here else asyncio.sleep, **_account_values(account, tape))
 
 
-def _told(account: Account, tape: Cassette) -> dict[str, Any]:
+def _account_values(account: Account, tape: Cassette) -> dict[str, Any]:
     """What of a harness comes from the account, and what lies on the cassette."""
     return {
         "credentials": account.credentials,

@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from app import exact_json
-from app.gateway.errors import quoted
+from app.gateway.errors import sanitize
 from app.gateway.models.base import CARD_FIELDS
 from app.gateway.notification import decode, encode
 from app.gateway.signature import sign
@@ -95,7 +95,7 @@ class Scrubber:
         if isinstance(value, list):
             return [self.document(item) for item in value]
         if isinstance(value, str):
-            value = quoted(self.address(value)) if name in _QUOTING else self.address(value)
+            value = sanitize(self.address(value)) if name in _QUOTING else self.address(value)
         return _INSTEAD.get(name, value)
 
     def webhook(self, data: str, secret: str) -> bytes:

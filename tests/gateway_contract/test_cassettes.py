@@ -14,10 +14,10 @@ from vcr.request import Request  # type: ignore[import-untyped]  # the same
 from app import exact_json
 from app.gateway.client import GatewayClient
 from app.sandbox.core.cards import luhn_digit
-from tests.gateway.counterpart import counterpart
+from tests.gateway.counterpart import open_scripted_server
 from tests.gateway_contract.account import ON_CASSETTES
 from tests.gateway_contract.endpoints import ENDPOINTS, GROUPS, Endpoint, calls_of_the_client
-from tests.gateway_contract.harness import replayed
+from tests.gateway_contract.harness import open_replayed
 from tests.gateway_contract.scrubbing import GATEWAY, HIDDEN, MASK, WEBHOOKS
 from tests.gateway_contract.tape import CASSETTES, interactions
 
@@ -105,12 +105,15 @@ def test_stories_that_are_recorded_unasked_move_no_money() -> None:
 
 
 async def test_what_is_not_on_the_cassette_is_not_asked_anywhere() -> None:
-    async with counterpart() as other, replayed(PATHS[0], ssl.create_default_context()) as (harness, _tape):
+    async with (
+        open_scripted_server() as other,
+        open_replayed(PATHS[0], ssl.create_default_context()) as (harness, _tape),
+    ):
         with pytest.raises(CannotOverwriteExistingCassetteException):
             await harness.http.get(other.url)
         with pytest.raises(CannotOverwriteExistingCassetteException):
             await harness.client.order("nobody-told-of-it", timeout=1)
-        assert not other.heard
+        assert not other.requests
 
 
 def _members(body: bytes) -> Iterator[tuple[str, object]]:

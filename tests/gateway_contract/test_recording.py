@@ -19,7 +19,7 @@ from app.sandbox.settings import Behaviour, PointOfSale, SandboxSettings
 from tests.conftest import REPOSITORY
 from tests.gateway.counterpart import PAYMENT
 from tests.gateway.strategies import records
-from tests.gateway_contract.account import ON_CASSETTES, SUB_MERCHANTS, Account, may_be_told
+from tests.gateway_contract.account import ON_CASSETTES, SUB_MERCHANTS, Account, may_be_run
 from tests.gateway_contract.harness import PersonsHands
 from tests.gateway_contract.scrubbing import GATEWAY, HIDDEN, MASK, WEBHOOKS
 
@@ -163,9 +163,9 @@ def test_money_moves_elsewhere_only_if_somebody_says_so(base_url: str, balances_
     there = account(GATEWAY_BASE_URL=base_url, GATEWAY_BALANCES_URL=balances_url)
     for answer, told in (("yes", True), (" YES\n", True), ("y", False), ("", False), ("no", False), (None, False)):
         person = AtTheTerminal(answer)
-        assert may_be_told(there, "a story", reads_only=True, ask=person)
+        assert may_be_run(there, "a story", reads_only=True, ask=person)
         assert not person.questions
-        assert may_be_told(there, "a story", reads_only=False, ask=person) is (told or not asked)
+        assert may_be_run(there, "a story", reads_only=False, ask=person) is (told or not asked)
         assert bool(person.questions) is asked
         assert all("a story" in question and "its-own" not in question for question in person.questions)
 

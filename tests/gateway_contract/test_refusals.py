@@ -8,7 +8,7 @@ import pytest
 from app.gateway.errors import BadCredentialsError, DuplicateOrderError, NotFoundError, RateLimitedError, RefusedError
 from app.gateway.models import Status, Void
 from app.sandbox.scripting import FaultRule
-from tests.gateway_contract.account import NOBODY
+from tests.gateway_contract.account import FICTITIOUS
 from tests.gateway_contract.harness import Harness
 from tests.gateway_contract.requests import a_card, a_page
 
@@ -21,7 +21,7 @@ async def test_wrong_keys(harness: Harness) -> None:
         replace(right, api_secret="wrong"),
         replace(right, endpoints_key="wrong"),
         replace(right, api_key="wrong"),
-        replace(right, pos_id=NOBODY),
+        replace(right, pos_id=FICTITIOUS),
     ):
         with pytest.raises(BadCredentialsError):
             await harness.client_of(wrong).check_credentials(timeout=harness.timeout)
@@ -73,7 +73,7 @@ async def test_the_other_way_to_refuse_is_a_record(harness: Harness) -> None:
 @pytest.mark.reads_only
 async def test_what_is_not_there(harness: Harness) -> None:
     with pytest.raises(NotFoundError):
-        await harness.client.balances.account(NOBODY, timeout=harness.timeout)
+        await harness.client.balances.account(FICTITIOUS, timeout=harness.timeout)
     with pytest.raises(NotFoundError):
         await harness.client.cancel(harness.order_id("never"), timeout=harness.timeout)
 
@@ -81,7 +81,7 @@ async def test_what_is_not_there(harness: Harness) -> None:
 @pytest.mark.sandbox_only("no gateway should be flooded for a test")
 async def test_too_many_requests(harness: Harness) -> None:
     for headers, pause in (({"Retry-After": "7"}, 7.0), ({}, None)):
-        await harness.hands.spoil(FaultRule(effect="status", status=429, headers=headers))
+        await harness.hands.inject_fault(FaultRule(effect="status", status=429, headers=headers))
         with pytest.raises(RateLimitedError) as refused:
             await harness.client.create_hosted(a_page(harness, "many"), timeout=harness.timeout)
         assert refused.value.pause == pause

@@ -22,7 +22,7 @@ from tests.gateway_contract.requests import AMOUNT
 from tests.payments.baskets import line, taxed
 from tests.payments.cards.seals import BROWSER
 from tests.payments.requests.test_payment import an_account
-from tests.payments.shop import SALEOR, session_event, source
+from tests.payments.shop import SALEOR, session_event, source_object
 
 # The only address beside the gateway's that a cassette may name.
 ADDRESSES = Addresses("https://shop.example")
@@ -45,7 +45,7 @@ def begins(harness: Harness, name: str, flow: str = "CHARGE", **data: Any) -> Tr
     """A shopper begins to pay for two lines and the delivery; nobody has paid this transaction before."""
     token = uuid5(NAMESPACE_OID, harness.order_id(name))
     transaction_id = base64.b64encode(f"TransactionItem:{token}".encode()).decode()
-    basket = source(
+    basket = source_object(
         lines=LINES,
         shippingPrice=taxed("0.20"),
         totalPrice=taxed(AMOUNT),

@@ -55,7 +55,7 @@ class RecordedWebhooks:
 
 
 @dataclass
-class Ear:
+class WebhookListener:
     """Hears webhooks on a port of this machine and answers each 200."""
 
     url: str
@@ -73,10 +73,10 @@ class Ear:
 
 
 @dataclass
-class HeardWebhooks:
+class LiveWebhooks:
     """Those of a live gateway; what is taken goes onto the cassette."""
 
-    ear: Ear | None
+    ear: WebhookListener | None
     url: str | None
     tape: Cassette
     secrets: Iterable[str]
@@ -100,10 +100,10 @@ class HeardWebhooks:
 
 
 @asynccontextmanager
-async def listening(port: int) -> AsyncIterator[Ear]:
+async def open_listener(port: int) -> AsyncIterator[WebhookListener]:
     """An ear at ``port`` of this machine, 0 for a free one."""
     with socket.create_server(("127.0.0.1", port)) as listener:
-        ear = Ear(f"http://127.0.0.1:{listener.getsockname()[1]}/gateway")
+        ear = WebhookListener(f"http://127.0.0.1:{listener.getsockname()[1]}/gateway")
         server = uvicorn.Server(uvicorn.Config(ear, log_config=None, lifespan="off", ws="none"))
         running = asyncio.create_task(server.serve(sockets=[listener]))
         try:

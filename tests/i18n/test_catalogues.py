@@ -12,8 +12,8 @@ from babel.messages.pofile import read_po
 from app.gateway.statuses import TABLE, Status, explain
 from app.i18n.translation import ENGLISH, LANGUAGES, LOCALES
 from app.payments.accounts.channels import Missing
-from app.payments.accounts.check import Lack, Trouble
-from app.payments.alerts.words import WORDS
+from app.payments.accounts.check import FailureReason, Limitation
+from app.payments.alerts.texts import ALERT_TEXTS
 from app.payments.staff.status import Standing
 from app.validation import SENTENCES
 
@@ -56,8 +56,8 @@ def test_the_messages_are_found_wherever_they_are_said(template: Catalog) -> Non
 
 def test_what_is_said_from_tables_is_marked_there(template: Catalog) -> None:
     codes = [*TABLE.values(), *(explain(status, None) for status in Status)]
-    alerts = [text for words in WORDS.values() for text in (words.title, words.meaning, words.remedy)]
-    said = [each.value for each in (*Standing, *Trouble, *Lack, *Missing)]
+    alerts = [text for words in ALERT_TEXTS.values() for text in (words.title, words.meaning, words.remedy)]
+    said = [each.value for each in (*Standing, *FailureReason, *Limitation, *Missing)]
     said += [text for code in codes for text in (code.en, code.reason)] + alerts + list(SENTENCES.values())
     assert set(said) <= set(places(template))
 

@@ -47,7 +47,7 @@ def test_amounts_are_written_as_the_language_writes_them(
     [
         (
             LazyMessage("%(why)s: nothing is left to refund.",
-                 why=Joined((LazyMessage("%(sum)s was taken", sum=Money(Decimal("1234.5"), "UAH")),
+                 why=Joined((LazyMessage("%(sum)s was charged", sum=Money(Decimal("1234.5"), "UAH")),
                              Verbatim("x & y")))),
             'списано 1 234,50 UAH, <span lang="en">x &amp; y</span>: повертати більше нічого.',
         ),
@@ -65,9 +65,9 @@ def test_what_was_said_in_english_is_said_anew(words: Value, in_ukrainian: str) 
 
 def test_where_no_html_can_be_it_is_said_without() -> None:
     refused = LazyMessage("There is no such payment.")
-    assert translation("uk").say(refused) == "Такого платежу немає."
-    assert translation("en").say(refused) == str(refused)
-    assert translation("uk").say(StoredMessage("Nobody <b>knows</b>")) == "Nobody <b>knows</b>"
+    assert translation("uk").plain_text(refused) == "Такого платежу немає."
+    assert translation("en").plain_text(refused) == str(refused)
+    assert translation("uk").plain_text(StoredMessage("Nobody <b>knows</b>")) == "Nobody <b>knows</b>"
 
 
 def test_a_further_language_needs_its_catalogue_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,7 +78,7 @@ def test_a_further_language_needs_its_catalogue_only(tmp_path: Path, monkeypatch
     monkeypatch.setattr(module, "LANGUAGES", languages_in(tmp_path))
     polish = translation_for("pl-PL, en")
     assert polish.language == "pl"
-    said = polish.say(LazyMessage("Pay %(amount)s", amount=Money(Decimal("12345.5"), "PLN")))
+    said = polish.plain_text(LazyMessage("Pay %(amount)s", amount=Money(Decimal("12345.5"), "PLN")))
     assert said.replace("\N{NO-BREAK SPACE}", " ") == "Zapłać 12 345,50 PLN"
-    assert polish.say(LazyMessage("Payment received")) == "Payment received"  # until somebody translates it
+    assert polish.plain_text(LazyMessage("Payment received")) == "Payment received"  # until somebody translates it
     assert polish.html(Verbatim("quoted")) == '<span lang="en">quoted</span>'

@@ -1,4 +1,4 @@
-"""The auditor: compares what the gateway, the app and Saleor have recorded when a story is over."""
+"""The audit: compares the records of the gateway, the app and Saleor when a story is over."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -9,10 +9,10 @@ from urllib.parse import quote
 from sqlmodel import col, select
 
 from app.bootstrap import open_services
-from app.db.aggregates import PaymentAggregate, aggregates_of
+from app.db.aggregates import PaymentAggregate, load_aggregates
 from app.db.tables import EventState, Kind, Notification, Operation, Payment, State
 from app.payments.core.balance import balance
-from app.payments.core.problems import problem_words
+from app.payments.core.problems import problem_text
 from app.saleor.testing.views import TransactionView
 from app.sandbox.control.views import PaymentView
 from tests.journeys.stack import Stack, eventually
@@ -23,7 +23,7 @@ _CALLS = {"capture": "/api/v1/capture", "void": "/api/v1/void", "refund": "/api/
 
 @dataclass(frozen=True)
 class Recorded:
-    """Everything that the app has written down."""
+    """Everything that the app has recorded."""
 
     aggregates: Sequence[PaymentAggregate]
     notifications: Sequence[Notification]
@@ -35,7 +35,7 @@ class Recorded:
 
     @property
     def at_rest(self) -> bool:
-        """True when the app has nothing left to do by itself: what is open waits for a shopper with a link."""
+        """True when the app has nothing left to do by itself: open payments wait for a shopper with a link."""
         open_ones = [each for each in self.operations if not each.state.final]
         payable = {s.create.id for s in self.aggregates if s.payment.checkout_url or s.payment.qr_url}
         return (
@@ -47,40 +47,40 @@ class Recorded:
         )
 
 
-async def what_is_recorded(stack: Stack) -> Recorded:
-    """Read all that the app has written down."""
+async def load_recorded(stack: Stack) -> Recorded:
+    """Read everything that the app has recorded."""
     async with open_services(stack.settings) as services, services.database.transaction() as session:
         payments = (await session.exec(select(Payment).order_by(col(Payment.id)))).all()
         notifications = (await session.exec(select(Notification))).all()
-        return Recorded(await aggregates_of(session, payments), notifications)
+        return Recorded(await load_aggregates(session, payments), notifications)
 
 
-async def at_rest(stack: Stack) -> Recorded:
-    """Wait until nobody has anything left to do, and return what the app has recorded by then."""
+async def wait_until_settled(stack: Stack) -> Recorded:
+    """Wait until no system has anything left to do, and return the app's records by then."""
 
     async def resting() -> Recorded | None:
-        await stack.saleor.background_done()
-        await stack.gateway.webhooks_idle()
-        recorded = await what_is_recorded(stack)
+        await stack.saleor.wait_for_background()
+        await stack.gateway.wait_for_webhooks()
+        recorded = await load_recorded(stack)
         return recorded if recorded.at_rest else None
 
     return await eventually(resting)
 
 
-async def three_books_agree(stack: Stack) -> None:
-    """Compare the three, payment by payment; no money moved twice, none is forgotten, nobody was told twice."""
-    recorded = await at_rest(stack)
+async def assert_three_books_agree(stack: Stack) -> None:
+    """Compare the three, payment by payment: no money moved twice, none is lost, nothing was reported twice."""
+    recorded = await wait_until_settled(stack)
     orders = {payment.order_id: payment for payment in await stack.gateway.payments()}
     for aggregate in recorded.aggregates:
         theirs = [orders.pop(name) for name in [aggregate.payment.order_id] if name in orders]
         saleor = await stack.saleor.transaction(aggregate.payment.transaction_id)
-        _agree(aggregate, theirs, saleor)
-        _told_once(aggregate, saleor)
+        _assert_agreement(aggregate, theirs, saleor)
+        _assert_reported_once(aggregate, saleor)
     assert not orders, f"orders at the gateway that we know nothing of: {list(orders)}"
-    await _done_once(stack)
+    await _assert_sent_once(stack)
 
 
-def _agree(aggregate: PaymentAggregate, theirs: Sequence[PaymentView], saleor: TransactionView) -> None:
+def _assert_agreement(aggregate: PaymentAggregate, theirs: Sequence[PaymentView], saleor: TransactionView) -> None:
     ours = balance(aggregate.payment.flow, aggregate.operations)
     told = saleor.amounts
     paid = sum((each.amount for each in theirs if each.method == "purchase" and each.status == "success"), ZERO)
@@ -92,7 +92,7 @@ def _agree(aggregate: PaymentAggregate, theirs: Sequence[PaymentView], saleor: T
     assert reserved == ours.authorized
     assert told.authorized == (ZERO if captured or voided else reserved)
     assert told.charge_pending == told.refund_pending == told.cancel_pending == told.authorize_pending == ZERO
-    assert problem_words(aggregate.payment) is None
+    assert problem_text(aggregate.payment) is None
 
 
 def _done(payments: Sequence[PaymentView], method: str) -> Decimal:
@@ -100,10 +100,10 @@ def _done(payments: Sequence[PaymentView], method: str) -> Decimal:
     return sum((each.amount for each in done if each.status == "success"), ZERO)
 
 
-def _told_once(aggregate: PaymentAggregate, saleor: TransactionView) -> None:
-    """One event of each kind: of each operation Saleor has one outcome, under the reference that it had from the start.
+def _assert_reported_once(aggregate: PaymentAggregate, saleor: TransactionView) -> None:
+    """Check that Saleor has one outcome of each operation, under the reference that it had from the start.
 
-    What Saleor writes down by itself, when it got no answer, does not count.
+    Events that Saleor records by itself, when it got no answer, do not count.
     """
     outcomes = Counter(
         (event.type.value, event.psp_reference)
@@ -124,8 +124,8 @@ def _told_once(aggregate: PaymentAggregate, saleor: TransactionView) -> None:
     assert requested <= concluded, f"requests that never came to an end: {requested - concluded}"
 
 
-async def _done_once(stack: Stack) -> None:
-    """Nothing that moves money was asked of the gateway more often than it was done."""
+async def _assert_sent_once(stack: Stack) -> None:
+    """Check that nothing that moves money was requested from the gateway more often than it was done."""
     calls = Counter(
         (each.path, each.order_id, each.amount) for each in await stack.gateway.calls() if _moves(each.path)
     )

@@ -1,4 +1,4 @@
-"""A backup of the app's database, and its return, by the commands of docs/operators.md."""
+"""Backs up and restores the app's database with the commands of docs/operators.md."""
 
 import shutil
 import sqlite3
@@ -13,7 +13,7 @@ from tests.postgresql import program
 
 
 def back_up(database_url: str, folder: Path) -> Callable[[], None]:
-    """Write a backup beside the running app; return what puts it back in place of whatever there is then.
+    """Write a backup beside the running app; return a function that restores it over the database of that time.
 
     The test is skipped (in CI: fails) where PostgreSQL's programs are missing.
     """

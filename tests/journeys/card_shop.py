@@ -1,4 +1,4 @@
-"""A storefront with a card form: what it asks for, encrypts and passes on; and a search for what must not be left."""
+"""A storefront with a card form: what it requests, encrypts and sends; and a search for card data left behind."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,7 +15,7 @@ from app.sandbox.core.cards import coded_card
 from tests.journeys.stack import Stack
 from tests.journeys.stories import BACK
 from tests.payments.cards.seals import BROWSER, seal
-from tests.secrets.hunt import CardNumber, Secret, SecurityCode, finds
+from tests.secrets.hunt import CardNumber, Secret, SecurityCode, find_secrets
 
 GOOD = "5454545454545454"
 CVV = "737"
@@ -36,7 +36,7 @@ async def allow_cards(shop: Stack, **columns: Any) -> None:
 
 
 async def offered_card(shop: Stack, checkout_id: str) -> dict[str, Any]:
-    """Ask as a storefront does how to pay with a card: the key, and the algorithms."""
+    """Query as a storefront how to pay with a card: the key and the algorithms."""
     offer = await shop.saleor.gateway_initialize(checkout_id)
     assert offer.data["modes"] == ["hosted", "direct"]
     card: dict[str, Any] = offer.data["card"]
@@ -53,29 +53,29 @@ async def sealed_card(shop: Stack, means: Mapping[str, Any], checkout_id: str) -
 async def pay(
     shop: Stack, means: Mapping[str, Any], action: Flow = Flow.CHARGE, checkout_id: str | None = None
 ) -> tuple[str, SessionView]:
-    """Fill a basket (or take that checkout) and pay with a card; return it and what the storefront is told."""
+    """Fill a basket (or take that checkout) and pay with a card; return it and the session."""
     if checkout_id is None:
-        checkout_id = (await shop.saleor.new_checkout()).id
+        checkout_id = (await shop.saleor.create_checkout()).id
     data = await sealed_card(shop, means, checkout_id)
     session = await shop.saleor.initialize(checkout_id, action=action, data=data, customer_ip="203.0.113.7")
     assert session.event is not None, session
     return checkout_id, session
 
 
-async def nothing_of_the_card_is_left(shop: Stack, number: str = GOOD, token: str | None = None) -> None:
-    """Search what the app wrote to disk and log, and what Saleor was sent and told, for the card."""
+async def assert_no_card_data_left(shop: Stack, number: str = GOOD, token: str | None = None) -> None:
+    """Check that neither the app's files and log nor Saleor's data contain the card."""
     secrets: list[Any] = [CardNumber("card", number), SecurityCode(CVV)]
     secrets += [Secret("token", token)] if token else []
     places = {**_files(shop), **await _rows(shop)}
     assert places["app.log"]
     places["saleor"] = "\n".join(f"{each.body} {each.answer}" for each in await shop.saleor.deliveries()).encode()
     places["reports"] = str(await shop.saleor.reports()).encode()
-    found = finds(secrets, places)
+    found = find_secrets(secrets, places)
     assert not found, found
 
 
 def _files(shop: Stack) -> dict[str, bytes]:
-    """Return the log, and of SQLite the files as they are, with what was deleted from them."""
+    """Return the log, and with SQLite the raw database files, including deleted data."""
     files = [shop.app.log]
     if is_sqlite(shop.settings.database):
         file = Path(make_url(shop.settings.database).database or "")

@@ -1,4 +1,4 @@
-"""A town with a shop that is ready to sell."""
+"""A stack with a shop that is ready to sell."""
 
 from collections.abc import AsyncIterator, Iterator
 from functools import partial
@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from tests.fork_server import ForkServer
-from tests.journeys.processes import Mortal
-from tests.journeys.stack import Stack, a_stack, the_neighbours
+from tests.journeys.crashing_process import CrashingProcess
+from tests.journeys.stack import Stack, open_neighbours, open_stack
 from tests.journeys.terminal import Terminal
 
 
 @pytest.fixture(scope="session")
 def neighbours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
     """A Saleor and a gateway for all stories of this test process; each story finds them empty."""
-    with the_neighbours(tmp_path_factory.mktemp("neighbours")) as neighbours:
+    with open_neighbours(tmp_path_factory.mktemp("neighbours")) as neighbours:
         yield neighbours
 
 
@@ -24,14 +24,14 @@ async def stack(
     database_url: str, tmp_path: Path, neighbours: tuple[str, str], fork_server: ForkServer
 ) -> AsyncIterator[Stack]:
     """The three processes; nothing is installed yet."""
-    process = partial(Mortal, fork_server=fork_server)
-    async with a_stack(database_url, tmp_path, neighbours, process=process) as stack:
+    process = partial(CrashingProcess, fork_server=fork_server)
+    async with open_stack(database_url, tmp_path, neighbours, process=process) as stack:
         yield stack
 
 
 @pytest.fixture
 async def shop(stack: Stack) -> Stack:
-    """The town after the store owner has installed the app and connected a merchant account."""
+    """Yield the stack after the store owner has installed the app and connected a merchant account."""
     installed = await stack.saleor.install(f"{stack.app.url}/api/manifest")
     assert installed.status == "INSTALLED", installed.message
     await stack.open_account()

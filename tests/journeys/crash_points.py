@@ -1,6 +1,6 @@
-"""The moments between a wish and its delivery at which the app is killed; a closed list, one line each.
+"""The moments between a request and its delivery at which the app is killed; a closed list, one line each.
 
-A test arms one of them by writing a file; the app (``mortal_app``) comes by, leaves word that it did, and dies.
+A test arms one of them by writing a file; the app (``crashing_app``) reaches it, records that, and dies.
 """
 
 import os
@@ -9,8 +9,8 @@ from enum import Enum
 from pathlib import Path
 
 
-class Point(Enum):
-    """Where the process dies. The words say what has happened by then, and what has not."""
+class CrashPoint(Enum):
+    """Where the process dies. The values tell what has happened by then, and what has not."""
 
     # Asking the gateway
     INTENT_NOT_COMMITTED = "the intent is written, not committed"
@@ -34,27 +34,27 @@ class Point(Enum):
     LOOK_UP_NOT_POSTED = "the look-up is read, what follows from it is not committed"
 
 
-class Fate:
-    """What awaits a process: nothing until a point is armed in ``file``."""
+class CrashTrigger:
+    """Kills a process at the point that is armed in ``file``; nothing happens until one is."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
         self._met = file.with_suffix(".met")
 
-    def arm(self, point: Point) -> None:
-        """Let the process die when it next comes to ``point``."""
+    def arm(self, point: CrashPoint) -> None:
+        """Let the process die when it next reaches ``point``."""
         self._met.unlink(missing_ok=True)
         whole = self._file.with_suffix(".new")
         whole.write_text(point.name)
         whole.rename(self._file)
 
     @property
-    def met(self) -> bool:
-        """True once the process has come to the point that was armed."""
+    def has_died(self) -> bool:
+        """True once the process has reached the armed point."""
         return self._met.exists()
 
-    def comes_to(self, point: Point) -> None:
-        """Die, if this is the point. Nothing of this process runs after it, no matter what else it was doing."""
+    def reach(self, point: CrashPoint) -> None:
+        """Die, if this point is armed. Nothing of this process runs afterwards, no matter what else it was doing."""
         try:
             armed = self._file.read_text()
         except FileNotFoundError:

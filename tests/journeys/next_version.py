@@ -2,7 +2,7 @@
 
     python -m tests.journeys.next_version migrate|run|worker
 
-Its migration takes nothing away, so this version works with the database that it leaves (``app.db.migrate``).
+Its migration removes nothing, so this version works with the migrated database (``app.db.migrate``).
 """
 
 import shutil
@@ -41,7 +41,7 @@ def next_migrations(folder: Path) -> Path:
 
 
 def main() -> None:
-    """Do what was asked, as the next version."""
+    """Run the requested command as the next version."""
     column = Column(BEGUN_BY, String(20), nullable=True, default="the next version")
     table: Table = Payment.__table__  # type: ignore[attr-defined] # a table's class has it
     table.append_column(column)

@@ -1,4 +1,4 @@
-"""Three processes on loopback: a Saleor, the app, a gateway. Whole stories are played in them."""
+"""Three processes on loopback: a Saleor, the app, a gateway. Whole stories are played on them."""
 
 import asyncio
 import os
@@ -70,12 +70,12 @@ class Stack:
             await services.accounts.map_channel("uah", account.id)
         return account.id
 
-    async def unsaid(self) -> int:
-        """Return how many events Saleor has not heard yet."""
+    async def undelivered_events(self) -> int:
+        """Return the number of events that Saleor has not received yet."""
         return len(await self._events(col(SaleorEvent.state) == EventState.WAITING))
 
     async def attempts(self, event: str) -> int:
-        """Return how often the app has tried to tell Saleor of such an event."""
+        """Return how often the app has tried to deliver such an event to Saleor."""
         return sum(each.attempts for each in await self._events(col(SaleorEvent.type) == event))
 
     async def _events(self, condition: ColumnElement[bool]) -> Sequence[SaleorEvent]:
@@ -84,7 +84,7 @@ class Stack:
 
 
 async def eventually(true: Callable[[], Awaitable[T | None]], *, within: float = _EVENTUALLY) -> T:
-    """Wait until something holds, and return what it gave; AssertionError when it does not in time."""
+    """Wait until the callable returns something true, and return that. Raises AssertionError on timeout."""
     loop = asyncio.get_running_loop()
     end = loop.time() + within
     while True:
@@ -96,8 +96,8 @@ async def eventually(true: Callable[[], Awaitable[T | None]], *, within: float =
 
 
 @contextmanager
-def the_neighbours(folder: Path) -> Iterator[tuple[str, str]]:
-    """Start a Saleor and a gateway, each a process of its own, for many stories; give their addresses."""
+def open_neighbours(folder: Path) -> Iterator[tuple[str, str]]:
+    """Start a Saleor and a gateway, each in a process of its own, for many stories; yield their addresses."""
     saleor = saleor_process(free_port(), folder, os.environ, "--delay-factor", "0.01")
     gateway = gateway_process(free_port(), folder, os.environ)
 
@@ -113,7 +113,7 @@ def the_neighbours(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 @asynccontextmanager
-async def a_stack(
+async def open_stack(
     database_url: str,
     folder: Path,
     neighbours: tuple[str, str],
@@ -121,9 +121,9 @@ async def a_stack(
     patience: Mapping[str, str] = PATIENCE,
     process: Callable[..., ServerProcess] = ServerProcess,
 ) -> AsyncIterator[Stack]:
-    """Start the app with an empty database beside its neighbours, who begin anew too. Its log is in ``folder``.
+    """Start the app with an empty database beside its neighbours, which are reset too. Its log is in ``folder``.
 
-    ``patience`` is how the app is set up beside that; ``process`` is what kind of process it becomes.
+    ``patience`` are further settings of the app; ``process`` starts it.
     """
     saleor_url, gateway_url = neighbours
     data = folder / "data"
@@ -137,7 +137,7 @@ async def a_stack(
         await saleor.clear_faults()
         for installed in await saleor.apps():
             await saleor.uninstall(installed.identifier)
-        await saleor.forget_traffic()
+        await saleor.clear_traffic()
         try:
             await app.start()
             yield Stack(saleor=saleor, gateway=gateway, app=app, settings=settings, gateway_url=gateway_url)

@@ -1,4 +1,4 @@
-"""What people do in a town, and what must be true of it afterwards."""
+"""Actions of shoppers and staff, and checks of what must be true afterwards."""
 
 from decimal import Decimal
 from typing import Any
@@ -22,37 +22,37 @@ def order_of(transaction: TransactionView) -> str:
 
 def order_id_of(session: SessionView) -> str:
     """Return the gateway's order id of a session's transaction."""
-    return order_of(session.paid_for)
+    return order_of(session.required_transaction)
 
 
 async def begin(
     shop: Stack, action: Flow = Flow.CHARGE, *, data: Any = BACK, checkout_id: str | None = None
 ) -> tuple[str, SessionView]:
-    """Fill a basket (or take that checkout) and begin to pay; return the checkout and what the storefront was told."""
+    """Fill a basket (or take that checkout) and begin to pay; return the checkout and the session."""
     if checkout_id is None:
-        checkout_id = (await shop.saleor.new_checkout(NewCheckout())).id
+        checkout_id = (await shop.saleor.create_checkout(NewCheckout())).id
     session = await shop.saleor.initialize(checkout_id, action=action, data=data)
     assert session.event is not None, session
     return checkout_id, session
 
 
-async def told(shop: Stack, transaction_id: str, event: str) -> TransactionView:
-    """Wait until Saleor has heard of an event; return the transaction as it is then."""
+async def wait_for_event(shop: Stack, transaction_id: str, event: str) -> TransactionView:
+    """Wait until Saleor has received an event; return the transaction as it is then."""
 
     async def heard() -> TransactionView | None:
         transaction = await shop.saleor.transaction(transaction_id)
-        return transaction if event in transaction.types() else None
+        return transaction if event in transaction.event_types() else None
 
     return await eventually(heard)
 
 
-async def quiet(shop: Stack, transaction_id: str) -> TransactionView:
-    """Wait until nobody has anything left to say: no webhook under way, no event waiting in the outbox."""
-    await shop.saleor.background_done()
-    await shop.gateway.webhooks_idle()
+async def wait_until_quiet(shop: Stack, transaction_id: str) -> TransactionView:
+    """Wait until nothing is left to send: no webhook in progress, no event waiting in the outbox."""
+    await shop.saleor.wait_for_background()
+    await shop.gateway.wait_for_webhooks()
 
     async def nothing_waits() -> bool:
-        return await shop.unsaid() == 0
+        return await shop.undelivered_events() == 0
 
     await eventually(nothing_waits)
     return await shop.saleor.transaction(transaction_id)
@@ -65,9 +65,9 @@ async def paid_order(shop: Stack, checkout_id: str) -> None:
     assert completion.order.charge_status == "FULL"
 
 
-async def both_books_agree(shop: Stack, transaction_id: str) -> None:
-    """Compare what Saleor believes of a transaction with what the gateway did."""
-    saleor = (await quiet(shop, transaction_id)).amounts
+async def assert_books_agree(shop: Stack, transaction_id: str) -> None:
+    """Compare a transaction's amounts in Saleor with what the gateway did."""
+    saleor = (await wait_until_quiet(shop, transaction_id)).amounts
     gateway = await shop.gateway.payment(order_of(await shop.saleor.transaction(transaction_id)))
     charged, refunded = _at_the_gateway(gateway)
     assert saleor.charged == charged - refunded

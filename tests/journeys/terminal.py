@@ -6,13 +6,13 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from tests.fork_server import Forked, ForkServer
+from tests.fork_server import ForkedProcess, ForkServer
 from tests.journeys.stack import PATIENCE, Stack
 
 
 @dataclass(frozen=True)
 class Terminal:
-    """Commands find the app's settings in their environment, and the patience of its processes."""
+    """Runs commands with the app's settings, and its processes' patience, in their environment."""
 
     shop: Stack
     fork_server: ForkServer
@@ -28,11 +28,11 @@ class Terminal:
         }
 
     async def type(self, *words: str) -> Any:
-        """Type a command; return what it said as JSON."""
+        """Run a command; return its JSON output."""
         _, out, err = await self.fork_server.run(*words, "--json", environment=self._environment)
         assert out, err
         return json.loads(out, parse_float=Decimal)
 
-    def begin(self, *words: str) -> Forked:
-        """Type a command whose words nobody waits for."""
+    def begin(self, *words: str) -> ForkedProcess:
+        """Start a command without waiting for its output."""
         return self.fork_server.start(*words, environment=self._environment, out=Path("/dev/null"))

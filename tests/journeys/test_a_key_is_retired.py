@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from tests.journeys.stack import Stack
-from tests.journeys.stories import both_books_agree, quiet, told
+from tests.journeys.stories import assert_books_agree, wait_for_event, wait_until_quiet
 from tests.journeys.terminal import Terminal
 from tests.journeys.test_staff_act import paid
 
@@ -19,7 +19,7 @@ async def test_beside_the_running_app(shop: Stack, terminal: Terminal) -> None:
     during, resealed = await asyncio.gather(paid(shop), terminal.type("secrets", "reseal"))
     assert (resealed["sealed"] >= 5, resealed["unopened"], resealed["missing_keys"]) == (True, {}, {})
     await shop.saleor.refund(before.id, Decimal("30.00"))  # with keys that it reads anew, and a key that it meets
-    await told(shop, before.id, "REFUND_SUCCESS")
+    await wait_for_event(shop, before.id, "REFUND_SUCCESS")
     await shop.app.stop()
     await terminal.type("secrets", "reseal")  # what was written with the old key meanwhile
     checked = await terminal.type("secrets", "check")
@@ -29,5 +29,5 @@ async def test_beside_the_running_app(shop: Stack, terminal: Terminal) -> None:
     checked = await terminal.type("secrets", "check")
     assert ([each["key"] for each in checked["keys"]], checked["missing_keys"]) == ([new], {})
     for each in (before, during, await paid(shop)):
-        await quiet(shop, each.id)
-        await both_books_agree(shop, each.id)
+        await wait_until_quiet(shop, each.id)
+        await assert_books_agree(shop, each.id)

@@ -13,7 +13,7 @@ from app.saleor.testing.views import GrantedLine, NewCheckout, NewLine, Transact
 from app.saleor.testing.vocabulary import Flow
 from app.sandbox.scripting import FaultRule
 from tests.journeys.stack import Stack, eventually
-from tests.journeys.stories import begin, both_books_agree, order_id_of, order_of, quiet, told
+from tests.journeys.stories import assert_books_agree, begin, order_id_of, order_of, wait_for_event, wait_until_quiet
 from tests.payments.split.people import MARKET, POTTER, SMITH, WEAVER, rules
 
 MUGS = NewLine(
@@ -47,11 +47,11 @@ class Sale:
 
 async def sold(market: Stack, *lines: NewLine, flow: Flow = Flow.CHARGE) -> Sale:
     """A shopper pays, and an order comes of it."""
-    basket = await market.saleor.new_checkout(NewCheckout(lines=list(lines)))
+    basket = await market.saleor.create_checkout(NewCheckout(lines=list(lines)))
     _, session = await begin(market, flow, checkout_id=basket.id)
     await market.gateway.pay(order_id_of(session))
     event = "CHARGE_SUCCESS" if flow is Flow.CHARGE else "AUTHORIZATION_SUCCESS"
-    transaction = await told(market, session.paid_for.id, event)
+    transaction = await wait_for_event(market, session.required_transaction.id, event)
     order = (await market.saleor.complete(basket.id)).order
     assert order is not None
     return Sale(transaction, order.id)
@@ -70,14 +70,14 @@ async def grant(market: Stack, sale: Sale, amount: str, *, pieces: tuple[str, in
         shipping_costs_included=shipping,
     )
     assert granted.granted_refund is not None, granted.errors
-    await market.saleor.refund_granted(granted.granted_refund.id)
-    await market.saleor.background_done()
+    await market.saleor.request_refund_for_granted_refund(granted.granted_refund.id)
+    await market.saleor.wait_for_background()
 
 
 async def refund(market: Stack, sale: Sale, amount: str) -> None:
     """Staff refund a sum."""
     await market.saleor.refund(sale.transaction.id, Decimal(amount))
-    await market.saleor.background_done()
+    await market.saleor.wait_for_background()
 
 
 async def at_the_gateway(market: Stack) -> dict[str, Decimal]:
@@ -107,7 +107,7 @@ async def in_our_books(market: Stack) -> dict[str, Decimal]:
 
 async def everybody_has(market: Stack, sale: Sale, **amounts: str) -> None:
     """All books agree, and each sub-merchant has that much; ``us`` is the market itself."""
-    await both_books_agree(market, sale.transaction.id)
+    await assert_books_agree(market, sale.transaction.id)
     who = {"us": MARKET, "potter": POTTER, "smith": SMITH, "weaver": WEAVER}
     expected = {who[name]: Decimal(amount) for name, amount in amounts.items()}
     assert await at_the_gateway(market) == expected
@@ -140,7 +140,7 @@ async def test_a_part_of_a_reservation_is_charged_and_given_back_in_two_parts(ma
     sale = await sold(market, MUGS, LAMP, flow=Flow.AUTHORIZATION)
     assert await at_the_gateway(market) == {}
     await market.saleor.charge(sale.transaction.id, Decimal("184.99"))
-    await told(market, sale.transaction.id, "CANCEL_SUCCESS")
+    await wait_for_event(market, sale.transaction.id, "CANCEL_SUCCESS")
     half = {"us": "35.00", "potter": "49.99", "smith": "100.00"}
     await everybody_has(market, sale, **half)
     await grant(market, sale, "60.00", pieces=("Mugs", 2))
@@ -158,7 +158,7 @@ async def test_the_answer_to_a_refund_is_lost_while_another_one_waits(market: St
     await grant(market, sale, "99.99", pieces=("Mugs", 3))
 
     async def both_done() -> bool:
-        return (await market.saleor.transaction(sale.transaction.id)).types().count("REFUND_SUCCESS") == 2
+        return (await market.saleor.transaction(sale.transaction.id)).event_types().count("REFUND_SUCCESS") == 2
 
     await eventually(both_done)
     # Of the first one the potter gave 10.00, so of the mugs 89.99 were left; the others gave the rest.
@@ -175,9 +175,9 @@ async def test_staff_refund_in_the_merchant_portal_and_then_here(market: Stack) 
     sale = await sold(market, MUGS, LAMP)
     portal = {UUID(MARKET): Decimal("7.00"), UUID(POTTER): Decimal("10.00"), UUID(SMITH): Decimal("20.00")}
     await market.gateway.portal(order_of(sale.transaction), "refund", Decimal("37.00"), split=portal)
-    await told(market, sale.transaction.id, "REFUND_SUCCESS")
+    await wait_for_event(market, sale.transaction.id, "REFUND_SUCCESS")
     await refund(market, sale, "100.00")
-    transaction = await quiet(market, sale.transaction.id)
+    transaction = await wait_until_quiet(market, sale.transaction.id)
     assert transaction.amounts.refunded == Decimal("137.00")
-    await both_books_agree(market, sale.transaction.id)
+    await assert_books_agree(market, sale.transaction.id)
     assert sum((await at_the_gateway(market)).values()) == Decimal("232.99")

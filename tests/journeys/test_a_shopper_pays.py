@@ -10,7 +10,16 @@ from app.saleor.testing.views import NewCheckout, SessionView
 from app.saleor.testing.vocabulary import Flow
 from app.sandbox.scripting import FaultRule, WebhookRule
 from tests.journeys.stack import STOREFRONT, Stack, eventually
-from tests.journeys.stories import BACK, TOTAL, begin, both_books_agree, order_id_of, paid_order, quiet, told
+from tests.journeys.stories import (
+    BACK,
+    TOTAL,
+    assert_books_agree,
+    begin,
+    order_id_of,
+    paid_order,
+    wait_for_event,
+    wait_until_quiet,
+)
 
 
 async def test_a_one_step_payment_makes_a_paid_order(shop: Stack) -> None:
@@ -22,29 +31,29 @@ async def test_a_one_step_payment_makes_a_paid_order(shop: Stack) -> None:
     assert session.data["expiresAt"].endswith("Z")
 
     await shop.gateway.pay(order_id_of(session))
-    transaction = await told(shop, session.paid_for.id, "CHARGE_SUCCESS")
+    transaction = await wait_for_event(shop, session.required_transaction.id, "CHARGE_SUCCESS")
     assert transaction.amounts.charged == TOTAL
     assert transaction.actions == ["REFUND"]
     details = transaction.payment_method_details
     assert details is not None
     assert "4242" in str(details)
     await paid_order(shop, checkout_id)
-    await both_books_agree(shop, transaction.id)
+    await assert_books_agree(shop, transaction.id)
 
 
 async def test_staff_can_cancel_while_the_shopper_has_not_paid(shop: Stack) -> None:
     _, session = await begin(shop)
-    transaction = await told(shop, session.paid_for.id, "INFO")
+    transaction = await wait_for_event(shop, session.required_transaction.id, "INFO")
     assert transaction.actions == ["CANCEL"]
     assert "Waiting for the shopper" in transaction.event("INFO").message
 
     await shop.saleor.cancel(transaction.id)
-    transaction = await told(shop, transaction.id, "CANCEL_SUCCESS")
+    transaction = await wait_for_event(shop, transaction.id, "CANCEL_SUCCESS")
     assert (await shop.gateway.payment(order_id_of(session))).status_code == "6007"
     back = await shop.saleor.process(transaction.id)
     assert back.event is not None
     assert back.event.type == "CHARGE_FAILURE"
-    await both_books_agree(shop, transaction.id)
+    await assert_books_agree(shop, transaction.id)
 
 
 @pytest.mark.fault("notification-out-of-order")
@@ -52,7 +61,7 @@ async def test_the_notification_comes_before_the_answer(shop: Stack) -> None:
     await shop.gateway.fault(
         FaultRule(http_method="POST", path="/api/v1/payment", moment="after", effect="latency", seconds=1.0)
     )
-    checkout = await shop.saleor.new_checkout()
+    checkout = await shop.saleor.create_checkout()
     beginning = asyncio.create_task(shop.saleor.initialize(checkout.id, data=BACK))
 
     async def order_at_the_gateway() -> str | None:
@@ -61,15 +70,15 @@ async def test_the_notification_comes_before_the_answer(shop: Stack) -> None:
 
     order_id = await eventually(order_at_the_gateway)
     await shop.gateway.pay(order_id)
-    await shop.gateway.webhooks_idle()
+    await shop.gateway.wait_for_webhooks()
     session = await beginning
     assert session.event is not None
     assert session.event.type in {"CHARGE_SUCCESS", "CHARGE_ACTION_REQUIRED"}
-    transaction = await quiet(shop, session.paid_for.id)
-    assert transaction.types().count("CHARGE_SUCCESS") == 1
+    transaction = await wait_until_quiet(shop, session.required_transaction.id)
+    assert transaction.event_types().count("CHARGE_SUCCESS") == 1
     assert transaction.amounts.charged == TOTAL
     await paid_order(shop, checkout.id)
-    await both_books_agree(shop, transaction.id)
+    await assert_books_agree(shop, transaction.id)
 
 
 @pytest.mark.fault("notification-repeated")
@@ -78,11 +87,11 @@ async def test_every_notification_comes_three_times(shop: Stack) -> None:
     await shop.gateway.webhook_rule(WebhookRule(effect="duplicate", copies=2))
     checkout_id, session = await begin(shop)
     await shop.gateway.pay(order_id_of(session))
-    await told(shop, session.paid_for.id, "CHARGE_SUCCESS")
-    transaction = await quiet(shop, session.paid_for.id)
-    assert transaction.types().count("CHARGE_SUCCESS") == 1
+    await wait_for_event(shop, session.required_transaction.id, "CHARGE_SUCCESS")
+    transaction = await wait_until_quiet(shop, session.required_transaction.id)
+    assert transaction.event_types().count("CHARGE_SUCCESS") == 1
     await paid_order(shop, checkout_id)
-    await both_books_agree(shop, transaction.id)
+    await assert_books_agree(shop, transaction.id)
 
 
 @pytest.mark.fault("notification-out-of-order")
@@ -90,14 +99,14 @@ async def test_the_notification_comes_after_the_shopper_is_back(shop: Stack) -> 
     await shop.gateway.hold_webhooks()
     checkout_id, session = await begin(shop)
     await shop.gateway.pay(order_id_of(session))
-    back = await shop.saleor.process(session.paid_for.id)
+    back = await shop.saleor.process(session.required_transaction.id)
     assert back.event is not None
     assert back.event.type == "CHARGE_SUCCESS"
     await paid_order(shop, checkout_id)
     await shop.gateway.release_webhooks(newest_first=True)
-    transaction = await quiet(shop, session.paid_for.id)
-    assert transaction.types().count("CHARGE_SUCCESS") == 1
-    await both_books_agree(shop, transaction.id)
+    transaction = await wait_until_quiet(shop, session.required_transaction.id)
+    assert transaction.event_types().count("CHARGE_SUCCESS") == 1
+    await assert_books_agree(shop, transaction.id)
 
 
 @pytest.mark.fault("notification-lost")
@@ -105,15 +114,15 @@ async def test_no_notification_ever_comes_and_the_shopper_never_returns(shop: St
     await shop.gateway.webhook_rule(WebhookRule(effect="drop"))
     checkout_id, session = await begin(shop)
     await shop.gateway.pay(order_id_of(session))
-    await told(shop, session.paid_for.id, "CHARGE_SUCCESS")
+    await wait_for_event(shop, session.required_transaction.id, "CHARGE_SUCCESS")
     await paid_order(shop, checkout_id)
-    await both_books_agree(shop, session.paid_for.id)
+    await assert_books_agree(shop, session.required_transaction.id)
 
 
 @pytest.mark.fault("saleor-down")
 async def test_saleor_is_down_when_the_money_comes(shop: Stack) -> None:
     checkout_id, session = await begin(shop)
-    await told(shop, session.paid_for.id, "INFO")
+    await wait_for_event(shop, session.required_transaction.id, "INFO")
     await shop.saleor.set_faults(graphql_status=503)
     await shop.gateway.pay(order_id_of(session))
 
@@ -122,22 +131,22 @@ async def test_saleor_is_down_when_the_money_comes(shop: Stack) -> None:
 
     await eventually(tried)
     await shop.saleor.clear_faults()
-    await told(shop, session.paid_for.id, "CHARGE_SUCCESS")
-    transaction = await quiet(shop, session.paid_for.id)
-    assert transaction.types().count("CHARGE_SUCCESS") == 1
+    await wait_for_event(shop, session.required_transaction.id, "CHARGE_SUCCESS")
+    transaction = await wait_until_quiet(shop, session.required_transaction.id)
+    assert transaction.event_types().count("CHARGE_SUCCESS") == 1
     await paid_order(shop, checkout_id)
-    await both_books_agree(shop, transaction.id)
+    await assert_books_agree(shop, transaction.id)
 
 
 @pytest.mark.fault("network-cut")
 async def test_saleor_hears_the_event_but_its_answer_is_lost(shop: Stack) -> None:
     checkout_id, session = await begin(shop)
-    await told(shop, session.paid_for.id, "INFO")
+    await wait_for_event(shop, session.required_transaction.id, "INFO")
     await shop.saleor.set_faults(graphql_answer_lost=True, graphql_times=2)
     await shop.gateway.pay(order_id_of(session))
-    await told(shop, session.paid_for.id, "CHARGE_SUCCESS")
-    transaction = await quiet(shop, session.paid_for.id)
-    assert transaction.types().count("CHARGE_SUCCESS") == 1
+    await wait_for_event(shop, session.required_transaction.id, "CHARGE_SUCCESS")
+    transaction = await wait_until_quiet(shop, session.required_transaction.id)
+    assert transaction.event_types().count("CHARGE_SUCCESS") == 1
     await paid_order(shop, checkout_id)
 
 
@@ -146,7 +155,7 @@ async def test_the_app_is_killed_between_the_gateways_answer_and_its_own_commit(
     await shop.gateway.fault(
         FaultRule(http_method="POST", path="/api/v1/payment", moment="after", effect="latency", seconds=5.0)
     )
-    checkout = await shop.saleor.new_checkout()
+    checkout = await shop.saleor.create_checkout()
     beginning = asyncio.create_task(shop.saleor.initialize(checkout.id, data=BACK))
 
     async def at_the_gateway() -> str | None:
@@ -161,7 +170,7 @@ async def test_the_app_is_killed_between_the_gateways_answer_and_its_own_commit(
     await shop.app.start()
 
     # Nobody has the link to that page: it is closed, and the shopper is told to begin anew.
-    transaction = await told(shop, session.paid_for.id, "CHARGE_FAILURE")
+    transaction = await wait_for_event(shop, session.required_transaction.id, "CHARGE_FAILURE")
 
     async def closed() -> bool:
         return (await shop.gateway.payment(order_id)).status_code == "6007"
@@ -174,25 +183,25 @@ async def test_the_app_is_killed_between_the_gateways_answer_and_its_own_commit(
     _, again = await begin(shop, checkout_id=checkout.id)
     assert order_id_of(again) != order_id
     await shop.gateway.pay(order_id_of(again))
-    await told(shop, again.paid_for.id, "CHARGE_SUCCESS")
+    await wait_for_event(shop, again.required_transaction.id, "CHARGE_SUCCESS")
     await paid_order(shop, checkout.id)
-    await both_books_agree(shop, transaction.id)
-    await both_books_agree(shop, again.paid_for.id)
+    await assert_books_agree(shop, transaction.id)
+    await assert_books_agree(shop, again.required_transaction.id)
 
 
 @pytest.mark.fault("process-killed")
 async def test_the_app_is_killed_after_it_took_the_notification(shop: Stack) -> None:
     checkout_id, session = await begin(shop)
-    await told(shop, session.paid_for.id, "INFO")
+    await wait_for_event(shop, session.required_transaction.id, "INFO")
     await shop.saleor.set_faults(graphql_status=503)
     await shop.gateway.pay(order_id_of(session))
-    await shop.gateway.webhooks_idle()
+    await shop.gateway.wait_for_webhooks()
     shop.app.kill()
     await shop.saleor.clear_faults()
     await shop.app.start()
-    await told(shop, session.paid_for.id, "CHARGE_SUCCESS")
+    await wait_for_event(shop, session.required_transaction.id, "CHARGE_SUCCESS")
     await paid_order(shop, checkout_id)
-    await both_books_agree(shop, session.paid_for.id)
+    await assert_books_agree(shop, session.required_transaction.id)
 
 
 @pytest.mark.fault("webhook-repeated")
@@ -201,23 +210,23 @@ async def test_saleor_sends_every_webhook_twice(shop: Stack) -> None:
     checkout_id, session = await begin(shop)
     assert len(await shop.gateway.payments()) == 1
     await shop.gateway.pay(order_id_of(session))
-    transaction = await told(shop, session.paid_for.id, "CHARGE_SUCCESS")
+    transaction = await wait_for_event(shop, session.required_transaction.id, "CHARGE_SUCCESS")
     assert transaction.amounts.charged == TOTAL
     await paid_order(shop, checkout_id)
-    await both_books_agree(shop, transaction.id)
+    await assert_books_agree(shop, transaction.id)
 
 
 async def test_a_declined_card_fails_and_a_new_attempt_pays(shop: Stack) -> None:
     checkout_id, session = await begin(shop)
     await shop.gateway.decline(order_id_of(session), "4009")
-    back = await shop.saleor.process(session.paid_for.id)
+    back = await shop.saleor.process(session.required_transaction.id)
     assert back.event is not None
     assert back.event.type == "CHARGE_FAILURE"
     assert back.data["errors"][0]["code"] == "4009"
 
     _, again = await begin(shop, checkout_id=checkout_id)
     await shop.gateway.pay(order_id_of(again))
-    await told(shop, again.paid_for.id, "CHARGE_SUCCESS")
+    await wait_for_event(shop, again.required_transaction.id, "CHARGE_SUCCESS")
     await paid_order(shop, checkout_id)
 
 
@@ -239,14 +248,14 @@ async def test_the_address_of_the_page_gets_lost_and_the_shopper_tries_again_at_
 
     await eventually(closed)
     await shop.gateway.pay(opened)
-    transaction = await told(shop, again.paid_for.id, "CHARGE_SUCCESS")
+    transaction = await wait_for_event(shop, again.required_transaction.id, "CHARGE_SUCCESS")
     assert transaction.amounts.charged == TOTAL
     await paid_order(shop, checkout_id)
     await shop.saleor.refund(transaction.id)
-    await told(shop, transaction.id, "REFUND_SUCCESS")
+    await wait_for_event(shop, transaction.id, "REFUND_SUCCESS")
     assert [each.method for each in (await shop.gateway.payment(opened)).operations] == ["refund"]
-    await both_books_agree(shop, session.paid_for.id)
-    await both_books_agree(shop, again.paid_for.id)
+    await assert_books_agree(shop, session.required_transaction.id)
+    await assert_books_agree(shop, again.required_transaction.id)
 
 
 async def test_the_page_appears_at_the_gateway_only_after_it_was_looked_for(shop: Stack) -> None:
@@ -260,21 +269,21 @@ async def test_the_page_appears_at_the_gateway_only_after_it_was_looked_for(shop
         return (await shop.gateway.payment(order_id_of(session))).status_code == "6007"
 
     await eventually(closed)
-    await told(shop, session.paid_for.id, "CHARGE_FAILURE")
+    await wait_for_event(shop, session.required_transaction.id, "CHARGE_FAILURE")
     assert [each.status_code for each in await shop.gateway.payments()] == ["6007"]
 
 
 async def test_a_new_attempt_closes_the_page_of_the_older_one(shop: Stack) -> None:
     checkout_id, session = await begin(shop)
     _, again = await begin(shop, checkout_id=checkout_id)
-    older = await told(shop, session.paid_for.id, "CHARGE_FAILURE")
-    assert "newer attempt" in older.event("CHARGE_FAILURE").message
+    older = await wait_for_event(shop, session.required_transaction.id, "CHARGE_FAILURE")
+    assert "newer payment attempt" in older.event("CHARGE_FAILURE").message
     assert [each.order_id for each in await shop.gateway.payments() if each.status == "init"] == [order_id_of(again)]
     await shop.gateway.pay(order_id_of(again))
-    await told(shop, again.paid_for.id, "CHARGE_SUCCESS")
+    await wait_for_event(shop, again.required_transaction.id, "CHARGE_SUCCESS")
     await paid_order(shop, checkout_id)
-    await both_books_agree(shop, session.paid_for.id)
-    await both_books_agree(shop, again.paid_for.id)
+    await assert_books_agree(shop, session.required_transaction.id)
+    await assert_books_agree(shop, again.required_transaction.id)
 
 
 async def test_the_older_page_is_paid_before_it_could_be_closed(shop: Stack) -> None:
@@ -284,13 +293,13 @@ async def test_the_older_page_is_paid_before_it_could_be_closed(shop: Stack) -> 
     )
     _, again = await begin(shop, checkout_id=checkout_id)
     await shop.gateway.pay(order_id_of(session))
-    older = await told(shop, session.paid_for.id, "CHARGE_SUCCESS")
+    older = await wait_for_event(shop, session.required_transaction.id, "CHARGE_SUCCESS")
     assert older.amounts.charged == TOTAL
-    newer = await told(shop, again.paid_for.id, "CHARGE_FAILURE")
-    assert "paid or at the bank by another payment" in newer.event("CHARGE_FAILURE").message
+    newer = await wait_for_event(shop, again.required_transaction.id, "CHARGE_FAILURE")
+    assert "is paid or at the bank" in newer.event("CHARGE_FAILURE").message
     assert (await shop.gateway.payment(order_id_of(again))).status_code == "6007"
-    await both_books_agree(shop, session.paid_for.id)
-    await both_books_agree(shop, again.paid_for.id)
+    await assert_books_agree(shop, session.required_transaction.id)
+    await assert_books_agree(shop, again.required_transaction.id)
     await paid_order(shop, checkout_id)
 
 
@@ -302,28 +311,28 @@ async def test_both_the_older_page_and_the_newer_are_paid_before_either_could_be
     for each in both:
         await shop.gateway.pay(order_id_of(each))
     for each, other in zip(both, reversed(both), strict=True):
-        assert (await told(shop, each.paid_for.id, "CHARGE_SUCCESS")).amounts.charged == TOTAL
+        assert (await wait_for_event(shop, each.required_transaction.id, "CHARGE_SUCCESS")).amounts.charged == TOTAL
 
         async def staff_know(each: SessionView = each, other: SessionView = other) -> bool:
-            events = (await shop.saleor.transaction(each.paid_for.id)).events
+            events = (await shop.saleor.transaction(each.required_transaction.id)).events
             return any("Paid twice" in event.message and order_id_of(other) in event.message for event in events)
 
         await eventually(staff_know)
 
-    await shop.saleor.refund(again.paid_for.id)
-    await told(shop, again.paid_for.id, "REFUND_SUCCESS")
-    await both_books_agree(shop, session.paid_for.id)
-    await both_books_agree(shop, again.paid_for.id)
+    await shop.saleor.refund(again.required_transaction.id)
+    await wait_for_event(shop, again.required_transaction.id, "REFUND_SUCCESS")
+    await assert_books_agree(shop, session.required_transaction.id)
+    await assert_books_agree(shop, again.required_transaction.id)
     await paid_order(shop, checkout_id)
 
 
 async def test_parts_of_one_payment_are_paid_side_by_side(shop: Stack) -> None:
-    checkout = await shop.saleor.new_checkout()
+    checkout = await shop.saleor.create_checkout()
     parts = [Decimal("500.00"), Decimal("69.50")]
     sessions = [await shop.saleor.initialize(checkout.id, amount=part, data=BACK) for part in parts]
     for session in sessions:
         await shop.gateway.pay(order_id_of(session))
-        await told(shop, session.paid_for.id, "CHARGE_SUCCESS")
+        await wait_for_event(shop, session.required_transaction.id, "CHARGE_SUCCESS")
     await paid_order(shop, checkout.id)
 
 
@@ -332,11 +341,11 @@ async def test_a_forged_notification_changes_nothing(shop: Stack) -> None:
     _, session = await begin(shop)
     order_id = order_id_of(session)
     delivery = await shop.gateway.fire_webhook(order_id, changes={"status": "success"}, secret="somebody else's")
-    await shop.gateway.webhooks_idle()
+    await shop.gateway.wait_for_webhooks()
     tried = [each for each in await shop.gateway.webhooks(order_id) if each.delivery_id == delivery.delivery_id]
     assert tried
-    transaction = await quiet(shop, session.paid_for.id)
-    assert "CHARGE_SUCCESS" not in transaction.types()
+    transaction = await wait_until_quiet(shop, session.required_transaction.id)
+    assert "CHARGE_SUCCESS" not in transaction.event_types()
 
 
 @pytest.mark.threat("tampered-amount")
@@ -344,15 +353,15 @@ async def test_a_notification_about_another_amount_is_not_believed(shop: Stack) 
     _, session = await begin(shop)
     order_id = order_id_of(session)
     await shop.gateway.fire_webhook(order_id, changes={"status": "success", "status_code": "1000", "amount": 1})
-    transaction = await told(shop, session.paid_for.id, "INFO")
+    transaction = await wait_for_event(shop, session.required_transaction.id, "INFO")
 
     async def problem() -> bool:
         events = (await shop.saleor.transaction(transaction.id)).events
-        return any("asked" in event.message for event in events)
+        return any("requested" in event.message for event in events)
 
     await eventually(problem)
-    transaction = await quiet(shop, transaction.id)
-    assert "CHARGE_SUCCESS" not in transaction.types()
+    transaction = await wait_until_quiet(shop, transaction.id)
+    assert "CHARGE_SUCCESS" not in transaction.event_types()
 
 
 async def test_the_shopper_sees_the_way_back(shop: Stack) -> None:
@@ -375,7 +384,9 @@ async def test_the_shopper_sees_the_way_back(shop: Stack) -> None:
 
 
 async def test_missing_contacts_are_named_and_nothing_is_created(shop: Stack) -> None:
-    checkout = await shop.saleor.new_checkout(NewCheckout(address={"firstName": "Тарас", "lastName": "", "phone": ""}))
+    checkout = await shop.saleor.create_checkout(
+        NewCheckout(address={"firstName": "Тарас", "lastName": "", "phone": ""})
+    )
     session = await shop.saleor.initialize(checkout.id, data=BACK)
     assert session.data["errors"][0]["field"] == "data.customer.lastName"
     again = await shop.saleor.initialize(checkout.id, data=BACK | {"customer": {"lastName": "Шевченко"}})
@@ -396,7 +407,7 @@ async def test_a_payment_by_qr_link(shop: Stack) -> None:
 async def test_an_authorization_waits_for_staff(shop: Stack) -> None:
     checkout_id, session = await begin(shop, Flow.AUTHORIZATION)
     await shop.gateway.pay(order_id_of(session))
-    transaction = await told(shop, session.paid_for.id, "AUTHORIZATION_SUCCESS")
+    transaction = await wait_for_event(shop, session.required_transaction.id, "AUTHORIZATION_SUCCESS")
     assert transaction.amounts.authorized == TOTAL
     assert set(transaction.actions) == {"CHARGE", "CANCEL"}
     completion = await shop.saleor.complete(checkout_id)

@@ -9,7 +9,7 @@ import pytest
 
 from app.sandbox.scripting import FaultRule
 from tests.journeys.stack import Stack, eventually
-from tests.journeys.stories import both_books_agree, order_of, told
+from tests.journeys.stories import assert_books_agree, order_of, wait_for_event
 from tests.journeys.terminal import Terminal
 from tests.journeys.test_staff_act import paid
 
@@ -38,7 +38,7 @@ async def test_a_comparison_that_is_killed_is_ended_by_the_worker(shop: Stack, t
         command.kill()
         await asyncio.to_thread(command.wait)
     for each in transactions:
-        transaction = await told(shop, each.id, "REFUND_SUCCESS")
+        transaction = await wait_for_event(shop, each.id, "REFUND_SUCCESS")
         assert transaction.amounts.refunded == REFUND
-        assert transaction.types().count("REFUND_SUCCESS") == 1
-        await both_books_agree(shop, each.id)
+        assert transaction.event_types().count("REFUND_SUCCESS") == 1
+        await assert_books_agree(shop, each.id)

@@ -16,13 +16,13 @@ from tests.journeys.card_shop import (
     ASKS_THE_SHOPPER,
     GOOD,
     allow_cards,
-    nothing_of_the_card_is_left,
+    assert_no_card_data_left,
     offered_card,
     typed,
 )
 from tests.journeys.stack import Stack
-from tests.journeys.stories import TOTAL, both_books_agree, paid_order
-from tests.loopback import serving
+from tests.journeys.stories import TOTAL, assert_books_agree, paid_order
+from tests.loopback import serve_app
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 ONE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # the browser sees no database
@@ -41,7 +41,7 @@ async def storefront() -> AsyncIterator[str]:
     async def some_page(request: Request) -> HTMLResponse:
         return HTMLResponse(f'<link rel="icon" href="data:,"><h1>{request.url.path}</h1>')
 
-    async with serving(Starlette(routes=[Route("/checkout", some_page), Route("/back", some_page)])) as address:
+    async with serve_app(Starlette(routes=[Route("/checkout", some_page), Route("/back", some_page)])) as address:
         yield address
 
 
@@ -55,7 +55,7 @@ async def page(browser: Browser, storefront: str) -> Page:
 
 async def pay_in(page: Page, shop: Stack, storefront: str, content: dict[str, Any]) -> tuple[str, SessionView]:
     """Seal the card and describe the browser in the page, and pass both to Saleor."""
-    checkout = await shop.saleor.new_checkout()
+    checkout = await shop.saleor.create_checkout()
     card = await offered_card(shop, checkout.id)
     stamp = "{...content, at: new Date().toISOString(), for: id}"
     sealed = await page.evaluate(f"([content, id, card]) => sealCard({stamp}, card)", [content, checkout.id, card])
@@ -74,10 +74,10 @@ async def test_what_the_documented_lines_seal_is_paid(shop: Stack, storefront: s
     checkout_id, session = await pay_in(page, shop, storefront, typed())
     assert session.event is not None
     assert session.event.type == "CHARGE_SUCCESS", session
-    assert session.paid_for.amounts.charged == TOTAL
+    assert session.required_transaction.amounts.charged == TOTAL
     await paid_order(shop, checkout_id)
-    await both_books_agree(shop, session.paid_for.id)
-    await nothing_of_the_card_is_left(shop, GOOD)
+    await assert_books_agree(shop, session.required_transaction.id)
+    await assert_no_card_data_left(shop, GOOD)
 
 
 @ONE
@@ -89,11 +89,11 @@ async def test_the_shopper_confirms_at_the_bank_and_is_back_in_the_shop(
     await page.goto(session.data["redirectUrl"])
     await page.get_by_role("button", name="Confirm").click()
     await page.wait_for_url(f"{storefront}/back?transactionId=*")
-    done = await shop.saleor.process(session.paid_for.id)
+    done = await shop.saleor.process(session.required_transaction.id)
     assert done.event is not None
     assert done.event.type == "CHARGE_SUCCESS"
     await paid_order(shop, checkout_id)
-    await nothing_of_the_card_is_left(shop, ASKS_THE_SHOPPER)
+    await assert_no_card_data_left(shop, ASKS_THE_SHOPPER)
 
 
 async def test_the_documented_fingerprint_is_all_that_a_page_can_know(page: Page) -> None:

@@ -14,12 +14,20 @@ from tests.journeys.card_shop import (
     GOOD,
     NO_MONEY,
     allow_cards,
-    nothing_of_the_card_is_left,
+    assert_no_card_data_left,
     pay,
     typed,
 )
 from tests.journeys.stack import Stack, eventually
-from tests.journeys.stories import TOTAL, both_books_agree, order_id_of, order_of, paid_order, quiet, told
+from tests.journeys.stories import (
+    TOTAL,
+    assert_books_agree,
+    order_id_of,
+    order_of,
+    paid_order,
+    wait_for_event,
+    wait_until_quiet,
+)
 
 
 @pytest.fixture
@@ -35,12 +43,12 @@ async def test_a_card_pays_at_once(shop: Stack) -> None:
     payment = await shop.gateway.payment(order_id_of(session))
     assert payment.mode == "direct"
     assert session.event.psp_reference == str(payment.payment_id)
-    transaction = await quiet(shop, session.paid_for.id)
+    transaction = await wait_until_quiet(shop, session.required_transaction.id)
     assert transaction.amounts.charged == TOTAL
     assert "5454" in str(transaction.payment_method_details)
     await paid_order(shop, checkout_id)
-    await both_books_agree(shop, transaction.id)
-    await nothing_of_the_card_is_left(shop)
+    await assert_books_agree(shop, transaction.id)
+    await assert_no_card_data_left(shop)
 
 
 async def test_a_declined_card_fails_and_another_pays(shop: Stack) -> None:
@@ -52,9 +60,9 @@ async def test_a_declined_card_fails_and_another_pays(shop: Stack) -> None:
     assert again.event is not None
     assert again.event.type == "CHARGE_SUCCESS"
     await paid_order(shop, checkout_id)
-    await both_books_agree(shop, session.paid_for.id)
-    await both_books_agree(shop, again.paid_for.id)
-    await nothing_of_the_card_is_left(shop, NO_MONEY)
+    await assert_books_agree(shop, session.required_transaction.id)
+    await assert_books_agree(shop, again.required_transaction.id)
+    await assert_no_card_data_left(shop, NO_MONEY)
 
 
 async def test_a_shopper_confirms_at_the_bank_and_comes_back(shop: Stack) -> None:
@@ -64,7 +72,7 @@ async def test_a_shopper_confirms_at_the_bank_and_comes_back(shop: Stack) -> Non
     order_id = order_id_of(session)
     payment = await shop.gateway.payment(order_id)
     assert session.data == {"redirectUrl": payment.challenge_url}
-    still = await shop.saleor.process(session.paid_for.id)
+    still = await shop.saleor.process(session.required_transaction.id)
     assert still.data == session.data
     await shop.gateway.challenge(order_id)
     page = str(payment.result_url)
@@ -75,20 +83,20 @@ async def test_a_shopper_confirms_at_the_bank_and_comes_back(shop: Stack) -> Non
         return "Payment received" in said and "https://shop.test/back?transactionId=" in said
 
     await eventually(thanked)
-    back = await shop.saleor.process(session.paid_for.id)
+    back = await shop.saleor.process(session.required_transaction.id)
     assert back.event is not None
     assert (back.event.type, back.event.psp_reference) == ("CHARGE_SUCCESS", session.event.psp_reference)
     await paid_order(shop, checkout_id)
-    await both_books_agree(shop, session.paid_for.id)
-    await nothing_of_the_card_is_left(shop, ASKS_THE_SHOPPER)
+    await assert_books_agree(shop, session.required_transaction.id)
+    await assert_no_card_data_left(shop, ASKS_THE_SHOPPER)
 
 
 async def test_a_shopper_does_not_pass_at_the_bank(shop: Stack) -> None:
     _, session = await pay(shop, typed(ASKS_THE_SHOPPER))
     await shop.gateway.challenge(order_id_of(session), passed=False)
-    transaction = await told(shop, session.paid_for.id, "CHARGE_FAILURE")
+    transaction = await wait_for_event(shop, session.required_transaction.id, "CHARGE_FAILURE")
     assert transaction.amounts.charged == 0
-    await both_books_agree(shop, transaction.id)
+    await assert_books_agree(shop, transaction.id)
 
 
 @pytest.mark.fault("gateway-unknown")
@@ -97,13 +105,13 @@ async def test_the_gateways_answer_gets_lost_and_the_payment_is_found(shop: Stac
     checkout_id, session = await pay(shop, typed())
     assert session.event is not None
     assert session.event.type == "CHARGE_REQUEST"
-    transaction = await told(shop, session.paid_for.id, "CHARGE_SUCCESS")
+    transaction = await wait_for_event(shop, session.required_transaction.id, "CHARGE_SUCCESS")
     assert session.event.psp_reference == order_of(transaction)
     assert transaction.event("CHARGE_SUCCESS").psp_reference == session.event.psp_reference
     assert len(await shop.gateway.payments()) == 1
     await paid_order(shop, checkout_id)
-    await both_books_agree(shop, transaction.id)
-    await nothing_of_the_card_is_left(shop)
+    await assert_books_agree(shop, transaction.id)
+    await assert_no_card_data_left(shop)
 
 
 async def test_the_call_gets_lost_and_the_payment_has_failed(shop: Stack) -> None:
@@ -111,10 +119,10 @@ async def test_the_call_gets_lost_and_the_payment_has_failed(shop: Stack) -> Non
     _, session = await pay(shop, typed())
     assert session.event is not None
     assert session.event.type == "CHARGE_REQUEST"
-    transaction = await told(shop, session.paid_for.id, "CHARGE_FAILURE")
+    transaction = await wait_for_event(shop, session.required_transaction.id, "CHARGE_FAILURE")
     assert transaction.amounts.charge_pending == 0
     assert await shop.gateway.payments() == []  # the card is gone from memory: nothing was sent again
-    await nothing_of_the_card_is_left(shop)
+    await assert_no_card_data_left(shop)
 
 
 @pytest.mark.fault("process-killed")
@@ -122,7 +130,7 @@ async def test_the_app_is_killed_while_the_card_is_being_charged(shop: Stack) ->
     await shop.gateway.fault(
         FaultRule(http_method="POST", path="/api/v1/payment", moment="after", effect="latency", seconds=5.0)
     )
-    checkout = await shop.saleor.new_checkout()
+    checkout = await shop.saleor.create_checkout()
     paying = asyncio.create_task(pay(shop, typed(), checkout_id=checkout.id))
 
     async def at_the_gateway() -> bool:
@@ -132,10 +140,10 @@ async def test_the_app_is_killed_while_the_card_is_being_charged(shop: Stack) ->
     shop.app.kill()
     _, session = await paying
     await shop.app.start()
-    transaction = await told(shop, session.paid_for.id, "CHARGE_SUCCESS")
+    transaction = await wait_for_event(shop, session.required_transaction.id, "CHARGE_SUCCESS")
     assert len(await shop.gateway.payments()) == 1
-    await both_books_agree(shop, transaction.id)
-    await nothing_of_the_card_is_left(shop)
+    await assert_books_agree(shop, transaction.id)
+    await assert_no_card_data_left(shop)
 
 
 async def test_a_token_pays_again(shop: Stack) -> None:
@@ -146,8 +154,8 @@ async def test_a_token_pays_again(shop: Stack) -> None:
     assert session.event is not None
     assert session.event.type == "CHARGE_SUCCESS"
     await paid_order(shop, checkout_id)
-    await both_books_agree(shop, session.paid_for.id)
-    await nothing_of_the_card_is_left(shop, token=token)
+    await assert_books_agree(shop, session.required_transaction.id)
+    await assert_no_card_data_left(shop, token=token)
 
 
 async def test_a_reservation_with_a_card_is_captured_in_part(shop: Stack) -> None:
@@ -155,22 +163,22 @@ async def test_a_reservation_with_a_card_is_captured_in_part(shop: Stack) -> Non
     assert session.event is not None
     assert session.event.type == "AUTHORIZATION_SUCCESS"
     await shop.saleor.complete(checkout_id)
-    await shop.saleor.charge(session.paid_for.id, Decimal("300.00"))
-    transaction = await told(shop, session.paid_for.id, "CANCEL_SUCCESS")
+    await shop.saleor.charge(session.required_transaction.id, Decimal("300.00"))
+    transaction = await wait_for_event(shop, session.required_transaction.id, "CANCEL_SUCCESS")
     assert (transaction.amounts.charged, transaction.amounts.canceled) == (Decimal("300.00"), Decimal("269.50"))
-    await both_books_agree(shop, transaction.id)
+    await assert_books_agree(shop, transaction.id)
 
 
 async def test_saleor_sends_every_webhook_twice_and_the_card_pays_once(shop: Stack) -> None:
     await shop.saleor.set_faults(webhooks_twice=True)
     _, session = await pay(shop, typed())
     assert len(await shop.gateway.payments()) == 1
-    transaction = await quiet(shop, session.paid_for.id)
+    transaction = await wait_until_quiet(shop, session.required_transaction.id)
     assert transaction.amounts.charged == TOTAL
 
 
 async def test_the_search_finds_what_is_not_encrypted(shop: Stack) -> None:
     """Else it would prove nothing."""
-    await shop.saleor.initialize((await shop.saleor.new_checkout()).id, data={"cardNumber": GOOD, "cvv": CVV})
+    await shop.saleor.initialize((await shop.saleor.create_checkout()).id, data={"cardNumber": GOOD, "cvv": CVV})
     with pytest.raises(AssertionError, match="in saleor"):
-        await nothing_of_the_card_is_left(shop)
+        await assert_no_card_data_left(shop)

@@ -11,7 +11,7 @@ import pytest
 from app.db.migrate import migrate
 from app.sandbox.processes import NotStartedError, ServerProcess, app_process, free_port
 from tests.journeys.stack import eventually
-from tests.postgresql import a_postgresql_server
+from tests.postgresql import open_postgresql_server
 
 # A request that would be answered otherwise if the database were there, and how.
 ASKED = {
@@ -36,7 +36,7 @@ async def http() -> AsyncIterator[httpx2.AsyncClient]:
 async def test_it_waits_to_be_started_again_and_then_says_503_until_the_database_is_back(
     tmp_path: Path, http: httpx2.AsyncClient
 ) -> None:
-    with a_postgresql_server() as server:
+    with open_postgresql_server() as server:
         await migrate(server.url)
         server.die()
         environment = os.environ | {"APP_DATA_DIR": str(tmp_path / "data"), "APP_DATABASE_URL": server.url}
@@ -44,7 +44,7 @@ async def test_it_waits_to_be_started_again_and_then_says_503_until_the_database
         with pytest.raises(NotStartedError, match="ended by itself"):
             await app.start()
         assert [line.partition("127.0.0.1")[0] for line in app.last_lines()] == [
-            "error: APP_DATABASE_URL: nothing listens at "
+            "error: APP_DATABASE_URL: no server is listening at "
         ]
         assert app.process is not None
         assert app.process.returncode == 2
@@ -63,6 +63,6 @@ async def test_it_waits_to_be_started_again_and_then_says_503_until_the_database
                 return await answers(http) == ASKED
 
             await eventually(as_before)
-            assert not app.ended
+            assert not app.has_ended
         finally:
             await app.stop()

@@ -5,9 +5,9 @@ from typing import Literal
 
 import pytest
 
-from app.saleor.testing.views import AskedAction, TransactionView
+from app.saleor.testing.views import RequestedAction, TransactionView
 from tests.journeys.stack import Stack, eventually
-from tests.journeys.stories import both_books_agree
+from tests.journeys.stories import assert_books_agree
 from tests.journeys.test_staff_act import paid
 
 
@@ -36,20 +36,20 @@ async def test_an_answer_that_is_lost(shop: Stack, lost: Literal["bad_gateway", 
     transaction = await paid(shop)
     order_id, granted = await grant(shop, transaction, "100.00")
     await shop.saleor.set_faults(webhook_answer_lost=lost, webhook_times=1)
-    await shop.saleor.refund_granted(granted)
+    await shop.saleor.request_refund_for_granted_refund(granted)
     await done(shop, order_id)
     transaction = await shop.saleor.transaction(transaction.id)
     assert (transaction.amounts.charged, transaction.amounts.refunded) == (Decimal("469.50"), Decimal("100.00"))
-    await both_books_agree(shop, transaction.id)
+    await assert_books_agree(shop, transaction.id)
 
 
 async def test_two_at_the_same_moment(shop: Stack) -> None:
     transaction = await paid(shop)
     order_id, one = await grant(shop, transaction, "75.00")
     _, other = await grant(shop, transaction, "75.00")
-    asked = [AskedAction(transaction_id=transaction.id, granted_refund_id=each) for each in (one, other)]
-    await shop.saleor.at_once(*asked)
+    asked = [RequestedAction(transaction_id=transaction.id, granted_refund_id=each) for each in (one, other)]
+    await shop.saleor.request_actions(*asked)
     await done(shop, order_id, 2)
     transaction = await shop.saleor.transaction(transaction.id)
     assert transaction.amounts.refunded == Decimal("150.00")
-    await both_books_agree(shop, transaction.id)
+    await assert_books_agree(shop, transaction.id)

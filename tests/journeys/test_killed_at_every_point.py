@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from tests.fork_server import ForkServer
-from tests.journeys.audit import three_books_agree
-from tests.journeys.crash_points import Point
-from tests.journeys.processes import Mortal
-from tests.journeys.stack import Stack, a_stack, eventually
-from tests.journeys.wishes import WISHES
+from tests.journeys.audit import assert_three_books_agree
+from tests.journeys.crash_points import CrashPoint
+from tests.journeys.crashing_process import CrashingProcess
+from tests.journeys.stack import Stack, eventually, open_stack
+from tests.journeys.user_requests import USER_REQUESTS
 
 # Everything in a hurry; a claim still lasts longer than the job that it is for.
 HASTE = {
@@ -27,31 +27,36 @@ HASTE = {
     "APP_WORKER_LEASE": "1.5",
 }
 
-ASKING = [Point.INTENT_NOT_COMMITTED, Point.CALL_NOT_BEGUN, Point.ANSWER_NOT_READ, Point.OUTCOME_NOT_COMMITTED]
-ANSWERING = [Point.SALEOR_NOT_ANSWERED, Point.ANSWER_CUT_OFF, Point.SALEOR_ANSWERED]
-HEARING = [
-    Point.NOTIFICATION_NOT_KEPT,
-    Point.NOTIFICATION_NOT_ANSWERED,
-    Point.NOTIFICATION_CLAIMED,
-    Point.NOTIFICATION_NOT_POSTED,
-    Point.NOTIFICATION_POSTED,
+ASKING = [
+    CrashPoint.INTENT_NOT_COMMITTED,
+    CrashPoint.CALL_NOT_BEGUN,
+    CrashPoint.ANSWER_NOT_READ,
+    CrashPoint.OUTCOME_NOT_COMMITTED,
 ]
-TELLING = [Point.EVENT_CLAIMED, Point.DELIVERY_NOT_NOTED]
-FINDING_OUT = [Point.LOOK_UP_NOT_POSTED]
+ANSWERING = [CrashPoint.SALEOR_NOT_ANSWERED, CrashPoint.ANSWER_CUT_OFF, CrashPoint.SALEOR_ANSWERED]
+HEARING = [
+    CrashPoint.NOTIFICATION_NOT_KEPT,
+    CrashPoint.NOTIFICATION_NOT_ANSWERED,
+    CrashPoint.NOTIFICATION_CLAIMED,
+    CrashPoint.NOTIFICATION_NOT_POSTED,
+    CrashPoint.NOTIFICATION_POSTED,
+]
+TELLING = [CrashPoint.EVENT_CLAIMED, CrashPoint.DELIVERY_NOT_NOTED]
+FINDING_OUT = [CrashPoint.LOOK_UP_NOT_POSTED]
 
 # What waits, and what the app does by itself, has no webhook of its own that could be answered, and is told like the
 # rest. Everything else meets every point.
 BY_ITSELF = {"refund_that_waits", "closing_of_a_lost_page"}
 CASES = [
     (staff_request, point)
-    for staff_request in WISHES
+    for staff_request in USER_REQUESTS
     for point in (ASKING if staff_request in BY_ITSELF else ASKING + ANSWERING + HEARING + TELLING + FINDING_OUT)
 ]
 
 
-def _one_of_each_point() -> list[tuple[str, Point]]:
+def _one_of_each_point() -> list[tuple[str, CrashPoint]]:
     """Return a case for each point, of one wish after the other."""
-    of_points = [[case for case in CASES if case[1] is point] for point in Point]
+    of_points = [[case for case in CASES if case[1] is point] for point in CrashPoint]
     return [cases[-1 - number % len(cases)] for number, cases in enumerate(of_points)]
 
 
@@ -60,9 +65,9 @@ EXAMPLES = _one_of_each_point()  # those that every run plays
 
 @pytest.mark.fault("process-killed")
 @pytest.mark.parametrize("cases", [CASES, EXAMPLES], ids=["all", "examples"])
-def test_every_wish_and_every_point_is_met(cases: list[tuple[str, Point]]) -> None:
-    assert {point for _, point in cases} == set(Point)
-    assert {staff_request for staff_request, _ in cases} == set(WISHES)
+def test_every_wish_and_every_point_is_met(cases: list[tuple[str, CrashPoint]]) -> None:
+    assert {point for _, point in cases} == set(CrashPoint)
+    assert {staff_request for staff_request, _ in cases} == set(USER_REQUESTS)
 
 
 @pytest.fixture
@@ -70,8 +75,8 @@ async def mortal_shop(
     database_url: str, tmp_path: Path, neighbours: tuple[str, str], fork_server: ForkServer
 ) -> AsyncIterator[Stack]:
     """A shop that is ready to sell; its app can be made to die at a point."""
-    process = partial(Mortal, fork_server=fork_server)
-    async with a_stack(database_url, tmp_path, neighbours, patience=HASTE, process=process) as stack:
+    process = partial(CrashingProcess, fork_server=fork_server)
+    async with open_stack(database_url, tmp_path, neighbours, patience=HASTE, process=process) as stack:
         installed = await stack.saleor.install(f"{stack.app.url}/api/manifest")
         assert installed.status == "INSTALLED", installed.message
         await stack.open_account()
@@ -86,26 +91,26 @@ async def mortal_shop(
         for case in CASES
     ],
 )
-async def test_killed(mortal_shop: Stack, staff_request: str, point: Point) -> None:
+async def test_killed(mortal_shop: Stack, staff_request: str, point: CrashPoint) -> None:
     app = mortal_shop.app
-    assert isinstance(app, Mortal)
-    wished = WISHES[staff_request](mortal_shop)
+    assert isinstance(app, CrashingProcess)
+    wished = USER_REQUESTS[staff_request](mortal_shop)
     await wished.prepare()
 
     lead = {
-        **dict.fromkeys(HEARING, wished.ask_and_be_notified),
-        **dict.fromkeys(FINDING_OUT, wished.ask_and_lose_the_answer),
+        **dict.fromkeys(HEARING, wished.submit_and_notify),
+        **dict.fromkeys(FINDING_OUT, wished.submit_and_lose_answer),
     }
     await lead.get(point, wished.ask)(lambda: app.fate.arm(point))
 
     async def dead() -> bool:
-        return app.ended
+        return app.has_ended
 
     await eventually(dead)
-    assert app.fate.met, "it died of something else"
+    assert app.fate.has_died, "it died of something else"
     await app.start()
     await mortal_shop.gateway.clear_rules()
     await mortal_shop.gateway.release_webhooks()
 
-    await eventually(wished.insist)
-    await three_books_agree(mortal_shop)
+    await eventually(wished.check_or_retry)
+    await assert_three_books_agree(mortal_shop)

@@ -32,12 +32,12 @@ from app.saleor.testing.views import NewCheckout, SessionView
 from app.saleor.testing.vocabulary import Flow
 from app.sandbox.scripting import FaultRule
 from app.sandbox.settings import PointOfSale
-from tests.journeys.stack import PATIENCE, Stack, a_stack, eventually
-from tests.journeys.stories import BACK, TOTAL, begin, both_books_agree, order_id_of, quiet, told
+from tests.journeys.stack import PATIENCE, Stack, eventually, open_stack
+from tests.journeys.stories import BACK, TOTAL, assert_books_agree, begin, order_id_of, wait_for_event, wait_until_quiet
 from tests.journeys.wallet_shop import SEALED_BY_APPLE, apple_pays, offer_wallets
 from tests.journeys.wallet_shop import pay as pay_with_wallet
 from tests.payments.cards.seals import BROWSER, seal
-from tests.secrets.hunt import CardNumber, Secret, SecurityCode, finds
+from tests.secrets.hunt import CardNumber, Secret, SecurityCode, find_secrets
 
 WALLET = apple_pays()
 BY_APPLE = Secret("what Apple's sheet gave", SEALED_BY_APPLE)
@@ -144,7 +144,7 @@ async def run(database_url: str, tmp_path: Path, neighbours: tuple[str, str]) ->
         "APP_LOG_LEVEL": "debug",
         "APP_LOG_FORMAT": "json" if "sqlite" in database_url else "console",
     }
-    async with a_stack(database_url, tmp_path, neighbours, patience=talkative) as stack:
+    async with open_stack(database_url, tmp_path, neighbours, patience=talkative) as stack:
         installed = await stack.saleor.install(f"{stack.app.url}/api/manifest")
         assert installed.status == "INSTALLED", installed.message
         await stack.open_account()
@@ -154,23 +154,23 @@ async def run(database_url: str, tmp_path: Path, neighbours: tuple[str, str]) ->
 async def all_goes_well(run: Run) -> str:
     """A payment and a reservation, a capture, a refund; return the first order."""
     shop = run.stack
-    await shop.saleor.gateway_initialize((await shop.saleor.new_checkout()).id)
+    await shop.saleor.gateway_initialize((await shop.saleor.create_checkout()).id)
     _, session = await begin(shop)
     order_id = order_id_of(session)
     for path in (f"/pay/return/{order_id}", f"/pay/{order_id}", f"/pay/{order_id}.svg"):
         await run.ask("GET", path)
     await shop.gateway.pay(order_id, card=PAID_WITH.value)
-    await told(shop, session.paid_for.id, "CHARGE_SUCCESS")
+    await wait_for_event(shop, session.required_transaction.id, "CHARGE_SUCCESS")
     await run.ask("GET", f"/pay/return/{order_id}")
-    await shop.saleor.refund(session.paid_for.id, Decimal("100.00"))
-    await told(shop, session.paid_for.id, "REFUND_SUCCESS")
-    await both_books_agree(shop, session.paid_for.id)
+    await shop.saleor.refund(session.required_transaction.id, Decimal("100.00"))
+    await wait_for_event(shop, session.required_transaction.id, "REFUND_SUCCESS")
+    await assert_books_agree(shop, session.required_transaction.id)
 
     _, reserved = await begin(shop, Flow.AUTHORIZATION)
     await shop.gateway.pay(order_id_of(reserved), card=PAID_WITH.value)
-    await told(shop, reserved.paid_for.id, "AUTHORIZATION_SUCCESS")
-    await shop.saleor.charge(reserved.paid_for.id, TOTAL)
-    await told(shop, reserved.paid_for.id, "CHARGE_SUCCESS")
+    await wait_for_event(shop, reserved.required_transaction.id, "AUTHORIZATION_SUCCESS")
+    await shop.saleor.charge(reserved.required_transaction.id, TOTAL)
+    await wait_for_event(shop, reserved.required_transaction.id, "CHARGE_SUCCESS")
     return order_id
 
 
@@ -179,7 +179,7 @@ async def cards_are_typed_in_the_storefront(run: Run) -> None:
     shop = run.stack
     async with open_services(shop.settings) as services:
         await services.accounts.change(await _account_id(shop), pci_dss_confirmed_at=services.now())
-    checkout = await shop.saleor.new_checkout()
+    checkout = await shop.saleor.create_checkout()
 
     async def offered() -> dict[str, Any] | None:
         offer: dict[str, Any] = (await shop.saleor.gateway_initialize(checkout.id)).data
@@ -188,7 +188,7 @@ async def cards_are_typed_in_the_storefront(run: Run) -> None:
     jwk = (await eventually(offered))["jwk"]  # the app remembers the account for a moment
 
     async def pay(content: dict[str, Any], spoilt: Callable[[str], str] = str) -> SessionView:
-        another = await shop.saleor.new_checkout()
+        another = await shop.saleor.create_checkout()
         sealed = spoilt(seal({**content, "for": another.id}, jwk))
         _, session = await begin(shop, data=BACK | _typed(sealed), checkout_id=another.id)
         return session
@@ -251,20 +251,20 @@ async def cards_are_kept(run: Run) -> None:
     olena = NewCheckout(user={"id": "VXNlcjox"})
 
     async def offered() -> bool:
-        offer = await shop.saleor.gateway_initialize((await shop.saleor.new_checkout(olena)).id)
+        offer = await shop.saleor.gateway_initialize((await shop.saleor.create_checkout(olena)).id)
         return bool(offer.data["saveCard"])  # the app remembers the account for a moment
 
     await eventually(offered)
-    checkout = await shop.saleor.new_checkout(olena)
+    checkout = await shop.saleor.create_checkout(olena)
     _, session = await begin(shop, data=BACK | {"saveCard": True}, checkout_id=checkout.id)
     token = (await shop.gateway.pay(order_id_of(session), card=PAID_WITH.value)).cc_token
-    await told(shop, session.paid_for.id, "CHARGE_SUCCESS")
+    await wait_for_event(shop, session.required_transaction.id, "CHARGE_SUCCESS")
     [card] = await shop.saleor.stored_methods("VXNlcjox")
     data = BACK | {"savedCardId": card.payment_method_id, "browserFingerprint": BROWSER}
     quoting = {"message": f"Bad token {token}", "args": [{"field_name": "cc_token", "violation": f"{token} expired"}]}
 
     async def pay(customer: NewCheckout) -> SessionView:
-        _, tried = await begin(shop, data=data, checkout_id=(await shop.saleor.new_checkout(customer)).id)
+        _, tried = await begin(shop, data=data, checkout_id=(await shop.saleor.create_checkout(customer)).id)
         return tried
 
     await pay(NewCheckout())
@@ -361,7 +361,7 @@ async def the_gateway_goes_wrong(run: Run) -> None:
     await shop.gateway.fault(FaultRule(http_method="GET", effect="status", status=500, body=QUOTING, times=3))
     await shop.gateway.fire_webhook(order_id_of(session), changes={"status": "success"}, secret=MADE_UP.value)
     await shop.gateway.fire_webhook(order_id_of(session), changes={"status": "success", "amount": TYPED.value})
-    await quiet(shop, session.paid_for.id)
+    await wait_until_quiet(shop, session.required_transaction.id)
 
 
 async def the_keys_are_wrong(run: Run) -> None:
@@ -385,7 +385,7 @@ async def the_keys_are_wrong(run: Run) -> None:
 async def shoppers_and_strangers_go_wrong(run: Run) -> None:
     """Card data where none belongs, unreadable bodies, tokens of nobody."""
     shop = run.stack
-    checkout = await shop.saleor.new_checkout()
+    checkout = await shop.saleor.create_checkout()
     for data in (CARD_IN_PLAIN, {"cardNumber": TYPED.value, "cvv": CODE.value}, {"card": TYPED.value}, TYPED.value):
         await shop.saleor.initialize(checkout.id, data=data)
         await shop.saleor.gateway_initialize(checkout.id, data=data)
@@ -422,7 +422,7 @@ async def saleor_goes_wrong(run: Run) -> None:
 
         await eventually(tried)
     await shop.saleor.set_faults(unsigned=True)
-    await shop.saleor.initialize((await shop.saleor.new_checkout()).id, data=BACK)
+    await shop.saleor.initialize((await shop.saleor.create_checkout()).id, data=BACK)
     await shop.saleor.clear_faults()
 
 
@@ -432,7 +432,7 @@ async def the_database_goes_wrong(run: Run) -> None:
     _, session = await begin(shop)
     for table in ("operation", "saleor_event", "installation"):
         await run.without_table(table)
-        await shop.saleor.initialize((await shop.saleor.new_checkout()).id, data=BACK)
+        await shop.saleor.initialize((await shop.saleor.create_checkout()).id, data=BACK)
         await run.ask("GET", f"/pay/return/{order_id_of(session)}")
         await run.with_table(table)
     await run.without_table("notification")
@@ -440,7 +440,7 @@ async def the_database_goes_wrong(run: Run) -> None:
     await run.ask("POST", f"/api/webhooks/gateway/{await _account_id(shop)}", data={"data": "", "signature": ""})
     await asyncio.sleep(0)
     await run.with_table("notification")
-    await told(shop, session.paid_for.id, "CHARGE_SUCCESS")
+    await wait_for_event(shop, session.required_transaction.id, "CHARGE_SUCCESS")
 
 
 async def the_operator_looks(run: Run, order_id: str) -> None:
@@ -472,7 +472,7 @@ async def secrets_of(run: Run) -> list[Secret | SecurityCode]:
     tokens = [each.token for each in await run.stack.saleor.apps()]
     card_tokens = {each.cc_token for each in await run.stack.gateway.payments() if each.cc_token}
     async with open_services(settings) as services:
-        books = [services.card_keys.of(each.id) for each in await services.installations.all()]
+        books = [services.card_keys.for_store(each.id) for each in await services.installations.all()]
         private = [json.loads(book.private_jwk(key)) for book in books for key in await book.all()]
     assert tokens
     assert private
@@ -525,20 +525,20 @@ async def test_nothing_secret_is_left_behind(run: Run) -> None:
     secrets, left = await secrets_of(run), await run.collect()
     assert len(left["the app's output"]) > 5_000, "the app was to be talkative"
     assert b"OperationalError" in left["the app's output"] or b"ProgrammingError" in left["the app's output"]
-    assert not (found := finds(secrets, left)), "\n".join(found)
+    assert not (found := find_secrets(secrets, left)), "\n".join(found)
     # Shoppers are named in the database, to Saleor, and to staff. Logs are no place for them.
     named = [Secret("shopper's address", "taras@example.com"), Secret("shopper's name", "Шевченко")]
-    assert finds(named, {"the app's output": left["the app's output"]}) == []
+    assert find_secrets(named, {"the app's output": left["the app's output"]}) == []
     # Whoever types of whom a payout is for reads it once more, on the next page, and nobody anywhere else.
     elsewhere = {place: content for place, content in left.items() if "/parts/payouts/review" not in place}
     assert len(elsewhere) < len(left)
-    assert not (found := finds([DOCUMENT, BIRTHPLACE], elsewhere)), "\n".join(found)
-    assert finds([DOCUMENT], left), "staff do read it"
+    assert not (found := find_secrets([DOCUMENT, BIRTHPLACE], elsewhere)), "\n".join(found)
+    assert find_secrets([DOCUMENT], left), "staff do read it"
 
     # What the hunt does not find means something only if it finds: one planted in each place is.
     for secret in secrets:
         for place, content in left.items():
-            assert finds([secret], {place: content + b' {"cvv": "' + secret.value.encode() + b'"}'}), (
+            assert find_secrets([secret], {place: content + b' {"cvv": "' + secret.value.encode() + b'"}'}), (
                 secret.name,
                 place,
             )

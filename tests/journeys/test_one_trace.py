@@ -9,7 +9,7 @@ from app.db.aggregates import ByTransaction
 from app.db.tables import Kind
 from app.payments.staff.timeline import timeline
 from tests.journeys.stack import Stack, eventually
-from tests.journeys.stories import begin, order_id_of, told
+from tests.journeys.stories import begin, order_id_of, wait_for_event
 
 
 def lines(shop: Stack) -> list[dict[str, Any]]:
@@ -23,10 +23,10 @@ async def test_a_refund_has_one_id_from_saleors_request_to_the_report_of_its_out
     await shop.app.start()
     checkout_id, session = await begin(shop)
     await shop.gateway.pay(order_id_of(session))
-    transaction = await told(shop, session.paid_for.id, "CHARGE_SUCCESS")
+    transaction = await wait_for_event(shop, session.required_transaction.id, "CHARGE_SUCCESS")
     await shop.saleor.complete(checkout_id)
     await shop.saleor.refund(transaction.id, Decimal("100.00"))
-    await told(shop, transaction.id, "REFUND_SUCCESS")
+    await wait_for_event(shop, transaction.id, "REFUND_SUCCESS")
 
     async with open_services(shop.settings) as services:
         installation = await services.installations.find(shop.saleor.api_url)

@@ -6,18 +6,18 @@ import pytest
 from playwright.async_api import Browser, expect
 
 from app.payments.core.references import order_id_of
-from tests.dashboard.framing import Complaints
+from tests.dashboard.framing import BrowserErrors
 from tests.journeys.stack import Stack
-from tests.journeys.stories import both_books_agree, told
-from tests.reading_codes import read_code
+from tests.journeys.stories import assert_books_agree, wait_for_event
+from tests.qr_codes import read_qr_code
 
 pytestmark = pytest.mark.browser
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # the browser sees no database
 async def test_from_the_order_to_the_phone_and_back(browser: Browser, shop: Stack) -> None:
-    order = await shop.saleor.new_order()
-    complaints = Complaints()
+    order = await shop.saleor.create_order()
+    complaints = BrowserErrors()
     staff = await browser.new_page(locale="en-GB")
     complaints.of(staff)
     await staff.goto(f"{shop.saleor.url}/dashboard/orders/{quote(order.id)}")
@@ -27,7 +27,7 @@ async def test_from_the_order_to_the_phone_and_back(browser: Browser, shop: Stac
     await expect(widget.get_by_text("waiting for the shopper")).to_be_visible()
     link = await widget.get_by_label("Payment link for the customer").input_value()
     await widget.get_by_text("QR code", exact=True).click()
-    code = await read_code(widget.get_by_alt_text("QR code of the payment page"))
+    code = await read_qr_code(widget.get_by_alt_text("QR code of the payment page"))
 
     customer = await browser.new_page(locale="en-GB")
     complaints.of(customer)
@@ -35,7 +35,7 @@ async def test_from_the_order_to_the_phone_and_back(browser: Browser, shop: Stac
     await customer.goto(link)
     await expect(customer.get_by_role("heading")).to_have_text("Pay 569.50\u00a0UAH")
     await expect(customer.get_by_text(order.number, exact=True)).to_be_visible()
-    assert await read_code(customer.get_by_alt_text("QR code of the payment page")) == code
+    assert await read_qr_code(customer.get_by_alt_text("QR code of the payment page")) == code
     assert await customer.get_by_role("link", name="Go to the payment page").get_attribute("href") == code
 
     phone = await browser.new_page(locale="en-GB", viewport={"width": 390, "height": 800})
@@ -49,12 +49,12 @@ async def test_from_the_order_to_the_phone_and_back(browser: Browser, shop: Stac
     await expect(customer.get_by_role("heading")).to_have_text("Payment received")
 
     (transaction_id,) = (await shop.saleor.order(order.id)).transaction_ids
-    await told(shop, transaction_id, "CHARGE_SUCCESS")
+    await wait_for_event(shop, transaction_id, "CHARGE_SUCCESS")
     await staff.reload()
-    await expect(widget.get_by_text("Nothing of this order is left to pay.")).to_be_visible()
+    await expect(widget.get_by_text("There is nothing left to pay on this order.")).to_be_visible()
     async with staff.context.expect_page() as opened:
         await widget.get_by_role("link", name="569.50").click()
     assert f"/payments/{order_id_of(transaction_id, shop.saleor.api_url)}?" in (await opened.value).url
-    await both_books_agree(shop, transaction_id)
+    await assert_books_agree(shop, transaction_id)
     assert (await shop.saleor.order(order.id)).charge_status == "FULL"
     assert [each for each in complaints if not each.startswith("An iframe which has both")] == []

@@ -17,7 +17,7 @@ from app.payments.staff.status import standing
 from app.saleor.testing.views import NewCheckout
 from app.sandbox.control.views import PaymentView
 from app.sandbox.scripting import FaultRule
-from tests.journeys.card_shop import GOOD, nothing_of_the_card_is_left
+from tests.journeys.card_shop import GOOD, assert_no_card_data_left
 from tests.journeys.stack import Stack, eventually
 from tests.journeys.terminal import Terminal
 from tests.journeys.test_saved_cards import OLENA, keep
@@ -48,7 +48,7 @@ async def shop(shop: Stack) -> Stack:
             payout_staff=["olena@example.com"],
             pci_dss_confirmed_at=services.now(),
         )
-    checkout = await shop.saleor.new_checkout(NewCheckout(user={"id": OLENA}))
+    checkout = await shop.saleor.create_checkout(NewCheckout(user={"id": OLENA}))
 
     async def is_known() -> bool:  # the app remembers the account for a moment
         return bool((await shop.saleor.gateway_initialize(checkout.id)).data["saveCard"])
@@ -61,7 +61,7 @@ async def staff_pay_out(shop: Stack, *, times: int = 1) -> list[str]:
     """Somebody types a card, reads everything once more, and confirms it so often; return where each time it stood."""
     async with open_services(shop.settings) as services:
         [account] = await services.accounts.all()
-        jwk = (await offered_key(services.card_keys.of(account.installation_id), services.now())).public_jwk
+        jwk = (await offered_key(services.card_keys.for_store(account.installation_id), services.now())).public_jwk
         card = seal({"for": f"payout:{KEY}", "number": GOOD}, jwk)
         by = Signature("VXNlcjox", services.now(), "203.0.113.7")
         review = await propose(services, account, SAID | {"card": card}, by)
@@ -98,7 +98,7 @@ async def made(shop: Stack) -> list[PaymentView]:
 async def test_a_typed_card_is_paid_once_however_often_it_is_confirmed(shop: Stack) -> None:
     assert await staff_pay_out(shop, times=3) == ["paid out"] * 3
     await paid_out(shop)
-    await nothing_of_the_card_is_left(shop)
+    await assert_no_card_data_left(shop)
 
 
 @pytest.mark.law(2)
@@ -114,7 +114,7 @@ async def test_the_answer_is_lost_and_the_app_finds_out(shop: Stack, moment: Any
         assert await made(shop) == []
     calls = [each for each in await shop.gateway.calls() if each.path == "/api/v1/payment"]
     assert len(calls) == 1
-    await nothing_of_the_card_is_left(shop)
+    await assert_no_card_data_left(shop)
 
 
 @pytest.mark.law(2)
@@ -130,7 +130,7 @@ async def test_the_notification_overtakes_the_answer(shop: Stack) -> None:
     assert not asking.done()
     assert await asking == ["paid out"]
     await paid_out(shop)
-    await nothing_of_the_card_is_left(shop)
+    await assert_no_card_data_left(shop)
 
 
 @pytest.mark.law(2)
@@ -170,7 +170,7 @@ async def test_the_process_that_asks_is_killed_and_the_app_finds_out(
     await asyncio.to_thread(again.wait)
     assert again.returncode == 0
     assert len(await made(shop)) == 1
-    await nothing_of_the_card_is_left(shop, "4242424242424242", token=token)
+    await assert_no_card_data_left(shop, "4242424242424242", token=token)
 
 
 def paying_out(account: str, folder: Path) -> list[str]:

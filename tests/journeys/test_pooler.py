@@ -11,11 +11,11 @@ from sqlalchemy import text
 from app.db.database import Database, create_engine
 from tests.conftest import MigratedDatabases
 from tests.fork_server import ForkServer
-from tests.journeys.audit import three_books_agree
-from tests.journeys.processes import Mortal
-from tests.journeys.stack import Stack, a_stack
-from tests.journeys.stories import begin, order_id_of, paid_order, told
-from tests.postgresql import a_pooler
+from tests.journeys.audit import assert_three_books_agree
+from tests.journeys.crashing_process import CrashingProcess
+from tests.journeys.stack import Stack, open_stack
+from tests.journeys.stories import begin, order_id_of, paid_order, wait_for_event
+from tests.postgresql import open_pooler
 from tests.worker.test_processes import started
 
 SHOPPERS = 12
@@ -24,7 +24,7 @@ SHOPPERS = 12
 @pytest.fixture
 async def pooled_url(migrated: MigratedDatabases, new_postgresql: Callable[[], str]) -> AsyncIterator[str]:
     """A migrated database, reached over three connections that many share."""
-    with a_pooler(await migrated.postgresql(new_postgresql), connections=3) as pooler:
+    with open_pooler(await migrated.postgresql(new_postgresql), connections=3) as pooler:
         yield pooler.url
 
 
@@ -32,8 +32,8 @@ async def pooled_url(migrated: MigratedDatabases, new_postgresql: Callable[[], s
 async def shop(
     pooled_url: str, tmp_path: Path, neighbours: tuple[str, str], fork_server: ForkServer
 ) -> AsyncIterator[Stack]:
-    process = partial(Mortal, fork_server=fork_server)
-    async with a_stack(pooled_url, tmp_path, neighbours, process=process) as stack:
+    process = partial(CrashingProcess, fork_server=fork_server)
+    async with open_stack(pooled_url, tmp_path, neighbours, process=process) as stack:
         installed = await stack.saleor.install(f"{stack.app.url}/api/manifest")
         assert installed.status == "INSTALLED", installed.message
         await stack.open_account()
@@ -47,14 +47,14 @@ async def test_payments_live_their_whole_lives_with_a_worker_beside(shop: Stack,
     async def pay() -> None:
         checkout_id, session = await begin(shop)
         await shop.gateway.pay(order_id_of(session))
-        await told(shop, session.paid_for.id, "CHARGE_SUCCESS")
+        await wait_for_event(shop, session.required_transaction.id, "CHARGE_SUCCESS")
         await paid_order(shop, checkout_id)
 
     async with started(shop.settings, "worker", tmp_path / "worker.log") as worker:
         await asyncio.gather(*(pay() for _ in range(SHOPPERS)))
         worker.process.terminate()
         await worker.ended()
-    await three_books_agree(shop)
+    await assert_three_books_agree(shop)
     logs = shop.app.log.read_text() + (tmp_path / "worker.log").read_text()
     assert "prepared statement" not in logs
     assert "Traceback" not in logs
@@ -75,7 +75,7 @@ async def test_what_is_waited_for_has_an_end_on_every_connection(pooled_url: str
     found = await asyncio.gather(*(limits(number) for number in range(30)))
     await database.close()
     assert set(found) == {("5s", "9s", "20s")}
-    other = Database(create_engine(pooled_url, patience=None))
+    other = Database(create_engine(pooled_url, timeouts=None))
     async with other.transaction() as session:
         [kept] = (await (await session.connection()).execute(text("SELECT current_setting('lock_timeout')"))).one()
     await other.close()

@@ -10,11 +10,11 @@ import pytest
 from app.db.migrate import migrate
 from app.saleor.testing.views import NewCheckout, SessionView
 from tests.fork_server import ForkServer
-from tests.journeys.audit import three_books_agree
-from tests.journeys.processes import Mortal
-from tests.journeys.stack import Stack, a_stack, eventually
-from tests.journeys.stories import BACK, order_id_of, paid_order, told
-from tests.postgresql import Program, a_postgresql_server
+from tests.journeys.audit import assert_three_books_agree
+from tests.journeys.crashing_process import CrashingProcess
+from tests.journeys.stack import Stack, eventually, open_stack
+from tests.journeys.stories import BACK, order_id_of, paid_order, wait_for_event
+from tests.postgresql import Program, open_postgresql_server
 
 SHOPPERS = 10
 RIGHT = {"CHARGE_ACTION_REQUIRED", "CHARGE_REQUEST", "CHARGE_FAILURE"}
@@ -22,7 +22,7 @@ RIGHT = {"CHARGE_ACTION_REQUIRED", "CHARGE_REQUEST", "CHARGE_FAILURE"}
 
 @pytest.fixture
 def server() -> Iterator[Program]:
-    with a_postgresql_server() as server:
+    with open_postgresql_server() as server:
         yield server
 
 
@@ -31,8 +31,8 @@ async def shop(
     server: Program, tmp_path: Path, neighbours: tuple[str, str], fork_server: ForkServer
 ) -> AsyncIterator[Stack]:
     await migrate(server.url)
-    process = partial(Mortal, fork_server=fork_server)
-    async with a_stack(server.url, tmp_path, neighbours, process=process) as stack:
+    process = partial(CrashingProcess, fork_server=fork_server)
+    async with open_stack(server.url, tmp_path, neighbours, process=process) as stack:
         installed = await stack.saleor.install(f"{stack.app.url}/api/manifest")
         assert installed.status == "INSTALLED", installed.message
         await stack.open_account()
@@ -54,7 +54,7 @@ async def test_in_the_middle_of_payments(shop: Stack, server: Program) -> None:
     async def pay(number: int) -> None:
         if number >= SHOPPERS // 2:
             await away.wait()
-        checkout = await shop.saleor.new_checkout(NewCheckout())
+        checkout = await shop.saleor.create_checkout(NewCheckout())
 
         async def page() -> SessionView | None:
             session = await shop.saleor.initialize(checkout.id, data=BACK)
@@ -64,7 +64,7 @@ async def test_in_the_middle_of_payments(shop: Stack, server: Program) -> None:
         session = await eventually(page)
         begun.set()
         await shop.gateway.pay(order_id_of(session))
-        await told(shop, session.paid_for.id, "CHARGE_SUCCESS")
+        await wait_for_event(shop, session.required_transaction.id, "CHARGE_SUCCESS")
         await paid_order(shop, checkout.id)
 
     async def restart() -> None:
@@ -79,4 +79,4 @@ async def test_in_the_middle_of_payments(shop: Stack, server: Program) -> None:
 
     await asyncio.gather(restart(), *(pay(number) for number in range(SHOPPERS)))
     assert all(each.event is not None and each.event.type in RIGHT for each in answers), answers
-    await three_books_agree(shop)
+    await assert_three_books_agree(shop)

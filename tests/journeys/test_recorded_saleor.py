@@ -16,7 +16,7 @@ import pytest
 from app.bootstrap import open_services
 from app.db.accounts import AccountKeys, AccountRepository, NewAccount
 from app.main import create_app
-from app.saleor.testing.rules.answers import PendingAnswer, read_action_answer, read_session_answer
+from app.saleor.testing.rules.responses import AsyncActionResponse, parse_action_response, parse_session_response
 from app.saleor.testing.vocabulary import Action
 from app.sandbox.server import running_sandbox
 from app.sandbox.settings import PointOfSale, SandboxSettings
@@ -102,11 +102,11 @@ async def test_every_recorded_webhook_gets_an_answer_that_saleor_accepts(
                 assert said["data"]["available"] is True
                 result = "offered"
             elif recorded.event in ACTIONS:
-                read = read_action_answer(said, ACTIONS[recorded.event])
+                read = parse_action_response(said, ACTIONS[recorded.event])
                 assert read.psp_reference
-                result = "pending" if isinstance(read, PendingAnswer) else str(read.result)
+                result = "pending" if isinstance(read, AsyncActionResponse) else str(read.result)
             else:
-                session = read_session_answer(said)
+                session = parse_session_response(said)
                 assert session.psp_reference
                 result = str(session.result)
             results[result] = results.get(result, 0) + 1

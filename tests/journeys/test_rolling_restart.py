@@ -22,11 +22,11 @@ from starlette.routing import Route
 from app.bootstrap import open_services
 from app.db.migrate import current_revision, migrate
 from app.sandbox.processes import ServerProcess, app_process, free_port
-from tests.journeys.audit import three_books_agree
+from tests.journeys.audit import assert_three_books_agree
 from tests.journeys.next_version import BEGUN_BY, REVISION
-from tests.journeys.stack import Stack, a_stack, eventually
-from tests.journeys.stories import begin, order_id_of, paid_order, told
-from tests.loopback import serving
+from tests.journeys.stack import Stack, eventually, open_stack
+from tests.journeys.stories import begin, order_id_of, paid_order, wait_for_event
+from tests.loopback import serve_app
 
 _AT_ONCE = 4
 _BETWEEN_CHECKS = 0.1
@@ -47,14 +47,14 @@ class Proxy:
     def __post_init__(self) -> None:
         limits = httpx2.Limits(max_keepalive_connections=0)
         self._http = httpx2.AsyncClient(trust_env=False, timeout=30, limits=limits)
-        self._turn = 0
+        self._background_slot = 0
         self.statuses: set[int] = set()
 
     async def forward(self, request: Request) -> Response:
         body = await request.body()
         headers = [(name, value) for name, value in request.headers.items() if name not in _OF_ONE_HOP]
-        self._turn += 1
-        upstream = self.ready[self._turn % len(self.ready)]
+        self._background_slot += 1
+        upstream = self.ready[self._background_slot % len(self.ready)]
         answer = await self._http.request(
             request.method, f"{upstream}{request.url.path}?{request.url.query}", content=body, headers=headers
         )
@@ -80,7 +80,7 @@ async def a_proxy() -> AsyncIterator[tuple[Proxy, str]]:
     """A proxy without anybody behind it, and its address."""
     proxy = Proxy()
     everything = Route("/{path:path}", proxy.forward, methods=["GET", "POST", "HEAD"])
-    async with serving(Starlette(routes=[everything])) as url:
+    async with serve_app(Starlette(routes=[everything])) as url:
         watching = asyncio.create_task(proxy.watch())
         yield proxy, url
         watching.cancel()
@@ -103,7 +103,7 @@ async def behind_a_proxy(
                 environment={**started.environment, "APP_BASE_URL": url, "APP_WORKER": "false", "APP_DRAIN": _DRAIN},
             )
 
-        stack = await ending.enter_async_context(a_stack(database, tmp_path, neighbours, process=process))
+        stack = await ending.enter_async_context(open_stack(database, tmp_path, neighbours, process=process))
         processes = [stack.app]
         for name in ("web", "worker-1", "worker-2"):
             port = free_port()
@@ -228,7 +228,7 @@ async def people_paying(
         while not over.is_set():
             checkout_id, session = await begin(shop)
             await shop.gateway.pay(order_id_of(session))
-            await told(shop, session.paid_for.id, "CHARGE_SUCCESS")
+            await wait_for_event(shop, session.required_transaction.id, "CHARGE_SUCCESS")
             await paid_order(shop, checkout_id)
             paid += 1
 
@@ -243,6 +243,6 @@ async def people_paying(
             together.create_task(shoppers())
         yield one_more_each
         over.set()
-    await three_books_agree(shop)
+    await assert_three_books_agree(shop)
     assert proxy.statuses <= {200, 302, 303}, proxy.statuses
     assert all("Traceback" not in each.log.read_text() for each in processes)

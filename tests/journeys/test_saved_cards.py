@@ -12,10 +12,18 @@ from app.bootstrap import open_services
 from app.saleor.testing.views import NewCheckout, SessionView, StoredMethodView
 from app.sandbox.scripting import FaultRule
 from tests.fork_server import ForkServer
-from tests.journeys.card_shop import ASKS_THE_SHOPPER, nothing_of_the_card_is_left
-from tests.journeys.processes import Mortal
-from tests.journeys.stack import PATIENCE, Stack, a_stack, eventually
-from tests.journeys.stories import BACK, TOTAL, both_books_agree, order_id_of, paid_order, quiet, told
+from tests.journeys.card_shop import ASKS_THE_SHOPPER, assert_no_card_data_left
+from tests.journeys.crashing_process import CrashingProcess
+from tests.journeys.stack import PATIENCE, Stack, eventually, open_stack
+from tests.journeys.stories import (
+    BACK,
+    TOTAL,
+    assert_books_agree,
+    order_id_of,
+    paid_order,
+    wait_for_event,
+    wait_until_quiet,
+)
 from tests.payments.cards.seals import BROWSER
 
 OLENA, TARAS = "VXNlcjox", "VXNlcjoy"
@@ -27,7 +35,7 @@ async def shop(shop: Stack) -> Stack:
     async with open_services(shop.settings) as services:
         [account] = await services.accounts.all()
         await services.accounts.change(account.id, saved_cards=True)
-    checkout = await shop.saleor.new_checkout(NewCheckout(user={"id": OLENA}))
+    checkout = await shop.saleor.create_checkout(NewCheckout(user={"id": OLENA}))
 
     async def offered() -> bool:  # the app remembers the account for a moment
         offer = await shop.saleor.gateway_initialize(checkout.id)
@@ -43,8 +51,8 @@ async def told_of_customers(
 ) -> AsyncIterator[Stack]:
     """A shop whose operator lets Saleor tell the app of customers who are deleted."""
     patience = {**PATIENCE, "APP_CUSTOMER_DELETIONS": "true"}
-    process = partial(Mortal, fork_server=fork_server)
-    async with a_stack(database_url, tmp_path, neighbours, patience=patience, process=process) as stack:
+    process = partial(CrashingProcess, fork_server=fork_server)
+    async with open_stack(database_url, tmp_path, neighbours, patience=patience, process=process) as stack:
         permissions = ("HANDLE_PAYMENTS", "MANAGE_USERS")
         installed = await stack.saleor.install(f"{stack.app.url}/api/manifest", permissions)
         assert installed.status == "INSTALLED", installed.message
@@ -56,7 +64,7 @@ async def begin(
     shop: Stack, user: str | None, data: dict[str, Any], caller: str = "customer"
 ) -> tuple[str, SessionView]:
     """A customer, or a guest, fills a basket, and they or somebody else begin to pay it; return it and what is told."""
-    checkout = await shop.saleor.new_checkout(NewCheckout(user=None if user is None else {"id": user}))
+    checkout = await shop.saleor.create_checkout(NewCheckout(user=None if user is None else {"id": user}))
     session = await shop.saleor.initialize(checkout.id, data=BACK | data, customer_ip="203.0.113.7", caller=caller)
     assert session.event is not None, session
     return checkout.id, session
@@ -67,7 +75,7 @@ async def keep(shop: Stack, number: str = "4242424242424242") -> tuple[StoredMet
     _, session = await begin(shop, OLENA, {"saveCard": True})
     order_id = order_id_of(session)
     paid = await shop.gateway.pay(order_id, card=number, challenge="pass")
-    await told(shop, session.paid_for.id, "CHARGE_SUCCESS")
+    await wait_for_event(shop, session.required_transaction.id, "CHARGE_SUCCESS")
     assert paid.cc_token is not None
     [card] = await shop.saleor.stored_methods(OLENA)
     return card, paid.cc_token
@@ -93,9 +101,9 @@ async def test_a_customer_keeps_a_card_sees_it_pays_with_it_and_deletes_it(shop:
     assert session.event is not None
     assert session.event.type == "CHARGE_SUCCESS"
     assert (await shop.gateway.payment(order_id_of(session))).mode == "direct"
-    assert (await quiet(shop, session.paid_for.id)).amounts.charged == TOTAL
+    assert (await wait_until_quiet(shop, session.required_transaction.id)).amounts.charged == TOTAL
     await paid_order(shop, checkout_id)
-    await both_books_agree(shop, session.paid_for.id)
+    await assert_books_agree(shop, session.required_transaction.id)
 
     assert (await shop.saleor.delete_method(TARAS, card.id)).result == "FAILED_TO_DELETE"
     assert (await shop.saleor.delete_method(OLENA, card.id)).result == "SUCCESSFULLY_DELETED"
@@ -105,7 +113,7 @@ async def test_a_customer_keeps_a_card_sees_it_pays_with_it_and_deletes_it(shop:
         "FAILED_TO_DELETE",
         ["There is no such saved card."],
     )
-    await nothing_of_the_card_is_left(shop, "4242424242424242", token=token)
+    await assert_no_card_data_left(shop, "4242424242424242", token=token)
 
 
 @pytest.mark.threat("saved-card-of-another")
@@ -118,7 +126,7 @@ async def test_nobody_else_pays_with_it(shop: Stack) -> None:
         assert session.event.type == "CHARGE_FAILURE"
         assert session.data["errors"][0]["code"] == "SAVED_CARD_UNUSABLE"
     assert len(await shop.gateway.payments()) == payments
-    await nothing_of_the_card_is_left(shop, "4242424242424242", token=token)
+    await assert_no_card_data_left(shop, "4242424242424242", token=token)
 
 
 async def test_a_storefronts_server_pays_for_the_customer_with_an_apps_token(shop: Stack) -> None:
@@ -127,7 +135,7 @@ async def test_a_storefronts_server_pays_for_the_customer_with_an_apps_token(sho
     _, session = await begin(shop, OLENA, with_card(card), app.id)
     assert session.event is not None
     assert session.event.type == "CHARGE_SUCCESS"
-    await both_books_agree(shop, session.paid_for.id)
+    await assert_books_agree(shop, session.required_transaction.id)
 
 
 async def test_the_bank_asks_the_customer_of_a_kept_card_too(shop: Stack) -> None:
@@ -138,12 +146,12 @@ async def test_the_bank_asks_the_customer_of_a_kept_card_too(shop: Stack) -> Non
     order_id = order_id_of(session)
     assert session.data == {"redirectUrl": (await shop.gateway.payment(order_id)).challenge_url}
     await shop.gateway.challenge(order_id)
-    back = await shop.saleor.process(session.paid_for.id)
+    back = await shop.saleor.process(session.required_transaction.id)
     assert back.event is not None
     assert back.event.type == "CHARGE_SUCCESS"
     await paid_order(shop, checkout_id)
-    await both_books_agree(shop, session.paid_for.id)
-    await nothing_of_the_card_is_left(shop, ASKS_THE_SHOPPER, token=token)
+    await assert_books_agree(shop, session.required_transaction.id)
+    await assert_no_card_data_left(shop, ASKS_THE_SHOPPER, token=token)
 
 
 async def test_the_gateways_answer_gets_lost_and_the_kept_card_pays_once(shop: Stack) -> None:
@@ -153,11 +161,11 @@ async def test_the_gateways_answer_gets_lost_and_the_kept_card_pays_once(shop: S
     checkout_id, session = await begin(shop, OLENA, with_card(card))
     assert session.event is not None
     assert session.event.type == "CHARGE_REQUEST"
-    transaction = await told(shop, session.paid_for.id, "CHARGE_SUCCESS")
+    transaction = await wait_for_event(shop, session.required_transaction.id, "CHARGE_SUCCESS")
     assert len(await shop.gateway.payments()) == payments + 1
     await paid_order(shop, checkout_id)
-    await both_books_agree(shop, transaction.id)
-    await nothing_of_the_card_is_left(shop, "4242424242424242", token=token)
+    await assert_books_agree(shop, transaction.id)
+    await assert_no_card_data_left(shop, "4242424242424242", token=token)
 
 
 @pytest.mark.parametrize("themselves", [False, True])
@@ -170,18 +178,18 @@ async def test_saleor_deletes_a_customer_and_no_card_of_theirs_is_left(
 
     await shop.saleor.set_faults(webhooks_twice=True)
     await shop.saleor.delete_customer(OLENA, themselves=themselves)
-    await shop.saleor.background_done()
+    await shop.saleor.wait_for_background()
     await shop.saleor.clear_faults()
     event = "account_deleted" if themselves else "customer_deleted"
     assert [each.status for each in await shop.saleor.deliveries(event)] == [200, 200]
 
     await shop.gateway.pay(order_id_of(session), card="4242424242424242", challenge="pass")
-    paid = await told(shop, session.paid_for.id, "CHARGE_SUCCESS")
-    await both_books_agree(shop, paid.id)
+    paid = await wait_for_event(shop, session.required_transaction.id, "CHARGE_SUCCESS")
+    await assert_books_agree(shop, paid.id)
     async with open_services(shop.settings) as services:
         [installation] = await services.installations.all()
-        assert await services.saved_cards.of_customer(installation.id, OLENA) == []
-    await nothing_of_the_card_is_left(shop, "4242424242424242", token=token)
+        assert await services.saved_cards.cards_of_customer(installation.id, OLENA) == []
+    await assert_no_card_data_left(shop, "4242424242424242", token=token)
 
 
 async def test_nothing_of_customers_is_asked_for_unless_the_operator_wants_it(shop: Stack) -> None:

@@ -7,18 +7,27 @@ import pytest
 
 from app.bootstrap import open_services
 from app.db.tables import Kind, State
-from app.payments.staff.actions import StaffRequest, ask_for
+from app.payments.staff.actions import StaffRequest, request_action
 from app.saleor.testing.views import TransactionView
 from app.saleor.testing.vocabulary import Flow
 from app.sandbox.scripting import FaultRule
 from tests.journeys.stack import Stack, eventually
-from tests.journeys.stories import TOTAL, ZERO, begin, both_books_agree, order_id_of, order_of, quiet, told
+from tests.journeys.stories import (
+    TOTAL,
+    ZERO,
+    assert_books_agree,
+    begin,
+    order_id_of,
+    order_of,
+    wait_for_event,
+    wait_until_quiet,
+)
 
 
 async def paid(shop: Stack) -> TransactionView:
     checkout_id, session = await begin(shop)
     await shop.gateway.pay(order_id_of(session))
-    transaction = await told(shop, session.paid_for.id, "CHARGE_SUCCESS")
+    transaction = await wait_for_event(shop, session.required_transaction.id, "CHARGE_SUCCESS")
     await shop.saleor.complete(checkout_id)
     return transaction
 
@@ -26,7 +35,7 @@ async def paid(shop: Stack) -> TransactionView:
 async def reserved(shop: Stack) -> TransactionView:
     checkout_id, session = await begin(shop, Flow.AUTHORIZATION)
     await shop.gateway.pay(order_id_of(session))
-    transaction = await told(shop, session.paid_for.id, "AUTHORIZATION_SUCCESS")
+    transaction = await wait_for_event(shop, session.required_transaction.id, "AUTHORIZATION_SUCCESS")
     await shop.saleor.complete(checkout_id)
     return transaction
 
@@ -34,39 +43,39 @@ async def reserved(shop: Stack) -> TransactionView:
 async def test_a_partial_capture_releases_the_rest(shop: Stack) -> None:
     transaction = await reserved(shop)
     await shop.saleor.charge(transaction.id, Decimal("300.00"))
-    transaction = await told(shop, transaction.id, "CANCEL_SUCCESS")
+    transaction = await wait_for_event(shop, transaction.id, "CANCEL_SUCCESS")
     assert transaction.amounts.charged == Decimal("300.00")
     assert transaction.amounts.authorized == ZERO
     assert transaction.amounts.canceled == Decimal("269.50")
     assert transaction.actions == ["REFUND"]
-    await both_books_agree(shop, transaction.id)
+    await assert_books_agree(shop, transaction.id)
 
 
 async def test_a_reservation_is_voided(shop: Stack) -> None:
     transaction = await reserved(shop)
     await shop.saleor.cancel(transaction.id)
-    transaction = await told(shop, transaction.id, "CANCEL_SUCCESS")
+    transaction = await wait_for_event(shop, transaction.id, "CANCEL_SUCCESS")
     assert transaction.amounts.authorized == ZERO
     assert transaction.amounts.canceled == TOTAL
     assert transaction.actions == []
-    await both_books_agree(shop, transaction.id)
+    await assert_books_agree(shop, transaction.id)
 
 
 async def test_two_partial_refunds_and_one_too_many(shop: Stack) -> None:
     transaction = await paid(shop)
     for amount in ("100.00", "100.00"):
         await shop.saleor.refund(transaction.id, Decimal(amount))
-        await shop.saleor.background_done()
-    transaction = await quiet(shop, transaction.id)
+        await shop.saleor.wait_for_background()
+    transaction = await wait_until_quiet(shop, transaction.id)
     assert transaction.amounts.refunded == Decimal("200.00")
     references = {event.psp_reference for event in transaction.events if event.type == "REFUND_SUCCESS"}
     assert len(references) == 2
     await shop.saleor.refund(transaction.id, Decimal("369.50"))
-    await shop.saleor.background_done()
-    transaction = await quiet(shop, transaction.id)
+    await shop.saleor.wait_for_background()
+    transaction = await wait_until_quiet(shop, transaction.id)
     assert transaction.amounts.charged == ZERO
     assert transaction.actions == []
-    await both_books_agree(shop, transaction.id)
+    await assert_books_agree(shop, transaction.id)
 
 
 @pytest.mark.fault("gateway-unknown")
@@ -74,12 +83,12 @@ async def test_a_capture_whose_answer_is_lost_is_found_and_told_once(shop: Stack
     transaction = await reserved(shop)
     await shop.gateway.fault(FaultRule(http_method="POST", path="/api/v1/capture", moment="after", effect="drop"))
     await shop.saleor.charge(transaction.id, TOTAL)
-    await told(shop, transaction.id, "CHARGE_SUCCESS")
-    transaction = await quiet(shop, transaction.id)
+    await wait_for_event(shop, transaction.id, "CHARGE_SUCCESS")
+    transaction = await wait_until_quiet(shop, transaction.id)
     chain = [event for event in transaction.events if event.type in {"CHARGE_REQUEST", "CHARGE_SUCCESS"}]
     assert len({event.psp_reference for event in chain}) == 1
     assert transaction.amounts.charged == TOTAL
-    await both_books_agree(shop, transaction.id)
+    await assert_books_agree(shop, transaction.id)
 
 
 @pytest.mark.fault("gateway-unknown")
@@ -87,26 +96,26 @@ async def test_a_refund_that_never_reached_the_bank_fails_after_a_while(shop: St
     transaction = await paid(shop)
     await shop.gateway.fault(FaultRule(http_method="POST", path="/api/v1/refund", moment="before", effect="drop"))
     await shop.saleor.refund(transaction.id, Decimal("50.00"))
-    await told(shop, transaction.id, "REFUND_FAILURE")
-    transaction = await quiet(shop, transaction.id)
+    await wait_for_event(shop, transaction.id, "REFUND_FAILURE")
+    transaction = await wait_until_quiet(shop, transaction.id)
     assert transaction.amounts.charged == TOTAL
     assert transaction.actions == ["REFUND"]
-    await both_books_agree(shop, transaction.id)
+    await assert_books_agree(shop, transaction.id)
 
 
 async def test_a_second_refund_waits_for_an_unknown_first(shop: Stack) -> None:
     transaction = await paid(shop)
     await shop.gateway.fault(FaultRule(http_method="POST", path="/api/v1/refund", moment="after", effect="drop"))
     await shop.saleor.refund(transaction.id, Decimal("300.00"))
-    await shop.saleor.background_done()
+    await shop.saleor.wait_for_background()
     await shop.saleor.refund(transaction.id, Decimal("269.50"))
 
     async def both_done() -> bool:
-        events = (await shop.saleor.transaction(transaction.id)).types()
+        events = (await shop.saleor.transaction(transaction.id)).event_types()
         return events.count("REFUND_SUCCESS") == 2
 
     await eventually(both_done)
-    await both_books_agree(shop, transaction.id)
+    await assert_books_agree(shop, transaction.id)
 
 
 @pytest.mark.fault("process-killed")
@@ -123,20 +132,20 @@ async def test_the_app_is_killed_in_the_middle_of_a_refund(shop: Stack) -> None:
 
     await eventually(at_the_gateway)
     shop.app.kill()
-    await shop.saleor.background_done()
+    await shop.saleor.wait_for_background()
     await shop.app.start()
-    await told(shop, transaction.id, "REFUND_SUCCESS")
-    transaction = await quiet(shop, transaction.id)
+    await wait_for_event(shop, transaction.id, "REFUND_SUCCESS")
+    transaction = await wait_until_quiet(shop, transaction.id)
     assert transaction.amounts.refunded == Decimal("100.00")
-    await both_books_agree(shop, transaction.id)
+    await assert_books_agree(shop, transaction.id)
 
 
 async def test_somebody_refunds_in_the_merchant_portal(shop: Stack) -> None:
     transaction = await paid(shop)
     await shop.gateway.portal(order_of(transaction), "refund", Decimal("69.50"))
-    transaction = await told(shop, transaction.id, "REFUND_SUCCESS")
+    transaction = await wait_for_event(shop, transaction.id, "REFUND_SUCCESS")
     assert transaction.amounts.refunded == Decimal("69.50")
-    await both_books_agree(shop, transaction.id)
+    await assert_books_agree(shop, transaction.id)
 
 
 async def test_staff_refund_in_the_app_while_saleor_asks_for_the_same(shop: Stack) -> None:
@@ -155,44 +164,44 @@ async def test_staff_refund_in_the_app_while_saleor_asks_for_the_same(shop: Stac
         await shop.saleor.refund(transaction.id, Decimal("100.00"))
         await eventually(begun)
         staff_request = StaffRequest(Kind.REFUND, by=person, key="form", amount=Decimal("100.00"))
-        _, ours = await ask_for(services, order_id, staff_request)
-        _, again = await ask_for(services, order_id, staff_request)
+        _, ours = await request_action(services, order_id, staff_request)
+        _, again = await request_action(services, order_id, staff_request)
     assert (ours.state, again.id) == (State.WAITING, ours.id)
     await shop.gateway.release_webhooks()
 
     async def both_done() -> bool:
-        return (await shop.saleor.transaction(transaction.id)).types().count("REFUND_SUCCESS") == 2
+        return (await shop.saleor.transaction(transaction.id)).event_types().count("REFUND_SUCCESS") == 2
 
     await eventually(both_done)
-    transaction = await quiet(shop, transaction.id)
+    transaction = await wait_until_quiet(shop, transaction.id)
     assert transaction.amounts.refunded == Decimal("200.00")
     assert transaction.amounts.refund_pending == ZERO
     assert transaction.actions == ["REFUND"]
-    told_of = [each.message for each in transaction.events if each.message.startswith("Asked by staff in the app")]
+    told_of = [each.message for each in transaction.events if each.message.startswith("Requested by staff in the app")]
     assert len(told_of) == 1
-    await both_books_agree(shop, transaction.id)
+    await assert_books_agree(shop, transaction.id)
 
 
 async def test_cancelling_a_taken_payment_says_refund_instead(shop: Stack) -> None:
     transaction = await paid(shop)
     await shop.saleor.cancel(transaction.id)
-    transaction = await told(shop, transaction.id, "CANCEL_FAILURE")
+    transaction = await wait_for_event(shop, transaction.id, "CANCEL_FAILURE")
     assert "refund" in transaction.event("CANCEL_FAILURE").message
-    await both_books_agree(shop, transaction.id)
+    await assert_books_agree(shop, transaction.id)
 
 
 async def test_staff_and_shopper_at_the_same_moment(shop: Stack) -> None:
     _, session = await begin(shop)
-    transaction = await told(shop, session.paid_for.id, "INFO")
+    transaction = await wait_for_event(shop, session.required_transaction.id, "INFO")
     await asyncio.gather(
         shop.gateway.pay(order_id_of(session)), shop.saleor.cancel(transaction.id), return_exceptions=True
     )
-    transaction = await quiet(shop, transaction.id)
-    await both_books_agree(shop, transaction.id)
+    transaction = await wait_until_quiet(shop, transaction.id)
+    await assert_books_agree(shop, transaction.id)
     if transaction.amounts.charged:
         assert transaction.actions == ["REFUND"]
     else:
-        assert "CANCEL_SUCCESS" in transaction.types()
+        assert "CANCEL_SUCCESS" in transaction.event_types()
 
 
 async def test_a_reinstalled_app_still_refunds(shop: Stack) -> None:
@@ -201,5 +210,5 @@ async def test_a_reinstalled_app_still_refunds(shop: Stack) -> None:
     installed = await shop.saleor.install(f"{shop.app.url}/api/manifest")
     assert installed.status == "INSTALLED", installed.message
     await shop.saleor.refund(transaction.id, TOTAL)
-    transaction = await told(shop, transaction.id, "REFUND_SUCCESS")
-    await both_books_agree(shop, transaction.id)
+    transaction = await wait_for_event(shop, transaction.id, "REFUND_SUCCESS")
+    await assert_books_agree(shop, transaction.id)

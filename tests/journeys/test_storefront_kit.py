@@ -18,15 +18,15 @@ from app.sandbox.processes import free_port
 from app.sandbox.shop import Shop
 from app.sandbox.timeline import Output, Timeline, standard_console
 from app.static import KIT
-from tests.dashboard.framing import Complaints
+from tests.dashboard.framing import BrowserErrors
 from tests.docs.pages import STOREFRONT, blocks
-from tests.journeys.card_shop import ASKS_THE_SHOPPER, GOOD, NO_MONEY, allow_cards, nothing_of_the_card_is_left
+from tests.journeys.card_shop import ASKS_THE_SHOPPER, GOOD, NO_MONEY, allow_cards, assert_no_card_data_left
 from tests.journeys.stack import Stack, eventually
-from tests.journeys.stories import TOTAL, both_books_agree, order_of, paid_order
-from tests.loopback import serving
+from tests.journeys.stories import TOTAL, assert_books_agree, order_of, paid_order
+from tests.loopback import serve_app
 from tests.pages.sight import faults
-from tests.reading_codes import read_code
-from tests.storefront_kit.shop import KitShop, button, kit_shop, message, told, type_card
+from tests.qr_codes import read_qr_code
+from tests.storefront_kit.shop import KitShop, button, events_of, kit_shop, message, type_card
 
 pytestmark = [pytest.mark.browser, pytest.mark.journey]
 ONE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # the browser sees no database
@@ -40,7 +40,7 @@ class Till:
     page: Page
     storefront: KitShop
     checkout_id: str
-    complaints: Complaints
+    complaints: BrowserErrors
 
     async def opens(self, language: str = "en", **attributes: str) -> None:
         """Come to the payment step, where the button waits."""
@@ -62,7 +62,7 @@ class Till:
         transaction = await self.shop.saleor.transaction(transaction_id)
         assert transaction.amounts.charged == TOTAL
         await paid_order(self.shop, self.checkout_id)
-        await both_books_agree(self.shop, transaction_id)
+        await assert_books_agree(self.shop, transaction_id)
         assert self.complaints == []
 
 
@@ -70,9 +70,9 @@ class Till:
 async def till(shop: Stack, browser: Browser) -> AsyncIterator[Till]:
     async with kit_shop(shop.app.url, shop.saleor.url) as storefront:
         await allow_cards(shop, storefront_origins=[storefront.url])
-        checkout = await shop.saleor.new_checkout(NewCheckout())
+        checkout = await shop.saleor.create_checkout(NewCheckout())
         page = await (await browser.new_context()).new_page()
-        complaints = Complaints()
+        complaints = BrowserErrors()
         complaints.of(page)
         yield Till(shop, page, storefront, checkout.id, complaints)
 
@@ -85,7 +85,7 @@ async def test_a_shopper_pays_on_the_payment_page_and_is_back(till: Till) -> Non
     await till.pays_at_the_gateway()
     await till.page.wait_for_url(re.compile("transactionId="), timeout=20_000)
     await expect(message(till.page)).to_contain_text("Payment received")
-    [paid] = await told(till.page, "paid")
+    [paid] = await events_of(till.page, "paid")
     assert paid["confirmed"] is True
     [transaction] = await till.transactions()
     assert paid["transactionId"] == transaction.id
@@ -108,11 +108,11 @@ async def test_a_phone_pays_and_the_page_notices(till: Till) -> None:
     await of_the_app.goto(f"{till.shop.app.url}/pay/{order_id}")
     shown = "src => { const image = new Image(); image.id = 'shown'; image.src = src; document.body.append(image); }"
     await of_the_app.evaluate(shown, await code.get_attribute("src"))
-    assert await read_code(of_the_app.locator("#shown")) == (await till.shop.gateway.payment(order_id)).checkout_url
+    assert await read_qr_code(of_the_app.locator("#shown")) == (await till.shop.gateway.payment(order_id)).checkout_url
     await of_the_app.close()
     await till.shop.gateway.pay(order_id)
     await expect(message(till.page)).to_contain_text("Payment received", timeout=20_000)
-    assert [each["transactionId"] for each in await told(till.page, "paid")] == [transaction.id]
+    assert [each["transactionId"] for each in await events_of(till.page, "paid")] == [transaction.id]
     await till.has_paid(transaction.id)
 
 
@@ -126,7 +126,7 @@ async def test_a_decline_is_told_with_its_reason_and_the_next_try_is_another_tra
     await expect(message(till.page)).to_contain_text("Оплата не пройшла")
     await expect(message(till.page)).to_contain_text("На картці недостатньо коштів.")
     [first] = await till.transactions()
-    [failed] = await told(till.page, "failed")
+    [failed] = await events_of(till.page, "failed")
     assert (failed["code"], failed["transactionId"]) == ("4009", first.id)
     await button(till.page, "Спробувати ще раз").click()
     await till.page.get_by_role("button", name=re.compile("^Сплатити")).click()
@@ -163,7 +163,7 @@ class TestCards:
         await expect(message(till.page)).to_contain_text("Payment received")
         [transaction] = await till.transactions()
         await till.has_paid(transaction.id)
-        await nothing_of_the_card_is_left(till.shop, GOOD)
+        await assert_no_card_data_left(till.shop, GOOD)
 
     @pytest.mark.long
     @ONE
@@ -177,9 +177,9 @@ class TestCards:
         await expect(message(till.page)).to_contain_text("Payment received")
         both = await till.transactions()
         assert len(both) == 2
-        [paid] = await told(till.page, "paid")
+        [paid] = await events_of(till.page, "paid")
         await till.has_paid(paid["transactionId"])
-        await nothing_of_the_card_is_left(till.shop, NO_MONEY)
+        await assert_no_card_data_left(till.shop, NO_MONEY)
 
     @pytest.mark.long
     @ONE
@@ -220,8 +220,8 @@ class TestCards:
 
         await eventually(charged)
         [transaction] = [each for each in await till.transactions() if each.amounts.charged == TOTAL]
-        await expect(message(till.page)).to_contain_text("This is paid already")
-        assert await told(till.page, "paid") == [{"confirmed": False, "code": "INVALID_AMOUNT"}]
+        await expect(message(till.page)).to_contain_text("This has already been paid")
+        assert await events_of(till.page, "paid") == [{"confirmed": False, "code": "INVALID_AMOUNT"}]
         assert len(await till.shop.gateway.payments()) == 1
         till.complaints.clear()  # of the network
         await till.has_paid(transaction.id)
@@ -234,9 +234,9 @@ async def test_the_demos_shop_sells_with_it(shop: Stack, browser: Browser) -> No
     url = f"http://127.0.0.1:{port}"
     await allow_cards(shop, storefront_origins=[url])
     timeline = Timeline(shop.saleor, shop.gateway, Output(standard_console()))
-    page, complaints = await browser.new_page(), Complaints()
+    page, complaints = await browser.new_page(), BrowserErrors()
     complaints.of(page)
-    async with serving(Shop(url, shop.saleor, timeline, shop.app.url).application(), port):
+    async with serve_app(Shop(url, shop.saleor, timeline, shop.app.url).application(), port):
         await page.goto(url)
         await page.get_by_text("Українська").click()
         await page.get_by_role("button", name="Check out with the payment button").click()
@@ -259,8 +259,8 @@ async def test_the_documented_page_pays_and_makes_the_order(shop: Stack, browser
     async def documented(_request: Request) -> HTMLResponse:
         return HTMLResponse(html)
 
-    checkout = await shop.saleor.new_checkout(NewCheckout())
-    async with serving(Starlette(routes=[Route("/checkout.html", documented)])) as url:
+    checkout = await shop.saleor.create_checkout(NewCheckout())
+    async with serve_app(Starlette(routes=[Route("/checkout.html", documented)])) as url:
         await allow_cards(shop, storefront_origins=[url])
         page = await browser.new_page()
         await page.goto(f"{url}/checkout.html?checkout={checkout.id}")

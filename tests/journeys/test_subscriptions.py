@@ -8,12 +8,21 @@ import pytest
 from app.bootstrap import open_services
 from app.db.aggregates import ByOrder
 from app.db.tables import Kind
-from app.payments.staff.actions import StaffRequest, ask_for
+from app.payments.staff.actions import StaffRequest, request_action
 from app.payments.staff.subscription import cancel_subscription
 from app.saleor.testing.views import TransactionView
 from app.sandbox.scripting import FaultRule, WebhookRule
 from tests.journeys.stack import Stack, eventually
-from tests.journeys.stories import BACK, TOTAL, begin, order_id_of, order_of, paid_order, quiet, told
+from tests.journeys.stories import (
+    BACK,
+    TOTAL,
+    begin,
+    order_id_of,
+    order_of,
+    paid_order,
+    wait_for_event,
+    wait_until_quiet,
+)
 
 A_MONTH = timedelta(days=32)
 
@@ -25,13 +34,13 @@ async def subscribed(shop: Stack) -> TransactionView:
         await services.accounts.change(account.id, subscriptions=True)
 
     async def offered() -> bool:  # the app remembers the account for a moment
-        checkout = await shop.saleor.new_checkout()
+        checkout = await shop.saleor.create_checkout()
         return bool((await shop.saleor.gateway_initialize(checkout.id)).data["subscriptions"])
 
     await eventually(offered)
     checkout_id, session = await begin(shop, data={**BACK, "subscription": {"interval": "month"}})
     await shop.gateway.pay(order_id_of(session))
-    transaction = await told(shop, session.paid_for.id, "CHARGE_SUCCESS")
+    transaction = await wait_for_event(shop, session.required_transaction.id, "CHARGE_SUCCESS")
     await paid_order(shop, checkout_id)
     return transaction
 
@@ -54,11 +63,11 @@ async def test_each_month_is_charged_and_saleor_knows(shop: Stack) -> None:
     transaction = await subscribed(shop)
     for month in (2, 3):
         await a_month_later(shop)
-        assert (await charged(shop, transaction, month)).types().count("CHARGE_SUCCESS") == month
+        assert (await charged(shop, transaction, month)).event_types().count("CHARGE_SUCCESS") == month
     await shop.gateway.webhook_rule(WebhookRule(effect="duplicate", copies=2))
     await a_month_later(shop)
     await charged(shop, transaction, 4)
-    assert (await quiet(shop, transaction.id)).types().count("CHARGE_SUCCESS") == 4
+    assert (await wait_until_quiet(shop, transaction.id)).event_types().count("CHARGE_SUCCESS") == 4
 
 
 async def test_the_app_is_down_while_it_is_charged(shop: Stack) -> None:
@@ -82,14 +91,14 @@ async def test_staff_give_one_charge_back_and_the_answer_gets_lost(shop: Stack, 
         [second] = [each for each in found.operations if each.kind is Kind.RECURRING]
         asked = StaffRequest(Kind.REFUND, by="olena", key="k", amount=Decimal("100.00"), charge_id=second.operation_id)
         for _ in range(2):
-            await ask_for(services, order_id, asked)
+            await request_action(services, order_id, asked)
 
     async def settled() -> bool:
         now = await shop.saleor.transaction(transaction.id)
-        return bool({"REFUND_SUCCESS", "REFUND_FAILURE"} & set(now.types()))
+        return bool({"REFUND_SUCCESS", "REFUND_FAILURE"} & set(now.event_types()))
 
     await eventually(settled)
-    now = await quiet(shop, transaction.id)
+    now = await wait_until_quiet(shop, transaction.id)
     refunded = Decimal("100.00") if moment == "after" else Decimal(0)
     assert (now.amounts.refunded, now.amounts.charged) == (refunded, TOTAL * 2 - refunded)
 
@@ -100,6 +109,6 @@ async def test_after_it_is_cancelled_nothing_more_is_charged(shop: Stack) -> Non
         ended = await cancel_subscription(services, order_of(transaction), "olena")
         assert ended.payment.recurring_status == "canceled"
     await a_month_later(shop)
-    now = await quiet(shop, transaction.id)
+    now = await wait_until_quiet(shop, transaction.id)
     assert now.amounts.charged == TOTAL
     assert any("olena" in (each.message or "") for each in now.events)

@@ -14,9 +14,9 @@ from starlette.routing import Route
 from app.saleor.testing.views import SessionView
 from tests.docs.pages import STOREFRONT, blocks
 from tests.journeys.stack import Stack
-from tests.journeys.stories import BACK, TOTAL, both_books_agree, paid_order
-from tests.journeys.wallet_shop import apple_pays, google_pays, nothing_of_the_wallet_is_left, offer_wallets
-from tests.loopback import serving
+from tests.journeys.stories import BACK, TOTAL, assert_books_agree, paid_order
+from tests.journeys.wallet_shop import apple_pays, assert_no_wallet_data_left, google_pays, offer_wallets
+from tests.loopback import serve_app
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 ONE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # the browser sees no database
@@ -68,7 +68,7 @@ async def page(browser: Browser) -> AsyncIterator[Page]:
     lines = [block.code for block in blocks("js", among=[STOREFRONT]) if block.role in ("seal", "wallets")]
     assert len(lines) == 2
     routes = [Route("/checkout", checkout)]
-    async with serving(Starlette(routes=routes)) as address:
+    async with serve_app(Starlette(routes=routes)) as address:
         page = await browser.new_page(locale="uk-UA")
         await page.goto(f"{address}/checkout")
         for script in (WALLETS, *lines, SHOP):
@@ -92,7 +92,7 @@ class Shopper:
     @classmethod
     async def arrives(cls, shop: Stack, page: Page) -> "Shopper":
         """Fill a basket and come to the payment step."""
-        checkout = await shop.saleor.new_checkout()
+        checkout = await shop.saleor.create_checkout()
         config = (await shop.saleor.gateway_initialize(checkout.id)).data
         shopper = cls(shop, page, checkout.id, config)
         await page.expose_function("askSaleor", shopper.ask)
@@ -134,11 +134,11 @@ class Shopper:
     async def has_paid(self) -> None:
         """The order is paid, both books agree, and of the wallet nothing is left."""
         [session] = self.sessions
-        assert session.paid_for.amounts.charged == TOTAL
+        assert session.required_transaction.amounts.charged == TOTAL
         await paid_order(self.shop, self.checkout_id)
-        await both_books_agree(self.shop, session.paid_for.id)
+        await assert_books_agree(self.shop, session.required_transaction.id)
         assert "sealed-by" not in json.dumps(self.sent)
-        await nothing_of_the_wallet_is_left(self.shop)
+        await assert_no_wallet_data_left(self.shop)
 
 
 @ONE

@@ -13,8 +13,16 @@ from app.saleor.testing.vocabulary import Flow
 from app.sandbox.scripting import FaultRule
 from app.shopper.apple_pay import ADDRESS
 from tests.journeys.stack import STOREFRONT, Stack, eventually
-from tests.journeys.stories import TOTAL, both_books_agree, order_id_of, order_of, paid_order, quiet, told
-from tests.journeys.wallet_shop import apple_pays, google_pays, nothing_of_the_wallet_is_left, offer_wallets, pay
+from tests.journeys.stories import (
+    TOTAL,
+    assert_books_agree,
+    order_id_of,
+    order_of,
+    paid_order,
+    wait_for_event,
+    wait_until_quiet,
+)
+from tests.journeys.wallet_shop import apple_pays, assert_no_wallet_data_left, google_pays, offer_wallets, pay
 
 APPLES = "https://apple-pay-gateway.apple.com/paymentservices/startSession"
 EXCHANGE = "/api/v1/tokenization/tokenize"
@@ -27,7 +35,7 @@ async def shop(shop: Stack) -> Stack:
 
 
 async def test_apples_sheet_opens_and_strangers_get_no_session(shop: Stack) -> None:
-    checkout = await shop.saleor.new_checkout()
+    checkout = await shop.saleor.create_checkout()
     offer = await shop.saleor.gateway_initialize(checkout.id, data={"applePay": {"validationUrl": APPLES}})
     assert offer.data["applePay"]["merchantSession"]["merchantSessionIdentifier"]
     evil = {"applePay": {"validationUrl": "https://evil.example/paymentservices/startSession"}}
@@ -52,10 +60,10 @@ async def test_a_wallet_pays_at_once(shop: Stack, given: Callable[[], dict[str, 
     assert session.event.type == "CHARGE_SUCCESS"
     payment = await shop.gateway.payment(order_id_of(session))
     assert (payment.mode, session.event.psp_reference) == ("direct", str(payment.payment_id))
-    assert (await quiet(shop, session.paid_for.id)).amounts.charged == TOTAL
+    assert (await wait_until_quiet(shop, session.required_transaction.id)).amounts.charged == TOTAL
     await paid_order(shop, checkout_id)
-    await both_books_agree(shop, session.paid_for.id)
-    await nothing_of_the_wallet_is_left(shop)
+    await assert_books_agree(shop, session.required_transaction.id)
+    await assert_no_wallet_data_left(shop)
 
 
 async def test_a_reservation_is_captured_in_part_and_given_back(shop: Stack) -> None:
@@ -63,14 +71,14 @@ async def test_a_reservation_is_captured_in_part_and_given_back(shop: Stack) -> 
     assert session.event is not None
     assert session.event.type == "AUTHORIZATION_SUCCESS"
     await shop.saleor.complete(checkout_id)
-    await shop.saleor.charge(session.paid_for.id, Decimal("300.00"))
-    await told(shop, session.paid_for.id, "CANCEL_SUCCESS")
-    await shop.saleor.refund(session.paid_for.id, Decimal("100.00"))
-    transaction = await told(shop, session.paid_for.id, "REFUND_SUCCESS")
+    await shop.saleor.charge(session.required_transaction.id, Decimal("300.00"))
+    await wait_for_event(shop, session.required_transaction.id, "CANCEL_SUCCESS")
+    await shop.saleor.refund(session.required_transaction.id, Decimal("100.00"))
+    transaction = await wait_for_event(shop, session.required_transaction.id, "REFUND_SUCCESS")
     amounts = transaction.amounts
     assert (amounts.charged, amounts.refunded, amounts.canceled) == (Decimal(200), Decimal(100), Decimal("269.50"))
-    await both_books_agree(shop, transaction.id)
-    await nothing_of_the_wallet_is_left(shop)
+    await assert_books_agree(shop, transaction.id)
+    await assert_no_wallet_data_left(shop)
 
 
 async def test_a_declined_wallet_fails_and_another_pays(shop: Stack) -> None:
@@ -82,9 +90,9 @@ async def test_a_declined_wallet_fails_and_another_pays(shop: Stack) -> None:
     assert again.event is not None
     assert again.event.type == "CHARGE_SUCCESS"
     await paid_order(shop, checkout_id)
-    await both_books_agree(shop, session.paid_for.id)
-    await both_books_agree(shop, again.paid_for.id)
-    await nothing_of_the_wallet_is_left(shop)
+    await assert_books_agree(shop, session.required_transaction.id)
+    await assert_books_agree(shop, again.required_transaction.id)
+    await assert_no_wallet_data_left(shop)
 
 
 async def test_a_card_of_google_pay_is_confirmed_at_the_bank(shop: Stack) -> None:
@@ -92,9 +100,9 @@ async def test_a_card_of_google_pay_is_confirmed_at_the_bank(shop: Stack) -> Non
     payment = await shop.gateway.payment(order_id_of(session))
     assert session.data == {"redirectUrl": payment.challenge_url}
     await shop.gateway.challenge(payment.order_id)
-    await told(shop, session.paid_for.id, "CHARGE_SUCCESS")
+    await wait_for_event(shop, session.required_transaction.id, "CHARGE_SUCCESS")
     await paid_order(shop, checkout_id)
-    await nothing_of_the_wallet_is_left(shop)
+    await assert_no_wallet_data_left(shop)
 
 
 async def test_the_answer_to_the_exchange_gets_lost_and_the_wallet_pays_once(shop: Stack) -> None:
@@ -103,7 +111,7 @@ async def test_the_answer_to_the_exchange_gets_lost_and_the_wallet_pays_once(sho
     assert session.event is not None
     assert session.event.type == "CHARGE_SUCCESS"
     assert len(await shop.gateway.payments()) == 1
-    await both_books_agree(shop, session.paid_for.id)
+    await assert_books_agree(shop, session.required_transaction.id)
 
 
 async def test_while_nothing_is_exchanged_nothing_is_paid(shop: Stack) -> None:
@@ -112,9 +120,9 @@ async def test_while_nothing_is_exchanged_nothing_is_paid(shop: Stack) -> None:
     _, session = await pay(shop, apple_pays())
     assert session.event is not None
     assert session.event.type == "CHARGE_FAILURE"
-    assert (await quiet(shop, session.paid_for.id)).amounts.charge_pending == 0
+    assert (await wait_until_quiet(shop, session.required_transaction.id)).amounts.charge_pending == 0
     assert await shop.gateway.payments() == []
-    await nothing_of_the_wallet_is_left(shop)
+    await assert_no_wallet_data_left(shop)
 
 
 async def test_the_gateways_answer_gets_lost_and_the_payment_is_found(shop: Stack) -> None:
@@ -122,12 +130,12 @@ async def test_the_gateways_answer_gets_lost_and_the_payment_is_found(shop: Stac
     checkout_id, session = await pay(shop, apple_pays())
     assert session.event is not None
     assert session.event.type == "CHARGE_REQUEST"
-    transaction = await told(shop, session.paid_for.id, "CHARGE_SUCCESS")
+    transaction = await wait_for_event(shop, session.required_transaction.id, "CHARGE_SUCCESS")
     assert session.event.psp_reference == order_of(transaction)
     assert len(await shop.gateway.payments()) == 1
     await paid_order(shop, checkout_id)
-    await both_books_agree(shop, transaction.id)
-    await nothing_of_the_wallet_is_left(shop)
+    await assert_books_agree(shop, transaction.id)
+    await assert_no_wallet_data_left(shop)
 
 
 async def test_the_notification_comes_before_the_answer(shop: Stack) -> None:
@@ -136,10 +144,10 @@ async def test_the_notification_comes_before_the_answer(shop: Stack) -> None:
     checkout_id, session = await pay(shop, google_pays())
     assert session.event is not None
     assert session.event.type == "CHARGE_SUCCESS"
-    transaction = await quiet(shop, session.paid_for.id)
+    transaction = await wait_until_quiet(shop, session.required_transaction.id)
     assert transaction.amounts.charged == TOTAL
     await paid_order(shop, checkout_id)
-    await both_books_agree(shop, transaction.id)
+    await assert_books_agree(shop, transaction.id)
 
 
 @pytest.mark.parametrize("path", ["/api/v1/payment", EXCHANGE])
@@ -147,7 +155,7 @@ async def test_the_app_is_killed_on_the_way(shop: Stack, path: str) -> None:
     """While the wallet is being charged, and before: then nothing was paid, and nobody sends it again."""
     slow = FaultRule(http_method="POST", path=path, moment="after", effect="latency", seconds=5.0)
     await shop.gateway.fault(slow)
-    checkout = await shop.saleor.new_checkout()
+    checkout = await shop.saleor.create_checkout()
     paying = asyncio.create_task(pay(shop, apple_pays(), checkout_id=checkout.id))
 
     async def at_the_gateway() -> bool:
@@ -160,22 +168,22 @@ async def test_the_app_is_killed_on_the_way(shop: Stack, path: str) -> None:
     _, session = await paying
     await shop.app.start()
     outcome, payments = ("CHARGE_SUCCESS", 1) if path != EXCHANGE else ("CHARGE_FAILURE", 0)
-    transaction = await told(shop, session.paid_for.id, outcome)
+    transaction = await wait_for_event(shop, session.required_transaction.id, outcome)
     assert len(await shop.gateway.payments()) == payments
     if payments:
-        await both_books_agree(shop, transaction.id)
-    await nothing_of_the_wallet_is_left(shop)
+        await assert_books_agree(shop, transaction.id)
+    await assert_no_wallet_data_left(shop)
 
 
 async def test_saleor_sends_every_webhook_twice_and_the_wallet_pays_once(shop: Stack) -> None:
     await shop.saleor.set_faults(webhooks_twice=True)
     _, session = await pay(shop, apple_pays())
     assert len(await shop.gateway.payments()) == 1
-    assert (await quiet(shop, session.paid_for.id)).amounts.charged == TOTAL
+    assert (await wait_until_quiet(shop, session.required_transaction.id)).amounts.charged == TOTAL
 
 
 async def test_the_search_finds_what_is_not_encrypted(shop: Stack) -> None:
     """Else it would prove nothing."""
-    await shop.saleor.initialize((await shop.saleor.new_checkout()).id, data=apple_pays())
+    await shop.saleor.initialize((await shop.saleor.create_checkout()).id, data=apple_pays())
     with pytest.raises(AssertionError, match="in saleor"):
-        await nothing_of_the_wallet_is_left(shop)
+        await assert_no_wallet_data_left(shop)

@@ -7,7 +7,7 @@ from typing import Any
 from app.db.tables import ProductsForm
 from app.saleor.testing.views import GrantedLine, NewCheckout, NewLine
 from tests.journeys.stack import Stack
-from tests.journeys.stories import begin, both_books_agree, order_id_of, told
+from tests.journeys.stories import assert_books_agree, begin, order_id_of, wait_for_event
 
 JUICE = NewLine(
     product_name="Juice", variant_name="1 l", unit_price=Decimal("40.00"), quantity=3, sku="J", tax_rate=Decimal("0.2")
@@ -30,11 +30,11 @@ def worth(products: list[dict[str, Any]]) -> dict[str, Decimal]:
 async def test_an_order_is_described_when_it_is_paid_and_when_a_part_is_refunded(shop: Stack) -> None:
     chosen = {"products": ProductsForm.FISCAL, "receipt_delivery": "email", "description_template": "Shop, {channel}"}
     await shop.open_account(name="Fiscal", options=chosen)
-    basket = await shop.saleor.new_checkout(NewCheckout(lines=[JUICE, CAKE], language_code="UK"))
+    basket = await shop.saleor.create_checkout(NewCheckout(lines=[JUICE, CAKE], language_code="UK"))
     _, session = await begin(shop, checkout_id=basket.id)
     order_id = order_id_of(session)
     await shop.gateway.pay(order_id)
-    transaction = await told(shop, session.paid_for.id, "CHARGE_SUCCESS")
+    transaction = await wait_for_event(shop, session.required_transaction.id, "CHARGE_SUCCESS")
 
     payment = await shop.gateway.payment(order_id)
     assert payment.description == "Shop, uah"
@@ -52,12 +52,12 @@ async def test_an_order_is_described_when_it_is_paid_and_when_a_part_is_refunded
         order.id, Decimal("80.00"), lines=[GrantedLine(line_id=juice.id, quantity=2)], transaction_id=transaction.id
     )
     assert granted.granted_refund is not None, granted.errors
-    await shop.saleor.refund_granted(granted.granted_refund.id)
-    await shop.saleor.background_done()
-    await told(shop, transaction.id, "REFUND_SUCCESS")
+    await shop.saleor.request_refund_for_granted_refund(granted.granted_refund.id)
+    await shop.saleor.wait_for_background()
+    await wait_for_event(shop, transaction.id, "REFUND_SUCCESS")
     await shop.saleor.refund(transaction.id, Decimal("210.00"))
-    await shop.saleor.background_done()
-    await both_books_agree(shop, transaction.id)
+    await shop.saleor.wait_for_background()
+    await assert_books_agree(shop, transaction.id)
 
     lines, rest = (await shop.gateway.payment(order_id)).operations
     (juices,) = lines.products

@@ -1,4 +1,4 @@
-"""A storefront with the buttons of Apple Pay and Google Pay, and wallets that are played; what is left of them."""
+"""A storefront with the buttons of Apple Pay and Google Pay, and played wallets; and a search for data left behind."""
 
 import base64
 import json
@@ -15,7 +15,7 @@ from app.saleor.testing.vocabulary import Flow
 from tests.journeys.stack import Stack, eventually
 from tests.journeys.stories import BACK
 from tests.payments.cards.seals import BROWSER, seal
-from tests.secrets.hunt import Secret, finds
+from tests.secrets.hunt import Secret, find_secrets
 
 GATEWAY_AT_GOOGLE = {"google_pay_gateway": "sandbox", "google_pay_gateway_merchant": "m-17"}
 SEALED_BY_APPLE, SEALED_BY_GOOGLE = "sealed-by-Apple-0d9f47c1", "sealed-by-Google-7be25a08"
@@ -37,14 +37,14 @@ def google_pays(code: str = "1000") -> dict[str, Any]:
 
 
 async def offer_wallets(shop: Stack, **columns: Any) -> None:
-    """The store owner switches both on."""
+    """Switch both on, as the store owner."""
     async with open_services(shop.settings) as services:
         [account] = await services.accounts.all()
         switched_on = {"apple_pay": True, "google_pay": True, **GATEWAY_AT_GOOGLE}
         await services.accounts.change(account.id, **switched_on | columns)
 
     async def offered() -> bool:
-        offer = await shop.saleor.gateway_initialize((await shop.saleor.new_checkout()).id)
+        offer = await shop.saleor.gateway_initialize((await shop.saleor.create_checkout()).id)
         return "wallets" in offer.data  # the app remembers the account for a moment
 
     await eventually(offered)
@@ -53,9 +53,9 @@ async def offer_wallets(shop: Stack, **columns: Any) -> None:
 async def pay(
     shop: Stack, given: dict[str, Any], action: Flow = Flow.CHARGE, checkout_id: str | None = None
 ) -> tuple[str, SessionView]:
-    """Pay with what a wallet gave, for a new basket (or that checkout); return it and what the storefront is told."""
+    """Pay with what a wallet gave, for a new basket (or that checkout); return it and the session."""
     if checkout_id is None:
-        checkout_id = (await shop.saleor.new_checkout()).id
+        checkout_id = (await shop.saleor.create_checkout()).id
     offer = await shop.saleor.gateway_initialize(checkout_id)
     sealed = seal({**given, "for": checkout_id}, offer.data["wallets"]["key"]["jwk"])
     data = {**BACK, "card": sealed, "browserFingerprint": BROWSER}
@@ -64,8 +64,8 @@ async def pay(
     return checkout_id, session
 
 
-async def nothing_of_the_wallet_is_left(shop: Stack) -> None:
-    """Search log, database, what Saleor was sent and told, for what wallets gave and for the gateway's tokens of it."""
+async def assert_no_wallet_data_left(shop: Stack) -> None:
+    """Check that log, database and Saleor contain neither the wallets' payloads nor the gateway's tokens of them."""
     secrets: list[Any] = [Secret("Apple's", SEALED_BY_APPLE), Secret("Google's", SEALED_BY_GOOGLE)]
     tokens = {each.cc_token for each in await shop.gateway.payments() if each.cc_token}
     assert all(token.startswith("rcr:") for token in tokens)
@@ -77,7 +77,7 @@ async def nothing_of_the_wallet_is_left(shop: Stack) -> None:
     assert places["app.log"]
     places["saleor"] = "\n".join(f"{each.body} {each.answer}" for each in await shop.saleor.deliveries()).encode()
     places["reports"] = str(await shop.saleor.reports()).encode()
-    found = finds(secrets, places)
+    found = find_secrets(secrets, places)
     assert not found, found
     # Twice in Base64 is a form that the search does not know.
     for given in (apple_pays()["applePay"], google_pays()["googlePay"]):

@@ -28,7 +28,7 @@ _LEFT_AT_HOME = shutil.ignore_patterns(".git", ".venv", "data", "dist", "build",
 _RED = re.compile(r"^(?:FAILED|ERROR) ([^\s\[]+)", re.MULTILINE)
 
 
-def turned_red(tests: Iterable[MarkedTest], root: Path) -> list[str]:
+def failed_tests(tests: Iterable[MarkedTest], root: Path) -> list[str]:
     """Run tests of the program at ``root``; return the names of those that fail, each once."""
     chosen = {str(test): test.name.rpartition("::")[2] for test in tests}
     quietly = ["-q", "-rfE", "--no-header", "--tb=no", "-p", "no:cacheprovider"]
@@ -40,14 +40,14 @@ def turned_red(tests: Iterable[MarkedTest], root: Path) -> list[str]:
     return sorted({chosen[test] for test in _RED.findall(ran.stdout) if test in chosen})
 
 
-def broken(law: Break) -> list[str]:
+def tests_that_notice(law: Break) -> list[str]:
     """Break a law in a copy of the program; return the tests that turn red. Raises LookupError: nothing to change."""
     with tempfile.TemporaryDirectory(prefix="laws-") as folder:
         copy = Path(folder) / "program"
         shutil.copytree(REPOSITORY, copy, ignore=_LEFT_AT_HOME)
         if not law.make(copy):
             raise LookupError(f"{law.old.strip()!r} is not in app/{law.where} any more: say anew how to break it")
-        return turned_red(marked_with(law.law, LAWS_OF_MONEY.mark.tests(copy)), copy)
+        return failed_tests(marked_with(law.law, LAWS_OF_MONEY.mark.tests(copy)), copy)
 
 
 def main(numbers: list[int]) -> int:
@@ -56,7 +56,7 @@ def main(numbers: list[int]) -> int:
     table = Table("Law", "What was broken", Column("What turned red", overflow="fold"), "Seconds")
     chosen = [each for each in BREAKS if not numbers or each.law in numbers]
     laws = {each.law for each in chosen}
-    already = turned_red((test for test in LAWS_OF_MONEY.mark.tests() if laws & test.claims), REPOSITORY)
+    already = failed_tests((test for test in LAWS_OF_MONEY.mark.tests() if laws & test.claims), REPOSITORY)
     if already:
         console.print(f"[red]Red before anything is broken:[/] {', '.join(already)}")
         return 1
@@ -64,7 +64,7 @@ def main(numbers: list[int]) -> int:
         console.print(f"{number} of {len(chosen)}: {each.what}", style="dim")
         began = time.monotonic()
         try:
-            red = broken(each)
+            red = tests_that_notice(each)
         except (LookupError, RuntimeError) as error:
             red, words = [], str(error)
         else:

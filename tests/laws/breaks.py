@@ -38,10 +38,10 @@ BREAKS = [
             "        try:\n"
             "            known = await services.payments.find(which)\n"
             "            if known is not None:\n"
-            "                from app.payments.operations.execute import _call\n"
-            "                asks = _recorded(services, known, asked, [])\n"
+            "                from app.payments.operations.execute import _call_gateway\n"
+            "                asks = _record_action(services, known, request, [])\n"
             "                if asks.state is State.INTENT:\n"
-            "                    await _call(services, known.payment.account, known, asks, 2.0)\n"
+            "                    await _call_gateway(services, known.payment.account, known, asks, 2.0)\n"
             "            aggregate, operation = await services.payments.update(which, record)\n"
         ),
     ),
@@ -50,7 +50,7 @@ BREAKS = [
         what="an intent that nobody has concluded is not looked up",
         where="payments/core/schedule.py",
         old="return now + self.budget + self.first_settle",
-        new="return now + self.settling * 1000",
+        new="return now + self.settling_time * 1000",
     ),
     Break(
         law=2,
@@ -69,9 +69,9 @@ BREAKS = [
     Break(
         law=2,
         what="whatever says no is taken for the gateway",
-        where="gateway/answers.py",
-        old="        raise _not_the_gateway(call, answer, members)\n",
-        new="        raise _refusal(call, answer, members)\n",
+        where="gateway/responses.py",
+        old="        raise _not_the_gateway(call, response, members)\n",
+        new="        raise _refusal(call, response, members)\n",
     ),
     Break(
         law=2,
@@ -113,7 +113,7 @@ BREAKS = [
         what="a notification whose processing failed is given up",
         where="payments/sync/notifications.py",
         old="services.inbox.postpone(notification_id, reason=reason, until=until, trouble=Trouble.FAILED)",
-        new="services.inbox.process(notification_id, lambda *_: Processed(reason, Trouble.FAILED), until)",
+        new="services.inbox.process(notification_id, lambda *_: ProcessingResult(reason, Trouble.FAILED), until)",
     ),
     Break(
         law=7,
@@ -154,7 +154,7 @@ BREAKS = [
         law=10,
         what="what others did in silence is not looked for",
         where="payments/operations/transition.py",
-        old="posting.now if answer.acted else posting.schedule.after_end(posting.now)",
+        old="posting.now if result.others_acted else posting.schedule.next_order_look_up(posting.now)",
         new="None",
     ),
     Break(
@@ -168,8 +168,8 @@ BREAKS = [
         law=13,
         what="what somebody has looked at is shown no more, though it is open",
         where="payments/core/problems.py",
-        old="if each.kind in OF_ACCOUNT or _is_open(each, operations):",
-        new="if each.kind in OF_ACCOUNT:",
+        old="if each.kind in ACCOUNT_KINDS or _is_open(each, operations):",
+        new="if each.kind in ACCOUNT_KINDS:",
     ),
     Break(
         law=11,
@@ -196,7 +196,7 @@ BREAKS = [
         law=13,
         what="a page that cannot be closed is no alert",
         where="payments/sync/resolve.py",
-        old="not operation.state.final and posting.schedule.settled_by_silence(operation.created_at, posting.now)",
+        old="not operation.state.final and posting.schedule.is_settled_by_silence(operation.created_at, posting.now)",
         new="False",
     ),
     Break(

@@ -9,17 +9,17 @@ from prometheus_client import Metric
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from app.monitoring.health import Readiness
-from app.monitoring.server import monitored
+from app.monitoring.server import run_monitoring_server
 from tests.payments.shop import Shop
-from tests.payments.shop_fixtures import gateway, paid, reserved, shop
+from tests.payments.shop_fixtures import gateway, paid_shop, reserved_shop, shop
 
-__all__ = ["gateway", "paid", "reserved", "shop"]
+__all__ = ["gateway", "paid_shop", "reserved_shop", "shop"]
 
 OPEN_METRICS = "application/openmetrics-text; version=1.0.0"
 
 
 @dataclass
-class Watched:
+class Metrics:
     """The port for monitoring of a shop's process."""
 
     url: str
@@ -43,12 +43,12 @@ class Watched:
 
 
 @pytest.fixture
-async def watched(shop: Shop) -> AsyncIterator[Watched]:
+async def watched(shop: Shop) -> AsyncIterator[Metrics]:
     readiness = Readiness()
     address = ("127.0.0.1", 0)
     async with (
-        monitored(address, "1.2.3", readiness, shop.services.database, shop.clock) as url,
+        run_monitoring_server(address, "1.2.3", readiness, shop.services.database, shop.clock) as url,
         httpx2.AsyncClient(trust_env=False) as http,
     ):
         assert url is not None
-        yield Watched(url, readiness, http)
+        yield Metrics(url, readiness, http)

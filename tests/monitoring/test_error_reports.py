@@ -13,9 +13,9 @@ import structlog
 
 from app import logs
 from app.errors import SettingsError
-from app.monitoring.error_reports import reported_errors
+from app.monitoring.error_reports import report_errors
 from app.telemetry import tracing
-from tests.loopback import Behaviour, Heard, answering, said
+from tests.loopback import Behaviour, ReceivedRequest, json_reply, serve_replies
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 SHOPPER, SECRET = "jane@shopper.example", "sk-51f0"
@@ -27,13 +27,13 @@ class Sentry:
     def __init__(self) -> None:
         self.told: list[str] = []
 
-    async def __call__(self, heard: Heard) -> Behaviour:
-        assert (heard.method, heard.path) == ("POST", "/api/7/envelope/")
-        body = heard.body
-        if heard.has("Content-Encoding"):
+    async def __call__(self, request: ReceivedRequest) -> Behaviour:
+        assert (request.method, request.path) == ("POST", "/api/7/envelope/")
+        body = request.body
+        if request.has("Content-Encoding"):
             body = zlib.decompress(body, 16 + zlib.MAX_WBITS)
         self.told.append(body.decode())
-        return said({"id": "0"})
+        return json_reply({"id": "0"})
 
     @property
     def errors(self) -> list[dict[str, Any]]:
@@ -60,9 +60,9 @@ def break_down(shopper: str, secret: str) -> None:
 @pytest.mark.usefixtures("configured")
 async def test_an_error_is_told_with_its_lines_and_trace_and_nothing_that_it_says() -> None:
     sentry = Sentry()
-    async with answering(sentry) as address:
+    async with serve_replies(sentry) as address:
         dsn = address.replace("http://", "http://public@") + "/7"
-        reporting = reported_errors("1.2.3", {"SENTRY_DSN": dsn, "SENTRY_ENVIRONMENT": "live"})
+        reporting = report_errors("1.2.3", {"SENTRY_DSN": dsn, "SENTRY_ENVIRONMENT": "live"})
         reporting.__enter__()
         log = structlog.get_logger("app.worker.consumer")
         log.warning("not worth it")
@@ -91,7 +91,7 @@ async def test_an_error_is_told_with_its_lines_and_trace_and_nothing_that_it_say
 def test_an_address_that_is_none_is_said_without_quoting_it() -> None:
     with (
         pytest.raises(SettingsError, match="SENTRY_DSN is no address of a project") as told,
-        reported_errors("1.2.3", {"SENTRY_DSN": "https://hidden@"}),
+        report_errors("1.2.3", {"SENTRY_DSN": "https://hidden@"}),
     ):
         pass
     assert "hidden" not in str(told.value)
@@ -101,6 +101,6 @@ def test_without_the_extra_the_operator_is_told_what_to_install(monkeypatch: pyt
     monkeypatch.setitem(sys.modules, "sentry_sdk", None)
     with (
         pytest.raises(SettingsError, match=r"pip install 'saleor-gateway\[sentry\]'"),
-        reported_errors("1.2.3", {"SENTRY_DSN": "http://public@127.0.0.1/7"}),
+        report_errors("1.2.3", {"SENTRY_DSN": "http://public@127.0.0.1/7"}),
     ):
         pass

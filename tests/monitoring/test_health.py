@@ -3,12 +3,12 @@
 import pytest
 from sqlalchemy import text
 
-from tests.monitoring.conftest import Watched
+from tests.monitoring.conftest import Metrics
 from tests.payments.shop import Shop
 
 
 @pytest.mark.parametrize("verb", ["GET", "HEAD"])
-async def test_a_process_with_its_database_lives_and_is_ready(watched: Watched, verb: str) -> None:
+async def test_a_process_with_its_database_lives_and_is_ready(watched: Metrics, verb: str) -> None:
     for path in ("/healthz", "/readyz"):
         answer = await watched.http.request(verb, watched.url + path)
         assert answer.status_code == 200
@@ -16,7 +16,7 @@ async def test_a_process_with_its_database_lives_and_is_ready(watched: Watched, 
 
 
 @pytest.mark.fault("process-stopped")
-async def test_one_that_is_asked_to_end_lives_on_and_is_sent_nothing(watched: Watched) -> None:
+async def test_one_that_is_asked_to_end_lives_on_and_is_sent_nothing(watched: Metrics) -> None:
     watched.readiness.stop()
     assert (await watched.http.get(f"{watched.url}/healthz")).status_code == 200
     answer = await watched.http.get(f"{watched.url}/readyz")
@@ -24,7 +24,7 @@ async def test_one_that_is_asked_to_end_lives_on_and_is_sent_nothing(watched: Wa
 
 
 @pytest.mark.fault("two-versions")
-async def test_a_database_at_another_migration_is_not_worked_with(watched: Watched, shop: Shop) -> None:
+async def test_a_database_at_another_migration_is_not_worked_with(watched: Metrics, shop: Shop) -> None:
     async with shop.services.database.transaction() as session:
         before = (await (await session.connection()).execute(text("SELECT version_num FROM alembic_version"))).scalar()
         await (await session.connection()).execute(text("UPDATE alembic_version SET version_num = '0000'"))
@@ -45,7 +45,7 @@ async def test_a_database_at_another_migration_is_not_worked_with(watched: Watch
 
 @pytest.mark.fault("database-away")
 async def test_without_its_database_it_lives_and_is_not_ready_and_metrics_say_so(
-    watched: Watched, shop: Shop, monkeypatch: pytest.MonkeyPatch
+    watched: Metrics, shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def gone() -> object:
         raise OSError("the server is gone, and its password is secret")

@@ -8,15 +8,15 @@ from sqlalchemy import text
 from sqlmodel import select
 
 from app.db.tables import Operation, State
-from app.monitoring.gauges import read_standing
-from app.monitoring.metrics import code_of
+from app.monitoring.gauges import read_backlog
+from app.monitoring.metrics import status_code_label
 from app.payments.sync.notifications import Receipt, receive
 from app.telemetry import tracing
 from tests.conftest import Clock
-from tests.loopback import said
-from tests.monitoring.conftest import Watched
+from tests.loopback import json_reply
+from tests.monitoring.conftest import Metrics
 from tests.payments.shop import Shop
-from tests.statements import statements
+from tests.statements import record_statements
 
 ENDED = "saleor_gateway_operations_ended_total"
 # All stores are looked at: they are few.
@@ -25,11 +25,11 @@ THROUGH_A_TABLE = re.compile(
 )
 
 
-async def test_a_payment_is_counted_where_it_is_committed(watched: Watched, shop: Shop) -> None:
+async def test_a_payment_is_counted_where_it_is_committed(watched: Metrics, shop: Shop) -> None:
     ended = await watched.value(ENDED, kind="create", state="success")
     delivered = await watched.value("saleor_gateway_event_delay_seconds_count")
     with tracing() as trace:
-        await shop.paid()
+        await shop.complete_payment()
     assert await watched.value(ENDED, kind="create", state="success") == ended + 1
     assert await watched.value("saleor_gateway_event_delay_seconds_count") > delivered
     calls = (await watched.families())["saleor_gateway_gateway_call_seconds"].samples
@@ -38,12 +38,12 @@ async def test_a_payment_is_counted_where_it_is_committed(watched: Watched, shop
     assert trace.id in exemplars
 
 
-async def test_what_came_to_nothing_is_not_counted(watched: Watched, paid: Shop) -> None:
+async def test_what_came_to_nothing_is_not_counted(watched: Metrics, paid_shop: Shop) -> None:
     before = await watched.value(ENDED, kind="create", state="failure")
-    aggregate = await paid.aggregate()
+    aggregate = await paid_shop.aggregate()
 
     async def fail_and_break_off() -> None:
-        async with paid.services.database.transaction() as session:
+        async with paid_shop.services.database.transaction() as session:
             operation = (await session.exec(select(Operation).where(Operation.id == aggregate.create.id))).one()
             operation.state = State.FAILURE
             await session.flush()
@@ -54,13 +54,13 @@ async def test_what_came_to_nothing_is_not_counted(watched: Watched, paid: Shop)
     assert await watched.value(ENDED, kind="create", state="failure") == before
 
 
-async def test_what_nobody_knows_has_an_age(watched: Watched, paid: Shop, clock: Clock) -> None:
+async def test_what_nobody_knows_has_an_age(watched: Metrics, paid_shop: Shop, clock: Clock) -> None:
     assert await watched.value("saleor_gateway_database_up") == 1
-    paid.gateway.will(said({"message": "bad gateway"}, 502))
-    await paid.staff("REFUND", "100.00")
+    paid_shop.gateway.will_answer(json_reply({"message": "bad gateway"}, 502))
+    await paid_shop.request_action("REFUND", "100.00")
     clock.forward(minutes=7)
-    async with paid.services.database.transaction() as session:
-        standing = await read_standing(session, clock())
+    async with paid_shop.services.database.transaction() as session:
+        standing = await read_backlog(session, clock())
     unknown = standing.operations[State.UNKNOWN]
     assert unknown.count == 1
     assert unknown.since == clock() - timedelta(minutes=7)
@@ -69,7 +69,7 @@ async def test_what_nobody_knows_has_an_age(watched: Watched, paid: Shop, clock:
 
 @pytest.mark.threat("flood")
 async def test_a_forged_notification_is_counted_and_a_strangers_account_is_no_label(
-    watched: Watched, shop: Shop
+    watched: Metrics, shop: Shop
 ) -> None:
     name = "saleor_gateway_signatures_refused_total"
     before = await watched.value(name, sender="gateway")
@@ -83,14 +83,14 @@ async def test_a_forged_notification_is_counted_and_a_strangers_account_is_no_la
 
 @pytest.mark.parametrize(("code", "label"), [("4119", "4119"), ("", "none"), ("Bad card 4111", "other")])
 def test_a_code_that_nobody_publishes_is_no_label(code: str, label: str) -> None:
-    assert code_of(code) == label
+    assert status_code_label(code) == label
 
 
-async def test_looking_reads_indexes_of_what_is_open_and_goes_through_no_table(paid: Shop, clock: Clock) -> None:
-    engine = paid.services.database.engine
-    with statements(paid.services.database) as asked:
-        async with paid.services.database.transaction() as session:
-            await read_standing(session, clock())
+async def test_looking_reads_indexes_of_what_is_open_and_goes_through_no_table(paid_shop: Shop, clock: Clock) -> None:
+    engine = paid_shop.services.database.engine
+    with record_statements(paid_shop.services.database) as asked:
+        async with paid_shop.services.database.transaction() as session:
+            await read_backlog(session, clock())
     reads = [each for each in asked if re.search(r"\bFROM\b", each[0])]
     assert len(reads) == 5
     async with engine.connect() as connection:

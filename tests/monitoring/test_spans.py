@@ -11,9 +11,9 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from app import telemetry
 from app.errors import SettingsError
-from app.monitoring.spans import exported_spans
+from app.monitoring.spans import export_spans
 from app.telemetry import Kind, Trace, step, tracing
-from tests.loopback import Behaviour, Heard, Reply, answering
+from tests.loopback import Behaviour, ReceivedRequest, Reply, serve_replies
 
 ASKED, BY = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 
@@ -25,9 +25,9 @@ class Collector:
         self.service: dict[str, str] = {}
         self.spans: dict[str, Span] = {}
 
-    async def __call__(self, heard: Heard) -> Behaviour:
-        assert (heard.method, heard.path) == ("POST", "/v1/traces")
-        for resource in ExportTraceServiceRequest.FromString(heard.body).resource_spans:
+    async def __call__(self, request: ReceivedRequest) -> Behaviour:
+        assert (request.method, request.path) == ("POST", "/v1/traces")
+        for resource in ExportTraceServiceRequest.FromString(request.body).resource_spans:
             self.service = {each.key: each.value.string_value for each in resource.resource.attributes}
             self.spans |= {span.name: span for scope in resource.scope_spans for span in scope.spans}
         return Reply(200, b"", {"Content-Type": "application/x-protobuf"})
@@ -37,7 +37,7 @@ class Collector:
 async def collecting(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[Collector, dict[str, str]]]:
     """A collector, and the environment that names it."""
     collector = Collector()
-    async with answering(collector) as address:
+    async with serve_replies(collector) as address:
         environment = {"OTEL_EXPORTER_OTLP_ENDPOINT": address}
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
@@ -46,13 +46,13 @@ async def collecting(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[Col
 
 async def test_a_webhook_and_what_it_leads_to_are_spans_of_one_trace(monkeypatch: pytest.MonkeyPatch) -> None:
     async with collecting(monkeypatch) as (collector, environment):
-        sending = exported_spans("1.2.3", environment)
+        sending = export_spans("1.2.3", environment)
         sending.__enter__()
         with tracing():
-            telemetry.follow(Trace(ASKED, BY, sampled=True))
+            telemetry.continue_trace(Trace(ASKED, BY, sampled=True))
             with step(Kind.WEBHOOK, "transaction_refund_requested", saleor="https://shop.example/graphql/") as webhook:
                 with step(Kind.GATEWAY, "POST /refund", payment="c0ffee", note="jane@example.com") as call:
-                    sent = telemetry.traceparent()
+                    sent = telemetry.current_traceparent()
                     call.outcome = "no_answer"
                     call.facts["status"] = 502
                 webhook.outcome = "answered"
@@ -72,10 +72,10 @@ async def test_a_webhook_and_what_it_leads_to_are_spans_of_one_trace(monkeypatch
 
 async def test_what_goes_on_later_is_of_the_same_trace_and_within_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     async with collecting(monkeypatch) as (collector, environment):
-        sending = exported_spans("1.2.3", environment)
+        sending = export_spans("1.2.3", environment)
         sending.__enter__()
         with tracing(ASKED), step(Kind.JOB, "events"):
-            telemetry.follow(Trace("b" * 32))  # as when it is known what a notification tells of
+            telemetry.continue_trace(Trace("b" * 32))  # as when it is known what a notification tells of
             with step(Kind.SALEOR, "transactionEventReport"):
                 pass
         with step(Kind.SALEOR, "of no trace"):
@@ -89,10 +89,10 @@ async def test_what_goes_on_later_is_of_the_same_trace_and_within_nothing(monkey
 
 async def test_what_a_saleor_does_not_record_is_not_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
     async with collecting(monkeypatch) as (collector, environment):
-        sending = exported_spans("1.2.3", environment)
+        sending = export_spans("1.2.3", environment)
         sending.__enter__()
         with tracing():
-            telemetry.follow(Trace(ASKED, BY, sampled=False))
+            telemetry.continue_trace(Trace(ASKED, BY, sampled=False))
             with step(Kind.WEBHOOK, "transaction_refund_requested"):
                 pass
         await asyncio.to_thread(sending.__exit__, None, None, None)
@@ -100,7 +100,7 @@ async def test_what_a_saleor_does_not_record_is_not_recorded(monkeypatch: pytest
 
 
 def test_nothing_is_made_where_no_collector_is_named() -> None:
-    with exported_spans("1.2.3", {"OTEL_SERVICE_NAME": "shop"}), tracing(), step(Kind.JOB, "events"):
+    with export_spans("1.2.3", {"OTEL_SERVICE_NAME": "shop"}), tracing(), step(Kind.JOB, "events"):
         pass
 
 
@@ -108,6 +108,6 @@ def test_without_the_extra_the_operator_is_told_what_to_install(monkeypatch: pyt
     monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http.trace_exporter", None)
     with (
         pytest.raises(SettingsError, match=r"pip install 'saleor-gateway\[opentelemetry\]'"),
-        exported_spans("1.2.3", {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:4318"}),
+        export_spans("1.2.3", {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:4318"}),
     ):
         pass

@@ -6,8 +6,8 @@ from sqlalchemy import event
 from app import telemetry
 from app.db.aggregates import ByOrder
 from app.telemetry import Trace, read_traceparent, tracing
-from tests.monitoring.listening import steps_noted
-from tests.payments.shop import Shop, at_once
+from tests.monitoring.step_recorder import record_steps
+from tests.payments.shop import Shop, run_concurrently
 
 ID, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 
@@ -33,23 +33,25 @@ def test_a_traceparent_is_read_as_w3c_says(header: str | None, trace: Trace | No
     assert read_traceparent(header) == trace
 
 
-async def test_what_is_committed_together_is_done_in_the_trace_of_each(paid: Shop) -> None:
+async def test_what_is_committed_together_is_done_in_the_trace_of_each(paid_shop: Shop) -> None:
     """One writer writes for all who come in the same moment, in its own task."""
     transactions = 0
 
     async def change(number: int) -> tuple[str, str | None]:
         with tracing(f"{number:032x}") as trace:
-            which = ByOrder(paid.order_id)
-            return trace.id, await paid.services.payments.update(which, lambda _payment: telemetry.trace_id())
+            which = ByOrder(paid_shop.order_id)
+            return trace.id, await paid_shop.services.payments.update(
+                which, lambda _payment: telemetry.current_trace_id()
+            )
 
     def count(_connection: object) -> None:
         nonlocal transactions
         transactions += 1
 
-    engine = paid.services.database.engine.sync_engine
+    engine = paid_shop.services.database.engine.sync_engine
     event.listen(engine, "commit", count)
     try:
-        done = await at_once(*(change(number) for number in range(1, 21)))
+        done = await run_concurrently(*(change(number) for number in range(1, 21)))
     finally:
         event.remove(engine, "commit", count)
     assert transactions < 20, "some have shared one"
@@ -58,7 +60,7 @@ async def test_what_is_committed_together_is_done_in_the_trace_of_each(paid: Sho
 
 async def test_rows_keep_the_trace_in_which_they_are_made(shop: Shop) -> None:
     with tracing(ID):
-        await shop.paid()
+        await shop.complete_payment()
     aggregate = await shop.aggregate()
     assert aggregate.create.trace_id == ID
     assert {each.trace_id for each in aggregate.events} == {ID}
@@ -69,6 +71,6 @@ def test_a_step_that_an_exception_leaves_has_failed() -> None:
         with telemetry.step(telemetry.Kind.JOB, "events"):
             raise ZeroDivisionError
 
-    with steps_noted() as noted, pytest.raises(ZeroDivisionError):
+    with record_steps() as noted, pytest.raises(ZeroDivisionError):
         break_off()
     assert [(each.step.name, each.step.outcome) for each in noted] == [("events", "failed")]

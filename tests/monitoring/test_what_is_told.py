@@ -8,8 +8,8 @@ import yaml
 from prometheus_client import Metric
 
 from tests.conftest import REPOSITORY
-from tests.docs.pages import DOCS, anchors, in_code, rows, section
-from tests.monitoring.conftest import Watched
+from tests.docs.pages import DOCS, anchors, backticked, rows, section
+from tests.monitoring.conftest import Metrics
 
 PAGE = DOCS / "observability.md"
 MONITORING = REPOSITORY / "packaging" / "monitoring"
@@ -28,8 +28,8 @@ def named_in(expression: str) -> set[str]:
     return {re.sub(r"_(?:total|bucket|count|sum)$", "", name) for name in names}
 
 
-async def test_every_metric_is_told_with_its_kind_and_labels_and_no_other(watched: Watched) -> None:
-    told = {in_code(row[0])[0]: (row[1], set(in_code(row[2]))) for row in rows(section(PAGE, "## Metrics"))}
+async def test_every_metric_is_told_with_its_kind_and_labels_and_no_other(watched: Metrics) -> None:
+    told = {backticked(row[0])[0]: (row[1], set(backticked(row[2]))) for row in rows(section(PAGE, "## Metrics"))}
     read = (await watched.families()).values()
     families = {name_of(each): each for each in read if not each.name.startswith(LIBRARYS)}
     assert {name: kind for name, (kind, _) in told.items()} == {name: each.type for name, each in families.items()}
@@ -38,7 +38,7 @@ async def test_every_metric_is_told_with_its_kind_and_labels_and_no_other(watche
         assert labels <= told[name][1], name
 
 
-async def test_the_dashboard_shows_only_what_there_is(watched: Watched) -> None:
+async def test_the_dashboard_shows_only_what_there_is(watched: Metrics) -> None:
     there = {name_of(each) for each in (await watched.families()).values()}
     dashboard = json.loads((MONITORING / "dashboard.json").read_text())
     expressions = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
@@ -48,7 +48,7 @@ async def test_the_dashboard_shows_only_what_there_is(watched: Watched) -> None:
     assert len({panel["id"] for panel in dashboard["panels"]}) == len(dashboard["panels"])
 
 
-async def test_every_alert_is_of_what_there_is_and_leads_to_the_run_book(watched: Watched) -> None:
+async def test_every_alert_is_of_what_there_is_and_leads_to_the_run_book(watched: Metrics) -> None:
     there = {name_of(each) for each in (await watched.families()).values()}
     rules = [
         rule for group in yaml.safe_load((MONITORING / "alerts.yaml").read_text())["groups"] for rule in group["rules"]
@@ -83,7 +83,7 @@ def log_calls() -> list[ast.Call]:
 
 
 def test_log_lines_use_the_names_that_are_told_and_no_other() -> None:
-    told = {name for row in rows(section(PAGE, "## Log lines")) for name in in_code(row[0])}
+    told = {name for row in rows(section(PAGE, "## Log lines")) for name in backticked(row[0])}
     calls = log_calls()
     assert len(calls) > 50
     used = {keyword.arg for call in calls for keyword in call.keywords if keyword.arg is not None}

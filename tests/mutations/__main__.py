@@ -25,7 +25,7 @@ from rich.progress import Progress
 from tests.mutations.mutants import Mutant, mutants_of
 from tests.mutations.places import LEFT_OUT, REPOSITORY, ROOMS, TESTS
 from tests.mutations.reach import Reach
-from tests.mutations.trial import Outcome, failed_in, import_all, import_and_run_tests, outcome_of, run_tests
+from tests.mutations.trial import Outcome, failed_tests, import_all, import_and_run_tests, outcome_of, run_tests
 
 _AT_FIRST, _MOST_TESTS = 40, 2000  # tests for one mutant
 _PATIENCE = 1800.0  # seconds
@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         reach = said.reach or Path(folder) / "reach"
         if not list(reach.glob("*.json")) if reach.exists() else True:
             console.print("Running all tests once, to see which of them run which lines...")
-            _write_down(reach, said.tests)
+            _record_reach(reach, said.tests)
         chosen = _choose([each.rstrip("/") for each in said.only] or list(ROOMS), said.examples, said.seed)
         console.print(f"{len(chosen)} mutants (--seed {said.seed})")
         outcomes = _try_all(chosen, Reach.read(reach), Path(folder), processes=said.processes, console=console)
@@ -63,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0 if outcomes else 1
 
 
-def _write_down(reach: Path, tests: Sequence[str]) -> None:
+def _record_reach(reach: Path, tests: Sequence[str]) -> None:
     reach.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2", "-p", "tests.mutations.reach"]
     environment = os.environ | {"MUTATION_REACH": str(reach), "PYTHONPATH": str(REPOSITORY)}
@@ -149,7 +149,7 @@ def _try_all(
                 came_out(trial.mutant, outcome)
                 if outcome is Outcome.KILLED:
                     of_place = killers.setdefault(trial.mutant.place, [])
-                    of_place[:0] = [each for each in failed_in(log) if each not in of_place]
+                    of_place[:0] = [each for each in failed_tests(log) if each not in of_place]
                 if outcome is Outcome.BROKEN:
                     console.print(log.read_text()[-2000:], markup=False, highlight=False)
     return {each: outcomes[each] for each in mutants}

@@ -43,7 +43,7 @@ class Mutant:
         return f"{self.path}:{self.line} {self.function}: {self.what}"
 
     @property
-    def is_about_a_lock(self) -> bool:
+    def needs_row_locks(self) -> bool:
         """Whether only a database with locks on rows can tell it from the original."""
         return any(each in self.what for each in _ABOUT_A_LOCK)
 
@@ -63,7 +63,7 @@ def mutants_of(path: Path) -> list[Mutant]:
     ]
 
 
-def compiled(mutant: Mutant, path: Path) -> CodeType:
+def compile_mutant(mutant: Mutant, path: Path) -> CodeType:
     """Return the code of the module at ``path`` with the change made."""
     tree = ast.parse(path.read_text())
     for number, (_, _, _, change) in enumerate(_changes(tree)):
@@ -153,11 +153,11 @@ def _of_statement(node: ast.AST, field: str, index: int | None, child: ast.stmt)
             yield f"without `{_short(child)}`", drop
         case ast.Assign(targets=[ast.Attribute() | ast.Subscript()]):
             yield f"without `{_short(child)}`", drop
-        case ast.If(test=test) if not _is_turned_round_as_an_expression(test):
+        case ast.If(test=test) if not _is_negated_by_expression(test):
             yield f"if not `{_short(test)}`", Change(child, "test", ast.UnaryOp(ast.Not(), test))
 
 
-def _is_turned_round_as_an_expression(test: ast.expr) -> bool:
+def _is_negated_by_expression(test: ast.expr) -> bool:
     """Return whether a change of the expression gives the opposite already: the same mutant counts once."""
     match test:
         case ast.Compare(ops=[operator]):

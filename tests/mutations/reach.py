@@ -117,10 +117,10 @@ class Reach:
         in_order = sorted(
             found, key=lambda each: (-len(words & _words(each)) - 2 * each.startswith(own), self.seconds[each])
         )
-        if not (mutant.is_about_a_lock or mutant.path.is_relative_to("app/db")):
+        if not (mutant.needs_row_locks or mutant.path.is_relative_to("app/db")):
             return in_order
         both = [(each, each.replace("[sqlite", "[postgresql")) for each in in_order]
-        return list(dict.fromkeys(one for pair in both for one in pair[mutant.is_about_a_lock :]))
+        return list(dict.fromkeys(one for pair in both for one in pair[mutant.needs_row_locks :]))
 
 
 @cache

@@ -17,7 +17,7 @@ from typing import NoReturn
 
 import pytest
 
-from tests.mutations.mutants import Mutant, compiled, mutants_of
+from tests.mutations.mutants import Mutant, compile_mutant, mutants_of
 from tests.mutations.places import REPOSITORY
 
 _BROKEN = 99  # the exit status of a trial that came to nothing
@@ -40,7 +40,7 @@ class Outcome(StrEnum):
     BROKEN = "not tried"  # the run of the tests has come to nothing
 
 
-class _Changed(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
+class _ChangedModuleLoader(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
     """Imports the changed module in place of the one on disk."""
 
     def __init__(self, name: str, path: Path, code: CodeType) -> None:
@@ -63,7 +63,7 @@ class _Changed(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
         return self._path.read_text()
 
 
-class _Collected:
+class _TestCollector:
     """A plugin of pytest that keeps the names of the tests."""
 
     names: frozenset[str]
@@ -74,7 +74,7 @@ class _Collected:
 
 def import_all(tests: Sequence[str]) -> frozenset[str]:
     """Import the program and its tests, once for all trials, by collecting them; return the names of all tests."""
-    collected = _Collected()
+    collected = _TestCollector()
     with Path(os.devnull).open("w") as nowhere, redirect_stdout(nowhere):
         status = pytest.main(["--collect-only", "-q", *_OPTIONS, *tests], plugins=[collected])
     if status:
@@ -89,9 +89,9 @@ def run_tests(mutant: Mutant, tests: Sequence[str], log: Path) -> NoReturn:
     The changed function gets its new code where it is, which is quick, and leaves alone what was made of it when its
     module was imported.
     """
-    with _written_into(log):
+    with _redirect_output(log):
         path = REPOSITORY / mutant.path
-        code = compiled(mutant, path)
+        code = compile_mutant(mutant, path)
         if not _changed_in_place(mutant, path, code):
             import_and_run_tests(mutant, tests, log)
         _run(tests)
@@ -106,16 +106,16 @@ def import_and_run_tests(mutant: Mutant, tests: Sequence[str], log: Path) -> NoR
 
 def _main(told: str) -> NoReturn:
     name, number, tests, log = json.loads(Path(told).read_text())
-    with _written_into(Path(log)):
+    with _redirect_output(Path(log)):
         [mutant] = [each for each in mutants_of(Path(name)) if each.number == number]
         path = REPOSITORY / mutant.path
         module = ".".join(mutant.path.with_suffix("").parts)
-        sys.meta_path.insert(0, _Changed(module, path, compiled(mutant, path)))
+        sys.meta_path.insert(0, _ChangedModuleLoader(module, path, compile_mutant(mutant, path)))
         _run(tests)
 
 
 @contextmanager
-def _written_into(log: Path) -> Iterator[None]:
+def _redirect_output(log: Path) -> Iterator[None]:
     """Write into ``log`` from now on; nothing of the parent must go on in this process when it fails."""
     try:
         with log.open("w") as file:
@@ -173,7 +173,7 @@ def outcome_of(status: int) -> Outcome:
             return Outcome.BROKEN
 
 
-def failed_in(log: Path) -> list[str]:
+def failed_tests(log: Path) -> list[str]:
     """Return the tests that have failed in a run, by what it has written."""
     lines = (line.partition(" - ")[0].partition(" ") for line in log.read_text().splitlines())
     return [test for word, _, test in lines if word in {"FAILED", "ERROR"} and "::" in test]

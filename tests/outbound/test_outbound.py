@@ -17,16 +17,16 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from app.bootstrap import guard_of_gateways, guard_of_saleors, new_connections
+from app.bootstrap import build_gateway_guard, build_saleor_guard, create_http_client
 from app.gateway.client import GatewayClient
 from app.gateway.credentials import Credentials
 from app.gateway.errors import NotSentError
-from app.gateway.hosts import on_private_network, reachable_by_webhook
+from app.gateway.hosts import is_on_private_network, is_webhook_reachable
 from app.outbound import CheckedBackend, is_private, is_public
 from app.settings import Settings
 from tests.gateway.conftest import POS_ID
-from tests.gateway.counterpart import Counterpart, counterpart
-from tests.loopback import said
+from tests.gateway.counterpart import ScriptedServer, open_scripted_server
+from tests.loopback import json_reply
 
 PRIVATE = [
     "localhost", "LOCALHOST", "localhost.", "sandbox", "db.internal", "x.localhost", "x.localhost.", "printer.local",
@@ -46,8 +46,8 @@ PUBLIC = ["93.184.216.34", "8.8.8.8", "100.128.0.1", "2606:2800:220:1:248:1893:2
 def test_what_is_private_by_its_words(host: str) -> None:
     assert is_private(host)
     url = f"https://[{host.replace('%', '%25')}]" if ":" in host else f"https://{host}"
-    assert on_private_network(url)
-    assert not reachable_by_webhook(url)
+    assert is_on_private_network(url)
+    assert not is_webhook_reachable(url)
 
 
 @pytest.mark.parametrize("host", [*PUBLIC, "example.com", "example.com.", "127.example.com", "0x7f.example"])
@@ -94,9 +94,9 @@ async def names(monkeypatch: pytest.MonkeyPatch) -> Names:
 
 
 @pytest.fixture
-async def neighbour() -> AsyncIterator[Counterpart]:
+async def neighbour() -> AsyncIterator[ScriptedServer]:
     """Something of this machine that must not hear anything."""
-    async with counterpart() as other:
+    async with open_scripted_server() as other:
         yield other
 
 
@@ -110,23 +110,23 @@ class TestTheGatewaysClient:
         "led_to", [["127.0.0.1"], ["93.184.216.34", "127.0.0.1"], ["::ffff:127.0.0.1"], ["10.0.0.7"]]
     )
     async def test_a_name_that_leads_to_a_private_network_is_not_followed(
-        self, names: Names, neighbour: Counterpart, led_to: list[str]
+        self, names: Names, neighbour: ScriptedServer, led_to: list[str]
     ) -> None:
         names.told["gateway.example.com"] = [led_to]
         keys = Credentials(
             POS_ID, "key", "secret", "endpoints", f"https://gateway.example.com:{urlsplit(neighbour.url).port}"
         )
-        async with new_connections(guarded) as http:
+        async with create_http_client(guarded) as http:
             with pytest.raises(NotSentError):
                 await GatewayClient(http, keys).check_credentials(timeout=30)
-        assert neighbour.heard == []
+        assert neighbour.requests == []
 
-    async def test_where_the_operator_has_said_so_it_is(self, neighbour: Counterpart) -> None:
-        neighbour.will(said([]))
+    async def test_where_the_operator_has_said_so_it_is(self, neighbour: ScriptedServer) -> None:
+        neighbour.will_answer(json_reply([]))
         keys = Credentials(POS_ID, "key", "secret", "endpoints", neighbour.url)
-        async with new_connections(lambda host: not is_private(host)) as http:
+        async with create_http_client(lambda host: not is_private(host)) as http:
             await GatewayClient(http, keys).check_credentials(timeout=30)
-        assert len(neighbour.heard) == 1
+        assert len(neighbour.requests) == 1
 
 
 @pytest.mark.threat("dns-rebinding")
@@ -151,7 +151,7 @@ async def test_of_several_addresses_none_may_be_private(names: Names, led_to: li
     assert dialled.hosts == []
 
 
-async def test_one_address_after_the_other_is_tried(names: Names, neighbour: Counterpart) -> None:
+async def test_one_address_after_the_other_is_tried(names: Names, neighbour: ScriptedServer) -> None:
     names.told["gateway.example.com"] = [["8.8.8.8", "93.184.216.34"]]
     dialled = Dialled(urlsplit(neighbour.url).port, deaf=["8.8.8.8"])
     stream = await CheckedBackend(guarded, dialled).connect_tcp("gateway.example.com", 443, timeout=30)
@@ -188,11 +188,11 @@ def settings(**changes: Any) -> Settings:
 
 @pytest.mark.threat("ssrf-gateway")
 def test_which_gateways_are_guarded() -> None:
-    guard = guard_of_gateways(settings())
+    guard = build_gateway_guard(settings())
     assert guard("gateway.example.com")
     assert guard("93.184.216.34")
     assert not guard("sandbox")  # only whoever runs the app can have named it
-    at_home = guard_of_gateways(Settings(base_url="http://127.0.0.1:8000"))
+    at_home = build_gateway_guard(Settings(base_url="http://127.0.0.1:8000"))
     assert not at_home("gateway.example.com")
 
 
@@ -203,11 +203,11 @@ def test_which_saleors_are_guarded() -> None:
         "https://shop.saleor.example.com/graphql/",
         "http://api:8000/graphql/",
     )
-    guard = guard_of_saleors(settings(allowed_saleor_urls=allowed))
+    guard = build_saleor_guard(settings(allowed_saleor_urls=allowed))
     assert guard("stranger.saleor.example.com")
     assert not guard("shop.saleor.example.com")
     assert not guard("api")
-    assert not guard_of_saleors(Settings(base_url="http://127.0.0.1:8000"))("localhost")
+    assert not build_saleor_guard(Settings(base_url="http://127.0.0.1:8000"))("localhost")
 
 
 @asynccontextmanager

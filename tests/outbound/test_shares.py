@@ -8,7 +8,7 @@ import httpx2
 import pytest
 
 from app.outbound import CheckedTransport, no_guard
-from tests.loopback import Behaviour, Heard, Silence, answering, text
+from tests.loopback import Behaviour, ReceivedRequest, Silence, serve_replies, text_reply
 
 ALL, SHARE = 10, 6
 
@@ -31,22 +31,22 @@ class Slow:
         self.let_go = asyncio.Event()
         self.full = asyncio.Event()
 
-    async def __call__(self, _heard: Heard) -> Behaviour:
+    async def __call__(self, _heard: ReceivedRequest) -> Behaviour:
         self.asked += 1
         if self.asked == SHARE:
             self.full.set()
         await self.let_go.wait()
-        return text("at last")
+        return text_reply("at last")
 
 
-async def at_once(_heard: Heard) -> Behaviour:
-    return text("at once")
+async def at_once(_heard: ReceivedRequest) -> Behaviour:
+    return text_reply("at once")
 
 
 @pytest.mark.fault("gateway-slow", "saleor-slow")
 async def test_a_host_that_does_not_answer_leaves_connections_for_the_others(http: httpx2.AsyncClient) -> None:
     slow = Slow()
-    async with answering(slow) as there, answering(at_once) as elsewhere:
+    async with serve_replies(slow) as there, serve_replies(at_once) as elsewhere:
         waiting = [asyncio.create_task(http.get(there)) for _ in range(3 * ALL)]
         await slow.full.wait()
         assert (await http.get(elsewhere)).text == "at once"
@@ -63,7 +63,7 @@ async def test_a_host_that_does_not_answer_leaves_connections_for_the_others(htt
 
 async def test_who_waits_for_a_connection_gets_the_first_that_is_free(http: httpx2.AsyncClient) -> None:
     slow = Slow()
-    async with answering(slow) as there:
+    async with serve_replies(slow) as there:
         waiting = [asyncio.create_task(http.get(there)) for _ in range(2 * ALL)]
         await slow.full.wait()
         slow.let_go.set()
@@ -72,17 +72,17 @@ async def test_who_waits_for_a_connection_gets_the_first_that_is_free(http: http
 
 
 async def test_an_answer_that_is_left_unread_gives_its_connection_back(http: httpx2.AsyncClient) -> None:
-    async with answering(at_once) as there:
+    async with serve_replies(at_once) as there:
         for _ in range(2 * ALL):
             async with http.stream("GET", there) as response:
                 assert response.status_code == 200
 
 
 async def test_so_does_what_nobody_waits_for_any_more(http: httpx2.AsyncClient) -> None:
-    async def never(_heard: Heard) -> Behaviour:
+    async def never(_heard: ReceivedRequest) -> Behaviour:
         return Silence()
 
-    async with answering(never) as there:
+    async with serve_replies(never) as there:
         for _ in range(2):
             waiting = [asyncio.create_task(http.get(there)) for _ in range(SHARE)]
             await asyncio.sleep(0)

@@ -18,7 +18,7 @@ from starlette.routing import Route
 from app.sandbox.processes import free_port
 from tests.conftest import REPOSITORY
 from tests.journeys.stack import eventually
-from tests.loopback import serving
+from tests.loopback import serve_app
 
 CADDY = Path(os.environ.get("CADDY", "/usr/bin/caddy"))
 CADDYFILE = REPOSITORY / "packaging" / "proxy" / "Caddyfile"
@@ -67,7 +67,7 @@ async def proxied(caddy: str, tmp_path: Path) -> AsyncIterator[Proxied]:
     async with AsyncExitStack() as ending:
         for each in web:
             routes = [Route("/readyz", each.readyz), Route("/{path:path}", each.anything, methods=["GET", "POST"])]
-            each.url = await ending.enter_async_context(serving(Starlette(routes=routes)))
+            each.url = await ending.enter_async_context(serve_app(Starlette(routes=routes)))
         url = f"http://127.0.0.1:{free_port()}"
         environment = {
             **os.environ,

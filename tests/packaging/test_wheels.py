@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands.conftest import clean
+from tests.commands.conftest import clean_environment
 from tests.conftest import REPOSITORY
 
 PLAYED = ("app/sandbox/", "app/saleor/testing/")
@@ -74,7 +74,7 @@ def run(folder: Path, where: Path, *words: str) -> subprocess.CompletedProcess[s
     ``-S`` leaves out whatever the environment adds by ``.pth`` files: a checkout that is installed in place.
     """
     libraries = {sysconfig.get_path(name) for name in ("purelib", "platlib")}
-    environment = clean({"PYTHONPATH": os.pathsep.join([str(folder), *libraries])})
+    environment = clean_environment({"PYTHONPATH": os.pathsep.join([str(folder), *libraries])})
     command = [sys.executable, "-S", *words]
     return subprocess.run(command, cwd=where, env=environment, capture_output=True, text=True, check=False, timeout=60)
 

@@ -20,7 +20,7 @@ def page_routes(application: FastAPI) -> Iterator[str]:
             yield path
 
 
-def addresses(route: str, known: Mapping[str, Sequence[str]]) -> list[str]:
+def addresses_of(route: str, known: Mapping[str, Sequence[str]]) -> list[str]:
     """Return the addresses of a route, with everything that is known for its parameter, or for this very route.
 
     Raises LookupError for a parameter that nothing is known for: then ``app_under_test.py`` has to learn it.

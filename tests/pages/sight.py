@@ -10,7 +10,7 @@ from typing import Any
 from playwright.async_api import Frame, Page
 
 from tests.conftest import missing
-from tests.dashboard.framing import Complaints
+from tests.dashboard.framing import BrowserErrors
 
 BAD = {"serious", "critical"}
 # Of the Dashboard's own frames; nobody else makes any.
@@ -56,9 +56,9 @@ async def faults(page: Page | Frame) -> list[str]:
 
 
 @contextmanager
-def complaints_of(page: Page) -> Iterator[list[str]]:
+def browser_errors(page: Page) -> Iterator[list[str]]:
     """Give what the browser complains of on a page, from here on; at the end the list is complete."""
-    heard, found = Complaints(), list[str]()
+    heard, found = BrowserErrors(), list[str]()
     heard.of(page)
     yield found
     found += [each for each in heard if not each.startswith(_OF_THE_DASHBOARD)]

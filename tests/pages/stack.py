@@ -11,10 +11,10 @@ from urllib.parse import quote
 from fastapi import FastAPI
 
 from app.bootstrap import open_services, utc_now
-from app.db.aggregates import payment_of, row_id_of
+from app.db.aggregates import lock_payment, row_id_of
 from app.i18n.messages import LazyMessage
 from app.main import create_app
-from app.payments.core.problems import of_words, raise_on
+from app.payments.core.problems import add_problem, cause_of_mismatch
 from app.payments.operations.trial_payment import Trial, begin_trial
 from app.saleor.testing import FakeSaleor, Flow, NewCheckout
 from app.saleor.testing import serving as saleor_serving
@@ -23,11 +23,11 @@ from app.sandbox.processes import ServerProcess, free_port
 from app.sandbox.server import running_sandbox
 from app.sandbox.settings import SandboxSettings
 from app.settings import Settings
-from tests.commands.books import a_payment
+from tests.commands.books import store_payment
 from tests.journeys.stack import Stack
-from tests.journeys.stories import begin, order_id_of, quiet, told
+from tests.journeys.stories import begin, order_id_of, wait_for_event, wait_until_quiet
 from tests.journeys.test_a_marketplace import LAMP, MUGS
-from tests.loopback import serving
+from tests.loopback import serve_app
 from tests.payments.split.people import rules
 
 TRIAL = Trial(
@@ -72,7 +72,7 @@ async def open_app_under_test(
         saleor_serving(clock=now) as saleor,
         saleor_serving(clock=now) as new,
         application.router.lifespan_context(application),
-        serving(application, port),
+        serve_app(application, port),
         SandboxControl(gateway_url) as gateway,
     ):
         here = ServerProcess("app", [], url, "/readyz", folder / "app.log", {})
@@ -89,35 +89,40 @@ async def _sell(app_under_test: AppUnderTest, now: Callable[[], datetime]) -> No
     """A marketplace sells and refunds; somebody only reserves, somebody is declined, somebody has not paid yet."""
     shop = app_under_test.shop
     account = await shop.open_account(options={"split_rules": rules().model_dump(mode="json")})
-    basket = await shop.saleor.new_checkout(NewCheckout(lines=[MUGS, LAMP]))
+    basket = await shop.saleor.create_checkout(NewCheckout(lines=[MUGS, LAMP]))
     _, paid = await begin(shop, checkout_id=basket.id)
     await shop.gateway.pay(order_id_of(paid))
-    await told(shop, paid.paid_for.id, "CHARGE_SUCCESS")
+    await wait_for_event(shop, paid.required_transaction.id, "CHARGE_SUCCESS")
     await _order(app_under_test, basket.id)
-    await shop.saleor.refund(paid.paid_for.id, Decimal("20.50"))
+    await shop.saleor.refund(paid.required_transaction.id, Decimal("20.50"))
 
     checkout, reserved = await begin(shop, Flow.AUTHORIZATION)
     await shop.gateway.pay(order_id_of(reserved))
-    await told(shop, reserved.paid_for.id, "AUTHORIZATION_SUCCESS")
+    await wait_for_event(shop, reserved.required_transaction.id, "AUTHORIZATION_SUCCESS")
     await _order(app_under_test, checkout)
 
     _, declined = await begin(shop)
     await shop.gateway.decline(order_id_of(declined))
-    await told(shop, declined.paid_for.id, "CHARGE_FAILURE")
+    await wait_for_event(shop, declined.required_transaction.id, "CHARGE_FAILURE")
     _, waiting = await begin(shop)
 
     async with open_services(shop.settings, now) as services:
         kept = await services.accounts.find(account)
         assert kept is not None
-        odd = await a_payment(services, kept)
+        odd = await store_payment(services, kept)
         words = LazyMessage("The gateway says that 100.00 UAH were paid; 90.00 UAH had been asked for.")
         async with services.database.transaction() as session:
-            raise_on(await payment_of(session, row_id_of(odd)), of_words(words, None, "odd"), words, services.now())
+            add_problem(
+                await lock_payment(session, row_id_of(odd)),
+                cause_of_mismatch(words, None, "odd"),
+                words,
+                services.now(),
+            )
         trial = await begin_trial(services, kept, TRIAL)
     for each in (paid, reserved):
-        await quiet(shop, each.paid_for.id)
+        await wait_until_quiet(shop, each.required_transaction.id)
     # Nobody has paid two orders that staff took by telephone; for one there is a link.
-    taken, linked = await shop.saleor.new_order(), await shop.saleor.new_order()
+    taken, linked = await shop.saleor.create_order(), await shop.saleor.create_order()
     await shop.saleor.initialize(linked.id)
     app_under_test.orders += [taken.id, linked.id]
     sessions = (paid, reserved, declined, waiting)

@@ -13,9 +13,9 @@ from playwright.async_api import Browser, Frame, Page, ViewportSize, expect
 
 from tests.docs.pages import DOCS, rows
 from tests.journeys.stories import begin, order_id_of
-from tests.pages.places import addresses, page_routes
+from tests.pages.places import addresses_of, page_routes
 from tests.pages.screenshots.of_every_page import SHEETS, sheet_of
-from tests.pages.sight import complaints_of, faults
+from tests.pages.sight import browser_errors, faults
 from tests.pages.stack import AppUnderTest
 
 pytestmark = pytest.mark.browser
@@ -66,7 +66,7 @@ async def all_right(browser: Browser, addresses: list[str], *, framed: bool, loo
     for look in looks:
         async with a_page(browser, look) as page:
             for address in addresses:
-                with complaints_of(page) as complaints:
+                with browser_errors(page) as complaints:
                     if framed:
                         frame = await opened(page, address)
                         wrong = await faults(frame)
@@ -93,7 +93,7 @@ async def too_wide(frame: Frame) -> list[str]:
 async def pages_of(app_under_test: AppUnderTest, *, framed: bool) -> list[str]:
     """Return the paths of all pages of the app: those that the Dashboard frames, or the others."""
     paths = [
-        path for route in page_routes(app_under_test.application) for path in addresses(route, app_under_test.known)
+        path for route in page_routes(app_under_test.application) for path in addresses_of(route, app_under_test.known)
     ]
     async with httpx2.AsyncClient(base_url=app_under_test.shop.app.url, trust_env=False) as http:
         return [path for path in paths if (IN_FRAME in (await http.get(path)).text) is framed]
@@ -177,7 +177,7 @@ async def test_every_page_has_its_pictures_in_the_documentation(app_under_test: 
 
 async def test_a_page_with_faults_is_found_out(browser: Browser) -> None:
     async with a_page(browser, LOOKS[0]) as page:
-        with complaints_of(page) as complaints:
+        with browser_errors(page) as complaints:
             await page.set_content(
                 "<html><input><p style='color: #eee; height: 50vh'>Pale</p><script>console.warn('Hm')</script>"
             )

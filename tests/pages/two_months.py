@@ -7,9 +7,9 @@ from typing import Any
 
 from app.db.aggregates import row_id_of
 from app.db.day_sums import Days
-from app.db.summed_days import keep_sums
+from app.db.summed_days import store_sums
 from app.db.tables import Flow, Kind, MerchantAccount, Operation, Payment, State
-from app.payments.core.balance import book, status_of
+from app.payments.core.balance import status_of, update_booking
 from app.payments.services import Services
 
 _CODES = ("4009", "4009", "4009", "4009", "4012", "4012", "4144", "4147", "4147", "4001", "6007", "4149", "9999")
@@ -17,7 +17,7 @@ _PAID_WITH = (*["424242******4242"] * 5, *["555555******4444"] * 3, "353011*****
 _A_DAY = 9
 
 
-async def sell_for_two_months(
+async def add_two_months_of_payments(
     services: Services, account: MerchantAccount, until: datetime, *, currencies: tuple[str, ...] = ("UAH",)
 ) -> None:
     """Keep payments of 61 days up to ``until``, the same ones each time, and sum the days that are over."""
@@ -36,12 +36,12 @@ async def sell_for_two_months(
                 await session.flush()
                 operations = _operations(payment, at, chance)
                 for each in operations:
-                    book(payment, each)
+                    update_booking(payment, each)
                 payment.status = status_of(payment.flow, operations)
                 session.add_all(operations)
     over = Days(until.date() - timedelta(days=62), until.date() - timedelta(days=1))
     async with services.database.transaction() as session:
-        await keep_sums(session, [account.id], over, until)
+        await store_sums(session, [account.id], over, until)
 
 
 def _payment(account: MerchantAccount, number: int, at: datetime, chance: random.Random, currency: str) -> Payment:

@@ -55,7 +55,7 @@ def an_aggregate(flow: Flow, state: State, *operations: Operation, amount: Decim
     return PaymentAggregate(payment, [create, *operations], [])
 
 
-def seen(
+def observation(
     kind: Kind, state: State, amount: Decimal = HUNDRED, gateway_id: str = "the-payment", **more: Any
 ) -> Observation:
     """Return what the gateway says, of the payment on paper unless told otherwise."""
@@ -63,11 +63,11 @@ def seen(
     return Observation(kind=kind, state=state, amount=amount, gateway_id=gateway_id, **(members | more))
 
 
-def known(kind: Kind, state: State, flow: Flow = Flow.CHARGE, **more: Any) -> Expectation:
+def known_operation(kind: Kind, state: State, flow: Flow = Flow.CHARGE, **more: Any) -> Expectation:
     """Return what is recorded of an operation over 100.00 UAH."""
     members: dict[str, Any] = {
         "inferred": False,
-        "asked": HUNDRED,
+        "requested_amount": HUNDRED,
         "currency": "UAH",
         "pos_id": POS,
         "order_id": ORDER,
@@ -77,4 +77,4 @@ def known(kind: Kind, state: State, flow: Flow = Flow.CHARGE, **more: Any) -> Ex
 
 def posting(answering: int | None = None, now: datetime = NOON) -> Posting:
     """Return the circumstances of a posting at noon."""
-    return Posting(now=now, schedule=Schedule(), answering=answering)
+    return Posting(now=now, schedule=Schedule(), answered_operation_id=answering)

@@ -4,33 +4,33 @@ from decimal import Decimal
 from typing import Any
 
 from app.db.tables import Kind, State
-from app.payments.alerts.items import AlertKind, Item, open_items
+from app.payments.alerts.open_alerts import Alert, AlertKind, find_open_alerts
 from app.payments.staff.manual_resolution import Decision, settle
 from app.saleor.errors import SaleorRefusedError, SaleorUnreachableError
-from tests.payments.fake_gateway import payment, refused
-from tests.payments.shop import TOTAL, Shop, signed
+from tests.payments.fake_gateway import payment, refusal_reply
+from tests.payments.shop import TOTAL, Shop, signed_notification
 
 
-async def items(shop: Shop) -> list[Item]:
+async def items(shop: Shop) -> list[Alert]:
     """Return what needs a person in the shop's store."""
     installation = await shop.services.installations.get(shop.installation.id)
-    return await open_items(shop.services, installation)
+    return await find_open_alerts(shop.services, installation)
 
 
-async def whats(shop: Shop) -> list[tuple[AlertKind, int]]:
+async def subjects(shop: Shop) -> list[tuple[AlertKind, int]]:
     """Return what needs a person, and how much of it."""
     return [(each.what, each.count) for each in await items(shop)]
 
 
 async def another_amount_is_paid(shop: Shop) -> None:
     """The gateway reports another amount than was asked."""
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     await shop.begin()
     await shop.notify(payment(shop.order_id, amount="569.49"))
     await shop.work()
 
 
-async def somebody_settles_it(shop: Shop, amount: str) -> None:
+async def settle_amount(shop: Shop, amount: str) -> None:
     """Somebody has looked into the merchant portal, and says how much was paid."""
     decision = Decision(State.SUCCESS, "Ann", "the portal shows it", Decimal(amount))
     await settle(shop.services, shop.order_id, (await shop.operation(Kind.CREATE)).id, decision)
@@ -38,27 +38,27 @@ async def somebody_settles_it(shop: Shop, amount: str) -> None:
 
 async def saleor_refuses(shop: Shop) -> None:
     """Somebody has paid, and Saleor does not want to know."""
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     await shop.begin()
     await shop.work()
     await shop.notify(payment(shop.order_id))
-    shop.saleor.troubles.append(SaleorRefusedError("INVALID", "amount", "no"))
+    shop.saleor.failures.append(SaleorRefusedError("INVALID", "amount", "no"))
     await shop.work()
 
 
 async def saleor_is_away(shop: Shop) -> None:
     """Somebody has paid, and Saleor cannot be told."""
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     await shop.begin()
     await shop.work()
-    shop.saleor.troubles.extend([SaleorUnreachableError("nobody answers")] * 1000)
+    shop.saleor.failures.extend([SaleorUnreachableError("nobody answers")] * 1000)
     await shop.notify(payment(shop.order_id))
     await shop.work()
 
 
 async def keys_are_refused(shop: Shop) -> None:
     """The account's keys have been replaced in the merchant portal."""
-    shop.gateway.will(refused("Invalid credentials", "S-404", 401))
+    shop.gateway.will_answer(refusal_reply("Invalid credentials", "S-404", 401))
     await shop.begin()
     await shop.work()
 
@@ -69,6 +69,6 @@ async def notified_of(shop: Shop, **record: Any) -> None:
     await shop.work()
 
 
-def nonsense() -> bytes:
+def unreadable_record() -> bytes:
     """Return what the gateway has signed and nobody understands."""
-    return signed({"hello": "world"})
+    return signed_notification({"hello": "world"})

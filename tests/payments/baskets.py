@@ -10,7 +10,7 @@ from app.gateway.models import FiscalProduct, Product
 from app.payments.split.products import products_of
 from app.saleor.source import Checkout, Order
 from tests.payments.requests.test_payment import an_account
-from tests.payments.shop import source
+from tests.payments.shop import source_object
 
 money = st.decimals(min_value="0.01", max_value="9999.99", places=2)
 
@@ -38,7 +38,7 @@ def checkout(*lines: dict[str, Any], shipping: object = 0, total: object = None)
         "shippingPrice": taxed(shipping),
         "totalPrice": taxed(worth if total is None else total),
     }
-    return Checkout.model_validate(source(**members))
+    return Checkout.model_validate(source_object(**members))
 
 
 def fiscal(paid: Checkout | Order, amount: Decimal, **chosen: Any) -> list[FiscalProduct]:

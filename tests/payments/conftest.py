@@ -1,3 +1,3 @@
-from tests.payments.shop_fixtures import gateway, paid, reserved, shop
+from tests.payments.shop_fixtures import gateway, paid_shop, reserved_shop, shop
 
-__all__ = ["gateway", "paid", "reserved", "shop"]
+__all__ = ["gateway", "paid_shop", "reserved_shop", "shop"]

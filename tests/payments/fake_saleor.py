@@ -1,7 +1,7 @@
-"""Saleor's books of one transaction, kept by Saleor's own rules: what a story must end with on the other side.
+"""A Saleor that books transactions by Saleor's own rules: the state that a story must end with on the other side.
 
-Granted refunds, lost answers and the app's own questions go as in the played Saleor (``app.saleor.testing``): a test
-plays the webhook itself, and says what becomes of the answer.
+Granted refunds, lost answers and the app's own requests work as in the played Saleor (``app.saleor.testing``): a test
+plays the webhook itself, and decides what happens to the answer.
 """
 
 import asyncio
@@ -15,21 +15,21 @@ from uuid import UUID, uuid4
 
 from app.bootstrap import MANIFEST
 from app.exact_json import dumps, loads
-from app.saleor.answers import Answer
 from app.saleor.documents import Documents
 from app.saleor.errors import SaleorError, SaleorNotAuthorisedError, SaleorRefusedError, SaleorUnreachableError
 from app.saleor.graphql import AppIdentity, SaleorClient
-from app.saleor.installation import Installed
+from app.saleor.installation import Installation
 from app.saleor.reports import EventReport, ReportOutcome
+from app.saleor.responses import WebhookResponse
 from app.saleor.testing import payload
 from app.saleor.testing.api import Api
 from app.saleor.testing.defaults import basket
 from app.saleor.testing.ids import global_id
 from app.saleor.testing.records import Amounts, App, Checkout, Event, GrantedRefund, Order, Transaction
-from app.saleor.testing.rendering import show_granted
-from app.saleor.testing.rules.grants import GrantRefusedError, settle_granted_refund
+from app.saleor.testing.rendering import granted_refund_view
+from app.saleor.testing.rules.grants import GrantRefusedError, update_granted_refund_status
 from app.saleor.testing.rules.problems import Problem, add_problem, dismiss_problems
-from app.saleor.testing.rules.recording import open_request, record_action_answer, record_session_answer
+from app.saleor.testing.rules.recording import create_request_event, record_action_response, record_session_response
 from app.saleor.testing.rules.reports import Report, ReportRefusedError, record_report
 from app.saleor.testing.rules.requests import request_granted_refund
 from app.saleor.testing.saleor_state import SaleorState
@@ -38,14 +38,15 @@ from app.saleor.testing.staff import Staff
 from app.saleor.testing.storefront import Storefront
 from app.saleor.testing.views import ActionView, ErrorView
 from app.saleor.testing.vocabulary import HANDLE_PAYMENTS, Action, EventType
-from app.saleor.versions import Version, read_version
+from app.saleor.versions import Version, parse_version
 
 
 class FakeSaleor(SaleorClient):
-    """A Saleor that books what it is answered and what is reported to it, and fails when a test wants it to.
+    """A Saleor that books answers and reports, and fails when a test wants it to.
 
-    ``requested`` are the requests that the app itself has made over the API: the webhook of each is to be played by the
-    test. ``queried`` are the other documents that the app has sent; ``deaf`` says what becomes of the next of those.
+    ``requested`` are the requests that the app itself has made over the API: the test plays the webhook of each.
+    ``executed_documents`` are the other documents that the app has sent; ``document_failures`` scripts the failures of
+    the next of those.
     """
 
     def __init__(self, now: Callable[[], datetime]) -> None:
@@ -53,10 +54,10 @@ class FakeSaleor(SaleorClient):
         self.event_clock = self.state.event_clock
         self.transactions = self.state.transactions
         self.requested: list[Event] = []
-        self.queried: list[tuple[str, dict[str, Any]]] = []
-        self.deaf: deque[SaleorError | None] = deque()
+        self.executed_documents: list[tuple[str, dict[str, Any]]] = []
+        self.document_failures: deque[SaleorError | None] = deque()
         self._documents = Documents(MANIFEST / "operations")
-        # Nobody is asked over HTTP here, so there is no storefront that could.
+        # There is no HTTP here, so there is no storefront to call the app.
         self._api = Api(self.state, cast("Storefront", None), cast("Staff", self))
         self.app = App(
             id="QXBwOjE=",
@@ -72,10 +73,10 @@ class FakeSaleor(SaleorClient):
         self.state.apps[self.app.identifier] = self.app
         self.reports: list[EventReport] = []
         self.problems: list[Problem] = []
-        self.asked: list[str] = []
-        self.troubles: deque[SaleorError | None] = deque()
-        self.news = asyncio.Event()
-        self.silent = False
+        self.problem_operations: list[str] = []
+        self.failures: deque[SaleorError | None] = deque()
+        self.report_received = asyncio.Event()
+        self.is_down = False
 
     def new_transaction(self, token: UUID | None = None) -> Transaction:
         """Return a transaction on a new checkout over 569.50 UAH."""
@@ -95,12 +96,14 @@ class FakeSaleor(SaleorClient):
         self.transactions[transaction.id] = transaction
         return transaction
 
-    def open(self, transaction: Transaction, kind: str, amount: Decimal, key: str) -> Event:
-        """Write down that something is requested, as Saleor does before it sends the webhook."""
-        return open_request(transaction, EventType(f"{kind}_REQUEST"), amount, self.event_clock, idempotency_key=key)
+    def open_request(self, transaction: Transaction, kind: str, amount: Decimal, key: str) -> Event:
+        """Record a request, as Saleor does before it sends the webhook."""
+        return create_request_event(
+            transaction, EventType(f"{kind}_REQUEST"), amount, self.event_clock, idempotency_key=key
+        )
 
     def order(self, transaction: Transaction) -> Order:
-        """Return the order of a transaction; its checkout is completed if there is none yet."""
+        """Return the order of a transaction; completes its checkout if there is none yet."""
         if transaction.checkout is not None:
             checkout = self.state.checkouts.pop(transaction.checkout.id)
             number = str(next(self.state.order_numbers))
@@ -111,8 +114,8 @@ class FakeSaleor(SaleorClient):
         assert transaction.order is not None
         return transaction.order
 
-    def grant(self, transaction: Transaction, amount: Decimal) -> GrantedRefund:
-        """Staff grant a refund on the order. Nobody is asked yet: see ``open_granted``."""
+    def grant_refund(self, transaction: Transaction, amount: Decimal) -> GrantedRefund:
+        """Grant a refund on the order, as staff. It is not requested yet: see ``open_granted``."""
         order = self.order(transaction)
         granted = GrantedRefund(
             id=global_id("OrderGrantedRefund", next(self.state.refund_numbers)),
@@ -126,27 +129,29 @@ class FakeSaleor(SaleorClient):
         order.granted_refunds.append(granted)
         return granted
 
-    def open_granted(self, granted: GrantedRefund, key: str | None = None) -> Event:
-        """Write down that a granted refund is requested. Raises GrantRefusedError (REFUND_IS_PENDING and so on)."""
+    def open_granted_refund(self, granted: GrantedRefund, key: str | None = None) -> Event:
+        """Record the request for a granted refund. Raises GrantRefusedError (REFUND_IS_PENDING and so on)."""
         assert granted.transaction is not None
         event = request_granted_refund(
             granted, granted.transaction, self.event_clock, idempotency_key=key or str(uuid4())
         )
-        settle_granted_refund(granted)
+        update_granted_refund_status(granted)
         return event
 
-    def refund_granted(self, granted_refund_id: str, transaction_id: str | None = None) -> ActionView:
-        """The app asks for a granted refund itself; the webhook is the test's (``requested``)."""
+    def request_refund_for_granted_refund(
+        self, granted_refund_id: str, transaction_id: str | None = None
+    ) -> ActionView:
+        """Request a granted refund as the app; the test plays its webhook (``requested``)."""
         granted = self.state.granted_refund(granted_refund_id)
         assert granted.transaction is None or transaction_id in {None, granted.transaction.id}
         try:
-            self.requested.append(self.open_granted(granted))
+            self.requested.append(self.open_granted_refund(granted))
         except GrantRefusedError as refused:
             error = ErrorView(field=refused.field, code=refused.code, message=str(refused))
             return ActionView(errors=[error])
-        return ActionView(granted_refund=show_granted(granted))
+        return ActionView(granted_refund=granted_refund_view(granted))
 
-    def says(self, transaction: Transaction, request: Event) -> dict[str, Any]:
+    def webhook_members(self, transaction: Transaction, request: Event) -> dict[str, Any]:
         """Return the members of the webhook of a request, as Saleor would build it at this moment."""
         told = payload.action_requested(transaction, request)
         if request.granted_refund is None:
@@ -154,28 +159,30 @@ class FakeSaleor(SaleorClient):
         fields: dict[str, Any] = loads(json.dumps(told, default=lambda _: None))
         return fields
 
-    def book_session(self, transaction: Transaction, request: Event, answer: Answer) -> None:
+    def book_session(self, transaction: Transaction, request: Event, answer: WebhookResponse) -> None:
         """Book the answer to a session webhook."""
-        record_session_answer(transaction, request, loads(dumps(answer.dump())), self.event_clock)
+        record_session_response(transaction, request, loads(dumps(answer.dump())), self.event_clock)
 
-    def book_action(self, transaction: Transaction, request: Event, action: str, answer: Answer | None) -> None:
-        """Book the answer to what staff asked. None: it was lost on its way (a dropped connection, a time-out)."""
+    def book_action(
+        self, transaction: Transaction, request: Event, action: str, answer: WebhookResponse | None
+    ) -> None:
+        """Book the answer to an action of staff. None: it was lost on its way (a dropped connection, a timeout)."""
         said: Any = None if answer is None else loads(dumps(answer.dump()))
-        record_action_answer(transaction, request, Action(action), said, self.event_clock)
+        record_action_response(transaction, request, Action(action), said, self.event_clock)
 
     async def who_am_i(self, *_: object, **__: object) -> AppIdentity:
-        """Say whose token it is; as long as the app is there and active, Saleor takes any that it gave out."""
+        """Return the app's identity; Saleor accepts any token it issued while the app is installed and active."""
         if not self.app.active or self.app.identifier not in self.state.apps:
             raise SaleorNotAuthorisedError("the app is not there")
         return AppIdentity(self.app.id, self.app.identifier)
 
-    async def report(self, installed: Installed, event: EventReport) -> ReportOutcome:
-        """Book a report, unless there is trouble. Without a proven token nothing can be reported."""
+    async def report(self, installed: Installation, event: EventReport) -> ReportOutcome:
+        """Book a report, or fail as scripted. Without a proven token nothing can be reported."""
         assert installed.token
-        if self.troubles and (trouble := self.troubles.popleft()) is not None:
+        if self.failures and (trouble := self.failures.popleft()) is not None:
             raise trouble
         self.reports.append(event)
-        self.news.set()
+        self.report_received.set()
         transaction = self.transactions[event.transaction_id]
         actions = None if event.available_actions is None else [each.value for each in event.available_actions]
         report = Report(
@@ -190,33 +197,33 @@ class FakeSaleor(SaleorClient):
             _, repeated = record_report(transaction, report, self.transactions.values(), self.event_clock)
         except ReportRefusedError as refusal:
             raise SaleorRefusedError(refusal.code, refusal.field, str(refusal)) from refusal
-        return ReportOutcome.of({"alreadyProcessed": repeated, **self._shown(transaction)})
+        return ReportOutcome.from_response({"alreadyProcessed": repeated, **self._shown(transaction)})
 
-    async def ask_with_others(
-        self, installed: Installed, operation: str, variables: Mapping[str, Any], *, version: Version | None = None
+    async def execute_batched(
+        self, installed: Installation, operation: str, variables: Mapping[str, Any], *, version: Version | None = None
     ) -> Any:
-        """Answer alone what the client asks together with others."""
-        return next(iter((await self.ask(installed, operation, variables, version=version)).values()))
+        """Answer a single operation of a batch."""
+        return next(iter((await self.execute(installed, operation, variables, version=version)).values()))
 
-    async def ask(
+    async def execute(
         self,
-        installed: Installed,
+        installed: Installation,
         operation: str,
         variables: Mapping[str, Any],
         *,
-        within: timedelta | None = None,
+        timeout: timedelta | None = None,
         version: Version | None = None,
     ) -> dict[str, Any]:
-        """Say what order there is, and show an app's problems, as the real one does, unless there is trouble."""
+        """Return a transaction's order, and create and dismiss problems, as the real one does, or fail as scripted."""
         assert installed.token
         if operation == "order_of_transaction":
-            assert within is None
+            assert timeout is None
             return self._order_of(variables["id"])
         if not operation.startswith("app_problem_"):
             return await self._execute_document(operation, variables, installed, version)
-        assert within is None
-        self.asked.append(operation)
-        if self.troubles and (trouble := self.troubles.popleft()) is not None:
+        assert timeout is None
+        self.problem_operations.append(operation)
+        if self.failures and (trouble := self.failures.popleft()) is not None:
             raise trouble
         said = variables["input"]
         if operation == "app_problem_dismiss":
@@ -235,17 +242,17 @@ class FakeSaleor(SaleorClient):
         return {"appProblemCreate": {"errors": []}}
 
     async def _execute_document(
-        self, operation: str, variables: Mapping[str, Any], installed: Installed, version: Version | None
+        self, operation: str, variables: Mapping[str, Any], installed: Installation, version: Version | None
     ) -> dict[str, Any]:
-        """Answer any document of the manifest, with the permissions that the app has."""
-        self.queried.append((operation, dict(variables)))
-        if self.deaf and (trouble := self.deaf.popleft()) is not None:
+        """Execute any document of the manifest, with the app's permissions."""
+        self.executed_documents.append((operation, dict(variables)))
+        if self.document_failures and (trouble := self.document_failures.popleft()) is not None:
             raise trouble
-        if self.silent:
+        if self.is_down:
             raise SaleorUnreachableError("down")
-        text = self._documents.text(operation, version or read_version(installed.schema_version))
+        text = self._documents.text(operation, version or parse_version(installed.schema_version))
         asked = loads(dumps({"query": text, "variables": dict(variables)}))
-        _, body = await self._api.answer(asked, installed.token, SaleorFaults())
+        _, body = await self._api.handle(asked, installed.token, SaleorFaults())
         if errors := body.get("errors"):
             message = "; ".join(each["message"] for each in errors)
             if errors[0]["extensions"]["exception"]["code"] == "PermissionDenied":
@@ -255,7 +262,7 @@ class FakeSaleor(SaleorClient):
         return data
 
     def _order_of(self, transaction_id: str) -> dict[str, Any]:
-        if self.silent:
+        if self.is_down:
             raise SaleorUnreachableError("down")
         return self._shown(self.transactions[transaction_id])
 
@@ -265,13 +272,13 @@ class FakeSaleor(SaleorClient):
         return {"transaction": {"order": None if order is None else {"id": order.id, "number": order.number}}}
 
     @property
-    def shown(self) -> list[str]:
+    def shown_problem_keys(self) -> list[str]:
         """The keys of the app's problems that the Dashboard shows, in order."""
         return [each.key for each in self.problems if not each.dismissed]
 
     @property
-    def told(self) -> list[str]:
-        """The types of all events that were reported, in order."""
+    def reported_types(self) -> list[str]:
+        """The types of all reported events, in order."""
         return [each.type.value for each in self.reports]
 
 

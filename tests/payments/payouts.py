@@ -24,7 +24,7 @@ NAME = "Соломія"
 RECIPIENT = Recipient(recipient_first_name=NAME, recipient_last_name="Павличко", recipient_doc_number="АБ123456")
 
 
-async def pays_out(shop: Shop, most: str = "1000.00", a_day: str = "1500.00", **more: Any) -> None:
+async def enable_payouts(shop: Shop, most: str = "1000.00", a_day: str = "1500.00", **more: Any) -> None:
     """The owner switches payouts on."""
     shop.account = await shop.services.accounts.change(
         shop.account.id, payouts=True, payout_most=Decimal(most), payout_most_a_day=Decimal(a_day), **more
@@ -38,7 +38,7 @@ def a_payout(shop: Shop, amount: str = "100.00", **different: Any) -> ConfirmedP
         key=uuid4().hex,
         terms=PayoutTerms(Decimal(amount), "UAH", "A prize", RECIPIENT),
         card=PayoutCard(PaymentInstrument({"cc_number": NUMBER}), MASK),
-        asked=Signature(STAFF, moment, "203.0.113.7"),
+        requested=Signature(STAFF, moment, "203.0.113.7"),
         confirmed=Signature(OTHER, shop.clock.now, "203.0.113.8"),
     )
     return replace(usual, **different)
@@ -49,7 +49,7 @@ def order_of(wish: ConfirmedPayout) -> str:
     return order_id_of(wish.transaction_id, SALEOR)
 
 
-def credited(wish: ConfirmedPayout, status: str = "success", **more: Any) -> dict[str, Any]:
+def payout_record(wish: ConfirmedPayout, status: str = "success", **more: Any) -> dict[str, Any]:
     """Return the gateway's record of a payout."""
     said = {"mode": "direct", "method": "credit", "amount": wish.terms.amount, "cc_mask": MASK} | more
     return payment(order_of(wish), status, **said)

@@ -1,4 +1,4 @@
-"""A shop: one Saleor, one gateway over loopback, and the services between them. What stories are told with."""
+"""A shop for tests of payments: one Saleor, one gateway over loopback, and the app's services between them."""
 
 import asyncio
 import ssl
@@ -17,14 +17,13 @@ from sqlmodel import col, select
 
 from app.db.accounts import AccountKeys, AccountRepository, NewAccount
 from app.db.aggregates import PaymentAggregate, load_by_transaction
-from app.db.blind_index import BlindIndex
 from app.db.card_keys import CardKeyRepository
 from app.db.columns import Moment
 from app.db.database import Database
 from app.db.inbox import Inbox
 from app.db.installations import InstallationRepository, OpenInstallation
-from app.db.personal import PersonalData
-from app.db.reported_problems import compare_problems_next
+from app.db.personal import BlindIndex, PersonalData
+from app.db.problems import schedule_problem_comparison
 from app.db.saved_cards import SavedCards
 from app.db.sealed_values import SealedValues
 from app.db.tables import (
@@ -42,12 +41,11 @@ from app.db.vault import Vault
 from app.gateway import notification
 from app.gateway.signature import sign
 from app.payments.core.references import order_id_of
-from app.payments.operations.actions import requested
+from app.payments.operations.actions import answer_action_request
 from app.payments.operations.initialize import initialize
 from app.payments.services import Addresses, Gateways, Services
 from app.payments.sync.notifications import Receipt, receive
 from app.payments.sync.process_session import process
-from app.saleor.answers import ActionAnswer, SessionAnswer
 from app.saleor.events import (
     RequestedAction,
     TransactionCancelationRequested,
@@ -56,6 +54,7 @@ from app.saleor.events import (
     TransactionProcessSession,
     TransactionRefundRequested,
 )
+from app.saleor.responses import ActionResponse, SessionResponse
 from app.saleor.testing.records import Amounts, Transaction
 from app.worker.loop import Worker
 from tests.conftest import Clock
@@ -73,8 +72,8 @@ _EVENTS: dict[str, type[RequestedAction]] = {
 }
 
 
-def source(**changed: Any) -> dict[str, Any]:
-    """Return the checkout that is paid, as events describe it."""
+def source_object(**changed: Any) -> dict[str, Any]:
+    """Return the checkout to be paid, as in Saleor's events."""
     return {
         "__typename": "Checkout",
         "id": "Q2hlY2tvdXQ6MQ==",
@@ -99,7 +98,7 @@ def session_event(
     data: Any = None,
     **changed: Any,
 ) -> dict[str, Any]:
-    """Return the members of an initialize or process event; the customer of what is paid has signed in, if any."""
+    """Return the members of an initialize or process event; issued by the source object's customer, if it has one."""
     user = (changed.get("sourceObject") or {}).get("user")
     return {
         "issuingPrincipal": None if user is None else {"__typename": "User", "id": user["id"]},
@@ -107,7 +106,7 @@ def session_event(
         "version": "3.23.28",
         "recipient": {"id": "QXBwOjE=", "identifier": "gateway.payments.app"},
         "transaction": {"id": transaction_id},
-        "sourceObject": source(),
+        "sourceObject": source_object(),
         "action": {"actionType": flow, "amount": Decimal(str(amount)), "currency": currency},
         "data": data,
         "idempotencyKey": "key-of-the-session",
@@ -124,7 +123,7 @@ def action_event(
     reason: str = "",
     **changed: Any,
 ) -> RequestedAction:
-    """Return the event of an action that staff ask for; ``key`` None: Saleor names no request."""
+    """Return the event of an action that staff request; ``key`` None: Saleor names no request event."""
     request = {
         "id": "RXZlbnQ6MQ==",
         "type": f"{action}_REQUEST",
@@ -145,15 +144,15 @@ def action_event(
     )
 
 
-def signed(record: dict[str, Any], secret: str = SECRET) -> bytes:
-    """Return a notification of the gateway, as it is posted."""
+def signed_notification(record: dict[str, Any], secret: str = SECRET) -> bytes:
+    """Return the form body of a signed notification of the gateway."""
     data = notification.encode(record)
     return urlencode({"data": data, "signature": sign(data, secret)}).encode()
 
 
 @cache
-def _next_moments() -> Any:
-    """Return the query for the moment at which the next of each kind of work becomes due."""
+def _next_due_query() -> Any:
+    """Return the query for the next due time of each kind of work."""
     columns = (
         Operation.next_poll_at,
         SaleorEvent.next_attempt_at,
@@ -169,7 +168,7 @@ def _next_moments() -> Any:
 
 @dataclass
 class Shop:
-    """A shop with one transaction. Answers are booked by its Saleor, as the real one would book them."""
+    """A shop with one transaction. Its Saleor books answers as the real one would."""
 
     services: Services
     clock: Clock
@@ -181,75 +180,75 @@ class Shop:
 
     @property
     def order_id(self) -> str:
-        """What the gateway calls the transaction at first."""
+        """The gateway's order id of the transaction's first attempt."""
         return order_id_of(self.transaction.id, SALEOR)
 
     @property
     def amounts(self) -> Amounts:
-        """What Saleor believes."""
+        """The transaction's amounts in Saleor."""
         return self.transaction.amounts
 
     @asynccontextmanager
-    async def impatient(self, budget: float = 1.5) -> AsyncIterator[None]:
-        """Leave webhooks only so many seconds for calls of the gateway.
+    async def webhook_budget(self, budget: float = 1.5) -> AsyncIterator[None]:
+        """Limit the time that webhooks have for calls of the gateway to so many seconds.
 
-        The connection is made before, so that the time is spent on waiting for the gateway and on nothing else.
+        Connects first, so that the time is spent on waiting for the gateway and on nothing else.
         """
         await self.services.gateways.client(self.account).order("0", timeout=10)
-        patient = self.services
-        self.services = replace(patient, schedule=replace(patient.schedule, budget=timedelta(seconds=budget)))
+        usual = self.services
+        self.services = replace(usual, schedule=replace(usual.schedule, budget=timedelta(seconds=budget)))
         try:
             yield
         finally:
-            self.services = patient
+            self.services = usual
 
-    async def begin(self, **said: Any) -> SessionAnswer:
-        """A shopper begins to pay."""
-        event = TransactionInitializeSession.model_validate(session_event(self.transaction.id, **said))
+    async def begin(self, **members: Any) -> SessionResponse:
+        """Begin to pay, as a shopper (``transactionInitialize``)."""
+        event = TransactionInitializeSession.model_validate(session_event(self.transaction.id, **members))
         flow = event.action.action_type.value
-        request = self.saleor.open(self.transaction, flow, event.action.amount, "key-of-the-session")
+        request = self.saleor.open_request(self.transaction, flow, event.action.amount, "key-of-the-session")
         answer = await initialize(self.services, event, self.installation)
         self.saleor.book_session(self.transaction, request, answer)
         return answer
 
-    async def come_back(self, **said: Any) -> SessionAnswer:
-        """The shopper comes back, and the storefront asks how it stands."""
-        event = TransactionProcessSession.model_validate(session_event(self.transaction.id, **said))
+    async def process_session(self, **members: Any) -> SessionResponse:
+        """Return to the shop, as the shopper: the storefront queries the state (``transactionProcess``)."""
+        event = TransactionProcessSession.model_validate(session_event(self.transaction.id, **members))
         flow = event.action.action_type.value
-        request = self.saleor.open(self.transaction, flow, event.action.amount, "")
+        request = self.saleor.open_request(self.transaction, flow, event.action.amount, "")
         answer = await process(self.services, event, self.installation)
         self.saleor.book_session(self.transaction, request, answer)
         return answer
 
-    async def staff(
-        self, action: str, amount: object = 0, key: str = "key-1", *, booked: bool = True, **said: Any
-    ) -> ActionAnswer:
-        """Staff ask to charge, refund or cancel. ``booked`` False: the answer does not reach Saleor."""
-        request = self.saleor.open(self.transaction, action, Decimal(str(amount)), key)
-        event = action_event(self.transaction.id, action, amount, key, **said)
-        answer = await requested(self.services, event, self.installation)
+    async def request_action(
+        self, action: str, amount: object = 0, key: str = "key-1", *, booked: bool = True, **members: Any
+    ) -> ActionResponse:
+        """Request to charge, refund or cancel, as staff. ``booked`` False: the answer does not reach Saleor."""
+        request = self.saleor.open_request(self.transaction, action, Decimal(str(amount)), key)
+        event = action_event(self.transaction.id, action, amount, key, **members)
+        answer = await answer_action_request(self.services, event, self.installation)
         if booked:
             self.saleor.book_action(self.transaction, request, action, answer)
         return answer
 
     async def notify(self, record: dict[str, Any]) -> Receipt:
-        """The gateway notifies us, and its own book says the same from now on."""
+        """Notify the app as the gateway, whose own book holds the record from now on."""
         records = self.gateway.book.setdefault(record["order_id"], [])
         name = "operation_id" if "operation_id" in record else "payment_id"
         records[:] = [each for each in records if each.get(name) != record[name] or each["method"] != record["method"]]
         records.append(record)
-        return await receive(self.services, self.account.id, signed(record))
+        return await receive(self.services, self.account.id, signed_notification(record))
 
     async def work(self) -> int:
-        """Let a worker do all that is due; return how many jobs that were."""
+        """Let a worker do everything that is due; return the number of jobs done."""
         worker, done = Worker(self.saleor), 0
         while jobs := await worker.work_once(self.services):
             done += jobs
             assert done < 1000, "the worker finds no end"
         return done
 
-    async def later(self, **span: float) -> int:
-        """Let time pass, and a worker do everything in that time at the moment when it is due."""
+    async def pass_time(self, **span: float) -> int:
+        """Let time pass while a worker does everything at the moment when it is due; return the number of jobs done."""
         until = self.clock.now + timedelta(**span)
         done = await self.work()
         while (due := await self._next_due()) is not None and due <= until:
@@ -259,57 +258,57 @@ class Shop:
         return done
 
     async def _next_due(self) -> datetime | None:
-        """Return when the next thing in the database becomes due."""
+        """Return when the next job in the database becomes due."""
         async with self.services.database.transaction() as session:
-            later = (await session.exec(_next_moments(), params={"now": self.clock.now})).one()
+            later = (await session.exec(_next_due_query(), params={"now": self.clock.now})).one()
         return min((moment for moment in later if moment is not None), default=None)
 
-    async def compares_problems(self) -> None:
-        """From now on Saleor is told what needs a person."""
+    async def enable_problem_comparison(self) -> None:
+        """Report problems that need a person to Saleor from now on."""
         async with self.services.database.transaction() as session:
-            await compare_problems_next(session, self.installation.id, self.clock.now)
+            await schedule_problem_comparison(session, self.installation.id, self.clock.now)
 
-    async def checks_presence(self) -> None:
-        """From now on Saleor is asked whether it takes the app's token."""
+    async def enable_presence_check(self) -> None:
+        """Check from now on whether Saleor accepts the app's token."""
         async with self.services.database.transaction() as session:
             (await session.get_one(Installation, self.installation.id)).next_check_at = self.clock.now
 
-    async def paid(self, flow: str = "CHARGE", amount: object = TOTAL, **said: Any) -> None:
-        """Bring the transaction to the point where the shopper has paid and Saleor knows it."""
-        self.gateway.will(self.gateway.page())
-        await self.begin(flow=flow, amount=amount, **said)
+    async def complete_payment(self, flow: str = "CHARGE", amount: object = TOTAL, **members: Any) -> None:
+        """Bring the transaction to the point where the shopper has paid and Saleor was told."""
+        self.gateway.will_answer(self.gateway.page())
+        await self.begin(flow=flow, amount=amount, **members)
         method = "purchase" if flow == "CHARGE" else "auth"
         await self.notify(payment(self.order_id, amount=amount, method=method))
         await self.work()
         self.saleor.reports.clear()
-        self.gateway.heard.clear()
+        self.gateway.requests.clear()
 
     async def aggregate(self) -> PaymentAggregate:
-        """Return what is recorded of the transaction."""
-        aggregate = await self.recorded()
+        """Return the recorded payment of the transaction."""
+        aggregate = await self.find_aggregate()
         assert aggregate is not None
         return aggregate
 
-    async def recorded(self) -> PaymentAggregate | None:
-        """Return what is recorded of the transaction, if anything is."""
+    async def find_aggregate(self) -> PaymentAggregate | None:
+        """Return the recorded payment of the transaction, if there is one."""
         async with self.services.database.transaction() as session:
             return await load_by_transaction(session, self.installation.id, self.transaction.id)
 
     async def operation(self, kind: Kind, number: int = 0) -> Operation:
-        """Return the operation of that kind, the oldest first."""
+        """Return the operation of that kind; ``number`` 0 is the oldest."""
         return [each for each in (await self.aggregate()).operations if each.kind is kind][number]
 
-    def refunded(self, amount: object, named: str, status: str = "success") -> dict[str, Any]:
-        """Return the gateway's record of a refund, which is in its book from now on."""
-        record = operation("refund", self.order_id, amount, status, named=named)
+    def record_refund(self, amount: object, operation_id: str, status: str = "success") -> dict[str, Any]:
+        """Add a refund to the gateway's book and return its record."""
+        record = operation("refund", self.order_id, amount, status, operation_id=operation_id)
         self.gateway.book.setdefault(self.order_id, []).append(record)
         return record
 
 
-async def _leave_undone(database: Database, installation_id: int, account_id: str) -> None:
-    """Take out of the queues what is only done where a test wants it.
+async def _clear_planned_work(database: Database, installation_id: int, account_id: str) -> None:
+    """Remove the planned work that is only done where a test wants it.
 
-    See `compares_problems` and `checks_presence`; the fake gateway keeps no books of a period.
+    See `enable_problem_comparison` and `enable_presence_check`; the fake gateway has no register.
     """
     store = col(Installation.id) == installation_id
     async with database.transaction() as session:
@@ -346,9 +345,9 @@ async def open_shop(database: Database, vault: Vault, clock: Clock, gateway: Fak
         )
     )
     await accounts.map_channel("uah", account.id)
-    await _leave_undone(database, installation.id, account.id)
+    await _clear_planned_work(database, installation.id, account.id)
     saleor = FakeSaleor(clock)
-    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # never used on loopback, and quicker to make than the default
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # never used on loopback, and quicker to create than the default
     async with httpx2.AsyncClient(verify=tls, trust_env=False) as http:
         services = Services(
             database=database,
@@ -367,6 +366,6 @@ async def open_shop(database: Database, vault: Vault, clock: Clock, gateway: Fak
         yield Shop(services, clock, gateway, saleor, installation, account, saleor.new_transaction())
 
 
-async def at_once(*jobs: Any) -> list[Any]:
-    """Do jobs at the same time and return what they return."""
+async def run_concurrently(*jobs: Any) -> list[Any]:
+    """Run jobs concurrently and return their results."""
     return list(await asyncio.gather(*jobs))

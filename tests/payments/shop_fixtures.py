@@ -25,16 +25,16 @@ async def shop(database: Database, vault: Vault, clock: Clock, gateway: FakeGate
 
 
 @pytest.fixture
-async def reserved(shop: Shop) -> Shop:
+async def reserved_shop(shop: Shop) -> Shop:
     """A shop whose shopper has reserved 569.50."""
-    await shop.paid("AUTHORIZATION")
+    await shop.complete_payment("AUTHORIZATION")
     assert shop.amounts == amounts(authorized=TOTAL)
     return shop
 
 
 @pytest.fixture
-async def paid(shop: Shop) -> Shop:
+async def paid_shop(shop: Shop) -> Shop:
     """A shop whose shopper has paid 569.50."""
-    await shop.paid()
+    await shop.complete_payment()
     assert shop.amounts == amounts(charged=TOTAL)
     return shop

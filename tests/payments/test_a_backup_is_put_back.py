@@ -9,8 +9,8 @@ import pytest
 
 from app.db.tables import EventState, Kind, State
 from app.payments.sync.restored_backup import mark_waiting_as_unknown
-from app.saleor.answers import EventType
 from app.saleor.reports import EventReport
+from app.saleor.responses import EventType
 from tests.loopback import HangUp
 from tests.payments.fake_gateway import operation
 from tests.payments.fake_saleor import amounts
@@ -30,71 +30,71 @@ async def told_before_the_loss(paid: Shop, amount: str, reference: str) -> None:
 
 
 async def found_at_the_gateway(paid: Shop, amount: str, named: str) -> None:
-    await paid.notify(operation("refund", paid.order_id, amount, named=named))
-    await paid.later(minutes=1)
+    await paid.notify(operation("refund", paid.order_id, amount, operation_id=named))
+    await paid.pass_time(minutes=1)
 
 
 @pytest.mark.fault("backup-restored")
 @pytest.mark.law(9, 10)
-async def test_what_saleor_has_heard_before_is_not_told_again(paid: Shop) -> None:
-    await told_before_the_loss(paid, "30.00", "refund-of-the-lost-database")
-    reports = len(paid.saleor.reports)
-    await found_at_the_gateway(paid, "30.00", "made-then")
-    assert paid.amounts == amounts(charged="539.50", refunded="30.00")
-    assert [each.psp_reference for each in paid.saleor.reports[reports:] if each.type == "REFUND_SUCCESS"] == []
-    refund = await paid.operation(Kind.REFUND)
+async def test_what_saleor_has_heard_before_is_not_told_again(paid_shop: Shop) -> None:
+    await told_before_the_loss(paid_shop, "30.00", "refund-of-the-lost-database")
+    reports = len(paid_shop.saleor.reports)
+    await found_at_the_gateway(paid_shop, "30.00", "made-then")
+    assert paid_shop.amounts == amounts(charged="539.50", refunded="30.00")
+    assert [each.psp_reference for each in paid_shop.saleor.reports[reports:] if each.type == "REFUND_SUCCESS"] == []
+    refund = await paid_shop.operation(Kind.REFUND)
     assert (refund.psp_reference, refund.operation_id) == ("refund-of-the-lost-database", "made-then")
-    assert all(each.state is not EventState.WAITING for each in (await paid.aggregate()).events)
+    assert all(each.state is not EventState.WAITING for each in (await paid_shop.aggregate()).events)
 
 
 @pytest.mark.law(9, 10)
-async def test_of_two_of_the_same_amount_each_is_told_once(paid: Shop) -> None:
-    await told_before_the_loss(paid, "30.00", "refund-of-the-lost-database")
-    await found_at_the_gateway(paid, "30.00", "made-then")
-    await found_at_the_gateway(paid, "30.00", "made-since")
-    assert paid.amounts == amounts(charged="509.50", refunded="60.00")
-    references = {each.psp_reference for each in (await paid.aggregate()).operations if each.kind is Kind.REFUND}
+async def test_of_two_of_the_same_amount_each_is_told_once(paid_shop: Shop) -> None:
+    await told_before_the_loss(paid_shop, "30.00", "refund-of-the-lost-database")
+    await found_at_the_gateway(paid_shop, "30.00", "made-then")
+    await found_at_the_gateway(paid_shop, "30.00", "made-since")
+    assert paid_shop.amounts == amounts(charged="509.50", refunded="60.00")
+    references = {each.psp_reference for each in (await paid_shop.aggregate()).operations if each.kind is Kind.REFUND}
     assert references == {"refund-of-the-lost-database", "made-since"}
 
 
 @pytest.mark.law(10)
-async def test_of_another_amount_it_is_another_refund(paid: Shop) -> None:
-    await told_before_the_loss(paid, "30.00", "refund-of-the-lost-database")
-    await found_at_the_gateway(paid, "40.00", "in-the-portal")
-    assert paid.amounts == amounts(charged="499.50", refunded="70.00")
+async def test_of_another_amount_it_is_another_refund(paid_shop: Shop) -> None:
+    await told_before_the_loss(paid_shop, "30.00", "refund-of-the-lost-database")
+    await found_at_the_gateway(paid_shop, "40.00", "in-the-portal")
+    assert paid_shop.amounts == amounts(charged="499.50", refunded="70.00")
 
 
 @pytest.mark.fault("backup-restored")
 @pytest.mark.law(5)
-async def test_when_saleor_cannot_say_it_is_told_later(paid: Shop) -> None:
-    await told_before_the_loss(paid, "30.00", "refund-of-the-lost-database")
-    paid.saleor.silent = True
-    await found_at_the_gateway(paid, "30.00", "made-then")
-    assert paid.amounts == amounts(charged="539.50", refunded="30.00")
-    assert (await paid.aggregate()).events[-1].state is EventState.WAITING
-    paid.saleor.silent = False
-    await paid.later(minutes=30)
-    assert paid.amounts == amounts(charged="539.50", refunded="30.00")
-    assert (await paid.aggregate()).events[-1].state is EventState.DELIVERED
+async def test_when_saleor_cannot_say_it_is_told_later(paid_shop: Shop) -> None:
+    await told_before_the_loss(paid_shop, "30.00", "refund-of-the-lost-database")
+    paid_shop.saleor.is_down = True
+    await found_at_the_gateway(paid_shop, "30.00", "made-then")
+    assert paid_shop.amounts == amounts(charged="539.50", refunded="30.00")
+    assert (await paid_shop.aggregate()).events[-1].state is EventState.WAITING
+    paid_shop.saleor.is_down = False
+    await paid_shop.pass_time(minutes=30)
+    assert paid_shop.amounts == amounts(charged="539.50", refunded="30.00")
+    assert (await paid_shop.aggregate()).events[-1].state is EventState.DELIVERED
 
 
 @pytest.mark.fault("backup-restored")
 @pytest.mark.law(1, 2)
 @pytest.mark.parametrize("was_sent", [True, False])
-async def test_what_waited_for_its_turn_is_looked_up_and_not_sent(paid: Shop, was_sent: bool) -> None:
-    paid.gateway.will(HangUp())
-    await paid.staff("REFUND", "100.00", "one")
-    await paid.staff("REFUND", "30.00", "two")
-    assert (await paid.operation(Kind.REFUND, 1)).state is State.WAITING
-    asked = paid.gateway.calls.count("refund")
-    assert await mark_waiting_as_unknown(paid.services) == 1
-    assert await mark_waiting_as_unknown(paid.services) == 0
-    paid.refunded("100.00", "first")
+async def test_what_waited_for_its_turn_is_looked_up_and_not_sent(paid_shop: Shop, was_sent: bool) -> None:
+    paid_shop.gateway.will_answer(HangUp())
+    await paid_shop.request_action("REFUND", "100.00", "one")
+    await paid_shop.request_action("REFUND", "30.00", "two")
+    assert (await paid_shop.operation(Kind.REFUND, 1)).state is State.WAITING
+    asked = paid_shop.gateway.calls.count("refund")
+    assert await mark_waiting_as_unknown(paid_shop.services) == 1
+    assert await mark_waiting_as_unknown(paid_shop.services) == 0
+    paid_shop.record_refund("100.00", "first")
     if was_sent:
-        paid.refunded("30.00", "second")
-    await paid.later(hours=1)
-    second = await paid.operation(Kind.REFUND, 1)
+        paid_shop.record_refund("30.00", "second")
+    await paid_shop.pass_time(hours=1)
+    second = await paid_shop.operation(Kind.REFUND, 1)
     assert (second.state, second.inferred) == ((State.SUCCESS, False) if was_sent else (State.FAILURE, True))
-    assert paid.gateway.calls.count("refund") == asked
+    assert paid_shop.gateway.calls.count("refund") == asked
     refunded = "130.00" if was_sent else "100.00"
-    assert paid.amounts == amounts(charged=str(Decimal("569.50") - Decimal(refunded)), refunded=refunded)
+    assert paid_shop.amounts == amounts(charged=str(Decimal("569.50") - Decimal(refunded)), refunded=refunded)

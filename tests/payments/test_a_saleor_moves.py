@@ -14,8 +14,8 @@ from app.db.accounts import NewAccount
 from app.db.database import Database, create_engine, is_sqlite
 from app.db.errors import CommitUnknownError
 from app.db.installations import OpenInstallation
-from app.db.moves import Moved, MoveRefusedError, move
-from app.db.search import Wanted, payments_page
+from app.db.moves import MoveRefusedError, MoveResult, move
+from app.db.search import PaymentFilter, payments_page
 from app.db.tables import (
     CardKey,
     DeletedCustomer,
@@ -39,7 +39,7 @@ from app.payments.operations.trial_payment import begin_trial
 from app.payments.sync.process_session import process
 from app.saleor.errors import SaleorUnreachableError
 from app.saleor.events import TransactionInitializeSession, TransactionProcessSession
-from tests.loopback import said
+from tests.loopback import json_reply
 from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts
 from tests.payments.operations.test_trial_payment import a_trial
@@ -82,48 +82,48 @@ async def an_account(shop: Shop, store: OpenInstallation, channel: str = "uah") 
     await shop.services.accounts.map_channel(channel, account.id)
 
 
-async def moved(shop: Shop, new: OpenInstallation) -> Moved:
+async def moved(shop: Shop, new: OpenInstallation) -> MoveResult:
     old = await shop.services.installations.find(SALEOR)
     assert old is not None
     async with shop.services.database.transaction() as session:
         done = await move(
             session, old.id, new.id, emails=shop.services.emails, personal=shop.services.personal, now=shop.clock.now
         )
-    shop.services.installations.forget()
+    shop.services.installations.invalidate()
     found = await shop.services.installations.find(NEW)
     assert found is not None
     shop.installation = found
     return done
 
 
-async def test_what_was_paid_before_is_refunded_after_the_move(paid: Shop) -> None:
-    new = await installed_at(paid)
-    assert await moved(paid, new) == Moved(payments=1, accounts=1, channels=1)
-    paid.gateway.will(said(operation("refund", paid.order_id, "100.00")))
-    answered = await paid.staff("REFUND", "100.00")
+async def test_what_was_paid_before_is_refunded_after_the_move(paid_shop: Shop) -> None:
+    new = await installed_at(paid_shop)
+    assert await moved(paid_shop, new) == MoveResult(payments=1, accounts=1, channels=1)
+    paid_shop.gateway.will_answer(json_reply(operation("refund", paid_shop.order_id, "100.00")))
+    answered = await paid_shop.request_action("REFUND", "100.00")
     assert answered.result == "REFUND_SUCCESS", answered.message
     assert answered.external_url is not None
     assert NEW in answered.external_url
 
 
 @pytest.mark.threat("moved-saleor")
-async def test_the_new_token_and_app_are_in_force_and_the_old_address_is_unknown(paid: Shop) -> None:
-    before = paid.installation
-    await moved(paid, await installed_at(paid))
-    after = paid.installation
+async def test_the_new_token_and_app_are_in_force_and_the_old_address_is_unknown(paid_shop: Shop) -> None:
+    before = paid_shop.installation
+    await moved(paid_shop, await installed_at(paid_shop))
+    after = paid_shop.installation
     assert (after.id, after.token, after.app_id, after.jwks) == (
         before.id,
         "another-token",
         "QXBwOjI=",
         {"keys": ["another"]},
     )
-    assert await paid.services.installations.find(SALEOR) is None
-    assert len(await paid.services.installations.all()) == 1
+    assert await paid_shop.services.installations.find(SALEOR) is None
+    assert len(await paid_shop.services.installations.all()) == 1
 
 
 async def test_a_shopper_who_is_on_the_page_meanwhile_is_told_to_wait_and_then_has_paid(shop: Shop) -> None:
     """Saleor would take a failure for final, and the page can be paid; nothing is begun a second time."""
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     await shop.begin()
     new = await installed_at(shop)
     await an_account(shop, new, "eur")
@@ -145,31 +145,33 @@ async def test_a_shopper_who_is_on_the_page_meanwhile_is_told_to_wait_and_then_h
 
 
 async def test_what_waits_for_saleor_is_told_at_the_new_address_at_once(shop: Shop) -> None:
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     await shop.begin()
-    await shop.later(minutes=1)
-    shop.saleor.troubles.extend([SaleorUnreachableError("the old address is gone")] * 6)
+    await shop.pass_time(minutes=1)
+    shop.saleor.failures.extend([SaleorUnreachableError("the old address is gone")] * 6)
     await shop.notify(payment(shop.order_id))
     for _ in range(6):
         await shop.work()
         shop.clock.forward(minutes=6)
-    shop.saleor.troubles.clear()
+    shop.saleor.failures.clear()
     await moved(shop, await installed_at(shop))
     await shop.work()
     assert shop.amounts == amounts(charged=TOTAL)
 
 
 async def test_payments_of_both_addresses_are_found_by_e_mail(shop: Shop) -> None:
-    await shop.paid()
+    await shop.complete_payment()
     new = await installed_at(shop)
     await an_account(shop, new, "eur")
     shop.transaction = shop.saleor.new_transaction()
-    shop.gateway.will(shop.gateway.page("second"))
+    shop.gateway.will_answer(shop.gateway.page("second"))
     begun = session_event(shop.transaction.id, data={"customer": CUSTOMER})
     begun["sourceObject"]["channel"] = {"slug": "eur", "currencyCode": "UAH"}
     await initialize(shop.services, TransactionInitializeSession.model_validate(begun), new)
-    assert await moved(shop, new) == Moved(payments=1, accounts=1, channels=1)
-    wanted = Wanted(email_digests=shop.services.emails.sought([shop.installation.id], CUSTOMER["email"]))
+    assert await moved(shop, new) == MoveResult(payments=1, accounts=1, channels=1)
+    wanted = PaymentFilter(
+        email_digests=shop.services.emails.digests_to_search([shop.installation.id], CUSTOMER["email"])
+    )
     async with shop.services.database.transaction() as session:
         found = await payments_page(session, wanted, most=10)
         events = (await session.exec(select(SaleorEvent.installation_id))).all()
@@ -183,7 +185,7 @@ async def test_whatever_is_kept_of_a_store_follows_it(shop: Shop) -> None:
     new = await installed_at(shop)
     await an_account(shop, new, "eur")
     await begin_trial_at(shop, new)
-    await offered_key(shop.services.card_keys.of(new.id), shop.clock.now)
+    await offered_key(shop.services.card_keys.for_store(new.id), shop.clock.now)
     await shop.services.installations.save_pending(
         saleor_api_url=SALEOR, saleor_domain="s", schema_version=None, token="garbage"
     )
@@ -266,7 +268,7 @@ async def a_payout(session: AsyncSession, store: OpenInstallation, now: datetime
 
 async def begin_trial_at(shop: Shop, store: OpenInstallation) -> None:
     [account] = await shop.services.accounts.all(store.id)
-    shop.gateway.will(shop.gateway.page("trial"))
+    shop.gateway.will_answer(shop.gateway.page("trial"))
     await begin_trial(shop.services, account, a_trial())
 
 
@@ -290,7 +292,7 @@ async def test_nothing_is_moved_that_would_lose_something(shop: Shop) -> None:
 
 @pytest.mark.law(4)
 async def test_nobody_is_asked_to_pay_twice_where_the_new_address_is_set_up_already(shop: Shop) -> None:
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     await shop.begin()
     new = await installed_at(shop)
     await an_account(shop, new)
@@ -315,12 +317,12 @@ async def called_in_the_database(shop: Shop, before: str, after: str) -> None:
 
 @pytest.mark.threat("moved-saleor")
 async def test_two_stores_with_the_same_transactions_are_not_one(shop: Shop) -> None:
-    await shop.paid()
+    await shop.complete_payment()
     copy = await installed_at(shop)
     await an_account(shop, copy, "eur")
     begun = session_event(shop.transaction.id)
     begun["sourceObject"]["channel"] = {"slug": "eur", "currencyCode": "UAH"}
-    shop.gateway.will(shop.gateway.page("copy"))
+    shop.gateway.will_answer(shop.gateway.page("copy"))
     await called_in_the_database(shop, shop.transaction.id, "hidden")  # as it is for whoever begins in the same moment
     await initialize(shop.services, TransactionInitializeSession.model_validate(begun), copy)
     await called_in_the_database(shop, "hidden", shop.transaction.id)
@@ -335,7 +337,7 @@ async def test_two_stores_with_the_same_transactions_are_not_one(shop: Shop) -> 
 async def test_another_stores_order_id_is_not_the_same_webhook_again(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await shop.paid()
+    await shop.complete_payment()
     taken = shop.order_id
     shop.transaction = shop.saleor.new_transaction()
     monkeypatch.setattr("app.payments.requests.payment.order_id_of", lambda *_: taken)
@@ -347,7 +349,7 @@ async def test_nor_is_an_order_id_after_a_commit_of_which_nobody_knows(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is recorded under it is another payment: that is no answer to this one."""
-    await shop.paid()
+    await shop.complete_payment()
     taken = shop.order_id
     shop.transaction = shop.saleor.new_transaction()
     monkeypatch.setattr("app.payments.requests.payment.order_id_of", lambda *_: taken)
@@ -356,7 +358,7 @@ async def test_nor_is_an_order_id_after_a_commit_of_which_nobody_knows(
 
     async def loses_the_first(write: Any, job: Any) -> Any:
         if not lost:
-            lost.append(job.payment())  # as it was about to be written
+            lost.append(job.build_payment())  # as it was about to be written
             raise CommitUnknownError("COMMIT")
         return await group_commit(write, job)
 
@@ -366,21 +368,23 @@ async def test_nor_is_an_order_id_after_a_commit_of_which_nobody_knows(
     assert lost
 
 
-async def test_a_token_that_comes_while_the_move_waits_is_the_one_that_counts(paid: Shop, database_url: str) -> None:
+async def test_a_token_that_comes_while_the_move_waits_is_the_one_that_counts(
+    paid_shop: Shop, database_url: str
+) -> None:
     """The app is installed anew at the same moment: the move takes what is there once nobody changes it any more."""
     if is_sqlite(database_url):
         pytest.skip("SQLite has one connection")
-    new = await installed_at(paid)
+    new = await installed_at(paid_shop)
     holder = Database(create_engine(database_url))
     moving = None
     try:
         async with holder.transaction() as session:
             row = await session.get_one(Installation, new.id, with_for_update=True)
-            moving = asyncio.create_task(moved(paid, new))
+            moving = asyncio.create_task(moved(paid_shop, new))
             await queue_for_the_lock(holder, 1)
             row.app_id = "QXBwOjM="
     finally:
         await holder.close()
         if moving is not None:
             await moving
-    assert paid.installation.app_id == "QXBwOjM="
+    assert paid_shop.installation.app_id == "QXBwOjM="

@@ -10,12 +10,12 @@ from sqlmodel import col, select
 
 from app.db.inbox import Trouble
 from app.db.tables import Kind, Notification, State
-from app.payments.core.problems import AND_MORE, open_problems, problem_messages, problem_words
+from app.payments.core.problems import MORE_MISMATCHES, open_problems, problem_messages, problem_text
 from app.payments.sync.notifications import Receipt, receive
-from tests.loopback import said
+from tests.loopback import json_reply
 from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts
-from tests.payments.shop import TOTAL, Shop, signed
+from tests.payments.shop import TOTAL, Shop, signed_notification
 
 STRANGE = {
     "long": "7" * 300,
@@ -40,7 +40,7 @@ async def inbox(shop: Shop) -> list[Notification]:
     ["status_code", "payment_id", "transaction_id", "payway"],
 )
 async def test_a_payment_is_known_whatever_else_is_said_of_it(shop: Shop, field: str, word: str) -> None:
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     await shop.begin()
     record = payment(shop.order_id, **{field: word})
     assert await shop.notify(record) is Receipt.KEPT
@@ -57,9 +57,9 @@ async def test_a_payment_is_known_whatever_else_is_said_of_it(shop: Shop, field:
 @pytest.mark.parametrize("field", ["order_id", "pos_id", "currency", "method"])
 async def test_what_is_of_no_payment_of_ours_is_kept_and_seen(shop: Shop, field: str, word: str) -> None:
     """It is not matched, or does not agree; in no case is it lost, an error, or tried without end."""
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     await shop.begin()
-    form = signed(payment(shop.order_id) | {field: word})
+    form = signed_notification(payment(shop.order_id) | {field: word})
     assert await receive(shop.services, shop.account.id, form) in {Receipt.KEPT, Receipt.UNREADABLE}
     await shop.work()
     [kept] = await inbox(shop)
@@ -69,19 +69,19 @@ async def test_what_is_of_no_payment_of_ours_is_kept_and_seen(shop: Shop, field:
     if field == "order_id":
         assert kept.trouble == Trouble.UNMATCHED
     if field == "pos_id":
-        assert problem_words((await shop.aggregate()).payment)
+        assert problem_text((await shop.aggregate()).payment)
 
 
 @pytest.mark.parametrize("field", ["payment_id", "order_id"])
 async def test_a_name_that_is_no_text_is_kept_for_a_person_to_see(shop: Shop, field: str) -> None:
-    form = signed(payment(shop.order_id) | {field: HALF_A_PAIR})
+    form = signed_notification(payment(shop.order_id) | {field: HALF_A_PAIR})
     assert await receive(shop.services, shop.account.id, form) is Receipt.UNREADABLE
     [kept] = await inbox(shop)
     assert (kept.trouble, kept.next_attempt_at) == (Trouble.UNREADABLE, None)
 
 
 async def test_what_is_no_text_beside_the_names_changes_nothing(shop: Shop) -> None:
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     await shop.begin()
     assert await shop.notify(payment(shop.order_id, status_code=HALF_A_PAIR, payway=HALF_A_PAIR)) is Receipt.KEPT
     await shop.work()
@@ -89,22 +89,22 @@ async def test_what_is_no_text_beside_the_names_changes_nothing(shop: Shop) -> N
 
 
 @strange
-async def test_an_operation_is_known_by_its_strange_name(paid: Shop, word: str) -> None:
+async def test_an_operation_is_known_by_its_strange_name(paid_shop: Shop, word: str) -> None:
     """The answer, the notification and the look-up name it alike, and it is one operation."""
-    record = operation("refund", paid.order_id, "100.00", named=word)
-    paid.gateway.will(said(record))
-    await paid.staff("REFUND", "100.00")
-    await paid.notify(record)
-    await paid.work()
-    assert paid.amounts == amounts(charged="469.50", refunded="100.00")
-    assert len([each for each in (await paid.aggregate()).operations if each.kind is Kind.REFUND]) == 1
+    record = operation("refund", paid_shop.order_id, "100.00", operation_id=word)
+    paid_shop.gateway.will_answer(json_reply(record))
+    await paid_shop.request_action("REFUND", "100.00")
+    await paid_shop.notify(record)
+    await paid_shop.work()
+    assert paid_shop.amounts == amounts(charged="469.50", refunded="100.00")
+    assert len([each for each in (await paid_shop.aggregate()).operations if each.kind is Kind.REFUND]) == 1
 
 
-async def test_two_long_names_with_one_beginning_are_two_operations(paid: Shop) -> None:
+async def test_two_long_names_with_one_beginning_are_two_operations(paid_shop: Shop) -> None:
     for end in "ab":
-        await paid.notify(operation("refund", paid.order_id, "100.00", named="r" * 300 + end))
-    await paid.work()
-    assert paid.amounts == amounts(charged="369.50", refunded="200.00")
+        await paid_shop.notify(operation("refund", paid_shop.order_id, "100.00", operation_id="r" * 300 + end))
+    await paid_shop.work()
+    assert paid_shop.amounts == amounts(charged="369.50", refunded="200.00")
 
 
 @pytest.mark.threat("hostile-text")
@@ -117,9 +117,9 @@ async def test_two_long_names_with_one_beginning_are_two_operations(paid: Shop) 
 )
 async def test_any_words_at_all(shop: Shop, said_of_it: dict[str, Any]) -> None:
     shop.transaction = shop.saleor.new_transaction()
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     await shop.begin()
-    assert await receive(shop.services, shop.account.id, signed(payment(shop.order_id) | said_of_it)) in {
+    assert await receive(shop.services, shop.account.id, signed_notification(payment(shop.order_id) | said_of_it)) in {
         Receipt.KEPT,
         Receipt.REPEATED,
         Receipt.UNREADABLE,
@@ -130,15 +130,15 @@ async def test_any_words_at_all(shop: Shop, said_of_it: dict[str, Any]) -> None:
 
 async def test_a_payment_has_no_more_problems_than_anybody_reads(shop: Shop) -> None:
     """Each word that does not agree is a problem of its own, and the gateway may say any number of them."""
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     await shop.begin()
     for number in range(25):
         await shop.notify(payment(shop.order_id, amount=f"{number + 1}.00"))
         await shop.work()
     row = (await shop.aggregate()).payment
     assert len(open_problems(row)) == 21
-    assert AND_MORE in problem_messages(row)
-    words = problem_words(row)
+    assert MORE_MISMATCHES in problem_messages(row)
+    words = problem_text(row)
     assert words is not None
     assert len(words) <= 4000
 
@@ -147,13 +147,13 @@ async def test_a_payment_has_no_more_problems_than_anybody_reads(shop: Shop) -> 
 @pytest.mark.parametrize("field", ["amount", "processed_amount"])
 async def test_a_huge_amount_is_no_reason_to_lose_what_is_said(shop: Shop, field: str, amount: str) -> None:
     """It does not agree, and is tried once."""
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     await shop.begin()
-    form = signed(payment(shop.order_id) | {field: Decimal(amount)})
+    form = signed_notification(payment(shop.order_id) | {field: Decimal(amount)})
     assert await receive(shop.services, shop.account.id, form) in {Receipt.KEPT, Receipt.UNREADABLE}
     await shop.work()
     [kept] = await inbox(shop)
     assert kept.next_attempt_at is None
     assert kept.trouble in {None, Trouble.UNREADABLE}
     assert (await shop.aggregate()).create.state is not State.SUCCESS
-    assert kept.trouble or problem_words((await shop.aggregate()).payment)
+    assert kept.trouble or problem_text((await shop.aggregate()).payment)

@@ -5,9 +5,9 @@ from datetime import timedelta
 import pytest
 
 from app.db.installations import OpenInstallation
-from app.db.presence import BETWEEN_CHECKS
-from app.payments.alerts.items import AlertKind, open_items
-from app.payments.app_lifecycle import app_deleted, app_status_changed
+from app.db.presence import CHECK_INTERVAL
+from app.payments.alerts.open_alerts import AlertKind, find_open_alerts
+from app.payments.app_lifecycle import handle_app_deleted, handle_app_status_changed
 from app.saleor.errors import SaleorNotAuthorisedError, SaleorUnreachableError
 from tests.payments.fake_gateway import payment
 from tests.payments.fake_saleor import amounts
@@ -16,7 +16,7 @@ from tests.payments.test_a_saleor_moves import installed_at, moved
 
 
 async def known(shop: Shop) -> OpenInstallation:
-    shop.services.installations.forget()
+    shop.services.installations.invalidate()
     return await shop.services.installations.get(shop.installation.id)
 
 
@@ -30,9 +30,9 @@ async def installed_again(shop: Shop) -> None:
 
 async def somebody_pays(shop: Shop) -> None:
     """The gateway notifies the app of it, which processes it."""
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     await shop.begin()
-    await shop.later(minutes=1)
+    await shop.pass_time(minutes=1)
     await shop.notify(payment(shop.order_id))
     await shop.work()
 
@@ -40,22 +40,22 @@ async def somebody_pays(shop: Shop) -> None:
 async def test_a_token_that_saleor_refuses_is_forgotten_and_nothing_else(shop: Shop) -> None:
     before = await known(shop)
     shop.saleor.app.active = False
-    await app_deleted(shop.services, shop.saleor, before)
+    await handle_app_deleted(shop.services, shop.saleor, before)
     after = await known(shop)
     assert (after.token, after.verified, after.unauthorised_since) == ("", False, shop.clock.now)
     assert (after.id, after.saleor_api_url, after.app_id, after.jwks) == (
         before.id, before.saleor_api_url, before.app_id, before.jwks,
     )  # fmt: skip
     assert [each.id for each in await shop.services.accounts.all(before.id)] == [shop.account.id]
-    assert {each.what for each in await open_items(shop.services, after)} == {AlertKind.UNAUTHORISED}
+    assert {each.what for each in await find_open_alerts(shop.services, after)} == {AlertKind.UNAUTHORISED}
 
 
 @pytest.mark.threat("replayed-webhook")
 async def test_an_event_alone_forgets_nothing(shop: Shop) -> None:
     """It is old, or comes a second time: Saleor takes the token."""
     before = await known(shop)
-    await app_deleted(shop.services, shop.saleor, before)
-    await app_status_changed(shop.services, shop.saleor, before)
+    await handle_app_deleted(shop.services, shop.saleor, before)
+    await handle_app_status_changed(shop.services, shop.saleor, before)
     assert await known(shop) == before
 
 
@@ -67,7 +67,7 @@ async def test_a_saleor_that_does_not_say_is_asked_again(shop: Shop, monkeypatch
 
     with monkeypatch.context() as down:
         down.setattr(shop.saleor, "who_am_i", nobody)
-        await app_deleted(shop.services, shop.saleor, before)
+        await handle_app_deleted(shop.services, shop.saleor, before)
     assert (await known(shop)).token == before.token
     shop.saleor.app.active = False
     await shop.work()
@@ -80,7 +80,7 @@ async def test_a_token_that_came_meanwhile_is_not_forgotten(shop: Shop) -> None:
     before = await known(shop)
     await installed_again(shop)
     shop.saleor.app.active = False
-    await app_deleted(shop.services, shop.saleor, before)
+    await handle_app_deleted(shop.services, shop.saleor, before)
     assert (await known(shop)).token == "new-token"
 
 
@@ -88,7 +88,7 @@ async def test_what_waits_is_not_tried_while_the_app_is_deleted_and_told_after_t
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shop.saleor.app.active = False
-    await app_deleted(shop.services, shop.saleor, await known(shop))
+    await handle_app_deleted(shop.services, shop.saleor, await known(shop))
     asked: list[object] = []
 
     async def report(*about: object) -> None:
@@ -114,7 +114,7 @@ async def test_a_saleor_in_which_the_app_is_switched_off_is_asked_for_its_presen
     """However much waits, it is asked four times an hour; and hears all of it when the app is on again."""
     shop.saleor.app.active = False
     before = await known(shop)
-    await app_status_changed(shop.services, shop.saleor, before)
+    await handle_app_status_changed(shop.services, shop.saleor, before)
     off = await known(shop)
     assert (off.token, off.unauthorised_since) == (before.token, shop.clock.now)
     asked: list[object] = []
@@ -127,11 +127,11 @@ async def test_a_saleor_in_which_the_app_is_switched_off_is_asked_for_its_presen
         gone.setattr(shop.saleor, "report", report)
         await somebody_pays(shop)
         for _ in range(8):
-            shop.clock.now += BETWEEN_CHECKS
+            shop.clock.now += CHECK_INTERVAL
             await shop.work()
     assert asked == []
     shop.saleor.app.active = True
-    await app_status_changed(shop.services, shop.saleor, await known(shop))
+    await handle_app_status_changed(shop.services, shop.saleor, await known(shop))
     await shop.work()
     assert shop.amounts == amounts(charged=TOTAL)
     assert (await known(shop)).unauthorised_since is None
@@ -140,9 +140,9 @@ async def test_a_saleor_in_which_the_app_is_switched_off_is_asked_for_its_presen
 async def test_a_store_that_is_deleted_takes_no_place_of_those_that_were_never_proven(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.db.installations.MOST_UNPROVEN", 1)
+    monkeypatch.setattr("app.db.installations.MAX_UNPROVEN_INSTALLATIONS", 1)
     shop.saleor.app.active = False
-    await app_deleted(shop.services, shop.saleor, await known(shop))
+    await handle_app_deleted(shop.services, shop.saleor, await known(shop))
     kept = await shop.services.installations.save_pending(
         saleor_api_url="https://b.example.com/graphql/", saleor_domain="b", schema_version=None, token="t"
     )
@@ -151,9 +151,9 @@ async def test_a_store_that_is_deleted_takes_no_place_of_those_that_were_never_p
 
 async def test_the_order_of_a_payment_is_still_looked_for_after_a_week(shop: Shop) -> None:
     """Saleor is asked for it a few times only: none of them is used up while it lets nobody in."""
-    await shop.paid()
+    await shop.complete_payment()
     shop.saleor.app.active = False
-    await app_status_changed(shop.services, shop.saleor, await known(shop))
+    await handle_app_status_changed(shop.services, shop.saleor, await known(shop))
     for _ in range(7):
         shop.clock.now += timedelta(days=1)
         await shop.work()
@@ -165,10 +165,10 @@ async def test_the_order_of_a_payment_is_still_looked_for_after_a_week(shop: Sho
 async def test_a_store_that_removed_the_app_has_moved(shop: Shop) -> None:
     """It is installed at the new address, and the operator says that both are one store."""
     shop.saleor.app.active = False
-    await app_deleted(shop.services, shop.saleor, await known(shop))
+    await handle_app_deleted(shop.services, shop.saleor, await known(shop))
     await somebody_pays(shop)
     shop.saleor.app.active = True
     await moved(shop, await installed_at(shop))
     await shop.work()
     assert shop.amounts == amounts(charged=TOTAL)
-    assert not (await known(shop)).shut_out
+    assert not (await known(shop)).is_shut_out

@@ -5,44 +5,44 @@ from typing import Never
 
 import pytest
 
-from app.db.aggregates import payment_of, row_id_of
+from app.db.aggregates import lock_payment, row_id_of
 from app.db.inbox import Trouble
-from app.db.presence import BETWEEN_CHECKS
+from app.db.presence import CHECK_INTERVAL
 from app.db.tables import Notification, ProblemKind
 from app.db.vault import KEY_BYTES, Vault
 from app.i18n.messages import LazyMessage
-from app.payments.alerts.items import PATIENCE, AlertKind, open_items, tasks
-from app.payments.alerts.words import WORDS, command_for
-from app.payments.core.problems import KEYS, of_words, raise_on
+from app.payments.alerts.open_alerts import PATIENCE, AlertKind, count_tasks, find_open_alerts
+from app.payments.alerts.texts import ALERT_TEXTS, command_for
+from app.payments.core.problems import KEYS, add_problem, cause_of_mismatch
 from app.payments.staff.manual_resolution import (
-    mark_looked_at,
-    mark_notifications_looked_at,
-    tell_refused_again,
-    tell_waiting_now,
+    acknowledge_notifications,
+    acknowledge_problems,
+    resend_refused_events,
+    send_undelivered_events,
 )
 from app.payments.sync.notifications import Receipt, process, receive
 from app.saleor.errors import SaleorUnreachableError
-from tests.commands.books import a_payment
+from tests.commands.books import store_payment
 from tests.dashboard.dashboard_app import names, other_store
 from tests.loopback import HangUp
 from tests.payments.alert_cases import (
     another_amount_is_paid,
     items,
     keys_are_refused,
-    nonsense,
     notified_of,
     saleor_is_away,
     saleor_refuses,
-    somebody_settles_it,
-    whats,
+    settle_amount,
+    subjects,
+    unreadable_record,
 )
 from tests.payments.fake_gateway import operation, payment
 from tests.payments.shop import SALEOR, Shop
-from tests.statements import statements
+from tests.statements import record_statements
 
 
-async def test_where_nothing_is_wrong_nobody_is_needed(paid: Shop) -> None:
-    assert await items(paid) == []
+async def test_where_nothing_is_wrong_nobody_is_needed(paid_shop: Shop) -> None:
+    assert await items(paid_shop) == []
 
 
 async def test_another_amount(shop: Shop) -> None:
@@ -53,47 +53,47 @@ async def test_another_amount(shop: Shop) -> None:
     await shop.notify(payment(shop.order_id, amount="1.00"))
     await shop.work()
     assert [each.since for each in await items(shop)] == [item.since]  # since the first of its problems
-    assert await mark_looked_at(shop.services, shop.installation.id, shop.order_id) == ()
+    assert await acknowledge_problems(shop.services, shop.installation.id, shop.order_id) == ()
     assert [each.what for each in await items(shop)] == [AlertKind.MISMATCH]  # to look is not enough: it must end
-    await somebody_settles_it(shop, "569.49")
+    await settle_amount(shop, "569.49")
     assert await items(shop) == []
     assert (await shop.aggregate()).payment.problem_since is None
 
 
 async def test_an_event_that_saleor_refuses(shop: Shop) -> None:
     await saleor_refuses(shop)
-    assert await whats(shop) == [(AlertKind.REFUSED, 1)]
-    assert await tell_refused_again(shop.services, shop.installation.id) == 1
-    assert await whats(shop) == [(AlertKind.REFUSED, 1)]  # as long as Saleor has not taken it
+    assert await subjects(shop) == [(AlertKind.REFUSED, 1)]
+    assert await resend_refused_events(shop.services, shop.installation.id) == 1
+    assert await subjects(shop) == [(AlertKind.REFUSED, 1)]  # as long as Saleor has not taken it
     await shop.work()
     assert await items(shop) == []
-    assert await tell_refused_again(shop.services, shop.installation.id) == 0
+    assert await resend_refused_events(shop.services, shop.installation.id) == 0
 
 
 async def test_refused_keys_are_one_item_of_the_account_however_many_payments_they_hinder(shop: Shop) -> None:
     await keys_are_refused(shop)
     for number in range(3):
-        kept = await a_payment(shop.services, shop.account, **names(number))
+        kept = await store_payment(shop.services, shop.account, **names(number))
         async with shop.services.database.transaction() as session:
-            row = await payment_of(session, row_id_of(kept))
-            raise_on(row, KEYS, LazyMessage("The gateway refuses the keys"), shop.clock.now)
-            raise_on(row, of_words("differs", None, "x"), LazyMessage("differs"), shop.clock.now)
+            row = await lock_payment(session, row_id_of(kept))
+            add_problem(row, KEYS, LazyMessage("The gateway refuses the keys"), shop.clock.now)
+            add_problem(row, cause_of_mismatch("differs", None, "x"), LazyMessage("differs"), shop.clock.now)
     keys, mismatch = await items(shop)
     assert (keys.what, keys.count, keys.tasks, keys.key) == (AlertKind.KEYS, 4, 1, f"keys:{shop.account.id}")
     assert (mismatch.what, mismatch.count, mismatch.tasks) == (AlertKind.MISMATCH, 3, 3)
-    assert tasks([keys, mismatch]) == 4
+    assert count_tasks([keys, mismatch]) == 4
     assert command_for(keys) == f"saleor-gateway accounts set {shop.account.id} --rotate-secrets"
 
 
 async def test_an_outcome_that_is_not_known_for_a_day(shop: Shop) -> None:
-    await shop.paid()
-    shop.gateway.will(HangUp())
-    await shop.staff("REFUND", "10.00")
-    shop.gateway.will_look(*[shop.gateway.page()] * 1000)
-    await shop.later(hours=23)
+    await shop.complete_payment()
+    shop.gateway.will_answer(HangUp())
+    await shop.request_action("REFUND", "10.00")
+    shop.gateway.will_answer_look_ups(*[shop.gateway.page()] * 1000)
+    await shop.pass_time(hours=23)
     assert await items(shop) == []
-    await shop.later(hours=2)
-    assert await whats(shop) == [(AlertKind.WAITING, 1)]
+    await shop.pass_time(hours=2)
+    assert await subjects(shop) == [(AlertKind.WAITING, 1)]
 
 
 async def test_saleor_may_be_away_for_a_while(shop: Shop) -> None:
@@ -105,71 +105,71 @@ async def test_saleor_may_be_away_for_a_while(shop: Shop) -> None:
     [item] = await items(shop)
     assert (item.what, item.count, item.account_id, item.since) == (AlertKind.UNDELIVERED, 1, None, began)
     assert (item.key, item.detail) == ("undelivered:store", "nobody answers")
-    shop.saleor.troubles.clear()
-    assert await tell_waiting_now(shop.services, shop.installation.id) == 1
+    shop.saleor.failures.clear()
+    assert await send_undelivered_events(shop.services, shop.installation.id) == 1
     await shop.work()
     assert await items(shop) == []
-    assert await tell_waiting_now(shop.services, shop.installation.id) == 0
+    assert await send_undelivered_events(shop.services, shop.installation.id) == 0
 
 
 @pytest.mark.parametrize(("most", "more"), [(1, True), (2, False)])
 async def test_of_very_many_events_it_is_said_that_there_are_more(
     shop: Shop, monkeypatch: pytest.MonkeyPatch, *, most: int, more: bool
 ) -> None:
-    monkeypatch.setattr("app.db.attention.MOST_COUNTED", most)
-    monkeypatch.setattr("app.payments.alerts.items.MOST_COUNTED", most)
+    monkeypatch.setattr("app.db.attention.MAX_COUNTED", most)
+    monkeypatch.setattr("app.payments.alerts.open_alerts.MAX_COUNTED", most)
     await saleor_is_away(shop)
     began = shop.clock.now
-    await shop.notify(operation("refund", shop.order_id, "1.00", named="portal-1"))
+    await shop.notify(operation("refund", shop.order_id, "1.00", operation_id="portal-1"))
     await shop.work()
     shop.clock.now = began + PATIENCE
     [item] = await items(shop)
     assert (item.count, item.more) == (most, more)
 
 
-async def test_an_installation_that_is_not_complete(paid: Shop) -> None:
+async def test_an_installation_that_is_not_complete(paid_shop: Shop) -> None:
     other = "https://other.example.com/graphql/"
-    await paid.services.installations.save_pending(
+    await paid_shop.services.installations.save_pending(
         saleor_api_url=other, saleor_domain="s", schema_version="3.23", token="not-proven"
     )
-    pending = await paid.services.installations.find(other)
+    pending = await paid_shop.services.installations.find(other)
     assert pending is not None
-    assert [each.what for each in await open_items(paid.services, pending)] == [AlertKind.INSTALLATION]
+    assert [each.what for each in await find_open_alerts(paid_shop.services, pending)] == [AlertKind.INSTALLATION]
 
 
-async def test_what_strangers_bring_to_a_store_that_works_needs_nobody(paid: Shop) -> None:
-    await paid.services.installations.save_pending(
+async def test_what_strangers_bring_to_a_store_that_works_needs_nobody(paid_shop: Shop) -> None:
+    await paid_shop.services.installations.save_pending(
         saleor_api_url=SALEOR, saleor_domain="s", schema_version="3.23", token="not-proven"
     )
-    assert await whats(paid) == []
+    assert await subjects(paid_shop) == []
 
 
 @pytest.mark.fault("app-removed")
-async def test_an_app_that_was_removed_in_saleor_needs_somebody_until_it_is_back(paid: Shop) -> None:
+async def test_an_app_that_was_removed_in_saleor_needs_somebody_until_it_is_back(paid_shop: Shop) -> None:
     """Nobody has to tell Saleor anything: it is asked from time to time."""
-    await paid.checks_presence()
-    await paid.work()
-    assert await whats(paid) == []
-    paid.saleor.app.active = False
-    began = paid.clock.now + BETWEEN_CHECKS
-    await paid.later(minutes=20)
-    [item] = await items(paid)
+    await paid_shop.enable_presence_check()
+    await paid_shop.work()
+    assert await subjects(paid_shop) == []
+    paid_shop.saleor.app.active = False
+    began = paid_shop.clock.now + CHECK_INTERVAL
+    await paid_shop.pass_time(minutes=20)
+    [item] = await items(paid_shop)
     assert (item.what, item.since) == (AlertKind.UNAUTHORISED, began)
-    paid.saleor.app.active = True
-    await paid.later(minutes=20)
-    assert await whats(paid) == []
+    paid_shop.saleor.app.active = True
+    await paid_shop.pass_time(minutes=20)
+    assert await subjects(paid_shop) == []
 
 
 async def test_a_saleor_that_cannot_be_reached_says_nothing_of_the_app(
-    paid: Shop, monkeypatch: pytest.MonkeyPatch
+    paid_shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def unreachable(*_: object, **__: object) -> Never:
         raise SaleorUnreachableError("nobody answers")
 
-    monkeypatch.setattr(paid.saleor, "who_am_i", unreachable)
-    await paid.checks_presence()
-    await paid.later(hours=1)
-    assert await whats(paid) == []
+    monkeypatch.setattr(paid_shop.saleor, "who_am_i", unreachable)
+    await paid_shop.enable_presence_check()
+    await paid_shop.pass_time(hours=1)
+    assert await subjects(paid_shop) == []
 
 
 async def test_notifications_of_orders_that_are_not_ours(shop: Shop) -> None:
@@ -177,56 +177,59 @@ async def test_notifications_of_orders_that_are_not_ours(shop: Shop) -> None:
     await notified_of(shop, order_id="e" * 32)
     [item] = await items(shop)
     assert (item.what, item.count, item.tasks, item.account) == (AlertKind.UNMATCHED, 2, 2, "Main")
-    assert await mark_notifications_looked_at(shop.services, shop.installation.id, AlertKind.UNMATCHED) == 2
+    assert await acknowledge_notifications(shop.services, shop.installation.id, AlertKind.UNMATCHED) == 2
     assert await items(shop) == []
     await notified_of(shop)  # repeated: it is the same, and somebody has looked
     assert await items(shop) == []
 
 
 async def test_what_the_gateway_has_signed_and_nobody_understands_is_kept(shop: Shop) -> None:
-    assert await receive(shop.services, shop.account.id, nonsense()) is Receipt.UNREADABLE
-    assert await receive(shop.services, shop.account.id, nonsense()) is Receipt.UNREADABLE
+    assert await receive(shop.services, shop.account.id, unreadable_record()) is Receipt.UNREADABLE
+    assert await receive(shop.services, shop.account.id, unreadable_record()) is Receipt.UNREADABLE
     assert await shop.work() == 0
-    assert await whats(shop) == [(AlertKind.UNREADABLE, 1)]
+    assert await subjects(shop) == [(AlertKind.UNREADABLE, 1)]
     async with shop.services.database.transaction() as session:
         [kept] = [await session.get_one(Notification, 1)]
     assert (kept.deliveries, kept.trouble, kept.next_attempt_at) == (2, Trouble.UNREADABLE, None)
     await process(shop.services, 1)  # replayed, it is still not understood, and not tried for ever
-    assert await whats(shop) == [(AlertKind.UNREADABLE, 1)]
+    assert await subjects(shop) == [(AlertKind.UNREADABLE, 1)]
     assert await shop.work() == 0
 
 
 async def test_a_forgery_is_nobodys_business(shop: Shop) -> None:
-    assert await receive(shop.services, shop.account.id, nonsense().replace(b"data=", b"data=AAAA")) is Receipt.FORGED
+    assert (
+        await receive(shop.services, shop.account.id, unreadable_record().replace(b"data=", b"data=AAAA"))
+        is Receipt.FORGED
+    )
     assert await items(shop) == []
 
 
 @pytest.mark.fault("key-lost")
 async def test_a_notification_that_no_key_opens(shop: Shop) -> None:
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     await shop.begin()
     vault = shop.services.inbox._vault
     shop.services.inbox._vault = Vault([b"\x08" * KEY_BYTES])
     await shop.notify(payment(shop.order_id))
     shop.services.inbox._vault = vault
     await shop.work()
-    assert (AlertKind.SEALED, 1) in await whats(shop)
+    assert (AlertKind.SEALED, 1) in await subjects(shop)
     shop.services.inbox._vault = Vault([b"\x08" * KEY_BYTES])
-    await shop.later(minutes=10)
-    assert (AlertKind.SEALED, 1) not in await whats(shop)
+    await shop.pass_time(minutes=10)
+    assert (AlertKind.SEALED, 1) not in await subjects(shop)
 
 
 @pytest.mark.fault("poison")
 async def test_what_could_not_be_digested_is_told_only_when_it_lasts(shop: Shop) -> None:
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     await shop.begin()
-    await shop.later(seconds=25)
+    await shop.pass_time(seconds=25)
     await shop.notify(payment(shop.order_id))
     await shop.services.inbox.postpone(1, reason="Broken", until=datetime.max.replace(tzinfo=shop.clock.now.tzinfo),
                                    trouble=Trouble.FAILED)  # fmt: skip
     assert await items(shop) == []
     shop.clock.now += PATIENCE
-    assert await whats(shop) == [(AlertKind.FAILED, 1)]
+    assert await subjects(shop) == [(AlertKind.FAILED, 1)]
 
 
 async def test_the_store_next_door_has_worries_of_its_own(shop: Shop) -> None:
@@ -234,25 +237,25 @@ async def test_the_store_next_door_has_worries_of_its_own(shop: Shop) -> None:
     await notified_of(shop)
     account = await other_store(shop)
     neighbour = await shop.services.installations.get(account.installation_id)
-    assert await open_items(shop.services, neighbour) == []
-    assert await mark_looked_at(shop.services, neighbour.id, shop.order_id) is None
-    assert await mark_notifications_looked_at(shop.services, neighbour.id, AlertKind.UNMATCHED) == 0
-    assert await tell_refused_again(shop.services, neighbour.id, shop.order_id) == 0
-    assert await whats(shop) == [(AlertKind.MISMATCH, 1), (AlertKind.UNMATCHED, 1)]
+    assert await find_open_alerts(shop.services, neighbour) == []
+    assert await acknowledge_problems(shop.services, neighbour.id, shop.order_id) is None
+    assert await acknowledge_notifications(shop.services, neighbour.id, AlertKind.UNMATCHED) == 0
+    assert await resend_refused_events(shop.services, neighbour.id, shop.order_id) == 0
+    assert await subjects(shop) == [(AlertKind.MISMATCH, 1), (AlertKind.UNMATCHED, 1)]
 
 
 async def test_however_much_is_wrong_it_is_a_few_queries(shop: Shop) -> None:
     for number in range(30):
-        kept = await a_payment(shop.services, shop.account, **names(number))
+        kept = await store_payment(shop.services, shop.account, **names(number))
         async with shop.services.database.transaction() as session:
-            row = await payment_of(session, row_id_of(kept))
-            raise_on(row, of_words("differs", None, "x"), LazyMessage("differs"), shop.clock.now)
-    with statements(shop.services.database) as asked:
-        assert await whats(shop) == [(AlertKind.MISMATCH, 30)]
+            row = await lock_payment(session, row_id_of(kept))
+            add_problem(row, cause_of_mismatch("differs", None, "x"), LazyMessage("differs"), shop.clock.now)
+    with record_statements(shop.services.database) as asked:
+        assert await subjects(shop) == [(AlertKind.MISMATCH, 30)]
     assert len([each for each, _ in asked if each.startswith("SELECT")]) <= 6
 
 
 def test_there_are_words_for_everything() -> None:
-    assert set(WORDS) == set(AlertKind)
+    assert set(ALERT_TEXTS) == set(AlertKind)
     assert {each.value for each in ProblemKind} <= {each.value for each in AlertKind}
     assert {each.value for each in Trouble} <= {each.value for each in AlertKind}

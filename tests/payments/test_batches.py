@@ -16,12 +16,12 @@ from app.db.tables import EventState, Notification, Payment, SaleorEvent, State
 from app.payments.core.apply import apply
 from app.payments.sync.notifications import Receipt, process, receive
 from app.saleor.errors import SaleorRefusedError, SaleorUnreachableError
-from app.saleor.installation import Installed
+from app.saleor.installation import Installation
 from app.saleor.reports import EventReport, ReportOutcome
 from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts
-from tests.payments.shop import TOTAL, Shop, at_once, signed, source
-from tests.statements import Counted, counting
+from tests.payments.shop import TOTAL, Shop, run_concurrently, signed_notification, source_object
+from tests.statements import QueryCounts, count_queries
 
 MANY = 12
 
@@ -31,19 +31,19 @@ async def begun(shop: Shop, many: int = MANY) -> list[Shop]:
     shops = []
     for number in range(many):
         each = replace(shop, transaction=shop.saleor.new_transaction())
-        shop.gateway.will(shop.gateway.page(f"c{number}"))
+        shop.gateway.will_answer(shop.gateway.page(f"c{number}"))
         await each.begin(sourceObject=_checkout(number))
         shops.append(each)
     return shops
 
 
 def _checkout(number: int) -> dict[str, Any]:
-    return source(id=f"checkout {number}")
+    return source_object(id=f"checkout {number}")
 
 
 async def notified(shops: list[Shop]) -> None:
     """Let the gateway notify us of all of them, paid, in one moment."""
-    receipts = await at_once(*(each.notify(payment(each.order_id)) for each in shops))
+    receipts = await run_concurrently(*(each.notify(payment(each.order_id)) for each in shops))
     assert receipts == [Receipt.KEPT] * len(shops)
 
 
@@ -66,12 +66,12 @@ async def test_a_batch_takes_few_statements_and_books_every_payment(shop: Shop) 
     """Twelve payments cost hardly more of the database than one."""
     [alone] = await begun(shop, 1)
     await notified([alone])
-    with counting(shop.services.database) as one:
+    with count_queries(shop.services.database) as one:
         await alone.work()
     shops = await begun(shop)
-    with counting(shop.services.database) as kept:
+    with count_queries(shop.services.database) as kept:
         await notified(shops)
-    with counting(shop.services.database) as all_of_them:
+    with count_queries(shop.services.database) as all_of_them:
         await shop.work()
     assert all(each.amounts == amounts(charged=TOTAL) for each in shops)
     assert kept.transactions <= 2
@@ -84,10 +84,10 @@ async def test_a_batch_takes_few_statements_and_books_every_payment(shop: Shop) 
 async def test_payments_with_several_notifications_each_take_few_statements_too(shop: Shop) -> None:
     """As they are when a worker has fallen behind: each payment hears of its own in their order."""
 
-    async def pending_and_paid(shops: list[Shop]) -> Counted:
+    async def pending_and_paid(shops: list[Shop]) -> QueryCounts:
         for status in ("pending", "success"):
-            await at_once(*(each.notify(payment(each.order_id, status=status)) for each in shops))
-        with counting(shop.services.database) as counted:
+            await run_concurrently(*(each.notify(payment(each.order_id, status=status)) for each in shops))
+        with count_queries(shop.services.database) as counted:
             await shop.work()
         return counted
 
@@ -103,7 +103,7 @@ async def test_orders_that_are_not_placed_yet_are_asked_for_together(shop: Shop)
     await notified(shops)
     await shop.work()
     shop.clock.forward(minutes=2)
-    with counting(shop.services.database) as counted:
+    with count_queries(shop.services.database) as counted:
         await shop.work()
     rows = [(await each.aggregate()).payment for each in shops]
     assert {each.order_polls for each in rows} == {2}
@@ -125,7 +125,7 @@ async def test_a_poisonous_notification_harms_nobody(shop: Shop, monkeypatch: py
     async with shop.services.database.transaction() as session:
         [kept] = (await session.exec(select(Notification).where(col(Notification.processed_at).is_(None)))).all()
     assert (kept.order_id, kept.trouble, kept.outcome) == (shops[5].order_id, Trouble.FAILED, "RuntimeError")
-    await shop.later(minutes=1)
+    await shop.pass_time(minutes=1)
     assert shops[5].amounts == amounts(charged=TOTAL)
 
 
@@ -150,7 +150,7 @@ async def test_half_of_a_batch_is_refused(shop: Shop) -> None:
     refused = {each.transaction.id for each in shops[::2]}
     report = shop.saleor.report
 
-    async def half(installed: Installed, event: EventReport) -> ReportOutcome:
+    async def half(installed: Installation, event: EventReport) -> ReportOutcome:
         if event.transaction_id in refused:
             raise SaleorRefusedError("INVALID", None, "no")
         return await report(installed, event)
@@ -173,7 +173,7 @@ async def test_killed_after_telling_a_batch_it_is_told_again_and_counted_once(sh
     class DeathError(BaseException):
         pass
 
-    async def dies_after_it(installed: Installed, event: EventReport) -> ReportOutcome:
+    async def dies_after_it(installed: Installation, event: EventReport) -> ReportOutcome:
         await report(installed, event)
         raise DeathError
 
@@ -182,7 +182,7 @@ async def test_killed_after_telling_a_batch_it_is_told_again_and_counted_once(sh
         await shop.work()
     shop.saleor.report = report  # type: ignore[method-assign]
     assert [each.amounts for each in shops] == [amounts(charged=TOTAL)] * 4
-    await shop.later(minutes=5)
+    await shop.pass_time(minutes=5)
     assert [each.amounts for each in shops] == [amounts(charged=TOTAL)] * 4
     assert len(shop.saleor.reports) == 8
     async with shop.services.database.transaction() as session:
@@ -196,9 +196,9 @@ async def test_what_is_told_of_one_payment_in_one_batch_keeps_its_order(shop: Sh
     [paid] = await begun(shop, 1)
     await paid.notify(payment(paid.order_id, "pending"))
     await paid.notify(payment(paid.order_id))
-    await paid.notify(operation("refund", paid.order_id, "69.50", named="refund-1"))
-    await paid.notify(operation("refund", paid.order_id, "69.50", named="refund-1", extra="again"))
-    await paid.notify(operation("refund", paid.order_id, "69.50", named="refund-2"))
+    await paid.notify(operation("refund", paid.order_id, "69.50", operation_id="refund-1"))
+    await paid.notify(operation("refund", paid.order_id, "69.50", operation_id="refund-1", extra="again"))
+    await paid.notify(operation("refund", paid.order_id, "69.50", operation_id="refund-2"))
     await paid.notify(payment(paid.order_id, "pending", extra="late"))
     await paid.work()
     assert paid.amounts == amounts(charged="430.50", refunded="139.00")
@@ -222,11 +222,13 @@ async def test_a_payment_fares_in_one_batch_as_it_does_one_by_one(shop: Shop) ->
             for each in (one, other):
                 await each.notify({**told, "order_id": each.order_id})
     for each in alone:
-        for kept in await each.services.inbox.of_order(each.account.id, each.order_id):
+        for kept in await each.services.inbox.find_for_order(each.account.id, each.order_id):
             assert await process(each.services, kept.id) is not None
-    of_them = [each for one in together for each in await one.services.inbox.of_order(one.account.id, one.order_id)]
-    with counting(shop.services.database) as counted:
-        await at_once(*(process(shop.services, each.id) for each in of_them))
+    of_them = [
+        each for one in together for each in await one.services.inbox.find_for_order(one.account.id, one.order_id)
+    ]
+    with count_queries(shop.services.database) as counted:
+        await run_concurrently(*(process(shop.services, each.id) for each in of_them))
     assert [await _as_told(each) for each in together] == [await _as_told(each) for each in alone]
     assert counted.transactions <= 4  # in batches indeed
 
@@ -238,7 +240,7 @@ def _anything(chance: random.Random) -> list[dict[str, Any]]:
     for number in range(chance.randrange(1, 4)):
         amount, method = chance.choice(["69.50", "100.00", "569.50"]), chance.choice(["refund", "void"])
         name = f"{method}-{number}"
-        told += [operation(method, "?", amount, each, named=name) for each in chance.choices(statuses, k=2)]
+        told += [operation(method, "?", amount, each, operation_id=name) for each in chance.choices(statuses, k=2)]
     chance.shuffle(told)
     currencies = ["UAH"] * 9 + ["USD"]
     return [each | {"currency": chance.choice(currencies), "extra": place} for place, each in enumerate(told)]
@@ -262,10 +264,10 @@ async def _as_told(shop: Shop) -> list[str]:
 @pytest.mark.law(6)
 async def test_the_same_notification_twice_in_one_moment_is_kept_once(shop: Shop) -> None:
     [paid] = await begun(shop, 1)
-    form = signed(payment(paid.order_id))
-    receipts = await at_once(*(receive(shop.services, shop.account.id, form) for _ in range(5)))
+    form = signed_notification(payment(paid.order_id))
+    receipts = await run_concurrently(*(receive(shop.services, shop.account.id, form) for _ in range(5)))
     assert sorted(receipts, key=lambda each: each.name) == [Receipt.KEPT, *[Receipt.REPEATED] * 4]
-    [kept] = await shop.services.inbox.of_order(shop.account.id, paid.order_id)
+    [kept] = await shop.services.inbox.find_for_order(shop.account.id, paid.order_id)
     assert kept.deliveries == 5
 
 
@@ -274,7 +276,7 @@ async def test_the_same_notification_twice_in_one_moment_is_kept_once(shop: Shop
 async def test_two_workers_share_a_backlog_and_do_nothing_twice(shop: Shop) -> None:
     shops = await begun(shop)
     await notified(shops)
-    await at_once(*(shop.work() for _ in range(3)))
+    await run_concurrently(*(shop.work() for _ in range(3)))
     assert [each.amounts for each in shops] == [amounts(charged=TOTAL)] * MANY
     assert len([each for each in shop.saleor.reports if each.type == "CHARGE_SUCCESS"]) == MANY
 
@@ -284,9 +286,9 @@ async def test_two_workers_share_a_backlog_and_do_nothing_twice(shop: Shop) -> N
 async def test_a_saleor_that_goes_away_in_the_middle_gets_the_rest_later(shop: Shop) -> None:
     shops = await begun(shop)
     await notified(shops)
-    shop.saleor.troubles.extend([None, None, *[SaleorUnreachableError("down")] * 10])
+    shop.saleor.failures.extend([None, None, *[SaleorUnreachableError("down")] * 10])
     await shop.work()
-    await shop.later(minutes=10)
+    await shop.pass_time(minutes=10)
     assert [each.amounts for each in shops] == [amounts(charged=TOTAL)] * MANY
 
 
@@ -294,7 +296,7 @@ async def test_a_notification_that_is_not_there_is_told_to_nobody_else(shop: Sho
     [paid] = await begun(shop, 1)
     await notified([paid])
     inbox: Inbox = shop.services.inbox
-    [kept] = await inbox.of_order(shop.account.id, paid.order_id)
+    [kept] = await inbox.find_for_order(shop.account.id, paid.order_id)
     done, lost = await asyncio.gather(
         process(shop.services, kept.id),
         inbox.process(kept.id + 1, lambda *_: pytest.fail("of what?"), shop.clock.now),

@@ -16,10 +16,10 @@ from app.db.errors import CommitUnknownError
 from app.db.tables import Kind, Operation, Payment, SaleorEvent, State
 from app.payments.operations.initialize import initialize
 from app.saleor.events import TransactionInitializeSession
-from tests.loopback import said
+from tests.loopback import json_reply
 from tests.payments.fake_gateway import action_of, operation
 from tests.payments.fake_saleor import amounts
-from tests.payments.shop import Shop, session_event, source
+from tests.payments.shop import Shop, session_event, source_object
 from tests.payments.test_at_once import held_up, queue_for_the_lock, second_process
 
 __all__ = ["second_process"]
@@ -73,7 +73,7 @@ class TestACommitOfWhichNobodyKnows:
     ) -> None:
         """It is there or it is not: in both cases the gateway is asked, once, and the shopper has a page."""
         broken = breaks(Payment, written=written)
-        shop.gateway.will(shop.gateway.page())
+        shop.gateway.will_answer(shop.gateway.page())
         answer = await shop.begin()
         assert broken
         assert shop.gateway.calls == ["payment"]
@@ -82,7 +82,7 @@ class TestACommitOfWhichNobodyKnows:
 
     async def test_of_what_came_of_it(self, shop: Shop, breaks: Callable[..., list[str]], *, written: bool) -> None:
         broken = breaks(Operation, State.INIT, written=written)
-        shop.gateway.will(shop.gateway.page())
+        shop.gateway.will_answer(shop.gateway.page())
         answer = await shop.begin()
         assert broken
         assert "checkoutUrl" in answer.data
@@ -91,36 +91,40 @@ class TestACommitOfWhichNobodyKnows:
 
     @pytest.mark.fault("commit-unknown")
     async def test_of_the_intent_of_a_refund(
-        self, paid: Shop, breaks: Callable[..., list[str]], *, written: bool
+        self, paid_shop: Shop, breaks: Callable[..., list[str]], *, written: bool
     ) -> None:
         broken = breaks(Operation, State.INTENT, written=written)
-        paid.gateway.will(said(operation("refund", paid.order_id, "100.00", named="refund-1")))
-        answer = await paid.staff("REFUND", "100.00")
+        paid_shop.gateway.will_answer(
+            json_reply(operation("refund", paid_shop.order_id, "100.00", operation_id="refund-1"))
+        )
+        answer = await paid_shop.request_action("REFUND", "100.00")
         assert broken
         assert (answer.result, answer.psp_reference) == ("REFUND_SUCCESS", "refund-1")
-        assert paid.gateway.calls == ["refund"]
-        await paid.later(minutes=30)
-        assert paid.amounts == amounts(charged="469.50", refunded="100.00")
+        assert paid_shop.gateway.calls == ["refund"]
+        await paid_shop.pass_time(minutes=30)
+        assert paid_shop.amounts == amounts(charged="469.50", refunded="100.00")
 
     @pytest.mark.fault("commit-unknown")
     async def test_of_what_came_of_a_refund(
-        self, paid: Shop, breaks: Callable[..., list[str]], *, written: bool
+        self, paid_shop: Shop, breaks: Callable[..., list[str]], *, written: bool
     ) -> None:
-        paid.gateway.will(said(operation("refund", paid.order_id, "100.00", named="refund-1")))
-        original = paid.gateway.on_arrival
+        paid_shop.gateway.will_answer(
+            json_reply(operation("refund", paid_shop.order_id, "100.00", operation_id="refund-1"))
+        )
+        original = paid_shop.gateway.on_request
         broken: list[list[str]] = []
 
         async def arrives(heard: Any) -> None:
             broken.append(breaks(Operation, State.SUCCESS, written=written))
 
-        paid.gateway.on_arrival = arrives
-        answer = await paid.staff("REFUND", "100.00")
-        paid.gateway.on_arrival = original
+        paid_shop.gateway.on_request = arrives
+        answer = await paid_shop.request_action("REFUND", "100.00")
+        paid_shop.gateway.on_request = original
         assert broken[0]
         assert (answer.result, answer.psp_reference) == ("REFUND_SUCCESS", "refund-1")
-        await paid.later(minutes=30)
-        assert paid.amounts == amounts(charged="469.50", refunded="100.00")
-        assert len([each for each in (await paid.aggregate()).operations if each.kind is Kind.REFUND]) == 1
+        await paid_shop.pass_time(minutes=30)
+        assert paid_shop.amounts == amounts(charged="469.50", refunded="100.00")
+        assert len([each for each in (await paid_shop.aggregate()).operations if each.kind is Kind.REFUND]) == 1
 
 
 @pytest.mark.fault("commit-unknown")
@@ -133,11 +137,11 @@ async def test_another_delivery_of_the_same_webhook_is_not_taken_for_this_one(
 
     async def breaks(write: Any, job: Any) -> Any:
         if not broken:
-            broken.append(job.payment())  # as it was about to be written
+            broken.append(job.build_payment())  # as it was about to be written
             raise CommitUnknownError("COMMIT")
         return await group_commit(write, job)
 
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     async with held_up(second_process, "payment", second_process.begin()) as beginning:
         shop.clock.forward(seconds=1)
         monkeypatch.setattr(shop.services.database, "group_commit", breaks)
@@ -162,7 +166,7 @@ async def test_an_intent_that_was_concluded_before_anybody_knew_of_its_commit_is
         done = await group_commit(write, job)
         if not broken:
             broken.append(done)
-            await shop.later(seconds=16)
+            await shop.pass_time(seconds=16)
             raise CommitUnknownError("COMMIT")
         return done
 
@@ -177,7 +181,7 @@ async def test_one_locked_payment_does_not_hold_up_others(shop: Shop, database_u
     """Outcomes are committed together, and one of them waits for a lock that another process has."""
     if is_sqlite(database_url):
         pytest.skip("SQLite has one connection")
-    shop.gateway.will(shop.gateway.page("one"), shop.gateway.page("two"))
+    shop.gateway.will_answer(shop.gateway.page("one"), shop.gateway.page("two"))
     holder = Database(create_engine(database_url))
     locked = asyncio.Event()
     first = None
@@ -189,13 +193,13 @@ async def test_one_locked_payment_does_not_hold_up_others(shop: Shop, database_u
                     await load_by_transaction(session, shop.installation.id, shop.transaction.id)
                     locked.set()
 
-            shop.gateway.on_arrival = lock
+            shop.gateway.on_request = lock
             first = asyncio.create_task(shop.begin())
             await locked.wait()
             await queue_for_the_lock(holder, 1)
             other = shop.saleor.new_transaction()
             event = TransactionInitializeSession.model_validate(
-                session_event(other.id, sourceObject=source(id="Q2hlY2tvdXQ6Mg=="))
+                session_event(other.id, sourceObject=source_object(id="Q2hlY2tvdXQ6Mg=="))
             )
             answer = await initialize(shop.services, event, shop.installation)
             assert not first.done()

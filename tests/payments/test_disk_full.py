@@ -17,7 +17,7 @@ from app.db.errors import DatabaseUnavailableError
 from app.db.tables import Kind, State
 from app.payments.sync.notifications import Receipt
 from app.saleor.errors import StillUnderwayError
-from tests.loopback import said
+from tests.loopback import json_reply
 from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop
@@ -101,52 +101,56 @@ async def test_a_payment_that_cannot_be_written_down_is_not_begun(shop: Shop, di
     await disk.fill()
     with pytest.raises(DatabaseUnavailableError):
         await shop.begin()
-    assert shop.gateway.heard == []
+    assert shop.gateway.requests == []
     await disk.make_room()
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     assert "checkoutUrl" in (await shop.begin()).data
 
 
 @pytest.mark.fault("disk-full")
-async def test_a_refund_that_cannot_be_written_down_is_not_asked_for(paid: Shop, disk: Disk) -> None:
+async def test_a_refund_that_cannot_be_written_down_is_not_asked_for(paid_shop: Shop, disk: Disk) -> None:
     await disk.fill()
     with pytest.raises(DatabaseUnavailableError):
-        await paid.staff("REFUND", "100.00")
-    assert paid.gateway.heard == []
+        await paid_shop.request_action("REFUND", "100.00")
+    assert paid_shop.gateway.requests == []
     await disk.make_room()
-    paid.gateway.will(said(operation("refund", paid.order_id, "100.00", named="refund-1")))
-    answer = await paid.staff("REFUND", "100.00")
-    assert (answer.result, paid.gateway.calls) == ("REFUND_SUCCESS", ["refund"])
+    paid_shop.gateway.will_answer(
+        json_reply(operation("refund", paid_shop.order_id, "100.00", operation_id="refund-1"))
+    )
+    answer = await paid_shop.request_action("REFUND", "100.00")
+    assert (answer.result, paid_shop.gateway.calls) == ("REFUND_SUCCESS", ["refund"])
 
 
 @pytest.mark.fault("disk-full")
-async def test_a_refund_whose_outcome_cannot_be_written_down_is_found_and_told_once(paid: Shop, disk: Disk) -> None:
+async def test_a_refund_whose_outcome_cannot_be_written_down_is_found_and_told_once(
+    paid_shop: Shop, disk: Disk
+) -> None:
     """The gateway has done it, and nobody could say so: Saleor hears neither success nor failure until it is known."""
-    record = operation("refund", paid.order_id, "100.00", named="refund-1")
-    paid.gateway.will(said(record))
-    paid.gateway.on_arrival = fills(disk)
+    record = operation("refund", paid_shop.order_id, "100.00", operation_id="refund-1")
+    paid_shop.gateway.will_answer(json_reply(record))
+    paid_shop.gateway.on_request = fills(disk)
     with pytest.raises(StillUnderwayError):  # answered as pending
-        await paid.staff("REFUND", "100.00")
-    paid.gateway.on_arrival = None
-    assert paid.gateway.calls == ["refund"]
-    paid.gateway.book[paid.order_id].append(record)
+        await paid_shop.request_action("REFUND", "100.00")
+    paid_shop.gateway.on_request = None
+    assert paid_shop.gateway.calls == ["refund"]
+    paid_shop.gateway.book[paid_shop.order_id].append(record)
     await disk.make_room()
-    assert (await paid.operation(Kind.REFUND)).state is not State.FAILURE
-    await paid.later(minutes=30)
-    assert paid.gateway.calls == ["refund"]
-    assert paid.amounts == amounts(charged="469.50", refunded="100.00")
+    assert (await paid_shop.operation(Kind.REFUND)).state is not State.FAILURE
+    await paid_shop.pass_time(minutes=30)
+    assert paid_shop.gateway.calls == ["refund"]
+    assert paid_shop.amounts == amounts(charged="469.50", refunded="100.00")
 
 
 @pytest.mark.fault("disk-full")
 async def test_a_page_whose_address_cannot_be_written_down_is_paid_by_nobody(shop: Shop, disk: Disk) -> None:
-    shop.gateway.will(shop.gateway.page())
-    shop.gateway.on_arrival = fills(disk)
+    shop.gateway.will_answer(shop.gateway.page())
+    shop.gateway.on_request = fills(disk)
     with pytest.raises(DatabaseUnavailableError):  # answered as a failure: nobody has the page
         await shop.begin()
-    shop.gateway.on_arrival = None
+    shop.gateway.on_request = None
     await disk.make_room()
-    shop.gateway.will(*[said({"message": "no"}, 400)] * 9)
-    await shop.later(minutes=30)
+    shop.gateway.will_answer(*[json_reply({"message": "no"}, 400)] * 9)
+    await shop.pass_time(minutes=30)
     assert shop.gateway.calls.count("payment") == 1
     assert shop.amounts == amounts()
 
@@ -155,14 +159,14 @@ async def test_a_page_whose_address_cannot_be_written_down_is_paid_by_nobody(sho
 async def test_a_notification_that_cannot_be_kept_is_not_acknowledged_and_what_it_told_is_found(
     shop: Shop, disk: Disk
 ) -> None:
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     await shop.begin()
     await disk.fill()
     with pytest.raises(DatabaseUnavailableError):  # answered 503
         await shop.notify(payment(shop.order_id))
     await disk.make_room()
-    await shop.later(minutes=5)
+    await shop.pass_time(minutes=5)
     assert shop.amounts == amounts(charged=TOTAL)
     assert await shop.notify(payment(shop.order_id)) is Receipt.KEPT
-    await shop.later(minutes=5)
+    await shop.pass_time(minutes=5)
     assert shop.amounts == amounts(charged=TOTAL)

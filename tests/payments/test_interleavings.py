@@ -19,18 +19,17 @@ from app.db.aggregates import find_by_order
 from app.db.database import Database
 from app.db.tables import Kind, State
 from app.db.vault import Vault
-from app.payments.core.balance import balance
-from app.payments.core.balance import in_flight as is_in_flight
-from app.payments.core.problems import problem_words
+from app.payments.core.balance import balance, is_in_flight
+from app.payments.core.problems import problem_text
 from app.payments.sync.notifications import receive
 from app.saleor.errors import SaleorUnreachableError
 from app.saleor.testing.rules.recording import final_event
 from tests.conftest import Clock
-from tests.loopback import Heard
+from tests.loopback import ReceivedRequest
 from tests.payments.fake_gateway import action_of, open_fake_gateway
 from tests.payments.fake_saleor import amounts
 from tests.payments.records import Mood, RecordKeepingGateway
-from tests.payments.shop import Shop, open_shop, signed, source
+from tests.payments.shop import Shop, open_shop, signed_notification, source_object
 
 Test = TypeVar("Test", bound=Callable[..., Any])
 TOTAL = Decimal("100.00")
@@ -77,12 +76,12 @@ class Day:
     def checkout(self) -> dict[str, Any]:
         """What is paid, as Saleor describes it: all attempts of a day are at the same."""
         total = {"gross": {"amount": TOTAL, "currency": "UAH"}}
-        return source(id=f"checkout of {self.shop.transaction.id}", totalPrice=total)
+        return source_object(id=f"checkout of {self.shop.transaction.id}", totalPrice=total)
 
-    async def nobody_else_is_on_the_way(self, heard: Heard) -> None:
+    async def nobody_else_is_on_the_way(self, request: ReceivedRequest) -> None:
         """Law 3, looked at when the call arrives."""
-        if action_of(heard) in {"capture", "void", "refund", "cancel"}:
-            order_id = heard.path.split("/")[-2] if action_of(heard) == "cancel" else heard.json["order_id"]
+        if action_of(request) in {"capture", "void", "refund", "cancel"}:
+            order_id = request.path.split("/")[-2] if action_of(request) == "cancel" else request.json["order_id"]
             async with self.shop.services.database.transaction() as session:
                 aggregate = await find_by_order(session, order_id)
             assert aggregate is not None
@@ -91,7 +90,7 @@ class Day:
     async def begin(self, *moods: Mood) -> None:
         """The shopper begins to pay. ``moods``: how the calls go that it takes."""
         await self._run(moods, self.shop.begin(flow=self.flow, amount=TOTAL, sourceObject=self.checkout))
-        aggregate = await self.shop.recorded()
+        aggregate = await self.shop.find_aggregate()
         self.order_id = self.shop.order_id if aggregate is None else aggregate.payment.order_id
 
     async def begin_another(self, mood: Mood) -> None:
@@ -109,16 +108,16 @@ class Day:
                 # Of a cancelation Saleor itself says the amount: all that it believes to be reserved.
                 amount = self.shop.amounts.authorized if action == "CANCEL" else amount
                 self.asked.append((action, amount, f"key-{len(self.asked)}"))
-                await self._run([mood], self.shop.staff(*self.asked[-1]))
+                await self._run([mood], self.shop.request_action(*self.asked[-1]))
             case ("again",) if self.asked:
-                await self._run([Mood.ANSWERS], self.shop.staff(*self.asked[-1], booked=False))
+                await self._run([Mood.ANSWERS], self.shop.request_action(*self.asked[-1], booked=False))
             case ("portal", method, amount):
                 whole = method == "void"
                 self.bank.portal(method, order_id, self.bank.payment_of(order_id)["amount"] if whole else amount)
-            case ("notify", number) if self.bank.past:
-                await self._notify(self.bank.past[number % len(self.bank.past)])
+            case ("notify", number) if self.bank.history:
+                await self._notify(self.bank.history[number % len(self.bank.history)])
             case ("come back", mood) if final_event(self.shop.transaction) is None:
-                await self._run([mood], self.shop.come_back(flow=self.flow, amount=TOTAL))
+                await self._run([mood], self.shop.process_session(flow=self.flow, amount=TOTAL))
             case ("finish", status):
                 self.bank.finish(order_id, status)
             case ("work", mood):
@@ -126,7 +125,7 @@ class Day:
             case ("wait", seconds):
                 self.shop.clock.forward(seconds=seconds)
             case ("saleor is down", times):
-                self.shop.saleor.troubles.extend([SaleorUnreachableError("down")] * times)
+                self.shop.saleor.failures.extend([SaleorUnreachableError("down")] * times)
             case ("another attempt", mood):
                 await self.begin_another(mood)
 
@@ -134,13 +133,13 @@ class Day:
         """The storm is over: everybody answers, what is pending ends, and time passes."""
         self.bank.moods.clear()
         self.bank.finish(self.order_id, status)
-        for record in list(self.bank.past):
-            if record.get("operation_id") in self.bank.outside:
+        for record in list(self.bank.history):
+            if record.get("operation_id") in self.bank.outside_ids:
                 await self._notify(record)  # nobody else would tell us of these
-        await self.shop.later(hours=6)
+        await self.shop.pass_time(hours=6)
 
     async def _notify(self, record: dict[str, Any]) -> None:
-        await receive(self.shop.services, self.shop.account.id, signed(record))
+        await receive(self.shop.services, self.shop.account.id, signed_notification(record))
 
     async def _run(self, moods: Sequence[Mood], job: Coroutine[Any, Any, Any]) -> None:
         """Do something that may call the bank in those moods, and may be the end of our process."""
@@ -173,15 +172,19 @@ class Day:
         assert (ours.authorized, ours.charged, ours.refunded) == (reserved, charged, refunded)
         assert all(each.state.final for each in aggregate.operations)
         assert all(each.state.value != "waiting" for each in aggregate.events)
-        assert problem_words(aggregate.payment) is None
+        assert problem_text(aggregate.payment) is None
         assert self.shop.transaction.actions == sorted(action.value for action in ours.actions)
         for kind, action in ((Kind.CAPTURE, "CHARGE"), (Kind.REFUND, "REFUND")):
             called = [
-                heard for heard in bank.heard if action_of(heard) == kind.value and heard.json["order_id"] == order_id
+                request
+                for request in bank.requests
+                if action_of(request) == kind.value and request.json["order_id"] == order_id
             ]
             assert len(called) <= sum(question[0] == action for question in self.asked)  # nothing was sent twice
         secondary = [each for each in aggregate.operations if each.kind in {Kind.CAPTURE, Kind.VOID, Kind.REFUND}]
-        assert sum(not each.asked_by_saleor for each in secondary) <= len(bank.outside)  # nothing of ours is a stranger
+        assert sum(not each.asked_by_saleor for each in secondary) <= len(
+            bank.outside_ids
+        )  # nothing of ours is a stranger
         named = [each.operation_id for each in aggregate.operations if each.operation_id]
         assert len(named) == len(set(named))
         known = {each["operation_id"] for each in bank.book.get(order_id, []) if "operation_id" in each}
@@ -253,11 +256,11 @@ async def test_both_ledgers_agree_at_the_end_of_every_day(
     market: Shop, bank: RecordKeepingGateway, *, flow: str, first: list[Mood], story: list[tuple[Any, ...]], last: str
 ) -> None:
     market.transaction = market.saleor.new_transaction()
-    market.saleor.troubles.clear()
-    bank.past.clear()
-    bank.outside.clear()
+    market.saleor.failures.clear()
+    bank.history.clear()
+    bank.outside_ids.clear()
     day = Day(market, bank, flow, [])
-    bank.on_arrival = day.nobody_else_is_on_the_way
+    bank.on_request = day.nobody_else_is_on_the_way
     await day.begin(*first)
     for step in story:
         await day.step(step)

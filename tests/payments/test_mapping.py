@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.chaos.at_once import sqlite_at_once
-from tests.payments.mapping.page import PAGE, page
-from tests.payments.mapping.stage import put_to_rest
+from tests.chaos.inline_sqlite import inline_sqlite
+from tests.payments.mapping.page import PAGE, render_page
+from tests.payments.mapping.scenes import reset_shop
 from tests.payments.mapping.table import SECTIONS, Section
 from tests.payments.shop import Shop
 
@@ -15,7 +15,7 @@ from tests.payments.shop import Shop
 @pytest.fixture(autouse=True)
 def _at_once() -> Iterator[None]:
     """A thousand lines are played, one after the other: nobody waits for a thread meanwhile."""
-    with sqlite_at_once():
+    with inline_sqlite():
         yield
 
 
@@ -51,10 +51,10 @@ async def test_what_the_table_says_is_what_follows(shop: Shop, section: Section)
                 follows = await section.play(shop, name, flow)
                 if follows != row.consequences or shop.gateway.script or shop.gateway.look_ups:
                     wrong.append((name, flow, follows))
-                await put_to_rest(shop)
+                await reset_shop(shop)
     assert wrong == []
 
 
 def test_the_page_is_made_of_the_table() -> None:
     """``make mapping`` makes it anew."""
-    assert PAGE.read_text() == page()
+    assert PAGE.read_text() == render_page()

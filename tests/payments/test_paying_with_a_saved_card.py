@@ -11,14 +11,14 @@ from app.db.vault import VaultError
 from app.payments.cards.keys import offered_key
 from app.payments.operations.initialize import initialize
 from app.payments.staff.timeline import timeline
-from app.saleor.answers import SessionAnswer
 from app.saleor.events import TransactionInitializeSession
-from tests.loopback import HangUp, said
+from app.saleor.responses import SessionResponse
+from tests.loopback import HangUp, json_reply
 from tests.payments.cards.seals import BROWSER, seal
 from tests.payments.cards.seals import CARD as TYPED
-from tests.payments.fake_gateway import BROKEN, payment, refused
+from tests.payments.fake_gateway import BROKEN, payment, refusal_reply
 from tests.payments.fake_saleor import amounts
-from tests.payments.shop import TOTAL, Shop, at_once, session_event
+from tests.payments.shop import TOTAL, Shop, run_concurrently, session_event
 from tests.payments.test_a_saleor_moves import installed_at
 from tests.payments.test_saved_cards import (
     AGREED,
@@ -47,7 +47,7 @@ async def keeping(offering: Shop) -> Shop:
     await pays(offering)
     offering.transaction = offering.saleor.new_transaction()
     offering.saleor.reports.clear()
-    offering.gateway.heard.clear()
+    offering.gateway.requests.clear()
     return offering
 
 
@@ -60,7 +60,7 @@ def with_card(card_id: object, **more: Any) -> dict[str, Any]:
     return {"savedCardId": card_id, "browserFingerprint": BROWSER, "customer": {"ip": "203.0.113.7"}} | more
 
 
-async def pay_with(shop: Shop, card_id: object, user: str | None = OLENA, **changed: Any) -> SessionAnswer:
+async def pay_with(shop: Shop, card_id: object, user: str | None = OLENA, **changed: Any) -> SessionResponse:
     data = changed.pop("data", with_card(card_id))
     who = {name: changed.pop(name) for name in ("issuingPrincipal",) if name in changed}
     return await shop.begin(data=data, sourceObject=of(user, id="the-checkout", languageCode="EN", **changed), **who)
@@ -73,7 +73,7 @@ def direct(shop: Shop, status: str = "success", **more: Any) -> dict[str, Any]:
     return record
 
 
-def error_of(answer: SessionAnswer) -> dict[str, Any]:
+def error_of(answer: SessionResponse) -> dict[str, Any]:
     [error] = answer.data["errors"]
     assert isinstance(error, dict)
     return error
@@ -82,10 +82,10 @@ def error_of(answer: SessionAnswer) -> dict[str, Any]:
 @pytest.mark.parametrize("flow", ["CHARGE", "AUTHORIZATION"])
 async def test_a_kept_card_pays(keeping: Shop, flow: str) -> None:
     card_id = await card_of_olena(keeping)
-    keeping.gateway.will(said(direct(keeping, method="purchase" if flow == "CHARGE" else "auth")))
+    keeping.gateway.will_answer(json_reply(direct(keeping, method="purchase" if flow == "CHARGE" else "auth")))
     answer = await keeping.begin(flow=flow, data=with_card(card_id), sourceObject=of(OLENA, id="the-checkout"))
     assert answer.result == f"{flow}_SUCCESS"
-    [heard] = keeping.gateway.heard
+    [heard] = keeping.gateway.requests
     asked = heard.json
     assert (asked["mode"], asked["cc_token"], asked["customer_id"]) == ("direct", TOKEN, OLENA)
     assert not {"cc_number", "card_cvv", "exp_month", "exp_year", "cryptogram"} & asked.keys()
@@ -99,7 +99,7 @@ async def test_a_kept_card_pays(keeping: Shop, flow: str) -> None:
 
 async def test_it_needs_no_certificate_and_no_consent_twice(keeping: Shop) -> None:
     assert keeping.account.pci_dss_confirmed_at is None
-    keeping.gateway.will(said(direct(keeping)))
+    keeping.gateway.will_answer(json_reply(direct(keeping)))
     before = await kept(keeping)
     answer = await pay_with(keeping, None, data=with_card(before[0].id, **AGREED))
     assert answer.result == "CHARGE_SUCCESS"
@@ -108,76 +108,76 @@ async def test_it_needs_no_certificate_and_no_consent_twice(keeping: Shop) -> No
 
 async def test_the_bank_asks_the_customer_and_then_it_is_paid(keeping: Shop) -> None:
     waiting = {"status_code": "2122", "user_action_required": True, "user_action_url": BANK}
-    keeping.gateway.will(said(direct(keeping, "pending", **waiting)))
+    keeping.gateway.will_answer(json_reply(direct(keeping, "pending", **waiting)))
     answer = await pay_with(keeping, await card_of_olena(keeping))
     assert (answer.result, answer.data) == ("CHARGE_ACTION_REQUIRED", {"redirectUrl": BANK})
     direct(keeping)
-    back = await keeping.come_back(sourceObject=of(OLENA, id="the-checkout"))
+    back = await keeping.process_session(sourceObject=of(OLENA, id="the-checkout"))
     assert back.result == "CHARGE_SUCCESS"
     assert keeping.amounts == amounts(charged=TOTAL)
 
 
-Route = Callable[[Shop, str], Awaitable[SessionAnswer]]
+Route = Callable[[Shop, str], Awaitable[SessionResponse]]
 
 
-async def _another_customer(shop: Shop, card_id: str) -> SessionAnswer:
+async def _another_customer(shop: Shop, card_id: str) -> SessionResponse:
     return await pay_with(shop, card_id, TARAS)
 
 
-async def _a_guest(shop: Shop, card_id: str) -> SessionAnswer:
+async def _a_guest(shop: Shop, card_id: str) -> SessionResponse:
     return await pay_with(shop, card_id, None)
 
 
-async def _whoever_says_they_are_somebody(shop: Shop, card_id: str) -> SessionAnswer:
+async def _whoever_says_they_are_somebody(shop: Shop, card_id: str) -> SessionResponse:
     claims = {"userId": OLENA, "customerId": OLENA, "user": {"id": OLENA}}
     customer = {"ip": "203.0.113.7", **claims}
     return await pay_with(shop, card_id, TARAS, data=with_card(card_id, **claims, customer=customer))
 
 
-async def _at_another_account(shop: Shop, card_id: str) -> SessionAnswer:
+async def _at_another_account(shop: Shop, card_id: str) -> SessionResponse:
     await another_account(shop, "eur")
     return await pay_with(shop, card_id, channel={"slug": "eur", "currencyCode": "UAH"})
 
 
-async def _in_another_store(shop: Shop, card_id: str) -> SessionAnswer:
+async def _in_another_store(shop: Shop, card_id: str) -> SessionResponse:
     shop.installation = await installed_at(shop)
     await another_account(shop, "uah")
     return await pay_with(shop, card_id)
 
 
-async def _deleted(shop: Shop, card_id: str) -> SessionAnswer:
+async def _deleted(shop: Shop, card_id: str) -> SessionResponse:
     await deletes(shop, card_id)
     return await pay_with(shop, card_id)
 
 
-async def _expired(shop: Shop, card_id: str) -> SessionAnswer:
+async def _expired(shop: Shop, card_id: str) -> SessionResponse:
     shop.clock.now += timedelta(days=5 * 365)
     return await pay_with(shop, card_id)
 
 
-async def _not_offered_any_more(shop: Shop, card_id: str) -> SessionAnswer:
+async def _not_offered_any_more(shop: Shop, card_id: str) -> SessionResponse:
     shop.account = await shop.services.accounts.change(shop.account.id, saved_cards=False)
     return await pay_with(shop, card_id)
 
 
-async def _by_its_token(shop: Shop, _card_id: str) -> SessionAnswer:
+async def _by_its_token(shop: Shop, _card_id: str) -> SessionResponse:
     return await pay_with(shop, TOKEN)
 
 
-async def _by_its_sealed_token(shop: Shop, _card_id: str) -> SessionAnswer:
+async def _by_its_sealed_token(shop: Shop, _card_id: str) -> SessionResponse:
     [card] = await kept(shop)
     return await pay_with(shop, card.token_sealed)
 
 
-async def _by_saleors_id(shop: Shop, card_id: str) -> SessionAnswer:
+async def _by_saleors_id(shop: Shop, card_id: str) -> SessionResponse:
     return await pay_with(shop, f"app:gateway.payments.app:{card_id}")
 
 
-async def _refused_before(shop: Shop, card_id: str) -> SessionAnswer:
-    shop.gateway.will(said(direct(shop, "failure", status_code="4144")))
+async def _refused_before(shop: Shop, card_id: str) -> SessionResponse:
+    shop.gateway.will_answer(json_reply(direct(shop, "failure", status_code="4144")))
     await pay_with(shop, card_id)
     shop.transaction = shop.saleor.new_transaction()
-    shop.gateway.heard.clear()
+    shop.gateway.requests.clear()
     return await pay_with(shop, card_id)
 
 
@@ -211,7 +211,7 @@ async def test_a_card_pays_for_nobody_by_any_other_route(keeping: Shop, route: R
         "message": UNUSABLE,
         "field": "data.savedCardId",
     }
-    assert keeping.gateway.heard == []
+    assert keeping.gateway.requests == []
 
 
 @pytest.mark.parametrize("card_id", ["", " ", "\x00", "\ud800", "x" * 5000, "' OR 1=1 --", "картка"])
@@ -224,11 +224,11 @@ async def test_whatever_a_storefront_writes_for_a_card(keeping: Shop, card_id: s
 async def test_what_is_no_id_is_refused_with_its_field(keeping: Shop, card_id: object) -> None:
     answer = await pay_with(keeping, card_id)
     assert (error_of(answer)["code"], error_of(answer)["field"]) == ("INVALID_DATA", "data.savedCardId")
-    assert await keeping.recorded() is None
+    assert await keeping.find_aggregate() is None
 
 
 async def test_two_cards_for_one_payment_are_refused(keeping: Shop) -> None:
-    key = await offered_key(keeping.services.card_keys.of(keeping.installation.id), keeping.clock.now)
+    key = await offered_key(keeping.services.card_keys.for_store(keeping.installation.id), keeping.clock.now)
     both = with_card(await card_of_olena(keeping), card=seal({"for": "the-checkout", **TYPED}, key.public_jwk))
     answer = await pay_with(keeping, None, data=both)
     assert (error_of(answer)["code"], error_of(answer)["field"]) == ("INVALID_DATA", "data.savedCardId")
@@ -245,15 +245,15 @@ async def test_what_the_bank_needs_is_asked_for_first(keeping: Shop, lacking: st
     answer = await pay_with(keeping, None, data=data, **changed)
     codes = {"browserFingerprint": "INVALID_DATA", "names": "MISSING_NAME", "ip": "MISSING_IP"}
     assert error_of(answer)["code"] == codes[lacking]
-    assert keeping.gateway.heard == []
+    assert keeping.gateway.requests == []
 
 
 @pytest.mark.law(4)
 async def test_the_same_question_again_is_answered_from_the_record(keeping: Shop) -> None:
     """Twice at once, again later, and when the card is gone: the gateway is asked once."""
     card_id = await card_of_olena(keeping)
-    keeping.gateway.will(said(direct(keeping)))
-    both = await at_once(pay_with(keeping, card_id), pay_with(keeping, card_id))
+    keeping.gateway.will_answer(json_reply(direct(keeping)))
+    both = await run_concurrently(pay_with(keeping, card_id), pay_with(keeping, card_id))
     assert {each.result for each in both} <= {"CHARGE_SUCCESS", "CHARGE_REQUEST", "CHARGE_ACTION_REQUIRED"}
     await deletes(keeping, card_id)
     assert (await pay_with(keeping, card_id)).result == "CHARGE_SUCCESS"
@@ -264,10 +264,10 @@ async def test_the_same_question_again_is_answered_from_the_record(keeping: Shop
 @pytest.mark.parametrize("lost", [HangUp(), BROKEN], ids=["hung up", "500"])
 async def test_an_answer_that_is_lost_is_looked_up_and_never_sent_again(keeping: Shop, lost: Any) -> None:
     card_id = await card_of_olena(keeping)
-    keeping.gateway.will(lost)
+    keeping.gateway.will_answer(lost)
     assert (await pay_with(keeping, card_id)).result == "CHARGE_REQUEST"
     direct(keeping)
-    await keeping.later(minutes=10)
+    await keeping.pass_time(minutes=10)
     assert keeping.gateway.calls == ["payment"]
     assert keeping.amounts == amounts(charged=TOTAL)
 
@@ -277,25 +277,25 @@ async def test_the_intent_is_there_before_the_gateway_is_asked(keeping: Shop) ->
     states: list[State] = []
 
     async def look(_heard: object) -> None:
-        keeping.gateway.on_arrival = None
+        keeping.gateway.on_request = None
         states.append((await keeping.operation(Kind.CREATE)).state)
 
-    keeping.gateway.on_arrival = look
-    keeping.gateway.will(said(direct(keeping)))
+    keeping.gateway.on_request = look
+    keeping.gateway.will_answer(json_reply(direct(keeping)))
     await pay_with(keeping, await card_of_olena(keeping))
     assert states == [State.INTENT]
 
 
 async def test_a_notification_before_the_answer_pays_once(keeping: Shop) -> None:
     async def first(_heard: object) -> None:
-        keeping.gateway.on_arrival = None
+        keeping.gateway.on_request = None
         await keeping.notify(direct(keeping))
         await keeping.work()
 
-    keeping.gateway.on_arrival = first
-    keeping.gateway.will(said(direct(keeping)))
+    keeping.gateway.on_request = first
+    keeping.gateway.will_answer(json_reply(direct(keeping)))
     assert (await pay_with(keeping, await card_of_olena(keeping))).result == "CHARGE_SUCCESS"
-    await keeping.later(minutes=1)
+    await keeping.pass_time(minutes=1)
     assert keeping.amounts == amounts(charged=TOTAL)
 
 
@@ -306,18 +306,18 @@ async def test_a_card_that_the_gateway_takes_no_more_is_declined_clearly_and_lis
     card_id = await card_of_olena(keeping)
     if how == "by its field":
         said_ = {"message": f"Invalid cc_token {TOKEN}", "args": [{"field_name": "cc_token", "violation": TOKEN}]}
-        keeping.gateway.will(said(said_, 400))
+        keeping.gateway.will_answer(json_reply(said_, 400))
     elif how == "by a code":
-        keeping.gateway.will(refused("Card expired", "4001"))
+        keeping.gateway.will_answer(refusal_reply("Card expired", "4001"))
     elif how == "by a notification":
-        keeping.gateway.will(said(direct(keeping, "pending", status_code="2001")))
+        keeping.gateway.will_answer(json_reply(direct(keeping, "pending", status_code="2001")))
     else:
-        keeping.gateway.will(said(direct(keeping, "failure", status_code=how)))
+        keeping.gateway.will_answer(json_reply(direct(keeping, "failure", status_code=how)))
     answer = await pay_with(keeping, card_id)
     if how == "by a notification":
         await keeping.notify(direct(keeping, "failure", status_code="4144"))
         await keeping.work()
-        answer = await keeping.come_back(sourceObject=of(OLENA, id="the-checkout"))
+        answer = await keeping.process_session(sourceObject=of(OLENA, id="the-checkout"))
     assert answer.result == "CHARGE_FAILURE"
     assert error_of(answer)["message"] == UNUSABLE
     assert TOKEN not in str(answer.dump())
@@ -330,7 +330,7 @@ async def test_a_card_that_the_gateway_takes_no_more_is_declined_clearly_and_lis
 async def test_a_card_that_is_kept_anew_is_good_again_whatever_is_repeated(keeping: Shop) -> None:
     card_id = await card_of_olena(keeping)
     failed = direct(keeping, "failure", status_code="4144")
-    keeping.gateway.will(said(failed))
+    keeping.gateway.will_answer(json_reply(failed))
     await pay_with(keeping, card_id)
     assert await listed(keeping) == []
     keeping.clock.now += timedelta(minutes=1)
@@ -343,7 +343,7 @@ async def test_a_card_that_is_kept_anew_is_good_again_whatever_is_repeated(keepi
 
 @pytest.mark.parametrize("code", ["4009", "4010", "9999"])
 async def test_a_card_without_money_stays(keeping: Shop, code: str) -> None:
-    keeping.gateway.will(said(direct(keeping, "failure", status_code=code)))
+    keeping.gateway.will_answer(json_reply(direct(keeping, "failure", status_code=code)))
     answer = await pay_with(keeping, await card_of_olena(keeping))
     assert (answer.result, error_of(answer)["message"] == UNUSABLE) == ("CHARGE_FAILURE", False)
     assert len(await listed(keeping)) == 1
@@ -357,8 +357,8 @@ async def test_a_token_that_no_key_opens_is_an_error_of_ours_and_nothing_is_aske
     with pytest.raises(VaultError) as error:
         await pay_with(keeping, card.id)
     assert TOKEN not in repr(error.value)
-    assert keeping.gateway.heard == []
-    assert await keeping.recorded() is None
+    assert keeping.gateway.requests == []
+    assert await keeping.find_aggregate() is None
 
 
 NOBODY, STAFF = None, {"__typename": "User", "id": "VXNlcjo5"}
@@ -378,9 +378,9 @@ async def test_who_knows_her_checkout_and_her_card_does_not_pay_with_it(keeping:
     answer = await keeping.begin(data=data, sourceObject=hers, issuingPrincipal=principal)
     assert (answer.result, error_of(answer)) == ("CHARGE_FAILURE", unknown)
     keeping.transaction = keeping.saleor.new_transaction()
-    back = await keeping.come_back(data=data, sourceObject=hers, issuingPrincipal=principal)
+    back = await keeping.process_session(data=data, sourceObject=hers, issuingPrincipal=principal)
     assert (back.result, error_of(back)) == ("CHARGE_FAILURE", unknown)
-    assert keeping.gateway.heard == []
+    assert keeping.gateway.requests == []
 
 
 async def test_a_store_whose_subscription_does_not_say_who_asks_pays_with_none(keeping: Shop) -> None:
@@ -388,12 +388,12 @@ async def test_a_store_whose_subscription_does_not_say_who_asks_pays_with_none(k
     del said["issuingPrincipal"]
     answer = await initialize(keeping.services, TransactionInitializeSession.model_validate(said), keeping.installation)
     assert error_of(answer)["code"] == "SAVED_CARD_UNUSABLE"
-    assert keeping.gateway.heard == []
+    assert keeping.gateway.requests == []
 
 
 @pytest.mark.parametrize("principal", [HERSELF, AN_APP], ids=repr)
 async def test_she_herself_pays_and_so_does_a_server_for_her(keeping: Shop, principal: Any) -> None:
-    keeping.gateway.will(said(direct(keeping)))
+    keeping.gateway.will_answer(json_reply(direct(keeping)))
     hers = of(OLENA, id="the-checkout")
     answer = await keeping.begin(
         data=with_card(await card_of_olena(keeping)), sourceObject=hers, issuingPrincipal=principal
@@ -409,7 +409,7 @@ async def test_a_guests_checkout_has_nobodys_cards_whoever_asks(keeping: Shop, p
         data=with_card(await card_of_olena(keeping)), sourceObject=guest, issuingPrincipal=principal
     )
     assert error_of(answer)["code"] == "SAVED_CARD_UNUSABLE"
-    assert keeping.gateway.heard == []
+    assert keeping.gateway.requests == []
 
 
 @pytest.mark.threat("saved-card-of-another")

@@ -4,7 +4,7 @@ import pytest
 
 from app.payments.services import Addresses
 from app.saleor.limits import LINK_LENGTH
-from tests.loopback import HangUp, said
+from tests.loopback import HangUp, json_reply
 from tests.payments.fake_gateway import operation
 from tests.payments.shop import SALEOR, TOTAL, Shop
 
@@ -18,29 +18,29 @@ def page(shop: Shop) -> str:
 
 
 async def test_every_answer_and_every_report_names_it(shop: Shop) -> None:
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     assert (await shop.begin()).external_url == page(shop)
     assert (await shop.begin()).external_url == page(shop)  # the same question, from what is recorded
-    assert (await shop.come_back()).external_url == page(shop)
-    await shop.later(seconds=25)
+    assert (await shop.process_session()).external_url == page(shop)
+    await shop.pass_time(seconds=25)
     assert {each.external_url for each in shop.saleor.reports} == {page(shop)}
 
 
 @one_database
-async def test_staff_are_told_where_to_see_why(paid: Shop) -> None:
-    refused = await paid.staff("REFUND", "1000.00", "too-much")
-    assert (refused.outcome, refused.external_url) == ("FAILURE", page(paid))
-    in_euro = await paid.staff("REFUND", "1.00", "in-euro", currency="EUR")
-    assert (in_euro.outcome, in_euro.external_url) == ("FAILURE", page(paid))
-    paid.gateway.will(said(operation("refund", paid.order_id, TOTAL)))
-    done = await paid.staff("REFUND", TOTAL, "all")
-    assert (done.outcome, done.external_url) == ("SUCCESS", page(paid))
+async def test_staff_are_told_where_to_see_why(paid_shop: Shop) -> None:
+    refused = await paid_shop.request_action("REFUND", "1000.00", "too-much")
+    assert (refused.outcome, refused.external_url) == ("FAILURE", page(paid_shop))
+    in_euro = await paid_shop.request_action("REFUND", "1.00", "in-euro", currency="EUR")
+    assert (in_euro.outcome, in_euro.external_url) == ("FAILURE", page(paid_shop))
+    paid_shop.gateway.will_answer(json_reply(operation("refund", paid_shop.order_id, TOTAL)))
+    done = await paid_shop.request_action("REFUND", TOTAL, "all")
+    assert (done.outcome, done.external_url) == ("SUCCESS", page(paid_shop))
 
 
 @one_database
-async def test_an_answer_that_is_only_a_reference_stays_that(paid: Shop) -> None:
-    paid.gateway.will(HangUp())
-    answer = await paid.staff("REFUND", TOTAL)
+async def test_an_answer_that_is_only_a_reference_stays_that(paid_shop: Shop) -> None:
+    paid_shop.gateway.will_answer(HangUp())
+    answer = await paid_shop.request_action("REFUND", TOTAL)
     assert set(answer.dump()) == {"pspReference"}
 
 
@@ -48,7 +48,7 @@ async def test_an_answer_that_is_only_a_reference_stays_that(paid: Shop) -> None
 async def test_a_session_that_is_refused_has_no_page(shop: Shop) -> None:
     answer = await shop.begin(currency="XXX")
     assert (answer.result, answer.external_url) == ("CHARGE_FAILURE", None)
-    assert await shop.recorded() is None
+    assert await shop.find_aggregate() is None
 
 
 def test_where_staff_come_by_another_way_the_page_is_there() -> None:

@@ -7,10 +7,9 @@ import pytest
 from sqlmodel import col, select
 
 from app.db.accounts import AccountKeys, NewAccount
-from app.db.saved_cards import Forgotten
+from app.db.saved_cards import DeletedCards
 from app.db.tables import SavedCard, State
 from app.payments.core.references import order_id_of
-from app.saleor.answers import SessionAnswer
 from app.saleor.events import (
     AccountDeleted,
     CustomerDeleted,
@@ -19,8 +18,9 @@ from app.saleor.events import (
     ListStoredPaymentMethods,
     StoredPaymentMethodDeleteRequested,
 )
+from app.saleor.responses import SessionResponse
 from tests.payments.fake_gateway import POS_ID, payment
-from tests.payments.shop import SECRET, Shop, source
+from tests.payments.shop import SECRET, Shop, source_object
 from tests.payments.test_a_saleor_moves import NEW, installed_at, moved
 from tests.payments.test_webhooks import context, defined
 
@@ -32,7 +32,7 @@ AGREED = {"saveCard": True}
 
 def of(user: str | None, **changed: Any) -> dict[str, Any]:
     """Return the checkout of a customer; None: of a guest."""
-    return source(user=None if user is None else {"id": user}, **changed)
+    return source_object(user=None if user is None else {"id": user}, **changed)
 
 
 @pytest.fixture
@@ -44,10 +44,10 @@ async def offering(shop: Shop) -> Shop:
 
 async def pays(
     shop: Shop, user: str | None = OLENA, *, data: Any = AGREED, card: Any = CARD, **changed: Any
-) -> SessionAnswer:
+) -> SessionResponse:
     """Somebody pays on the gateway's page, with a transaction of their own."""
     shop.transaction = shop.saleor.new_transaction()
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     answer = await shop.begin(data=data, sourceObject=of(user, id=f"checkout-of-{shop.transaction.id}"), **changed)
     await shop.notify(payment(shop.order_id, **card))
     await shop.work()
@@ -102,7 +102,7 @@ async def test_a_card_whose_owner_agreed_is_kept_sealed_and_listed(offering: Sho
     )
     assert TOKEN not in repr(card)
     assert TOKEN not in card.token_sealed
-    assert offering.services.saved_cards.token(card) == TOKEN
+    assert offering.services.saved_cards.open_token(card) == TOKEN
     assert await listed(offering) == [
         {
             "id": card.id,
@@ -152,7 +152,7 @@ async def test_the_same_card_twice_is_one_row_with_the_newest_token(offering: Sh
     await pays(offering, card=CARD | {"cc_token": "another-token"})
     [card] = await kept(offering)
     assert card.id == first.id
-    assert offering.services.saved_cards.token(card) == "another-token"
+    assert offering.services.saved_cards.open_token(card) == "another-token"
 
 
 async def test_what_the_gateway_repeats_does_not_bring_a_deleted_card_back(offering: Shop) -> None:
@@ -161,13 +161,13 @@ async def test_what_the_gateway_repeats_does_not_bring_a_deleted_card_back(offer
     assert await deletes(offering, card.id) == {"result": "SUCCESSFULLY_DELETED"}
     await offering.notify(payment(offering.order_id, **CARD, fee={"amount": 1, "currency": "UAH"}))
     await offering.work()
-    await offering.come_back(sourceObject=of(OLENA))
-    await offering.later(days=1)
+    await offering.process_session(sourceObject=of(OLENA))
+    await offering.pass_time(days=1)
     assert await kept(offering) == []
 
 
 async def test_a_token_that_only_the_look_up_tells_is_kept(offering: Shop) -> None:
-    offering.gateway.will(offering.gateway.page())
+    offering.gateway.will_answer(offering.gateway.page())
     await offering.begin(data=AGREED, sourceObject=of(OLENA))
     await offering.notify(payment(offering.order_id))  # paid, and nothing of a card
     await offering.work()
@@ -180,14 +180,14 @@ async def test_a_token_that_only_the_look_up_tells_is_kept(offering: Shop) -> No
 
 async def test_a_notification_that_comes_before_the_answer_keeps_the_card(offering: Shop) -> None:
     async def first(_heard: object) -> None:
-        offering.gateway.on_arrival = None
+        offering.gateway.on_request = None
         await offering.notify(payment(offering.order_id, **CARD))
         await offering.work()
 
-    offering.gateway.on_arrival = first
-    offering.gateway.will(offering.gateway.page())
+    offering.gateway.on_request = first
+    offering.gateway.will_answer(offering.gateway.page())
     await offering.begin(data=AGREED, sourceObject=of(OLENA))
-    await offering.come_back(sourceObject=of(OLENA))
+    await offering.process_session(sourceObject=of(OLENA))
     assert len(await kept(offering)) == 1
 
 
@@ -288,7 +288,7 @@ async def test_cards_follow_a_saleor_that_moves(offering: Shop) -> None:
     offering.account = found
     eur = {"slug": "eur", "currencyCode": "UAH"}
     offering.transaction = offering.saleor.new_transaction()
-    offering.gateway.will(offering.gateway.page())
+    offering.gateway.will_answer(offering.gateway.page())
     await offering.begin(data=AGREED, sourceObject=of(OLENA, id="checkout-there", channel=eur))
     order_id = order_id_of(offering.transaction.id, NEW)
     await offering.notify(payment(order_id, **CARD))
@@ -303,7 +303,7 @@ async def test_cards_follow_a_saleor_that_moves(offering: Shop) -> None:
         offering.installation.id, old_account.id, OLENA, first["id"], offering.clock.now
     )
     assert card is not None
-    assert offering.services.saved_cards.token(card) == TOKEN
+    assert offering.services.saved_cards.open_token(card) == TOKEN
     for each in before:
         assert await deletes(offering, each) == {"result": "SUCCESSFULLY_DELETED"}
 
@@ -373,15 +373,15 @@ async def test_of_a_deleted_customer_no_card_stays_and_everybody_elses_does(
 
 async def test_of_a_payment_under_way_no_card_is_kept_after_its_customer_was_deleted(offering: Shop) -> None:
     """Consent given, customer deleted, paid: whichever word of the gateway's comes, and however often."""
-    offering.gateway.will(offering.gateway.page())
+    offering.gateway.will_answer(offering.gateway.page())
     await offering.begin(data=AGREED, sourceObject=of(OLENA))
     await saleor_deletes(offering)
     paid = payment(offering.order_id, **CARD)
     await offering.notify(paid)
     await offering.work()
     await offering.notify(paid | {"fee": {"amount": 1, "currency": "UAH"}})
-    await offering.come_back(sourceObject=of(OLENA))
-    await offering.later(days=1)
+    await offering.process_session(sourceObject=of(OLENA))
+    await offering.pass_time(days=1)
     assert await kept(offering) == []
     assert (await offering.aggregate()).create.state is State.SUCCESS
 
@@ -398,10 +398,10 @@ async def test_of_a_payment_that_saleor_had_asked_for_before_no_card_is_kept_eit
 async def test_a_customer_who_is_forgotten_and_not_deleted_can_agree_again(offering: Shop) -> None:
     await pays(offering)
     offering.transaction = offering.saleor.new_transaction()
-    offering.gateway.will(offering.gateway.page())
+    offering.gateway.will_answer(offering.gateway.page())
     await offering.begin(data=AGREED, sourceObject=of(OLENA, id="another-checkout"))
-    done = await offering.services.saved_cards.forget(offering.installation.id, OLENA)
-    assert done == Forgotten(cards=1, consents=1)
+    done = await offering.services.saved_cards.delete_all(offering.installation.id, OLENA)
+    assert done == DeletedCards(cards=1, consents=1)
     await offering.notify(payment(offering.order_id, **CARD))
     await offering.work()
     assert await kept(offering) == []

@@ -20,7 +20,7 @@ from app.saleor import webhooks
 from app.saleor.app import SaleorApp
 from app.saleor.events import TransactionInitializeSession
 from app.saleor.webhook_definition import WebhookContext
-from tests.loopback import Silence, said
+from tests.loopback import Silence, json_reply
 from tests.payments.fake_gateway import operation
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import Shop, action_event, session_event
@@ -37,11 +37,11 @@ def app(shop: Shop) -> SaleorApp:
 @pytest.fixture
 def answered(shop: Shop, app: SaleorApp, monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], Awaitable[dict[str, Any]]]:
     """Give what answers an event of which the checks have left half a second."""
-    monkeypatch.setattr(webhooks, "BEYOND", timedelta(seconds=0.2))
+    monkeypatch.setattr(webhooks, "GRACE_PERIOD", timedelta(seconds=0.2))
 
     async def answer(event: Any) -> dict[str, Any]:
         context = WebhookContext(shop.installation, shop.clock.now, "3.23.28", Deadline(0.5))
-        reply = await app._receiver._answered(app._webhooks[event.event_type], event, context)
+        reply = await app._receiver._respond(app._webhooks[event.event_type], event, context)
         return dict(json.loads(reply.body))
 
     return answer
@@ -66,43 +66,47 @@ async def lock(shop: Shop, database_url: str) -> AsyncIterator[Callable[[], Any]
 
 @pytest.mark.fault("database-slow")
 async def test_what_cannot_be_recorded_in_time_is_refused_and_never_sent(
-    paid: Shop, lock: Callable[[], Any], answered: Callable[[Any], Awaitable[dict[str, Any]]]
+    paid_shop: Shop, lock: Callable[[], Any], answered: Callable[[Any], Awaitable[dict[str, Any]]]
 ) -> None:
     """Staff ask again after a failure: what they were told had failed must not begin behind their back."""
     async with lock():
-        answer = await answered(action_event(paid.transaction.id, "REFUND", "100.00", "one"))
+        answer = await answered(action_event(paid_shop.transaction.id, "REFUND", "100.00", "one"))
     assert answer["result"] == "REFUND_FAILURE"
-    await paid.later(minutes=30)
-    assert paid.gateway.calls == []
-    assert [each.kind for each in (await paid.aggregate()).operations] == [Kind.CREATE]
+    await paid_shop.pass_time(minutes=30)
+    assert paid_shop.gateway.calls == []
+    assert [each.kind for each in (await paid_shop.aggregate()).operations] == [Kind.CREATE]
 
 
 @pytest.mark.fault("database-slow")
 async def test_what_was_sent_is_pending_if_its_outcome_cannot_be_recorded_in_time(
-    paid: Shop, app: SaleorApp, lock: Callable[[], Any], answered: Callable[[Any], Awaitable[dict[str, Any]]]
+    paid_shop: Shop, app: SaleorApp, lock: Callable[[], Any], answered: Callable[[Any], Awaitable[dict[str, Any]]]
 ) -> None:
     held = lock()
-    paid.gateway.will(said(operation("refund", paid.order_id, "100.00", named="refund-1")))
+    paid_shop.gateway.will_answer(
+        json_reply(operation("refund", paid_shop.order_id, "100.00", operation_id="refund-1"))
+    )
 
     async def arrives(_: Any) -> None:
         await held.__aenter__()
 
-    paid.gateway.on_arrival = arrives
-    answer = await answered(action_event(paid.transaction.id, "REFUND", "100.00", "one"))
-    paid.gateway.on_arrival = None
+    paid_shop.gateway.on_request = arrives
+    answer = await answered(action_event(paid_shop.transaction.id, "REFUND", "100.00", "one"))
+    paid_shop.gateway.on_request = None
     assert list(answer) == ["pspReference"], "it may be refunded: it has not failed"
     await held.__aexit__(None, None, None)
-    await asyncio.gather(*app._receiver._late)
-    assert paid.gateway.calls == ["refund"]
-    assert str((await paid.operation(Kind.REFUND)).amount) == "100.00"
+    await asyncio.gather(*app._receiver._running_handlers)
+    assert paid_shop.gateway.calls == ["refund"]
+    assert str((await paid_shop.operation(Kind.REFUND)).amount) == "100.00"
 
 
 @pytest.mark.fault("database-away")
 async def test_what_was_sent_is_pending_if_the_database_is_away_when_the_gateway_has_answered(
-    paid: Shop, answered: Callable[[Any], Awaitable[dict[str, Any]]], monkeypatch: pytest.MonkeyPatch
+    paid_shop: Shop, answered: Callable[[Any], Awaitable[dict[str, Any]]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither the outcome can be written nor the intent read: a failure would invite staff to refund once more."""
-    paid.gateway.will(said(operation("refund", paid.order_id, "100.00", named="refund-1")))
+    paid_shop.gateway.will_answer(
+        json_reply(operation("refund", paid_shop.order_id, "100.00", operation_id="refund-1"))
+    )
     here = Database.transaction
 
     async def goes(_: Any) -> None:
@@ -111,22 +115,22 @@ async def test_what_was_sent_is_pending_if_the_database_is_away_when_the_gateway
 
         monkeypatch.setattr(Database, "transaction", away)
 
-    paid.gateway.on_arrival = goes
-    answer = await answered(action_event(paid.transaction.id, "REFUND", "100.00", "one"))
-    paid.gateway.on_arrival = None
+    paid_shop.gateway.on_request = goes
+    answer = await answered(action_event(paid_shop.transaction.id, "REFUND", "100.00", "one"))
+    paid_shop.gateway.on_request = None
     monkeypatch.setattr(Database, "transaction", here)
     assert list(answer) == ["pspReference"], "it was refunded: it has not failed"
-    assert (await paid.operation(Kind.REFUND)).state is State.INTENT
-    paid.refunded("100.00", "refund-1")
-    await paid.later(minutes=1)
-    assert (await paid.operation(Kind.REFUND)).state is State.SUCCESS
-    assert paid.gateway.calls == ["refund"]
+    assert (await paid_shop.operation(Kind.REFUND)).state is State.INTENT
+    paid_shop.record_refund("100.00", "refund-1")
+    await paid_shop.pass_time(minutes=1)
+    assert (await paid_shop.operation(Kind.REFUND)).state is State.SUCCESS
+    assert paid_shop.gateway.calls == ["refund"]
 
 
 async def test_a_session_that_waits_for_a_lock_is_not_over(
     shop: Shop, lock: Callable[[], Any], answered: Callable[[Any], Awaitable[dict[str, Any]]]
 ) -> None:
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     await shop.begin()
     async with lock():
         event = TransactionInitializeSession.model_validate(session_event(shop.transaction.id))
@@ -141,7 +145,7 @@ async def test_a_page_is_waited_for_as_long_as_the_checks_have_left_time(shop: S
     await shop.services.gateways.client(shop.account).order("0", timeout=10)  # so that nothing but the answer is slow
     patient = replace(shop.services, schedule=replace(shop.services.schedule, budget=timedelta(hours=1)))
     event = TransactionInitializeSession.model_validate(session_event(shop.transaction.id))
-    shop.gateway.will(Silence())
+    shop.gateway.will_answer(Silence())
     answer = await initialize(patient, event, shop.installation, Deadline(1.5))
     assert answer.data["errors"][0]["code"] == "TRY_AGAIN"
     assert shop.gateway.calls == ["payment"]
@@ -167,4 +171,4 @@ async def test_a_payment_that_cannot_be_recorded_in_time_is_not_asked_for(
     written.set()
     await shop.work()
     assert shop.gateway.calls == []
-    assert await shop.recorded() is None
+    assert await shop.find_aggregate() is None

@@ -10,7 +10,7 @@ from app.payments.webhooks import define_webhooks
 from app.saleor.app import AppInfo, SaleorApp
 from app.saleor.events import TransactionInitializeSession, TransactionProcessSession
 from app.saleor.webhook_definition import WebhookContext, WebhookDefinition
-from tests.loopback import said
+from tests.loopback import json_reply
 from tests.payments.fake_gateway import operation
 from tests.payments.shop import Shop, action_event, session_event
 
@@ -22,7 +22,7 @@ def app_of(shop: Shop) -> SaleorApp:
         manifest_folder=MANIFEST,
         api_base_url="https://pay.example.com",
         iframe_base_url=None,
-        allowed=("https://shop.example.com/graphql/",),
+        allowed_saleor_urls=("https://shop.example.com/graphql/",),
         store=shop.services.installations,
         http=shop.services.gateways._http,
         client=shop.saleor,
@@ -45,9 +45,9 @@ async def answer(webhook: WebhookDefinition, event: Any, shop: Shop) -> Any:
     """Answer as the SDK does: by the handler, or otherwise."""
     try:
         return await webhook.handler(event, context(shop))
-    except Exception as error:  # noqa: BLE001 - whatever it is: that is what `otherwise` is for
-        assert webhook.otherwise is not None
-        return await webhook.otherwise(event, context(shop), error)
+    except Exception as error:  # noqa: BLE001 - whatever it is: that is what `on_error` is for
+        assert webhook.on_error is not None
+        return await webhook.on_error(event, context(shop), error)
 
 
 def broken(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,7 +56,7 @@ def broken(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_about: object) -> bool:
         raise RuntimeError("it broke")
 
-    monkeypatch.setattr(shop.services.gateways, "time_to_compare", fail)
+    monkeypatch.setattr(shop.services.gateways, "is_comparison_due", fail)
 
 
 async def test_each_event_has_its_answer(shop: Shop) -> None:
@@ -76,14 +76,14 @@ async def test_each_event_has_its_answer(shop: Shop) -> None:
         "TRANSACTION_REFUND_REQUESTED",
     ]
     begun = TransactionInitializeSession.model_validate(session_event(shop.transaction.id))
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     assert (await answer(webhooks[begun.event_type], begun, shop)).result == "CHARGE_ACTION_REQUIRED"
     back = TransactionProcessSession.model_validate(session_event(shop.transaction.id))
     assert (await answer(webhooks[back.event_type], back, shop)).result == "CHARGE_ACTION_REQUIRED"
     for action in ("CHARGE", "REFUND"):
         event = action_event(shop.transaction.id, action, "1.00", f"key of {action}")
         assert (await answer(webhooks[event.event_type], event, shop)).result == f"{action}_FAILURE"
-    shop.gateway.will(said([]))
+    shop.gateway.will_answer(json_reply([]))
     cancel = action_event(shop.transaction.id, "CANCEL", "0", "key of the cancelation")
     assert (await answer(webhooks[cancel.event_type], cancel, shop)).result is None
 
@@ -92,7 +92,7 @@ async def test_a_payment_that_was_recorded_has_not_failed_because_we_did(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken(shop, monkeypatch)
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     event = TransactionInitializeSession.model_validate(session_event(shop.transaction.id))
     said = await answer(defined(shop)[event.event_type], event, shop)
     assert said.result == "CHARGE_ACTION_REQUIRED"
@@ -102,9 +102,9 @@ async def test_a_payment_that_was_recorded_has_not_failed_because_we_did(
 async def test_an_operation_that_was_recorded_has_not_failed_because_we_did(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await shop.paid()
+    await shop.complete_payment()
     broken(shop, monkeypatch)
-    shop.gateway.will(said(operation("refund", shop.order_id, "1.00", named="refund-1")))
+    shop.gateway.will_answer(json_reply(operation("refund", shop.order_id, "1.00", operation_id="refund-1")))
     event = action_event(shop.transaction.id, "REFUND", "1.00", "key-1")
     answered = await answer(defined(shop)[event.event_type], event, shop)
     assert (answered.result, answered.psp_reference) == ("REFUND_SUCCESS", "refund-1")
@@ -114,19 +114,19 @@ async def test_an_operation_that_was_recorded_has_not_failed_because_we_did(
 async def test_an_operation_that_broke_off_before_its_outcome_is_pending_under_a_reference_for_ever(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await shop.paid()
+    await shop.complete_payment()
 
     def fail(*_: object) -> None:
         raise RuntimeError("it broke")
 
-    shop.gateway.will(said(operation("refund", shop.order_id, "1.00", named="refund-1")))
+    shop.gateway.will_answer(json_reply(operation("refund", shop.order_id, "1.00", operation_id="refund-1")))
     event = action_event(shop.transaction.id, "REFUND", "1.00", "key-1")
     with monkeypatch.context() as patched:
         patched.setattr("app.payments.operations.transition.apply", fail)
         answered = await answer(defined(shop)[event.event_type], event, shop)
     assert answered.result is None
-    shop.refunded("1.00", "refund-1")
-    await shop.later(minutes=1)
+    shop.record_refund("1.00", "refund-1")
+    await shop.pass_time(minutes=1)
     assert [(each.type.value, each.psp_reference) for each in shop.saleor.reports] == [
         ("REFUND_SUCCESS", answered.psp_reference)
     ]
@@ -139,7 +139,7 @@ async def test_without_a_record_the_error_is_the_sdks_to_answer(shop: Shop, kind
     event: Any = TransactionProcessSession.model_validate(session_event(shop.transaction.id))
     if kind == "action":
         event = action_event(shop.transaction.id, "REFUND", "1.00", "key-1")
-    otherwise = webhooks[event.event_type].otherwise
+    otherwise = webhooks[event.event_type].on_error
     assert otherwise is not None
     with pytest.raises(RuntimeError, match="it broke"):
         await otherwise(event, context(shop), error)

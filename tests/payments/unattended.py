@@ -6,7 +6,7 @@ from app.payments.core.balance import balance
 from app.payments.core.problems import open_problems
 
 
-def unattended(aggregate: PaymentAggregate) -> list[Operation]:
+def unattended_operations(aggregate: PaymentAggregate) -> list[Operation]:
     """Return the operations that are open, at which nobody will look, and of which no person is told."""
     told = bool(open_problems(aggregate.payment))
     waits_for_another = balance(aggregate.payment.flow, aggregate.operations).in_flight

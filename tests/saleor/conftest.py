@@ -4,29 +4,29 @@ import httpx2
 import pytest
 
 from tests.conftest import Clock
-from tests.saleor.fake_saleor import API_URL, InstalledApp, Memory, Row, SmallSaleor
-from tests.saleor.served_app import AppClient, Handlers, make_app, served
+from tests.saleor.fake_saleor import API_URL, InMemoryStore, InstalledApp, MinimalSaleor, Row
+from tests.saleor.served_app import AppClient, ScriptedHandlers, make_app, open_client
 
 
 @pytest.fixture
-def store(clock: Clock) -> Memory:
-    return Memory(clock)
+def store(clock: Clock) -> InMemoryStore:
+    return InMemoryStore(clock)
 
 
 @pytest.fixture
-def saleor() -> SmallSaleor:
-    return SmallSaleor(apps={"good-token": InstalledApp("QXBwOjE=")})
+def saleor() -> MinimalSaleor:
+    return MinimalSaleor(apps={"good-token": InstalledApp("QXBwOjE=")})
 
 
 @pytest.fixture
-async def http(saleor: SmallSaleor) -> AsyncIterator[httpx2.AsyncClient]:
+async def http(saleor: MinimalSaleor) -> AsyncIterator[httpx2.AsyncClient]:
     """Every address in the world leads to the small Saleor, which notes it down."""
     async with httpx2.AsyncClient(transport=httpx2.ASGITransport(saleor.asgi)) as client:
         yield client
 
 
 @pytest.fixture
-def installed(store: Memory, saleor: SmallSaleor, clock: Clock) -> Row:
+def installed(store: InMemoryStore, saleor: MinimalSaleor, clock: Clock) -> Row:
     """Make it so that the small Saleor has installed us an hour ago."""
     row = Row(
         API_URL,
@@ -43,13 +43,13 @@ def installed(store: Memory, saleor: SmallSaleor, clock: Clock) -> Row:
 
 
 @pytest.fixture
-def handlers() -> Handlers:
-    return Handlers()
+def handlers() -> ScriptedHandlers:
+    return ScriptedHandlers()
 
 
 @pytest.fixture
 async def app_client(
-    store: Memory, http: httpx2.AsyncClient, clock: Clock, saleor: SmallSaleor, handlers: Handlers
+    store: InMemoryStore, http: httpx2.AsyncClient, clock: Clock, saleor: MinimalSaleor, handlers: ScriptedHandlers
 ) -> AsyncIterator[AppClient]:
-    async with served(make_app(store, http, clock, handlers=handlers)) as client:
+    async with open_client(make_app(store, http, clock, handlers=handlers)) as client:
         yield AppClient(client, saleor, handlers)

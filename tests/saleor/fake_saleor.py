@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from app.saleor.installation import Installed
+from app.saleor.installation import Installation
 from tests.conftest import Clock
 
 API_URL = "https://shop.example.com/graphql/"
@@ -49,7 +49,7 @@ class Row:
         return self.pending_tokens[0] if self.pending_tokens else None
 
 
-class Memory:
+class InMemoryStore:
     """An ``InstallationStore`` in memory."""
 
     def __init__(self, clock: Clock) -> None:
@@ -109,11 +109,11 @@ class Memory:
         self.put(replace(row, pending_tokens=(token, *others)))
         return True
 
-    async def forget_pending(self, saleor_api_url: str, token: str) -> None:
+    async def delete_pending(self, saleor_api_url: str, token: str) -> None:
         row = self.rows[saleor_api_url]
         self.put(replace(row, pending_tokens=tuple(each for each in row.pending_tokens if each != token)))
 
-    async def heard_from(self, installed: Installed, saleor_version: str | None) -> None:
+    async def record_contact(self, installed: Installation, saleor_version: str | None) -> None:
         self.heard.append(installed.saleor_api_url)
         row = self.rows[installed.saleor_api_url]
         self.put(replace(row, schema_version=saleor_version or row.schema_version))
@@ -161,7 +161,7 @@ class InstalledApp:
 
 
 @dataclass
-class SmallSaleor:
+class MinimalSaleor:
     """A Saleor that knows apps by token, publishes its key, and notes down who asked what at which address."""
 
     key: SigningKey = field(default_factory=lambda: signing_key("first"))

@@ -12,7 +12,7 @@ from starlette.routing import Route
 
 from app.saleor.documents import Documents
 from app.saleor.graphql import SaleorClient
-from tests.loopback import serving
+from tests.loopback import serve_app
 from tests.saleor.fake_saleor import Row
 from tests.saleor.served_app import MANIFEST
 
@@ -20,9 +20,9 @@ DOCUMENTS = Documents(MANIFEST / "operations")
 
 
 @asynccontextmanager
-async def answered_by(answer: Callable[[Request], Awaitable[Response]]) -> AsyncIterator[Row]:
+async def serve_graphql(answer: Callable[[Request], Awaitable[Response]]) -> AsyncIterator[Row]:
     """Serve ``/graphql/``; yields the installation at that Saleor."""
-    async with serving(Starlette(routes=[Route("/graphql/", answer, methods=["POST"])])) as address:
+    async with serve_app(Starlette(routes=[Route("/graphql/", answer, methods=["POST"])])) as address:
         yield Row(f"{address}/graphql/", schema_version="3.23", app_id="QXBwOjE=", token="the-token")
 
 

@@ -18,7 +18,7 @@ COMMON = {"pspReference", "result", "amount", "actions", "message", "externalUrl
 DETAILS = {"type", "name", "brand", "firstDigits", "lastDigits", "expMonth", "expYear"}
 
 
-def complaints(wire: bytes, *, asked: str) -> list[str]:
+def rejections(wire: bytes, *, asked: str) -> list[str]:
     """``asked`` is SESSION, CHARGE, REFUND or CANCEL."""
     said = json.loads(wire, parse_float=Decimal)
     if not isinstance(said, dict):

@@ -12,15 +12,6 @@ from typing import Any
 import httpx2
 from fastapi import FastAPI
 
-from app.saleor.answers import (
-    Acknowledgement,
-    ActionAnswer,
-    Answer,
-    AvailableAction,
-    GatewayConfigAnswer,
-    SessionAnswer,
-    TransactionFlow,
-)
 from app.saleor.app import AppInfo, SaleorApp
 from app.saleor.events import (
     AccountDeleted,
@@ -37,11 +28,20 @@ from app.saleor.events import (
     TransactionProcessSession,
     TransactionRefundRequested,
 )
-from app.saleor.stored_methods import MethodDeletedAnswer, StoredCard, StoredMethodsAnswer
+from app.saleor.responses import (
+    Acknowledgement,
+    ActionResponse,
+    AvailableAction,
+    GatewayConfigResponse,
+    SessionResponse,
+    TransactionFlow,
+    WebhookResponse,
+)
+from app.saleor.stored_methods import MethodDeletedResponse, StoredCard, StoredMethodsResponse
 from app.saleor.webhook_definition import WebhookContext
 from app.saleor.webhooks import BUDGET
 from tests.conftest import Clock
-from tests.saleor.fake_saleor import API_URL, IDENTIFIER, Memory, SmallSaleor
+from tests.saleor.fake_saleor import API_URL, IDENTIFIER, InMemoryStore, MinimalSaleor
 from tests.saleor.recordings import ROOT
 
 MANIFEST = ROOT / "manifest"
@@ -50,20 +50,20 @@ CARD = StoredCard(id="card-1", name="Visa ****4242", brand="Visa", last_digits="
 
 
 @dataclass
-class Handlers:
+class ScriptedHandlers:
     """What the handlers saw, and what they shall say. Until it is ``free``, handlers of payments and refunds wait."""
 
     events: list[Event] = field(default_factory=list)
     contexts: list[WebhookContext] = field(default_factory=list)
-    says: Callable[[], Answer] | None = None
-    otherwise: Callable[[Exception], Answer] | None = None
+    says: Callable[[], WebhookResponse] | None = None
+    failure_answer: Callable[[Exception], WebhookResponse] | None = None
     free: asyncio.Event = field(default_factory=asyncio.Event)
     taken: asyncio.Event = field(default_factory=asyncio.Event)
 
     def __post_init__(self) -> None:
         self.free.set()
 
-    def take(self, event: Event, context: WebhookContext, usual: Answer) -> Answer:
+    def take(self, event: Event, context: WebhookContext, usual: WebhookResponse) -> WebhookResponse:
         self.events.append(event)
         self.contexts.append(context)
         self.taken.set()
@@ -71,11 +71,11 @@ class Handlers:
 
 
 def make_app(
-    store: Memory,
+    store: InMemoryStore,
     http: httpx2.AsyncClient,
     clock: Clock,
     *,
-    handlers: Handlers | None = None,
+    handlers: ScriptedHandlers | None = None,
     identifier: str = IDENTIFIER,
     allowed: tuple[str, ...] = (API_URL,),
     manifest: Path = MANIFEST,
@@ -83,35 +83,35 @@ def make_app(
     budget: timedelta = BUDGET,
 ) -> SaleorApp:
     """Return the app with all webhooks, each with the simplest answer that there is."""
-    handlers = handlers or Handlers()
+    handlers = handlers or ScriptedHandlers()
     app = SaleorApp(
-        info=AppInfo.read(manifest, version="1.2.3").called(identifier),
+        info=AppInfo.read(manifest, version="1.2.3").with_id(identifier),
         manifest_folder=manifest,
         api_base_url=BASE_URL,
         iframe_base_url=iframe_base_url,
-        allowed=allowed,
+        allowed_saleor_urls=allowed,
         store=store,
         http=http,
         now=clock,
         budget=budget,
     )
 
-    async def otherwise(event: Event, context: WebhookContext, error: Exception) -> Answer:
-        if handlers.otherwise is None:
+    async def otherwise(event: Event, context: WebhookContext, error: Exception) -> WebhookResponse:
+        if handlers.failure_answer is None:
             raise error
-        return handlers.otherwise(error)
+        return handlers.failure_answer(error)
 
     @app.webhook("PAYMENT_GATEWAY_INITIALIZE_SESSION", query="payment_gateway_initialize_session.graphql")
-    async def gateway(event: PaymentGatewayInitializeSession, context: WebhookContext) -> Answer:
-        return handlers.take(event, context, GatewayConfigAnswer(data={"amount": event.amount}))
+    async def gateway(event: PaymentGatewayInitializeSession, context: WebhookContext) -> WebhookResponse:
+        return handlers.take(event, context, GatewayConfigResponse(data={"amount": event.amount}))
 
-    @app.webhook("TRANSACTION_INITIALIZE_SESSION", query="transaction_initialize_session.graphql", otherwise=otherwise)
-    async def initialize(event: TransactionInitializeSession, context: WebhookContext) -> Answer:
+    @app.webhook("TRANSACTION_INITIALIZE_SESSION", query="transaction_initialize_session.graphql", on_error=otherwise)
+    async def initialize(event: TransactionInitializeSession, context: WebhookContext) -> WebhookResponse:
         await handlers.free.wait()
         return handlers.take(
             event,
             context,
-            SessionAnswer.action_required(
+            SessionResponse.action_required(
                 TransactionFlow.CHARGE,
                 psp_reference="pay-1",
                 amount=Decimal("569.5"),
@@ -120,62 +120,62 @@ def make_app(
         )
 
     @app.webhook("TRANSACTION_PROCESS_SESSION", query="transaction_process_session.graphql")
-    async def process(event: TransactionProcessSession, context: WebhookContext) -> Answer:
+    async def process(event: TransactionProcessSession, context: WebhookContext) -> WebhookResponse:
         return handlers.take(
             event,
             context,
-            SessionAnswer.success(TransactionFlow.CHARGE, psp_reference="pay-1", amount=Decimal("569.50")),
+            SessionResponse.success(TransactionFlow.CHARGE, psp_reference="pay-1", amount=Decimal("569.50")),
         )
 
     @app.webhook("TRANSACTION_CHARGE_REQUESTED", query="transaction_charge_requested.graphql")
-    async def charge(event: TransactionChargeRequested, context: WebhookContext) -> Answer:
-        return handlers.take(event, context, ActionAnswer.pending(AvailableAction.CHARGE, psp_reference="capture-1"))
+    async def charge(event: TransactionChargeRequested, context: WebhookContext) -> WebhookResponse:
+        return handlers.take(event, context, ActionResponse.pending(AvailableAction.CHARGE, psp_reference="capture-1"))
 
-    @app.webhook("TRANSACTION_REFUND_REQUESTED", query="transaction_refund_requested.graphql", otherwise=otherwise)
-    async def refund(event: TransactionRefundRequested, context: WebhookContext) -> Answer:
+    @app.webhook("TRANSACTION_REFUND_REQUESTED", query="transaction_refund_requested.graphql", on_error=otherwise)
+    async def refund(event: TransactionRefundRequested, context: WebhookContext) -> WebhookResponse:
         await handlers.free.wait()
         return handlers.take(
             event,
             context,
-            ActionAnswer.success(
+            ActionResponse.success(
                 AvailableAction.REFUND, psp_reference="refund-1", amount=event.action.amount, actions=[]
             ),
         )
 
     @app.webhook("TRANSACTION_CANCELATION_REQUESTED", query="transaction_cancelation_requested.graphql")
-    async def cancel(event: TransactionCancelationRequested, context: WebhookContext) -> Answer:
+    async def cancel(event: TransactionCancelationRequested, context: WebhookContext) -> WebhookResponse:
         return handlers.take(
-            event, context, ActionAnswer.success(AvailableAction.CANCEL, psp_reference="cancel-1", amount=Decimal(0))
+            event, context, ActionResponse.success(AvailableAction.CANCEL, psp_reference="cancel-1", amount=Decimal(0))
         )
 
     @app.webhook("LIST_STORED_PAYMENT_METHODS", query="list_stored_payment_methods.graphql")
-    async def stored(event: ListStoredPaymentMethods, context: WebhookContext) -> Answer:
-        return handlers.take(event, context, StoredMethodsAnswer(cards=(CARD,)))
+    async def stored(event: ListStoredPaymentMethods, context: WebhookContext) -> WebhookResponse:
+        return handlers.take(event, context, StoredMethodsResponse(cards=(CARD,)))
 
     @app.webhook("STORED_PAYMENT_METHOD_DELETE_REQUESTED", query="stored_payment_method_delete_requested.graphql")
-    async def deleted(event: StoredPaymentMethodDeleteRequested, context: WebhookContext) -> Answer:
-        return handlers.take(event, context, MethodDeletedAnswer.deleted())
+    async def deleted(event: StoredPaymentMethodDeleteRequested, context: WebhookContext) -> WebhookResponse:
+        return handlers.take(event, context, MethodDeletedResponse.deleted())
 
     @app.webhook("CUSTOMER_DELETED", query="customer_deleted.graphql")
-    async def customer_deleted(event: CustomerDeleted, context: WebhookContext) -> Answer:
+    async def customer_deleted(event: CustomerDeleted, context: WebhookContext) -> WebhookResponse:
         return handlers.take(event, context, Acknowledgement())
 
     @app.webhook("ACCOUNT_DELETED", query="account_deleted.graphql")
-    async def account_deleted(event: AccountDeleted, context: WebhookContext) -> Answer:
+    async def account_deleted(event: AccountDeleted, context: WebhookContext) -> WebhookResponse:
         return handlers.take(event, context, Acknowledgement())
 
     @app.webhook("APP_DELETED", query="app_deleted.graphql")
-    async def app_deleted(event: AppDeleted, context: WebhookContext) -> Answer:
+    async def app_deleted(event: AppDeleted, context: WebhookContext) -> WebhookResponse:
         return handlers.take(event, context, Acknowledgement())
 
     @app.webhook("APP_STATUS_CHANGED", query="app_status_changed.graphql")
-    async def app_status_changed(event: AppStatusChanged, context: WebhookContext) -> Answer:
+    async def app_status_changed(event: AppStatusChanged, context: WebhookContext) -> WebhookResponse:
         return handlers.take(event, context, Acknowledgement())
 
     return app
 
 
-def served(app: SaleorApp) -> httpx2.AsyncClient:
+def open_client(app: SaleorApp) -> httpx2.AsyncClient:
     """Return a client of the app as its real routes serve it; an exception in there is one in the test."""
     fastapi = FastAPI()
     fastapi.include_router(app.router())
@@ -187,10 +187,10 @@ class AppClient:
     """Where Saleor knocks."""
 
     client: httpx2.AsyncClient
-    saleor: SmallSaleor
-    handlers: Handlers
+    saleor: MinimalSaleor
+    handlers: ScriptedHandlers
 
-    async def knock(
+    async def deliver(
         self, said: dict[str, Any] | bytes, at: str = "transaction_refund_requested", /, **headers: str | None
     ) -> httpx2.Response:
         """Post ``said``, signed, as the event ``at``; ``headers`` override Saleor's (None removes one)."""

@@ -20,10 +20,10 @@ def body_of(event: str, **more: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("event", EVENTS)
 async def test_the_app_hears_of_itself_and_of_others(app_client: AppClient, installed: Row, event: str) -> None:
-    answer = await app_client.knock(body_of(event), event)
+    answer = await app_client.deliver(body_of(event), event)
     assert (answer.status_code, answer.json()) == (200, {})
-    await app_client.knock(body_of(event, app=None), event)
-    await app_client.knock(body_of(event, app={"id": "QXBwOjk5"}), event)
+    await app_client.deliver(body_of(event, app=None), event)
+    await app_client.deliver(body_of(event, app={"id": "QXBwOjk5"}), event)
     heard = [each for each in app_client.handlers.events if isinstance(each, AppEvent)]
     assert [type(each) for each in heard] == [EVENTS[event]] * 3
     assert [each.is_about_recipient for each in heard] == [True, True, False]
@@ -33,8 +33,8 @@ async def test_the_app_hears_of_itself_and_of_others(app_client: AppClient, inst
 async def test_it_must_be_signed_for_us_and_of_that_kind(app_client: AppClient, installed: Row, event: str) -> None:
     said = body_of(event)
     [other] = EVENTS.keys() - {event}
-    assert (await app_client.knock(said, event, Saleor_Signature="a..b")).status_code == 401
-    assert (await app_client.knock(said, other)).status_code == 400
+    assert (await app_client.deliver(said, event, Saleor_Signature="a..b")).status_code == 401
+    assert (await app_client.deliver(said, other)).status_code == 400
     earlier = said | {"recipient": {"id": "QXBwOjk5", "identifier": installed.app_id}}
-    assert (await app_client.knock(earlier, event)).status_code == 403, "of an installation that is over anyway"
+    assert (await app_client.deliver(earlier, event)).status_code == 403, "of an installation that is over anyway"
     assert app_client.handlers.events == []

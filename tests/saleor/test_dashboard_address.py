@@ -2,11 +2,11 @@
 
 import pytest
 
-from app.saleor.dashboard_address import app_page_in, dashboard_beside, origin_of, read_dashboard_address
+from app.saleor.dashboard_address import app_page_address, cloud_dashboard_address, origin_of, parse_dashboard_address
 
 
 def test_in_saleor_cloud_the_dashboard_is_beside_the_api() -> None:
-    assert dashboard_beside("https://shop.eu.saleor.cloud/graphql/") == "https://shop.eu.saleor.cloud/dashboard/"
+    assert cloud_dashboard_address("https://shop.eu.saleor.cloud/graphql/") == "https://shop.eu.saleor.cloud/dashboard/"
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ def test_in_saleor_cloud_the_dashboard_is_beside_the_api() -> None:
     ],
 )
 def test_elsewhere_nobody_knows_where_it_is(api: str) -> None:
-    assert dashboard_beside(api) is None
+    assert cloud_dashboard_address(api) is None
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_elsewhere_nobody_knows_where_it_is(api: str) -> None:
     ],
 )
 def test_an_address_that_somebody_gives_ends_in_one_slash(said: str, kept: str) -> None:
-    assert read_dashboard_address(said) == kept
+    assert parse_dashboard_address(said) == kept
 
 
 @pytest.mark.parametrize(
@@ -54,12 +54,12 @@ def test_an_address_that_somebody_gives_ends_in_one_slash(said: str, kept: str) 
 )
 def test_what_is_no_address_of_a_dashboard_is_refused(said: str) -> None:
     with pytest.raises(ValueError, match="must be like"):
-        read_dashboard_address(said)
+        parse_dashboard_address(said)
 
 
 def test_the_apps_page_is_below_its_id() -> None:
     assert (
-        app_page_in("https://shop.eu.saleor.cloud/dashboard/", "QXBwOjE=", "/payments/7")
+        app_page_address("https://shop.eu.saleor.cloud/dashboard/", "QXBwOjE=", "/payments/7")
         == "https://shop.eu.saleor.cloud/dashboard/extensions/app/QXBwOjE%3D/payments/7"
     )
 

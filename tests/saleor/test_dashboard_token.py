@@ -10,16 +10,16 @@ from app.saleor.errors import NotPermittedError, NotVerifiedError
 from app.saleor.keyring import Keyring
 from tests.conftest import Clock
 from tests.saleor.dashboard_tokens import claims, forgeries, jwt
-from tests.saleor.fake_saleor import API_URL, Memory, Row, SigningKey, SmallSaleor, signing_key
+from tests.saleor.fake_saleor import API_URL, InMemoryStore, MinimalSaleor, Row, SigningKey, signing_key
 
 
 @pytest.fixture
-def tokens(store: Memory, http: httpx2.AsyncClient, clock: Clock, installed: Row) -> DashboardTokens:
+def tokens(store: InMemoryStore, http: httpx2.AsyncClient, clock: Clock, installed: Row) -> DashboardTokens:
     return DashboardTokens(store, Keyring(store, http, clock), clock)
 
 
 @pytest.fixture
-def key(saleor: SmallSaleor) -> SigningKey:
+def key(saleor: MinimalSaleor) -> SigningKey:
     return saleor.key
 
 
@@ -87,7 +87,7 @@ async def test_saleors_own_signature_is_not_enough(
 
 @pytest.mark.threat("forged-dashboard-token")
 async def test_a_token_of_before_the_re_install_is_another_apps(
-    tokens: DashboardTokens, key: SigningKey, clock: Clock, store: Memory, installed: Row
+    tokens: DashboardTokens, key: SigningKey, clock: Clock, store: InMemoryStore, installed: Row
 ) -> None:
     store.put(Row(API_URL, app_id="QXBwOjk=", token="new", jwks=installed.jwks, jwks_fetched_at=clock()))
     with pytest.raises(NotVerifiedError, match="another app"):
@@ -117,7 +117,7 @@ async def test_a_saleor_that_has_not_installed_us(tokens: DashboardTokens, key: 
 
 
 async def test_saleor_changes_its_key_while_the_page_is_open(
-    tokens: DashboardTokens, saleor: SmallSaleor, clock: Clock
+    tokens: DashboardTokens, saleor: MinimalSaleor, clock: Clock
 ) -> None:
     saleor.key = signing_key("second")
     assert (await tokens.check(API_URL, jwt(saleor.key, claims(clock)))).email == "staff@example.com"
@@ -125,7 +125,7 @@ async def test_saleor_changes_its_key_while_the_page_is_open(
 
 
 async def test_the_key_is_not_fetched_for_every_request(
-    tokens: DashboardTokens, saleor: SmallSaleor, clock: Clock
+    tokens: DashboardTokens, saleor: MinimalSaleor, clock: Clock
 ) -> None:
     for _ in range(5):
         await tokens.check(API_URL, jwt(saleor.key, claims(clock)))

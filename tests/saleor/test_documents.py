@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from app.saleor.documents import Documents
-from app.saleor.versions import OLDEST_SUPPORTED, read_version
+from app.saleor.versions import OLDEST_SUPPORTED, parse_version
 
 
 @pytest.fixture
@@ -74,4 +74,4 @@ def test_unknown_names(folder: Path) -> None:
     ],
 )
 def test_versions(text: str | None, version: tuple[int, int]) -> None:
-    assert read_version(text) == version
+    assert parse_version(text) == version

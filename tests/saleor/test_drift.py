@@ -7,11 +7,11 @@ import httpx2
 import pytest
 
 from app.saleor.app import SaleorApp
-from app.saleor.drift import Aspect, Difference, Part, Remedy, State, drift
+from app.saleor.drift import Aspect, Difference, Part, Remedy, State, find_drift
 from app.saleor.installed_app import InstalledApp
 from app.saleor.versions import Version
 from tests.conftest import Clock
-from tests.saleor.fake_saleor import Memory
+from tests.saleor.fake_saleor import InMemoryStore
 from tests.saleor.served_app import make_app
 from tests.saleor.test_manifest import WIDGET
 
@@ -19,9 +19,9 @@ CHARGE = "TRANSACTION_CHARGE_REQUESTED"
 
 
 @pytest.fixture
-def app(store: Memory, http: httpx2.AsyncClient, clock: Clock) -> SaleorApp:
+def app(store: InMemoryStore, http: httpx2.AsyncClient, clock: Clock) -> SaleorApp:
     made = make_app(store, http, clock)
-    made.show(WIDGET)
+    made.add_widget(WIDGET)
     return made
 
 
@@ -64,7 +64,7 @@ def hook(there: dict[str, Any], event: str = CHARGE) -> dict[str, Any]:
 
 
 def compared(app: SaleorApp, there: dict[str, Any], version: Version = (3, 23)) -> list[Difference]:
-    return drift(app.manifest(version), InstalledApp.model_validate(there))
+    return find_drift(app.manifest(version), InstalledApp.model_validate(there))
 
 
 @pytest.mark.parametrize("version", [(3, 21), (3, 22), (3, 23)])

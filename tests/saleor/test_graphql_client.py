@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
-from app.saleor.channels import Channel, channels
+from app.saleor.channels import Channel, fetch_channels
 from app.saleor.graphql import (
     AppIdentity,
     EventReport,
@@ -24,9 +24,9 @@ from app.saleor.graphql import (
 from app.saleor.payment_methods import CardDetails
 from app.saleor.reports import PlacedOrder, ReportOutcome
 from app.saleor.vocabulary import AvailableAction, EventType
-from tests.loopback import Behaviour, HangUp, Heard, Reply, answering
+from tests.loopback import Behaviour, HangUp, ReceivedRequest, Reply, serve_replies
 from tests.saleor.fake_saleor import Row, permission_denied
-from tests.saleor.graphql_api import answered_by, saleor_client
+from tests.saleor.graphql_api import saleor_client, serve_graphql
 from tests.saleor.recordings import CASSETTES
 
 REPORT = EventReport(
@@ -76,7 +76,7 @@ def api() -> Api:
 @pytest.fixture
 async def here(api: Api) -> AsyncIterator[Row]:
     """An installation whose Saleor is the API of this test."""
-    async with answered_by(api.answer) as row:
+    async with serve_graphql(api.answer) as row:
         yield row
 
 
@@ -232,13 +232,13 @@ async def test_a_token_never_follows_a_redirect(client: SaleorClient, api: Api, 
     assert len(api.bodies) == 1
 
 
-async def hang_up(_heard: Heard) -> Behaviour:
+async def hang_up(_heard: ReceivedRequest) -> Behaviour:
     return HangUp()
 
 
 @pytest.mark.fault("saleor-down")
 async def test_nobody_listens(client: SaleorClient) -> None:
-    async with answering(hang_up) as address:
+    async with serve_replies(hang_up) as address:
         pass
     with pytest.raises(SaleorUnreachableError, match="ConnectError"):
         await client.who_am_i(f"{address}/graphql/", "x")
@@ -246,7 +246,7 @@ async def test_nobody_listens(client: SaleorClient) -> None:
 
 @pytest.mark.fault("network-cut")
 async def test_the_connection_drops(client: SaleorClient) -> None:
-    async with answering(hang_up) as address:
+    async with serve_replies(hang_up) as address:
         with pytest.raises(SaleorUnreachableError):
             await client.who_am_i(f"{address}/graphql/", "x")
 
@@ -255,12 +255,12 @@ async def test_the_connection_drops(client: SaleorClient) -> None:
 async def test_the_deadline_is_for_the_whole_call(client: SaleorClient) -> None:
     """Not for each byte: somebody who drips them keeps every read alive."""
 
-    async def drip(_heard: Heard) -> Behaviour:
+    async def drip(_heard: ReceivedRequest) -> Behaviour:
         return Reply(body=(b" ",) * 1000, pause=0.01)
 
-    async with answering(drip) as address:
+    async with serve_replies(drip) as address:
         with pytest.raises(SaleorUnreachableError, match="in time"):
-            await client.who_am_i(f"{address}/graphql/", "x", within=timedelta(milliseconds=100))
+            await client.who_am_i(f"{address}/graphql/", "x", timeout=timedelta(milliseconds=100))
 
 
 async def test_one_connection_serves_many_calls(client: SaleorClient, api: Api, here: Row) -> None:
@@ -327,7 +327,7 @@ async def test_the_channels_of_a_store(client: SaleorClient, api: Api, here: Row
         {"slug": "default-channel", "name": "", "currencyCode": "UAH", "isActive": True},
     ]
     api.says = said({"data": {"channels": known}})
-    assert await channels(client, here) == [
+    assert await fetch_channels(client, here) == [
         Channel("default-channel", "default-channel", "UAH", active=True),
         Channel("pl", "Polska", "PLN", active=False),
     ]
@@ -337,6 +337,6 @@ async def test_the_channels_of_a_store(client: SaleorClient, api: Api, here: Row
     for nonsense in ({"channels": None}, {"channels": [{}]}, {}):
         api.says = said({"data": nonsense})
         with pytest.raises(SaleorUnreachableError):
-            await channels(client, here)
+            await fetch_channels(client, here)
     with pytest.raises(SaleorNotAuthorisedError):
-        await channels(client, replace(here, token=""))
+        await fetch_channels(client, replace(here, token=""))

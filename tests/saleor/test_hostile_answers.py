@@ -12,9 +12,9 @@ from starlette.responses import Response
 
 from app.saleor.errors import KeysUnusableError, SaleorUnreachableError
 from app.saleor.graphql import SaleorClient
-from app.saleor.keys import fetch_key_set
-from tests.loopback import Heard, Reply, answering
-from tests.saleor.graphql_api import answered_by, saleor_client
+from app.saleor.jwks import fetch_key_set
+from tests.loopback import ReceivedRequest, Reply, serve_replies
+from tests.saleor.graphql_api import saleor_client, serve_graphql
 
 MEBIBYTE = 1024 * 1024
 CODINGS = ("gzip", "gzip, gzip")
@@ -51,17 +51,17 @@ async def test_an_answer_that_unpacks_to_a_quarter_of_a_gigabyte(
     async def bomb(_request: Request) -> Response:
         return Response(bombs[coding], headers={"Content-Encoding": coding}, media_type="application/json")
 
-    async with answered_by(bomb) as here:
+    async with serve_graphql(bomb) as here:
         with pytest.raises(SaleorUnreachableError, match="BodyError"):
             await client.who_am_i(here.saleor_api_url, "the-token")
 
 
 @pytest.mark.threat("huge-body")
 async def test_an_answer_that_goes_on_and_on(client: SaleorClient, peak: None) -> None:
-    async def long(_heard: Heard) -> Reply:
+    async def long(_heard: ReceivedRequest) -> Reply:
         return Reply(body=(b" " * MEBIBYTE,) * 200, headers={"Content-Type": "application/json"})
 
-    async with answering(long) as address:
+    async with serve_replies(long) as address:
         with pytest.raises(SaleorUnreachableError, match="BodyError"):
             await client.who_am_i(f"{address}/graphql/", "the-token")
 
@@ -74,7 +74,7 @@ async def test_what_somebody_on_the_way_compresses_is_read(client: SaleorClient)
         body = gzip.compress(b'{"data":{"app":{"id":"QXBwOjE=","identifier":"gateway.payments.app"}}}')
         return Response(body, headers={"Content-Encoding": "gzip"}, media_type="application/json")
 
-    async with answered_by(packed) as here:
+    async with serve_graphql(packed) as here:
         assert (await client.who_am_i(here.saleor_api_url, "the-token")).id == "QXBwOjE="
     assert asked == ["identity"], "nobody is asked to"
 
@@ -84,9 +84,9 @@ async def test_what_somebody_on_the_way_compresses_is_read(client: SaleorClient)
 async def test_a_key_set_that_unpacks_to_a_quarter_of_a_gigabyte(
     bombs: dict[str, bytes], peak: None, coding: str
 ) -> None:
-    async def bomb(_heard: Heard) -> Reply:
+    async def bomb(_heard: ReceivedRequest) -> Reply:
         return Reply(body=bombs[coding], headers={"Content-Encoding": coding})
 
-    async with answering(bomb) as address, httpx2.AsyncClient() as http:
+    async with serve_replies(bomb) as address, httpx2.AsyncClient() as http:
         with pytest.raises(KeysUnusableError, match=r"too large|not asked for"):
-            await fetch_key_set(http, f"{address}/graphql/", within=timedelta(seconds=20))
+            await fetch_key_set(http, f"{address}/graphql/", timeout=timedelta(seconds=20))

@@ -10,14 +10,14 @@ import pytest
 from graphql import parse
 from pydantic import ValidationError
 
-from app.saleor.answers import ActionAnswer
 from app.saleor.app import AppInfo, SaleorApp
 from app.saleor.events import TransactionChargeRequested, TransactionRefundRequested
 from app.saleor.extension import Widget
+from app.saleor.responses import ActionResponse
 from app.saleor.webhook_definition import WebhookContext
 from tests.conftest import Clock
-from tests.saleor.fake_saleor import Memory
-from tests.saleor.served_app import BASE_URL, MANIFEST, make_app, served
+from tests.saleor.fake_saleor import InMemoryStore
+from tests.saleor.served_app import BASE_URL, MANIFEST, make_app, open_client
 
 EVENTS = {
     "PAYMENT_GATEWAY_INITIALIZE_SESSION",
@@ -34,7 +34,7 @@ IN_BACKGROUND = {"CUSTOMER_DELETED", "ACCOUNT_DELETED", "APP_DELETED", "APP_STAT
 
 
 async def manifest_for(version: str | None, app: SaleorApp) -> dict[str, Any]:
-    async with served(app) as client:
+    async with open_client(app) as client:
         answer = await client.get("/api/manifest", headers={"Saleor-Schema-Version": version} if version else {})
     assert answer.status_code == 200
     said: dict[str, Any] = answer.json()
@@ -42,7 +42,7 @@ async def manifest_for(version: str | None, app: SaleorApp) -> dict[str, Any]:
 
 
 @pytest.fixture
-def app(store: Memory, http: httpx2.AsyncClient, clock: Clock) -> SaleorApp:
+def app(store: InMemoryStore, http: httpx2.AsyncClient, clock: Clock) -> SaleorApp:
     return make_app(store, http, clock)
 
 
@@ -66,7 +66,7 @@ async def test_every_webhook_that_is_defined_is_in_it_and_leads_to_its_route(app
     said = await manifest_for("3.23", app)
     assert {event for webhook in said["webhooks"] for event in webhook.get("syncEvents", ())} == EVENTS
     assert {event for webhook in said["webhooks"] for event in webhook.get("asyncEvents", ())} == IN_BACKGROUND
-    async with served(app) as client:
+    async with open_client(app) as client:
         for webhook in said["webhooks"]:
             events: list[str] = webhook.get("syncEvents", []) + webhook.get("asyncEvents", [])
             [named] = events
@@ -99,10 +99,10 @@ WIDGET = Widget(label="Payments", mount="ORDER_DETAILS_WIDGETS", path="/widget",
     ("version", "told"), [("3.21", False), ("3.22", True), ("3.23", True), ("3.24", True), (None, False)]
 )
 async def test_a_widget_is_told_to_a_saleor_that_has_widgets(
-    store: Memory, http: httpx2.AsyncClient, clock: Clock, version: str | None, *, told: bool
+    store: InMemoryStore, http: httpx2.AsyncClient, clock: Clock, version: str | None, *, told: bool
 ) -> None:
     app = make_app(store, http, clock, iframe_base_url="https://staff.example.com/")
-    app.show(WIDGET)
+    app.add_widget(WIDGET)
     entry = {
         "label": "Payments",
         "mount": "ORDER_DETAILS_WIDGETS",
@@ -116,11 +116,11 @@ async def test_a_widget_is_told_to_a_saleor_that_has_widgets(
 
 def test_a_widget_cannot_need_more_than_the_app_has(app: SaleorApp) -> None:
     with pytest.raises(ValueError, match="MANAGE_ORDERS"):
-        app.show(replace(WIDGET, permissions=("HANDLE_PAYMENTS", "MANAGE_ORDERS")))
+        app.add_widget(replace(WIDGET, permissions=("HANDLE_PAYMENTS", "MANAGE_ORDERS")))
 
 
 async def test_people_and_servers_may_come_by_different_roads(
-    store: Memory, http: httpx2.AsyncClient, clock: Clock
+    store: InMemoryStore, http: httpx2.AsyncClient, clock: Clock
 ) -> None:
     said = await manifest_for("3.23", make_app(store, http, clock, iframe_base_url="https://staff.example.com/"))
     assert said["appUrl"] == "https://staff.example.com/"
@@ -145,19 +145,19 @@ def test_a_text_file_that_says_too_little_or_too_much(tmp_path: Path) -> None:
 def test_a_definition_that_does_not_fit_is_refused_when_the_app_starts(app: SaleorApp) -> None:
     query = "transaction_refund_requested.graphql"
 
-    async def of_another_event(event: TransactionChargeRequested, context: WebhookContext) -> ActionAnswer:
+    async def of_another_event(event: TransactionChargeRequested, context: WebhookContext) -> ActionResponse:
         raise AssertionError
 
-    async def of_no_event(event, context) -> ActionAnswer:  # type: ignore[no-untyped-def] # noqa: ANN001 - that is the mistake
+    async def of_no_event(event, context) -> ActionResponse:  # type: ignore[no-untyped-def] # noqa: ANN001 - that is the mistake
         raise AssertionError
 
-    async def without_parameters() -> ActionAnswer:
+    async def without_parameters() -> ActionResponse:
         raise AssertionError
 
-    def not_asynchronous(event: TransactionRefundRequested, context: WebhookContext) -> ActionAnswer:
+    def not_asynchronous(event: TransactionRefundRequested, context: WebhookContext) -> ActionResponse:
         raise AssertionError
 
-    async def proper(event: TransactionRefundRequested, context: WebhookContext) -> ActionAnswer:
+    async def proper(event: TransactionRefundRequested, context: WebhookContext) -> ActionResponse:
         raise AssertionError
 
     for handler in (of_another_event, of_no_event, without_parameters, not_asynchronous):

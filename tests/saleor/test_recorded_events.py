@@ -17,9 +17,9 @@ from app.saleor.events import (
 )
 from app.saleor.source import Address, Checkout, Order
 from tests.conftest import Clock
-from tests.saleor.fake_saleor import Memory, Row
+from tests.saleor.fake_saleor import InMemoryStore, Row
 from tests.saleor.recordings import API_URL, APP_ID, IDENTIFIER, JWKS, Recorded, webhooks
-from tests.saleor.served_app import Handlers, make_app, served
+from tests.saleor.served_app import ScriptedHandlers, make_app, open_client
 
 RECORDED = webhooks()
 WITH_BODY = [each for each in RECORDED if each.body]
@@ -27,16 +27,16 @@ WITH_BODY = [each for each in RECORDED if each.body]
 
 @pytest.fixture
 async def app_of_the_recordings(
-    store: Memory, http: httpx2.AsyncClient, clock: Clock, handlers: Handlers
+    store: InMemoryStore, http: httpx2.AsyncClient, clock: Clock, handlers: ScriptedHandlers
 ) -> AsyncIterator[httpx2.AsyncClient]:
     store.put(Row(API_URL, app_id=APP_ID, token="a token", jwks=JWKS))
-    async with served(make_app(store, http, clock, handlers=handlers, identifier=IDENTIFIER)) as client:
+    async with open_client(make_app(store, http, clock, handlers=handlers, identifier=IDENTIFIER)) as client:
         yield client
 
 
 @pytest.mark.parametrize("recorded", RECORDED, ids=str)
 async def test_it_is_answered(
-    app_of_the_recordings: httpx2.AsyncClient, clock: Clock, handlers: Handlers, recorded: Recorded
+    app_of_the_recordings: httpx2.AsyncClient, clock: Clock, handlers: ScriptedHandlers, recorded: Recorded
 ) -> None:
     said: dict[str, Any] = json.loads(recorded.body, parse_float=Decimal) if recorded.body else {}
     if said:
@@ -54,7 +54,7 @@ async def test_it_is_answered(
         assert handlers.events == []
 
 
-def check(handlers: Handlers, said: dict[str, Any]) -> None:
+def check(handlers: ScriptedHandlers, said: dict[str, Any]) -> None:
     """Compare what the handler saw with the raw request, field by field."""
     (event,) = handlers.events
     assert type(event).__name__ == said["__typename"]

@@ -4,16 +4,16 @@ import base64
 
 import pytest
 
-from app.saleor.keys import find_key, read_key_set
-from app.saleor.signature import BadSignatureError, key_name, verify
+from app.saleor.jwks import find_key, parse_key_set
+from app.saleor.signature import BadSignatureError, read_key_id, verify
 from tests.saleor.recordings import JWKS, Recorded, webhooks
 
 RECORDED = webhooks()
-KEYS = read_key_set(JWKS)
+KEYS = parse_key_set(JWKS)
 
 
 def check(signature: str, body: bytes) -> None:
-    key = find_key(KEYS, key_name(signature))
+    key = find_key(KEYS, read_key_id(signature))
     assert key is not None
     verify(signature, body, key)
 

@@ -9,19 +9,19 @@ import pytest
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from structlog.testing import capture_logs
 
-from app.saleor.registration import MOST_OF_ALL, MOST_OF_ONE_SALEOR
+from app.saleor.registration import MAX_ATTEMPTS, MAX_ATTEMPTS_PER_SALEOR
 from tests.conftest import Clock
 from tests.saleor.fake_saleor import (
     API_URL,
     IDENTIFIER,
+    InMemoryStore,
     InstalledApp,
-    Memory,
+    MinimalSaleor,
     Row,
-    SmallSaleor,
     refund_body,
     signing_key,
 )
-from tests.saleor.served_app import AppClient, make_app, served
+from tests.saleor.served_app import AppClient, make_app, open_client
 
 GOOD_TOKEN = "good-token"
 
@@ -45,8 +45,8 @@ class Handshake:
 
 
 @pytest.fixture
-async def handshake(store: Memory, http: httpx2.AsyncClient, clock: Clock) -> AsyncIterator[Handshake]:
-    async with served(make_app(store, http, clock)) as client:
+async def handshake(store: InMemoryStore, http: httpx2.AsyncClient, clock: Clock) -> AsyncIterator[Handshake]:
+    async with open_client(make_app(store, http, clock)) as client:
         yield Handshake(client)
 
 
@@ -59,7 +59,9 @@ def refused(answer: httpx2.Response, status: int, code: str) -> str:
     return message
 
 
-async def test_a_saleor_installs_us(handshake: Handshake, store: Memory, saleor: SmallSaleor, clock: Clock) -> None:
+async def test_a_saleor_installs_us(
+    handshake: Handshake, store: InMemoryStore, saleor: MinimalSaleor, clock: Clock
+) -> None:
     answer = await handshake.bring()
 
     assert (answer.status_code, answer.json()) == (200, {"success": True})
@@ -72,7 +74,7 @@ async def test_a_saleor_installs_us(handshake: Handshake, store: Memory, saleor:
 
 
 async def test_a_second_installation_overwrites_the_first_and_keeps_all_the_rest(
-    handshake: Handshake, store: Memory, saleor: SmallSaleor, installed: Row
+    handshake: Handshake, store: InMemoryStore, saleor: MinimalSaleor, installed: Row
 ) -> None:
     saleor.apps = {"new-token": InstalledApp("QXBwOjI=")}
     saleor.key = signing_key("second")
@@ -87,18 +89,18 @@ async def test_a_second_installation_overwrites_the_first_and_keeps_all_the_rest
     ("told", "kept"), [("3.22", "3.22"), ("3.22.67", "3.22"), (None, None), ("x" * 500, "3.21"), ("", "3.21")]
 )
 async def test_the_version_is_kept_in_one_form(
-    handshake: Handshake, store: Memory, told: str | None, kept: str | None
+    handshake: Handshake, store: InMemoryStore, told: str | None, kept: str | None
 ) -> None:
     await handshake.bring(Saleor_Schema_Version=told)
     assert store.rows[API_URL].schema_version == kept
 
 
-async def test_the_domain_is_the_one_that_was_checked(handshake: Handshake, store: Memory) -> None:
+async def test_the_domain_is_the_one_that_was_checked(handshake: Handshake, store: InMemoryStore) -> None:
     await handshake.bring(Saleor_Domain="evil.example.com")
     assert store.rows[API_URL].saleor_domain == "shop.example.com"
 
 
-async def test_saleor_tries_again_with_the_same_token(handshake: Handshake, store: Memory) -> None:
+async def test_saleor_tries_again_with_the_same_token(handshake: Handshake, store: InMemoryStore) -> None:
     first, second = await handshake.bring(), await handshake.bring()
     assert (first.status_code, second.status_code) == (200, 200)
     assert store.rows[API_URL].token == "good-token"
@@ -124,14 +126,14 @@ async def test_saleor_tries_again_with_the_same_token(handshake: Handshake, stor
     ],
 )
 async def test_an_address_that_nobody_allowed_is_never_called(
-    handshake: Handshake, store: Memory, saleor: SmallSaleor, address: str | None, expected: tuple[int, str]
+    handshake: Handshake, store: InMemoryStore, saleor: MinimalSaleor, address: str | None, expected: tuple[int, str]
 ) -> None:
     refused(await handshake.bring(Saleor_Api_Url=address), *expected)
     assert saleor.asked == []
     assert store.rows == {}
 
 
-async def test_the_old_header_does_not_stand_in_for_the_new_one(handshake: Handshake, saleor: SmallSaleor) -> None:
+async def test_the_old_header_does_not_stand_in_for_the_new_one(handshake: Handshake, saleor: MinimalSaleor) -> None:
     answer = await handshake.bring(Saleor_Api_Url=None, X_Saleor_Domain="shop.example.com")
     refused(answer, 400, "MISSING_SALEOR_API_URL")
     assert saleor.asked == []
@@ -153,7 +155,7 @@ async def test_the_old_header_does_not_stand_in_for_the_new_one(handshake: Hands
         b" " * 20_000 + b'{"auth_token": "good-token"}',
     ],
 )
-async def test_no_token(handshake: Handshake, store: Memory, saleor: SmallSaleor, body: bytes) -> None:
+async def test_no_token(handshake: Handshake, store: InMemoryStore, saleor: MinimalSaleor, body: bytes) -> None:
     refused(await handshake.bring(body), 400, "MISSING_AUTH_TOKEN")
     assert saleor.asked == []
     assert store.rows == {}
@@ -161,7 +163,7 @@ async def test_no_token(handshake: Handshake, store: Memory, saleor: SmallSaleor
 
 @pytest.mark.threat("stranger-installs")
 async def test_the_token_of_another_app_of_the_same_saleor(
-    handshake: Handshake, store: Memory, saleor: SmallSaleor, installed: Row
+    handshake: Handshake, store: InMemoryStore, saleor: MinimalSaleor, installed: Row
 ) -> None:
     saleor.apps["other"] = InstalledApp("QXBwOjk=", identifier="somebody.else")
     message = refused(await handshake.bring("other"), 403, "NOT_THIS_APP")
@@ -170,7 +172,7 @@ async def test_the_token_of_another_app_of_the_same_saleor(
 
 
 @pytest.mark.threat("stranger-installs")
-async def test_a_token_that_is_nobodys_app(handshake: Handshake, store: Memory, saleor: SmallSaleor) -> None:
+async def test_a_token_that_is_nobodys_app(handshake: Handshake, store: InMemoryStore, saleor: MinimalSaleor) -> None:
     saleor.graphql = JSONResponse({"data": {"app": None}})
     refused(await handshake.bring("of-a-user"), 403, "NOT_THIS_APP")
     assert store.rows == {}
@@ -178,19 +180,19 @@ async def test_a_token_that_is_nobodys_app(handshake: Handshake, store: Memory, 
 
 @pytest.mark.threat("stranger-installs")
 async def test_a_forged_token_does_not_push_out_the_proven_one(
-    handshake: Handshake, store: Memory, app_client: AppClient, installed: Row
+    handshake: Handshake, store: InMemoryStore, app_client: AppClient, installed: Row
 ) -> None:
     """It cannot be told from the token of an app that is not active yet; so it is kept aside, and nothing changes."""
     assert (await handshake.bring("forged", Saleor_Schema_Version="3.99")).status_code == 200
     row = store.rows[API_URL]
     assert (row.token, row.app_id, row.pending_token) == ("good-token", "QXBwOjE=", "forged")
     assert row.schema_version == installed.schema_version, "or reports would be written for another Saleor"
-    assert (await app_client.knock(refund_body())).status_code == 200
+    assert (await app_client.deliver(refund_body())).status_code == 200
 
 
 @pytest.mark.threat("stranger-installs")
 async def test_a_strangers_garbage_displaces_no_genuine_token_that_waits(
-    handshake: Handshake, store: Memory, saleor: SmallSaleor, app_client: AppClient, clock: Clock
+    handshake: Handshake, store: InMemoryStore, saleor: MinimalSaleor, app_client: AppClient, clock: Clock
 ) -> None:
     saleor.apps = {"new-token": InstalledApp("QXBwOjI=", active=False)}
     await handshake.bring("new-token")
@@ -198,43 +200,43 @@ async def test_a_strangers_garbage_displaces_no_genuine_token_that_waits(
     saleor.apps["new-token"].active = True
     clock.forward(hours=1)
     recipient = {"id": "QXBwOjI=", "identifier": IDENTIFIER}
-    assert (await app_client.knock(refund_body(recipient=recipient))).status_code == 200
+    assert (await app_client.deliver(refund_body(recipient=recipient))).status_code == 200
     assert (store.rows[API_URL].token, store.rows[API_URL].pending_tokens) == ("new-token", ())
 
 
 @pytest.mark.threat("stranger-installs")
 async def test_nothing_that_is_known_changes_on_a_strangers_word(
-    handshake: Handshake, store: Memory, installed: Row
+    handshake: Handshake, store: InMemoryStore, installed: Row
 ) -> None:
     await handshake.bring("garbage", Saleor_Schema_Version="3.99", Saleor_Domain="evil.example.com")
     assert replace(store.rows[API_URL], pending_tokens=()) == installed
 
 
 async def test_a_stranger_makes_that_saleor_answer_once_and_not_without_end(
-    handshake: Handshake, saleor: SmallSaleor, store: Memory, clock: Clock
+    handshake: Handshake, saleor: MinimalSaleor, store: InMemoryStore, clock: Clock
 ) -> None:
     for number in range(100):
         answer = await handshake.bring(f"garbage-{number}")
     refused(answer, 429, "TOO_MANY_REQUESTS")
-    assert saleor.asked == [API_URL] * MOST_OF_ONE_SALEOR
+    assert saleor.asked == [API_URL] * MAX_ATTEMPTS_PER_SALEOR
     clock.forward(minutes=1)
     assert (await handshake.bring("good-token")).status_code == 200
 
 
 @pytest.mark.threat("flood")
 async def test_all_strangers_together_make_us_ask_only_so_often(
-    store: Memory, http: httpx2.AsyncClient, clock: Clock, saleor: SmallSaleor
+    store: InMemoryStore, http: httpx2.AsyncClient, clock: Clock, saleor: MinimalSaleor
 ) -> None:
-    async with served(make_app(store, http, clock, allowed=("https://*.saleor.example.com/graphql/",))) as client:
-        for number in range(MOST_OF_ALL + 20):
+    async with open_client(make_app(store, http, clock, allowed=("https://*.saleor.example.com/graphql/",))) as client:
+        for number in range(MAX_ATTEMPTS + 20):
             address = f"https://s{number}.saleor.example.com/graphql/"
             answer = await Handshake(client).bring("garbage", Saleor_Api_Url=address)
     refused(answer, 429, "TOO_MANY_REQUESTS")
-    assert len(saleor.asked) == MOST_OF_ALL
+    assert len(saleor.asked) == MAX_ATTEMPTS
 
 
 async def test_an_app_that_is_not_active_yet_is_installed_all_the_same(
-    handshake: Handshake, store: Memory, saleor: SmallSaleor
+    handshake: Handshake, store: InMemoryStore, saleor: MinimalSaleor
 ) -> None:
     saleor.apps = {"new-token": InstalledApp("QXBwOjI=", active=False)}
     assert (await handshake.bring("new-token")).json() == {"success": True}
@@ -246,7 +248,7 @@ async def test_an_app_that_is_not_active_yet_is_installed_all_the_same(
     "answer", [Response(status_code=503), Response("hello"), RedirectResponse("https://evil.com/")]
 )
 async def test_a_saleor_that_cannot_be_asked(
-    handshake: Handshake, store: Memory, saleor: SmallSaleor, answer: Response
+    handshake: Handshake, store: InMemoryStore, saleor: MinimalSaleor, answer: Response
 ) -> None:
     saleor.graphql = answer
     message = refused(await handshake.bring(), 502, "SALEOR_UNREACHABLE")
@@ -259,21 +261,21 @@ async def test_a_saleor_that_cannot_be_asked(
     "keys", [Response(status_code=404), JSONResponse({"keys": []}), RedirectResponse("https://evil.com/")]
 )
 async def test_a_saleor_whose_keys_cannot_be_had(
-    handshake: Handshake, store: Memory, saleor: SmallSaleor, keys: Response
+    handshake: Handshake, store: InMemoryStore, saleor: MinimalSaleor, keys: Response
 ) -> None:
     saleor.jwks = keys
     refused(await handshake.bring(), 502, "KEYS_UNUSABLE")
     assert store.rows == {}
 
 
-async def test_a_store_that_is_down(handshake: Handshake, store: Memory) -> None:
+async def test_a_store_that_is_down(handshake: Handshake, store: InMemoryStore) -> None:
     store.broken = True
     message = refused(await handshake.bring(), 500, "APP_ERROR")
     assert "disk" not in message
 
 
 @pytest.mark.threat("secrets-in-logs")
-async def test_no_token_stands_in_a_log(handshake: Handshake, saleor: SmallSaleor, store: Memory) -> None:
+async def test_no_token_stands_in_a_log(handshake: Handshake, saleor: MinimalSaleor, store: InMemoryStore) -> None:
     with capture_logs() as logs:
         await handshake.bring()
         await handshake.bring("forged-token")
@@ -285,10 +287,10 @@ async def test_no_token_stands_in_a_log(handshake: Handshake, saleor: SmallSaleo
 
 
 async def test_without_an_allow_list_the_app_warns_and_serves_this_machine_only(
-    store: Memory, http: httpx2.AsyncClient, clock: Clock, saleor: SmallSaleor
+    store: InMemoryStore, http: httpx2.AsyncClient, clock: Clock, saleor: MinimalSaleor
 ) -> None:
     with capture_logs() as logs:
-        client = served(make_app(store, http, clock, allowed=()))
+        client = open_client(make_app(store, http, clock, allowed=()))
     assert [(log["event"], log["log_level"]) for log in logs] == [("saleor_allow_list_empty", "warning")]
     async with client:
         refused(await Handshake(client).bring(), 403, "SALEOR_NOT_ALLOWED")

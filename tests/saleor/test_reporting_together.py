@@ -11,14 +11,14 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from app.saleor.aliases import repeated
+from app.saleor.aliases import repeat_field
 from app.saleor.errors import SaleorError, SaleorNotAuthorisedError, SaleorRefusedError, SaleorUnreachableError
 from app.saleor.graphql import SaleorClient
-from app.saleor.orders import order_placed
+from app.saleor.orders import find_placed_order
 from app.saleor.reports import EventReport, ReportOutcome
 from app.saleor.vocabulary import EventType
 from tests.saleor.fake_saleor import Row
-from tests.saleor.graphql_api import DOCUMENTS, answered_by, saleor_client
+from tests.saleor.graphql_api import DOCUMENTS, saleor_client, serve_graphql
 
 BROKEN = {"message": "boom", "extensions": {"exception": {"code": "ValueError"}}}
 DENIED = {"message": "no", "extensions": {"exception": {"code": "PermissionDenied"}}}
@@ -70,7 +70,7 @@ def api() -> Api:
 
 @pytest.fixture
 async def here(api: Api) -> AsyncIterator[Row]:
-    async with answered_by(api.answer) as row:
+    async with serve_graphql(api.answer) as row:
         yield row
 
 
@@ -187,7 +187,7 @@ async def test_nobody_asks_without_a_token(client: SaleorClient, here: Row, api:
 async def test_orders_are_asked_for_together_too(client: SaleorClient, api: Api, here: Row) -> None:
     order = {"id": "T3JkZXI6MQ==", "number": "21"}
     api.says.append(JSONResponse({"data": {"_0": {"order": order}, "_1": None, "_2": {"order": None}}}))
-    placed = await asyncio.gather(*(order_placed(client, here, each) for each in ("x", "y", "z")))
+    placed = await asyncio.gather(*(find_placed_order(client, here, each) for each in ("x", "y", "z")))
     assert [each and each.number for each in placed] == ["21", None, None]
     assert json.loads(json.dumps(api.asked[0]["variables"])) == {"id_0": "x", "id_1": "y", "id_2": "z"}
 
@@ -195,4 +195,4 @@ async def test_orders_are_asked_for_together_too(client: SaleorClient, api: Api,
 @pytest.mark.parametrize("text", ["query A { a b }", "query A { a } query B { b }", "fragment F on T { a }"])
 def test_only_documents_of_one_field_are_repeated(text: str) -> None:
     with pytest.raises(ValueError, match="one field"):
-        repeated(text, 2)
+        repeat_field(text, 2)

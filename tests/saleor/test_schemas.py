@@ -19,7 +19,7 @@ from graphql import (
     validate,
 )
 
-from app.saleor.aliases import repeated
+from app.saleor.aliases import repeat_field
 from app.saleor.documents import Documents
 from app.saleor.versions import OLDEST_SUPPORTED, Version
 from tests.conftest import missing
@@ -82,7 +82,7 @@ def _named(node: Any, name: str) -> Any:
 @pytest.mark.parametrize("version", VERSIONS, ids=_short)
 @pytest.mark.parametrize("name", ["transaction_event_report", "order_of_transaction"])
 def test_what_is_asked_together_is_valid_too(name: str, version: Version) -> None:
-    document = parse(repeated(Documents(ROOT / "manifest" / "operations").text(name, version), 10))
+    document = parse(repeat_field(Documents(ROOT / "manifest" / "operations").text(name, version), 10))
     assert validate(schema(version), document) == []
 
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from app.saleor.keys import find_key
+from app.saleor.jwks import find_key
 from app.saleor.signature import BadSignatureError, verify
 from tests.saleor.fake_saleor import b64, signing_key
 

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from app.saleor.answers import Answer, GatewayConfigAnswer
 from app.saleor.events import ListStoredPaymentMethods, StoredPaymentMethodDeleteRequested
-from app.saleor.stored_methods import MethodDeletedAnswer, StoredCard, StoredMethodsAnswer
-from app.saleor.testing.rules.stored_methods import own_id, read_deletion, read_methods
+from app.saleor.responses import GatewayConfigResponse, WebhookResponse
+from app.saleor.stored_methods import MethodDeletedResponse, StoredCard, StoredMethodsResponse
+from app.saleor.testing.rules.stored_methods import parse_deletion, parse_method_id, parse_methods
 from tests.saleor.fake_saleor import Row, refund_body
 from tests.saleor.served_app import CARD, AppClient
 
@@ -28,7 +28,7 @@ LISTING, DELETION = (
 
 
 async def test_a_customer_is_shown_what_is_kept(app_client: AppClient, installed: Row) -> None:
-    answer = await app_client.knock(LISTING, LIST)
+    answer = await app_client.deliver(LISTING, LIST)
     assert (answer.status_code, answer.json()) == (200, {"paymentMethods": [CARD.dump()]})
     (event,) = app_client.handlers.events
     assert isinstance(event, ListStoredPaymentMethods)
@@ -36,36 +36,36 @@ async def test_a_customer_is_shown_what_is_kept(app_client: AppClient, installed
 
 
 async def test_a_customer_has_one_deleted(app_client: AppClient, installed: Row) -> None:
-    answer = await app_client.knock(DELETION, DELETE)
+    answer = await app_client.deliver(DELETION, DELETE)
     assert (answer.status_code, answer.json()) == (200, {"result": "SUCCESSFULLY_DELETED"})
     (event,) = app_client.handlers.events
     assert isinstance(event, StoredPaymentMethodDeleteRequested)
     assert event.payment_method_id == "card-1"
 
 
-def boom() -> Answer:
+def boom() -> WebhookResponse:
     raise RuntimeError("it broke")
 
 
 async def test_of_a_list_that_could_not_be_made_saleor_keeps_nothing(app_client: AppClient, installed: Row) -> None:
     """It would show for five minutes that there is none; what is not answered with 200 it asks for again."""
     app_client.handlers.says = boom
-    answer = await app_client.knock(LISTING, LIST)
+    answer = await app_client.deliver(LISTING, LIST)
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "APP_ERROR")
 
 
 async def test_what_could_not_be_deleted_is_said_not_to_be(app_client: AppClient, installed: Row) -> None:
     app_client.handlers.says = boom
-    answer = await app_client.knock(DELETION, DELETE)
+    answer = await app_client.deliver(DELETION, DELETE)
     assert answer.status_code == 200
     assert answer.json()["result"] == "FAILED_TO_DELETE"
     assert "it broke" not in answer.text
 
 
 async def test_an_answer_to_another_event_is_a_mistake_of_ours(app_client: AppClient, installed: Row) -> None:
-    app_client.handlers.says = lambda: GatewayConfigAnswer(data={})
-    assert (await app_client.knock(LISTING, LIST)).status_code == 400
-    assert (await app_client.knock(DELETION, DELETE)).json()["result"] == "FAILED_TO_DELETE"
+    app_client.handlers.says = lambda: GatewayConfigResponse(data={})
+    assert (await app_client.deliver(LISTING, LIST)).status_code == 400
+    assert (await app_client.deliver(DELETION, DELETE)).json()["result"] == "FAILED_TO_DELETE"
 
 
 @pytest.mark.parametrize(
@@ -75,13 +75,13 @@ async def test_an_answer_to_another_event_is_a_mistake_of_ours(app_client: AppCl
 async def test_without_a_customer_nothing_is_done(
     app_client: AppClient, installed: Row, body: dict[str, Any], event: str, lacking: dict[str, Any]
 ) -> None:
-    assert (await app_client.knock(body | lacking, event)).status_code == 400
+    assert (await app_client.deliver(body | lacking, event)).status_code == 400
     assert app_client.handlers.events == []
 
 
 @pytest.mark.parametrize("method_id", [None, 5, [], {"id": "card-1"}])
 async def test_what_is_no_id_deletes_nothing(app_client: AppClient, installed: Row, method_id: Any) -> None:
-    assert (await app_client.knock(DELETION | {"paymentMethodId": method_id}, DELETE)).status_code == 400
+    assert (await app_client.deliver(DELETION | {"paymentMethodId": method_id}, DELETE)).status_code == 400
     assert app_client.handlers.events == []
 
 
@@ -105,9 +105,9 @@ def test_what_saleor_would_leave_out_cannot_be_said(wrong: dict[str, Any]) -> No
 
 def test_saleor_reads_what_we_say() -> None:
     unknown_expiry = CARD.model_copy(update={"expires": None})
-    shown = read_methods(StoredMethodsAnswer(cards=(CARD, unknown_expiry)).dump(), "gateway.payments.app")
+    shown = parse_methods(StoredMethodsResponse(cards=(CARD, unknown_expiry)).dump(), "gateway.payments.app")
     assert [each["credit_card_info"] and each["credit_card_info"]["exp_year"] for each in shown] == [2029, None]
     assert [each["flows"] for each in shown] == [["INTERACTIVE"]] * 2
-    assert own_id(shown[0]["id"]) == ("gateway.payments.app", "card-1")
-    assert read_deletion(MethodDeletedAnswer.deleted().dump()) == ("SUCCESSFULLY_DELETED", None)
-    assert read_deletion(MethodDeletedAnswer.failure("gone").dump()) == ("FAILED_TO_DELETE", "gone")
+    assert parse_method_id(shown[0]["id"]) == ("gateway.payments.app", "card-1")
+    assert parse_deletion(MethodDeletedResponse.deleted().dump()) == ("SUCCESSFULLY_DELETED", None)
+    assert parse_deletion(MethodDeletedResponse.failure("gone").dump()) == ("FAILED_TO_DELETE", "gone")

@@ -9,9 +9,9 @@ from starlette.responses import JSONResponse, Response
 from app import telemetry
 from app.saleor.graphql import SaleorClient
 from app.telemetry import read_traceparent, tracing
-from tests.monitoring.listening import steps_noted
+from tests.monitoring.step_recorder import record_steps
 from tests.saleor.fake_saleor import Row, refund_body
-from tests.saleor.graphql_api import answered_by, saleor_client
+from tests.saleor.graphql_api import saleor_client, serve_graphql
 from tests.saleor.served_app import AppClient
 from tests.saleor.test_reporting_together import note
 
@@ -22,8 +22,8 @@ ID, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 @pytest.mark.usefixtures("installed")
 async def test_a_webhook_goes_on_in_saleors_trace_once_it_is_verified(app_client: AppClient, signed: bool) -> None:
     headers = {"traceparent": f"00-{ID}-{SPAN}-01"} | ({} if signed else {"Saleor_Signature": "a..b"})
-    with steps_noted() as noted:
-        answer = await app_client.knock(refund_body(), **headers)
+    with record_steps() as noted:
+        answer = await app_client.deliver(refund_body(), **headers)
     assert answer.status_code == (200 if signed else 401)
     (webhook,) = [each for each in noted if each.step.kind is telemetry.Kind.WEBHOOK]
     assert webhook.step.outcome == ("answered" if signed else "not_verified")
@@ -50,7 +50,7 @@ async def report_in(client: SaleorClient, row: Row, reference: str, trace_id: st
 
 async def test_saleor_is_told_in_which_trace_it_is_asked() -> None:
     saleor = Asked()
-    async with answered_by(saleor.answer) as row, saleor_client() as client:
+    async with serve_graphql(saleor.answer) as row, saleor_client() as client:
         await report_in(client, row, "one", ID)
         await asyncio.gather(*(report_in(client, row, each, ID) for each in ("two", "three")))
         await asyncio.gather(*(report_in(client, row, each, each * 32) for each in ("a", "b")))

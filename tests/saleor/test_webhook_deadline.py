@@ -12,21 +12,21 @@ import pytest
 from starlette.responses import Response
 
 from app.saleor import webhooks
-from app.saleor.answers import ActionAnswer, AvailableAction
 from app.saleor.errors import TooLateError
-from app.saleor.webhooks import BEYOND, BUDGET
+from app.saleor.responses import ActionResponse, AvailableAction
+from app.saleor.webhooks import BUDGET, GRACE_PERIOD
 from tests.conftest import Clock
 from tests.saleor.fake_saleor import (
     API_URL,
     IDENTIFIER,
-    Memory,
+    InMemoryStore,
+    MinimalSaleor,
     Row,
-    SmallSaleor,
     initialize_body,
     refund_body,
     signing_key,
 )
-from tests.saleor.served_app import AppClient, Handlers, make_app, served
+from tests.saleor.served_app import AppClient, ScriptedHandlers, make_app, open_client
 
 pytestmark = pytest.mark.law(11)
 
@@ -43,27 +43,31 @@ class Silent(Response):
 
 @pytest.fixture
 async def hasty(
-    app_client: AppClient, store: Memory, clock: Clock, handlers: Handlers, monkeypatch: pytest.MonkeyPatch
+    app_client: AppClient,
+    store: InMemoryStore,
+    clock: Clock,
+    handlers: ScriptedHandlers,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> AsyncIterator[AppClient]:
     """A app_client at which an answer must be there in less than half a second."""
-    monkeypatch.setattr(webhooks, "BEYOND", timedelta(seconds=0.1))
+    monkeypatch.setattr(webhooks, "GRACE_PERIOD", timedelta(seconds=0.1))
     async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app_client.saleor.asgi)) as http:
         app = make_app(store, http, clock, handlers=handlers, budget=SHORT)
-        async with served(app) as client, asyncio.timeout(10):
+        async with open_client(app) as client, asyncio.timeout(10):
             yield AppClient(client, app_client.saleor, handlers)
 
 
 @pytest.mark.fault("saleor-slow")
 def test_all_of_it_fits_into_saleors_patience() -> None:
     """The budget, then the time to record what came of calls, then the time to read what is recorded."""
-    assert timedelta(seconds=18) > BUDGET + BEYOND + BEYOND
+    assert timedelta(seconds=18) > BUDGET + GRACE_PERIOD + GRACE_PERIOD
 
 
 @pytest.mark.fault("gateway-slow")
 async def test_a_handler_that_takes_too_long_is_answered_for_and_goes_on(hasty: AppClient, installed: Row) -> None:
     """Its calls may have moved money: what came of them must be recorded, and what is pending is not failed."""
     hasty.handlers.free.clear()
-    answer = await hasty.knock(refund_body())
+    answer = await hasty.deliver(refund_body())
     assert answer.status_code == 200
     assert list(answer.json()) == ["pspReference"]
     assert hasty.handlers.events == []
@@ -73,7 +77,7 @@ async def test_a_handler_that_takes_too_long_is_answered_for_and_goes_on(hasty: 
 
 async def test_a_session_whose_handler_takes_too_long_is_not_over(hasty: AppClient, installed: Row) -> None:
     hasty.handlers.free.clear()
-    answer = await hasty.knock(initialize_body(), _INITIALIZE)
+    answer = await hasty.deliver(initialize_body(), _INITIALIZE)
     assert answer.json()["result"] == "CHARGE_ACTION_REQUIRED"
     hasty.handlers.free.set()
 
@@ -81,13 +85,13 @@ async def test_a_session_whose_handler_takes_too_long_is_not_over(hasty: AppClie
 async def test_the_definition_says_what_is_answered_then(hasty: AppClient, installed: Row) -> None:
     errors: list[Exception] = []
 
-    def otherwise(error: Exception) -> ActionAnswer:
+    def otherwise(error: Exception) -> ActionResponse:
         errors.append(error)
-        return ActionAnswer.pending(AvailableAction.REFUND, psp_reference="as-recorded")
+        return ActionResponse.pending(AvailableAction.REFUND, psp_reference="as-recorded")
 
-    hasty.handlers.otherwise = otherwise
+    hasty.handlers.failure_answer = otherwise
     hasty.handlers.free.clear()
-    assert (await hasty.knock(refund_body())).json() == {"pspReference": "as-recorded"}
+    assert (await hasty.deliver(refund_body())).json() == {"pspReference": "as-recorded"}
     assert [type(each) for each in errors] == [TooLateError]
     hasty.handlers.free.set()
 
@@ -98,17 +102,17 @@ async def test_an_error_after_the_answer_is_logged_and_hurts_nobody(hasty: AppCl
 
     hasty.handlers.says = breaks
     hasty.handlers.free.clear()
-    await hasty.knock(refund_body())
+    await hasty.deliver(refund_body())
     hasty.handlers.free.set()
     await hasty.handlers.taken.wait()
     hasty.handlers.says = None
-    assert (await hasty.knock(refund_body())).json()["result"] == "REFUND_SUCCESS"
+    assert (await hasty.deliver(refund_body())).json()["result"] == "REFUND_SUCCESS"
 
 
 @pytest.mark.fault("saleor-slow")
 @pytest.mark.parametrize("late", ["the keys", "the store"])
 async def test_who_cannot_be_verified_in_time_is_not_verified(
-    hasty: AppClient, installed: Row, store: Memory, monkeypatch: pytest.MonkeyPatch, late: str
+    hasty: AppClient, installed: Row, store: InMemoryStore, monkeypatch: pytest.MonkeyPatch, late: str
 ) -> None:
     async def never(_: str) -> Never:
         await asyncio.Event().wait()
@@ -119,24 +123,24 @@ async def test_who_cannot_be_verified_in_time_is_not_verified(
     else:
         monkeypatch.setattr(store, "find", never)
     hasty.saleor.key = signing_key("second")
-    answer = await hasty.knock(refund_body())
+    answer = await hasty.deliver(refund_body())
     assert (answer.status_code, answer.json()["error"]["code"]) == (401, "TOO_LATE")
     assert hasty.handlers.events == []
 
 
 async def test_a_token_that_cannot_be_proven_in_time(
-    hasty: AppClient, installed: Row, store: Memory, saleor: SmallSaleor
+    hasty: AppClient, installed: Row, store: InMemoryStore, saleor: MinimalSaleor
 ) -> None:
     store.put(replace(installed, pending_tokens=("new-token",)))
     saleor.graphql = Silent()
-    answer = await hasty.knock(refund_body(recipient={"id": "QXBwOjI=", "identifier": IDENTIFIER}))
+    answer = await hasty.deliver(refund_body(recipient={"id": "QXBwOjI=", "identifier": IDENTIFIER}))
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "TOO_LATE")
     assert answer.json()["result"] == "REFUND_FAILURE", "nothing was done"
     assert hasty.handlers.events == []
 
 
 async def test_the_handler_has_what_the_checks_have_left_of_the_time(
-    app_client: AppClient, installed: Row, store: Memory
+    app_client: AppClient, installed: Row, store: InMemoryStore
 ) -> None:
     """The budget begins at the arrival, not in the handler."""
     left: list[float] = []
@@ -148,22 +152,24 @@ async def test_the_handler_has_what_the_checks_have_left_of_the_time(
 
     store.find = slow  # type: ignore[method-assign] # as slow as a database can be
 
-    def says() -> ActionAnswer:
+    def says() -> ActionResponse:
         left.append(app_client.handlers.contexts[-1].deadline.left)
-        return ActionAnswer.success(AvailableAction.REFUND, psp_reference="r", amount=Decimal(1), actions=[])
+        return ActionResponse.success(AvailableAction.REFUND, psp_reference="r", amount=Decimal(1), actions=[])
 
     app_client.handlers.says = says
-    await app_client.knock(refund_body())
+    await app_client.deliver(refund_body())
     assert 0 < left[0] <= BUDGET.total_seconds() - 0.05
 
 
 @pytest.mark.threat("flood")
-async def test_a_body_that_does_not_come(store: Memory, http: httpx2.AsyncClient, clock: Clock, installed: Row) -> None:
+async def test_a_body_that_does_not_come(
+    store: InMemoryStore, http: httpx2.AsyncClient, clock: Clock, installed: Row
+) -> None:
     async def body() -> AsyncIterator[bytes]:
         yield b"{"
         await asyncio.Event().wait()
 
-    async with served(make_app(store, http, clock, budget=SHORT)) as client, asyncio.timeout(10):
+    async with open_client(make_app(store, http, clock, budget=SHORT)) as client, asyncio.timeout(10):
         answer = await client.post(
             "/api/webhooks/transaction-refund-requested", content=body(), headers={"Saleor-Api-Url": API_URL}
         )

@@ -8,7 +8,7 @@ import pytest
 from tests.conftest import Clock
 from tests.saleor.fake_saleor import (
     API_URL,
-    Memory,
+    InMemoryStore,
     Row,
     initialize_body,
     refund_body,
@@ -27,7 +27,7 @@ def _nothing_was_done(app_client: AppClient) -> Any:
 async def unverified(
     app_client: AppClient, code: str, said: dict[str, Any] | bytes | None = None, **headers: str | None
 ) -> None:
-    answer = await app_client.knock(refund_body() if said is None else said, **headers)
+    answer = await app_client.deliver(refund_body() if said is None else said, **headers)
     assert answer.status_code == 401
     assert answer.json() == {"error": {"code": code, "message": answer.json()["error"]["message"]}}
 
@@ -47,7 +47,7 @@ async def test_nobody_learns_from_an_answer_who_uses_the_app(app_client: AppClie
         (answer.status_code, answer.content)
         for address in (API_URL, "https://other.example.com/graphql/")
         for signature in (stranger.sign(said), stranger.sign(said, kid="first"), "garbage", stranger.sign(b"other"))
-        for answer in [await app_client.knock(said, Saleor_Api_Url=address, Saleor_Signature=signature)]
+        for answer in [await app_client.deliver(said, Saleor_Api_Url=address, Saleor_Signature=signature)]
     }
     assert len(answers) == 1, answers
 
@@ -80,7 +80,7 @@ async def test_a_body_is_not_even_parsed_before_it_is_verified(app_client: AppCl
 
 @pytest.mark.threat("webhook-of-another-store")
 async def test_another_saleor_of_ours_speaks_in_the_name_of_this_one(
-    app_client: AppClient, installed: Row, store: Memory
+    app_client: AppClient, installed: Row, store: InMemoryStore
 ) -> None:
     other_key = signing_key("second")
     store.put(
@@ -99,7 +99,7 @@ async def refused(
     app_client: AppClient, code: str, said: dict[str, Any] | bytes, status: int = 400, **headers: str | None
 ) -> None:
     """A requested action: Saleor reads the body whatever the status, so it holds a failure that staff can read."""
-    answer = await app_client.knock(said, **headers)
+    answer = await app_client.deliver(said, **headers)
     assert answer.status_code == status
     told = answer.json()
     assert told["error"]["code"] == code
@@ -147,7 +147,7 @@ async def test_a_part_that_saleor_could_not_resolve_and_that_we_need(
 @pytest.mark.threat("words-in-errors")
 async def test_the_refusal_names_the_part_and_not_what_stood_in_it(app_client: AppClient, installed: Row) -> None:
     said = refund_body(action={"actionType": "secret-word", "amount": 1, "currency": "UAH"})
-    answer = await app_client.knock(said)
+    answer = await app_client.deliver(said)
     assert "action.actionType" in answer.text
     assert "secret-word" not in answer.text
 
@@ -189,14 +189,14 @@ async def test_in_a_session_a_refusal_is_nothing_but_a_refusal(
 ) -> None:
     """Saleor then makes a failure of its own, which does not end the transaction: the shopper can try again."""
     clock.forward(hours=2)
-    answer = await app_client.knock(initialize_body(), "transaction_initialize_session")
+    answer = await app_client.deliver(initialize_body(), "transaction_initialize_session")
     assert answer.status_code == 400
     assert list(answer.json()) == ["error"]
 
 
-async def test_a_store_that_is_down(app_client: AppClient, installed: Row, store: Memory) -> None:
+async def test_a_store_that_is_down(app_client: AppClient, installed: Row, store: InMemoryStore) -> None:
     store.broken = True
-    answer = await app_client.knock(refund_body())
+    answer = await app_client.deliver(refund_body())
     assert answer.status_code == 400
     assert answer.json()["result"] == "REFUND_FAILURE"
     assert "disk" not in answer.text

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from app.saleor.testing import FakeSaleor, SaleorSettings, Serving, serving
-from tests.saleor_testing.stub import Stub, a_stub
+from tests.saleor_testing.stub import Stub, open_stub
 
 QUICK = SaleorSettings(read_timeout=0.4, delay_factor=0)
 
@@ -26,7 +26,7 @@ def saleor(serving_saleor: Serving) -> FakeSaleor:
 @pytest.fixture
 async def stub() -> AsyncIterator[Stub]:
     """An app that is not installed yet."""
-    async with a_stub() as app:
+    async with open_stub() as app:
         yield app
 
 

@@ -9,19 +9,19 @@ from uuid import UUID
 
 from app.saleor.testing.defaults import basket
 from app.saleor.testing.records import Checkout, EventClock, Order, Transaction
-from app.saleor.testing.rules.recording import open_request, record_session_answer
+from app.saleor.testing.rules.recording import create_request_event, record_session_response
 from app.saleor.testing.vocabulary import EventType
 
 TOTAL = Decimal("569.50")
 _tokens = count(1)
 
 
-def the_event_clock() -> EventClock:
+def frozen_event_clock() -> EventClock:
     """Return a event_clock whose clock stands still at the time of the recordings."""
     return EventClock(lambda: datetime(2026, 11, 21, 2, 30, tzinfo=UTC))
 
 
-def a_checkout() -> Checkout:
+def new_checkout() -> Checkout:
     """Return a checkout over 569.50 UAH, as in the recordings."""
     return Checkout(token=str(UUID(int=next(_tokens))), basket=basket())
 
@@ -31,7 +31,7 @@ def an_order() -> Order:
     return Order(token=str(UUID(int=next(_tokens))), number="24", basket=basket())
 
 
-def a_transaction(source: Checkout | Order, event_clock: EventClock) -> Transaction:
+def new_transaction(source: Checkout | Order, event_clock: EventClock) -> Transaction:
     """Return a transaction on it in which nothing has happened."""
     now = event_clock.now()
     transaction = Transaction(
@@ -50,12 +50,12 @@ def a_transaction(source: Checkout | Order, event_clock: EventClock) -> Transact
     return transaction
 
 
-def paid(source: Checkout | Order, event_clock: EventClock, result: str, reference: str) -> Transaction:
+def paid_transaction(source: Checkout | Order, event_clock: EventClock, result: str, reference: str) -> Transaction:
     """Return a transaction on it whose initialize was answered with this result."""
-    transaction = a_transaction(source, event_clock)
-    request = open_request(transaction, EventType.CHARGE_REQUEST, TOTAL, event_clock, idempotency_key="key")
+    transaction = new_transaction(source, event_clock)
+    request = create_request_event(transaction, EventType.CHARGE_REQUEST, TOTAL, event_clock, idempotency_key="key")
     actions = ["CHARGE", "REFUND", "CANCEL"]
-    record_session_answer(
+    record_session_response(
         transaction, request, {"result": result, "pspReference": reference, "actions": actions}, event_clock
     )
     return transaction

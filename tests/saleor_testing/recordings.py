@@ -26,7 +26,7 @@ def recording(name: str) -> Any:
     return json.loads((FOLDER / f"{name}.json").read_text(), parse_float=Decimal)
 
 
-def answer_as_saleor_reads_it(name: str, case: str) -> Any:
+def answer_with_floats(name: str, case: str) -> Any:
     """Return what the app answered in that case, its numbers being floats as in Saleor."""
     return json.loads((FOLDER / f"{name}.json").read_text())[case]["our_answer"]
 
@@ -36,6 +36,6 @@ def amounts(recorded: dict[str, Decimal]) -> dict[str, Decimal]:
     return {FIELDS[name]: Decimal(value).quantize(Decimal("0.01")) for name, value in recorded.items()}
 
 
-def shown(held: Amounts) -> dict[str, Decimal]:
+def as_saleor_shows(held: Amounts) -> dict[str, Decimal]:
     """Return our amounts as Saleor shows them."""
     return {name: getattr(held, name).quantize(Decimal("0.01")) for name in FIELDS.values()}

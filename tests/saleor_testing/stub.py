@@ -5,10 +5,10 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from app.saleor.testing.vocabulary import WebhookEvent
-from tests.loopback import Behaviour, Heard, answering, said
+from tests.loopback import Behaviour, ReceivedRequest, json_reply, serve_replies
 from tests.saleor_testing.recordings import recording
 
-Answerer = Callable[[Heard], Behaviour]
+Answerer = Callable[[ReceivedRequest], Behaviour]
 
 
 class Stub:
@@ -16,8 +16,8 @@ class Stub:
 
     def __init__(self) -> None:
         self.url = ""
-        self.asked: list[Heard] = []
-        self.answers: dict[str, Behaviour | list[Behaviour] | Answerer] = {"/register": said({"success": True})}
+        self.asked: list[ReceivedRequest] = []
+        self.answers: dict[str, Behaviour | list[Behaviour] | Answerer] = {"/register": json_reply({"success": True})}
         self.manifest: dict[str, Any] = {}
 
     @property
@@ -33,16 +33,16 @@ class Stub:
         else:
             self.answers[f"/{event.value}"] = first
 
-    def asked_for(self, path: str) -> list[Heard]:
+    def asked_for(self, path: str) -> list[ReceivedRequest]:
         """Return the requests to a path (an event's name without slash will do)."""
         return [asked for asked in self.asked if asked.target.strip("/") == path.strip("/")]
 
-    async def hear(self, asked: Heard) -> Behaviour:
+    async def receive(self, asked: ReceivedRequest) -> Behaviour:
         """Note a request down, and answer it."""
         self.asked.append(asked)
         if asked.target == "/manifest" and "/manifest" not in self.answers:
-            return said(self.manifest)
-        told = self.answers.get(asked.path, said({"error": "unexpected"}, 404))
+            return json_reply(self.manifest)
+        told = self.answers.get(asked.path, json_reply({"error": "unexpected"}, 404))
         if isinstance(told, list):
             return told.pop(0)
         return told(asked) if callable(told) else told
@@ -57,9 +57,9 @@ def manifest(url: str) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def a_stub() -> AsyncIterator[Stub]:
+async def open_stub() -> AsyncIterator[Stub]:
     """Serve a stub on a free port."""
     stub = Stub()
-    async with answering(stub.hear) as stub.url:
+    async with serve_replies(stub.receive) as stub.url:
         stub.manifest = manifest(stub.url)
         yield stub

@@ -8,8 +8,8 @@ import pytest
 
 from app.saleor.testing import FakeSaleor, GrantedLine
 from app.saleor.testing.vocabulary import WebhookEvent
-from tests.loopback import Behaviour, HangUp, Heard, said, text
-from tests.saleor_testing.placed import an_order
+from tests.loopback import Behaviour, HangUp, ReceivedRequest, json_reply, text_reply
+from tests.saleor_testing.orders import an_order
 from tests.saleor_testing.recordings import recording
 from tests.saleor_testing.stub import Stub
 
@@ -19,26 +19,26 @@ CANCEL = WebhookEvent.TRANSACTION_CANCELATION_REQUESTED
 
 
 async def test_mutation_answers_at_once_and_the_event_comes_later(saleor: FakeSaleor, installed: Stub) -> None:
-    installed.answer(CHARGE, said({"result": "CHARGE_SUCCESS", "pspReference": "c-1"}, delay=0.1))
+    installed.answer(CHARGE, json_reply({"result": "CHARGE_SUCCESS", "pspReference": "c-1"}, delay=0.1))
     _, transaction = await an_order(saleor, installed, "AUTHORIZATION_SUCCESS")
 
     assert (await saleor.charge(transaction.id, Decimal(100))).errors == []
     asked_only = await saleor.transaction(transaction.id)
-    await saleor.background_done()
+    await saleor.wait_for_background()
     charged = await saleor.transaction(transaction.id)
 
-    assert asked_only.types()[-1] == "CHARGE_REQUEST"
+    assert asked_only.event_types()[-1] == "CHARGE_REQUEST"
     assert asked_only.amounts.charge_pending == 0
-    assert charged.types()[-2:] == ["CHARGE_REQUEST", "CHARGE_SUCCESS"]
+    assert charged.event_types()[-2:] == ["CHARGE_REQUEST", "CHARGE_SUCCESS"]
     assert (charged.amounts.charged, charged.amounts.authorized) == (Decimal(100), Decimal("469.50"))
 
 
 async def test_request_names_its_key_only_in_the_events(saleor: FakeSaleor, installed: Stub) -> None:
-    installed.answer(REFUND, said({"pspReference": "r-1"}))
+    installed.answer(REFUND, json_reply({"pspReference": "r-1"}))
     _, transaction = await an_order(saleor, installed, "CHARGE_SUCCESS")
 
     await saleor.refund(transaction.id, Decimal(10))
-    await saleor.background_done()
+    await saleor.wait_for_background()
 
     [asked] = installed.asked_for(REFUND.value)
     newest = asked.json["transaction"]["events"][0]
@@ -49,11 +49,11 @@ async def test_request_names_its_key_only_in_the_events(saleor: FakeSaleor, inst
 
 
 async def test_why_it_is_refunded_stands_in_the_request(saleor: FakeSaleor, installed: Stub) -> None:
-    installed.answer(REFUND, said({"pspReference": "r-1"}))
+    installed.answer(REFUND, json_reply({"pspReference": "r-1"}))
     _, transaction = await an_order(saleor, installed, "CHARGE_SUCCESS")
 
     await saleor.refund(transaction.id, Decimal(10), "broken")
-    await saleor.background_done()
+    await saleor.wait_for_background()
 
     [asked] = installed.asked_for(REFUND.value)
     assert asked.json["transaction"]["events"][0]["message"] == "broken"
@@ -66,21 +66,21 @@ async def test_why_it_is_refunded_stands_in_the_request(saleor: FakeSaleor, inst
 async def test_amount_is_clipped_to_what_is_charged(
     asked_for: Decimal | None, expected: str, saleor: FakeSaleor, installed: Stub
 ) -> None:
-    installed.answer(REFUND, said({"result": "REFUND_SUCCESS", "pspReference": "r-1"}))
+    installed.answer(REFUND, json_reply({"result": "REFUND_SUCCESS", "pspReference": "r-1"}))
     _, transaction = await an_order(saleor, installed, "CHARGE_SUCCESS")
 
     await saleor.refund(transaction.id, asked_for)
-    await saleor.background_done()
+    await saleor.wait_for_background()
 
     assert installed.asked_for(REFUND.value)[0].json["action"]["amount"] == Decimal(expected)
 
 
 async def test_nothing_left_is_asked_for_as_nothing(saleor: FakeSaleor, installed: Stub) -> None:
-    installed.answer(CANCEL, said({"result": "CANCEL_SUCCESS", "pspReference": "x-1"}))
+    installed.answer(CANCEL, json_reply({"result": "CANCEL_SUCCESS", "pspReference": "x-1"}))
     _, transaction = await an_order(saleor, installed, "CHARGE_SUCCESS")
 
     await saleor.cancel(transaction.id)
-    await saleor.background_done()
+    await saleor.wait_for_background()
 
     assert installed.asked_for(CANCEL.value)[0].json["action"]["amount"] == 0.0
     after = await saleor.transaction(transaction.id)
@@ -88,11 +88,11 @@ async def test_nothing_left_is_asked_for_as_nothing(saleor: FakeSaleor, installe
 
 
 async def test_5xx_is_retried_five_times_with_an_empty_body(saleor: FakeSaleor, installed: Stub) -> None:
-    installed.answer(CHARGE, said({"error": "boom"}, status=503))
+    installed.answer(CHARGE, json_reply({"error": "boom"}, status=503))
     _, transaction = await an_order(saleor, installed, "AUTHORIZATION_SUCCESS")
 
     await saleor.charge(transaction.id, Decimal(5))
-    await saleor.background_done()
+    await saleor.wait_for_background()
 
     real = recording("scenarios/retries_exhausted")
     deliveries = await saleor.deliveries(CHARGE.value)
@@ -104,17 +104,17 @@ async def test_5xx_is_retried_five_times_with_an_empty_body(saleor: FakeSaleor, 
 
 async def test_retry_that_is_answered_counts(saleor: FakeSaleor, installed: Stub) -> None:
     success = {"result": "CHARGE_SUCCESS", "pspReference": "c-1"}
-    installed.answer(CHARGE, said({}, status=500), said({}, status=503), said(success))
+    installed.answer(CHARGE, json_reply({}, status=500), json_reply({}, status=503), json_reply(success))
     _, transaction = await an_order(saleor, installed, "AUTHORIZATION_SUCCESS")
 
     await saleor.charge(transaction.id, Decimal(70))
-    await saleor.background_done()
+    await saleor.wait_for_background()
 
     assert [asked.body == b"" for asked in installed.asked_for(CHARGE.value)] == [False, True, True]
     assert (await saleor.transaction(transaction.id)).amounts.charged == 70
 
 
-@pytest.mark.parametrize("told", [said({}, delay=0.6), HangUp(), text("oops")], ids=["slow", "cut", "text"])
+@pytest.mark.parametrize("told", [json_reply({}, delay=0.6), HangUp(), text_reply("oops")], ids=["slow", "cut", "text"])
 async def test_lost_answer_is_a_failure_and_is_not_retried(
     told: Behaviour, saleor: FakeSaleor, installed: Stub
 ) -> None:
@@ -122,7 +122,7 @@ async def test_lost_answer_is_a_failure_and_is_not_retried(
     _, transaction = await an_order(saleor, installed, "AUTHORIZATION_SUCCESS")
 
     await saleor.charge(transaction.id, Decimal(33))
-    await saleor.background_done()
+    await saleor.wait_for_background()
 
     after = await saleor.transaction(transaction.id)
     assert after.event("CHARGE_FAILURE").message == "Failed to delivery request."
@@ -131,34 +131,34 @@ async def test_lost_answer_is_a_failure_and_is_not_retried(
 
 
 async def test_success_in_the_body_of_a_400_is_a_success(saleor: FakeSaleor, installed: Stub) -> None:
-    installed.answer(CHARGE, said({"result": "CHARGE_SUCCESS", "pspReference": "c-1"}, status=400))
+    installed.answer(CHARGE, json_reply({"result": "CHARGE_SUCCESS", "pspReference": "c-1"}, status=400))
     _, transaction = await an_order(saleor, installed, "AUTHORIZATION_SUCCESS")
 
     await saleor.charge(transaction.id, Decimal(50))
-    await saleor.background_done()
+    await saleor.wait_for_background()
 
     assert (await saleor.transaction(transaction.id)).amounts.charged == 50
 
 
 async def test_list_kills_the_task_and_the_request_hangs(saleor: FakeSaleor, installed: Stub) -> None:
-    installed.answer(CHARGE, said([1]))
+    installed.answer(CHARGE, json_reply([1]))
     _, transaction = await an_order(saleor, installed, "AUTHORIZATION_SUCCESS")
 
     await saleor.charge(transaction.id, Decimal(50))
-    await saleor.background_done()
+    await saleor.wait_for_background()
 
-    assert (await saleor.transaction(transaction.id)).types()[-1] == "CHARGE_REQUEST"
+    assert (await saleor.transaction(transaction.id)).event_types()[-1] == "CHARGE_REQUEST"
     [delivery] = await saleor.deliveries(CHARGE.value)
     assert delivery.error == "Internal Server Error (AttributeError)"
 
 
 async def test_poisoned_transaction_is_null_for_the_app(saleor: FakeSaleor, installed: Stub) -> None:
-    poison = said({"pspReference": "c-1", "actions": ["CHARGE"]})
-    installed.answer(CHARGE, poison, said({"result": "CHARGE_SUCCESS", "pspReference": "c-2"}))
+    poison = json_reply({"pspReference": "c-1", "actions": ["CHARGE"]})
+    installed.answer(CHARGE, poison, json_reply({"result": "CHARGE_SUCCESS", "pspReference": "c-2"}))
     _, transaction = await an_order(saleor, installed, "AUTHORIZATION_SUCCESS")
     for amount in (Decimal(50), Decimal(5)):
         await saleor.charge(transaction.id, amount)
-        await saleor.background_done()
+        await saleor.wait_for_background()
 
     real = recording("scenarios/async_answer_with_actions_poisons_transaction")["webhook_calls_while_poisoned"][0]
     theirs = json.loads(real["body_raw"])
@@ -170,12 +170,12 @@ async def test_poisoned_transaction_is_null_for_the_app(saleor: FakeSaleor, inst
 
 
 async def test_action_delivered_twice_is_recorded_once(saleor: FakeSaleor, installed: Stub) -> None:
-    installed.answer(REFUND, said({"result": "REFUND_SUCCESS", "pspReference": "r-1"}))
+    installed.answer(REFUND, json_reply({"result": "REFUND_SUCCESS", "pspReference": "r-1"}))
     _, transaction = await an_order(saleor, installed, "CHARGE_SUCCESS")
     await saleor.set_faults(webhooks_twice=True)
 
     await saleor.refund(transaction.id, Decimal(10))
-    await saleor.background_done()
+    await saleor.wait_for_background()
 
     assert len(installed.asked_for(REFUND.value)) == 2
     assert (await saleor.transaction(transaction.id)).amounts.refunded == 10
@@ -191,13 +191,13 @@ async def test_nobody_is_there_after_uninstallation(saleor: FakeSaleor, installe
 
 
 async def test_transaction_outlives_the_app_that_made_it(saleor: FakeSaleor, installed: Stub) -> None:
-    installed.answer(REFUND, said({"result": "REFUND_SUCCESS", "pspReference": "r-1"}))
+    installed.answer(REFUND, json_reply({"result": "REFUND_SUCCESS", "pspReference": "r-1"}))
     _, transaction = await an_order(saleor, installed, "CHARGE_SUCCESS")
     await saleor.uninstall()
     await saleor.install(installed.manifest_url)
 
     await saleor.refund(transaction.id, Decimal(10))
-    await saleor.background_done()
+    await saleor.wait_for_background()
 
     assert (await saleor.transaction(transaction.id)).amounts.refunded == 10
 
@@ -207,7 +207,7 @@ GRANTED: dict[str, Any] = recording("scenarios/granted_refunds")
 
 async def test_granted_refunds_go_as_recorded(saleor: FakeSaleor, installed: Stub) -> None:
     recorded = [case["answer"] for case in GRANTED.values()]
-    answers = [text(each) if isinstance(each, str) else said(each) for each in recorded]
+    answers = [text_reply(each) if isinstance(each, str) else json_reply(each) for each in recorded]
     installed.answer(REFUND, *answers)
     order, transaction = await an_order(saleor, installed, "CHARGE_SUCCESS")
     for number, (name, case) in enumerate(GRANTED.items()):
@@ -216,8 +216,8 @@ async def test_granted_refunds_go_as_recorded(saleor: FakeSaleor, installed: Stu
         granted = await saleor.grant_refund(order.id, wanted["amount"]["amount"], reason=wanted["reason"])
         assert granted.granted_refund is not None
 
-        assert (await saleor.refund_granted(granted.granted_refund.id)).errors == []
-        await saleor.background_done()
+        assert (await saleor.request_refund_for_granted_refund(granted.granted_refund.id)).errors == []
+        await saleor.wait_for_background()
 
         sent = installed.asked_for(REFUND.value)[number].json
         assert sent["grantedRefund"]["status"] == wanted["status"] == "NONE"
@@ -235,15 +235,17 @@ async def test_granted_refunds_go_as_recorded(saleor: FakeSaleor, installed: Stu
 
 
 async def test_granted_refund_is_asked_for_once(saleor: FakeSaleor, installed: Stub) -> None:
-    installed.answer(REFUND, said({"pspReference": "r-1"}), said({"result": "REFUND_SUCCESS", "pspReference": "r-2"}))
+    installed.answer(
+        REFUND, json_reply({"pspReference": "r-1"}), json_reply({"result": "REFUND_SUCCESS", "pspReference": "r-2"})
+    )
     order, _ = await an_order(saleor, installed, "CHARGE_SUCCESS")
     codes = []
     for _ in range(2):
         granted = (await saleor.grant_refund(order.id, Decimal(10))).granted_refund
         assert granted is not None
-        await saleor.refund_granted(granted.id)
-        await saleor.background_done()
-        codes += [error.code for error in (await saleor.refund_granted(granted.id)).errors]
+        await saleor.request_refund_for_granted_refund(granted.id)
+        await saleor.wait_for_background()
+        codes += [error.code for error in (await saleor.request_refund_for_granted_refund(granted.id)).errors]
 
     assert codes == ["REFUND_IS_PENDING", "REFUND_ALREADY_PROCESSED"]
 
@@ -251,9 +253,9 @@ async def test_granted_refund_is_asked_for_once(saleor: FakeSaleor, installed: S
 async def test_granted_refund_names_its_lines(saleor: FakeSaleor, installed: Stub) -> None:
     seen: list[Any] = []
 
-    def look(asked: Heard) -> Behaviour:
+    def look(asked: ReceivedRequest) -> Behaviour:
         seen.extend(asked.json["grantedRefund"]["lines"])
-        return said({"result": "REFUND_SUCCESS", "pspReference": "r-1"})
+        return json_reply({"result": "REFUND_SUCCESS", "pspReference": "r-1"})
 
     installed.answer(REFUND, look)
     order, _ = await an_order(saleor, installed, "CHARGE_SUCCESS")
@@ -261,7 +263,7 @@ async def test_granted_refund_names_its_lines(saleor: FakeSaleor, installed: Stu
     lines = [GrantedLine(line_id=line.id, quantity=1, reason="broken")]
     granted = (await saleor.grant_refund(order.id, line.total, lines=lines)).granted_refund
     assert granted is not None
-    await saleor.refund_granted(granted.id)
-    await saleor.background_done()
+    await saleor.request_refund_for_granted_refund(granted.id)
+    await saleor.wait_for_background()
 
     assert [(item["quantity"], item["reason"], item["orderLine"]["id"]) for item in seen] == [(1, "broken", line.id)]

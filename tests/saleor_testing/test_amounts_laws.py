@@ -8,11 +8,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.saleor.testing.records import EventClock, Transaction
-from app.saleor.testing.rules.answers import SaleorCrashedError
-from app.saleor.testing.rules.recording import open_request, record_action_answer, record_session_answer
+from app.saleor.testing.rules.recording import create_request_event, record_action_response, record_session_response
 from app.saleor.testing.rules.reports import Report, ReportRefusedError, record_report
+from app.saleor.testing.rules.responses import SaleorCrashedError
 from app.saleor.testing.vocabulary import Action, EventType
-from tests.saleor_testing.factories import TOTAL, a_checkout, a_transaction, paid, the_event_clock
+from tests.saleor_testing.factories import TOTAL, frozen_event_clock, new_checkout, new_transaction, paid_transaction
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 amounts = st.decimals(min_value=0, max_value=1000, places=2)
@@ -53,8 +53,8 @@ def tell(transaction: Transaction, report: Report, event_clock: EventClock) -> b
 
 @given(st.lists(reports, max_size=12), st.data())
 def test_a_report_told_twice_counts_once(told: list[Report], data: st.DataObject) -> None:
-    event_clock = the_event_clock()
-    transaction = paid(a_checkout(), event_clock, "CHARGE_ACTION_REQUIRED", "a")
+    event_clock = frozen_event_clock()
+    transaction = paid_transaction(new_checkout(), event_clock, "CHARGE_ACTION_REQUIRED", "a")
     for report in told:
         tell(transaction, report, event_clock)
     repeatable = [report for report in told if report.type.outcome not in {"ACTION_REQUIRED", ""}]
@@ -72,8 +72,8 @@ def test_a_report_told_twice_counts_once(told: list[Report], data: st.DataObject
 
 @given(st.lists(reports, max_size=12))
 def test_authorized_never_shows_below_zero_and_charges_conserve_money(told: list[Report]) -> None:
-    event_clock = the_event_clock()
-    transaction = paid(a_checkout(), event_clock, "CHARGE_ACTION_REQUIRED", "a")
+    event_clock = frozen_event_clock()
+    transaction = paid_transaction(new_checkout(), event_clock, "CHARGE_ACTION_REQUIRED", "a")
     for report in told:
         tell(transaction, report, event_clock)
 
@@ -94,12 +94,12 @@ def test_authorized_never_shows_below_zero_and_charges_conserve_money(told: list
 @example({"result": "x" * 600})
 @given(answers)
 def test_whatever_a_session_is_answered_money_moves_only_by_a_good_answer(answer: Any) -> None:
-    event_clock = the_event_clock()
-    transaction = a_transaction(a_checkout(), event_clock)
-    request = open_request(transaction, EventType.CHARGE_REQUEST, TOTAL, event_clock, idempotency_key="key")
+    event_clock = frozen_event_clock()
+    transaction = new_transaction(new_checkout(), event_clock)
+    request = create_request_event(transaction, EventType.CHARGE_REQUEST, TOTAL, event_clock, idempotency_key="key")
 
     try:
-        event, _ = record_session_answer(transaction, request, answer, event_clock)
+        event, _ = record_session_response(transaction, request, answer, event_clock)
     except SaleorCrashedError:
         assert transaction.events == [request]
         return
@@ -117,13 +117,13 @@ def test_whatever_a_session_is_answered_money_moves_only_by_a_good_answer(answer
 def test_whatever_an_action_is_answered_there_is_an_end_or_a_crash(
     answer: Any, action: Action, amount: Decimal
 ) -> None:
-    event_clock = the_event_clock()
-    transaction = paid(a_checkout(), event_clock, "CHARGE_SUCCESS", "paid")
-    request = open_request(transaction, action.request, amount, event_clock, idempotency_key="key")
+    event_clock = frozen_event_clock()
+    transaction = paid_transaction(new_checkout(), event_clock, "CHARGE_SUCCESS", "paid")
+    request = create_request_event(transaction, action.request, amount, event_clock, idempotency_key="key")
     before = transaction.amounts
 
     try:
-        record_action_answer(transaction, request, action, answer, event_clock)
+        record_action_response(transaction, request, action, answer, event_clock)
     except SaleorCrashedError:
         assert transaction.amounts == before
         return

@@ -9,27 +9,27 @@ import pytest
 
 from app.saleor.testing import ChannelSettings, FakeSaleor, SaleorSettings, serving
 from app.saleor.testing.vocabulary import WebhookEvent
-from tests.loopback import said
+from tests.loopback import json_reply
 from tests.saleor_testing.recordings import recording
+from tests.saleor_testing.reporting_app import ReportingApp
 from tests.saleor_testing.stub import Stub
-from tests.saleor_testing.teller import Teller
 
 REAL: dict[str, Any] = recording("scenarios/event_report")
 
 
 @pytest.fixture
-async def teller(saleor: FakeSaleor, installed: Stub) -> AsyncIterator[Teller]:
+async def teller(saleor: FakeSaleor, installed: Stub) -> AsyncIterator[ReportingApp]:
     """An installed app with a transaction that waits for the shopper."""
     answer = {"result": "CHARGE_ACTION_REQUIRED", "pspReference": "p-1"}
-    installed.answer(WebhookEvent.TRANSACTION_INITIALIZE_SESSION, said(answer))
-    checkout = await saleor.new_checkout()
+    installed.answer(WebhookEvent.TRANSACTION_INITIALIZE_SESSION, json_reply(answer))
+    checkout = await saleor.create_checkout()
     session = await saleor.initialize(checkout.id)
     [app] = await saleor.apps()
     async with httpx2.AsyncClient() as http:
-        yield Teller(http, saleor.api_url, app.token, session.paid_for.id)
+        yield ReportingApp(http, saleor.api_url, app.token, session.required_transaction.id)
 
 
-async def test_report_is_recorded_and_remembered(saleor: FakeSaleor, teller: Teller) -> None:
+async def test_report_is_recorded_and_remembered(saleor: FakeSaleor, teller: ReportingApp) -> None:
     told = await teller.told(
         type="CHARGE_SUCCESS",
         pspReference="p-1",
@@ -53,13 +53,13 @@ async def test_report_is_recorded_and_remembered(saleor: FakeSaleor, teller: Tel
     assert (await teller.told(type="CHARGE_SUCCESS", pspReference="p-1", amount="569.50"))["alreadyProcessed"] is True
 
 
-async def test_report_by_token_instead_of_id(saleor: FakeSaleor, teller: Teller) -> None:
+async def test_report_by_token_instead_of_id(saleor: FakeSaleor, teller: ReportingApp) -> None:
     transaction = await saleor.transaction(teller.transaction_id)
     told = await teller.told(id=None, token=transaction.token, time="2026-11-20T10:00:00")
     assert told["transactionEvent"]["createdAt"] == "2026-11-20T10:00:00+00:00"
 
 
-async def test_refused_report_is_remembered_with_its_errors(saleor: FakeSaleor, teller: Teller) -> None:
+async def test_refused_report_is_remembered_with_its_errors(saleor: FakeSaleor, teller: ReportingApp) -> None:
     await teller.told(type="CHARGE_SUCCESS", pspReference="p-1", amount=10)
 
     told = await teller.told(type="CHARGE_SUCCESS", pspReference="p-1", amount=20)
@@ -69,10 +69,10 @@ async def test_refused_report_is_remembered_with_its_errors(saleor: FakeSaleor, 
     assert (told["transaction"], told["transactionEvent"], told["alreadyProcessed"]) == (None, None, None)
     _, refused = await saleor.reports()
     assert [error.code for error in refused.errors] == ["INCORRECT_DETAILS"]
-    assert (await saleor.transaction(teller.transaction_id)).types()[-1] == "CHARGE_FAILURE"
+    assert (await saleor.transaction(teller.transaction_id)).event_types()[-1] == "CHARGE_FAILURE"
 
 
-async def test_transaction_that_is_not_there(teller: Teller) -> None:
+async def test_transaction_that_is_not_there(teller: ReportingApp) -> None:
     told = await teller.told(id="VHJhbnNhY3Rpb25JdGVtOjAwMDAwMDAwLTAwMDAtNDAwMC04MDAwLTAwMDAwMDAwMDAwMA==")
     assert told["errors"] == REAL["unknown-tx"]["data"]["transactionEventReport"]["errors"]
 
@@ -82,14 +82,14 @@ def denial(answer: dict[str, Any]) -> Any:
     return [(error["message"], error["path"], error["extensions"]) for error in answer["errors"]], answer["data"]
 
 
-async def test_garbage_id_is_an_error_at_top_level(teller: Teller) -> None:
+async def test_garbage_id_is_an_error_at_top_level(teller: ReportingApp) -> None:
     answer = await teller.report(id="garbage")
     assert answer.status_code == 200
     assert denial(answer.json()) == denial(REAL["garbage-id"])
 
 
-async def test_dead_token_is_denied_with_status_200(saleor: FakeSaleor, teller: Teller) -> None:
-    wrong = Teller(teller._http, saleor.api_url, "wrong", teller.transaction_id)
+async def test_dead_token_is_denied_with_status_200(saleor: FakeSaleor, teller: ReportingApp) -> None:
+    wrong = ReportingApp(teller._http, saleor.api_url, "wrong", teller.transaction_id)
     answer = await wrong.report()
     assert answer.status_code == 200
     assert denial(answer.json()) == denial(REAL["no-token"]["result"])
@@ -99,18 +99,18 @@ async def test_dead_token_is_denied_with_status_200(saleor: FakeSaleor, teller: 
     assert await saleor.reports() == []
 
 
-async def test_other_apps_transaction_is_denied(saleor: FakeSaleor, teller: Teller, stub: Stub) -> None:
+async def test_other_apps_transaction_is_denied(saleor: FakeSaleor, teller: ReportingApp, stub: Stub) -> None:
     await saleor.uninstall()
     stub.manifest["id"] = "another.app"
     await saleor.install(stub.manifest_url)
     [app] = await saleor.apps()
-    other = Teller(teller._http, saleor.api_url, app.token, teller.transaction_id)
+    other = ReportingApp(teller._http, saleor.api_url, app.token, teller.transaction_id)
 
     assert denial((await other.report()).json()) == denial(REAL["staff-token"]["result"])
 
 
 @pytest.mark.parametrize("variables", [{"amount": -5}, {"time": "yesterday"}, {"type": "PAID"}, {"pspReference": None}])
-async def test_bad_variables_are_http_400(variables: dict[str, Any], teller: Teller) -> None:
+async def test_bad_variables_are_http_400(variables: dict[str, Any], teller: ReportingApp) -> None:
     answer = await teller.report(**variables)
     assert answer.status_code == REAL["amount-neg"]["result"]["http"] == 400
     assert "data" not in answer.json()
@@ -118,7 +118,7 @@ async def test_bad_variables_are_http_400(variables: dict[str, Any], teller: Tel
 
 
 @pytest.mark.parametrize("query", ["{ nope }", "{ app { ", "mutation { transactionEventReport { errors { code } } }"])
-async def test_bad_document_is_http_400(query: str, teller: Teller) -> None:
+async def test_bad_document_is_http_400(query: str, teller: ReportingApp) -> None:
     assert (await teller.post(query)).status_code == 400
 
 
@@ -128,7 +128,7 @@ async def test_request_that_is_no_graphql_is_http_400(saleor: FakeSaleor) -> Non
         assert (await http.post(saleor.api_url, json=[])).status_code == 400
 
 
-async def test_name_of_a_transaction_can_be_set(teller: Teller, saleor: FakeSaleor) -> None:
+async def test_name_of_a_transaction_can_be_set(teller: ReportingApp, saleor: FakeSaleor) -> None:
     query = """mutation($id: ID!) {
       transactionUpdate(id: $id, transaction: {name: "Visa ****4242"}) { transaction { name } errors { code } }
     }"""
@@ -137,7 +137,7 @@ async def test_name_of_a_transaction_can_be_set(teller: Teller, saleor: FakeSale
     assert (await saleor.transaction(teller.transaction_id)).name == "Visa ****4242"
 
 
-async def test_app_problems_are_counted_and_dismissed(teller: Teller, saleor: FakeSaleor) -> None:
+async def test_app_problems_are_counted_and_dismissed(teller: ReportingApp, saleor: FakeSaleor) -> None:
     create = """mutation {
       appProblemCreate(input: {key: "keys:1", message: "No keys", criticalThreshold: 2}) {
         appProblem { count isCritical } errors { code }
@@ -163,16 +163,18 @@ async def test_older_saleor_knows_no_payment_method_details(stub: Stub) -> None:
     for version, status in {"3.21.69": 400, "3.22.67": 200}.items():
         async with serving(SaleorSettings(version=version)) as running, httpx2.AsyncClient() as http:
             done = await running.saleor.install(stub.manifest_url)
-            teller = Teller(http, running.saleor.api_url, done.token or "", "garbage")
+            teller = ReportingApp(http, running.saleor.api_url, done.token or "", "garbage")
             assert (await teller.post(query, {"id": "garbage"})).status_code == status
 
 
 async def test_poisoned_transaction_is_unreadable_until_actions_are_reported(
-    saleor: FakeSaleor, teller: Teller, installed: Stub
+    saleor: FakeSaleor, teller: ReportingApp, installed: Stub
 ) -> None:
-    installed.answer(WebhookEvent.TRANSACTION_CHARGE_REQUESTED, said({"pspReference": "c-1", "actions": ["CHARGE"]}))
+    installed.answer(
+        WebhookEvent.TRANSACTION_CHARGE_REQUESTED, json_reply({"pspReference": "c-1", "actions": ["CHARGE"]})
+    )
     await saleor.charge(teller.transaction_id, Decimal(5))
-    await saleor.background_done()
+    await saleor.wait_for_background()
 
     broken = (await teller.report()).json()
     assert broken["data"]["transactionEventReport"]["transaction"] is None
@@ -181,7 +183,7 @@ async def test_poisoned_transaction_is_unreadable_until_actions_are_reported(
     assert healed["transaction"]["actions"] == ["CANCEL"]
 
 
-async def test_saleor_is_down_for_a_while(saleor: FakeSaleor, teller: Teller) -> None:
+async def test_saleor_is_down_for_a_while(saleor: FakeSaleor, teller: ReportingApp) -> None:
     await saleor.set_faults(graphql_status=503, graphql_times=2)
 
     statuses = [(await teller.report()).status_code for _ in range(3)]
@@ -190,7 +192,7 @@ async def test_saleor_is_down_for_a_while(saleor: FakeSaleor, teller: Teller) ->
     assert len(await saleor.reports()) == 1
 
 
-async def test_saleor_fails_inside(saleor: FakeSaleor, teller: Teller) -> None:
+async def test_saleor_fails_inside(saleor: FakeSaleor, teller: ReportingApp) -> None:
     await saleor.set_faults(graphql_internal_error=True)
     answer = (await teller.report()).json()
     assert (answer["errors"][0]["message"], answer["data"]) == ("Internal Server Error", None)
@@ -198,7 +200,7 @@ async def test_saleor_fails_inside(saleor: FakeSaleor, teller: Teller) -> None:
     assert (await teller.told())["errors"] == []
 
 
-async def test_answer_is_lost_after_the_work_is_done(saleor: FakeSaleor, teller: Teller) -> None:
+async def test_answer_is_lost_after_the_work_is_done(saleor: FakeSaleor, teller: ReportingApp) -> None:
     await saleor.set_faults(graphql_answer_lost=True, graphql_times=1)
     with pytest.raises(httpx2.RemoteProtocolError):
         await teller.report(type="CHARGE_SUCCESS", pspReference="p-1", amount=569.5)
@@ -208,7 +210,7 @@ async def test_answer_is_lost_after_the_work_is_done(saleor: FakeSaleor, teller:
     assert again["alreadyProcessed"] is True
 
 
-async def test_saleor_is_slow(saleor: FakeSaleor, teller: Teller) -> None:
+async def test_saleor_is_slow(saleor: FakeSaleor, teller: ReportingApp) -> None:
     await saleor.set_faults(graphql_delay=5)
     with pytest.raises(httpx2.ReadTimeout):
         await teller._http.post(saleor.api_url, json={"query": "{ shop { version } }"}, timeout=0.2)
@@ -249,12 +251,12 @@ class TestStorefronts:
         return answer.json()["data"]
 
     async def test_a_checkout_is_paid_and_completed(self, saleor: FakeSaleor, installed: Stub) -> None:
-        installed.answer(WebhookEvent.PAYMENT_GATEWAY_INITIALIZE_SESSION, said({"data": {"available": True}}))
+        installed.answer(WebhookEvent.PAYMENT_GATEWAY_INITIALIZE_SESSION, json_reply({"data": {"available": True}}))
         waits = {"result": "CHARGE_ACTION_REQUIRED", "pspReference": "p-1", "data": {"checkoutUrl": "https://pay"}}
-        installed.answer(WebhookEvent.TRANSACTION_INITIALIZE_SESSION, said(waits))
+        installed.answer(WebhookEvent.TRANSACTION_INITIALIZE_SESSION, json_reply(waits))
         paid = {"result": "CHARGE_SUCCESS", "pspReference": "p-1", "amount": "569.50"}
-        installed.answer(WebhookEvent.TRANSACTION_PROCESS_SESSION, said(paid))
-        checkout, [app] = (await saleor.new_checkout()).id, await saleor.apps()
+        installed.answer(WebhookEvent.TRANSACTION_PROCESS_SESSION, json_reply(paid))
+        checkout, [app] = (await saleor.create_checkout()).id, await saleor.apps()
         asked = "transaction { id } transactionEvent { type } data errors { code }"
         async with httpx2.AsyncClient(trust_env=False) as http:
             preflight = await http.options(saleor.api_url, headers={"Origin": "https://shop.test"})

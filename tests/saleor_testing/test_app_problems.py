@@ -5,7 +5,7 @@ from pydantic import ValidationError
 
 from app.saleor.errors import SaleorNotAuthorisedError, SaleorRefusedError, SaleorUnreachableError
 from app.saleor.graphql import SaleorClient
-from app.saleor.problems import AppProblem, dismiss_problems, knows_problems, report_problem
+from app.saleor.problems import AppProblem, dismiss_problems, report_problem, supports_problems
 from app.saleor.testing import FakeSaleor
 from tests.saleor.fake_saleor import Row
 from tests.saleor_testing.test_orders import client, store
@@ -51,7 +51,7 @@ def test_only_from_3_22_36_on() -> None:
     versions |= {"3.22.35": False, "3.22.36": True, "3.22.67": True, "4.0": True, "nonsense": False}
     for version, knows in versions.items():
         row = Row("https://shop.example.com/graphql/", schema_version=version)
-        assert knows_problems(row) is knows
+        assert supports_problems(row) is knows
 
 
 def test_what_saleor_would_refuse_cannot_be_said() -> None:

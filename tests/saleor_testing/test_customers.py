@@ -5,7 +5,7 @@ import pytest
 from app.saleor.testing.client import FakeSaleor
 from app.saleor.testing.views import NewCheckout
 from app.saleor.testing.vocabulary import HANDLE_PAYMENTS, MANAGE_USERS, WebhookEvent
-from tests.loopback import said
+from tests.loopback import json_reply
 from tests.saleor_testing.stub import Stub
 
 OLENA, TARAS = "VXNlcjox", "VXNlcjoy"
@@ -31,9 +31,9 @@ async def install(saleor: FakeSaleor, stub: Stub, *permissions: str) -> None:
 async def test_apps_hear_of_it_in_the_background_once(saleor: FakeSaleor, stub: Stub, *, themselves: bool) -> None:
     await install(saleor, stub, HANDLE_PAYMENTS, MANAGE_USERS)
     event, other = (THEMSELVES, BY_STAFF) if themselves else (BY_STAFF, THEMSELVES)
-    stub.answer(event, said({}))
+    stub.answer(event, json_reply({}))
     await saleor.delete_customer(OLENA, themselves=themselves)
-    await saleor.background_done()
+    await saleor.wait_for_background()
     [heard] = stub.asked_for(event.value)
     assert heard.json["user"] == {"id": OLENA}
     assert heard.header("Saleor-Event") == event.value
@@ -45,7 +45,7 @@ async def test_apps_hear_of_it_in_the_background_once(saleor: FakeSaleor, stub: 
 async def test_an_app_without_the_permission_hears_nothing(saleor: FakeSaleor, stub: Stub) -> None:
     await install(saleor, stub, HANDLE_PAYMENTS)
     await saleor.delete_customer(OLENA)
-    await saleor.background_done()
+    await saleor.wait_for_background()
     assert stub.asked_for(BY_STAFF.value) == []
 
 
@@ -53,29 +53,29 @@ async def test_nobody_is_told_of_while_the_app_is_inactive(saleor: FakeSaleor, s
     await install(saleor, stub, HANDLE_PAYMENTS, MANAGE_USERS)
     await saleor.deactivate()
     await saleor.delete_customer(OLENA)
-    await saleor.background_done()
+    await saleor.wait_for_background()
     assert stub.asked_for(BY_STAFF.value) == []
 
 
 async def test_after_a_5xx_it_is_sent_again_and_empty_as_ever(saleor: FakeSaleor, stub: Stub) -> None:
     await install(saleor, stub, HANDLE_PAYMENTS, MANAGE_USERS)
-    stub.answer(BY_STAFF, said({}, 503), said({}, 503), said({}))
+    stub.answer(BY_STAFF, json_reply({}, 503), json_reply({}, 503), json_reply({}))
     await saleor.delete_customer(OLENA)
-    await saleor.background_done()
+    await saleor.wait_for_background()
     assert [bool(each.body) for each in stub.asked_for(BY_STAFF.value)] == [True, False, False]
 
 
 async def test_after_a_4xx_it_is_not(saleor: FakeSaleor, stub: Stub) -> None:
     await install(saleor, stub, HANDLE_PAYMENTS, MANAGE_USERS)
-    stub.answer(BY_STAFF, said({}, 400))
+    stub.answer(BY_STAFF, json_reply({}, 400))
     await saleor.delete_customer(OLENA)
-    await saleor.background_done()
+    await saleor.wait_for_background()
     assert len(stub.asked_for(BY_STAFF.value)) == 1
 
 
 async def test_checkouts_go_with_their_customer_and_no_others(saleor: FakeSaleor, stub: Stub) -> None:
-    hers = await saleor.new_checkout(NewCheckout(user={"id": OLENA}))
-    his = await saleor.new_checkout(NewCheckout(user={"id": TARAS}))
+    hers = await saleor.create_checkout(NewCheckout(user={"id": OLENA}))
+    his = await saleor.create_checkout(NewCheckout(user={"id": TARAS}))
     await saleor.delete_customer(OLENA)
     with pytest.raises(LookupError):
         await saleor.checkout(hers.id)

@@ -16,8 +16,8 @@ from app.saleor.testing import FakeSaleor, SaleorSettings, Serving, serving
 from app.saleor.testing.views import AppView
 from app.saleor.testing.vocabulary import WebhookEvent
 from tests.conftest import Clock
-from tests.loopback import said as answered
-from tests.saleor_testing.placed import an_order
+from tests.loopback import json_reply as answered
+from tests.saleor_testing.orders import an_order
 from tests.saleor_testing.stub import Stub
 
 WIDGET = {

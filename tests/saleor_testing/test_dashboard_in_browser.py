@@ -10,8 +10,8 @@ import pytest
 from playwright.async_api import Browser, Frame, Page, expect
 
 from app.saleor.testing import FakeSaleor
-from tests.loopback import text
-from tests.saleor_testing.placed import an_order
+from tests.loopback import text_reply
+from tests.saleor_testing.orders import an_order
 from tests.saleor_testing.stub import Stub
 from tests.saleor_testing.test_dashboard import WIDGET, the_app
 
@@ -48,7 +48,7 @@ async def told(frame: Frame, kind: str, times: int = 1) -> Any:
 async def address(saleor: FakeSaleor, installed: Stub) -> str:
     """Where the Dashboard shows the app."""
     for path in ("/", "/payments/7"):
-        installed.answers[path] = text(LISTENING)
+        installed.answers[path] = text_reply(LISTENING)
     return f"{saleor.url}/dashboard/extensions/app/{quote((await the_app(saleor)).id)}"
 
 
@@ -113,7 +113,7 @@ async def test_the_next_token_comes_before_one_is_over(browser: Browser, address
 
 async def test_a_widget_is_posted_to_and_chooses_its_height(browser: Browser, saleor: FakeSaleor, stub: Stub) -> None:
     stub.manifest["extensions"] = [WIDGET]
-    stub.answers["/widgets/order"] = text(LISTENING)
+    stub.answers["/widgets/order"] = text_reply(LISTENING)
     await saleor.install(stub.manifest_url)
     order, _ = await an_order(saleor, stub, "CHARGE_SUCCESS")
     address = f"{saleor.url}/dashboard/orders/{quote(order.id)}"

@@ -9,13 +9,13 @@ from typing import Any
 import httpx2
 import pytest
 
-from app.saleor.testing import Action, AskedAction, FakeSaleor, Serving
+from app.saleor.testing import Action, FakeSaleor, RequestedAction, Serving
 from app.saleor.testing.views import OrderView, TransactionView
 from app.saleor.testing.vocabulary import HANDLE_PAYMENTS, MANAGE_ORDERS, WebhookEvent
-from tests.loopback import Behaviour, Heard, said
-from tests.saleor_testing.placed import an_order
+from tests.loopback import Behaviour, ReceivedRequest, json_reply
+from tests.saleor_testing.orders import an_order
+from tests.saleor_testing.reporting_app import ReportingApp
 from tests.saleor_testing.stub import Stub
-from tests.saleor_testing.teller import Teller
 
 CHARGE = WebhookEvent.TRANSACTION_CHARGE_REQUESTED
 REFUND = WebhookEvent.TRANSACTION_REFUND_REQUESTED
@@ -37,7 +37,7 @@ class Shop:
 
     saleor: FakeSaleor
     app: Stub
-    teller: Teller
+    teller: ReportingApp
     order: OrderView
     transaction: TransactionView
 
@@ -48,8 +48,8 @@ class Shop:
 
     async def ask(self, grant: str) -> list[str]:
         """Return the codes of the errors, if any; the background is over then."""
-        answered = await self.saleor.refund_granted(grant)
-        await self.saleor.background_done()
+        answered = await self.saleor.request_refund_for_granted_refund(grant)
+        await self.saleor.wait_for_background()
         return [error.code for error in answered.errors]
 
     async def status(self) -> str:
@@ -64,7 +64,7 @@ class Shop:
 
     async def app_asks(self, grant: str) -> Any:
         answer = await self.teller.post(REQUEST, {"grant": grant, "transaction": self.transaction.id})
-        await self.saleor.background_done()
+        await self.saleor.wait_for_background()
         return answer.json()["data"]["transactionRequestRefundForGrantedRefund"]
 
 
@@ -73,19 +73,19 @@ async def shop(saleor: FakeSaleor, installed: Stub) -> AsyncIterator[Shop]:
     order, transaction = await an_order(saleor, installed, "CHARGE_SUCCESS")
     [app] = await saleor.apps()
     async with httpx2.AsyncClient() as http:
-        teller = Teller(http, saleor.api_url, app.token, transaction.id)
+        teller = ReportingApp(http, saleor.api_url, app.token, transaction.id)
         yield Shop(saleor, installed, teller, order, transaction)
 
 
 def success(reference: str) -> Behaviour:
-    return said({"result": "REFUND_SUCCESS", "pspReference": reference})
+    return json_reply({"result": "REFUND_SUCCESS", "pspReference": reference})
 
 
-def only_if_it_can_be_read(asked: Heard) -> Behaviour:
+def only_if_it_can_be_read(asked: ReceivedRequest) -> Behaviour:
     """Answer a retry as an app has to: its body is empty, though validly signed."""
     if asked.body:
         return success("R1")
-    return said({"result": "REFUND_FAILURE", "pspReference": "F1", "message": "empty request"}, status=400)
+    return json_reply({"result": "REFUND_FAILURE", "pspReference": "F1", "message": "empty request"}, status=400)
 
 
 async def test_answer_that_a_proxy_swallows_is_asked_for_again_with_an_empty_body(shop: Shop) -> None:
@@ -136,11 +136,11 @@ async def test_report_before_the_answer_leaves_the_refund_pending_until_the_app_
     serving_saleor.engine.state.sleep = travels
     await shop.saleor.set_faults(webhook_answer_delay=1, webhook_times=1)
 
-    await shop.saleor.refund_granted(grant)
+    await shop.saleor.request_refund_for_granted_refund(grant)
     await on_its_way.wait()
     overtaken = await shop.teller.told(type="REFUND_SUCCESS", pspReference="R1", amount=10)
     arrives.set()
-    await shop.saleor.background_done()
+    await shop.saleor.wait_for_background()
     hangs = (await shop.status(), [each["code"] for each in (await shop.app_asks(grant))["errors"]])
     await shop.teller.told(type="REFUND_REVERSE", pspReference="R1", amount=10)
     opened = await shop.status()
@@ -189,10 +189,12 @@ async def test_status_of_a_granted_refund_is_for_apps_that_manage_orders(saleor:
 
 async def test_two_requests_of_the_same_moment_list_each_other(shop: Shop) -> None:
     shop.app.answer(REFUND, lambda asked: success(f"R{asked.json['action']['amount']}"))
-    two = [AskedAction(transaction_id=shop.transaction.id, action=Action.REFUND, amount=amount) for amount in (TEN, 20)]
+    two = [
+        RequestedAction(transaction_id=shop.transaction.id, action=Action.REFUND, amount=amount) for amount in (TEN, 20)
+    ]
 
-    answers = await shop.saleor.at_once(*two)
-    await shop.saleor.background_done()
+    answers = await shop.saleor.request_actions(*two)
+    await shop.saleor.wait_for_background()
 
     bodies = [asked.json for asked in shop.app.asked_for(REFUND.value)]
     open_ones = [
@@ -207,11 +209,13 @@ async def test_two_requests_of_the_same_moment_list_each_other(shop: Shop) -> No
 
 
 async def test_one_granted_refund_can_be_asked_for_twice_in_the_same_moment(shop: Shop) -> None:
-    shop.app.answer(REFUND, said({"pspReference": "R1"}))
+    shop.app.answer(REFUND, json_reply({"pspReference": "R1"}))
     grant = await shop.grant()
 
-    answers = await shop.saleor.at_once(AskedAction(granted_refund_id=grant), AskedAction(granted_refund_id=grant))
-    await shop.saleor.background_done()
+    answers = await shop.saleor.request_actions(
+        RequestedAction(granted_refund_id=grant), RequestedAction(granted_refund_id=grant)
+    )
+    await shop.saleor.wait_for_background()
 
     assert [answer.errors for answer in answers] == [[], []]
     assert [asked.json["grantedRefund"]["id"] for asked in shop.app.asked_for(REFUND.value)] == [grant, grant]
@@ -247,9 +251,9 @@ async def test_granted_refund_is_asked_of_an_app_that_is_installed_again(saleor:
 
 
 async def test_note_withdraws_what_staff_are_offered(shop: Shop) -> None:
-    shop.app.answer(REFUND, said({"pspReference": "R1"}))
+    shop.app.answer(REFUND, json_reply({"pspReference": "R1"}))
     await shop.saleor.refund(shop.transaction.id, TEN)
-    await shop.saleor.background_done()
+    await shop.saleor.wait_for_background()
     offered = (await shop.saleor.transaction(shop.transaction.id)).actions
 
     await shop.teller.told(type="INFO", pspReference="note", amount=0, actions=[])
@@ -260,10 +264,10 @@ async def test_note_withdraws_what_staff_are_offered(shop: Shop) -> None:
 
 async def test_proxys_answer_to_a_session_is_a_failure_without_a_retry(saleor: FakeSaleor, installed: Stub) -> None:
     installed.answer(
-        WebhookEvent.TRANSACTION_INITIALIZE_SESSION, said({"result": "CHARGE_SUCCESS", "pspReference": "c"})
+        WebhookEvent.TRANSACTION_INITIALIZE_SESSION, json_reply({"result": "CHARGE_SUCCESS", "pspReference": "c"})
     )
     await saleor.set_faults(webhook_answer_lost="bad_gateway")
-    checkout = await saleor.new_checkout()
+    checkout = await saleor.create_checkout()
 
     session = await saleor.initialize(checkout.id)
 

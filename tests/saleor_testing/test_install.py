@@ -8,7 +8,7 @@ import httpx2
 import pytest
 
 from app.saleor.testing import FakeSaleor, SaleorSettings, Serving, serving
-from tests.loopback import Behaviour, Heard, said, text
+from tests.loopback import Behaviour, ReceivedRequest, json_reply, text_reply
 from tests.saleor_testing.recordings import recording
 from tests.saleor_testing.stub import Stub
 
@@ -46,9 +46,9 @@ async def test_token_works_while_it_is_handed_over(serving_saleor: Serving, stub
     saleor = serving_saleor.saleor
     seen: list[bool] = []
 
-    def register(asked: Heard) -> Behaviour:
+    def register(asked: ReceivedRequest) -> Behaviour:
         seen.append(serving_saleor.engine.state.app_by_token(asked.json["auth_token"]) is not None)
-        return said({"success": True})
+        return json_reply({"success": True})
 
     stub.answers["/register"] = register
     done = await saleor.install(stub.manifest_url)
@@ -89,11 +89,11 @@ async def test_reinstallation_makes_a_new_app_and_kills_the_old_token(saleor: Fa
 
 ERROR = {"error": {"message": "my own error text"}}
 REFUSALS: dict[str, tuple[dict[str, Behaviour], dict[str, Any]]] = {
-    "register-500": ({"/register": said(ERROR, status=500)}, {}),
-    "register-403": ({"/register": said(ERROR, status=403)}, {}),
-    "register-slow-25s": ({"/register": said({}, delay=0.6)}, {}),
-    "manifest-500": ({"/manifest": said({}, status=500)}, {}),
-    "manifest-307": ({"/manifest": text("", 307, Location="/elsewhere")}, {}),
+    "register-500": ({"/register": json_reply(ERROR, status=500)}, {}),
+    "register-403": ({"/register": json_reply(ERROR, status=403)}, {}),
+    "register-slow-25s": ({"/register": json_reply({}, delay=0.6)}, {}),
+    "manifest-500": ({"/manifest": json_reply({}, status=500)}, {}),
+    "manifest-307": ({"/manifest": text_reply("", 307, Location="/elsewhere")}, {}),
     "version-not-satisfied": ({}, {"requiredSaleorVersion": ">=4"}),
 }
 
@@ -135,13 +135,13 @@ async def test_sync_events_may_be_left_out(saleor: FakeSaleor, stub: Stub) -> No
         del hook["syncEvents"]
 
     assert (await saleor.install(stub.manifest_url)).status == CASES["no-syncEvents"]["result"] == "INSTALLED"
-    checkout = await saleor.new_checkout()
+    checkout = await saleor.create_checkout()
     await saleor.initialize(checkout.id)
     assert len(stub.asked_for("transaction_initialize_session")) == 1
 
 
 async def test_redirected_token_is_lost_and_the_app_installed(saleor: FakeSaleor, stub: Stub) -> None:
-    stub.answers["/register"] = text("", 302, Location=f"{stub.url}/elsewhere")
+    stub.answers["/register"] = text_reply("", 302, Location=f"{stub.url}/elsewhere")
 
     done = await saleor.install(stub.manifest_url)
 
@@ -160,7 +160,7 @@ async def test_same_identifier_cannot_be_installed_twice(saleor: FakeSaleor, ins
 
 async def test_app_without_permission_gets_no_webhooks(saleor: FakeSaleor, stub: Stub) -> None:
     await saleor.install(stub.manifest_url, permissions=[])
-    checkout = await saleor.new_checkout()
+    checkout = await saleor.create_checkout()
 
     session = await saleor.initialize(checkout.id)
 
@@ -227,7 +227,7 @@ async def test_app_that_wants_no_token_gets_none(saleor: FakeSaleor, stub: Stub)
 
 async def test_stopped_app_is_not_asked(saleor: FakeSaleor, installed: Stub) -> None:
     await saleor.deactivate()
-    checkout = await saleor.new_checkout()
+    checkout = await saleor.create_checkout()
     assert [error.code for error in (await saleor.initialize(checkout.id)).errors] == ["NOT_FOUND"]
 
 

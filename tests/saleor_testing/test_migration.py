@@ -8,12 +8,12 @@ import pytest
 from app.saleor.drift import Aspect, Part, Remedy, State
 from app.saleor.errors import SaleorNotAuthorisedError
 from app.saleor.graphql import SaleorClient
-from app.saleor.installed_app import app_in_saleor
-from app.saleor.migration import differences, migrate
+from app.saleor.installed_app import fetch_app_in_saleor
+from app.saleor.migration import find_differences, migrate
 from app.saleor.testing import FakeSaleor, SaleorSettings, serving
 from app.saleor.versions import Version
 from tests.saleor.fake_saleor import Row
-from tests.saleor_testing.stub import a_stub
+from tests.saleor_testing.stub import open_stub
 from tests.saleor_testing.test_orders import client
 
 __all__ = ["client"]
@@ -42,7 +42,7 @@ async def saleor(request: pytest.FixtureRequest) -> AsyncIterator[FakeSaleor]:
 @pytest.fixture
 async def store(saleor: FakeSaleor) -> AsyncIterator[Row]:
     """The installation of an earlier release, with two webhooks."""
-    async with a_stub() as stub:
+    async with open_stub() as stub:
         stub.manifest |= {"webhooks": [webhook(stub.url, each) for each in EVENTS], "extensions": []}
         done = await saleor.install(stub.manifest_url)
         assert done.status == "INSTALLED", done.message
@@ -71,7 +71,7 @@ async def test_webhooks_are_made_changed_and_deleted_and_a_second_time_nothing_h
         (State.LEFT_OVER, EVENTS[1], ()),
     ]
     assert (migration.not_done, migration.left) == ([], [])
-    found = await app_in_saleor(client, store)
+    found = await fetch_app_in_saleor(client, store)
     assert found.version == migration.version
     hooks = {each.target_url: each for each in found.app.webhooks or ()}
     assert hooks.keys() == {charge["targetUrl"], cancel["targetUrl"]}
@@ -90,7 +90,7 @@ async def test_the_manifest_is_chosen_by_what_saleor_is_and_not_by_what_it_was(
         asked.append(version)
         return {}
 
-    found, _ = await differences(client, store, wanted)
+    found, _ = await find_differences(client, store, wanted)
     assert asked == [found.schema_version]
 
 
@@ -115,7 +115,7 @@ async def test_a_webhook_that_is_being_delivered_is_switched_off_and_deleted_the
     await saleor.set_faults(webhook_in_use=True)
     migration = await migrate(client, store, wanted)
     assert ["DELETE_FAILED" in each.why for each in migration.not_done] == [True]
-    found = await app_in_saleor(client, store)
+    found = await fetch_app_in_saleor(client, store)
     assert [each.is_active for each in found.app.webhooks or ()] == [True, False]
     await saleor.clear_faults()
     assert (await migrate(client, store, wanted)).left == []
@@ -149,15 +149,15 @@ async def test_an_app_that_is_switched_off_changes_nothing(
 async def test_an_app_does_nothing_to_the_webhooks_of_another(
     client: SaleorClient, store: Row, saleor: FakeSaleor
 ) -> None:
-    async with a_stub() as other:
+    async with open_stub() as other:
         other.manifest |= {"id": "another", "webhooks": [webhook(other.url, EVENTS[0])], "extensions": []}
         done = await saleor.install(other.manifest_url)
         theirs = Row(saleor.api_url, schema_version="3.21", app_id=done.app_id, token=done.token or "")
-        [hook] = (await app_in_saleor(client, theirs)).app.webhooks or ()
+        [hook] = (await fetch_app_in_saleor(client, theirs)).app.webhooks or ()
         for operation in ("webhook_update", "webhook_delete"):
             asked = {"id": hook.id} | ({"input": {"isActive": False}} if operation == "webhook_update" else {})
-            answer = await client.ask(store, operation, asked)
+            answer = await client.execute(store, operation, asked)
             [refused] = next(iter(answer.values()))["errors"]
             assert "Couldn't resolve to a node" in refused["message"]
-        [hook] = (await app_in_saleor(client, theirs)).app.webhooks or ()
+        [hook] = (await fetch_app_in_saleor(client, theirs)).app.webhooks or ()
         assert hook.is_active

@@ -10,11 +10,11 @@ import pytest
 from app.saleor.documents import Documents
 from app.saleor.errors import SaleorNotAuthorisedError, SaleorRefusedError, SaleorUnreachableError
 from app.saleor.graphql import SaleorClient
-from app.saleor.orders import Begun, begin_transaction, order_placed, order_to_pay
+from app.saleor.orders import InitializedTransaction, fetch_order_to_pay, find_placed_order, initialize_transaction
 from app.saleor.reports import PlacedOrder
 from app.saleor.testing import FakeSaleor, SaleorSettings, serving
 from app.saleor.testing.vocabulary import WebhookEvent
-from tests.loopback import said
+from tests.loopback import json_reply
 from tests.saleor.fake_saleor import Row
 from tests.saleor.served_app import MANIFEST
 from tests.saleor_testing.stub import Stub
@@ -32,65 +32,65 @@ async def client() -> AsyncIterator[SaleorClient]:
 @pytest.fixture
 async def store(saleor: FakeSaleor, installed: Stub) -> Row:
     """The installation of an app that opens a page for whoever wants to pay."""
-    installed.answer(INITIALIZE, said(PAGE))
+    installed.answer(INITIALIZE, json_reply(PAGE))
     (app,) = await saleor.apps()
     return Row(saleor.api_url, schema_version="3.23", app_id=app.id, token=app.token)
 
 
 async def test_an_order_that_nobody_has_paid(client: SaleorClient, store: Row, saleor: FakeSaleor) -> None:
-    taken = await saleor.new_order()
-    order, gateway = await order_to_pay(client, store, taken.id)
+    taken = await saleor.create_order()
+    order, gateway = await fetch_order_to_pay(client, store, taken.id)
     assert order is not None
     assert (order.id, order.number, order.channel.slug, order.status) == (taken.id, "1", "uah", "UNFULFILLED")
     assert order.total is not None
     assert order.total.gross.amount == Decimal("569.50")
     assert order.transactions == ()
-    assert order.payable
+    assert order.is_payable
     assert gateway == (await saleor.apps())[0].identifier
 
     await saleor.cancel_order(taken.id)
-    cancelled, _ = await order_to_pay(client, store, taken.id)
+    cancelled, _ = await fetch_order_to_pay(client, store, taken.id)
     assert cancelled is not None
-    assert not cancelled.payable
+    assert not cancelled.is_payable
 
 
 async def test_what_was_paid_on_the_checkout_is_paid_on_the_order(
     client: SaleorClient, store: Row, saleor: FakeSaleor, installed: Stub
 ) -> None:
-    installed.answer(INITIALIZE, said({"result": "CHARGE_SUCCESS", "pspReference": "p-1", "actions": ["REFUND"]}))
-    checkout = await saleor.new_checkout()
-    paid = (await saleor.initialize(checkout.id)).paid_for
+    installed.answer(INITIALIZE, json_reply({"result": "CHARGE_SUCCESS", "pspReference": "p-1", "actions": ["REFUND"]}))
+    checkout = await saleor.create_checkout()
+    paid = (await saleor.initialize(checkout.id)).required_transaction
     taken = (await saleor.complete(checkout.id)).order
     assert taken is not None
     installed.answer(
-        WebhookEvent.TRANSACTION_REFUND_REQUESTED, said({"result": "REFUND_SUCCESS", "pspReference": "r-1"})
+        WebhookEvent.TRANSACTION_REFUND_REQUESTED, json_reply({"result": "REFUND_SUCCESS", "pspReference": "r-1"})
     )
     await saleor.refund(paid.id, Decimal(100))
-    await saleor.background_done()
+    await saleor.wait_for_background()
 
-    order, _ = await order_to_pay(client, store, taken.id)
+    order, _ = await fetch_order_to_pay(client, store, taken.id)
     assert order is not None
     (transaction,) = order.transactions
     assert (transaction.id, transaction.covered) == (paid.id, Decimal("469.50"))
-    assert transaction.once_covered == Decimal("569.50")
+    assert transaction.ever_covered == Decimal("569.50")
 
 
 async def test_a_transaction_is_begun_and_the_same_key_begins_no_other(
     client: SaleorClient, store: Row, saleor: FakeSaleor, installed: Stub
 ) -> None:
-    taken = await saleor.new_order()
-    _, gateway = await order_to_pay(client, store, taken.id)
+    taken = await saleor.create_order()
+    _, gateway = await fetch_order_to_pay(client, store, taken.id)
     asked = {"order_id": taken.id, "amount": Decimal("100.5"), "gateway": gateway, "key": "key-1"}
-    begun = await begin_transaction(client, store, **asked)  # type: ignore[arg-type]
-    assert begun == Begun(begun.transaction_id, "", PAGE["data"])
+    begun = await initialize_transaction(client, store, **asked)  # type: ignore[arg-type]
+    assert begun == InitializedTransaction(begun.transaction_id, "", PAGE["data"])
     assert (await saleor.order(taken.id)).transaction_ids == [begun.transaction_id]
     told = installed.asked_for(INITIALIZE.value)[0].json
     assert (told["action"]["amount"], told["idempotencyKey"]) == (100.5, "key-1")
 
-    assert await begin_transaction(client, store, **asked) == begun  # type: ignore[arg-type]
+    assert await initialize_transaction(client, store, **asked) == begun  # type: ignore[arg-type]
     assert (await saleor.order(taken.id)).transaction_ids == [begun.transaction_id]
     with pytest.raises(SaleorRefusedError, match="UNIQUE"):
-        await begin_transaction(client, store, **asked | {"amount": Decimal(100)})  # type: ignore[arg-type]
+        await initialize_transaction(client, store, **asked | {"amount": Decimal(100)})  # type: ignore[arg-type]
 
 
 async def test_what_the_app_refuses_is_told_with_its_reason(
@@ -98,39 +98,39 @@ async def test_what_the_app_refuses_is_told_with_its_reason(
 ) -> None:
     why = {"errors": [{"code": "MISSING_PHONE", "message": "no phone number"}]}
     refusal = {"result": "CHARGE_FAILURE", "pspReference": "refused-1", "message": "no phone number", "data": why}
-    installed.answer(INITIALIZE, said(refusal))
-    taken = await saleor.new_order()
-    begun = await begin_transaction(
+    installed.answer(INITIALIZE, json_reply(refusal))
+    taken = await saleor.create_order()
+    begun = await initialize_transaction(
         client, store, order_id=taken.id, amount=Decimal(1), gateway=installed.manifest["id"], key="key-1"
     )
     assert (begun.message, begun.data) == ("no phone number", why)
 
 
 async def test_what_is_not_there(client: SaleorClient, store: Row, saleor: FakeSaleor, installed: Stub) -> None:
-    taken = await saleor.new_order()
-    checkout = await saleor.new_checkout()
+    taken = await saleor.create_order()
+    checkout = await saleor.create_checkout()
     missing = taken.id.removesuffix(taken.id[-4:]) + "AAAA"
-    assert (await order_to_pay(client, store, missing))[0] is None
+    assert (await fetch_order_to_pay(client, store, missing))[0] is None
     for garbage in ("garbage", checkout.id, ""):
         with pytest.raises(SaleorRefusedError):
-            await order_to_pay(client, store, garbage)
+            await fetch_order_to_pay(client, store, garbage)
     with pytest.raises(SaleorRefusedError, match="NOT_FOUND"):
-        await begin_transaction(client, store, order_id=missing, amount=Decimal(1), gateway="x", key="1")
+        await initialize_transaction(client, store, order_id=missing, amount=Decimal(1), gateway="x", key="1")
     with pytest.raises(SaleorRefusedError, match="paymentGateway"):
-        await begin_transaction(client, store, order_id=taken.id, amount=Decimal(1), gateway="nobody", key="1")
+        await initialize_transaction(client, store, order_id=taken.id, amount=Decimal(1), gateway="nobody", key="1")
 
 
 async def test_trouble_is_told_as_what_it_is(client: SaleorClient, store: Row, saleor: FakeSaleor) -> None:
-    taken = await saleor.new_order()
+    taken = await saleor.create_order()
     await saleor.set_faults(refuse_token=True)
     with pytest.raises(SaleorNotAuthorisedError):
-        await order_to_pay(client, store, taken.id)
+        await fetch_order_to_pay(client, store, taken.id)
     await saleor.set_faults(graphql_status=503)
     with pytest.raises(SaleorUnreachableError):
-        await order_to_pay(client, store, taken.id)
+        await fetch_order_to_pay(client, store, taken.id)
     await saleor.set_faults(graphql_internal_error=True)
     with pytest.raises(SaleorUnreachableError):
-        await begin_transaction(client, store, order_id=taken.id, amount=Decimal(1), gateway="x", key="1")
+        await initialize_transaction(client, store, order_id=taken.id, amount=Decimal(1), gateway="x", key="1")
 
 
 async def test_an_app_without_the_permission_sees_no_transactions(client: SaleorClient, stub: Stub) -> None:
@@ -138,24 +138,24 @@ async def test_an_app_without_the_permission_sees_no_transactions(client: Saleor
         done = await running.saleor.install(stub.manifest_url, permissions=())
         store = Row(running.saleor.api_url, schema_version="3.23", app_id=done.app_id, token=done.token or "")
         with pytest.raises(SaleorNotAuthorisedError):
-            await order_to_pay(client, store, (await running.saleor.new_order()).id)
+            await fetch_order_to_pay(client, store, (await running.saleor.create_order()).id)
 
 
 async def test_the_order_of_a_transaction(client: SaleorClient, store: Row, saleor: FakeSaleor) -> None:
-    order = await saleor.new_order()
-    _, gateway = await order_to_pay(client, store, order.id)
-    begun = await begin_transaction(
+    order = await saleor.create_order()
+    _, gateway = await fetch_order_to_pay(client, store, order.id)
+    begun = await initialize_transaction(
         client, store, order_id=order.id, amount=Decimal("569.50"), gateway=gateway, key="the-only-one"
     )
-    assert await order_placed(client, store, begun.transaction_id) == PlacedOrder(id=order.id, number="1")
+    assert await find_placed_order(client, store, begun.transaction_id) == PlacedOrder(id=order.id, number="1")
 
 
 async def test_a_checkout_is_no_order_yet_and_a_stranger_has_none(
     client: SaleorClient, store: Row, saleor: FakeSaleor
 ) -> None:
-    checkout = await saleor.new_checkout()
+    checkout = await saleor.create_checkout()
     session = await saleor.initialize(checkout.id)
     assert session.transaction is not None
-    assert await order_placed(client, store, session.transaction.id) is None
+    assert await find_placed_order(client, store, session.transaction.id) is None
     nobodys = base64.b64encode(b"TransactionItem:00000000-0000-4000-8000-000000000000").decode()
-    assert await order_placed(client, store, nobodys) is None
+    assert await find_placed_order(client, store, nobodys) is None

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from app.saleor.testing.records import EventClock, Order, Transaction
-from app.saleor.testing.rules.answers import SaleorCrashedError
 from app.saleor.testing.rules.coverage import authorize_status, charge_status, total_authorized, total_charged
-from app.saleor.testing.rules.recording import open_request, record_action_answer
+from app.saleor.testing.rules.recording import create_request_event, record_action_response
 from app.saleor.testing.rules.reports import Report, record_report
+from app.saleor.testing.rules.responses import SaleorCrashedError
 from app.saleor.testing.vocabulary import Action, EventType
-from tests.saleor_testing.factories import an_order, json_of, paid, the_event_clock
-from tests.saleor_testing.recordings import amounts, answer_as_saleor_reads_it, recording, shown
+from tests.saleor_testing.factories import an_order, frozen_event_clock, json_of, paid_transaction
+from tests.saleor_testing.recordings import amounts, answer_with_floats, as_saleor_shows, recording
 
 CASES: dict[str, Any] = recording("scenarios/action_answers")
 
@@ -44,18 +44,18 @@ def report_between(case: str) -> Report | None:
 def begin(case: dict[str, Any], event_clock: EventClock) -> Transaction:
     charged = case["amounts_before"]["chargedAmount"] > 0
     result = "CHARGE_SUCCESS" if charged else "AUTHORIZATION_SUCCESS"
-    transaction = paid(an_order(), event_clock, result, case["tx_psp"])
-    assert shown(transaction.amounts) == amounts(case["amounts_before"])
+    transaction = paid_transaction(an_order(), event_clock, result, case["tx_psp"])
+    assert as_saleor_shows(transaction.amounts) == amounts(case["amounts_before"])
     return transaction
 
 
 @pytest.mark.parametrize("cases", list(transactions()), ids=lambda cases: f"{cases[0]}..{cases[-1]}")
 def test_action_answers_make_what_saleor_made_of_them(cases: list[str]) -> None:
-    event_clock = the_event_clock()
+    event_clock = frozen_event_clock()
     transaction = begin(CASES[cases[0]], event_clock)
     for name in cases:
         real = CASES[name]
-        assert shown(transaction.amounts) == amounts(real["amounts_before"]), name
+        assert as_saleor_shows(transaction.amounts) == amounts(real["amounts_before"]), name
         before = list(transaction.events)
 
         play(name, transaction, event_clock)
@@ -64,7 +64,7 @@ def test_action_answers_make_what_saleor_made_of_them(cases: list[str]) -> None:
         assert sorted((e.type, e.psp_reference or "", e.amount, e.message) for e in new) == sorted(
             (e["type"], e["pspReference"], e["amount"]["amount"], e["message"]) for e in real["new_events"]
         ), name
-        assert shown(transaction.amounts) == amounts(real["amounts_after"]), name
+        assert as_saleor_shows(transaction.amounts) == amounts(real["amounts_after"]), name
         assert set(transaction.actions) == set(real["actions_after"]), name
         assert transaction.psp_reference == real["tx_psp"], name
         assert_order(transaction.order, real["order"])
@@ -75,13 +75,13 @@ def test_action_answers_make_what_saleor_made_of_them(cases: list[str]) -> None:
 def play(name: str, transaction: Transaction, event_clock: EventClock) -> None:
     [asked] = CASES[name]["request_action"]
     action = Action(asked["actionType"])
-    request = open_request(transaction, action.request, asked["amount"], event_clock, idempotency_key=name)
-    answer = json_of(answer_as_saleor_reads_it("scenarios/action_answers", name), session=False)
+    request = create_request_event(transaction, action.request, asked["amount"], event_clock, idempotency_key=name)
+    answer = json_of(answer_with_floats("scenarios/action_answers", name), session=False)
     if name == "json-list":
         with pytest.raises(SaleorCrashedError):
-            record_action_answer(transaction, request, action, answer, event_clock)
+            record_action_response(transaction, request, action, answer, event_clock)
     else:
-        record_action_answer(transaction, request, action, answer, event_clock)
+        record_action_response(transaction, request, action, answer, event_clock)
 
 
 def assert_order(order: Order | None, real: dict[str, Any]) -> None:
@@ -93,11 +93,13 @@ def assert_order(order: Order | None, real: dict[str, Any]) -> None:
 
 
 def test_asynchronous_answer_with_actions_poisons_the_transaction_until_a_report_heals_it() -> None:
-    event_clock = the_event_clock()
-    transaction = paid(an_order(), event_clock, "AUTHORIZATION_SUCCESS", "auth-1")
-    request = open_request(transaction, EventType.CHARGE_REQUEST, Decimal(50), event_clock, idempotency_key="key")
+    event_clock = frozen_event_clock()
+    transaction = paid_transaction(an_order(), event_clock, "AUTHORIZATION_SUCCESS", "auth-1")
+    request = create_request_event(
+        transaction, EventType.CHARGE_REQUEST, Decimal(50), event_clock, idempotency_key="key"
+    )
 
-    record_action_answer(
+    record_action_response(
         transaction, request, Action.CHARGE, {"pspReference": "a-2", "actions": ["CHARGE"]}, event_clock
     )
     was_unreadable = transaction.unreadable
@@ -107,11 +109,13 @@ def test_asynchronous_answer_with_actions_poisons_the_transaction_until_a_report
 
 
 def test_reference_of_513_characters_kills_the_task() -> None:
-    event_clock = the_event_clock()
-    transaction = paid(an_order(), event_clock, "CHARGE_SUCCESS", "ch-1")
-    request = open_request(transaction, EventType.REFUND_REQUEST, Decimal(50), event_clock, idempotency_key="key")
+    event_clock = frozen_event_clock()
+    transaction = paid_transaction(an_order(), event_clock, "CHARGE_SUCCESS", "ch-1")
+    request = create_request_event(
+        transaction, EventType.REFUND_REQUEST, Decimal(50), event_clock, idempotency_key="key"
+    )
     for answer in ({"pspReference": "p" * 513}, {"result": "REFUND_SUCCESS", "pspReference": "p" * 513}):
         with pytest.raises(SaleorCrashedError):
-            record_action_answer(transaction, request, Action.REFUND, answer, event_clock)
+            record_action_response(transaction, request, Action.REFUND, answer, event_clock)
     assert transaction.events[-1] is request
     assert not request.counts

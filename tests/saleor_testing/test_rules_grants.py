@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from app.saleor.testing.records import Event, GrantedRefund, Transaction
-from app.saleor.testing.rules.grants import GrantRefusedError, settle_granted_refund
-from app.saleor.testing.rules.recording import record_action_answer
+from app.saleor.testing.rules.grants import GrantRefusedError, update_granted_refund_status
+from app.saleor.testing.rules.recording import record_action_response
 from app.saleor.testing.rules.reports import Report, ReportRefusedError, record_report
-from app.saleor.testing.rules.requests import fail_unheard, request_action, request_granted_refund
+from app.saleor.testing.rules.requests import fail_undeliverable_request, request_action, request_granted_refund
 from app.saleor.testing.vocabulary import Action, EventType
-from tests.saleor_testing.factories import TOTAL, an_order, paid, the_event_clock
+from tests.saleor_testing.factories import TOTAL, an_order, frozen_event_clock, paid_transaction
 
 TEN = Decimal(10)
 
@@ -20,20 +20,20 @@ class Granting:
     """An order that is paid, with one granted refund over ten."""
 
     def __init__(self) -> None:
-        self.event_clock = the_event_clock()
+        self.event_clock = frozen_event_clock()
         order = an_order()
-        self.transaction: Transaction = paid(order, self.event_clock, "CHARGE_SUCCESS", "c-1")
+        self.transaction: Transaction = paid_transaction(order, self.event_clock, "CHARGE_SUCCESS", "c-1")
         self.granted = GrantedRefund("g-1", order, TEN, "", shipping_costs_included=False, lines=[],
                                      transaction=self.transaction)  # fmt: skip
         order.granted_refunds.append(self.granted)
 
     def ask(self) -> Event:
         event = request_granted_refund(self.granted, self.transaction, self.event_clock, idempotency_key="key")
-        settle_granted_refund(self.granted)
+        update_granted_refund_status(self.granted)
         return event
 
     def answer(self, request: Event, said: Any) -> None:
-        record_action_answer(self.transaction, request, Action.REFUND, said, self.event_clock)
+        record_action_response(self.transaction, request, Action.REFUND, said, self.event_clock)
 
     def report(self, kind: str, reference: str, amount: Decimal | None = TEN) -> bool:
         """Return whether it was processed already."""
@@ -186,7 +186,7 @@ def test_conflicting_report_makes_a_granted_refund_a_failure(granting: Granting)
 def test_request_that_nobody_hears_fails_at_once(granting: Granting) -> None:
     request = granting.ask()
 
-    fail_unheard(granting.transaction, request, granting.event_clock)
+    fail_undeliverable_request(granting.transaction, request, granting.event_clock)
 
     newest = granting.transaction.events[-1]
     assert newest.message == "No app or plugin is configured to handle requested action."

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.saleor.testing.rules.problems import MOST, Problem, ProblemRefusedError, add_problem, dismiss_problems
+from app.saleor.testing.rules.problems import MAX_PROBLEMS, Problem, ProblemRefusedError, add_problem, dismiss_problems
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
@@ -47,9 +47,9 @@ def test_what_was_dismissed_is_another_problem_when_it_comes_back() -> None:
 
 def test_a_hundred_and_first_pushes_the_oldest_out() -> None:
     problems: list[Problem] = []
-    for number in range(MOST + 1):
+    for number in range(MAX_PROBLEMS + 1):
         add(problems, f"key-{number}", minutes=number)
-    assert [problems[0].key, problems[-1].key, len(problems)] == ["key-1", "key-100", MOST]
+    assert [problems[0].key, problems[-1].key, len(problems)] == ["key-1", "key-100", MAX_PROBLEMS]
 
 
 def test_a_long_message_is_cut() -> None:

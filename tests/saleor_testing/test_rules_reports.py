@@ -10,8 +10,8 @@ import pytest
 from app.saleor.testing.records import EventClock, Transaction
 from app.saleor.testing.rules.reports import Report, ReportRefusedError, record_report
 from app.saleor.testing.vocabulary import EventType
-from tests.saleor_testing.factories import TOTAL, a_checkout, paid, the_event_clock
-from tests.saleor_testing.recordings import amounts, recording, shown
+from tests.saleor_testing.factories import TOTAL, frozen_event_clock, new_checkout, paid_transaction
+from tests.saleor_testing.recordings import amounts, as_saleor_shows, recording
 
 # Refused before the mutation runs (variables, token, id): test_graphql tells those.
 ELSEWHERE = {"amount-neg", "time-bad", "no-token", "staff-token"}
@@ -46,7 +46,7 @@ def begin(case: dict[str, Any], event_clock: EventClock) -> Transaction:
     elif case["before"]["chargedAmount"] > 0:
         result = "CHARGE_SUCCESS"
     reference = case["result"]["data"]["transactionEventReport"]["transaction"]["pspReference"]
-    return paid(a_checkout(), event_clock, result, reference)
+    return paid_transaction(new_checkout(), event_clock, result, reference)
 
 
 def report_of(case: dict[str, Any]) -> Report:
@@ -95,11 +95,11 @@ def seen(event: dict[str, Any]) -> tuple[Any, ...]:
 
 @pytest.mark.parametrize("cases", list(transactions()), ids=lambda cases: f"{cases[0]}..{cases[-1]}")
 def test_reports_make_what_saleor_made_of_them(cases: list[str]) -> None:
-    event_clock = the_event_clock()
+    event_clock = frozen_event_clock()
     transaction = begin(CASES[cases[0]], event_clock)
     for name in cases:
         real = CASES[name]
-        assert shown(transaction.amounts) == amounts(real["before"]), name
+        assert as_saleor_shows(transaction.amounts) == amounts(real["before"]), name
         before = list(transaction.events)
 
         said = book(transaction, report_of(real), event_clock)
@@ -109,15 +109,15 @@ def test_reports_make_what_saleor_made_of_them(cases: list[str]) -> None:
         assert [(e.type, e.psp_reference, e.amount, e.message, e.external_url) for e in new] == [
             seen(event) for event in real["new_events"]
         ], name
-        assert shown(transaction.amounts) == amounts(real["after"]), name
+        assert as_saleor_shows(transaction.amounts) == amounts(real["after"]), name
         if told := real["result"]["data"]["transactionEventReport"]["transaction"]:
             assert transaction.psp_reference == told["pspReference"], name
             assert set(transaction.actions) == set(told["actions"]), name
 
 
 def test_metadata_is_saved_with_news_and_forgotten_with_a_repetition() -> None:
-    event_clock = the_event_clock()
-    transaction = paid(a_checkout(), event_clock, "CHARGE_ACTION_REQUIRED", "p-1")
+    event_clock = frozen_event_clock()
+    transaction = paid_transaction(new_checkout(), event_clock, "CHARGE_ACTION_REQUIRED", "p-1")
 
     record_report(
         transaction, Report(EventType.CHARGE_SUCCESS, "p-1", TOTAL, metadata={"card": "4111"}), [], event_clock
@@ -130,8 +130,8 @@ def test_metadata_is_saved_with_news_and_forgotten_with_a_repetition() -> None:
 
 
 def test_payment_method_is_updated_even_by_a_repetition() -> None:
-    event_clock = the_event_clock()
-    transaction = paid(a_checkout(), event_clock, "CHARGE_SUCCESS", "p-1")
+    event_clock = frozen_event_clock()
+    transaction = paid_transaction(new_checkout(), event_clock, "CHARGE_SUCCESS", "p-1")
     card = {"card": {"name": "Visa", "lastDigits": "1111", "expYear": 2030}}
 
     _, already = record_report(
@@ -149,8 +149,8 @@ def test_payment_method_is_updated_even_by_a_repetition() -> None:
 
 @pytest.mark.parametrize("fields", [{"lastDigits": "41111"}, {"expYear": 30}, {"expMonth": 13}, {"brand": "b" * 41}])
 def test_payment_method_outside_its_limits_is_refused(fields: dict[str, Any]) -> None:
-    event_clock = the_event_clock()
-    transaction = paid(a_checkout(), event_clock, "CHARGE_SUCCESS", "p-1")
+    event_clock = frozen_event_clock()
+    transaction = paid_transaction(new_checkout(), event_clock, "CHARGE_SUCCESS", "p-1")
     report = Report(EventType.INFO, "i", method_details={"card": {"name": "Visa", **fields}})
 
     with pytest.raises(ReportRefusedError) as refused:
@@ -161,8 +161,8 @@ def test_payment_method_outside_its_limits_is_refused(fields: dict[str, Any]) ->
 
 
 def test_late_success_counts_in_full_after_a_failure() -> None:
-    event_clock = the_event_clock()
-    transaction = paid(a_checkout(), event_clock, "CHARGE_FAILURE", "p-1")
+    event_clock = frozen_event_clock()
+    transaction = paid_transaction(new_checkout(), event_clock, "CHARGE_FAILURE", "p-1")
 
     record_report(transaction, Report(EventType.CHARGE_SUCCESS, "p-1", TOTAL), [], event_clock)
 
@@ -170,8 +170,8 @@ def test_late_success_counts_in_full_after_a_failure() -> None:
 
 
 def test_pending_charge_stays_beside_a_success_under_another_reference() -> None:
-    event_clock = the_event_clock()
-    transaction = paid(a_checkout(), event_clock, "CHARGE_REQUEST", "p-1")
+    event_clock = frozen_event_clock()
+    transaction = paid_transaction(new_checkout(), event_clock, "CHARGE_REQUEST", "p-1")
 
     record_report(transaction, Report(EventType.CHARGE_SUCCESS, "p-2", TOTAL), [], event_clock)
 

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from app.saleor.testing.records import Checkout, EventClock, Transaction
-from app.saleor.testing.rules.answers import SaleorCrashedError
 from app.saleor.testing.rules.coverage import authorize_status, charge_status
-from app.saleor.testing.rules.recording import final_event, open_request, record_session_answer
+from app.saleor.testing.rules.recording import create_request_event, final_event, record_session_response
+from app.saleor.testing.rules.responses import SaleorCrashedError
 from app.saleor.testing.vocabulary import EventType
-from tests.saleor_testing.factories import TOTAL, a_checkout, a_transaction, json_of, the_event_clock
-from tests.saleor_testing.recordings import amounts, answer_as_saleor_reads_it, recording, shown
+from tests.saleor_testing.factories import TOTAL, frozen_event_clock, json_of, new_checkout, new_transaction
+from tests.saleor_testing.recordings import amounts, answer_with_floats, as_saleor_shows, recording
 
 CASES = recording("scenarios/init_answers")
 CRASHES = [name for name, case in CASES.items() if case["graphql_errors"]]
@@ -19,10 +19,10 @@ ANSWERED = [name for name in CASES if name not in CRASHES]
 
 
 def opened() -> tuple[Checkout, Transaction, EventClock, Any]:
-    event_clock = the_event_clock()
-    checkout = a_checkout()
-    transaction = a_transaction(checkout, event_clock)
-    request = open_request(transaction, EventType.CHARGE_REQUEST, TOTAL, event_clock, idempotency_key="key")
+    event_clock = frozen_event_clock()
+    checkout = new_checkout()
+    transaction = new_transaction(checkout, event_clock)
+    request = create_request_event(transaction, EventType.CHARGE_REQUEST, TOTAL, event_clock, idempotency_key="key")
     return checkout, transaction, event_clock, request
 
 
@@ -31,10 +31,10 @@ def test_session_answer_makes_what_saleor_made_of_it(case: str) -> None:
     real = CASES[case]
     checkout, transaction, event_clock, request = opened()
 
-    event, data = record_session_answer(
+    event, data = record_session_response(
         transaction,
         request,
-        json_of(answer_as_saleor_reads_it("scenarios/init_answers", case), session=True),
+        json_of(answer_with_floats("scenarios/init_answers", case), session=True),
         event_clock,
     )
 
@@ -52,7 +52,7 @@ def test_session_answer_makes_what_saleor_made_of_it(case: str) -> None:
     assert [(e.type, e.psp_reference or "", e.message) for e in newest_first] == [
         (kind, reference, message) for kind, reference, _, message in real["events_after_init"]
     ]
-    assert shown(transaction.amounts) == amounts(real["amounts"])
+    assert as_saleor_shows(transaction.amounts) == amounts(real["amounts"])
     assert charge_status(checkout) == real["tx"]["checkout"]["chargeStatus"]
     assert authorize_status(checkout) == real["tx"]["checkout"]["authorizeStatus"]
     # A final answer keeps transactionProcess from calling the app again.
@@ -62,10 +62,10 @@ def test_session_answer_makes_what_saleor_made_of_it(case: str) -> None:
 @pytest.mark.parametrize("case", CRASHES)
 def test_session_answer_that_brought_saleor_down(case: str) -> None:
     _, transaction, event_clock, request = opened()
-    answer = json_of(answer_as_saleor_reads_it("scenarios/init_answers", case), session=True)
+    answer = json_of(answer_with_floats("scenarios/init_answers", case), session=True)
 
     with pytest.raises(SaleorCrashedError) as crash:
-        record_session_answer(transaction, request, answer, event_clock)
+        record_session_response(transaction, request, answer, event_clock)
 
     assert crash.value.code == CASES[case]["graphql_errors"][0]["extensions"]["exception"]["code"]
     assert transaction.events == [request]
@@ -74,9 +74,9 @@ def test_session_answer_that_brought_saleor_down(case: str) -> None:
 @pytest.mark.parametrize("case", ["pmd-card", "pmd-other"])
 def test_payment_method_is_kept(case: str) -> None:
     _, transaction, event_clock, request = opened()
-    answer = json_of(answer_as_saleor_reads_it("scenarios/init_answers", case), session=True)
+    answer = json_of(answer_with_floats("scenarios/init_answers", case), session=True)
 
-    record_session_answer(transaction, request, answer, event_clock)
+    record_session_response(transaction, request, answer, event_clock)
 
     real = {name: value for name, value in CASES[case]["tx"]["pmd"].items() if name != "__typename"}
     assert transaction.payment_method_details is not None
@@ -87,8 +87,8 @@ def test_the_same_failure_without_reference_is_swallowed() -> None:
     _, transaction, event_clock, request = opened()
     declined = {"result": "CHARGE_FAILURE", "message": "declined"}
 
-    first, _ = record_session_answer(transaction, request, declined, event_clock)
-    second, _ = record_session_answer(transaction, request, {**declined, "message": "declined again"}, event_clock)
+    first, _ = record_session_response(transaction, request, declined, event_clock)
+    second, _ = record_session_response(transaction, request, {**declined, "message": "declined again"}, event_clock)
 
     assert second is first
     assert [event.message for event in transaction.events] == ["", "declined"]

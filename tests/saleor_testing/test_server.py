@@ -14,7 +14,7 @@ from app.saleor.testing.vocabulary import WebhookEvent
 from app.sandbox.server import running_sandbox
 from app.sandbox.settings import SandboxSettings
 from app.server_clock import compare_clock
-from tests.loopback import said
+from tests.loopback import json_reply
 from tests.saleor_testing.stub import Stub
 
 ROOT = Path(__file__).parent.parent.parent
@@ -44,14 +44,16 @@ async def test_as_a_process(stub: Stub) -> None:
 
 
 async def test_unfinished_business_does_not_keep_it_from_closing(stub: Stub) -> None:
-    stub.answer(WebhookEvent.TRANSACTION_INITIALIZE_SESSION, said({"result": "CHARGE_SUCCESS", "pspReference": "p"}))
-    stub.answer(WebhookEvent.TRANSACTION_REFUND_REQUESTED, said({}, status=500))
+    stub.answer(
+        WebhookEvent.TRANSACTION_INITIALIZE_SESSION, json_reply({"result": "CHARGE_SUCCESS", "pspReference": "p"})
+    )
+    stub.answer(WebhookEvent.TRANSACTION_REFUND_REQUESTED, json_reply({}, status=500))
     started = time.monotonic()
     async with serving(SaleorSettings(retry_delays=(60,))) as running:
         await running.saleor.install(stub.manifest_url)
-        checkout = await running.saleor.new_checkout()
+        checkout = await running.saleor.create_checkout()
         session = await running.saleor.initialize(checkout.id)
-        await running.saleor.refund(session.paid_for.id)
+        await running.saleor.refund(session.required_transaction.id)
     assert time.monotonic() - started < 30
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from app.saleor.testing import FakeSaleor, Flow, NewCheckout, NewLine, storefront
 from app.saleor.testing.vocabulary import WebhookEvent
-from tests.loopback import Behaviour, Heard, said, text
+from tests.loopback import Behaviour, ReceivedRequest, json_reply, text_reply
 from tests.saleor_testing.recordings import recording
 from tests.saleor_testing.stub import Stub
 
@@ -18,19 +18,19 @@ TOTAL = Decimal("569.50")
 
 
 def says(result: str, reference: str, **more: Any) -> Behaviour:
-    return said({"result": result, "pspReference": reference, **more})
+    return json_reply({"result": result, "pspReference": reference, **more})
 
 
 GATEWAY_ANSWERS = {
-    "gw_500": said({"data": {}}, status=500),
-    "gw_400": said({"data": {}}, status=400),
-    "gw_nonjson": text("oops"),
-    "gw_no data key": said({"foo": 1}),
-    "gw_data null": said({"data": None}),
-    "gw_data string": said({"data": "x"}),
-    "gw_list": said([1]),
-    "gw_timeout": said({"data": {}}, delay=0.6),
-    "gw_error body": said({"data": {"errors": [{"code": "NOT_CONFIGURED"}]}}),
+    "gw_500": json_reply({"data": {}}, status=500),
+    "gw_400": json_reply({"data": {}}, status=400),
+    "gw_nonjson": text_reply("oops"),
+    "gw_no data key": json_reply({"foo": 1}),
+    "gw_data null": json_reply({"data": None}),
+    "gw_data string": json_reply({"data": "x"}),
+    "gw_list": json_reply([1]),
+    "gw_timeout": json_reply({"data": {}}, delay=0.6),
+    "gw_error body": json_reply({"data": {"errors": [{"code": "NOT_CONFIGURED"}]}}),
 }
 
 
@@ -39,7 +39,7 @@ async def test_gateway_config_reaches_the_storefront_as_in_saleor(
     case: str, saleor: FakeSaleor, installed: Stub
 ) -> None:
     installed.answer(WebhookEvent.PAYMENT_GATEWAY_INITIALIZE_SESSION, GATEWAY_ANSWERS[case])
-    checkout = await saleor.new_checkout()
+    checkout = await saleor.create_checkout()
 
     config = await saleor.gateway_initialize(checkout.id)
 
@@ -54,7 +54,7 @@ async def test_gateway_config_reaches_the_storefront_as_in_saleor(
 async def test_shopper_comes_back_and_the_order_is_placed(saleor: FakeSaleor, installed: Stub) -> None:
     installed.answer(INITIALIZE, says("CHARGE_ACTION_REQUIRED", "p-1", data={"url": "https://pay.test"}))
     installed.answer(PROCESS, says("CHARGE_SUCCESS", "p-1", actions=["REFUND"]))
-    checkout = await saleor.new_checkout()
+    checkout = await saleor.create_checkout()
 
     opened = await saleor.initialize(checkout.id, data={"returnUrl": "https://shop.test"}, customer_ip="203.0.113.7")
     assert opened.data == {"url": "https://pay.test"}
@@ -62,12 +62,12 @@ async def test_shopper_comes_back_and_the_order_is_placed(saleor: FakeSaleor, in
     real = recording("scenarios/event_report")["complete-partial"]["data"]["checkoutComplete"]["errors"]
     assert [error.model_dump() for error in refused.errors] == real
 
-    paid = await saleor.process(opened.paid_for.id)
-    assert paid.paid_for.amounts.charged == TOTAL
+    paid = await saleor.process(opened.required_transaction.id)
+    assert paid.required_transaction.amounts.charged == TOTAL
     done = await saleor.complete(checkout.id)
     assert done.order is not None
     assert (done.order.charge_status, done.order.total_charged) == ("FULL", TOTAL)
-    after = await saleor.transaction(opened.paid_for.id)
+    after = await saleor.transaction(opened.required_transaction.id)
     assert (after.checkout_id, after.order_id, after.actions) == (None, done.order.id, ["REFUND"])
     [asked] = installed.asked_for(INITIALIZE.value)
     assert (asked.json["customerIpAddress"], asked.json["data"]) == ("203.0.113.7", {"returnUrl": "https://shop.test"})
@@ -75,7 +75,7 @@ async def test_shopper_comes_back_and_the_order_is_placed(saleor: FakeSaleor, in
 
 async def test_pending_payment_makes_an_order_that_nobody_has_paid_yet(saleor: FakeSaleor, installed: Stub) -> None:
     installed.answer(INITIALIZE, says("CHARGE_REQUEST", "p-1"))
-    checkout = await saleor.new_checkout()
+    checkout = await saleor.create_checkout()
     await saleor.initialize(checkout.id)
     assert (await saleor.checkout(checkout.id)).charge_status == "FULL"
 
@@ -94,17 +94,17 @@ async def test_pending_payment_makes_an_order_that_nobody_has_paid_yet(saleor: F
 
 async def test_same_idempotency_key_asks_the_app_again(saleor: FakeSaleor, installed: Stub) -> None:
     installed.answer(INITIALIZE, says("CHARGE_ACTION_REQUIRED", "p-1"), says("CHARGE_ACTION_REQUIRED", "p-2"))
-    checkout, other = await saleor.new_checkout(), await saleor.new_checkout()
+    checkout, other = await saleor.create_checkout(), await saleor.create_checkout()
 
     first = await saleor.initialize(checkout.id, idempotency_key="key")
     again = await saleor.initialize(checkout.id, idempotency_key="key")
     other_amount = await saleor.initialize(checkout.id, idempotency_key="key", amount=Decimal(10))
     other_checkout = await saleor.initialize(other.id, idempotency_key="key")
 
-    assert again.paid_for.id == first.paid_for.id
-    assert again.paid_for.psp_reference == "p-2"
+    assert again.required_transaction.id == first.required_transaction.id
+    assert again.required_transaction.psp_reference == "p-2"
     real = [kind["type"] for kind in reversed(MISC["idem_same"]["tx"]["events"])]
-    assert again.paid_for.types() == real
+    assert again.required_transaction.event_types() == real
     keys = [asked.json["idempotencyKey"] for asked in installed.asked_for(INITIALIZE.value)]
     assert keys == ["key", "key"]
     for refused, case in ((other_amount, "idem_other_amount"), (other_checkout, "idem_other_checkout")):
@@ -114,7 +114,7 @@ async def test_same_idempotency_key_asks_the_app_again(saleor: FakeSaleor, insta
 
 async def test_paid_checkout_is_still_asked_about_with_nothing_to_pay(saleor: FakeSaleor, installed: Stub) -> None:
     installed.answer(INITIALIZE, says("CHARGE_SUCCESS", "p-1"), says("CHARGE_ACTION_REQUIRED", "p-2"))
-    checkout = await saleor.new_checkout()
+    checkout = await saleor.create_checkout()
     await saleor.initialize(checkout.id)
 
     session = await saleor.initialize(checkout.id)
@@ -130,29 +130,36 @@ async def test_saleors_own_failures_end_nothing_and_the_apps_do(saleor: FakeSale
     installed.answer(
         PROCESS,
         says("CHARGE_ACTION_REQUIRED", "new"),
-        said({}, status=500),
-        text("oops"),
+        json_reply({}, status=500),
+        text_reply("oops"),
         says("CHARGE_FAILURE", "fin", message="declined"),
     )
-    checkout = await saleor.new_checkout()
+    checkout = await saleor.create_checkout()
     opened = await saleor.initialize(checkout.id)
     for _ in range(4):
-        await saleor.process(opened.paid_for.id)
-    ended = await saleor.process(opened.paid_for.id)
+        await saleor.process(opened.required_transaction.id)
+    ended = await saleor.process(opened.required_transaction.id)
 
     real = MISC["process_failure_tx"]["events"]
-    assert [(event.type, event.message) for event in ended.paid_for.events] == [
+    assert [(event.type, event.message) for event in ended.required_transaction.events] == [
         (event["type"], event["message"]) for event in real
     ]
-    assert [event.psp_reference for event in ended.paid_for.events] == ["fin", "new", "new", "new", "init", "fin"]
+    assert [event.psp_reference for event in ended.required_transaction.events] == [
+        "fin",
+        "new",
+        "new",
+        "new",
+        "init",
+        "fin",
+    ]
     assert ended.event is not None
     assert (ended.event.type, ended.data) == ("CHARGE_FAILURE", None)
     assert len(installed.asked_for(PROCESS.value)) == 4
 
 
 async def test_slow_app_is_a_failure_that_the_app_knows_nothing_of(saleor: FakeSaleor, installed: Stub) -> None:
-    installed.answer(INITIALIZE, said({"result": "CHARGE_SUCCESS", "pspReference": "p-1"}, delay=0.6))
-    checkout = await saleor.new_checkout()
+    installed.answer(INITIALIZE, json_reply({"result": "CHARGE_SUCCESS", "pspReference": "p-1"}, delay=0.6))
+    checkout = await saleor.create_checkout()
 
     session = await saleor.initialize(checkout.id)
 
@@ -165,8 +172,8 @@ async def test_slow_app_is_a_failure_that_the_app_knows_nothing_of(saleor: FakeS
 
 
 async def test_answer_that_is_a_list_brings_saleor_down(saleor: FakeSaleor, installed: Stub) -> None:
-    installed.answer(INITIALIZE, said([1]))
-    checkout = await saleor.new_checkout()
+    installed.answer(INITIALIZE, json_reply([1]))
+    checkout = await saleor.create_checkout()
 
     session = await saleor.initialize(checkout.id)
 
@@ -176,30 +183,30 @@ async def test_answer_that_is_a_list_brings_saleor_down(saleor: FakeSaleor, inst
 async def test_webhook_may_be_delivered_twice(saleor: FakeSaleor, installed: Stub) -> None:
     installed.answer(INITIALIZE, says("CHARGE_SUCCESS", "p-1"))
     await saleor.set_faults(webhooks_twice=True)
-    checkout = await saleor.new_checkout()
+    checkout = await saleor.create_checkout()
 
     session = await saleor.initialize(checkout.id)
 
     first, second = installed.asked_for(INITIALIZE.value)
     assert first.body == second.body
-    assert session.paid_for.types() == ["CHARGE_REQUEST", "CHARGE_SUCCESS"]
+    assert session.required_transaction.event_types() == ["CHARGE_REQUEST", "CHARGE_SUCCESS"]
 
 
 async def test_basket_of_ones_own(saleor: FakeSaleor, installed: Stub) -> None:
-    def look(asked: Heard) -> Behaviour:
+    def look(asked: ReceivedRequest) -> Behaviour:
         assert asked.json["sourceObject"]["billingAddress"]["phone"] == "+380670000000"
         return says("AUTHORIZATION_SUCCESS", "a-1")
 
     installed.answer(INITIALIZE, look)
     lines = [NewLine(unit_price=Decimal("10.05"), quantity=3), NewLine(product_name="Cup", unit_price=Decimal(1))]
-    checkout = await saleor.new_checkout(
+    checkout = await saleor.create_checkout(
         NewCheckout(lines=lines, shipping_price=Decimal(0), address={"phone": "+380670000000"})
     )
 
     session = await saleor.initialize(checkout.id, action=Flow.AUTHORIZATION)
 
     assert checkout.total == Decimal("31.15")
-    assert session.paid_for.amounts.authorized == Decimal("31.15")
+    assert session.required_transaction.amounts.authorized == Decimal("31.15")
     assert (await saleor.checkout(checkout.id)).authorize_status == "FULL"
 
 
@@ -209,7 +216,7 @@ async def test_transactions_of_a_checkout_are_limited(
     assert storefront.TRANSACTIONS_LIMIT == 100
     monkeypatch.setattr(storefront, "TRANSACTIONS_LIMIT", 1)
     installed.answer(INITIALIZE, says("CHARGE_ACTION_REQUIRED", "p-1"))
-    checkout = await saleor.new_checkout()
+    checkout = await saleor.create_checkout()
     await saleor.initialize(checkout.id)
 
     refused = await saleor.initialize(checkout.id)

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from app.saleor.testing.client import FakeSaleor
-from app.saleor.testing.rules.stored_methods import own_id, read_deletion, read_methods
+from app.saleor.testing.rules.stored_methods import parse_deletion, parse_method_id, parse_methods
 from app.saleor.testing.vocabulary import WebhookEvent
-from tests.loopback import Reply, said
+from tests.loopback import Reply, json_reply
 from tests.saleor_testing.stub import Stub
 
 CARD = {"id": "card-1", "type": "CARD", "supportedPaymentFlows": ["INTERACTIVE"], "name": "Visa ****4242"}
@@ -35,14 +35,14 @@ async def keeping(saleor: FakeSaleor, stub: Stub) -> Stub:
 
 
 async def test_a_list_is_asked_for_once_until_something_of_it_is_deleted(saleor: FakeSaleor, keeping: Stub) -> None:
-    keeping.answer(LIST, said({"paymentMethods": [CARD | {"creditCardInfo": INFO}]}))
+    keeping.answer(LIST, json_reply({"paymentMethods": [CARD | {"creditCardInfo": INFO}]}))
     [shown] = await saleor.stored_methods(OLENA)
     assert (await saleor.stored_methods(OLENA))[0].payment_method_id == "card-1"
     assert len(keeping.asked_for(LIST.value)) == 1
     await saleor.stored_methods("VXNlcjoy")
     assert [each.json["user"]["id"] for each in keeping.asked_for(LIST.value)] == [OLENA, "VXNlcjoy"]
 
-    keeping.answer(DELETE, said({"result": "SUCCESSFULLY_DELETED"}))
+    keeping.answer(DELETE, json_reply({"result": "SUCCESSFULLY_DELETED"}))
     assert (await saleor.delete_method(OLENA, shown.id)).result == "SUCCESSFULLY_DELETED"
     assert [each.json["paymentMethodId"] for each in keeping.asked_for(DELETE.value)] == ["card-1"]
     await saleor.stored_methods(OLENA)
@@ -50,9 +50,9 @@ async def test_a_list_is_asked_for_once_until_something_of_it_is_deleted(saleor:
 
 
 async def test_a_failure_is_no_list(saleor: FakeSaleor, keeping: Stub) -> None:
-    keeping.answer(LIST, said({"error": "no"}, 400))
+    keeping.answer(LIST, json_reply({"error": "no"}, 400))
     assert await saleor.stored_methods(OLENA) == []
-    keeping.answer(LIST, said({"paymentMethods": [CARD]}))
+    keeping.answer(LIST, json_reply({"paymentMethods": [CARD]}))
     assert len(await saleor.stored_methods(OLENA)) == 1
 
 
@@ -64,7 +64,7 @@ async def test_what_no_app_keeps_is_asked_of_none(saleor: FakeSaleor, keeping: S
 
 
 async def test_a_deletion_that_was_not_delivered(saleor: FakeSaleor, keeping: Stub) -> None:
-    keeping.answer(LIST, said({"paymentMethods": [CARD]}))
+    keeping.answer(LIST, json_reply({"paymentMethods": [CARD]}))
     [shown] = await saleor.stored_methods(OLENA)
     keeping.answer(DELETE, Reply(500))
     assert (await saleor.delete_method(OLENA, shown.id)).result == "FAILED_TO_DELIVER"
@@ -81,13 +81,13 @@ async def test_a_deletion_that_was_not_delivered(saleor: FakeSaleor, keeping: St
     ],
 )
 def test_what_cannot_be_read_is_left_out(listed: Any, read: int) -> None:
-    shown = read_methods({"paymentMethods": listed}, "app")
+    shown = parse_methods({"paymentMethods": listed}, "app")
     assert len(shown) == read
     assert all(each["credit_card_info"] is None for each in shown)
-    assert read_methods([], "app") == []
+    assert parse_methods([], "app") == []
 
 
 def test_ids_and_results() -> None:
-    assert own_id("app:gateway.payments.app:card-1") == ("gateway.payments.app", "card-1")
-    assert read_deletion(None)[0] == "FAILED_TO_DELIVER"
-    assert read_deletion({})[0] == read_deletion({"result": "GONE"})[0] == "FAILED_TO_DELETE"
+    assert parse_method_id("app:gateway.payments.app:card-1") == ("gateway.payments.app", "card-1")
+    assert parse_deletion(None)[0] == "FAILED_TO_DELIVER"
+    assert parse_deletion({})[0] == parse_deletion({"result": "GONE"})[0] == "FAILED_TO_DELETE"

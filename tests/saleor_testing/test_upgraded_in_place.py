@@ -5,14 +5,14 @@ from decimal import Decimal
 
 import pytest
 
-from app.saleor.answers import EventType
 from app.saleor.errors import SaleorRefusedError
 from app.saleor.graphql import EventReport, SaleorClient
 from app.saleor.payment_methods import CardDetails
 from app.saleor.problems import AppProblem, report_problem
+from app.saleor.responses import EventType
 from app.saleor.testing import FakeSaleor
 from app.saleor.testing.vocabulary import WebhookEvent
-from tests.loopback import said
+from tests.loopback import json_reply
 from tests.saleor.fake_saleor import Row
 from tests.saleor_testing.stub import Stub
 from tests.saleor_testing.test_orders import client, store
@@ -22,9 +22,9 @@ __all__ = ["client", "store"]
 
 async def a_report(saleor: FakeSaleor) -> EventReport:
     """Return the end of a payment with a card, of which a Saleor before 3.22 does not know what to say."""
-    session = await saleor.initialize((await saleor.new_checkout()).id)
+    session = await saleor.initialize((await saleor.create_checkout()).id)
     return EventReport(
-        transaction_id=session.paid_for.id,
+        transaction_id=session.required_transaction.id,
         type=EventType.CHARGE_SUCCESS,
         psp_reference="p-1",
         amount=Decimal("569.50"),
@@ -73,9 +73,9 @@ async def test_a_plain_refund_is_null_with_an_error_and_a_granted_one_is_not(
 ) -> None:
     report = await a_report(saleor)
     await client.report(store, report)
-    installed.answer(WebhookEvent.TRANSACTION_REFUND_REQUESTED, said({"pspReference": "r-1"}))
+    installed.answer(WebhookEvent.TRANSACTION_REFUND_REQUESTED, json_reply({"pspReference": "r-1"}))
     await saleor.refund(report.transaction_id, Decimal(10))
-    await saleor.background_done()
+    await saleor.wait_for_background()
     [heard] = installed.asked_for("transaction_refund_requested")
     assert heard.json["grantedRefund"] is None
     [error] = heard.json["errors"]

@@ -11,14 +11,14 @@ from joserfc.jwk import KeySet
 
 from app.saleor.testing import FakeSaleor, Flow, NewCheckout
 from app.saleor.testing.vocabulary import WebhookEvent
-from tests.loopback import Heard, said
+from tests.loopback import ReceivedRequest, json_reply
 from tests.saleor_testing.recordings import recording
 from tests.saleor_testing.stub import Stub
 
-REQUIRED = said(
+REQUIRED = json_reply(
     {"result": "CHARGE_ACTION_REQUIRED", "pspReference": "p-1", "data": {"redirectUrl": "https://pay.test"}}
 )
-AUTHORIZED = said({"result": "AUTHORIZATION_SUCCESS", "pspReference": "a-1", "actions": ["CHARGE", "CANCEL"]})
+AUTHORIZED = json_reply({"result": "AUTHORIZATION_SUCCESS", "pspReference": "a-1", "actions": ["CHARGE", "CANCEL"]})
 
 
 async def the_keys(saleor: FakeSaleor) -> Any:
@@ -26,7 +26,7 @@ async def the_keys(saleor: FakeSaleor) -> Any:
         return (await http.get(f"{saleor.url}/.well-known/jwks.json")).json()
 
 
-def verify(keys: Any, asked: Heard) -> dict[str, Any]:
+def verify(keys: Any, asked: ReceivedRequest) -> dict[str, Any]:
     """Check a detached signature with a library that did not make it; return its header."""
     registry = jws.JWSRegistry(algorithms=["RS256"])
     signature = asked.header("Saleor-Signature")
@@ -55,7 +55,7 @@ async def test_keys_look_as_recorded(saleor: FakeSaleor) -> None:
 
 async def test_headers_are_those_of_saleor_in_its_order(saleor: FakeSaleor, installed: Stub) -> None:
     installed.answer(WebhookEvent.TRANSACTION_INITIALIZE_SESSION, REQUIRED)
-    checkout = await saleor.new_checkout()
+    checkout = await saleor.create_checkout()
     await saleor.initialize(checkout.id)
 
     [asked] = installed.asked_for("transaction_initialize_session")
@@ -72,7 +72,7 @@ async def test_headers_are_those_of_saleor_in_its_order(saleor: FakeSaleor, inst
 async def test_rotated_key_signs_at_once(saleor: FakeSaleor, installed: Stub) -> None:
     before = await the_keys(saleor)
     await saleor.rotate_key()
-    checkout = await saleor.new_checkout()
+    checkout = await saleor.create_checkout()
     await saleor.initialize(checkout.id)
 
     [asked] = installed.asked_for("transaction_initialize_session")
@@ -83,7 +83,7 @@ async def test_rotated_key_signs_at_once(saleor: FakeSaleor, installed: Stub) ->
 
 async def test_forged_signature_does_not_verify(saleor: FakeSaleor, installed: Stub) -> None:
     await saleor.set_faults(unsigned=True)
-    checkout = await saleor.new_checkout()
+    checkout = await saleor.create_checkout()
     await saleor.initialize(checkout.id)
 
     [asked] = installed.asked_for("transaction_initialize_session")
@@ -95,21 +95,23 @@ async def test_bodies_have_the_shape_of_the_recorded_ones(saleor: FakeSaleor, in
     """The recorded manifest's own subscriptions, laid over our payload, give what Saleor gave."""
     authorized = {"result": "AUTHORIZATION_SUCCESS", "pspReference": "a-1", "actions": ["CHARGE", "CANCEL"]}
     needs = {"result": "AUTHORIZATION_ACTION_REQUIRED", "pspReference": "a-1", "data": {}}
-    installed.answer(WebhookEvent.PAYMENT_GATEWAY_INITIALIZE_SESSION, said({"data": {}}))
-    installed.answer(WebhookEvent.TRANSACTION_INITIALIZE_SESSION, said(needs))
-    installed.answer(WebhookEvent.TRANSACTION_PROCESS_SESSION, said(authorized))
-    installed.answer(WebhookEvent.TRANSACTION_CHARGE_REQUESTED, said({"result": "CHARGE_SUCCESS", "pspReference": "c"}))
-    installed.answer(WebhookEvent.TRANSACTION_CANCELATION_REQUESTED, said({"result": "CANCEL_FAILURE"}))
+    installed.answer(WebhookEvent.PAYMENT_GATEWAY_INITIALIZE_SESSION, json_reply({"data": {}}))
+    installed.answer(WebhookEvent.TRANSACTION_INITIALIZE_SESSION, json_reply(needs))
+    installed.answer(WebhookEvent.TRANSACTION_PROCESS_SESSION, json_reply(authorized))
+    installed.answer(
+        WebhookEvent.TRANSACTION_CHARGE_REQUESTED, json_reply({"result": "CHARGE_SUCCESS", "pspReference": "c"})
+    )
+    installed.answer(WebhookEvent.TRANSACTION_CANCELATION_REQUESTED, json_reply({"result": "CANCEL_FAILURE"}))
 
-    checkout = await saleor.new_checkout()
+    checkout = await saleor.create_checkout()
     await saleor.gateway_initialize(checkout.id, data={"hello": 1})
     opened = await saleor.initialize(checkout.id, action=Flow.AUTHORIZATION, data={"returnUrl": "https://shop.test"})
-    paid = await saleor.process(opened.paid_for.id, data={"threeDs": "ok"})
+    paid = await saleor.process(opened.required_transaction.id, data={"threeDs": "ok"})
     await saleor.complete(checkout.id)
-    await saleor.charge(paid.paid_for.id)
-    await saleor.background_done()
-    await saleor.cancel(paid.paid_for.id)
-    await saleor.background_done()
+    await saleor.charge(paid.required_transaction.id)
+    await saleor.wait_for_background()
+    await saleor.cancel(paid.required_transaction.id)
+    await saleor.wait_for_background()
 
     for event, name in {
         "payment_gateway_initialize_session": "payment_gateway_initialize_session",
@@ -127,9 +129,9 @@ async def test_bodies_have_the_shape_of_the_recorded_ones(saleor: FakeSaleor, in
 
 
 async def test_order_is_paid_for_as_recorded(saleor: FakeSaleor, installed: Stub) -> None:
-    pending = said({"result": "CHARGE_REQUEST", "pspReference": "p-1"})
+    pending = json_reply({"result": "CHARGE_REQUEST", "pspReference": "p-1"})
     installed.answer(WebhookEvent.TRANSACTION_INITIALIZE_SESSION, pending, REQUIRED)
-    checkout = await saleor.new_checkout()
+    checkout = await saleor.create_checkout()
     await saleor.initialize(checkout.id)
     done = await saleor.complete(checkout.id)
     assert done.order is not None
@@ -152,7 +154,7 @@ async def test_what_is_not_selected_is_not_sent(saleor: FakeSaleor, stub: Stub) 
     """
     await saleor.install(stub.manifest_url)
     wanted = NewCheckout.model_validate({"lines": [{"product_metadata": {"merchant": "m-1"}}]})
-    checkout = await saleor.new_checkout(wanted)
+    checkout = await saleor.create_checkout(wanted)
     await saleor.initialize(checkout.id)
 
     [asked] = stub.asked_for("transaction_initialize_session")
@@ -165,7 +167,7 @@ async def test_field_that_this_saleor_cannot_fill_is_null_and_named(saleor: Fake
         "subscription { event { ... on TransactionInitializeSession { transaction { order { voucherCode } hue } } } }"
     )
     await saleor.install(stub.manifest_url)
-    checkout = await saleor.new_checkout()
+    checkout = await saleor.create_checkout()
     await saleor.initialize(checkout.id)
 
     [delivery] = await saleor.deliveries("transaction_initialize_session")

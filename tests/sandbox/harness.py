@@ -19,7 +19,7 @@ from app.sandbox.sandbox import Sandbox
 from app.sandbox.server import running_sandbox
 from app.sandbox.settings import PointOfSale, SandboxSettings
 from tests.conftest import Clock
-from tests.loopback import serving
+from tests.loopback import serve_app
 
 POS = PointOfSale()
 FINGERPRINT = dict.fromkeys(
@@ -49,22 +49,22 @@ SUCCESS, MASTERCARD, CHALLENGE, NO_MONEY, SLOW = (
 
 @dataclass
 class Shop:
-    """Receives webhooks, and answers them as it is told to."""
+    """Receives webhooks, and answers them as scripted."""
 
     answers: list[int] = field(default_factory=list)
     raw: list[bytes] = field(default_factory=list)
-    heard: list[dict[str, Any]] = field(default_factory=list)
-    forged: int = 0
-    came: asyncio.Event = field(default_factory=asyncio.Event)
+    webhooks: list[dict[str, Any]] = field(default_factory=list)
+    forged_count: int = 0
+    webhook_arrived: asyncio.Event = field(default_factory=asyncio.Event)
     open: asyncio.Event = field(default_factory=asyncio.Event)
     begun: int = 0
 
     def __post_init__(self) -> None:
-        """It is open, unless a test closes it: then nobody gets an answer."""
+        """Open the shop; while a test closes it, no webhook is answered."""
         self.open.set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Take one webhook; what is not rightly signed is counted, not believed."""
+        """Receive one webhook; those that are not signed correctly are only counted."""
         body = (await receive())["body"]
         self.begun += 1
         await self.open.wait()
@@ -77,18 +77,18 @@ class Shop:
         (data,), (signature,) = form["data"], form["signature"]
         self.raw.append(body)
         if verify(data, signature, [POS.api_secret.get_secret_value()]):
-            self.heard.append(loads(base64.urlsafe_b64decode(data + "=" * (-len(data) % 4))))
+            self.webhooks.append(loads(base64.urlsafe_b64decode(data + "=" * (-len(data) % 4))))
         else:
-            self.forged += 1
-        self.came.set()
+            self.forged_count += 1
+        self.webhook_arrived.set()
 
-    def told(self) -> list[tuple[str, str, str]]:
-        """(method, status, code) of each webhook, in the order of their coming."""
-        return [(told["method"], told["status"], told["status_code"]) for told in self.heard]
+    def received(self) -> list[tuple[str, str, str]]:
+        """(method, status, code) of each webhook, in order of arrival."""
+        return [(webhook["method"], webhook["status"], webhook["status_code"]) for webhook in self.webhooks]
 
 
 class Merchant:
-    """Speaks to the gateway interface as a shop would."""
+    """Calls the gateway interface as a shop would."""
 
     def __init__(self, http: httpx2.AsyncClient, shop_url: str) -> None:
         self.http = http
@@ -102,7 +102,7 @@ class Merchant:
         return await self.http.post(path, content=dumps({name: str(POS.pos_id)} | body), headers=headers)
 
     def hosted_body(self, order_id: str, amount: str = "100.00") -> dict[str, Any]:
-        """What a hosted payment says."""
+        """The body of a hosted payment."""
         return {
             "mode": "hosted",
             "method": "purchase",
@@ -122,7 +122,7 @@ class Merchant:
         return await self.post("/api/v1/payment", self.hosted_body(order_id, amount) | fields)
 
     def direct_body(self, order_id: str, amount: str = "100.00", card: str = SUCCESS) -> dict[str, Any]:
-        """What a direct payment says."""
+        """The body of a direct payment."""
         return {
             "mode": "direct",
             "method": "purchase",
@@ -169,13 +169,13 @@ class Merchant:
 
     async def records(self, order_id: str) -> list[tuple[str, str, str | None]]:
         """(method, status, code) of each record of an order."""
-        found = read(await self.look(order_id))
+        found = read_json(await self.look(order_id))
         return [(record["method"], record["status"], record["status_code"]) for record in found]
 
 
 @dataclass
 class Harness:
-    """Everything that a story needs."""
+    """Everything that a test needs."""
 
     url: str
     clock: Clock
@@ -185,11 +185,11 @@ class Harness:
     shop: Shop
 
     async def quiet(self) -> None:
-        """Wait until every webhook has come to its end."""
-        assert await self.control.webhooks_idle()
+        """Wait until every webhook is delivered or abandoned."""
+        assert await self.control.wait_for_webhooks()
 
 
-def read(response: httpx2.Response, status: int = 200) -> Any:
+def read_json(response: httpx2.Response, status: int = 200) -> Any:
     """The JSON of an answer, numbers exact."""
     assert response.status_code == status, response.text
     return loads(response.content)
@@ -203,7 +203,7 @@ def lines(response: httpx2.Response) -> list[Any]:
 
 @contextlib.asynccontextmanager
 async def open_harness(clock: Clock, **settings: Any) -> AsyncIterator[Harness]:
-    """A sandbox that ticks by the test's clock only, a shop, and a client with the right credentials."""
+    """Open a sandbox that ticks only by the test's clock, a shop, and a client with the right credentials."""
     shop = Shop()
     full = {"port": 0, "seed": "a story", "clock": clock, "tick": 3600.0, "webhook_retries": (0.0, 0.01)}
     headers = {
@@ -211,7 +211,7 @@ async def open_harness(clock: Clock, **settings: Any) -> AsyncIterator[Harness]:
         "x-api-key": POS.endpoints_key.get_secret_value(),
     }
     async with contextlib.AsyncExitStack() as shops, contextlib.AsyncExitStack() as sandboxes:
-        shop_url = await shops.enter_async_context(serving(shop))
+        shop_url = await shops.enter_async_context(serve_app(shop))
         url, app = await sandboxes.enter_async_context(running_sandbox(SandboxSettings(**(full | settings))))
         async with (
             httpx2.AsyncClient(base_url=url, headers=headers, trust_env=False, timeout=10) as http,

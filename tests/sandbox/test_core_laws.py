@@ -13,11 +13,11 @@ from app.sandbox.core import attempts, secondary, shares
 from app.sandbox.core.bodies import HostedPayment, read_body
 from app.sandbox.core.cards import coded_card
 from app.sandbox.core.codes import Status
-from app.sandbox.core.creation import card_on_file, open_hosted
+from app.sandbox.core.creation import create_hosted_payment, get_or_create_card
 from app.sandbox.core.gateway_state import GatewayState
-from app.sandbox.core.passing_time import tick
 from app.sandbox.core.records import Payment, Share
 from app.sandbox.core.refusals import RefusalError
+from app.sandbox.core.timers import tick
 
 POS = UUID(int=1)
 SUB_MERCHANTS = [UUID(int=number) for number in (11, 12, 13)]
@@ -64,14 +64,15 @@ class Gateway(RuleBasedStateMachine):
             "customer_phone": "1",
             "split": [share.model_dump() for share in split] or None,
         }
-        payment = open_hosted(self.state, POS, read_body(HostedPayment, body), "", self.now)
+        payment = create_hosted_payment(self.state, POS, read_body(HostedPayment, body), "", self.now)
         if card is not None:
-            attempts.attempt(self.state, payment, card_on_file(self.state, POS, card, self.now), self.now)
+            attempts.attempt(self.state, payment, get_or_create_card(self.state, POS, card, self.now), self.now)
 
     @rule(which=WHICH, card=CARDS)
     def pay(self, which: int, card: str) -> None:
         self._try(
-            which, lambda p: attempts.attempt(self.state, p, card_on_file(self.state, POS, card, self.now), self.now)
+            which,
+            lambda p: attempts.attempt(self.state, p, get_or_create_card(self.state, POS, card, self.now), self.now),
         )
 
     @rule(which=WHICH, passed=st.booleans())
@@ -97,19 +98,19 @@ class Gateway(RuleBasedStateMachine):
     def capture(self, which: int, amount: Decimal | None, makers: int) -> None:
         def act(payment: Payment) -> None:
             split = self._split(amount or payment.amount, makers)
-            secondary.capture(self.state, payment, secondary.Order(amount, split=split), self.now)
+            secondary.capture(self.state, payment, secondary.OperationRequest(amount, split=split), self.now)
 
         self._try(which, act)
 
     @rule(which=WHICH)
     def void(self, which: int) -> None:
-        self._try(which, lambda p: secondary.void(self.state, p, secondary.Order(), self.now))
+        self._try(which, lambda p: secondary.void(self.state, p, secondary.OperationRequest(), self.now))
 
     @rule(which=WHICH, amount=st.none() | AMOUNTS, makers=st.integers(1, 3))
     def refund(self, which: int, amount: Decimal | None, makers: int) -> None:
         def act(payment: Payment) -> None:
-            split = self._split(amount or payment.amount, makers) if shares.received(self.state, payment) else []
-            order = secondary.Order(amount, split=split, through_split=bool(split))
+            split = self._split(amount or payment.amount, makers) if shares.received_shares(self.state, payment) else []
+            order = secondary.OperationRequest(amount, split=split, through_split=bool(split))
             secondary.refund(self.state, payment, order, self.now)
 
         self._try(which, act)
@@ -155,11 +156,11 @@ class Gateway(RuleBasedStateMachine):
         expected = self.state.behaviour(POS).opening_balance
         for payment in self.state.payments.values():
             taken = secondary.taken_amount(self.state, payment)
-            given = [e for e in self.state.living(payment, "refund") if e.status is Status.SUCCESS]
+            given = [e for e in self.state.active_operations(payment, "refund") if e.status is Status.SUCCESS]
             fees = (
                 [payment.fee]
                 if payment.method == "purchase"
-                else [e.fee for e in self.state.living(payment, "capture")]
+                else [e.fee for e in self.state.active_operations(payment, "capture")]
             )
             expected += taken - sum(e.amount for e in given) - sum(fee.total for fee in fees if fee)
         held = sum(each.balance for each in self.state.sub_accounts.get(POS, {}).values())
@@ -182,11 +183,14 @@ class Gateway(RuleBasedStateMachine):
     @invariant()
     def nothing_is_taken_or_given_twice(self) -> None:
         for payment in self.state.payments.values():
-            captures, voids = self.state.living(payment, "capture"), self.state.living(payment, "void")
+            captures, voids = (
+                self.state.active_operations(payment, "capture"),
+                self.state.active_operations(payment, "void"),
+            )
             assert len(captures) + len(voids) <= 1
             assert sum(entry.amount for entry in captures) <= payment.amount
             assert secondary.refunded_amount(self.state, payment) <= secondary.taken_amount(self.state, payment)
-            assert all(left >= 0 for left in shares.left(self.state, payment).values())
+            assert all(left >= 0 for left in shares.refundable_amounts(self.state, payment).values())
 
     @invariant()
     def the_shop_hears_of_every_change(self) -> None:

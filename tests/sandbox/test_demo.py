@@ -121,7 +121,7 @@ async def test_a_wrong_step_is_named_with_the_reason(tmp_path: Path) -> None:
     (trouble,) = told(said, "trouble")
     assert trouble["step"] == "connect"
     assert trouble["expected"] == "the gateway takes the keys"
-    assert "refuses these keys" in trouble["found"]
+    assert "rejects these keys" in trouble["found"]
     assert trouble["log"]
     assert "somebody-elses-secret" not in said
     assert told(said, "end") == []
@@ -146,7 +146,7 @@ async def test_a_process_that_dies_is_named_with_its_last_words(tmp_path: Path) 
 async def decline_then_pay(browser: Browser, address: str) -> None:
     """What a person does on the page that was left open."""
     page = await browser.press(await browser.open(address), "Not enough money")
-    back = page.onward
+    back = page.redirect
     assert back is not None
     for _ in range(100):  # the page would look again by itself as well
         page = await browser.open(back)
@@ -158,8 +158,8 @@ async def decline_then_pay(browser: Browser, address: str) -> None:
     # The shopper's words if the shop is faster than the app's report, else what Saleor has recorded.
     assert "not enough money" in page.words or "Insufficient funds [4009]" in page.words
     page = await browser.press(page, "Try again")
-    assert page.onward is not None
-    await browser.press(await browser.open(page.onward), "Pay")
+    assert page.redirect is not None
+    await browser.press(await browser.open(page.redirect), "Pay")
 
 
 @pytest.mark.long

@@ -9,7 +9,7 @@ from app.saleor.testing.server import serving as saleor_serving
 from app.sandbox.control import SandboxControl
 from app.sandbox.shop import Shop
 from app.sandbox.timeline import Output, Timeline, standard_console
-from tests.loopback import serving
+from tests.loopback import serve_app
 from tests.plain_browser import Browser
 from tests.sandbox.harness import Harness
 
@@ -19,7 +19,7 @@ async def shop(harness: Harness) -> AsyncIterator[str]:
     """A shop whose Saleor has no app to pay with."""
     async with saleor_serving() as saleor, SandboxControl(harness.url) as gateway:
         timeline = Timeline(saleor.saleor, gateway, Output(standard_console()))
-        async with serving(Shop("http://shop.test", saleor.saleor, timeline, "http://app.test").application()) as url:
+        async with serve_app(Shop("http://shop.test", saleor.saleor, timeline, "http://app.test").application()) as url:
             yield url
 
 

@@ -8,7 +8,7 @@ from app.sandbox.application import create_sandbox
 from app.sandbox.faults import MOVED_TO, CallDroppedError
 from app.sandbox.scripting import FaultRule
 from app.sandbox.settings import SandboxSettings
-from tests.sandbox.harness import Harness, read
+from tests.sandbox.harness import Harness, read_json
 
 
 @pytest.mark.parametrize(("moment", "paid"), [("before", False), ("after", True)])
@@ -60,8 +60,8 @@ async def test_an_answer_that_comes_too_late(harness: Harness, moment: str, paid
 async def test_latency_alone_changes_nothing(harness: Harness) -> None:
     await harness.control.fault(FaultRule(effect="latency", seconds=0.01))
     await harness.control.fault(FaultRule(effect="latency", seconds=0.01, moment="after"))
-    read(await harness.merchant.pay_direct("a"))
-    read(await harness.merchant.pay_direct("b"))
+    read_json(await harness.merchant.pay_direct("a"))
+    read_json(await harness.merchant.pay_direct("b"))
 
 
 async def test_rules_are_for_the_calls_they_name_and_are_used_up(harness: Harness) -> None:

@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from app.sandbox.control import SandboxRefusedError
-from tests.sandbox.harness import CHALLENGE, NO_MONEY, POS, SLOW, Harness, read
+from tests.sandbox.harness import CHALLENGE, NO_MONEY, POS, SLOW, Harness, read_json
 
 
 async def test_a_shopper_pays_and_the_shop_hears_of_it(harness: Harness) -> None:
@@ -19,8 +19,8 @@ async def test_a_shopper_pays_and_the_shop_hears_of_it(harness: Harness) -> None
     await harness.control.pay("mugs")
     await harness.quiet()
 
-    assert harness.shop.told() == [("purchase", "pending", "2119"), ("purchase", "success", "1000")]
-    told = harness.shop.heard[-1]
+    assert harness.shop.received() == [("purchase", "pending", "2119"), ("purchase", "success", "1000")]
+    told = harness.shop.webhooks[-1]
     assert told["amount"] == Decimal("249.90")
     assert b"249.90" in base64.urlsafe_b64decode(_data_of(harness))
     assert told["pos_id"] == str(POS.pos_id)
@@ -29,7 +29,7 @@ async def test_a_shopper_pays_and_the_shop_hears_of_it(harness: Harness) -> None
     assert told["customer_id"] == "ann"
     assert told["created_at"] == "2026-11-21T12:00:00.000"
     assert told["fee"] == {"amount": Decimal("3.75"), "currency": "UAH"}
-    (record,) = read(await harness.merchant.look("mugs"))
+    (record,) = read_json(await harness.merchant.look("mugs"))
     assert (record["status"], record["status_code"]) == ("success", "1000")
     assert record["cc_token"] == told["cc_token"]
     assert record["user_action_required"] is False
@@ -64,23 +64,23 @@ async def test_every_scripted_end(harness: Harness) -> None:
 async def test_a_limit_says_when_to_try_again(harness: Harness) -> None:
     await harness.merchant.pay_hosted("limited")
     await harness.control.decline("limited", "4012")
-    (record,) = read(await harness.merchant.look("limited"))
+    (record,) = read_json(await harness.merchant.look("limited"))
     assert record["limit_info"] == {"retry_after": "2026-11-22T00:00:00.000", "description": "amount_per_day"}
     assert record["cc_token"] is None
 
 
 async def test_only_an_unpaid_hosted_payment_is_cancelled(harness: Harness) -> None:
     await harness.merchant.pay_hosted("unpaid")
-    (record,) = read(await harness.merchant.cancel("unpaid"))
+    (record,) = read_json(await harness.merchant.cancel("unpaid"))
     assert (record["status"], record["status_code"]) == ("failure", "6007")
     assert record["user_action_required"] is False
     assert record["user_action_url"] is None
-    refused = read(await harness.merchant.cancel("unpaid"), 400)
+    refused = read_json(await harness.merchant.cancel("unpaid"), 400)
     assert refused["args"]["status_code"] == "4150"
 
     await harness.merchant.pay_direct("direct")
-    assert read(await harness.merchant.cancel("direct"), 400)["args"]["status_code"] == "4150"
-    assert read(await harness.merchant.cancel("nothing"), 404)["args"]["code"] == "P-404"
+    assert read_json(await harness.merchant.cancel("direct"), 400)["args"]["status_code"] == "4150"
+    assert read_json(await harness.merchant.cancel("nothing"), 404)["args"]["code"] == "P-404"
 
 
 async def test_a_cancelled_payment_cannot_be_paid_any_more(harness: Harness) -> None:
@@ -104,7 +104,7 @@ async def test_an_order_id_is_burnt_by_any_attempt(harness: Harness) -> None:
     await harness.control.decline("first")
     await harness.merchant.pay_hosted("refused", amount="0.00")
     for order_id in ("first", "refused"):
-        again = read(await harness.merchant.pay_hosted(order_id), 400)
+        again = read_json(await harness.merchant.pay_hosted(order_id), 400)
         assert again["args"]["code"] == "P-409"
 
 
@@ -120,14 +120,14 @@ async def test_a_qr_link_instead_of_a_redirect(harness: Harness) -> None:
         "customer_email": "ann@example.com",
         "customer_phone": "1",
     }
-    link = read(await harness.merchant.post("/api/v1/payment?qr=true", body))
+    link = read_json(await harness.merchant.post("/api/v1/payment?qr=true", body))
     assert link == {"qr_link": (await harness.control.payment("qr")).qr_url}
     assert link["qr_link"].endswith("/qr")
 
 
 async def test_a_gateway_that_answers_json(harness: Harness) -> None:
     await harness.control.options(hosted_answer="json")
-    answer = read(await harness.merchant.pay_hosted("json"))
+    answer = read_json(await harness.merchant.pay_hosted("json"))
     assert answer == {"redirect_url": (await harness.control.payment("json")).checkout_url}
 
 
@@ -135,11 +135,11 @@ async def test_the_payer_may_change_the_amount_of_some_methods(harness: Harness)
     await harness.merchant.pay_hosted("changed", "100.00")
     await harness.control.pay("changed", processed_amount=Decimal("90.00"))
     await harness.quiet()
-    told = harness.shop.heard[-1]
+    told = harness.shop.webhooks[-1]
     assert (told["amount"], told["processed_amount"]) == (Decimal("100.00"), Decimal("90.00"))
     assert told["processed_currency"] == "UAH"
     assert told["payway"] == "bank_pay"
-    refused = read(await harness.merchant.operate("refund", "changed", refund_amount=Decimal("90.01")), 400)
+    refused = read_json(await harness.merchant.operate("refund", "changed", refund_amount=Decimal("90.01")), 400)
     assert refused["args"]["status_code"] == "4139"
 
 

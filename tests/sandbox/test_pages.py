@@ -8,8 +8,8 @@ from urllib.parse import parse_qsl, urlsplit
 import httpx2
 import pytest
 
-from app.sandbox.pages.words import WORDS, money
-from tests.sandbox.harness import CHALLENGE, Harness, read
+from app.sandbox.pages.texts import TEXTS, format_money
+from tests.sandbox.harness import CHALLENGE, Harness, read_json
 
 CARD = {"number": "4242 4242 4242 4242", "expiry": "12/29", "cvv": "123", "way": "pay"}
 
@@ -65,7 +65,7 @@ async def test_what_is_typed_wrongly_is_pointed_out(
     address = await a_page(harness)
     answer = await submit(harness, address, **(CARD | wrong))
     assert answer.status_code == 400
-    assert WORDS["en"][said] in answer.text
+    assert TEXTS["en"][said] in answer.text
     assert f'aria-describedby="{name}-problem"' in answer.text
     assert await harness.merchant.records("mugs") == [("purchase", "init", None)]
 
@@ -94,13 +94,13 @@ async def test_the_code_by_sms_must_be_right(harness: Harness) -> None:
     bank = answer.headers["location"]
     wrong = await submit(harness, bank, answer="confirm", otp="1")
     assert wrong.status_code == 400
-    assert WORDS["en"]["bad_otp"] in wrong.text
+    assert TEXTS["en"]["bad_otp"] in wrong.text
     assert "status=success" in (await submit(harness, bank, answer="confirm", otp="123456")).headers["location"]
 
 
 async def test_leaving_and_expiring(harness: Harness) -> None:
     address = await a_page(harness)
-    assert WORDS["en"]["left_title"] in (await submit(harness, address, way="abandon")).text
+    assert TEXTS["en"]["left_title"] in (await submit(harness, address, way="abandon")).text
     assert await harness.merchant.records("mugs") == [("purchase", "init", None)]
     expired = await harness.merchant.http.post(address, data={"way": "expire"}, follow_redirects=True)
     assert "4149" in expired.text
@@ -126,10 +126,10 @@ async def test_the_page_speaks_the_payers_language(harness: Harness) -> None:
 
 
 def test_both_languages_have_all_the_words() -> None:
-    assert WORDS["en"].keys() == WORDS["uk"].keys()
-    for name, text in WORDS["en"].items():
-        assert re.findall(r"{\w+}", text) == re.findall(r"{\w+}", WORDS["uk"][name])
-    assert money(Decimal("1234567.5"), "EUR", "en") == "1,234,567.50\N{NO-BREAK SPACE}EUR"
+    assert TEXTS["en"].keys() == TEXTS["uk"].keys()
+    for name, text in TEXTS["en"].items():
+        assert re.findall(r"{\w+}", text) == re.findall(r"{\w+}", TEXTS["uk"][name])
+    assert format_money(Decimal("1234567.5"), "EUR", "en") == "1,234,567.50\N{NO-BREAK SPACE}EUR"
 
 
 async def test_what_a_shop_writes_is_shown_not_run(harness: Harness) -> None:
@@ -150,8 +150,8 @@ async def test_pages_that_are_not_there(harness: Harness) -> None:
 
 async def test_receipts(harness: Harness) -> None:
     await harness.merchant.pay_direct("mugs")
-    refund = read(await harness.merchant.operate("refund", "mugs"))
-    (payment, _) = read(await harness.merchant.look("mugs"))
+    refund = read_json(await harness.merchant.operate("refund", "mugs"))
+    (payment, _) = read_json(await harness.merchant.look("mugs"))
     assert "424242******4242" in (await harness.merchant.http.get(payment["receipt_url"])).text
     page = (await harness.merchant.http.get(f"{refund['receipt_url']}?lang=uk")).text
     assert "Квитанція про повернення" in page
@@ -179,12 +179,12 @@ async def test_the_overview_shows_and_does(harness: Harness) -> None:
     assert await harness.merchant.records("slow") == [("purchase", "failure", "4009")]
 
     await harness.quiet()
-    before = len(harness.shop.heard)
+    before = len(harness.shop.webhooks)
     await submit(harness, "/overview/payment", payment_id=slow, act="webhook")
     (first, *_) = await harness.control.webhooks("slow")
     await submit(harness, "/overview/webhook", delivery_id=str(first.delivery_id))
     await harness.quiet()
-    assert len(harness.shop.heard) == before + 2
+    assert len(harness.shop.webhooks) == before + 2
     nobody = {"payment_id": str(first.delivery_id), "act": "void"}
     assert (await harness.merchant.http.post("/overview/payment", data=nobody)).status_code == 404
     assert (await submit(harness, "/overview/webhook", delivery_id=slow)).status_code == 404

@@ -20,8 +20,8 @@ async def test_the_browser_sends_what_a_browser_would(harness: Harness) -> None:
         with pytest.raises(LookupError):
             page.button("Buy")
         paid = await browser.press(declined, "Pay", cvv="123")
-        assert paid.onward is not None
-        assert paid.onward.endswith("order_id=mugs&status=success")
+        assert paid.redirect is not None
+        assert paid.redirect.endswith("order_id=mugs&status=success")
 
 
 async def test_a_choice_that_is_not_chosen_is_not_sent() -> None:

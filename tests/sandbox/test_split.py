@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx2
 
-from tests.sandbox.harness import FINGERPRINT, POS, SUCCESS, Harness, lines, read
+from tests.sandbox.harness import FINGERPRINT, POS, SUCCESS, Harness, lines, read_json
 
 ANN, BOB = "a0000000-0000-4000-8000-00000000000a", "b0000000-0000-4000-8000-00000000000b"
 
@@ -44,14 +44,14 @@ async def test_nobody_gives_back_more_than_they_got(harness: Harness) -> None:
     assert created.status_code == 303
     await harness.control.pay("mugs")
 
-    too_much = read(await refund(harness, "31.00", parts(bob="31.00")), 400)
+    too_much = read_json(await refund(harness, "31.00", parts(bob="31.00")), 400)
     assert too_much["args"][0]["field_name"] == "split"
-    record = read(await refund(harness, "30.00", parts(ann="10.00", bob="20.00")))
+    record = read_json(await refund(harness, "30.00", parts(ann="10.00", bob="20.00")))
     assert (record["status_code"], record["amount"]) == ("1004", Decimal("30.00"))
     assert record["split_fee"] == {"amount": Decimal("0.00"), "currency": "UAH"}
     assert "processing_time" in record
     assert (await refund(harness, "11.00", parts(bob="11.00"))).status_code == 400
-    read(await refund(harness, "70.00", parts(ann="60.00", bob="10.00")))
+    read_json(await refund(harness, "70.00", parts(ann="60.00", bob="10.00")))
     assert (await refund(harness, "0.01", parts(ann="0.01"))).status_code == 400
 
 
@@ -65,19 +65,19 @@ async def test_parts_make_up_the_whole(harness: Harness) -> None:
 async def test_a_split_payment_is_refunded_by_split_only(harness: Harness) -> None:
     await split_purchase(harness, "mugs", parts(ann="70.00", bob="30.00"))
     await harness.control.pay("mugs")
-    assert read(await harness.merchant.operate("refund", "mugs"), 400)["args"]["status_code"] == "4150"
+    assert read_json(await harness.merchant.operate("refund", "mugs"), 400)["args"]["status_code"] == "4150"
     await harness.merchant.pay_hosted("plain")
     await harness.control.pay("plain")
     refused = await harness.merchant.operate(
         "split/refund", "plain", refund_amount=Decimal("1.00"), split=parts(ann="1.00")
     )
-    assert read(refused, 400)["args"]["status_code"] == "4150"
+    assert read_json(refused, 400)["args"]["status_code"] == "4150"
 
 
 async def test_a_split_purchase_needs_its_split_and_its_method(harness: Harness) -> None:
-    missing = read(await split_purchase(harness, "a", None), 400)
+    missing = read_json(await split_purchase(harness, "a", None), 400)
     assert missing["args"] == [{"field_name": "split", "violation": "Field required"}]
-    wrong = read(await split_purchase(harness, "b", parts(ann="100.00"), method="auth"), 400)
+    wrong = read_json(await split_purchase(harness, "b", parts(ann="100.00"), method="auth"), 400)
     assert wrong["args"][0]["field_name"] == "method"
 
 
@@ -88,23 +88,23 @@ async def test_a_hold_is_distributed_when_it_is_captured(harness: Harness) -> No
         "split/capture", "mugs", charge_amount=Decimal("50.00"), split=parts(ann="49.99")
     )
     assert uneven.status_code == 400
-    record = read(
+    record = read_json(
         await harness.merchant.operate(
             "split/capture", "mugs", charge_amount=Decimal("50.00"), split=parts(ann="20.00", bob="30.00")
         )
     )
     assert (record["method"], record["amount"]) == ("capture", Decimal("50.00"))
     assert (await refund(harness, "21.00", parts(ann="21.00"))).status_code == 400
-    read(await refund(harness, "20.00", parts(ann="20.00")))
+    read_json(await refund(harness, "20.00", parts(ann="20.00")))
 
 
 async def test_a_split_hold_keeps_its_parts_when_captured_whole(harness: Harness) -> None:
     await harness.merchant.pay_hosted("mugs", method="auth", split=parts(ann="70.00", bob="30.00"))
     await harness.control.pay("mugs")
     partly = await harness.merchant.operate("capture", "mugs", charge_amount=Decimal("50.00"))
-    assert read(partly, 400)["args"][0]["field_name"] == "split"
-    read(await harness.merchant.operate("split/capture", "mugs"))
-    read(await refund(harness, "70.00", parts(ann="70.00")))
+    assert read_json(partly, 400)["args"][0]["field_name"] == "split"
+    read_json(await harness.merchant.operate("split/capture", "mugs"))
+    read_json(await refund(harness, "70.00", parts(ann="70.00")))
 
 
 async def test_a_direct_split_purchase_is_answered_by_its_record(harness: Harness) -> None:
@@ -119,7 +119,7 @@ async def test_a_direct_split_purchase_is_answered_by_its_record(harness: Harnes
         "customer_ip": "192.0.2.1",
         "browser_fingerprint": FINGERPRINT,
     }
-    record = read(await split_purchase(harness, "direct", parts(ann="100.00"), **card))
+    record = read_json(await split_purchase(harness, "direct", parts(ann="100.00"), **card))
     assert (record["method"], record["status_code"]) == ("purchase", "1000")
 
 
@@ -132,9 +132,9 @@ async def test_everybody_has_an_account(harness: Harness) -> None:
     assert await balances(harness) == {}, "nobody has paid yet"
     await harness.control.pay("mugs")
     assert await balances(harness) == {ANN: Decimal("70.00"), BOB: Decimal("30.00")}
-    read(await refund(harness, "25.00", parts(ann="5.00", bob="20.00")))
+    read_json(await refund(harness, "25.00", parts(ann="5.00", bob="20.00")))
     assert await balances(harness) == {ANN: Decimal("65.00"), BOB: Decimal("10.00")}
-    accounts = read(await harness.merchant.http.get(f"/api/v1/balances/pos/{POS.pos_id}/accounts"))["accounts"]
+    accounts = read_json(await harness.merchant.http.get(f"/api/v1/balances/pos/{POS.pos_id}/accounts"))["accounts"]
     fee = Decimal("1.50")
     assert accounts[0]["balances"]["available"] == Decimal("10000.00") - fee, "the merchant only pays the commission"
 
@@ -152,7 +152,7 @@ async def test_a_gateway_that_takes_less_than_the_whole_leaves_the_rest_to_the_m
     await split_purchase(harness, "mugs", parts(ann="70.00"))
     await harness.control.pay("mugs")
     assert await balances(harness) == {ANN: Decimal("70.00")}
-    accounts = read(await harness.merchant.http.get(f"/api/v1/balances/pos/{POS.pos_id}/accounts"))["accounts"]
+    accounts = read_json(await harness.merchant.http.get(f"/api/v1/balances/pos/{POS.pos_id}/accounts"))["accounts"]
     assert accounts[0]["balances"]["available"] == Decimal("10028.50")
 
 
@@ -167,7 +167,7 @@ async def test_a_register_has_a_row_for_each_receiver(harness: Harness) -> None:
         "end_date": (now + timedelta(days=1)).isoformat(),
         "transaction_details": fields,
     }
-    started = read(await harness.merchant.post("/streaming-report/start", body))
+    started = read_json(await harness.merchant.post("/streaming-report/start", body))
     assert started["count"] == 2
     path = f"/streaming-report/fetch/{started['report_id']}"
     await harness.merchant.http.get(path)  # not ready yet

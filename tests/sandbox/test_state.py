@@ -10,7 +10,7 @@ import pytest
 
 from app.sandbox.settings import Behaviour, PointOfSale, SandboxSettings
 from tests.conftest import Clock
-from tests.sandbox.harness import Harness, open_harness, read
+from tests.sandbox.harness import Harness, open_harness, read_json
 
 
 async def test_a_restart_forgets_nothing(clock: Clock, tmp_path: Path) -> None:
@@ -21,10 +21,10 @@ async def test_a_restart_forgets_nothing(clock: Clock, tmp_path: Path) -> None:
         await harness.merchant.operate("capture", "mugs")
         await harness.control.options(settle_after="PT5S")
         await harness.control.advance(timedelta(days=1))
-        before = read(await harness.merchant.look("mugs"))
+        before = read_json(await harness.merchant.look("mugs"))
         await harness.quiet()
     async with open_harness(clock, state=file) as harness:
-        after = read(await harness.merchant.look("mugs"))
+        after = read_json(await harness.merchant.look("mugs"))
         assert after == before
         assert (await harness.merchant.pay_hosted("mugs")).status_code == 400
         assert (await harness.control.options()).settle_after == timedelta(seconds=5)
@@ -62,7 +62,7 @@ async def test_a_webhook_that_was_under_way_is_sent_after_a_restart(clock: Clock
         file.write_text(json.dumps(state))
         async with open_harness(clock, state=file) as harness:
             await harness.quiet()
-        assert [told[1] for told in shop_of_later.shop.told()] == ["pending", "success"]
+        assert [told[1] for told in shop_of_later.shop.received()] == ["pending", "success"]
 
 
 async def test_the_same_seed_gives_the_same_identifiers(clock: Clock) -> None:
@@ -71,7 +71,9 @@ async def test_the_same_seed_gives_the_same_identifiers(clock: Clock) -> None:
         await harness.control.pay("mugs")
         await harness.merchant.operate("void", "mugs")
         names = ("payment_id", "operation_id", "transaction_id", "cc_token", "gateway_order_id")
-        return [{n: record[n] for n in names if n in record} for record in read(await harness.merchant.look("mugs"))]
+        return [
+            {n: record[n] for n in names if n in record} for record in read_json(await harness.merchant.look("mugs"))
+        ]
 
     told = []
     for seed in ("one", "one", "two"):

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.sandbox.harness import FINGERPRINT, NO_CARD, POS, SUCCESS, Harness, read
+from tests.sandbox.harness import FINGERPRINT, NO_CARD, POS, SUCCESS, Harness, read_json
 from tests.sandbox.test_split import ANN, BOB, parts, refund, split_purchase
 
 
@@ -15,7 +15,7 @@ def fields_of(refused: Any) -> list[str]:
 
 async def test_a_misspelt_amount_is_no_full_refund(harness: Harness) -> None:
     await harness.merchant.pay_direct("mugs")
-    refused = read(await harness.merchant.operate("refund", "mugs", refund_amout=Decimal("10.00")), 400)
+    refused = read_json(await harness.merchant.operate("refund", "mugs", refund_amout=Decimal("10.00")), 400)
     assert refused == {
         "message": "Invalid refund_amout provided",
         "args": [{"field_name": "refund_amout", "violation": "is no field of this request"}],
@@ -29,7 +29,7 @@ async def test_a_misspelt_amount_is_no_full_refund(harness: Harness) -> None:
 )
 async def test_an_amount_of_an_operation_is_a_number(harness: Harness, operation: str, field: str, amount: Any) -> None:
     await harness.merchant.pay_direct("mugs", method="auth" if operation == "capture" else "purchase")
-    refused = read(await harness.merchant.operate(operation, "mugs", **{field: amount}), 400)
+    refused = read_json(await harness.merchant.operate(operation, "mugs", **{field: amount}), 400)
     assert refused["args"] == [{"field_name": field, "violation": "must be a number"}]
 
 
@@ -68,7 +68,7 @@ async def test_an_amount_of_an_operation_is_a_number(harness: Harness, operation
 @pytest.mark.parametrize("mode", ["direct", "hosted"])
 async def test_what_no_payment_has_is_refused(harness: Harness, mode: str, changes: dict[str, Any], field: str) -> None:
     usual = harness.merchant.hosted_body("bad") if mode == "hosted" else harness.merchant.direct_body("bad")
-    assert fields_of(read(await harness.merchant.post("/api/v1/payment", usual | changes), 400)) == [field]
+    assert fields_of(read_json(await harness.merchant.post("/api/v1/payment", usual | changes), 400)) == [field]
     assert (await harness.merchant.look("bad")).status_code == 404
 
 
@@ -86,13 +86,13 @@ async def test_what_no_payment_has_is_refused(harness: Harness, mode: str, chang
     ],
 )
 async def test_what_no_direct_payment_has_is_refused(harness: Harness, changes: dict[str, Any], field: str) -> None:
-    assert fields_of(read(await harness.merchant.pay_direct("bad", **changes), 400)) == [field]
+    assert fields_of(read_json(await harness.merchant.pay_direct("bad", **changes), 400)) == [field]
 
 
 @pytest.mark.parametrize("field", ["customer_fname", "customer_lname", "customer_email", "customer_phone"])
 async def test_who_pays_is_told_with_a_card(harness: Harness, field: str) -> None:
     body = {name: value for name, value in harness.merchant.direct_body("bad").items() if name != field}
-    assert fields_of(read(await harness.merchant.post("/api/v1/payment", body), 400)) == [field]
+    assert fields_of(read_json(await harness.merchant.post("/api/v1/payment", body), 400)) == [field]
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ async def test_who_pays_is_told_with_a_card(harness: Harness, field: str) -> Non
 )
 async def test_what_no_hosted_payment_has_is_refused(harness: Harness, changes: dict[str, Any]) -> None:
     refused = await harness.merchant.pay_hosted("bad", **changes)
-    assert fields_of(read(refused, 400)) == list(changes)
+    assert fields_of(read_json(refused, 400)) == list(changes)
     assert SUCCESS not in refused.text
 
 
@@ -118,31 +118,33 @@ async def test_a_reservation_of_several_is_begun_as_the_options_say(harness: Har
     reserved: dict[str, Any] = {"method": "auth", "split": parts(ann="100.00")}
     assert (await harness.merchant.pay_hosted("taken", **reserved)).status_code == 303
     await harness.control.options(split_reservations=False)
-    assert fields_of(read(await harness.merchant.pay_hosted("refused", **reserved), 400)) == ["split"]
+    assert fields_of(read_json(await harness.merchant.pay_hosted("refused", **reserved), 400)) == ["split"]
 
 
 async def test_a_split_belongs_to_the_split_endpoints(harness: Harness) -> None:
     await harness.merchant.pay_hosted("mugs", method="auth", split=parts(ann="100.00"))
     await harness.control.pay("mugs")
     plain = await harness.merchant.operate("capture", "mugs", split=parts(ann="100.00"))
-    assert fields_of(read(plain, 400)) == ["split"]
-    read(await harness.merchant.operate("split/capture", "mugs", split=parts(ann="100.00")))
-    assert fields_of(read(await harness.merchant.operate("refund", "mugs", split=parts(ann="1.00")), 400)) == ["split"]
+    assert fields_of(read_json(plain, 400)) == ["split"]
+    read_json(await harness.merchant.operate("split/capture", "mugs", split=parts(ann="100.00")))
+    assert fields_of(read_json(await harness.merchant.operate("refund", "mugs", split=parts(ann="1.00")), 400)) == [
+        "split"
+    ]
     wrong_name = await harness.merchant.operate(
         "split/refund", "mugs", refund_amount=Decimal("1.00"), order_currency="UAH", split=parts(ann="1.00")
     )
-    assert fields_of(read(wrong_name, 400)) == ["order_currency"]
+    assert fields_of(read_json(wrong_name, 400)) == ["order_currency"]
 
 
 async def test_each_sub_merchant_is_known_and_named_once(harness: Harness) -> None:
     twice = parts(ann="30.00") + parts(ann="70.00")
-    assert fields_of(read(await split_purchase(harness, "twice", twice), 400)) == ["split"]
+    assert fields_of(read_json(await split_purchase(harness, "twice", twice), 400)) == ["split"]
     await harness.control.options(sub_merchants=[ANN])
-    assert fields_of(read(await split_purchase(harness, "bob", parts(ann="30.00", bob="70.00")), 400)) == ["split"]
+    assert fields_of(read_json(await split_purchase(harness, "bob", parts(ann="30.00", bob="70.00")), 400)) == ["split"]
     await harness.control.options(sub_merchants=[ANN, BOB])
     assert (await split_purchase(harness, "mugs", parts(ann="30.00", bob="70.00"))).status_code == 303
     await harness.control.pay("mugs")
-    again = read(await refund(harness, "20.00", parts(ann="10.00") + parts(ann="10.00")), 400)
+    again = read_json(await refund(harness, "20.00", parts(ann="10.00") + parts(ann="10.00")), 400)
     assert again["args"] == [{"field_name": "split", "violation": "names a sub-merchant twice"}]
 
 
@@ -175,12 +177,12 @@ def payout(**more: Any) -> dict[str, Any]:
     ],
 )
 async def test_what_no_payout_has_is_refused(harness: Harness, changes: dict[str, Any], field: str) -> None:
-    assert fields_of(read(await harness.merchant.post("/api/v1/payment", payout(**changes)), 400)) == [field]
+    assert fields_of(read_json(await harness.merchant.post("/api/v1/payment", payout(**changes)), 400)) == [field]
 
 
 async def test_a_payout_answers_with_the_recipient_that_was_named(harness: Harness) -> None:
     recipient = {"recipient_first_name": "Ann", "recipient_birth_date": "2000-01-31", "is_operation_taxable": "true"}
-    record = read(await harness.merchant.post("/api/v1/payment", payout(properties=recipient)))
+    record = read_json(await harness.merchant.post("/api/v1/payment", payout(properties=recipient)))
     assert record["properties"] == recipient
 
 
@@ -192,9 +194,9 @@ async def test_webhooks_go_to_the_ports_that_were_arranged(harness: Harness) -> 
     # On this machine any port will do, unless one wants to know.
     assert (await harness.merchant.pay_hosted("here")).status_code == 303
     await harness.control.options(webhook_ports_on_this_machine=False)
-    assert fields_of(read(await harness.merchant.pay_hosted("not here"), 400)) == ["server_url"]
+    assert fields_of(read_json(await harness.merchant.pay_hosted("not here"), 400)) == ["server_url"]
     await harness.merchant.pay_direct("paid", server_url=None)
-    assert fields_of(read(await harness.merchant.operate("refund", "paid"), 400)) == ["server_url"]
+    assert fields_of(read_json(await harness.merchant.operate("refund", "paid"), 400)) == ["server_url"]
 
 
 @pytest.mark.parametrize(
@@ -212,12 +214,14 @@ async def test_a_registers_period_has_offsets_and_is_not_too_long(
     harness: Harness, changes: dict[str, Any], field: str
 ) -> None:
     period = {"start_date": "2026-11-01T00:00:00+02:00", "end_date": "2026-12-02T00:00:00+02:00"}
-    read(await harness.merchant.post("/streaming-report/start", period))
-    assert fields_of(read(await harness.merchant.post("/streaming-report/start", period | changes), 400)) == [field]
+    read_json(await harness.merchant.post("/streaming-report/start", period))
+    assert fields_of(read_json(await harness.merchant.post("/streaming-report/start", period | changes), 400)) == [
+        field
+    ]
 
 
 async def test_a_path_that_is_no_identifier_is_refused_like_a_field(harness: Harness) -> None:
     for path in (f"/api/v1/pos/{POS.pos_id}/recurring/none", f"/api/v1/pos/{POS.pos_id}/recurring/none?method=refund"):
-        assert fields_of(read(await harness.merchant.http.get(path), 400)) == ["recurring_id"]
+        assert fields_of(read_json(await harness.merchant.http.get(path), 400)) == ["recurring_id"]
     body = {name: value for name, value in harness.merchant.direct_body("qr").items() if name not in NO_CARD}
-    assert fields_of(read(await harness.merchant.post("/api/v1/payment?qr=perhaps", body), 400)) == ["qr"]
+    assert fields_of(read_json(await harness.merchant.post("/api/v1/payment?qr=perhaps", body), 400)) == ["qr"]

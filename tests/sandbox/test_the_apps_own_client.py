@@ -15,7 +15,7 @@ from app.gateway.models import (
     Void,
 )
 from app.gateway.notification import read_notification
-from app.gateway.wallets import Wallet, encoded
+from app.gateway.wallets import Wallet, encode_token
 from app.sandbox.scripting import FaultRule
 from tests.gateway.examples import CARD, direct, hosted
 from tests.payments.cards.seals import GOOGLE_TOKEN
@@ -67,7 +67,7 @@ async def test_what_goes_wrong_on_the_way(harness: Harness, gateway: GatewayClie
 
 
 async def test_wallets(harness: Harness, gateway: GatewayClient) -> None:
-    token = await gateway.wallets.tokenize(Wallet.GOOGLE_PAY, encoded(GOOGLE_TOKEN), timeout=T)
+    token = await gateway.wallets.tokenize(Wallet.GOOGLE_PAY, encode_token(GOOGLE_TOKEN), timeout=T)
     record = await gateway.create_direct(direct(cc_token=token), timeout=T)
     assert record.status is Status.SUCCESS
 

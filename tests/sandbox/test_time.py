@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from app.sandbox.core.records import RecurringPlan
-from app.sandbox.core.subscriptions import following
+from app.sandbox.core.subscriptions import add_interval
 from tests.conftest import Clock
-from tests.sandbox.harness import CHALLENGE, POS, SLOW, Harness, lines, open_harness, read
+from tests.sandbox.harness import CHALLENGE, POS, SLOW, Harness, lines, open_harness, read_json
 
 PLAN = {"interval_unit": "month", "interval_count": 1}
 
@@ -24,7 +24,7 @@ async def test_an_unpaid_page_expires_by_its_own_lifetime(harness: Harness) -> N
     assert await harness.merchant.records("short") == [("purchase", "failure", "4149")]
     assert await harness.merchant.records("long") == [("purchase", "init", None)]
     await harness.quiet()
-    assert harness.shop.told() == [("purchase", "failure", "4149")]
+    assert harness.shop.received() == [("purchase", "failure", "4149")]
 
 
 async def test_a_challenge_nobody_answers_times_out(harness: Harness) -> None:
@@ -47,42 +47,42 @@ async def test_things_happen_though_nobody_asks(clock: Clock) -> None:
     async with open_harness(clock, tick=0.01) as harness:
         await harness.merchant.pay_hosted("mugs", order_timeout=60)
         clock.forward(seconds=60)
-        await asyncio.wait_for(harness.shop.came.wait(), 5)
-        assert harness.shop.told() == [("purchase", "failure", "4149")]
+        await asyncio.wait_for(harness.shop.webhook_arrived.wait(), 5)
+        assert harness.shop.received() == [("purchase", "failure", "4149")]
 
 
 async def test_a_subscription_from_start_to_cancel(harness: Harness) -> None:
     await harness.merchant.pay_hosted("club", "50.00", init_recurring=PLAN | {"amount": Decimal("40.00")})
-    (record,) = read(await harness.merchant.look("club"))
+    (record,) = read_json(await harness.merchant.look("club"))
     assert record["recurring"]["status"] == "init"
     await harness.control.pay("club")
-    (record,) = read(await harness.merchant.look("club"))
+    (record,) = read_json(await harness.merchant.look("club"))
     recurring_id = record["recurring"]["id"]
     assert record["recurring"]["status"] == "active"
 
     await harness.control.advance(timedelta(days=70))
-    charges = read(await harness.merchant.look("club"))
+    charges = read_json(await harness.merchant.look("club"))
     assert [(c["amount"], c["created_at"][:10]) for c in charges] == [
         (Decimal("50.00"), "2026-11-21"),
         (Decimal("40.00"), "2026-12-21"),
         (Decimal("40.00"), "2027-01-21"),
     ]
-    latest = read(await harness.merchant.look("club", "purchase", callback="true"))
+    latest = read_json(await harness.merchant.look("club", "purchase", callback="true"))
     assert latest["payment_id"] == charges[-1]["payment_id"]
     chosen = charges[1]["transaction_id"]
-    again = read(await harness.merchant.look("club", "purchase", callback="true", transactionId=chosen))
+    again = read_json(await harness.merchant.look("club", "purchase", callback="true", transactionId=chosen))
     assert again["payment_id"] == charges[1]["payment_id"]
 
     base = f"/api/v1/pos/{POS.pos_id}/recurring/{recurring_id}"
     refund = {"order_currency": "UAH", "refund_amount": Decimal("15.00")}
-    record = read(await harness.merchant.post(f"{base}/payments/{charges[1]['payment_id']}/refund", refund))
+    record = read_json(await harness.merchant.post(f"{base}/payments/{charges[1]['payment_id']}/refund", refund))
     assert record["payment_id"] == charges[1]["payment_id"]
     listed = await harness.merchant.http.get(base, params={"method": "refund", "status": "success"})
-    assert [r["amount"] for r in read(listed)] == [Decimal("15.00")]
+    assert [r["amount"] for r in read_json(listed)] == [Decimal("15.00")]
     for missing in ({"method": "auth", "status": "success"}, {"method": "purchase"}):
         assert (await harness.merchant.http.get(base, params=missing)).status_code == 400
 
-    canceled = read(await harness.merchant.http.put(f"/api/v1/recurring/{recurring_id}/cancel"))
+    canceled = read_json(await harness.merchant.http.put(f"/api/v1/recurring/{recurring_id}/cancel"))
     assert canceled["recurring_status"] == "canceled"
     await harness.control.advance(timedelta(days=70))
     assert len(await harness.merchant.records("club")) == 4
@@ -94,7 +94,7 @@ async def test_a_failed_charge_is_tried_again(harness: Harness) -> None:
     await harness.control.pay("club")
     await harness.control.outcome("4009", method="purchase", times=3)
     await harness.control.advance(timedelta(days=2))
-    charges = read(await harness.merchant.look("club"))
+    charges = read_json(await harness.merchant.look("club"))
     assert [(c["created_at"][8:16], c["status"]) for c in charges] == [
         ("21T12:00", "success"),
         ("22T12:00", "failure"),
@@ -109,7 +109,7 @@ async def test_a_plan_may_begin_later_and_end(harness: Harness) -> None:
     await harness.merchant.pay_hosted("club", init_recurring=plan)
     await harness.control.pay("club")
     await harness.control.advance(timedelta(days=60))
-    charges = read(await harness.merchant.look("club"))
+    charges = read_json(await harness.merchant.look("club"))
     assert [c["created_at"][:16] for c in charges[1:]] == ["2026-12-01T06:30", "2026-12-08T06:30"]
     assert charges[0]["recurring"]["status"] == "canceled"
 
@@ -126,7 +126,7 @@ async def test_a_plan_may_begin_later_and_end(harness: Harness) -> None:
 )
 def test_intervals(unit: str, count: int, expected: tuple[int, int, int]) -> None:
     plan = RecurringPlan.model_validate({"interval_unit": unit, "interval_count": count})
-    assert following(datetime(2028, 1, 31, tzinfo=UTC), plan) == datetime(*expected, tzinfo=UTC)
+    assert add_interval(datetime(2028, 1, 31, tzinfo=UTC), plan) == datetime(*expected, tzinfo=UTC)
 
 
 async def test_a_period_is_looked_up_line_by_line(harness: Harness) -> None:
@@ -154,11 +154,11 @@ async def test_a_register_is_ready_after_a_while(harness: Harness) -> None:
     await harness.merchant.pay_direct("paid", "20.00")
     await harness.merchant.pay_direct("declined", "20.09")
     await harness.merchant.operate("refund", "paid", refund_amount=Decimal("5.00"))
-    started = read(await harness.merchant.post("/streaming-report/start", REGISTER))
+    started = read_json(await harness.merchant.post("/streaming-report/start", REGISTER))
     assert started["count"] == 3
     fetch = f"/streaming-report/fetch/{started['report_id']}"
     for _ in range(3):
-        waiting = read(await harness.merchant.http.get(fetch))
+        waiting = read_json(await harness.merchant.http.get(fetch))
         assert waiting["code"] == "report_not_ready"
     harness.clock.forward(seconds=60)
     rows = lines(await harness.merchant.http.get(fetch, headers={"x-api-key": ""}))
@@ -179,7 +179,7 @@ async def test_a_register_is_chosen(harness: Harness) -> None:
         "methods": ["purchase"],
         "transaction_details": ["orderId", "receiverName"],
     }
-    started = read(await harness.merchant.post("/streaming-report/start", REGISTER | wanted))
+    started = read_json(await harness.merchant.post("/streaming-report/start", REGISTER | wanted))
     rows = lines(await harness.merchant.http.get(f"/streaming-report/fetch/{started['report_id']}"))
     assert rows == [{"orderId": "declined", "receiverName": ""}]
     for wrong in (

@@ -47,9 +47,9 @@ async def timeline(harness: Harness, listener: Listener) -> AsyncIterator[Timeli
 async def test_what_began_first_is_shown_first_and_everything_once(
     timeline: Timeline, listener: Listener, harness: Harness
 ) -> None:
-    async with timeline.exchange("staff", "Saleor", "before"):
+    async with timeline.record("staff", "Saleor", "before"):
         pass
-    async with timeline.exchange("shopper", "shop", "checks out"):
+    async with timeline.record("shopper", "shop", "checks out"):
         harness.clock.now = datetime.now(UTC)
         await harness.merchant.pay_hosted("mugs", "249.90")
         assert not await timeline.show_new()
@@ -97,15 +97,15 @@ def test_a_terminal_gets_colours_and_a_file_gets_none() -> None:
     exchange = Exchange(NOON, "app", "gateway", "asks for a page", "HTTP 303", seconds=0.012)
     for colours in (True, False):
         output, file = written(colours=colours)
-        output.exchange(exchange)
-        output.check("it is right")
+        output.show_exchange(exchange)
+        output.show_check("it is right")
         assert ("\x1b[" in file.getvalue()) is colours
     assert "app → gateway asks for a page ← HTTP 303" in file.getvalue()
     assert "12 ms" in file.getvalue()
 
 
 def test_a_program_gets_json(capsys: pytest.CaptureFixture[str]) -> None:
-    Output(None).exchange(Exchange(NOON, "app", "gateway", "asks for a page", "HTTP 303", seconds=0.012))
+    Output(None).show_exchange(Exchange(NOON, "app", "gateway", "asks for a page", "HTTP 303", seconds=0.012))
     assert loads(capsys.readouterr().out) == {
         "event": "exchange",
         "at": "2026-11-21T12:00:00+00:00",
@@ -120,7 +120,7 @@ def test_a_program_gets_json(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_long_line_stays_in_its_column() -> None:
     output, file = written(colours=False)
-    output.exchange(Exchange(NOON, "Saleor", "app", "word " * 40, seconds=2.5))
+    output.show_exchange(Exchange(NOON, "Saleor", "app", "word " * 40, seconds=2.5))
     first, *rest = file.getvalue().splitlines()
     assert first.endswith("2500 ms")
     assert all(len(line) <= 80 and line.startswith(" " * 27) for line in rest)
@@ -129,8 +129,8 @@ def test_a_long_line_stays_in_its_column() -> None:
 def test_addresses_are_whole_and_trouble_shows_the_log() -> None:
     output, file = written(colours=False, width=60)
     address = "http://127.0.0.1:8077/api/v1/checkout/192ccf33-d827-417c-a9d6-c9b003e97bf4/form"
-    output.place("Payment page", address, "open")
-    output.trouble("pay", "The shopper pays", "it is paid", "it is not", "app", ["last [words]"])
+    output.show_place("Payment page", address, "open")
+    output.show_failure("pay", "The shopper pays", "it is paid", "it is not", "app", ["last [words]"])
     said = file.getvalue()
     assert address in said
     assert "This step went wrong: The shopper pays" in said

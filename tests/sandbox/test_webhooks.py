@@ -11,7 +11,7 @@ from app.sandbox.core.fields import is_loopback
 from app.sandbox.deliveries import WebhookSender
 from app.sandbox.scripting import WebhookRule
 from tests.conftest import Clock
-from tests.sandbox.harness import Harness, read
+from tests.sandbox.harness import Harness, read_json
 
 PENDING, PAID = ("purchase", "pending", "2119"), ("purchase", "success", "1000")
 
@@ -39,12 +39,12 @@ async def test_webhooks_of_one_order_set_out_one_after_the_other(harness: Harnes
     for order_id in ("slow", "other"):
         await harness.merchant.pay_hosted(order_id)
         await harness.control.pay(order_id)
-    assert not await harness.control.webhooks_idle(timeout=0.1)
+    assert not await harness.control.wait_for_webhooks(timeout=0.1)
     assert harness.shop.begun == 2  # the first of each order; the second waits until the first was answered
     harness.shop.open.set()
     await harness.quiet()
     for order_id in ("slow", "other"):
-        told = [told["status"] for told in harness.shop.heard if told["order_id"] == order_id]
+        told = [told["status"] for told in harness.shop.webhooks if told["order_id"] == order_id]
         assert told == ["pending", "success"]
 
 
@@ -60,15 +60,15 @@ async def test_held_webhooks_are_released_the_other_way_round(harness: Harness) 
     await harness.merchant.pay_hosted("mugs")
     await harness.control.pay("mugs")
     await harness.quiet()
-    assert harness.shop.heard == []
+    assert harness.shop.webhooks == []
     assert [d.state for d in await harness.control.webhooks("mugs")] == ["held", "held"]
 
     await harness.control.release_webhooks("mugs", newest_first=True)
     await harness.quiet()
-    assert harness.shop.told() == [PAID, PENDING]
+    assert harness.shop.received() == [PAID, PENDING]
     await harness.merchant.operate("refund", "mugs")
     await harness.quiet()
-    assert harness.shop.told()[-1] == ("refund", "success", "1004")
+    assert harness.shop.received()[-1] == ("refund", "success", "1004")
 
 
 async def test_releasing_one_order_keeps_the_others_held(harness: Harness) -> None:
@@ -78,7 +78,7 @@ async def test_releasing_one_order_keeps_the_others_held(harness: Harness) -> No
         await harness.control.pay(order_id)
     assert [d.order_id for d in await harness.control.release_webhooks("a")] == ["a", "a"]
     await harness.quiet()
-    assert {told["order_id"] for told in harness.shop.heard} == {"a"}
+    assert {told["order_id"] for told in harness.shop.webhooks} == {"a"}
 
 
 async def test_duplicates_are_the_very_same(harness: Harness) -> None:
@@ -86,7 +86,7 @@ async def test_duplicates_are_the_very_same(harness: Harness) -> None:
     await harness.merchant.pay_hosted("mugs")
     await harness.control.pay("mugs")
     await harness.quiet()
-    assert harness.shop.told() == [PENDING, PAID, PAID, PAID]
+    assert harness.shop.received() == [PENDING, PAID, PAID, PAID]
     assert len(set(harness.shop.raw[1:])) == 1
 
 
@@ -96,7 +96,7 @@ async def test_lost_and_forged_webhooks(harness: Harness) -> None:
     await harness.merchant.pay_hosted("mugs")
     await harness.control.pay("mugs")
     await harness.quiet()
-    assert (harness.shop.heard, harness.shop.forged) == ([], 1)
+    assert (harness.shop.webhooks, harness.shop.forged_count) == ([], 1)
 
 
 async def test_a_delayed_webhook_is_overtaken(harness: Harness) -> None:
@@ -104,7 +104,7 @@ async def test_a_delayed_webhook_is_overtaken(harness: Harness) -> None:
     await harness.merchant.pay_hosted("mugs")
     await harness.control.pay("mugs")
     await harness.quiet()
-    assert harness.shop.told() == [PAID, PENDING]
+    assert harness.shop.received() == [PAID, PENDING]
 
 
 async def test_rules_can_be_taken_back(harness: Harness) -> None:
@@ -114,7 +114,7 @@ async def test_rules_can_be_taken_back(harness: Harness) -> None:
     await harness.merchant.pay_hosted("mugs")
     await harness.control.pay("mugs")
     await harness.quiet()
-    assert harness.shop.told() == [PENDING, PAID]
+    assert harness.shop.received() == [PENDING, PAID]
 
 
 async def test_a_person_fires_a_webhook_with_a_lie_in_it(harness: Harness) -> None:
@@ -122,20 +122,20 @@ async def test_a_person_fires_a_webhook_with_a_lie_in_it(harness: Harness) -> No
     await harness.control.fire_webhook("mugs", changes={"status": "success", "amount": Decimal("1.00")})
     await harness.control.fire_webhook("mugs", secret="somebody else's")
     await harness.quiet()
-    assert [(told["status"], told["amount"]) for told in harness.shop.heard] == [("success", Decimal("1.00"))]
-    assert harness.shop.forged == 1
+    assert [(told["status"], told["amount"]) for told in harness.shop.webhooks] == [("success", Decimal("1.00"))]
+    assert harness.shop.forged_count == 1
 
 
 async def test_a_webhook_is_sent_again_when_the_shop_asks(harness: Harness) -> None:
     await harness.merchant.pay_hosted("mugs")
     await harness.control.pay("mugs")
-    refund = read(await harness.merchant.operate("refund", "mugs", refund_amount=Decimal("1.00")))
+    refund = read_json(await harness.merchant.operate("refund", "mugs", refund_amount=Decimal("1.00")))
     await harness.quiet()
-    before = len(harness.shop.heard)
-    record = read(await harness.merchant.look("mugs", "refund", callback="true"))
+    before = len(harness.shop.webhooks)
+    record = read_json(await harness.merchant.look("mugs", "refund", callback="true"))
     assert record["operation_id"] == refund["operation_id"]
     await harness.quiet()
-    assert harness.shop.heard[before]["operation_id"] == refund["operation_id"]
+    assert harness.shop.webhooks[before]["operation_id"] == refund["operation_id"]
     assert (await harness.merchant.look("mugs", "refund", callback="false")).status_code == 400
     (first, *_) = await harness.control.webhooks("mugs")
     await harness.control.repeat_webhook(first.delivery_id)
@@ -149,8 +149,8 @@ async def test_data_without_padding_is_signed_as_it_is_sent(harness: Harness) ->
         await harness.merchant.pay_hosted(f"mugs{'x' * number}")
         await harness.control.pay(f"mugs{'x' * number}")
     await harness.quiet()
-    assert harness.shop.forged == 0
-    assert len(harness.shop.heard) == 6
+    assert harness.shop.forged_count == 0
+    assert len(harness.shop.webhooks) == 6
     assert not any(delivery.data.endswith("=") for delivery in await harness.control.webhooks())
 
 
@@ -184,8 +184,8 @@ async def test_webhooks_go_far_only_when_allowed_and_follow_nobody(
 
     async with httpx2.AsyncClient(transport=httpx2.MockTransport(elsewhere)) as http:
         webhook_sender = WebhookSender(http, clock, retries=(), allow_remote=allowed, on_change=lambda: None)
-        webhook_sender.take(delivery)
-        await webhook_sender.idle()
+        webhook_sender.enqueue(delivery)
+        await webhook_sender.wait_until_idle()
     assert (hosts, delivery.state) == (asked, state)
 
 
@@ -214,7 +214,7 @@ async def test_webhook_fields_are_those_of_the_interface(harness: Harness) -> No
     await harness.control.pay("mugs")
     await harness.merchant.operate("refund", "mugs", comment="broken")
     await harness.quiet()
-    paid, refund = harness.shop.heard[-2:]
+    paid, refund = harness.shop.webhooks[-2:]
     assert {"payment_id", "order_id", "pos_id", "mode", "method", "amount", "currency", "status"} <= paid.keys()
     assert {"result_url", "user_action_required", "description"}.isdisjoint(paid)
     assert refund.keys() == {
@@ -231,7 +231,7 @@ async def test_what_there_is_not_may_be_said_as_null(harness: Harness) -> None:
     await harness.merchant.pay_direct("cups")
     await harness.merchant.operate("refund", "cups")
     await harness.quiet()
-    declined, paid, refunded = harness.shop.heard
+    declined, paid, refunded = harness.shop.webhooks
     assert declined["fee"] is declined["cc_token"] is declined["limit_info"] is declined["processed_amount"] is None
     assert "operation_id" not in declined
     assert paid["payload"] is None

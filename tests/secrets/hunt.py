@@ -64,7 +64,7 @@ class SecurityCode:
         return re.search(names + rb"\W{1,12}" + self.value.encode() + rb"(?!\d)", text, re.IGNORECASE) is not None
 
 
-def finds(secrets: Iterable[Secret | SecurityCode], left_behind: Mapping[str, bytes]) -> list[str]:
+def find_secrets(secrets: Iterable[Secret | SecurityCode], left_behind: Mapping[str, bytes]) -> list[str]:
     """Return what was found and where, in words that do not repeat the secret."""
     found = []
     for secret in secrets:

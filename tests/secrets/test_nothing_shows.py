@@ -28,14 +28,14 @@ from app.gateway.credentials import Credentials
 from app.gateway.models.base import CARD_FIELDS
 from app.gateway.models.base import _Model as GatewayModel
 from app.gateway.notification import Notification as GatewayNotification
-from app.gateway.transport import Answer, Call
+from app.gateway.transport import Call, GatewayResponse
 from app.logs import configure_logs, redact
 from app.payments.cards.card_form import PaymentInstrument
 from app.payments.core.refusal import RefusalError
-from app.payments.requests.storefront import read_data
+from app.payments.requests.storefront import parse_data
 from app.sandbox.settings import PointOfSale
 from tests.conftest import REPOSITORY
-from tests.secrets.hunt import CardNumber, Secret, SecurityCode, finds
+from tests.secrets.hunt import CardNumber, Secret, SecurityCode, find_secrets
 
 SECRET = Secret("secret", "s3cr3t-of-nobody")
 CARD = CardNumber("card number", "5454545454545454")
@@ -54,7 +54,7 @@ HOLDERS: list[Any] = [
         previous_api_secrets=(SECRET.value,),
     ),
     Call(method="POST", base_url="https://gateway.example", path="/", body={"cc_token": SECRET.value}),
-    Answer(200, {"X-Api-Key": SECRET.value}, SECRET.value.encode()),
+    GatewayResponse(200, {"X-Api-Key": SECRET.value}, SECRET.value.encode()),
     OpenInstallation(1, "https://shop.example/graphql/", "app", SECRET.value, (SECRET.value,), None, None, None, None),
     Vault([SECRET.value.encode().ljust(KEY_BYTES)]),
     PaymentInstrument({"cc_number": CARD.value, "card_cvv": CODE.value, "cc_token": SECRET.value}),
@@ -66,7 +66,7 @@ HOLDERS: list[Any] = [
 @pytest.mark.parametrize("holder", HOLDERS, ids=lambda holder: type(holder).__name__)
 def test_what_holds_a_secret_does_not_show_it(holder: object) -> None:
     shown = {"repr": repr(holder), "str": str(holder), "format": f"{holder!r:>400}", "in a list": str([holder])}
-    assert finds([SECRET, CARD, CODE], {way: text.encode() for way, text in shown.items()}) == []
+    assert find_secrets([SECRET, CARD, CODE], {way: text.encode() for way, text in shown.items()}) == []
 
 
 def everything_in(room: type[GatewayModel]) -> Iterator[type[GatewayModel]]:
@@ -90,7 +90,7 @@ def test_no_model_of_the_gateway_shows_a_card_or_a_token(model: type[pydantic.Ba
     """Filled with secrets wherever one could be; where one is declared, dumps hide it too."""
     plain: dict[str, Any] = {name: CARD.value if "number" in name else SECRET.value for name in CARD_FIELDS}
     holder = model.model_construct(**plain)
-    assert finds([SECRET, CARD], {"repr": repr(holder).encode(), "str": str(holder).encode()}) == []
+    assert find_secrets([SECRET, CARD], {"repr": repr(holder).encode(), "str": str(holder).encode()}) == []
 
     declared: dict[str, Any] = {
         name: {"value": SECRET.value} if name == "cryptogram" else pydantic.SecretStr(value)
@@ -99,7 +99,7 @@ def test_no_model_of_the_gateway_shows_a_card_or_a_token(model: type[pydantic.Ba
     }
     dumped = model.model_construct(**declared).model_dump(include=set(declared))
     assert dumped.keys() == declared.keys()
-    assert finds([SECRET, CARD], {"dump": str(dumped).encode()}) == []
+    assert find_secrets([SECRET, CARD], {"dump": str(dumped).encode()}) == []
 
 
 @pytest.mark.threat("card-numbers")
@@ -116,17 +116,17 @@ def test_no_model_of_the_gateway_shows_a_card_or_a_token(model: type[pydantic.Ba
 )
 def test_what_a_storefront_passes_is_not_repeated_to_it(data: object) -> None:
     try:
-        shown = repr(read_data(data))
+        shown = repr(parse_data(data))
     except RefusalError as refusal:
         shown = f"{refusal} {refusal!r} {refusal.message} {refusal.field}"
-    assert finds([SECRET, CARD, CODE], {"answer": shown.encode()}) == []
+    assert find_secrets([SECRET, CARD, CODE], {"answer": shown.encode()}) == []
 
 
 def test_a_vault_that_does_not_open_says_nothing() -> None:
     sealed = Vault([bytes(KEY_BYTES)]).seal(SECRET.value, "here")
     with pytest.raises(VaultError) as error:
         Vault([b"\1" * KEY_BYTES]).open(sealed, "here")
-    assert finds([SECRET], {"error": repr(error.value).encode()}) == []
+    assert find_secrets([SECRET], {"error": repr(error.value).encode()}) == []
 
 
 @pytest.mark.parametrize("kept", [StoredNotification, GatewayNotification])
@@ -134,7 +134,7 @@ def test_a_notification_does_not_show_what_it_says(kept: Any) -> None:
     holder = object.__new__(kept)
     for field in dataclasses.fields(kept):
         object.__setattr__(holder, field.name, SECRET.value if field.name == "data" else None)
-    assert finds([SECRET], {"repr": repr(holder).encode()}) == []
+    assert find_secrets([SECRET], {"repr": repr(holder).encode()}) == []
 
 
 @contextmanager
@@ -166,7 +166,7 @@ def test_a_logged_error_carries_no_local_variables(
                 log.exception("something broke")
     text = written.getvalue()
     assert text.count("nothing to say about") >= 2, "both were logged with their traces"
-    assert finds([SECRET, CARD, CODE], {"log": text.encode()}) == []
+    assert find_secrets([SECRET, CARD, CODE], {"log": text.encode()}) == []
 
 
 @pytest.mark.threat("secrets-in-logs")
@@ -179,7 +179,7 @@ async def test_even_the_most_talkative_log_does_not_repeat_what_the_database_is_
             await session.exec(select(Payment).where(Payment.order_id == SECRET.value))
         logging.getLogger("theirs").debug("a word")
     assert "a word" in written.getvalue()
-    assert finds([SECRET], {"log": written.getvalue().encode()}) == []
+    assert find_secrets([SECRET], {"log": written.getvalue().encode()}) == []
 
 
 @pytest.mark.threat("secrets-in-logs", "card-numbers")
@@ -194,7 +194,7 @@ def test_a_log_hides_what_is_called_a_secret_and_what_looks_like_a_card(
         error = ValueError(f"bad card 5454 5454 5454 5454 or {CARD.value}")
         structlog.get_logger("ours").error("refused", exc_info=error)
     assert "told" in written.getvalue()
-    assert finds([SECRET, CARD, CODE], {"log": written.getvalue().encode()}) == []
+    assert find_secrets([SECRET, CARD, CODE], {"log": written.getvalue().encode()}) == []
 
 
 @given(name=st.uuids(version=4), card=st.integers(13, 19).map(lambda digits: "5" * digits))
@@ -244,7 +244,7 @@ def test_no_cassette_holds_a_secret() -> None:
     ]
     cassettes = {str(file.relative_to(REPOSITORY)): file.read_bytes() for file in _files(REPOSITORY / "cassettes")}
     assert len(cassettes) > 20
-    assert finds(secrets, cassettes) == []
+    assert find_secrets(secrets, cassettes) == []
 
 
 def _files(folder: Path) -> Iterator[Path]:

@@ -5,19 +5,19 @@ import asyncio
 import pytest
 
 from app.main import create_app
-from app.shopper.look_ups import BETWEEN_LOOKS, OF_ALL
+from app.shopper.look_ups import LOOK_UP_INTERVAL, MAX_PER_INTERVAL
 from tests.dashboard.order_page_stack import OrderPageStack
-from tests.loopback import serving
+from tests.loopback import serve_app
 
 CROWD = 100
 
 
 async def begun(stack: OrderPageStack, name: str = "page") -> str:
     """A shopper is sent to the payment page; return the order."""
-    stack.gateway.will(stack.gateway.page(name))
-    basket = await stack.saleor.new_checkout()
+    stack.gateway.will_answer(stack.gateway.page(name))
+    basket = await stack.saleor.create_checkout()
     session = await stack.saleor.initialize(basket.id)
-    [aggregate] = await stack.aggregates_of(session.paid_for.id)
+    [aggregate] = await stack.aggregates_of(session.required_transaction.id)
     return aggregate.payment.order_id
 
 
@@ -35,7 +35,7 @@ async def test_thirty_at_once_are_one_look_up(stack: OrderPageStack) -> None:
     assert look_ups(stack) - before == 1
     await stack.http.get(f"/pay/return/{order_id}")
     assert look_ups(stack) - before == 1
-    stack.clock.forward(seconds=BETWEEN_LOOKS.total_seconds())
+    stack.clock.forward(seconds=LOOK_UP_INTERVAL.total_seconds())
     await stack.http.get(f"/pay/return/{order_id}")
     assert look_ups(stack) - before == 2
 
@@ -44,7 +44,7 @@ async def test_of_two_processes_one_looks(stack: OrderPageStack) -> None:
     order_id = await begun(stack)
     before = look_ups(stack)
     app = create_app(stack.settings, stack.clock)
-    async with app.router.lifespan_context(app), serving(app) as other:
+    async with app.router.lifespan_context(app), serve_app(app) as other:
         addresses = [f"{place}/pay/return/{order_id}" for place in (stack.url, other)] * 10
         await asyncio.gather(*(stack.http.get(address) for address in addresses))
     assert look_ups(stack) - before == 1
@@ -52,11 +52,11 @@ async def test_of_two_processes_one_looks(stack: OrderPageStack) -> None:
 
 @pytest.mark.threat("flood")
 async def test_many_payments_are_not_looked_up_without_end(stack: OrderPageStack) -> None:
-    orders = [await begun(stack, f"page-{number}") for number in range(OF_ALL + 5)]
+    orders = [await begun(stack, f"page-{number}") for number in range(MAX_PER_INTERVAL + 5)]
     before = look_ups(stack)
     for order_id in orders:
         assert (await stack.http.get(f"/pay/return/{order_id}")).status_code == 200
-    assert look_ups(stack) - before == OF_ALL
+    assert look_ups(stack) - before == MAX_PER_INTERVAL
 
 
 @pytest.mark.threat("flood")

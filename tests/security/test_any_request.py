@@ -22,7 +22,7 @@ from schemathesis.core.result import Ok
 from app.main import create_app
 from app.settings import Settings
 from tests.conftest import Clock, MigratedDatabases
-from tests.loopback import serving
+from tests.loopback import serve_app
 
 pytestmark = pytest.mark.threat("hostile-text", "words-in-errors")
 
@@ -51,7 +51,7 @@ async def running(tmp_path: Path, migrated: MigratedDatabases, clock: Clock) -> 
         worker=False,
     )
     app = create_app(settings, clock)
-    async with serving(app, lifespan="on") as url:
+    async with serve_app(app, lifespan="on") as url:
         yield Running(app, url)
 
 

@@ -31,14 +31,14 @@ def has_number(written: str) -> bool:
 
 
 async def refused(stack: OrderPageStack, field: str, checkout: NewCheckout | None = None, data: Any = None) -> None:
-    basket = await stack.saleor.new_checkout(checkout)
+    basket = await stack.saleor.create_checkout(checkout)
     session = await stack.saleor.initialize(basket.id, data=data)
     assert session.data is not None
     [error] = session.data["errors"]
     assert (error["code"], error["field"]) == ("CARD_DATA_REFUSED", field)
     assert not has_number(str(session.data))
     assert "contact details" in error["message"]
-    assert stack.gateway.heard == []
+    assert stack.gateway.requests == []
     assert not has_number(await rows(stack))
 
 
@@ -75,8 +75,8 @@ async def test_a_number_that_happens_to_look_like_one_keeps_nobody_from_paying(s
     """A tenth of all numbers pass the check: phones and tax ids, and the orders in a storefront's addresses."""
     account = (await stack.services.accounts.all())[0]
     await stack.services.accounts.change(account.id, storefront_origins=["https://shop.example.com"])
-    stack.gateway.will(stack.gateway.page())
-    basket = await stack.saleor.new_checkout(None)
+    stack.gateway.will_answer(stack.gateway.page())
+    basket = await stack.saleor.create_checkout(None)
     data = {
         "returnUrl": f"https://shop.example.com/orders/{NUMBER}?back=1",
         "customer": {"phone": "+4915112345678", "taxId": "30569309025904"},

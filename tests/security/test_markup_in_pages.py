@@ -7,7 +7,7 @@ import pytest
 from fastapi.routing import APIRoute
 
 from app.gateway import Status
-from tests.commands.books import a_payment, event, notification, operation
+from tests.commands.books import event, notification, operation, store_payment
 from tests.commands.conftest import one_database
 from tests.conftest import REPOSITORY
 from tests.dashboard.conftest import gateway, shop, staff_client
@@ -26,7 +26,7 @@ NOT_SERVED_IN_PRODUCTION = {"sandbox", "testing"}
 async def test_on_every_page_of_staff_it_is_text(staff_client: StaffClient) -> None:
     staff_client.permissions = ("HANDLE_PAYMENTS", "MANAGE_ORDERS", "MANAGE_APPS")
     written = {"order_number": MARKUP, "description": MARKUP, "channel": MARKUP}
-    kept = await a_payment(
+    kept = await store_payment(
         staff_client.services,
         staff_client.shop.account,
         **(names(1) | written),

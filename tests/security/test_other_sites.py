@@ -57,7 +57,7 @@ async def test_a_form_of_another_site_does_nothing_whatever_the_browser_has(staf
         answer = await staff_client.http.post(path, headers=browser, data={"amount": "1.00", "kind": "refund"})
         assert answer.status_code == 401, path
         assert "set-cookie" not in answer.headers
-    assert staff_client.shop.gateway.heard == []
+    assert staff_client.shop.gateway.requests == []
 
 
 class Named(dict[str, str]):

@@ -3,9 +3,9 @@
 import httpx2
 import pytest
 
-from app.db.presence import BETWEEN_CHECKS
+from app.db.presence import CHECK_INTERVAL
 from app.db.tables import Installation
-from app.saleor.registration import MOST_OF_ONE_SALEOR
+from app.saleor.registration import MAX_ATTEMPTS_PER_SALEOR
 from tests.dashboard.order_page_stack import OrderPageStack
 
 
@@ -22,8 +22,8 @@ async def installation(stack: OrderPageStack) -> Installation:
 
 async def pays(stack: OrderPageStack) -> None:
     """A shopper begins to pay: Saleor's webhook is taken."""
-    stack.gateway.will(stack.gateway.page())
-    basket = await stack.saleor.new_checkout()
+    stack.gateway.will_answer(stack.gateway.page())
+    basket = await stack.saleor.create_checkout()
     session = await stack.saleor.initialize(basket.id)
     assert session.event is not None
     assert session.event.type == "CHARGE_ACTION_REQUIRED", session
@@ -33,7 +33,7 @@ async def pays(stack: OrderPageStack) -> None:
 async def test_garbage_changes_nothing_of_a_store_that_works(stack: OrderPageStack) -> None:
     before = (await installation(stack)).model_dump()
     answers = [(await bring(stack, f"garbage-{number}")).status_code for number in range(50)]
-    assert answers.count(429) >= 50 - MOST_OF_ONE_SALEOR
+    assert answers.count(429) >= 50 - MAX_ATTEMPTS_PER_SALEOR
     assert (await installation(stack)).model_dump() == before
     await pays(stack)
     store = (await stack.services.installations.all())[0]
@@ -56,24 +56,24 @@ async def test_garbage_does_not_push_out_the_genuine_token_that_waits_for_its_ac
 async def test_an_app_that_was_removed_is_seen_to_be_and_what_waits_is_told_once_it_is_back(
     stack: OrderPageStack,
 ) -> None:
-    stack.gateway.will(stack.gateway.page())
-    basket = await stack.saleor.new_checkout()
+    stack.gateway.will_answer(stack.gateway.page())
+    basket = await stack.saleor.create_checkout()
     session = await stack.saleor.initialize(basket.id)
     assert session.event is not None
-    [aggregate] = await stack.aggregates_of(session.paid_for.id)
+    [aggregate] = await stack.aggregates_of(session.required_transaction.id)
     await stack.saleor.uninstall()
     await stack.pays(aggregate)
     await stack.work()
     stack.clock.forward(minutes=1)
     await stack.work()
-    stack.services.installations.forget()
+    stack.services.installations.invalidate()
     [store] = await stack.services.installations.all()
     assert store.unauthorised_since is not None
     done = await stack.saleor.install(f"{stack.url}/api/manifest")
     assert done.status == "INSTALLED", done.message
     await stack.work()
-    transaction = await stack.saleor.transaction(session.paid_for.id)
+    transaction = await stack.saleor.transaction(session.required_transaction.id)
     assert transaction.amounts.charged == aggregate.payment.amount
     [store] = await stack.services.installations.all()
     assert store.unauthorised_since is None
-    assert BETWEEN_CHECKS.total_seconds() > 60, "nothing of this was due by itself"
+    assert CHECK_INTERVAL.total_seconds() > 60, "nothing of this was due by itself"

@@ -53,7 +53,7 @@ async def test_a_token_that_somebody_brings_is_compared_with_all_of_it(
     monkeypatch.setattr(Vault, "open", lambda *sealed: Unequalled(opened(*sealed)))
     for token in ("one-token", "another-token", "one-token"):
         assert await installations.save_pending(saleor_api_url=SALEOR, token=token, **came)
-    await installations.forget_pending(SALEOR, "another-token")
+    await installations.delete_pending(SALEOR, "another-token")
     monkeypatch.undo()
     left = await installations.find(SALEOR)
     assert left is not None

@@ -36,12 +36,12 @@ async def rows(stack: OrderPageStack) -> str:
 async def test_rows_hold_nothing_of_the_shopper_and_everything_still_works(stack: OrderPageStack) -> None:
     [account] = await stack.services.accounts.all()
     await stack.services.accounts.change(account.id, storefront_origins=["https://shop.example.com"])
-    stack.gateway.will(stack.gateway.page())
-    basket = await stack.saleor.new_checkout(NewCheckout(email="secret.shopper@example.com"))
+    stack.gateway.will_answer(stack.gateway.page())
+    basket = await stack.saleor.create_checkout(NewCheckout(email="secret.shopper@example.com"))
     session = await stack.saleor.initialize(basket.id, data={"customer": TOLD, "returnUrl": BACK})
     assert session.event is not None
     assert session.event.type == "CHARGE_ACTION_REQUIRED", session.data
-    [asked] = [each.json for each in stack.gateway.heard if action_of(each) == "payment"]
+    [asked] = [each.json for each in stack.gateway.requests if action_of(each) == "payment"]
     assert asked["customer_email"] == TOLD["email"]
     assert asked["customer_fname"] == TOLD["firstName"]
 
@@ -49,14 +49,14 @@ async def test_rows_hold_nothing_of_the_shopper_and_everything_still_works(stack
     for personal in PERSONAL:
         assert personal not in kept, personal
 
-    [aggregate] = await stack.aggregates_of(session.paid_for.id)
+    [aggregate] = await stack.aggregates_of(session.required_transaction.id)
     create = next(each for each in aggregate.operations if each.kind is Kind.CREATE)
     # All that the call said is there for whoever has the key (laws of money, 1), and for this payment only.
-    opened = stack.services.personal.opened(aggregate.payment.transaction_id, create)
+    opened = stack.services.personal.open_request(aggregate.payment.transaction_id, create)
     assert {name: opened[name] for name in opened} == {name: opened[name] for name in create.request}
     assert (opened["customer_email"], opened["customer_lname"]) == (TOLD["email"], TOLD["lastName"])
     try:
-        stack.services.personal.opened("another", create)
+        stack.services.personal.open_request("another", create)
     except VaultError:
         moved = False
     else:

@@ -13,7 +13,7 @@ from app.shopper.router import create_shopper_router
 from app.shopper.view import PaymentView
 from app.static import static_files
 from tests.conftest import Clock
-from tests.loopback import serving
+from tests.loopback import serve_app
 
 ADDRESS_HEADER = "X-Forwarded-For"
 
@@ -59,7 +59,7 @@ async def address(payments: Payments, clock: Clock) -> AsyncIterator[str]:
         return HTMLResponse('<link rel="icon" href="data:,"><h1>Thank you for your order</h1>')
 
     with_shop.mount("/", app)
-    async with serving(with_shop) as address:
+    async with serve_app(with_shop) as address:
         yield address
 
 

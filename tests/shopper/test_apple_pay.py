@@ -6,9 +6,9 @@ import httpx2
 import pytest
 from fastapi import FastAPI
 
-from app.shopper.apple_pay import ADDRESS, association_of, create_association_router
+from app.shopper.apple_pay import ADDRESS, create_association_router, find_association
 from app.shopper.limits import PageLimits
-from tests.loopback import serving
+from tests.loopback import serve_app
 from tests.payments.shop import Shop
 from tests.payments.shop_fixtures import gateway, shop
 
@@ -28,11 +28,11 @@ async def apple(shop: Shop) -> AsyncIterator[httpx2.AsyncClient]:
     )
 
     async def find(domain: str) -> str | None:
-        return await association_of(shop.services, domain)
+        return await find_association(shop.services, domain)
 
     app = FastAPI()
     app.include_router(create_association_router(find, PageLimits(shop.clock)))
-    async with serving(app) as address, httpx2.AsyncClient(base_url=address, trust_env=False) as client:
+    async with serve_app(app) as address, httpx2.AsyncClient(base_url=address, trust_env=False) as client:
         yield client
 
 

@@ -5,7 +5,7 @@ from playwright.async_api import Browser, Page, expect
 
 from app.shopper.page import POLLS
 from app.shopper.view import PaymentState
-from tests.reading_codes import read_code
+from tests.qr_codes import read_qr_code
 from tests.shopper.conftest import Payments
 from tests.shopper.views import CHECKOUT, PAID, payment
 
@@ -68,7 +68,7 @@ async def test_the_page_stops_looking_and_lets_the_shopper_go(
     payments.add(payment(PaymentState.WAITING))
     await page.goto(f"{address}{HERE}?n={POLLS - 1}")
     await page.clock.run_for(2_000)
-    await expect(page.get_by_role("heading")).to_have_text("No answer yet")
+    await expect(page.get_by_role("heading")).to_have_text("No confirmation yet")
 
     asked = len(payments.searched)
     await page.clock.run_for(60_000)
@@ -113,7 +113,7 @@ class TestAPaymentLink:
         await page.goto(f"{address}{LINK}")
         await expect(page.get_by_role("heading")).to_have_text("Pay 1,234.50\u00a0UAH")
         await expect(page.get_by_role("link", name="Go to the payment page")).to_have_attribute("href", CHECKOUT)
-        assert await read_code(page.get_by_role("img")) == CHECKOUT
+        assert await read_qr_code(page.get_by_role("img")) == CHECKOUT
         await page.evaluate("window.sameDocument = true")
 
         await waits_for(page, "?w=1")
@@ -154,9 +154,9 @@ class TestAPaymentLink:
         await expect(page.get_by_text(CHECKOUT)).to_be_visible()
         await expect(page.get_by_role("link")).to_have_count(0)
         await expect(page.locator("body")).to_have_css("background-color", "rgb(255, 255, 255)")
-        assert await read_code(page.get_by_role("img")) == CHECKOUT
+        assert await read_qr_code(page.get_by_role("img")) == CHECKOUT
 
     async def test_the_png_is_read_as_well(self, payments: Payments, address: str, page: Page) -> None:
         payments.add(OPEN)
         await page.goto(f"{address}{LINK}.png")
-        assert await read_code(page.locator("img")) == CHECKOUT
+        assert await read_qr_code(page.locator("img")) == CHECKOUT

@@ -10,9 +10,9 @@ import httpx2
 import pytest
 
 from app.db.tables import State
-from app.shopper.standing import MOST_ATTEMPTS, find
 from app.shopper.view import OtherAttempt, PaymentState
-from tests.loopback import said
+from app.shopper.view_builder import MOST_ATTEMPTS, find_view
+from tests.loopback import json_reply
 from tests.payments.fake_gateway import payment as record
 from tests.payments.shop import TOTAL, Shop
 from tests.payments.shop_fixtures import gateway, shop
@@ -32,7 +32,7 @@ def another(shop: Shop) -> Shop:
 
 
 async def declined(shop: Shop) -> Shop:
-    shop.gateway.will(shop.gateway.page(shop.order_id))
+    shop.gateway.will_answer(shop.gateway.page(shop.order_id))
     await shop.begin()
     await shop.notify(record(shop.order_id, "failure", status_code=NO_MONEY))
     await shop.work()
@@ -40,7 +40,7 @@ async def declined(shop: Shop) -> Shop:
 
 
 async def attempts(shop: Shop) -> list[OtherAttempt]:
-    view = await find(shop.services, shop.order_id)
+    view = await find_view(shop.services, shop.order_id)
     assert view is not None
     return list(view.attempts)
 
@@ -49,7 +49,7 @@ async def test_a_declined_attempt_is_told_on_the_page_of_the_next(shop: Shop) ->
     first = await declined(shop)
     assert await attempts(first) == []
     second = another(shop)
-    second.gateway.will(second.gateway.page(second.order_id))
+    second.gateway.will_answer(second.gateway.page(second.order_id))
     await second.begin()
 
     [told] = await attempts(second)
@@ -64,17 +64,17 @@ async def test_a_declined_attempt_is_told_on_the_page_of_the_next(shop: Shop) ->
 async def test_what_is_paid_by_another_attempt_is_told_until_it_is_given_back(shop: Shop) -> None:
     first = await declined(shop)
     second = another(shop)
-    await second.paid()
+    await second.complete_payment()
     assert [each.state for each in await attempts(first)] == [PaymentState.PAID]
-    second.gateway.will(said(second.refunded(TOTAL, "back")))
-    await second.staff("REFUND", TOTAL)
+    second.gateway.will_answer(json_reply(second.record_refund(TOTAL, "back")))
+    await second.request_action("REFUND", TOTAL)
     assert await attempts(first) == []
 
 
 async def test_an_attempt_at_the_bank_is_not_settled(shop: Shop) -> None:
     first = await declined(shop)
     second = another(shop)
-    second.gateway.will(second.gateway.page(second.order_id))
+    second.gateway.will_answer(second.gateway.page(second.order_id))
     await second.begin()
     await second.notify(record(second.order_id, "pending", status_code="2119"))
     await second.work()
@@ -94,7 +94,7 @@ async def test_of_many_attempts_the_last_are_told(shop: Shop) -> None:
 
 SAID = {
     PaymentState.FAILED: (
-        "Saturday: 1,234.50 UAH did not go through, nothing was charged. Not enough money on the card.",
+        "Saturday: 1,234.50 UAH did not go through. Nothing was charged. Not enough money on the card.",
         "Saturday: 1 234,50 UAH — оплата не пройшла, гроші не списано. Not enough money on the card.",
     ),
     PaymentState.EXPIRED: (
@@ -103,11 +103,11 @@ SAID = {
     ),
     PaymentState.PAID: ("Saturday: 1,234.50 UAH was paid.", "Saturday: 1 234,50 UAH — сплачено."),
     PaymentState.AUTHORISED: (
-        "Saturday: 1,234.50 UAH is blocked on the card.",
+        "Saturday: 1,234.50 UAH is on hold on the card.",
         "Saturday: 1 234,50 UAH — заблоковано на картці.",
     ),
     PaymentState.WAITING: (
-        "Saturday: 1,234.50 UAH is not settled yet. Please wait before you pay again.",
+        "Saturday: 1,234.50 UAH is still pending. Please wait before you pay again.",
         "Saturday: 1 234,50 UAH — ще не відомо, чи пройшла оплата. Зачекайте, перш ніж платити знову.",
     ),
 }

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.i18n.translation import LANGUAGES, translation, translation_for
-from app.shopper.page import POLLS, SECONDS_BETWEEN_LOOKS, Onward, return_page, web_address
+from app.shopper.page import POLLS, SECONDS_BETWEEN_POLLS, Onward, return_page, web_address
 from app.shopper.view import PaymentState, PaymentView
 from tests.shopper.views import CHECKOUT, PAID, SHOP, payment, views
 
@@ -37,9 +37,9 @@ def test_a_page_looks_again_while_the_outcome_is_open_but_not_for_ever(view: Pay
     looked = 0
     while (onward := return_page(view, looked).onward) and onward.address.startswith("?"):
         looked += 1
-        assert onward == Onward(f"?n={looked}", SECONDS_BETWEEN_LOOKS)
+        assert onward == Onward(f"?n={looked}", SECONDS_BETWEEN_POLLS)
     assert looked == (POLLS if view.state.is_open else 0)
-    assert POLLS * SECONDS_BETWEEN_LOOKS == 30
+    assert POLLS * SECONDS_BETWEEN_POLLS == 30
 
 
 @given(view=views, looked=polls)
@@ -68,16 +68,16 @@ def test_without_an_address_of_the_shop_the_page_may_be_closed() -> None:
 
 
 def test_an_unknown_outcome_warns_against_paying_twice() -> None:
-    assert "second time" in return_page(payment(PaymentState.UNKNOWN), polls=0).says.text
-    assert "second time" in return_page(payment(PaymentState.UNKNOWN), polls=POLLS).says.text
+    assert "do not pay again" in return_page(payment(PaymentState.UNKNOWN), polls=0).says.text
+    assert "do not pay again" in return_page(payment(PaymentState.UNKNOWN), polls=POLLS).says.text
     for looked in (0, POLLS):
         says = return_page(payment(PaymentState.UNKNOWN), polls=looked).says
-        assert "не платіть удруге" in translation("uk").say(says.text)
+        assert "не платіть удруге" in translation("uk").plain_text(says.text)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_state_has_words_of_its_own(language: str) -> None:
-    say = translation(language).say
+    say = translation(language).plain_text
     sentences = [return_page(payment(state), polls=0).says for state in PaymentState]
     assert len({say(sentence.title) for sentence in sentences}) == len(PaymentState)
     assert all(say(sentence.title) and say(sentence.text) for sentence in sentences)
@@ -89,7 +89,7 @@ def test_no_two_languages_share_a_sentence() -> None:
     ]
     english = {page.says.text for page in pages} | {link.label for page in pages for link in page.links}
     assert {"Back to the shop", "Check again", "Go to the payment page"} <= english
-    spoken = [{translation(language).say(text) for text in english} for language in LANGUAGES]
+    spoken = [{translation(language).plain_text(text) for text in english} for language in LANGUAGES]
     assert not set.intersection(*spoken)
 
 

@@ -12,7 +12,7 @@ import pytest
 from fastapi import FastAPI
 from structlog.testing import capture_logs
 
-from app.shopper.limits import AT_ONCE, MOST_WAITING, OF_ONE_ADDRESS, PageLimits
+from app.shopper.limits import MAX_CONCURRENT, MAX_PER_ADDRESS, MAX_WAITING, PageLimits
 from app.shopper.page import POLLS
 from app.shopper.router import create_shopper_router
 from app.shopper.view import PaymentState, PaymentView
@@ -61,7 +61,7 @@ async def test_a_waiting_page_refreshes_itself_and_counts(payments: Payments, vi
     assert 'content="2;url=?n=8"' in (await visitor.get(HERE, params={"n": "7"})).text
     last = await visitor.get(HERE, params={"n": str(POLLS)})
     assert "http-equiv" not in last.text
-    assert heading(last) == "No answer yet"
+    assert heading(last) == "No confirmation yet"
 
 
 @pytest.mark.parametrize("count", ["-1", "x", "", "9999", "1e3", "٣"])
@@ -82,7 +82,7 @@ async def test_the_shopper_gets_the_page_even_when_asking_the_gateway_fails(
     with capture_logs() as logs:
         answer = await visitor.get(HERE)
 
-    assert heading(answer) == "Finding out whether you paid"
+    assert heading(answer) == "Checking whether you paid"
     assert [(entry["event"], entry["error"]) for entry in logs] == [("return not followed up", "ConnectionError")]
     assert "away" not in answer.text + str(logs)
 
@@ -127,7 +127,7 @@ async def test_what_cannot_be_an_order_is_not_even_looked_up(
 
 
 @pytest.mark.parametrize(
-    ("accept_language", "says"), [("uk-UA,uk;q=0.9", "Такого платежу немає"), ("de", "No such payment")]
+    ("accept_language", "says"), [("uk-UA,uk;q=0.9", "Такого платежу немає"), ("de", "Payment not found")]
 )
 async def test_an_unknown_order_gets_a_page_that_says_what_to_do(
     payments: Payments, visitor: httpx2.AsyncClient, accept_language: str, says: str
@@ -282,7 +282,7 @@ async def test_a_payment_link_tells_what_became_of_it(payments: Payments, visito
         (PaymentState.FAILED, False): ("The payment did not go through", True),
         (PaymentState.EXPIRED, False): ("This payment is closed", True),
         (PaymentState.WAITING, False): ("Checking your payment", False),
-        (PaymentState.WAITING, True): ("The time to pay is over", True),
+        (PaymentState.WAITING, True): ("The time to pay has run out", True),
     }
     assert len(payments.returned) == 2  # somebody may have paid: the gateway is asked
 
@@ -308,7 +308,7 @@ async def test_pages_are_made_a_few_at_a_time_and_who_comes_when_too_many_wait_i
         nonlocal here, most
         here += 1
         most = max(most, here)
-        if here == AT_ONCE:
+        if here == MAX_CONCURRENT:
             door.set()
         await door.wait()
         await asyncio.sleep(0)
@@ -320,10 +320,10 @@ async def test_pages_are_made_a_few_at_a_time_and_who_comes_when_too_many_wait_i
     app.include_router(create_shopper_router(slow, payments.on_return, PageLimits(Clock())))
     transport = httpx2.ASGITransport(app)
     async with httpx2.AsyncClient(transport=transport, base_url="http://pay.example") as visitor:
-        answers = await asyncio.gather(*(visitor.get(HERE) for _ in range(AT_ONCE + MOST_WAITING + 50)))
+        answers = await asyncio.gather(*(visitor.get(HERE) for _ in range(MAX_CONCURRENT + MAX_WAITING + 50)))
     statuses = Counter(answer.status_code for answer in answers)
-    assert most == AT_ONCE
-    assert statuses == {200: AT_ONCE + MOST_WAITING, 503: 50}
+    assert most == MAX_CONCURRENT
+    assert statuses == {200: MAX_CONCURRENT + MAX_WAITING, 503: 50}
     assert {answer.headers.get("Retry-After") for answer in answers if answer.status_code == 503} == {"2"}
 
 
@@ -337,10 +337,10 @@ async def test_an_address_that_the_proxy_tells_gets_only_so_many_pages(
         return (await visitor.get(HERE, headers={ADDRESS_HEADER: told})).status_code
 
     # What stands before the last address is what callers claim.
-    assert {await comes(f"10.0.0.{number}, 203.0.113.7") for number in range(OF_ONE_ADDRESS)} == {200}
+    assert {await comes(f"10.0.0.{number}, 203.0.113.7") for number in range(MAX_PER_ADDRESS)} == {200}
     assert await comes("203.0.113.7") == 429
     assert await comes("203.0.113.7, 203.0.113.8") == 200
-    assert {await comes(f"2001:db8::{number:x}") for number in range(OF_ONE_ADDRESS)} == {200}
+    assert {await comes(f"2001:db8::{number:x}") for number in range(MAX_PER_ADDRESS)} == {200}
     assert await comes("2001:db8::ffff") == 429
     assert await comes("2001:db8:0:1::1") == 200
     clock.forward(minutes=1)
@@ -353,5 +353,5 @@ async def test_who_is_told_no_address_is_not_limited_by_it(payments: Payments) -
     app.include_router(create_shopper_router(payments.find, payments.on_return, PageLimits(Clock())))
     transport = httpx2.ASGITransport(app)
     async with httpx2.AsyncClient(transport=transport, base_url="http://pay.example") as visitor:
-        for _ in range(OF_ONE_ADDRESS + 1):
+        for _ in range(MAX_PER_ADDRESS + 1):
             assert (await visitor.get(HERE, headers={ADDRESS_HEADER: "203.0.113.7"})).status_code == 200

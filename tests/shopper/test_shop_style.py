@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.shopper.shop_style import style_of
+from app.shopper.shop_style import render_stylesheet
 from app.shopper.view import PaymentState, ShopView
 from tests.shopper.conftest import Payments
 from tests.shopper.views import CHECKOUT, PAID, payment
@@ -17,7 +17,7 @@ ROSE = ShopView("Rosa & Sons <b>", "https://cdn.shop.example/logo.svg", "#c2185b
 
 @given(st.from_regex(r"#[0-9a-f]{6}", fullmatch=True))
 def test_whatever_the_colour_everybody_can_read_the_button(color: str) -> None:
-    text = re.search(r"--on-button: (#[0-9a-f]{6});", style_of(color))
+    text = re.search(r"--on-button: (#[0-9a-f]{6});", render_stylesheet(color))
     assert text is not None
 
     def luminance(each: str) -> float:

@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, Router
 
 from app.payments.cards.keys import ALG, ENC
-from tests.dashboard.framing import Complaints
+from tests.dashboard.framing import BrowserErrors
 from tests.storefront_kit.shop import KitShop, kit_shop
 
 CHECKOUT, TRANSACTION, REFERENCE = "Q2hlY2tvdXQ6MQ==", "VHJhbnNhY3Rpb25JdGVtOjE=", "9424b415bc3f4765ae40a795d92aa6ed"
@@ -24,14 +24,14 @@ Answer = dict[str, Any] | int
 
 
 @dataclass
-class Scripted:
+class ScriptedSaleor:
     """A Saleor that answers each mutation with what is next; the last answer is given again and again."""
 
     answers: dict[str, list[Answer]] = field(default_factory=dict)
     asked: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     gate: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def says(self, mutation: str, *answers: Answer) -> None:
+    def set_answers(self, mutation: str, *answers: Answer) -> None:
         """Answer this mutation so from now on."""
         self.answers[mutation] = list(answers)
 
@@ -56,7 +56,7 @@ class Scripted:
         return JSONResponse({"data": {mutation: answer}})
 
 
-def offered(**more: Any) -> Answer:
+def gateway_config(**more: Any) -> Answer:
     """Return what paymentGatewayInitialize gives."""
     data = {"available": True, "mode": "hosted", "modes": ["hosted"], "saveCard": False, **more}
     return {"gatewayConfigs": [{"data": data, "errors": []}], "errors": []}
@@ -70,7 +70,7 @@ def session(
     return {"transaction": {"id": transaction}, "transactionEvent": told, "data": data, "errors": []}
 
 
-def refused(code: str, message: str = "", *, event: str = "CHARGE_FAILURE", **more: Any) -> Answer:
+def refused_session(code: str, message: str = "", *, event: str = "CHARGE_FAILURE", **more: Any) -> Answer:
     """Return a session with an error of the app."""
     return session(event, {"errors": [{"code": code, "message": message, **more}]})
 
@@ -85,26 +85,26 @@ class Visit:
     """A shopper at the checkout."""
 
     page: Page
-    saleor: Scripted
+    saleor: ScriptedSaleor
     shop: KitShop
-    complaints: Complaints
+    complaints: BrowserErrors
 
     def address(self, lang: str = "en", **attributes: str) -> str:
         """Return the address of the checkout."""
         here = {"saleor_api_url": "/graphql/", "checkout_id": CHECKOUT, "return_url": "/checkout"}
         return self.shop.checkout(lang, **here | attributes)
 
-    async def opens(self, lang: str = "en", *, state: str | None = "ready", **attributes: str) -> None:
+    async def open(self, lang: str = "en", *, state: str | None = "ready", **attributes: str) -> None:
         """Come to the payment step, and wait for a state of the kit."""
         await self.page.goto(self.address(lang, **attributes))
         if state is not None:
-            await self.sees(state)
+            await self.wait_for_state(state)
 
-    async def sees(self, state: str) -> None:
+    async def wait_for_state(self, state: str) -> None:
         """Wait until the kit says that it is so far."""
         await expect(self.page.locator("gateway-payment")).to_have_attribute("state", state)
 
-    async def passes(self, seconds: float, until: Callable[[], bool] | None = None) -> None:
+    async def pass_time(self, seconds: float, until: Callable[[], bool] | None = None) -> None:
         """Let time pass on the page, and wait until something was asked."""
         await self.page.clock.run_for(int(seconds * 1000))
         async with asyncio.timeout(10):
@@ -118,16 +118,16 @@ class Visit:
 
 @pytest.fixture
 async def visit(browser: Browser) -> AsyncIterator[Visit]:
-    saleor = Scripted()
+    saleor = ScriptedSaleor()
     saleor.gate.set()
-    saleor.says(OFFER, offered())
+    saleor.set_answers(OFFER, gateway_config())
     code = Route("/{name}.svg", lambda _request: Response(SVG, media_type="image/svg+xml"))
     routes = {"/graphql": Router([Route("/", saleor.answer, methods=["POST"])]), "/pay": Router([code])}
     async with kit_shop(routes=routes) as shop:
         context = await browser.new_context(viewport={"width": 900, "height": 900})
         page = await context.new_page()
         await page.clock.install()
-        complaints = Complaints()
+        complaints = BrowserErrors()
         complaints.of(page)
         yield Visit(page, saleor, shop, complaints)
         saleor.gate.set()

@@ -16,7 +16,7 @@ from starlette.routing import Mount, Route, Router
 from starlette.types import ASGIApp
 
 from app.static import kit_tag, static_files
-from tests.loopback import serving
+from tests.loopback import serve_app
 
 REST = "; require-trusted-types-for 'script'; base-uri 'none'; form-action 'none'"
 STYLE = """
@@ -88,7 +88,7 @@ async def kit_shop(
     mounted = [Mount(path, each) for path, each in (routes or {}).items()]
     pages = [Route("/checkout", checkout), Route("/shop.css", style), Route("/listens.js", listens)]
     router = Router([*pages, Mount("/static", static_files()), *mounted], redirect_slashes=False)
-    async with serving(Starlette(routes=[Mount("/", router)])) as url:
+    async with serve_app(Starlette(routes=[Mount("/", router)])) as url:
         yield KitShop(url)
 
 
@@ -102,15 +102,15 @@ def message(page: Page) -> Locator:
     return page.locator("gateway-payment").get_by_role("status")
 
 
-async def heard(page: Page, name: str) -> list[Any]:
+async def wait_for_events(page: Page, name: str) -> list[Any]:
     """Wait until the storefront has heard an event of this name; return the details of all of them."""
     async with asyncio.timeout(10):
-        while not (found := await told(page, name)):  # noqa: ASYNC110 - a page of another process tells by asking
+        while not (found := await events_of(page, name)):  # noqa: ASYNC110 - a page of another process tells by asking
             await asyncio.sleep(0.02)
     return found
 
 
-async def told(page: Page, name: str) -> list[Any]:
+async def events_of(page: Page, name: str) -> list[Any]:
     """Return the details of the events of this name that the storefront has heard on this page."""
     found: list[Any] = await page.evaluate("name => told.filter(([each]) => each === name).map(([, it]) => it)", name)
     return found

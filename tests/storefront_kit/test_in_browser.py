@@ -22,19 +22,19 @@ from tests.storefront_kit.conftest import (
     START,
     TRANSACTION,
     Visit,
+    gateway_config,
     key_of,
-    offered,
-    refused,
+    refused_session,
     session,
 )
-from tests.storefront_kit.shop import button, heard, message, told, type_card
+from tests.storefront_kit.shop import button, events_of, message, type_card, wait_for_events
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 PAID = session("CHARGE_SUCCESS")
 PAGE = {"checkoutUrl": "https://pay.example.net/checkout/1", "expiresAt": "2099-01-01T00:00:00Z"}
 OPEN = session("CHARGE_ACTION_REQUIRED", PAGE)
-BUSY_AT_IT = refused("CREATION_UNKNOWN", "Your payment is being made.", event="CHARGE_ACTION_REQUIRED")
+BUSY_AT_IT = refused_session("CREATION_UNKNOWN", "Your payment is being processed.", event="CHARGE_ACTION_REQUIRED")
 STAYS = "kit.addEventListener('gateway-payment-redirect', (event) => event.preventDefault());"
 NOT_ENOUGH = {
     "en": "There is not enough money on the card. Please top it up or use another card.",
@@ -47,24 +47,24 @@ async def presses(visit: Visit, name: str = "Pay") -> None:
 
 
 async def test_a_double_click_and_impatient_keys_begin_one_payment(visit: Visit) -> None:
-    visit.saleor.says(START, PAID)
-    await visit.opens()
+    visit.saleor.set_answers(START, PAID)
+    await visit.open()
     visit.saleor.gate.clear()
     await button(visit.page).dblclick()
     for _ in range(3):
         await visit.page.keyboard.press("Enter")
     await expect(button(visit.page)).to_have_attribute("aria-disabled", "true")
     visit.saleor.gate.set()
-    await visit.sees("paid")
+    await visit.wait_for_state("paid")
     assert visit.saleor.times(START) == 1
-    [paid] = await told(visit.page, "paid")
+    [paid] = await events_of(visit.page, "paid")
     assert paid == {"transactionId": TRANSACTION, "confirmed": True}
     assert visit.complaints == []
 
 
 async def test_everything_that_is_missing_is_told_at_once(visit: Visit) -> None:
-    await visit.opens(saleor_api_url="", checkout_id=" ", return_url="javascript:alert(1)", state="error")
-    [error] = await told(visit.page, "error")
+    await visit.open(saleor_api_url="", checkout_id=" ", return_url="javascript:alert(1)", state="error")
+    [error] = await events_of(visit.page, "error")
     assert error["kind"] == "setup"
     assert error["attributes"] == ["saleor-api-url", "checkout-id", "return-url"]
     await expect(message(visit.page)).to_contain_text("saleor-api-url, checkout-id, return-url")
@@ -75,16 +75,16 @@ async def test_everything_that_is_missing_is_told_at_once(visit: Visit) -> None:
         f"for (const [name, value] of [['saleor-api-url', '/graphql/'], ['checkout-id', '{CHECKOUT}'], "
         "['return-url', '/checkout']]) kit.setAttribute(name, value);"
     )
-    await visit.sees("ready")
+    await visit.wait_for_state("ready")
     assert visit.saleor.times(OFFER) == 1
 
 
 async def test_what_is_asked_says_where_the_shopper_comes_back_and_in_which_language(visit: Visit) -> None:
-    visit.saleor.says(START, PAID)
-    await visit.opens("uk-UA", gateway_id="another.app")
+    visit.saleor.set_answers(START, PAID)
+    await visit.open("uk-UA", gateway_id="another.app")
     await visit.evaluates("kit.customer = { phone: '+380501234567' };")
     await presses(visit, "Оплатити")
-    await visit.sees("paid")
+    await visit.wait_for_state("paid")
     await expect(message(visit.page)).to_contain_text("Оплату отримано")
     [asked] = visit.saleor.variables(START)
     assert asked["gateway"] == {
@@ -100,57 +100,57 @@ async def test_what_is_asked_says_where_the_shopper_comes_back_and_in_which_lang
 
 
 async def test_the_attribute_language_goes_before_the_documents(visit: Visit) -> None:
-    await visit.opens("uk", language="en", label="Pay 569.50 UAH")
+    await visit.open("uk", language="en", label="Pay 569.50 UAH")
     await expect(button(visit.page, "Pay 569.50 UAH")).to_be_visible()
     await expect(message(visit.page)).to_contain_text("You pay on the payment page")
 
 
 async def test_it_looks_as_the_storefront_wants(visit: Visit) -> None:
-    await visit.opens()
+    await visit.open()
     await expect(button(visit.page)).to_have_css("background-color", "rgb(0, 90, 60)")
     await expect(button(visit.page)).to_have_css("text-transform", "uppercase")
 
 
 async def test_a_lost_answer_is_asked_again_under_the_same_key(visit: Visit) -> None:
-    visit.saleor.says(START, 503, PAID)
-    await visit.opens()
+    visit.saleor.set_answers(START, 503, PAID)
+    await visit.open()
     await presses(visit)
-    await visit.sees("error")
+    await visit.wait_for_state("error")
     await expect(message(visit.page)).to_be_focused()
-    assert (await told(visit.page, "error"))[0]["kind"] == "network"
+    assert (await events_of(visit.page, "error"))[0]["kind"] == "network"
     await presses(visit, "Try again")
-    await visit.sees("paid")
+    await visit.wait_for_state("paid")
     first, second = visit.saleor.variables(START)
     assert first["idempotencyKey"] == second["idempotencyKey"]
 
 
 async def test_an_answer_that_never_comes_is_given_up(visit: Visit) -> None:
-    visit.saleor.says(START, PAID)
-    await visit.opens()
+    visit.saleor.set_answers(START, PAID)
+    await visit.open()
     visit.saleor.gate.clear()
     await presses(visit)
-    await visit.passes(1, until=lambda: visit.saleor.times(START) == 1)
-    await visit.passes(46)
-    await visit.sees("error")
+    await visit.pass_time(1, until=lambda: visit.saleor.times(START) == 1)
+    await visit.pass_time(46)
+    await visit.wait_for_state("error")
     visit.saleor.gate.set()
     await presses(visit, "Try again")
-    await visit.sees("paid")
+    await visit.wait_for_state("paid")
     assert len({each["idempotencyKey"] for each in visit.saleor.variables(START)}) == 1
 
 
 async def test_a_reload_goes_on_with_the_same_attempt(visit: Visit) -> None:
-    visit.saleor.says(START, 503)
-    await visit.opens()
+    visit.saleor.set_answers(START, 503)
+    await visit.open()
     await presses(visit)
-    await visit.sees("error")
-    visit.saleor.says(START, PAID)
-    await visit.opens()
+    await visit.wait_for_state("error")
+    visit.saleor.set_answers(START, PAID)
+    await visit.open()
     await presses(visit)
-    await visit.sees("paid")
+    await visit.wait_for_state("paid")
     first, second = visit.saleor.variables(START)
     assert first["idempotencyKey"] == second["idempotencyKey"]
-    visit.saleor.says(PROCESS, PAID)
-    await visit.opens(state="paid")
+    visit.saleor.set_answers(PROCESS, PAID)
+    await visit.open(state="paid")
     assert visit.saleor.times(START) == 2
 
 
@@ -161,74 +161,76 @@ async def test_a_decline_says_why_and_another_try_is_another_payment(
 ) -> None:
     said = {"errors": [{"code": "4009", "message": NOT_ENOUGH[language]}]}
     words = "Insufficient funds [4009]."
-    visit.saleor.says(START, session("CHARGE_FAILURE", None if by_itself else said, words=words), PAID)
-    await visit.opens(language)
+    visit.saleor.set_answers(START, session("CHARGE_FAILURE", None if by_itself else said, words=words), PAID)
+    await visit.open(language)
     await presses(visit, {"en": "Pay", "uk": "Оплатити"}[language])
-    await visit.sees("declined")
+    await visit.wait_for_state("declined")
     await expect(message(visit.page)).to_contain_text(NOT_ENOUGH[language])
     await expect(message(visit.page)).to_be_focused()
-    [failed] = await told(visit.page, "failed")
+    [failed] = await events_of(visit.page, "failed")
     assert (failed["code"], failed["message"]) == ("4009", NOT_ENOUGH[language])
     await presses(visit, {"en": "Try again", "uk": "Спробувати ще раз"}[language])
-    await visit.sees("paid")
+    await visit.wait_for_state("paid")
     first, second = visit.saleor.variables(START)
     assert first["idempotencyKey"] != second["idempotencyKey"]
 
 
 async def test_what_is_left_to_pay_is_another_payment(visit: Visit) -> None:
-    visit.saleor.says(PROCESS, PAID)
-    visit.saleor.says(START, PAID)
-    await visit.opens(transactionId=TRANSACTION, state="paid")
+    visit.saleor.set_answers(PROCESS, PAID)
+    visit.saleor.set_answers(START, PAID)
+    await visit.open(transactionId=TRANSACTION, state="paid")
     await visit.evaluates("kit.reset();")
-    await visit.sees("ready")
+    await visit.wait_for_state("ready")
     assert "transactionId" not in visit.page.url
     await presses(visit)
-    await visit.sees("paid")
+    await visit.wait_for_state("paid")
     assert visit.saleor.times(START) == 1
 
 
 async def test_nobody_is_told_that_it_failed_while_another_attempt_is_at_the_bank(visit: Visit) -> None:
-    words = "Your payment is being made at the bank. Please wait a moment, and do not pay again."
-    visit.saleor.says(START, refused("PAYMENT_IN_PROGRESS", words))
-    await visit.opens()
+    words = "Your bank is processing your payment. Please wait a moment, and do not pay again."
+    visit.saleor.set_answers(START, refused_session("PAYMENT_IN_PROGRESS", words))
+    await visit.open()
     await presses(visit)
-    await visit.sees("declined")
+    await visit.wait_for_state("declined")
     await expect(message(visit.page)).to_contain_text(words)
     await expect(message(visit.page)).not_to_contain_text("did not go through")
 
 
 async def test_words_for_developers_are_not_shown_to_shoppers(visit: Visit) -> None:
-    visit.saleor.says(START, refused("MISSING_PHONE", "The shopper's phone number is missing: pass it."))
-    await visit.opens()
+    visit.saleor.set_answers(START, refused_session("MISSING_PHONE", "The shopper's phone number is missing: pass it."))
+    await visit.open()
     await presses(visit)
-    await visit.sees("declined")
+    await visit.wait_for_state("declined")
     await expect(message(visit.page)).to_have_text(re.compile("The payment did not go through.*received no money"))
-    [failed] = await told(visit.page, "failed")
+    [failed] = await events_of(visit.page, "failed")
     assert failed["details"] == "The shopper's phone number is missing: pass it."
     assert [each for each in visit.complaints if "MISSING_PHONE" in each]
 
 
 async def test_what_no_other_attempt_can_change_offers_none(visit: Visit) -> None:
-    visit.saleor.says(START, refused("4124", "The payment could not be accepted. Please contact the store."))
-    await visit.opens()
+    visit.saleor.set_answers(
+        START, refused_session("4124", "The payment could not be accepted. Please contact the store.")
+    )
+    await visit.open()
     await presses(visit)
-    await visit.sees("declined")
+    await visit.wait_for_state("declined")
     await expect(message(visit.page)).to_contain_text("Please contact the store")
     await expect(button(visit.page, "Try again")).to_be_hidden()
 
 
 @pytest.mark.parametrize("code", ["4149", "6007"])
 async def test_a_page_that_is_closed_is_said_to_be(visit: Visit, code: str) -> None:
-    visit.saleor.says(PROCESS, session("CHARGE_FAILURE", words=f"Closed [{code}]."))
-    await visit.opens(transactionId=TRANSACTION, state="expired")
+    visit.saleor.set_answers(PROCESS, session("CHARGE_FAILURE", words=f"Closed [{code}]."))
+    await visit.open(transactionId=TRANSACTION, state="expired")
     await expect(message(visit.page)).to_contain_text("This payment is closed")
     await expect(button(visit.page, "Try again")).to_be_visible()
 
 
 async def test_a_reservation_and_a_bank_that_is_still_at_it(visit: Visit) -> None:
-    visit.saleor.says(PROCESS, session("AUTHORIZATION_REQUEST"))
-    await visit.opens(transactionId=TRANSACTION, state="reserved")
-    assert await told(visit.page, "reserved") == [{"transactionId": TRANSACTION, "confirmed": False}]
+    visit.saleor.set_answers(PROCESS, session("AUTHORIZATION_REQUEST"))
+    await visit.open(transactionId=TRANSACTION, state="reserved")
+    assert await events_of(visit.page, "reserved") == [{"transactionId": TRANSACTION, "confirmed": False}]
 
 
 @pytest.mark.parametrize(
@@ -241,22 +243,22 @@ async def test_a_reservation_and_a_bank_that_is_still_at_it(visit: Visit) -> Non
     ids=["the app", "no answer of the app", "Saleor"],
 )
 async def test_what_is_not_available_is_said_to_be(visit: Visit, answer: dict[str, Any]) -> None:
-    visit.saleor.says(OFFER, answer)
-    await visit.opens(state="unavailable")
-    assert await told(visit.page, "unavailable") == [{"code": "X", "message": "Why"}]
+    visit.saleor.set_answers(OFFER, answer)
+    await visit.open(state="unavailable")
+    assert await events_of(visit.page, "unavailable") == [{"code": "X", "message": "Why"}]
     await expect(button(visit.page)).to_be_hidden()
 
 
 async def test_it_asks_less_and_less_often_and_stops(visit: Visit) -> None:
-    visit.saleor.says(START, BUSY_AT_IT)
-    visit.saleor.says(PROCESS, BUSY_AT_IT)
-    await visit.opens()
+    visit.saleor.set_answers(START, BUSY_AT_IT)
+    visit.saleor.set_answers(PROCESS, BUSY_AT_IT)
+    await visit.open()
     await presses(visit)
-    await visit.sees("waiting")
-    await expect(message(visit.page)).to_contain_text("Your payment is being made.")
+    await visit.wait_for_state("waiting")
+    await expect(message(visit.page)).to_contain_text("Your payment is being processed.")
     asked_at: list[int] = []
     for second in range(240):
-        await visit.passes(1)
+        await visit.pass_time(1)
         await asyncio.sleep(0.02)
         if visit.saleor.times(PROCESS) > len(asked_at):
             asked_at.append(second)
@@ -265,23 +267,23 @@ async def test_it_asks_less_and_less_often_and_stops(visit: Visit) -> None:
     assert pauses[-1] >= 14
     assert max(pauses) <= 17
     assert len(asked_at) < 25
-    await expect(message(visit.page)).to_contain_text("do not pay a second time")
-    visit.saleor.says(PROCESS, PAID)
+    await expect(message(visit.page)).to_contain_text("do not pay again")
+    visit.saleor.set_answers(PROCESS, PAID)
     await presses(visit, "Check again")
-    await visit.sees("paid")
+    await visit.wait_for_state("paid")
     assert visit.saleor.times(START) == 1
 
 
 async def test_a_review_stops_everything(visit: Visit) -> None:
     words = "The store is checking your payment. Please do not pay again, and contact the store."
-    visit.saleor.says(START, refused("UNDER_REVIEW", words, event="CHARGE_ACTION_REQUIRED"))
-    await visit.opens()
+    visit.saleor.set_answers(START, refused_session("UNDER_REVIEW", words, event="CHARGE_ACTION_REQUIRED"))
+    await visit.open()
     await presses(visit)
     await expect(message(visit.page)).to_contain_text(words)
-    await visit.passes(60)
+    await visit.pass_time(60)
     assert visit.saleor.times(PROCESS) == 0
     await expect(button(visit.page)).to_be_hidden()
-    assert (await told(visit.page, "waiting"))[-1] == {
+    assert (await events_of(visit.page, "waiting"))[-1] == {
         "transactionId": TRANSACTION, "reason": "review", "code": "UNDER_REVIEW",
     }  # fmt: skip
 
@@ -289,22 +291,22 @@ async def test_a_review_stops_everything(visit: Visit) -> None:
 @pytest.mark.threat("open-redirect")
 @pytest.mark.parametrize("address", ["http://pay.example.net/1", "javascript:alert(1)", "data:text/html,x", "/here"])
 async def test_a_browser_is_sent_to_no_unsafe_address(visit: Visit, address: str) -> None:
-    visit.saleor.says(START, session("CHARGE_ACTION_REQUIRED", {"checkoutUrl": address}))
-    await visit.opens()
+    visit.saleor.set_answers(START, session("CHARGE_ACTION_REQUIRED", {"checkoutUrl": address}))
+    await visit.open()
     here = visit.page.url
     await presses(visit)
-    await visit.sees("declined")
+    await visit.wait_for_state("declined")
     assert visit.page.url == here
-    assert await told(visit.page, "redirect") == []
+    assert await events_of(visit.page, "redirect") == []
 
 
 async def test_a_storefront_can_lead_on_by_itself(visit: Visit) -> None:
-    visit.saleor.says(START, OPEN)
-    await visit.opens()
+    visit.saleor.set_answers(START, OPEN)
+    await visit.open()
     await visit.evaluates(STAYS)
     here = visit.page.url
     await presses(visit)
-    assert await heard(visit.page, "redirect") == [{"transactionId": TRANSACTION, "url": PAGE["checkoutUrl"]}]
+    assert await wait_for_events(visit.page, "redirect") == [{"transactionId": TRANSACTION, "url": PAGE["checkoutUrl"]}]
     assert visit.page.url == here
 
 
@@ -315,19 +317,19 @@ async def test_the_old_key_is_given_up_when_saleor_says_that_it_is_used(visit: V
         "data": None,
         "errors": [{"code": "UNIQUE", "message": ""}],
     }
-    visit.saleor.says(START, unique, PAID)
-    await visit.opens()
+    visit.saleor.set_answers(START, unique, PAID)
+    await visit.open()
     await presses(visit)
-    await visit.sees("paid")
+    await visit.wait_for_state("paid")
     first, second = visit.saleor.variables(START)
     assert first["idempotencyKey"] != second["idempotencyKey"]
 
 
 async def test_the_code_stands_beside_the_button_where_there_is_room(visit: Visit) -> None:
-    visit.saleor.says(START, OPEN)
-    visit.saleor.says(PROCESS, OPEN)
+    visit.saleor.set_answers(START, OPEN)
+    visit.saleor.set_answers(PROCESS, OPEN)
     code = visit.page.get_by_role("button", name="Pay with your phone: show the QR code")
-    await visit.opens()
+    await visit.open()
     await expect(code).to_be_visible()
     await visit.page.set_viewport_size({"width": 400, "height": 800})
     await expect(code).to_be_hidden()
@@ -336,34 +338,34 @@ async def test_the_code_stands_beside_the_button_where_there_is_room(visit: Visi
         await code.click()
     await expect(message(visit.page)).to_contain_text("Scan the code")
     await expect(visit.page.get_by_role("img", name="QR code of the payment page")).to_be_visible()
-    await visit.passes(3, until=lambda: visit.saleor.times(PROCESS) == 1)
-    visit.saleor.says(PROCESS, PAID)
-    await visit.passes(10, until=lambda: visit.saleor.times(PROCESS) > 1)
-    await visit.sees("paid")
+    await visit.pass_time(3, until=lambda: visit.saleor.times(PROCESS) == 1)
+    visit.saleor.set_answers(PROCESS, PAID)
+    await visit.pass_time(10, until=lambda: visit.saleor.times(PROCESS) > 1)
+    await visit.wait_for_state("paid")
     assert visit.saleor.times(START) == 1
 
 
 async def test_whoever_shows_the_code_and_pays_here_after_all_pays_the_same_payment(visit: Visit) -> None:
-    visit.saleor.says(START, OPEN)
-    await visit.opens()
+    visit.saleor.set_answers(START, OPEN)
+    await visit.open()
     await visit.evaluates(STAYS)
     await visit.page.get_by_role("button", name="show the QR code").click()
     await expect(message(visit.page)).to_contain_text("Scan the code")
     await presses(visit)
-    assert len(await heard(visit.page, "redirect")) == 1
+    assert len(await wait_for_events(visit.page, "redirect")) == 1
     assert visit.saleor.times(START) == 1
 
 
 async def test_a_code_that_cannot_be_shown_leaves_the_button(visit: Visit) -> None:
-    visit.saleor.says(START, OPEN)
-    visit.saleor.says(PROCESS, OPEN)
+    visit.saleor.set_answers(START, OPEN)
+    visit.saleor.set_answers(PROCESS, OPEN)
     await visit.page.route("**/*.svg", lambda route: route.abort())
-    await visit.opens()
+    await visit.open()
     await visit.page.get_by_role("button", name="show the QR code").click()
     await expect(message(visit.page)).to_contain_text("You can go on to the payment page.")
     await visit.evaluates(STAYS)
     await presses(visit)
-    assert len(await heard(visit.page, "redirect")) == 1
+    assert len(await wait_for_events(visit.page, "redirect")) == 1
     assert visit.saleor.times(START) == 1
 
 
@@ -388,13 +390,13 @@ class TestCards:
 
     def offer(self) -> Any:
         """Return what a store says that takes cards in the storefront."""
-        return offered(modes=["hosted", "direct"], card=key_of(self.KEY.as_dict(private=False)))
+        return gateway_config(modes=["hosted", "direct"], card=key_of(self.KEY.as_dict(private=False)))
 
     @pytest.mark.threat("card-numbers")
     async def test_what_leaves_the_page_is_encrypted_and_nothing_else_knows_it(self, visit: Visit) -> None:
-        visit.saleor.says(OFFER, self.offer())
-        visit.saleor.says(START, PAID)
-        await visit.opens(mode="direct")
+        visit.saleor.set_answers(OFFER, self.offer())
+        visit.saleor.set_answers(START, PAID)
+        await visit.open(mode="direct")
         await visit.evaluates(
             "window.keys = []; for (const name of ['keydown', 'input', 'beforeinput', 'change', 'paste']) "
             "document.addEventListener(name, ({ key, data }) => keys.push(key ?? data));"
@@ -403,7 +405,7 @@ class TestCards:
         await expect(visit.page.get_by_label("Card number")).to_have_value("5454 5454 5454 5454")
         assert await visit.page.evaluate("keys") == []
         await presses(visit)
-        await visit.sees("paid")
+        await visit.wait_for_state("paid")
         [asked] = visit.saleor.variables(START)
         sealed = jwe.decrypt_compact(asked["gateway"]["data"].pop("card"), self.KEY, ALGORITHMS)
         assert sealed.plaintext is not None
@@ -423,8 +425,8 @@ class TestCards:
         ) == ["", "", ""]
 
     async def test_what_cannot_be_right_is_told_at_its_field_before_anything_is_asked(self, visit: Visit) -> None:
-        visit.saleor.says(OFFER, self.offer())
-        await visit.opens("uk", mode="direct")
+        visit.saleor.set_answers(OFFER, self.offer())
+        await visit.open("uk", mode="direct")
         await presses(visit, "Оплатити")
         number = visit.page.get_by_label("Номер картки")
         await expect(number).to_be_focused()
@@ -437,66 +439,70 @@ class TestCards:
         assert visit.saleor.times(START) == 0
 
     async def test_what_the_app_says_of_a_field_is_told_there(self, visit: Visit) -> None:
-        visit.saleor.says(OFFER, self.offer())
-        words = "The card's security code is not right."
-        visit.saleor.says(START, refused("INVALID_CARD", words, field="data.card.cvv"), PAID)
-        await visit.opens(mode="direct")
+        visit.saleor.set_answers(OFFER, self.offer())
+        words = "The card's security code is not valid."
+        visit.saleor.set_answers(START, refused_session("INVALID_CARD", words, field="data.card.cvv"), PAID)
+        await visit.open(mode="direct")
         await type_card(visit.page, GOOD)
         await presses(visit)
-        await visit.sees("declined")
+        await visit.wait_for_state("declined")
         await expect(message(visit.page)).to_contain_text(words)
         code = visit.page.get_by_label("Security code")
         await expect(code).to_be_focused()
         await expect(code).to_have_value("")
         await code.press_sequentially("737")
         await code.press("Enter")
-        await visit.sees("paid")
+        await visit.wait_for_state("paid")
         first, second = visit.saleor.variables(START)
         assert first["idempotencyKey"] != second["idempotencyKey"]
 
     async def test_a_page_that_was_open_for_long_encrypts_for_the_new_key(self, visit: Visit) -> None:
-        visit.saleor.says(OFFER, self.offer())
-        visit.saleor.says(START, refused("SEAL_OUTDATED", "Fetch the key again."), PAID)
-        await visit.opens(mode="direct")
+        visit.saleor.set_answers(OFFER, self.offer())
+        visit.saleor.set_answers(START, refused_session("SEAL_OUTDATED", "Fetch the key again."), PAID)
+        await visit.open(mode="direct")
         await type_card(visit.page, GOOD)
         await presses(visit)
-        await visit.sees("paid")
+        await visit.wait_for_state("paid")
         assert visit.saleor.times(OFFER) == 2
         first, second = visit.saleor.variables(START)
         assert first["idempotencyKey"] != second["idempotencyKey"]
         assert first["gateway"]["data"]["card"] != second["gateway"]["data"]["card"]
 
     async def test_the_bank_may_want_to_see_the_shopper(self, visit: Visit) -> None:
-        visit.saleor.says(OFFER, self.offer())
-        visit.saleor.says(START, session("CHARGE_ACTION_REQUIRED", {"redirectUrl": "https://bank.example.net/3ds"}))
-        await visit.opens(mode="direct")
+        visit.saleor.set_answers(OFFER, self.offer())
+        visit.saleor.set_answers(
+            START, session("CHARGE_ACTION_REQUIRED", {"redirectUrl": "https://bank.example.net/3ds"})
+        )
+        await visit.open(mode="direct")
         await visit.evaluates(STAYS)
         await type_card(visit.page, GOOD)
         await presses(visit)
-        assert (await heard(visit.page, "redirect"))[0]["url"] == "https://bank.example.net/3ds"
+        assert (await wait_for_events(visit.page, "redirect"))[0]["url"] == "https://bank.example.net/3ds"
 
     async def test_whoever_is_back_from_the_bank_too_early_goes_there_again(self, visit: Visit) -> None:
-        visit.saleor.says(OFFER, self.offer())
-        visit.saleor.says(PROCESS, session("CHARGE_ACTION_REQUIRED", {"redirectUrl": "https://bank.example.net/3ds"}))
-        await visit.opens(mode="direct", transactionId=TRANSACTION, state="waiting")
+        visit.saleor.set_answers(OFFER, self.offer())
+        visit.saleor.set_answers(
+            PROCESS, session("CHARGE_ACTION_REQUIRED", {"redirectUrl": "https://bank.example.net/3ds"})
+        )
+        await visit.open(mode="direct", transactionId=TRANSACTION, state="waiting")
         for _ in range(5):
-            await visit.passes(5)
+            await visit.pass_time(5)
             await asyncio.sleep(0.1)
-        await visit.sees("ready")
+        await visit.wait_for_state("ready")
         await expect(message(visit.page)).to_contain_text("Not paid yet")
         await expect(visit.page.get_by_label("Card number")).to_have_count(0)
         await expect(visit.page.get_by_role("button", name="show the QR code")).to_be_hidden()
         await visit.evaluates(STAYS)
         await presses(visit)
-        assert (await heard(visit.page, "redirect"))[0]["url"] == "https://bank.example.net/3ds"
+        assert (await wait_for_events(visit.page, "redirect"))[0]["url"] == "https://bank.example.net/3ds"
         assert visit.saleor.times(START) == 0
 
     async def test_a_store_that_takes_no_cards_here_has_its_payment_page(self, visit: Visit) -> None:
-        visit.saleor.says(START, PAID)
-        await visit.opens(mode="direct")
+        visit.saleor.set_answers(START, PAID)
+        await visit.open(mode="direct")
         await expect(visit.page.get_by_label("Card number")).to_have_count(0)
         await presses(visit)
-        await visit.sees("paid")
+        await visit.wait_for_state("paid")
 
 
 @pytest.mark.parametrize(("language", "scheme"), [("en", "light"), ("uk", "dark")])
@@ -507,9 +513,9 @@ async def test_everybody_can_read_and_use_it_and_nothing_jumps(
 ) -> None:
     await visit.page.set_viewport_size({"width": width, "height": 900})
     await visit.page.emulate_media(color_scheme=scheme)
-    visit.saleor.says(OFFER, TestCards().offer())
-    visit.saleor.says(START, refused("4009", NOT_ENOUGH[language]))
-    await visit.opens(language, mode=mode)
+    visit.saleor.set_answers(OFFER, TestCards().offer())
+    visit.saleor.set_answers(START, refused_session("4009", NOT_ENOUGH[language]))
+    await visit.open(language, mode=mode)
     found = [f"ready: {each}" for each in await faults(visit.page)]
     if mode == "direct":
         await visit.page.get_by_role("button", name=re.compile("^(Pay|Оплатити)$")).click()
@@ -517,7 +523,7 @@ async def test_everybody_can_read_and_use_it_and_nothing_jumps(
         for number, value in enumerate((GOOD, "1240", "737")):
             await visit.page.locator("gateway-payment input").nth(number).press_sequentially(value)
     await visit.page.get_by_role("button", name=re.compile("^(Pay|Оплатити)$")).click()
-    await visit.sees("declined")
+    await visit.wait_for_state("declined")
     found += [f"declined: {each}" for each in await faults(visit.page)]
     wide = await visit.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     assert (found, wide, visit.complaints) == ([], 0, [])

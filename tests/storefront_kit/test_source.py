@@ -12,7 +12,7 @@ from app.i18n.translation import translation_for
 from app.saleor.versions import Version
 from app.static import KIT, KIT_FOLDER
 from tests.conftest import REPOSITORY
-from tests.docs.pages import STOREFRONT, blocks, in_code, rows, section
+from tests.docs.pages import STOREFRONT, backticked, blocks, rows, section
 from tests.docs.test_examples import _TEMPLATE
 from tests.saleor.test_schemas import VERSIONS, schema
 
@@ -48,10 +48,10 @@ def test_what_it_asks_is_valid_in_every_saleor(saleor: Version) -> None:
 
 
 def test_every_attribute_is_told_and_no_other() -> None:
-    told = [in_code(row[0])[0] for row in rows(section(STOREFRONT, "### Attributes"))]
+    told = [backticked(row[0])[0] for row in rows(section(STOREFRONT, "### Attributes"))]
     assert told == quoted_in("ATTRIBUTES")
     required = [
-        in_code(row[0])[0] for row in rows(section(STOREFRONT, "### Attributes")) if row[1].startswith("Required")
+        backticked(row[0])[0] for row in rows(section(STOREFRONT, "### Attributes")) if row[1].startswith("Required")
     ]
     assert required == told[:3]
     assert "const REQUIRED = ATTRIBUTES.slice(0, 3);" in SOURCE
@@ -61,13 +61,13 @@ def test_every_state_is_told_and_typed() -> None:
     shown = set(re.findall(r'#show\(\s*"(\w+)"', SOURCE)) | {"paid", "reserved", "declined", "expired"}
     typed = set(re.findall(r'^  \| "(\w+)"', TYPES, re.MULTILINE))
     told = section(STOREFRONT, "### Attributes").partition("sets itself, is ")[2].partition(".")[0]
-    assert shown == typed == {*in_code(told)}
+    assert shown == typed == {*backticked(told)}
 
 
 def test_every_event_is_told_and_typed_with_what_it_says() -> None:
     dispatched = {f"gateway-payment-{name}" for name in re.findall(r'#tell\("(\w+)"', SOURCE)}
     dispatched |= {"gateway-payment-paid", "gateway-payment-reserved"}
-    told = {in_code(row[0])[0]: in_code(row[2]) for row in rows(section(STOREFRONT, "### Events"))}
+    told = {backticked(row[0])[0]: backticked(row[2]) for row in rows(section(STOREFRONT, "### Events"))}
     details = dict(re.findall(r'"(gateway-payment-\w+)": CustomEvent<(\w+)>', TYPES))
     assert set(told) == set(details) == dispatched
     for event, members in told.items():
@@ -78,14 +78,14 @@ def test_every_event_is_told_and_typed_with_what_it_says() -> None:
 
 def test_every_variable_and_part_is_told_and_no_other() -> None:
     looks = section(STOREFRONT, "### How it looks")
-    variables = {name for row in rows(looks) for name in in_code(row[0])}
+    variables = {name for row in rows(looks) for name in backticked(row[0])}
     assert variables == set(re.findall(r"var\((--gateway-payment-[\w-]+)", SOURCE))
-    listed = {*in_code(looks.partition("::part(button)`:")[2].partition(". So that")[0])}
+    listed = {*backticked(looks.partition("::part(button)`:")[2].partition(". So that")[0])}
     assert listed == set(re.findall(r'\bpart: "([\w-]+)"', SOURCE))
 
 
 def test_shoppers_are_shown_what_is_written_for_them_and_nothing_else() -> None:
-    for_shoppers = {in_code(row[0])[0] for row in CODES if row[2] == "for the shopper"}
+    for_shoppers = {backticked(row[0])[0] for row in CODES if row[2] == "for the shopper"}
     assert set(quoted_in("FOR_SHOPPERS")) == for_shoppers
     final = {code for code, row in TABLE.items() if row.status is Status.FAILURE and row.kind is Kind.FINAL}
     assert set(quoted_in("NO_OTHER_ATTEMPT")) == final | {"APP_ERROR", "STORE_UNAVAILABLE"}

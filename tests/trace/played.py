@@ -15,12 +15,12 @@ from app.db.migrate import migrate
 from app.db.vault import KEY_BYTES, Vault
 from app.exact_json import dumps
 from app.payments.sync.notifications import Receipt
-from app.saleor.answers import Answer
+from app.saleor.responses import WebhookResponse
 from app.saleor.webhook_definition import WebhookContext
 from tests.conftest import Clock
 from tests.dashboard.dashboard_app import StaffClient, open_staff_client
 from tests.dashboard.payments.test_payment_actions import forms
-from tests.loopback import said
+from tests.loopback import json_reply
 from tests.payments.fake_gateway import FakeGateway, open_fake_gateway, operation, payment
 from tests.payments.shop import SALEOR, Shop, open_shop, session_event
 from tests.payments.test_webhooks import app_of
@@ -39,7 +39,7 @@ class Story:
 
 async def play() -> list[Story]:
     """Return the three stories, counted."""
-    async with _opened() as staff_client:
+    async with _open_staff_client() as staff_client:
         counted = []
         for _ in range(2):
             counted = [
@@ -52,7 +52,7 @@ async def play() -> list[Story]:
 
 
 @asynccontextmanager
-async def _opened() -> AsyncIterator[StaffClient]:
+async def _open_staff_client() -> AsyncIterator[StaffClient]:
     clock, vault = Clock(), Vault([b"\x07" * KEY_BYTES])
     with tempfile.TemporaryDirectory() as folder:
         url = f"sqlite:///{Path(folder) / 'payments.sqlite'}"
@@ -76,7 +76,7 @@ async def _initialize(staff_client: StaffClient) -> Counts:
     saleor = app_of(shop)
     webhook = saleor._webhooks[_INITIALIZE]
 
-    async def counted(event: Any, context: WebhookContext) -> Answer:
+    async def counted(event: Any, context: WebhookContext) -> WebhookResponse:
         counter.start()
         return await webhook.handler(event, context)
 
@@ -90,7 +90,7 @@ async def _initialize(staff_client: StaffClient) -> Counts:
         "Saleor-Signature": staff_client.key.sign(body),
         "Saleor-Api-Url": SALEOR,
     }
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://app.test") as http:
         try:
             answer = await http.post(webhook.path, content=body, headers=headers)
@@ -112,10 +112,10 @@ async def _notification(shop: Shop) -> Counts:
 async def _refund(staff_client: StaffClient) -> Counts:
     """Staff press the button on the payment's page."""
     shop = staff_client.shop
-    shop.gateway.will(said(operation("refund", shop.order_id, "100.00")))
+    shop.gateway.will_answer(json_reply(operation("refund", shop.order_id, "100.00")))
     key = (await forms(staff_client))["refund"]
     with Counter(shop.services.database.engine).counting() as counts:
         page = await staff_client.do(f"/payments/{shop.order_id}/refund", key=key, amount="100.00")
-    assert "It is refunded." in page.text
+    assert "The amount was refunded." in page.text
     await shop.work()
     return counts

@@ -20,7 +20,7 @@ async def test_the_steps_of_a_payment_are_counted() -> None:
         assert "payments/core/mapper.py" in each["entered"]
     # Where each begins, and how far it goes.
     assert initialize["entered"][0] == "payments/webhooks.py"
-    assert "saleor/answers.py" in initialize["entered"]
+    assert "saleor/responses.py" in initialize["entered"]
     assert "payments/sync/notifications.py" in notification["entered"]
     assert "worker/deliver.py" in notification["entered"]
     assert "dashboard/payments/page.py" in refund["entered"]

@@ -7,14 +7,14 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 
 from app.saleor.errors import SaleorUnreachableError
-from app.saleor.installation import Installed
+from app.saleor.installation import Installation
 from app.saleor.reports import EventReport, ReportOutcome
 from app.worker.loop import Worker
 from tests.payments.shop import Shop
 
 
 @asynccontextmanager
-async def working(shop: Shop) -> AsyncIterator[Worker]:
+async def run_worker(shop: Shop) -> AsyncIterator[Worker]:
     """Let a worker run; at the end it is cancelled."""
     worker = Worker(shop.saleor)
     shop.services = replace(shop.services, wake=worker.wake)
@@ -27,17 +27,17 @@ async def working(shop: Shop) -> AsyncIterator[Worker]:
             await task
 
 
-async def until(shop: Shop, told: str) -> None:
+async def wait_until_reported(shop: Shop, told: str) -> None:
     """Wait until Saleor was told that."""
-    await waiting(shop, lambda: told in shop.saleor.told)
+    await wait_until(shop, lambda: told in shop.saleor.reported_types)
 
 
-async def waiting(shop: Shop, until: Callable[[], bool]) -> None:
+async def wait_until(shop: Shop, until: Callable[[], bool]) -> None:
     """Wait until what Saleors were asked makes that true."""
     async with asyncio.timeout(10):
         while not until():
-            shop.saleor.news.clear()
-            await shop.saleor.news.wait()
+            shop.saleor.report_received.clear()
+            await shop.saleor.report_received.wait()
 
 
 @dataclass
@@ -57,7 +57,7 @@ class SlowSaleor:
         self._report = self.shop.saleor.report
         self.shop.saleor.report = self._slowly  # type: ignore[method-assign] # it stands before the books
 
-    async def _slowly(self, installed: Installed, event: EventReport) -> ReportOutcome:
+    async def _slowly(self, installed: Installation, event: EventReport) -> ReportOutcome:
         if self.url not in {None, installed.saleor_api_url}:
             return await self._report(installed, event)
         self.waiting += 1
@@ -93,11 +93,11 @@ class DeadSaleors:
         self.dead = False
         self.end()
 
-    async def _in_vain(self, installed: Installed, event: EventReport) -> ReportOutcome:
+    async def _in_vain(self, installed: Installation, event: EventReport) -> ReportOutcome:
         if not self.dead or installed.saleor_api_url not in self.urls:
             return await self._report(installed, event)
         self.waiting[installed.saleor_api_url] += 1
-        self.shop.saleor.news.set()
+        self.shop.saleor.report_received.set()
         try:
             await self._over.wait()
         finally:

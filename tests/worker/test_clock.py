@@ -6,7 +6,7 @@ import pytest
 
 from app.db.job_queue import Capacity, claim
 from app.db.outbox import EVENTS
-from app.db.reconciliations import RECONCILIATIONS, plan
+from app.db.reconciliations import RECONCILIATIONS, plan_run
 from app.saleor.errors import SaleorUnreachableError
 from app.worker.loop import Worker
 from tests.loopback import HangUp, Reply
@@ -20,7 +20,7 @@ AHEAD = timedelta(days=400)
 async def put_right(shop: Shop) -> None:
     """The clock is put back, and within ten minutes the worker looks over what was put off."""
     shop.clock.now -= AHEAD
-    await Worker(shop.saleor).bring_back(shop.services)
+    await Worker(shop.saleor).recover_from_clock_skew(shop.services)
     await shop.work()
 
 
@@ -28,10 +28,10 @@ async def put_right(shop: Shop) -> None:
 @pytest.mark.law(13)
 async def test_a_payment_that_was_looked_up_by_a_clock_ahead_is_looked_up_again(shop: Shop) -> None:
     """It was paid, and nobody notifies us: only a look-up tells."""
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     await shop.begin()
     shop.clock.now += AHEAD
-    shop.gateway.will_look(*[Reply(500)] * 2)
+    shop.gateway.will_answer_look_ups(*[Reply(500)] * 2)
     await shop.work()
     shop.gateway.look_ups.clear()
     shop.gateway.book[shop.order_id] = [payment(shop.order_id)]
@@ -41,29 +41,29 @@ async def test_a_payment_that_was_looked_up_by_a_clock_ahead_is_looked_up_again(
 
 @pytest.mark.fault("clock-back")
 @pytest.mark.law(5, 13)
-async def test_an_event_that_saleor_did_not_take_then_is_told_now(paid: Shop) -> None:
-    paid.clock.now += AHEAD
-    paid.saleor.troubles.extend([SaleorUnreachableError("down")] * 3)
-    paid.refunded("100.00", "portal")
-    await paid.notify(paid.gateway.book[paid.order_id][-1])
-    await paid.work()
-    paid.saleor.troubles.clear()
-    await put_right(paid)
-    assert paid.amounts == amounts(charged="469.50", refunded="100.00")
+async def test_an_event_that_saleor_did_not_take_then_is_told_now(paid_shop: Shop) -> None:
+    paid_shop.clock.now += AHEAD
+    paid_shop.saleor.failures.extend([SaleorUnreachableError("down")] * 3)
+    paid_shop.record_refund("100.00", "portal")
+    await paid_shop.notify(paid_shop.gateway.book[paid_shop.order_id][-1])
+    await paid_shop.work()
+    paid_shop.saleor.failures.clear()
+    await put_right(paid_shop)
+    assert paid_shop.amounts == amounts(charged="469.50", refunded="100.00")
 
 
 @pytest.mark.fault("clock-back")
 @pytest.mark.law(5, 13)
-async def test_the_claim_of_a_worker_that_died_then_is_taken_over(paid: Shop) -> None:
-    paid.clock.now += AHEAD
-    await paid.notify(paid.refunded("100.00", "portal"))
-    services = paid.services
-    while not await _waits(paid):
-        await Worker(paid.saleor).work_once(services)
+async def test_the_claim_of_a_worker_that_died_then_is_taken_over(paid_shop: Shop) -> None:
+    paid_shop.clock.now += AHEAD
+    await paid_shop.notify(paid_shop.record_refund("100.00", "portal"))
+    services = paid_shop.services
+    while not await _waits(paid_shop):
+        await Worker(paid_shop.saleor).work_once(services)
     async with services.database.transaction() as session:
         assert await claim(session, EVENTS, services.now(), services.schedule.lease, Capacity(most=9))
-    await put_right(paid)
-    assert paid.amounts == amounts(charged="469.50", refunded="100.00")
+    await put_right(paid_shop)
+    assert paid_shop.amounts == amounts(charged="469.50", refunded="100.00")
 
 
 async def _waits(shop: Shop) -> bool:
@@ -73,20 +73,20 @@ async def _waits(shop: Shop) -> bool:
 @pytest.mark.fault("clock-back")
 async def test_the_books_that_were_to_be_compared_in_a_year_are_compared_now(shop: Shop) -> None:
     async with shop.services.database.transaction() as session:
-        await plan(session, shop.account, shop.clock.now + AHEAD)
-    await Worker(shop.saleor).bring_back(shop.services)
+        await plan_run(session, shop.account, shop.clock.now + AHEAD)
+    await Worker(shop.saleor).recover_from_clock_skew(shop.services)
     async with shop.services.database.transaction() as session:
         assert await claim(session, RECONCILIATIONS, shop.clock.now, timedelta(minutes=1), Capacity(most=9))
 
 
-async def test_what_is_put_off_as_usual_keeps_its_time(paid: Shop) -> None:
+async def test_what_is_put_off_as_usual_keeps_its_time(paid_shop: Shop) -> None:
     """Neither a refund that is being found out, nor a dispute, nor tonight's comparison is brought forward."""
-    paid.gateway.will(HangUp())
-    await paid.staff("REFUND", "100.00")
-    async with paid.services.database.transaction() as session:
-        await plan(session, paid.account, paid.clock.now)
-    before = await paid._next_due()
-    await Worker(paid.saleor).bring_back(paid.services)
-    assert await paid._next_due() == before
-    async with paid.services.database.transaction() as session:
-        assert not await claim(session, RECONCILIATIONS, paid.clock.now, timedelta(minutes=1), Capacity(most=9))
+    paid_shop.gateway.will_answer(HangUp())
+    await paid_shop.request_action("REFUND", "100.00")
+    async with paid_shop.services.database.transaction() as session:
+        await plan_run(session, paid_shop.account, paid_shop.clock.now)
+    before = await paid_shop._next_due()
+    await Worker(paid_shop.saleor).recover_from_clock_skew(paid_shop.services)
+    assert await paid_shop._next_due() == before
+    async with paid_shop.services.database.transaction() as session:
+        assert not await claim(session, RECONCILIATIONS, paid_shop.clock.now, timedelta(minutes=1), Capacity(most=9))

@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 from sqlmodel import col, select
 
-from app.db.inbox import Inbox, Processed
+from app.db.inbox import Inbox, ProcessingResult
 from app.db.tables import EventState, SaleorEvent
-from app.payments.core.problems import problem_words
-from app.payments.staff.manual_resolution import tell_refused_again
-from app.saleor.answers import EventType
+from app.payments.core.problems import problem_text
+from app.payments.staff.manual_resolution import resend_refused_events
 from app.saleor.errors import SaleorError, SaleorNotAuthorisedError, SaleorRefusedError, SaleorUnreachableError
+from app.saleor.responses import EventType
 from app.worker.deliver import deliver
 from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts
-from tests.payments.shop import TOTAL, Shop, at_once
+from tests.payments.shop import TOTAL, Shop, run_concurrently
 
 
 async def outbox(shop: Shop) -> list[SaleorEvent]:
@@ -53,14 +53,14 @@ async def put(shop: Shop, *types: str, actions: list[str] | None = None, **more:
 @pytest.mark.law(5)
 async def test_an_event_is_written_in_the_commit_that_causes_it(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     """A state without its event, or the reverse, can never be seen."""
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     await shop.begin()
     await shop.work()
     seen: list[tuple[str, int]] = []
 
     process = Inbox.process
 
-    async def look_after_the_commit(*asked: Any) -> Processed:
+    async def look_after_the_commit(*asked: Any) -> ProcessingResult:
         processed = await process(*asked)
         async with shop.services.database.transaction() as session:
             events = (await session.exec(select(SaleorEvent).where(SaleorEvent.type == "CHARGE_SUCCESS"))).all()
@@ -69,7 +69,7 @@ async def test_an_event_is_written_in_the_commit_that_causes_it(shop: Shop, monk
 
     monkeypatch.setattr(Inbox, "process", look_after_the_commit)
     await shop.notify(payment(shop.order_id))
-    shop.saleor.troubles.append(SaleorUnreachableError("down"))
+    shop.saleor.failures.append(SaleorUnreachableError("down"))
     await shop.work()
     assert seen == [("success", 1)]
 
@@ -77,17 +77,17 @@ async def test_an_event_is_written_in_the_commit_that_causes_it(shop: Shop, monk
 @pytest.mark.fault("saleor-down")
 @pytest.mark.law(5)
 async def test_saleor_is_down_and_comes_back(shop: Shop) -> None:
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     await shop.begin()
     await shop.work()
     await shop.notify(payment(shop.order_id))
-    shop.saleor.troubles.extend([SaleorUnreachableError("down")] * 12)
-    await shop.later(minutes=5)
+    shop.saleor.failures.extend([SaleorUnreachableError("down")] * 12)
+    await shop.pass_time(minutes=5)
     [event] = [each for each in await outbox(shop) if each.type == "CHARGE_SUCCESS"]
     assert event.state is EventState.WAITING
     assert event.last_error == "down"
     assert shop.amounts == amounts()
-    await shop.later(hours=1)
+    await shop.pass_time(hours=1)
     [event] = [each for each in await outbox(shop) if each.type == "CHARGE_SUCCESS"]
     assert event.state is EventState.DELIVERED
     assert event.delivered_at is not None
@@ -105,158 +105,160 @@ async def test_saleor_is_down_and_comes_back(shop: Shop) -> None:
     ],
 )
 async def test_each_attempt_waits_twice_as_long_as_the_one_before(
-    paid: Shop, trouble: SaleorError, first: timedelta, longest: timedelta
+    paid_shop: Shop, trouble: SaleorError, first: timedelta, longest: timedelta
 ) -> None:
     """Up to a limit; a Saleor that has uninstalled us is left in peace longer, and may come back."""
-    await put(paid, "INFO")
+    await put(paid_shop, "INFO")
     pauses = []
     for _ in range(14):
-        paid.saleor.troubles = deque([trouble])
-        await paid.work()
-        event = (await outbox(paid))[-1]
+        paid_shop.saleor.failures = deque([trouble])
+        await paid_shop.work()
+        event = (await outbox(paid_shop))[-1]
         assert event.next_attempt_at is not None
-        pauses.append(event.next_attempt_at - paid.clock.now)
-        paid.clock.now = event.next_attempt_at
+        pauses.append(event.next_attempt_at - paid_shop.clock.now)
+        paid_shop.clock.now = event.next_attempt_at
     assert pauses[:4] == [first * times for times in (1, 2, 4, 8)]
     assert pauses[-1] == longest
     assert pauses == sorted(pauses)
-    await paid.work()
-    assert paid.saleor.told == ["INFO"]
+    await paid_shop.work()
+    assert paid_shop.saleor.reported_types == ["INFO"]
 
 
 @pytest.mark.fault("saleor-refuses")
 @pytest.mark.law(5)
 @pytest.mark.parametrize("code", ["INCORRECT_DETAILS", "INVALID", "NOT_FOUND"])
-async def test_what_saleor_refuses_for_good_is_a_visible_problem_and_never_asked_again(paid: Shop, code: str) -> None:
-    await put(paid, "REFUND_SUCCESS")
-    paid.saleor.troubles.append(SaleorRefusedError(code, "pspReference", "no"))
-    await paid.later(days=1)
-    event = (await outbox(paid))[-1]
+async def test_what_saleor_refuses_for_good_is_a_visible_problem_and_never_asked_again(
+    paid_shop: Shop, code: str
+) -> None:
+    await put(paid_shop, "REFUND_SUCCESS")
+    paid_shop.saleor.failures.append(SaleorRefusedError(code, "pspReference", "no"))
+    await paid_shop.pass_time(days=1)
+    event = (await outbox(paid_shop))[-1]
     assert (event.state, event.next_attempt_at, event.attempts) == (EventState.REFUSED, None, 1)
     assert code in (event.last_error or "")
-    problem = problem_words((await paid.aggregate()).payment) or ""
+    problem = problem_text((await paid_shop.aggregate()).payment) or ""
     assert "REFUND_SUCCESS of 1.00 UAH" in problem
     assert code in problem
-    assert paid.saleor.reports == []
+    assert paid_shop.saleor.reports == []
 
 
 @pytest.mark.fault("saleor-refuses")
-async def test_the_problem_is_gone_when_saleor_has_taken_the_event_after_all(paid: Shop) -> None:
-    [event_id] = await put(paid, "REFUND_SUCCESS")
-    paid.saleor.troubles.append(SaleorRefusedError("NOT_FOUND", "id", "no"))
-    await paid.work()
-    assert problem_words((await paid.aggregate()).payment)
-    async with paid.services.database.transaction() as session:
+async def test_the_problem_is_gone_when_saleor_has_taken_the_event_after_all(paid_shop: Shop) -> None:
+    [event_id] = await put(paid_shop, "REFUND_SUCCESS")
+    paid_shop.saleor.failures.append(SaleorRefusedError("NOT_FOUND", "id", "no"))
+    await paid_shop.work()
+    assert problem_text((await paid_shop.aggregate()).payment)
+    async with paid_shop.services.database.transaction() as session:
         row = await session.get_one(SaleorEvent, event_id)
-        row.state, row.next_attempt_at = EventState.WAITING, paid.clock.now
-    await paid.work()
-    assert problem_words((await paid.aggregate()).payment) is None
+        row.state, row.next_attempt_at = EventState.WAITING, paid_shop.clock.now
+    await paid_shop.work()
+    assert problem_text((await paid_shop.aggregate()).payment) is None
 
 
-async def test_the_problem_is_gone_when_saleor_has_taken_the_event_under_another_reference(paid: Shop) -> None:
-    [event_id] = await put(paid, "REFUND_SUCCESS")
-    paid.saleor.troubles.append(SaleorRefusedError("NOT_FOUND", "id", "no"))
-    await paid.work()
-    async with paid.services.database.transaction() as session:
+async def test_the_problem_is_gone_when_saleor_has_taken_the_event_under_another_reference(paid_shop: Shop) -> None:
+    [event_id] = await put(paid_shop, "REFUND_SUCCESS")
+    paid_shop.saleor.failures.append(SaleorRefusedError("NOT_FOUND", "id", "no"))
+    await paid_shop.work()
+    async with paid_shop.services.database.transaction() as session:
         row = await session.get_one(SaleorEvent, event_id)
         row.psp_reference = "what Saleor's own request has"
-    assert await tell_refused_again(paid.services, paid.installation.id) == 1
-    await paid.work()
-    assert problem_words((await paid.aggregate()).payment) is None
+    assert await resend_refused_events(paid_shop.services, paid_shop.installation.id) == 1
+    await paid_shop.work()
+    assert problem_text((await paid_shop.aggregate()).payment) is None
 
 
 @pytest.mark.law(5)
-async def test_what_cannot_be_said_is_a_visible_problem_and_blocks_nothing(paid: Shop) -> None:
-    await put(paid, "INFO", amount="-1.00")
-    await put(paid, "INFO")
-    await paid.work()
-    states = [each.state for each in await outbox(paid)][-2:]
+async def test_what_cannot_be_said_is_a_visible_problem_and_blocks_nothing(paid_shop: Shop) -> None:
+    await put(paid_shop, "INFO", amount="-1.00")
+    await put(paid_shop, "INFO")
+    await paid_shop.work()
+    states = [each.state for each in await outbox(paid_shop)][-2:]
     assert states == [EventState.REFUSED, EventState.DELIVERED]
-    assert problem_words((await paid.aggregate()).payment)
+    assert problem_text((await paid_shop.aggregate()).payment)
 
 
 @pytest.mark.law(5)
-async def test_what_saleor_has_already_counts_as_delivered(paid: Shop) -> None:
+async def test_what_saleor_has_already_counts_as_delivered(paid_shop: Shop) -> None:
     """The report arrived, its answer got lost: the same report again changes nothing."""
-    reported = await put(paid, "CHARGE_SUCCESS", psp_reference="another", amount="1.00")
-    report = paid.saleor.report
+    reported = await put(paid_shop, "CHARGE_SUCCESS", psp_reference="another", amount="1.00")
+    report = paid_shop.saleor.report
 
     async def arrives_but_is_not_answered(*args: object) -> object:
         await report(*args)  # type: ignore[arg-type] # whatever the worker gives
-        paid.saleor.report = report  # type: ignore[method-assign]
+        paid_shop.saleor.report = report  # type: ignore[method-assign]
         raise SaleorUnreachableError("the connection was lost")
 
-    paid.saleor.report = arrives_but_is_not_answered  # type: ignore[method-assign,assignment]
-    await paid.later(minutes=1)
-    [event] = [each for each in await outbox(paid) if each.id in reported]
+    paid_shop.saleor.report = arrives_but_is_not_answered  # type: ignore[method-assign,assignment]
+    await paid_shop.pass_time(minutes=1)
+    [event] = [each for each in await outbox(paid_shop) if each.id in reported]
     assert (event.state, event.attempts) == (EventState.DELIVERED, 2)
-    assert paid.amounts == amounts(charged="570.50")  # counted once
+    assert paid_shop.amounts == amounts(charged="570.50")  # counted once
 
 
 @pytest.mark.law(5)
-async def test_events_of_one_payment_are_told_in_the_order_in_which_they_happened(paid: Shop) -> None:
+async def test_events_of_one_payment_are_told_in_the_order_in_which_they_happened(paid_shop: Shop) -> None:
     """Told out of order, "refunded" would be overwritten by "you may refund"."""
-    await put(paid, *["INFO"] * 5)
-    expected = [each.psp_reference for each in await outbox(paid)][-5:]
-    paid.saleor.troubles.extend([None, SaleorUnreachableError("down"), None, SaleorUnreachableError("down")])
-    await paid.later(minutes=1)
-    assert [report.psp_reference for report in paid.saleor.reports] == expected
+    await put(paid_shop, *["INFO"] * 5)
+    expected = [each.psp_reference for each in await outbox(paid_shop)][-5:]
+    paid_shop.saleor.failures.extend([None, SaleorUnreachableError("down"), None, SaleorUnreachableError("down")])
+    await paid_shop.pass_time(minutes=1)
+    assert [report.psp_reference for report in paid_shop.saleor.reports] == expected
 
 
-async def test_a_payment_whose_event_waits_does_not_hold_up_another_one(paid: Shop) -> None:
-    await put(paid, "INFO")
-    first = paid.transaction
-    other = paid.saleor.new_transaction()
-    paid.transaction = other
-    paid.gateway.will(paid.gateway.page())
-    await paid.begin()
-    await paid.notify(payment(paid.order_id))
-    paid.saleor.troubles.append(SaleorUnreachableError("down"))
-    await paid.work()
+async def test_a_payment_whose_event_waits_does_not_hold_up_another_one(paid_shop: Shop) -> None:
+    await put(paid_shop, "INFO")
+    first = paid_shop.transaction
+    other = paid_shop.saleor.new_transaction()
+    paid_shop.transaction = other
+    paid_shop.gateway.will_answer(paid_shop.gateway.page())
+    await paid_shop.begin()
+    await paid_shop.notify(payment(paid_shop.order_id))
+    paid_shop.saleor.failures.append(SaleorUnreachableError("down"))
+    await paid_shop.work()
     # That Saleor takes the other's shows that it is back: then the first is told at once.
-    assert [report.transaction_id for report in paid.saleor.reports] == [other.id, first.id]
+    assert [report.transaction_id for report in paid_shop.saleor.reports] == [other.id, first.id]
 
 
 class TestNotes:
     """A note about what is possible is stale as soon as something newer says what is possible."""
 
     async def test_a_stale_note_is_not_told(self, shop: Shop) -> None:
-        shop.gateway.will(shop.gateway.page())
+        shop.gateway.will_answer(shop.gateway.page())
         await shop.begin()
         await shop.notify(payment(shop.order_id))
-        shop.saleor.troubles.append(SaleorUnreachableError("down"))
-        await shop.later(minutes=1)
-        assert shop.saleor.told == ["CHARGE_SUCCESS"]
+        shop.saleor.failures.append(SaleorUnreachableError("down"))
+        await shop.pass_time(minutes=1)
+        assert shop.saleor.reported_types == ["CHARGE_SUCCESS"]
         states = [(each.type, each.state) for each in await outbox(shop)]
         assert states == [("INFO", EventState.SUPERSEDED), ("CHARGE_SUCCESS", EventState.DELIVERED)]
         assert shop.transaction.actions == ["REFUND"]
 
     async def test_a_problem_says_nothing_about_what_is_possible(self, shop: Shop) -> None:
-        shop.gateway.will(shop.gateway.page())
+        shop.gateway.will_answer(shop.gateway.page())
         await shop.begin()
         await shop.notify(payment(shop.order_id, amount="1.00"))
-        shop.saleor.troubles.append(SaleorUnreachableError("down"))
-        await shop.later(minutes=1)
-        assert shop.saleor.told == ["INFO", "INFO"]
+        shop.saleor.failures.append(SaleorUnreachableError("down"))
+        await shop.pass_time(minutes=1)
+        assert shop.saleor.reported_types == ["INFO", "INFO"]
         assert shop.transaction.actions == ["CANCEL"]
 
     async def test_a_problem_is_never_stale(self, shop: Shop) -> None:
-        shop.gateway.will(shop.gateway.page())
+        shop.gateway.will_answer(shop.gateway.page())
         await shop.begin()
-        await shop.later(seconds=25)
+        await shop.pass_time(seconds=25)
         await shop.notify(payment(shop.order_id, amount="1.00"))
-        shop.saleor.troubles.append(SaleorUnreachableError("down"))
+        shop.saleor.failures.append(SaleorUnreachableError("down"))
         await shop.work()
         await shop.notify(payment(shop.order_id))
-        await shop.later(minutes=1)
-        assert shop.saleor.told == ["INFO", "INFO", "CHARGE_SUCCESS"]
+        await shop.pass_time(minutes=1)
+        assert shop.saleor.reported_types == ["INFO", "INFO", "CHARGE_SUCCESS"]
 
 
 @pytest.mark.fault("process-killed")
 @pytest.mark.law(5)
-async def test_a_worker_that_dies_leaves_its_claim_to_another(paid: Shop) -> None:
+async def test_a_worker_that_dies_leaves_its_claim_to_another(paid_shop: Shop) -> None:
     """Nobody takes it over before the lease is out, somebody does after."""
-    await put(paid, "INFO")
+    await put(paid_shop, "INFO")
 
     class DeathError(BaseException):
         pass
@@ -264,58 +266,58 @@ async def test_a_worker_that_dies_leaves_its_claim_to_another(paid: Shop) -> Non
     async def die(*_: object) -> object:
         raise DeathError
 
-    report, paid.saleor.report = paid.saleor.report, die  # type: ignore[method-assign,assignment]
+    report, paid_shop.saleor.report = paid_shop.saleor.report, die  # type: ignore[method-assign,assignment]
     with pytest.raises(DeathError):
-        await paid.work()
-    paid.saleor.report = report  # type: ignore[method-assign]
-    assert await paid.work() == 0
-    assert paid.saleor.reports == []
-    await paid.later(seconds=59)
-    assert paid.saleor.reports == []
-    await paid.later(seconds=2)
-    assert paid.saleor.told == ["INFO"]
+        await paid_shop.work()
+    paid_shop.saleor.report = report  # type: ignore[method-assign]
+    assert await paid_shop.work() == 0
+    assert paid_shop.saleor.reports == []
+    await paid_shop.pass_time(seconds=59)
+    assert paid_shop.saleor.reports == []
+    await paid_shop.pass_time(seconds=2)
+    assert paid_shop.saleor.reported_types == ["INFO"]
 
 
 @pytest.mark.law(5)
-async def test_a_slow_worker_does_not_undo_what_the_next_one_did(paid: Shop) -> None:
+async def test_a_slow_worker_does_not_undo_what_the_next_one_did(paid_shop: Shop) -> None:
     """Its lease ran out while it waited for Saleor; another worker has delivered the event meanwhile."""
-    [event_id] = await put(paid, "INFO")
-    report = paid.saleor.report
+    [event_id] = await put(paid_shop, "INFO")
+    report = paid_shop.saleor.report
 
     async def slow(*args: object) -> object:
-        paid.saleor.report = report  # type: ignore[method-assign]
-        await deliver(paid.services, paid.saleor, event_id)
+        paid_shop.saleor.report = report  # type: ignore[method-assign]
+        await deliver(paid_shop.services, paid_shop.saleor, event_id)
         raise SaleorUnreachableError("too late")
 
-    paid.saleor.report = slow  # type: ignore[method-assign,assignment]
-    await deliver(paid.services, paid.saleor, event_id)
-    event = (await outbox(paid))[-1]
+    paid_shop.saleor.report = slow  # type: ignore[method-assign,assignment]
+    await deliver(paid_shop.services, paid_shop.saleor, event_id)
+    event = (await outbox(paid_shop))[-1]
     assert (event.state, event.next_attempt_at, event.last_error) == (EventState.DELIVERED, None, None)
-    assert paid.saleor.told == ["INFO"]
+    assert paid_shop.saleor.reported_types == ["INFO"]
 
 
-async def test_what_was_delivered_is_not_delivered_again(paid: Shop) -> None:
-    [event_id] = await put(paid, "INFO")
-    await deliver(paid.services, paid.saleor, event_id)
-    await deliver(paid.services, paid.saleor, event_id)
-    assert paid.saleor.told == ["INFO"]
+async def test_what_was_delivered_is_not_delivered_again(paid_shop: Shop) -> None:
+    [event_id] = await put(paid_shop, "INFO")
+    await deliver(paid_shop.services, paid_shop.saleor, event_id)
+    await deliver(paid_shop.services, paid_shop.saleor, event_id)
+    assert paid_shop.saleor.reported_types == ["INFO"]
 
 
 @pytest.mark.fault("two-workers")
-async def test_workers_at_the_same_moment_tell_each_event_once(paid: Shop) -> None:
-    await put(paid, *["INFO"] * 4)
-    await at_once(*(paid.work() for _ in range(3)))
-    assert paid.saleor.told == ["INFO"] * 4
-    assert [report.psp_reference for report in paid.saleor.reports] == [
-        each.psp_reference for each in (await outbox(paid))[-4:]
+async def test_workers_at_the_same_moment_tell_each_event_once(paid_shop: Shop) -> None:
+    await put(paid_shop, *["INFO"] * 4)
+    await run_concurrently(*(paid_shop.work() for _ in range(3)))
+    assert paid_shop.saleor.reported_types == ["INFO"] * 4
+    assert [report.psp_reference for report in paid_shop.saleor.reports] == [
+        each.psp_reference for each in (await outbox(paid_shop))[-4:]
     ]
 
 
-async def test_a_report_says_all_that_saleor_must_know(paid: Shop) -> None:
-    await paid.notify(operation("refund", paid.order_id, "69.50", named="portal-1"))
-    await paid.work()
-    [report] = paid.saleor.reports
-    assert report.transaction_id == paid.transaction.id
+async def test_a_report_says_all_that_saleor_must_know(paid_shop: Shop) -> None:
+    await paid_shop.notify(operation("refund", paid_shop.order_id, "69.50", operation_id="portal-1"))
+    await paid_shop.work()
+    [report] = paid_shop.saleor.reports
+    assert report.transaction_id == paid_shop.transaction.id
     assert report.type is EventType.REFUND_SUCCESS
     assert report.psp_reference == "portal-1"
     assert report.amount == Decimal("69.50")

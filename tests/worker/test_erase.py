@@ -10,7 +10,7 @@ from app.db.retention import Retention
 from app.payments.staff.timeline import timeline
 from app.payments.sync.notifications import process
 from app.worker.erase import next_night
-from tests.db.rows import raw
+from tests.db.rows import read_raw
 from tests.payments.fake_gateway import payment
 from tests.payments.shop import Shop
 
@@ -25,23 +25,23 @@ SIZES = (
 @pytest.mark.law(7)
 async def test_a_payment_is_erased_when_it_is_old_enough_and_late_words_change_nothing(shop: Shop) -> None:
     shop.services = replace(shop.services, retention=KEPT)
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     await shop.begin()
     await shop.notify(payment(shop.order_id))
     await shop.work()
-    assert await raw(shop.services.database, SIZES) == [(1, 1, 1)]
+    assert await read_raw(shop.services.database, SIZES) == [(1, 1, 1)]
     shop.clock.now = next_night(shop.clock.forward(days=200))
     await shop.work()
-    assert await raw(shop.services.database, SIZES) == [(1, 0, 1)]
+    assert await read_raw(shop.services.database, SIZES) == [(1, 0, 1)]
     shop.clock.now = next_night(shop.clock.forward(days=341))
     await shop.work()
-    assert await raw(shop.services.database, SIZES) == [(0, 0, 0)]
+    assert await read_raw(shop.services.database, SIZES) == [(0, 0, 0)]
     found = await shop.services.payments.find(ByOrder(shop.order_id))
     assert found is not None
-    notified = await shop.services.inbox.of_order(found.payment.account_id, shop.order_id)
+    notified = await shop.services.inbox.find_for_order(found.payment.account_id, shop.order_id)
     said = [str(each.words) for each in timeline(found, notified)]
-    assert any("erases what it kept of the shopper" in each for each in said), said
-    assert any("the content is kept no longer" in each for each in said), said
+    assert any("erases the shopper's data" in each for each in said), said
+    assert any("content is no longer stored" in each for each in said), said
     before = [(each.state, each.amount) for each in found.operations]
     assert await process(shop.services, notified[0].id) == notified[0].outcome  # an operator replays it
     await shop.notify(payment(shop.order_id))  # the gateway repeats itself
@@ -57,13 +57,13 @@ async def test_with_the_years_only_facts_about_money_grow(shop: Shop) -> None:
     sizes = []
     for _ in range(6):  # a payment each half a year
         shop.transaction = shop.saleor.new_transaction()
-        shop.gateway.will(shop.gateway.page())
+        shop.gateway.will_answer(shop.gateway.page())
         await shop.begin()
         await shop.notify(payment(shop.order_id))
         await shop.work()
         shop.clock.now = next_night(shop.clock.forward(days=180))
         await shop.work()
-        sizes += await raw(shop.services.database, SIZES)
+        sizes += await read_raw(shop.services.database, SIZES)
     assert sizes == [(1, 0, 1), (2, 0, 2), *[(2, 0, 2)] * 4]
 
 

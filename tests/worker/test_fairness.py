@@ -14,14 +14,14 @@ from app.db.tables import EventState, Flow, Notification, Payment, SaleorEvent
 from app.db.vault import KEY_BYTES, Vault
 from app.gateway.notification import digest as digest_of
 from app.gateway.notification import encode
-from app.payments.core.problems import problem_words
+from app.payments.core.problems import problem_text
 from app.payments.services import Services
 from app.payments.sync.notifications import CANNOT_BE_OPENED
 from app.worker.consumer import Consumer, Job
 from tests.payments.fake_gateway import payment
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop
-from tests.worker.running_worker import DeadSaleors, SlowSaleor, until, waiting, working
+from tests.worker.running_worker import DeadSaleors, SlowSaleor, run_worker, wait_until, wait_until_reported
 
 OTHER = "https://other.example.com/graphql/"
 
@@ -68,10 +68,10 @@ async def test_a_lane_that_is_full_goes_on_as_soon_as_one_of_its_jobs_has_ended(
     """Of one store's events it does ten at once. Nobody waits for the next tick, which is an hour away."""
     monkeypatch.setattr("app.worker.loop._TICK_SECONDS", 3600)
     await another_store(shop, payments=25)
-    async with working(shop), asyncio.timeout(10):
+    async with run_worker(shop), asyncio.timeout(10):
         while len(shop.saleor.reports) < 25:
-            shop.saleor.news.clear()
-            await shop.saleor.news.wait()
+            shop.saleor.report_received.clear()
+            await shop.saleor.report_received.wait()
 
 
 async def test_what_there_was_no_room_for_is_claimed_as_soon_as_there_is(shop: Shop) -> None:
@@ -81,7 +81,7 @@ async def test_what_there_was_no_room_for_is_claimed_as_soon_as_there_is(shop: S
     async def job(_services: Services, _row: int) -> None:
         await over.wait()
 
-    consumer = Consumer(Job(EVENTS, job, most=8, share=8))
+    consumer = Consumer(Job(EVENTS, job, limit=8, share=8))
     await another_store(shop, payments=8)
     async with shop.services.database.transaction() as session:
         last = (await session.exec(select(SaleorEvent).order_by(col(SaleorEvent.id).desc()))).first()
@@ -103,12 +103,12 @@ async def test_a_saleor_that_does_not_answer_holds_up_no_other(shop: Shop) -> No
     """It has fifty events to be told, all due before the other store's; it is told a few at a time, and hangs."""
     await another_store(shop, payments=50)
     saleor = SlowSaleor(shop, OTHER)
-    shop.gateway.will(shop.gateway.page())
-    async with working(shop):
+    shop.gateway.will_answer(shop.gateway.page())
+    async with run_worker(shop):
         await saleor.arrived.wait()
         await shop.begin()
         await shop.notify(payment(shop.order_id))
-        await until(shop, "CHARGE_SUCCESS")
+        await wait_until_reported(shop, "CHARGE_SUCCESS")
         assert [each.transaction_id for each in shop.saleor.reports] == [shop.transaction.id]
         assert saleor.waiting == 20
 
@@ -126,59 +126,61 @@ async def test_stores_that_are_down_hold_up_none_of_a_hundred_others(
     for url in down:
         await another_store(shop, payments=21, url=url)
     dead = DeadSaleors(shop, down)
-    async with working(shop):
-        await waiting(shop, lambda: dead.waiting.total() == 80)  # nobody could know
+    async with run_worker(shop):
+        await wait_until(shop, lambda: dead.waiting.total() == 80)  # nobody could know
         for number in range(100):
             await another_store(shop, payments=1, url=f"https://up-{number}.example.com/graphql/")
         dead.end()
-        await waiting(shop, lambda: len(shop.saleor.reports) == 100)
+        await wait_until(shop, lambda: len(shop.saleor.reports) == 100)
         shop.clock.forward(minutes=1)  # all that has failed is due again
-        await waiting(shop, lambda: set(dead.waiting.values()) == {1})
+        await wait_until(shop, lambda: set(dead.waiting.values()) == {1})
         await another_store(shop, payments=40, url="https://up.example.com/graphql/")
-        await waiting(shop, lambda: len(shop.saleor.reports) == 140)
+        await wait_until(shop, lambda: len(shop.saleor.reports) == 140)
         assert dead.waiting.total() == 4
 
         dead.recover()
         shop.clock.forward(minutes=1)
-        await waiting(shop, lambda: len(shop.saleor.reports) == 140 + 4 * 21)
+        await wait_until(shop, lambda: len(shop.saleor.reports) == 140 + 4 * 21)
 
 
 @pytest.mark.fault("key-lost")
 async def test_what_one_key_does_not_open_stops_nothing_else(shop: Shop, vault: Vault) -> None:
     """It is a problem that staff can see, and it is applied as soon as the key is there."""
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     await shop.begin()
     lost = Vault([b"\x2a" * KEY_BYTES])
     data = encode(payment(shop.order_id))
-    await Inbox(shop.services.database, lost).keep(
+    await Inbox(shop.services.database, lost).store(
         account_id=shop.account.id, digest=digest_of(data), data=data, order_id=shop.order_id, now=shop.clock.now
     )
     first = shop.transaction
     shop.transaction = shop.saleor.new_transaction()
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     await shop.begin()
     await shop.notify(payment(shop.order_id))
     await shop.work()
     assert shop.amounts == amounts(charged=TOTAL)
 
     shop.transaction = first
-    assert problem_words((await shop.aggregate()).payment) == CANNOT_BE_OPENED
+    assert problem_text((await shop.aggregate()).payment) == CANNOT_BE_OPENED
     assert shop.amounts == amounts()
     async with shop.services.database.transaction() as session:
         query = select(Notification).where(col(Notification.processed_at).is_(None))
         [kept] = (await session.exec(query)).all()
-    assert kept.outcome == "no key opens it"
+    assert kept.outcome == "no key decrypts it"
 
     shop.services = replace(
         shop.services, inbox=Inbox(shop.services.database, Vault([b"\x07" * KEY_BYTES, b"\x2a" * KEY_BYTES]))
     )
-    await shop.later(minutes=1)
-    assert problem_words((await shop.aggregate()).payment) is None
+    await shop.pass_time(minutes=1)
+    assert problem_text((await shop.aggregate()).payment) is None
     assert shop.amounts == amounts(charged=TOTAL)
 
 
 @pytest.mark.threat("flood")
-async def test_a_flood_of_notifications_does_not_starve_deliveries(paid: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_flood_of_notifications_does_not_starve_deliveries(
+    paid_shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The lane of notifications is full with jobs that do not end; Saleor is told all the same."""
     stuck = asyncio.Event()
 
@@ -188,17 +190,17 @@ async def test_a_flood_of_notifications_does_not_starve_deliveries(paid: Shop, m
 
     monkeypatch.setattr(Inbox, "process", never_ends)
     for number in range(20):
-        await paid.notify(payment(paid.order_id, extra=number))
-    async with paid.services.database.transaction() as session:
+        await paid_shop.notify(payment(paid_shop.order_id, extra=number))
+    async with paid_shop.services.database.transaction() as session:
         paid_for = (await session.exec(select(Payment))).one()
         assert paid_for.id is not None
         session.add(
             SaleorEvent(
                 payment_id=paid_for.id, installation_id=paid_for.installation_id,
                 type="INFO", psp_reference="after-the-flood", amount=Decimal("0.00"),
-                state=EventState.WAITING, next_attempt_at=paid.clock.now, created_at=paid.clock.now,
+                state=EventState.WAITING, next_attempt_at=paid_shop.clock.now, created_at=paid_shop.clock.now,
             )
         )  # fmt: skip
-    async with working(paid):
+    async with run_worker(paid_shop):
         await stuck.wait()
-        await until(paid, "INFO")
+        await wait_until_reported(paid_shop, "INFO")

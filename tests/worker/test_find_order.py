@@ -6,7 +6,7 @@ import pytest
 
 from app.saleor.testing.records import Order
 from tests.payments.fake_gateway import payment
-from tests.payments.shop import Shop, source
+from tests.payments.shop import Shop, source_object
 
 
 def place(shop: Shop) -> Order:
@@ -22,19 +22,19 @@ async def number(shop: Shop) -> str | None:
     return (await shop.aggregate()).payment.order_number
 
 
-async def test_the_order_is_found_once_it_is_placed(paid: Shop) -> None:
-    assert await number(paid) is None
-    order = place(paid)
-    await paid.later(minutes=2)
-    aggregate = await paid.aggregate()
+async def test_the_order_is_found_once_it_is_placed(paid_shop: Shop) -> None:
+    assert await number(paid_shop) is None
+    order = place(paid_shop)
+    await paid_shop.pass_time(minutes=2)
+    aggregate = await paid_shop.aggregate()
     assert (aggregate.payment.order_number, aggregate.payment.source_id) == ("1042", order.id)
     assert aggregate.payment.next_order_poll_at is None
 
 
 async def test_the_answer_to_a_report_names_it_and_nobody_is_asked(shop: Shop) -> None:
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     await shop.begin()
-    shop.saleor.silent = True  # when it is asked
+    shop.saleor.is_down = True  # when it is asked
     order = place(shop)
     await shop.notify(payment(shop.order_id))
     await shop.work()
@@ -44,44 +44,44 @@ async def test_the_answer_to_a_report_names_it_and_nobody_is_asked(shop: Shop) -
 
 
 async def test_nobody_looks_before_saleor_has_the_money(shop: Shop) -> None:
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     await shop.begin()
-    await shop.later(minutes=30)
+    await shop.pass_time(minutes=30)
     kept = (await shop.aggregate()).payment
     assert (kept.next_order_poll_at, kept.order_polls) == (None, 0)
 
 
-async def test_an_order_that_is_never_placed_is_given_up_until_there_is_money_again(paid: Shop) -> None:
-    await paid.later(days=3)
-    kept = (await paid.aggregate()).payment
+async def test_an_order_that_is_never_placed_is_given_up_until_there_is_money_again(paid_shop: Shop) -> None:
+    await paid_shop.pass_time(days=3)
+    kept = (await paid_shop.aggregate()).payment
     assert (kept.next_order_poll_at, kept.order_polls, kept.order_number) == (None, 6, None)
 
 
-async def test_saleor_is_silent_and_comes_back(paid: Shop) -> None:
-    paid.saleor.silent = True
-    place(paid)
-    await paid.later(minutes=5)
-    assert await number(paid) is None
-    paid.saleor.silent = False
-    await paid.later(minutes=30)
-    assert await number(paid) == "1042"
+async def test_saleor_is_silent_and_comes_back(paid_shop: Shop) -> None:
+    paid_shop.saleor.is_down = True
+    place(paid_shop)
+    await paid_shop.pass_time(minutes=5)
+    assert await number(paid_shop) is None
+    paid_shop.saleor.is_down = False
+    await paid_shop.pass_time(minutes=30)
+    assert await number(paid_shop) == "1042"
 
 
 @pytest.mark.parametrize("flow", ["CHARGE", "AUTHORIZATION"])
 async def test_it_is_asked_as_often_as_it_is_worth(shop: Shop, flow: str) -> None:
-    await shop.paid(flow)
+    await shop.complete_payment(flow)
     asked = shop.clock.now
     pauses = []
     while (due := (await shop.aggregate()).payment.next_order_poll_at) is not None:
         pauses.append(due - asked)
         asked = due
-        await shop.later(seconds=(due - shop.clock.now).total_seconds())
+        await shop.pass_time(seconds=(due - shop.clock.now).total_seconds())
     assert pauses == [timedelta(minutes=1), timedelta(minutes=10), timedelta(hours=1), timedelta(hours=6), timedelta(1)]
 
 
 async def test_the_payment_of_an_order_has_its_number_and_nobody_is_asked(shop: Shop) -> None:
-    shop.gateway.will(shop.gateway.page())
-    order = source(__typename="Order", id="T3JkZXI6MQ==", number="77", userEmail="taras@example.com")
+    shop.gateway.will_answer(shop.gateway.page())
+    order = source_object(__typename="Order", id="T3JkZXI6MQ==", number="77", userEmail="taras@example.com")
     await shop.begin(sourceObject=order)
     await shop.notify(payment(shop.order_id))
     await shop.work()

@@ -11,13 +11,13 @@ import pytest
 
 from app.db.database import Database
 from app.db.processes import (
-    BETWEEN_SIGNS,
-    FORGOTTEN_AFTER,
+    DELETED_AFTER,
+    HEARTBEAT_INTERVAL,
     SILENT_AFTER,
     RunningProcess,
     all_processes,
-    sign,
-    works_here,
+    has_worker_on,
+    record_heartbeat,
 )
 from app.db.tables import Process
 from app.worker.heartbeat import Heartbeat
@@ -35,7 +35,7 @@ async def known(shop: Shop) -> Sequence[Process]:
 
 async def works(shop: Shop, host: str = WORKER.host) -> bool:
     async with shop.services.database.transaction() as session:
-        return await works_here(session, host, shop.clock.now)
+        return await has_worker_on(session, host, shop.clock.now)
 
 
 async def test_a_worker_that_works_is_seen_and_signs_off_when_it_stops(shop: Shop) -> None:
@@ -65,7 +65,7 @@ async def test_a_worker_whose_rounds_fail_gives_no_sign(shop: Shop) -> None:
     """It is there, and does nothing: that is what must be noticed."""
 
     class Silent(Worker):
-        async def _due_now(self, _services: object) -> list[object]:  # type: ignore[override] # it never answers
+        async def _get_due_queues(self, _services: object) -> list[object]:  # type: ignore[override] # it never answers
             tried.set()
             raise RuntimeError
 
@@ -83,7 +83,7 @@ async def test_signs_are_far_between(shop: Shop) -> None:
     heartbeat = Heartbeat(WORKER)
     await heartbeat.beat(shop.services)
     begun = shop.clock.now
-    shop.clock.now += BETWEEN_SIGNS - timedelta(seconds=1)
+    shop.clock.now += HEARTBEAT_INTERVAL - timedelta(seconds=1)
     await heartbeat.beat(shop.services)
     assert [each.seen_at for each in await known(shop)] == [begun]
     shop.clock.now += timedelta(seconds=1)
@@ -101,9 +101,11 @@ async def test_what_only_serves_is_no_worker(shop: Shop) -> None:
 
 async def test_those_that_were_killed_are_forgotten_in_the_end(shop: Shop) -> None:
     async with shop.services.database.transaction() as session:
-        await sign(session, replace(WORKER, id="killed"), shop.clock.now - FORGOTTEN_AFTER - timedelta(seconds=1))
-        await sign(session, replace(WORKER, id="silent"), shop.clock.now - FORGOTTEN_AFTER)
-        await sign(session, WORKER, shop.clock.now)
+        await record_heartbeat(
+            session, replace(WORKER, id="killed"), shop.clock.now - DELETED_AFTER - timedelta(seconds=1)
+        )
+        await record_heartbeat(session, replace(WORKER, id="silent"), shop.clock.now - DELETED_AFTER)
+        await record_heartbeat(session, WORKER, shop.clock.now)
     assert [each.id for each in await known(shop)] == [WORKER.id, "silent"]
 
 

@@ -13,17 +13,17 @@ from starlette.routing import Route
 from app.bootstrap import MANIFEST
 from app.db.job_queue import Claim
 from app.db.tables import Kind, State
-from app.payments.core.problems import problem_words
+from app.payments.core.problems import problem_text
 from app.payments.services import Services
 from app.saleor.documents import Documents
 from app.saleor.graphql import SaleorClient
 from app.worker.consumer import Consumer
 from app.worker.loop import Worker
-from tests.loopback import HangUp, Silence, said
+from tests.loopback import HangUp, Silence, json_reply
 from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import SALEOR, TOTAL, Shop
-from tests.worker.running_worker import until, working
+from tests.worker.running_worker import run_worker, wait_until_reported
 
 
 @pytest.fixture
@@ -35,21 +35,21 @@ def no_tick(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("no_tick")
 async def test_whoever_leaves_work_wakes_the_worker(shop: Shop) -> None:
     """From the gateway's notification to Saleor's books nobody waits for a tick."""
-    shop.gateway.will(shop.gateway.page())
-    async with working(shop):
+    shop.gateway.will_answer(shop.gateway.page())
+    async with run_worker(shop):
         await shop.begin()
         await shop.notify(payment(shop.order_id))
-        await until(shop, "CHARGE_SUCCESS")
+        await wait_until_reported(shop, "CHARGE_SUCCESS")
     assert shop.amounts == amounts(charged=TOTAL)
 
 
 @pytest.mark.usefixtures("no_tick")
-async def test_the_next_event_of_a_payment_follows_the_one_before(reserved: Shop) -> None:
+async def test_the_next_event_of_a_payment_follows_the_one_before(reserved_shop: Shop) -> None:
     """Both are due at once, and only one of a payment is told at a time."""
-    async with working(reserved):
-        await reserved.notify(operation("capture", reserved.order_id, "300.00", named="portal"))
-        await until(reserved, "CANCEL_SUCCESS")
-    assert reserved.saleor.told[-2:] == ["CHARGE_SUCCESS", "CANCEL_SUCCESS"]
+    async with run_worker(reserved_shop):
+        await reserved_shop.notify(operation("capture", reserved_shop.order_id, "300.00", operation_id="portal"))
+        await wait_until_reported(reserved_shop, "CANCEL_SUCCESS")
+    assert reserved_shop.saleor.reported_types[-2:] == ["CHARGE_SUCCESS", "CANCEL_SUCCESS"]
 
 
 @pytest.mark.fault("poison")
@@ -64,19 +64,19 @@ async def test_a_round_that_fails_is_followed_by_the_next(shop: Shop, monkeypatc
         return await claim(consumer, services)
 
     monkeypatch.setattr(Consumer, "claim", broken_once)
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     await shop.begin()
     shop.clock.forward(seconds=25)
-    async with working(shop) as worker:
+    async with run_worker(shop) as worker:
         await failed.wait()
         worker.wake()
-        await until(shop, "INFO")
+        await wait_until_reported(shop, "INFO")
 
 
 @pytest.mark.fault("poison")
 async def test_a_job_that_fails_does_not_take_the_others_along(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     """And it keeps its claim, so that it is tried again when that runs out."""
-    shop.gateway.will(shop.gateway.page(), HangUp())
+    shop.gateway.will_answer(shop.gateway.page(), HangUp())
     await shop.begin()
     first = shop.transaction
     shop.transaction = shop.saleor.new_transaction()
@@ -88,36 +88,36 @@ async def test_a_job_that_fails_does_not_take_the_others_along(shop: Shop, monke
         raise RuntimeError("look-ups are broken")
 
     with monkeypatch.context() as patched:
-        patched.setattr("app.worker.loop.look", broken)
+        patched.setattr("app.worker.loop.resolve_operation", broken)
         await shop.work()
-    assert shop.saleor.told == ["INFO", "CHARGE_FAILURE"]
+    assert shop.saleor.reported_types == ["INFO", "CHARGE_FAILURE"]
     assert first.actions == ["CANCEL"]
-    await shop.later(seconds=61)
-    assert shop.saleor.told == ["INFO", "CHARGE_FAILURE", "CHARGE_SUCCESS"]
+    await shop.pass_time(seconds=61)
+    assert shop.saleor.reported_types == ["INFO", "CHARGE_FAILURE", "CHARGE_SUCCESS"]
 
 
 @pytest.mark.usefixtures("no_tick")
 async def test_a_worker_that_is_stopped_leaves_nothing_half_done(shop: Shop) -> None:
     """It is stopped while the gateway keeps it waiting: the operation is unknown, and found later."""
-    await shop.paid()
-    shop.gateway.will(HangUp())
-    await shop.staff("REFUND", "1.00", "first")
-    await shop.staff("REFUND", "2.00", "second")
+    await shop.complete_payment()
+    shop.gateway.will_answer(HangUp())
+    await shop.request_action("REFUND", "1.00", "first")
+    await shop.request_action("REFUND", "2.00", "second")
     arrived = asyncio.Event()
 
     async def notice(heard: object) -> None:
         if shop.gateway.calls == ["refund", "refund"]:
             arrived.set()
 
-    shop.gateway.on_arrival = notice
-    shop.gateway.will(Silence())
-    shop.refunded("1.00", "refund-1")
+    shop.gateway.on_request = notice
+    shop.gateway.will_answer(Silence())
+    shop.record_refund("1.00", "refund-1")
     shop.clock.forward(seconds=4)
-    async with working(shop):
+    async with run_worker(shop):
         await arrived.wait()
     assert (await shop.operation(Kind.REFUND, 1)).state is State.INTENT
-    shop.refunded("2.00", "refund-2")
-    await shop.later(minutes=2)
+    shop.record_refund("2.00", "refund-2")
+    await shop.pass_time(minutes=2)
     assert shop.gateway.calls == ["refund", "refund"]
     assert shop.amounts == amounts(charged="566.50", refunded="3.00")
 
@@ -127,10 +127,10 @@ async def test_nothing_due_is_nothing_done(shop: Shop) -> None:
 
 
 async def test_a_round_does_everything_that_is_due(shop: Shop) -> None:
-    await shop.paid()
-    shop.gateway.will(said(operation("refund", shop.order_id, "1.00", "pending", named="refund-1")))
-    await shop.staff("REFUND", "1.00")
-    await shop.notify(operation("refund", shop.order_id, "2.00", named="portal-1"))
+    await shop.complete_payment()
+    shop.gateway.will_answer(json_reply(operation("refund", shop.order_id, "1.00", "pending", operation_id="refund-1")))
+    await shop.request_action("REFUND", "1.00")
+    await shop.notify(operation("refund", shop.order_id, "2.00", operation_id="portal-1"))
     shop.clock.forward(minutes=2)
     worker = Worker(shop.saleor)
     assert await worker.work_once(shop.services) == 3  # a notification, a look at the gateway, and one for the order
@@ -159,7 +159,7 @@ class TestTheRealClient:
         saleor = Starlette(routes=[Route("/graphql/", graphql, methods=["POST"])])
         async with httpx2.AsyncClient(transport=httpx2.ASGITransport(saleor)) as http:
             worker = Worker(SaleorClient(http, Documents(MANIFEST / "operations")))
-            await shop.notify(operation("refund", shop.order_id, "1.10", named="portal-1"))
+            await shop.notify(operation("refund", shop.order_id, "1.10", operation_id="portal-1"))
             for _ in range(6):
                 await worker.work_once(shop.services)
                 shop.clock.forward(seconds=1)
@@ -167,7 +167,7 @@ class TestTheRealClient:
         return heard
 
     async def test_saleor_takes_the_report(self, shop: Shop) -> None:
-        await shop.paid()
+        await shop.complete_payment()
         accepted = {"alreadyProcessed": False, "transactionEvent": {"id": "RXZlbnQ6MQ=="}, "errors": []}
         [variables] = await self.deliver(shop, accepted)
         assert variables == {
@@ -182,7 +182,7 @@ class TestTheRealClient:
 
     @pytest.mark.fault("saleor-slow")
     async def test_saleor_answers_late(self, shop: Shop) -> None:
-        await shop.paid()
+        await shop.complete_payment()
         repeated = {"alreadyProcessed": True, "transactionEvent": {"id": "RXZlbnQ6MQ=="}, "errors": []}
         heard = await self.deliver(shop, Response(status_code=502), repeated)
         assert len(heard) == 2
@@ -190,10 +190,10 @@ class TestTheRealClient:
         assert (await shop.aggregate()).events[-1].state == "delivered"
 
     async def test_saleor_refuses_for_good(self, shop: Shop) -> None:
-        await shop.paid()
+        await shop.complete_payment()
         error = {"field": "pspReference", "code": "INCORRECT_DETAILS", "message": "another amount"}
         refusal = {"alreadyProcessed": False, "transactionEvent": None, "errors": [error]}
         assert len(await self.deliver(shop, refusal)) == 1
         aggregate = await shop.aggregate()
         assert aggregate.events[-1].state == "refused"
-        assert "INCORRECT_DETAILS" in (problem_words(aggregate.payment) or "")
+        assert "INCORRECT_DETAILS" in (problem_text(aggregate.payment) or "")

@@ -6,11 +6,11 @@ import pytest
 from sqlmodel import select
 
 from app.db.installations import InstallationRepository
-from app.db.presence import BETWEEN_CHECKS, BETWEEN_REVIVALS
+from app.db.presence import CHECK_INTERVAL, MIN_REVIVAL_INTERVAL
 from app.db.tables import EventState, SaleorEvent
 from app.db.vault import Vault
 from app.saleor.errors import SaleorError, SaleorNotAuthorisedError, SaleorUnreachableError
-from app.saleor.installation import Installed
+from app.saleor.installation import Installation
 from app.saleor.reports import EventReport, ReportOutcome
 from tests.payments.fake_gateway import payment
 from tests.payments.fake_saleor import amounts
@@ -27,7 +27,7 @@ async def waiting(shop: Shop) -> list[timedelta]:
 async def heard(shop: Shop) -> None:
     """A verified webhook comes."""
     installation = await shop.services.installations.get(shop.installation.id)
-    await shop.services.installations.heard_from(installation)
+    await shop.services.installations.record_contact(installation)
 
 
 async def away(shop: Shop, trouble: SaleorError, tries: int = 8, asked: int | None = None) -> None:
@@ -35,19 +35,19 @@ async def away(shop: Shop, trouble: SaleorError, tries: int = 8, asked: int | No
 
     ``asked``: how often it is told; each time, unless the app knows better meanwhile.
     """
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     await shop.begin()
-    await shop.later(minutes=1)
-    shop.saleor.troubles.extend([trouble] * tries)
+    await shop.pass_time(minutes=1)
+    shop.saleor.failures.extend([trouble] * tries)
     await shop.notify(payment(shop.order_id))
     for left in reversed(range(tries)):
         await shop.work()
         [pause] = await waiting(shop)
         if left:
             shop.clock.now += pause
-    assert len(shop.saleor.troubles) == tries - (tries if asked is None else asked)
-    shop.saleor.troubles.clear()
-    shop.services.installations.forget()
+    assert len(shop.saleor.failures) == tries - (tries if asked is None else asked)
+    shop.saleor.failures.clear()
+    shop.services.installations.invalidate()
 
 
 @pytest.mark.fault("saleor-down")
@@ -77,13 +77,13 @@ async def test_what_an_old_token_could_not_tell_is_told_at_once_by_one_that_came
     shop: Shop, vault: Vault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The app is installed anew in another process while this one, which still has the old token, is telling."""
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     await shop.begin()
-    await shop.later(minutes=1)
+    await shop.pass_time(minutes=1)
     another_process = InstallationRepository(shop.services.database, vault, shop.clock)
     report, tokens = shop.saleor.report, list[str]()
 
-    async def only_by_the_new_token(installed: Installed, event: EventReport) -> ReportOutcome:
+    async def only_by_the_new_token(installed: Installation, event: EventReport) -> ReportOutcome:
         tokens.append(installed.token)
         if installed.token == "new":
             return await report(installed, event)
@@ -104,25 +104,25 @@ async def test_an_app_that_is_let_in_again_tells_what_waits_without_being_asked(
     shop.saleor.app.active = False
     await away(shop, SaleorNotAuthorisedError("switched off"), asked=1)  # then it is known that the app is shut out
     [pause] = await waiting(shop)
-    assert pause > 2 * BETWEEN_CHECKS
+    assert pause > 2 * CHECK_INTERVAL
     shop.saleor.app.active = True
-    shop.clock.now += BETWEEN_CHECKS
+    shop.clock.now += CHECK_INTERVAL
     await shop.work()
     assert shop.amounts == amounts(charged=TOTAL)
 
 
 async def test_webhooks_of_a_saleor_that_still_takes_nothing_do_not_hammer_it(shop: Shop) -> None:
     await away(shop, SaleorUnreachableError("nobody answers"))
-    shop.saleor.troubles.extend([SaleorUnreachableError("nobody answers")] * 100)
+    shop.saleor.failures.extend([SaleorUnreachableError("nobody answers")] * 100)
     for _ in range(20):
         await heard(shop)
         await shop.work()
-        shop.services.installations.forget()
-    assert len(shop.saleor.troubles) == 99
-    shop.clock.now += BETWEEN_REVIVALS
+        shop.services.installations.invalidate()
+    assert len(shop.saleor.failures) == 99
+    shop.clock.now += MIN_REVIVAL_INTERVAL
     await heard(shop)
     await shop.work()
-    assert len(shop.saleor.troubles) == 98
+    assert len(shop.saleor.failures) == 98
 
 
 async def test_where_nothing_waits_a_webhook_costs_no_look_into_the_database(
@@ -133,9 +133,9 @@ async def test_where_nothing_waits_a_webhook_costs_no_look_into_the_database(
 
     installation = await shop.services.installations.get(shop.installation.id)
     monkeypatch.setattr(shop.services.database, "transaction", never)
-    await shop.services.installations.heard_from(installation)
+    await shop.services.installations.record_contact(installation)
     with pytest.raises(TypeError):
-        await shop.services.installations.heard_from(object())
+        await shop.services.installations.record_contact(object())
 
 
 async def test_what_has_not_been_tried_yet_keeps_its_time(shop: Shop) -> None:

@@ -10,8 +10,8 @@ from app.saleor.errors import SaleorNotAuthorisedError, SaleorRefusedError, Sale
 from app.worker.loop import Worker
 from app.worker.problems import BETWEEN_COMPARISONS, compare_problems
 from tests.commands.conftest import one_database
-from tests.payments.alert_cases import another_amount_is_paid, keys_are_refused, notified_of, somebody_settles_it
-from tests.payments.shop import SALEOR, Shop, at_once
+from tests.payments.alert_cases import another_amount_is_paid, keys_are_refused, notified_of, settle_amount
+from tests.payments.shop import SALEOR, Shop, run_concurrently
 
 
 async def in_a_minute(shop: Shop) -> None:
@@ -42,41 +42,41 @@ async def reinstalled(shop: Shop, *, version: str = "3.23", app_id: str = "QXBwO
 async def test_a_problem_is_shown_while_it_is_there(shop: Shop) -> None:
     await another_amount_is_paid(shop)
     await notified_of(shop)
-    await shop.compares_problems()
+    await shop.enable_problem_comparison()
     await shop.work()
     of_account = shop.account.id
-    assert shop.saleor.shown == [f"mismatch:{of_account}", f"unmatched:{of_account}"]
+    assert shop.saleor.shown_problem_keys == [f"mismatch:{of_account}", f"unmatched:{of_account}"]
     assert shop.saleor.problems[0].message.startswith(
-        "The gateway's word does not agree with what was asked (Main). Nothing of it is booked in Saleor."
+        "The gateway's report does not match the request (Main). None of it is recorded in Saleor."
     )
-    shop.saleor.asked.clear()
+    shop.saleor.problem_operations.clear()
     for _ in range(3):
         await in_a_minute(shop)
-    assert shop.saleor.asked == []  # nothing has changed: nothing is asked
-    await somebody_settles_it(shop, "569.49")
+    assert shop.saleor.problem_operations == []  # nothing has changed: nothing is asked
+    await settle_amount(shop, "569.49")
     await in_a_minute(shop)
-    assert shop.saleor.shown == [f"unmatched:{of_account}"]
-    assert shop.saleor.asked == ["app_problem_dismiss"]
+    assert shop.saleor.shown_problem_keys == [f"unmatched:{of_account}"]
+    assert shop.saleor.problem_operations == ["app_problem_dismiss"]
 
     await shop.notify(shop.gateway.book[shop.order_id][0] | {"amount": 1})  # something new does not agree
     await in_a_minute(shop)
-    assert sorted(shop.saleor.shown) == [f"mismatch:{of_account}", f"unmatched:{of_account}"]
+    assert sorted(shop.saleor.shown_problem_keys) == [f"mismatch:{of_account}", f"unmatched:{of_account}"]
 
 
 async def test_it_is_compared_once_a_minute_and_not_more_often(shop: Shop) -> None:
-    await shop.compares_problems()
+    await shop.enable_problem_comparison()
     assert await shop.work() == 1
     assert await next_comparison(shop) == BETWEEN_COMPARISONS
     shop.clock.now += BETWEEN_COMPARISONS - timedelta(seconds=1)
     assert await shop.work() == 0
     shop.clock.now += timedelta(seconds=1)
     assert await shop.work() == 1
-    assert shop.saleor.asked == []
+    assert shop.saleor.problem_operations == []
 
 
 async def test_refused_keys_are_pressing_and_one_problem_of_the_account(shop: Shop) -> None:
     await keys_are_refused(shop)
-    await shop.compares_problems()
+    await shop.enable_problem_comparison()
     await shop.work()
     [problem] = shop.saleor.problems
     assert (problem.key, problem.critical, problem.count) == (f"keys:{shop.account.id}", True, 1)
@@ -84,9 +84,9 @@ async def test_refused_keys_are_pressing_and_one_problem_of_the_account(shop: Sh
 
 async def test_several_workers_tell_it_once(shop: Shop) -> None:
     await another_amount_is_paid(shop)
-    await shop.compares_problems()
-    await at_once(*(Worker(shop.saleor).work_once(shop.services) for _ in range(4)))
-    assert shop.saleor.asked == ["app_problem_create"]
+    await shop.enable_problem_comparison()
+    await run_concurrently(*(Worker(shop.saleor).work_once(shop.services) for _ in range(4)))
+    assert shop.saleor.problem_operations == ["app_problem_create"]
 
 
 async def test_a_crash_between_telling_and_remembering_shows_nothing_twice(
@@ -94,7 +94,7 @@ async def test_a_crash_between_telling_and_remembering_shows_nothing_twice(
 ) -> None:
     await another_amount_is_paid(shop)
     with monkeypatch.context() as crash:
-        crash.setattr("app.worker.problems.keep_told", None)
+        crash.setattr("app.worker.problems.mark_reported", None)
         with pytest.raises(TypeError):
             await compare_problems(shop.services, shop.saleor, shop.installation.id)
     shop.clock.forward(minutes=5)
@@ -117,36 +117,36 @@ async def test_a_saleor_that_does_not_take_it_is_asked_later(
     shop: Shop, trouble: SaleorUnreachableError, pause: timedelta
 ) -> None:
     await another_amount_is_paid(shop)
-    await shop.compares_problems()
-    shop.saleor.troubles.append(trouble)
+    await shop.enable_problem_comparison()
+    shop.saleor.failures.append(trouble)
     await shop.work()
-    assert shop.saleor.shown == []
+    assert shop.saleor.shown_problem_keys == []
     assert await next_comparison(shop) == pause
     shop.clock.now += pause
     await shop.work()
-    assert shop.saleor.shown == [f"mismatch:{shop.account.id}"]
+    assert shop.saleor.shown_problem_keys == [f"mismatch:{shop.account.id}"]
 
 
 async def test_an_older_saleor_is_told_nothing_until_it_is_new_enough(shop: Shop) -> None:
     await another_amount_is_paid(shop)
     await reinstalled(shop, version="3.21")
     await shop.work()
-    assert (shop.saleor.asked, await next_comparison(shop)) == ([], None)
-    await shop.later(hours=3)
-    assert shop.saleor.asked == []
+    assert (shop.saleor.problem_operations, await next_comparison(shop)) == ([], None)
+    await shop.pass_time(hours=3)
+    assert shop.saleor.problem_operations == []
     await reinstalled(shop, version="3.22")
     await shop.work()
-    assert shop.saleor.shown == [f"mismatch:{shop.account.id}"]
+    assert shop.saleor.shown_problem_keys == [f"mismatch:{shop.account.id}"]
 
 
 async def test_a_saleor_that_installs_the_app_anew_has_forgotten_and_is_told_again(shop: Shop) -> None:
     await another_amount_is_paid(shop)
-    await shop.compares_problems()
+    await shop.enable_problem_comparison()
     await shop.work()
     shop.saleor.problems.clear()  # with the app Saleor deletes its problems
     await reinstalled(shop)
     await shop.work()
-    assert shop.saleor.shown == [f"mismatch:{shop.account.id}"]
+    assert shop.saleor.shown_problem_keys == [f"mismatch:{shop.account.id}"]
     async with shop.services.database.transaction() as session:
         [told] = (await session.exec(select(ReportedProblem))).all()
     assert told.app_id == "QXBwOjk="
@@ -155,13 +155,13 @@ async def test_a_saleor_that_installs_the_app_anew_has_forgotten_and_is_told_aga
 @one_database
 async def test_very_many_at_once_are_told_one_job_after_the_other(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     await another_amount_is_paid(shop)
-    monkeypatch.setattr("app.worker.problems._AT_ONCE", 1)
+    monkeypatch.setattr("app.worker.problems._MAX_REPORTS_PER_JOB", 1)
     await notified_of(shop)
-    await shop.compares_problems()
+    await shop.enable_problem_comparison()
     await shop.work()
-    assert len(shop.saleor.shown) == 1
+    assert len(shop.saleor.shown_problem_keys) == 1
     await in_a_minute(shop)
-    assert len(shop.saleor.shown) == 2
+    assert len(shop.saleor.shown_problem_keys) == 2
 
 
 @one_database
@@ -175,7 +175,7 @@ async def test_without_a_token_nobody_is_asked(shop: Shop) -> None:
     found = await shop.services.installations.find("https://new.example.com/graphql/")
     assert found is not None
     await compare_problems(shop.services, shop.saleor, found.id)
-    assert shop.saleor.asked == []
+    assert shop.saleor.problem_operations == []
 
 
 @one_database
@@ -186,10 +186,10 @@ async def test_a_saleor_that_becomes_new_enough_in_place_is_told_at_once(shop: S
     await shop.work()
     assert await next_comparison(shop) is None
     installation = await shop.services.installations.get(shop.installation.id)
-    await shop.services.installations.heard_from(installation, "3.22.35")
+    await shop.services.installations.record_contact(installation, "3.22.35")
     await shop.work()
-    assert (shop.saleor.shown, await next_comparison(shop)) == ([], None)
+    assert (shop.saleor.shown_problem_keys, await next_comparison(shop)) == ([], None)
     installation = await shop.services.installations.get(shop.installation.id)
-    await shop.services.installations.heard_from(installation, "3.22.67")
+    await shop.services.installations.record_contact(installation, "3.22.67")
     await shop.work()
-    assert shop.saleor.shown == [f"keys:{shop.account.id}"]
+    assert shop.saleor.shown_problem_keys == [f"keys:{shop.account.id}"]

@@ -27,7 +27,7 @@ from app.payments.services import Services
 from app.settings import Settings
 from tests.conftest import REPOSITORY
 from tests.journeys.stack import eventually
-from tests.loopback import serving
+from tests.loopback import serve_app
 
 pytestmark = pytest.mark.long
 SHORT = {"APP_WORKER_LEASE": "2"}  # how long a dead worker's claim stands
@@ -58,7 +58,7 @@ class SlowSaleor:
 async def saleor() -> AsyncIterator[SlowSaleor]:
     slow = SlowSaleor()
     app = Starlette(routes=[Route("/graphql/", slow.graphql, methods=["POST"])])
-    async with serving(app) as address:
+    async with serve_app(app) as address:
         slow.url = f"{address}/graphql/"
         yield slow
         slow.let_go.set()

@@ -21,7 +21,7 @@ from tests.worker.running_worker import SlowSaleor
 async def refunded_in_the_portal(shop: Shop, *names: str) -> None:
     """Leave the worker something to tell Saleor."""
     for name in names:
-        await shop.notify(operation("refund", shop.order_id, "1.00", named=name))
+        await shop.notify(operation("refund", shop.order_id, "1.00", operation_id=name))
 
 
 async def events(shop: Shop) -> Sequence[SaleorEvent]:
@@ -30,10 +30,10 @@ async def events(shop: Shop) -> Sequence[SaleorEvent]:
 
 
 @pytest.mark.fault("process-stopped")
-async def test_what_was_begun_is_finished_and_nothing_else_is_begun(paid: Shop) -> None:
-    await refunded_in_the_portal(paid, "portal-1", "portal-2")
-    saleor, worker = SlowSaleor(paid), Worker(paid.saleor)
-    running = asyncio.create_task(worker.run(paid.services))
+async def test_what_was_begun_is_finished_and_nothing_else_is_begun(paid_shop: Shop) -> None:
+    await refunded_in_the_portal(paid_shop, "portal-1", "portal-2")
+    saleor, worker = SlowSaleor(paid_shop), Worker(paid_shop.saleor)
+    running = asyncio.create_task(worker.run(paid_shop.services))
     await saleor.arrived.wait()
     worker.stop()
     done, _ = await asyncio.wait({running}, timeout=0.1)
@@ -41,18 +41,20 @@ async def test_what_was_begun_is_finished_and_nothing_else_is_begun(paid: Shop) 
     saleor.let_go.set()
     await running
 
-    assert paid.saleor.told == ["REFUND_SUCCESS"]
-    assert sorted(each.state for each in await events(paid)) == [EventState.DELIVERED, EventState.WAITING]
-    assert await paid.work() == 1  # by whoever comes next, without waiting for anything
-    assert {each.psp_reference for each in paid.saleor.reports} == {"portal-1", "portal-2"}
+    assert paid_shop.saleor.reported_types == ["REFUND_SUCCESS"]
+    assert sorted(each.state for each in await events(paid_shop)) == [EventState.DELIVERED, EventState.WAITING]
+    assert await paid_shop.work() == 1  # by whoever comes next, without waiting for anything
+    assert {each.psp_reference for each in paid_shop.saleor.reports} == {"portal-1", "portal-2"}
 
 
 @pytest.mark.fault("process-stopped")
 @pytest.mark.law(5)
-async def test_a_claim_that_was_not_begun_is_given_back_at_once(paid: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_claim_that_was_not_begun_is_given_back_at_once(
+    paid_shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The order to stop comes while the claim is being written."""
-    await refunded_in_the_portal(paid, "portal-1")
-    worker, claim, claimed = Worker(paid.saleor), Consumer.claim, []
+    await refunded_in_the_portal(paid_shop, "portal-1")
+    worker, claim, claimed = Worker(paid_shop.saleor), Consumer.claim, []
 
     async def stopped_meanwhile(consumer: Consumer, services: Services) -> list[Claim]:
         found = await claim(consumer, services)
@@ -62,32 +64,34 @@ async def test_a_claim_that_was_not_begun_is_given_back_at_once(paid: Shop, monk
 
     with monkeypatch.context() as patched:
         patched.setattr(Consumer, "claim", stopped_meanwhile)
-        await worker.run(paid.services)
+        await worker.run(paid_shop.services)
     assert len(claimed) == 1
-    assert paid.saleor.reports == []
-    assert await paid.work() == 2  # the notification and the event that comes of it
-    [event] = await events(paid)
+    assert paid_shop.saleor.reports == []
+    assert await paid_shop.work() == 2  # the notification and the event that comes of it
+    [event] = await events(paid_shop)
     assert (event.state, event.attempts) == (EventState.DELIVERED, 1)
 
 
 @pytest.mark.fault("process-stopped")
 @pytest.mark.law(5)
-async def test_a_job_that_takes_too_long_is_left_to_another_worker(paid: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    await refunded_in_the_portal(paid, "portal-1")
+async def test_a_job_that_takes_too_long_is_left_to_another_worker(
+    paid_shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await refunded_in_the_portal(paid_shop, "portal-1")
     monkeypatch.setattr("app.worker.loop._MARGIN", timedelta(seconds=0.1))
-    hurried = replace(paid.services, schedule=replace(paid.services.schedule, budget=timedelta(seconds=0.1)))
-    saleor, worker = SlowSaleor(paid), Worker(paid.saleor)
+    hurried = replace(paid_shop.services, schedule=replace(paid_shop.services.schedule, budget=timedelta(seconds=0.1)))
+    saleor, worker = SlowSaleor(paid_shop), Worker(paid_shop.saleor)
     running = asyncio.create_task(worker.run(hurried))
     await saleor.arrived.wait()
     worker.stop()
     await asyncio.wait_for(running, 10)
-    assert paid.saleor.reports == []
+    assert paid_shop.saleor.reports == []
 
     saleor.let_go.set()
-    await paid.later(seconds=59)
-    assert paid.saleor.reports == []  # the claim still stands: nobody knows whether the first report arrived
-    await paid.later(seconds=2)
-    assert paid.saleor.told == ["REFUND_SUCCESS"]
+    await paid_shop.pass_time(seconds=59)
+    assert paid_shop.saleor.reports == []  # the claim still stands: nobody knows whether the first report arrived
+    await paid_shop.pass_time(seconds=2)
+    assert paid_shop.saleor.reported_types == ["REFUND_SUCCESS"]
 
 
 async def test_a_worker_without_work_stops_at_once(shop: Shop) -> None:

@@ -6,13 +6,13 @@ import pytest
 from sqlmodel import col, select
 
 from app.db.day_sums import Days
-from app.db.summed_days import BETWEEN_SUMS, days_not_kept, last_over, next_time
+from app.db.summed_days import SUM_INTERVAL, days_without_sums, last_finished_day, next_summing_time
 from app.db.tables import DayOutcome, DayTotal, Installation, SummedDay
 from app.payments.sync.notifications import process
 from app.worker.sum_days import sum_days
 from tests.payments.fake_gateway import operation, payment
 from tests.payments.shop import TOTAL, Shop
-from tests.statements import counting
+from tests.statements import count_queries
 
 BEGUN = date(2026, 11, 21)
 
@@ -24,12 +24,12 @@ async def kept(shop: Shop) -> list[DayTotal]:
 
 async def test_what_was_paid_yesterday_is_summed_in_the_night(shop: Shop) -> None:
     shop.clock.now = datetime(2026, 11, 21, 12, tzinfo=UTC)
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     await shop.begin()
     await shop.notify(payment(shop.order_id))
     await shop.work()
     assert await kept(shop) == []
-    shop.clock.now = next_time(shop.clock.now)
+    shop.clock.now = next_summing_time(shop.clock.now)
     await shop.work()
     [total] = await kept(shop)
     assert (total.day, str(total.amount), total.count) == (shop.clock.now.date() - timedelta(days=1), TOTAL, 1)
@@ -40,16 +40,16 @@ async def test_what_was_paid_yesterday_is_summed_in_the_night(shop: Shop) -> Non
     assert outcome.count == 1
     assert newest is not None
     assert newest.day == total.day
-    assert installation.days_due_at == shop.clock.now + BETWEEN_SUMS
+    assert installation.days_due_at == shop.clock.now + SUM_INTERVAL
 
 
 async def refunded_on_some_days(shop: Shop) -> None:
     """A payment is refunded in parts, on the first, second, fifth and fortieth day after it; nobody sums meanwhile."""
-    await shop.paid()
+    await shop.complete_payment()
     for number, days in enumerate((1, 1, 3, 35)):
         shop.clock.forward(days=days)
-        await shop.notify(operation("refund", shop.order_id, "69.50", named=f"refund-{number}"))
-        for kept_notification in await shop.services.inbox.of_order(shop.account.id, shop.order_id):
+        await shop.notify(operation("refund", shop.order_id, "69.50", operation_id=f"refund-{number}"))
+        for kept_notification in await shop.services.inbox.find_for_order(shop.account.id, shop.order_id):
             await process(shop.services, kept_notification.id)
     shop.clock.forward(days=5)
 
@@ -59,14 +59,14 @@ async def test_days_on_which_little_has_moved_are_summed_together(
     shop: Shop, quiet: int, transactions: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A worker that was away for six weeks needs a few goes for them; after a busy day the next goes alone."""
-    monkeypatch.setattr("app.worker.sum_days._QUIET", quiet)
+    monkeypatch.setattr("app.worker.sum_days._QUIET_DAY_MAX_MOVES", quiet)
     await refunded_on_some_days(shop)
-    with counting(shop.services.database) as counted:
+    with count_queries(shop.services.database) as counted:
         await sum_days(shop.services, shop.installation.id)
     found = [((each.day - BEGUN).days, each.kind, str(each.amount), each.count) for each in await kept(shop)]
     refunds = [(day, "refunded", "69.50", 1) for day in (1, 2, 5, 40)]
     assert sorted(found) == [(0, "charged", TOTAL, 1), *refunds]
-    days = Days(BEGUN, last_over(shop.clock.now))
+    days = Days(BEGUN, last_finished_day(shop.clock.now))
     async with shop.services.database.transaction() as session:
-        assert await days_not_kept(session, [shop.account.id], days) == []
+        assert await days_without_sums(session, [shop.account.id], days) == []
     assert counted.transactions == transactions

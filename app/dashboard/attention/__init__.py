@@ -1,1 +1,1 @@
-"""What of a store needs a person, and what staff can do about it."""
+"""The things in a store that need a person, and what staff can do about them."""

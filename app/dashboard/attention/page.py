@@ -1,27 +1,34 @@
-"""What staff are shown of what needs them: a section for each cause, with the newest of what it is about."""
+"""Builds the page of what needs staff: a section for each cause, with its newest payments or notifications."""
 
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from app.db.attention import accounts_of, notifications_in_trouble
+from app.db.attention import accounts_of, troubled_notifications
 from app.db.installations import OpenInstallation
 from app.db.problems import payments_with_problem
 from app.db.tables import Notification, Payment
-from app.payments.alerts.items import OF_ACCOUNTS, OF_NOTIFICATIONS, OF_PAYMENTS, AlertKind, Item, open_items
-from app.payments.alerts.words import WORDS, Words, command_for
+from app.payments.alerts.open_alerts import (
+    ACCOUNT_ALERTS,
+    NOTIFICATION_ALERTS,
+    PAYMENT_ALERTS,
+    Alert,
+    AlertKind,
+    find_open_alerts,
+)
+from app.payments.alerts.texts import ALERT_TEXTS, AlertText, command_for
 from app.payments.core.problems import problem_messages
 from app.payments.services import Services
-from app.payments.staff.money import BothBooks, both_books
+from app.payments.staff.money import BooksComparison, compare_books
 
-A_FEW = 5
-A_PAGE = 25
+ROWS_PER_SECTION = 5
+PAGE_SIZE = 25
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A payment that needs somebody, since when, and why, in words: all its problems, of this section or not."""
+    """A payment that needs a person, since when, and the texts of all its problems, in this section or not."""
 
     payment: Payment
     since: datetime
@@ -30,11 +37,11 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One cause. ``rest``: the address of those that are not shown; None when all are."""
+    """One cause. ``rest``: the address of the rows that are not shown; None when all are shown."""
 
     what: AlertKind
-    words: Words
-    items: Sequence[Item]
+    words: AlertText
+    items: Sequence[Alert]
     commands: Sequence[str]
     rows: Sequence[Row] = ()
     notifications: Sequence[Notification] = ()
@@ -42,7 +49,7 @@ class Section:
 
     @property
     def count(self) -> int:
-        """Return how many payments, notifications or events it is about."""
+        """Return the number of payments, notifications or events that it is about."""
         return sum(each.count for each in self.items)
 
     @property
@@ -52,78 +59,80 @@ class Section:
 
     @property
     def since(self) -> datetime | None:
-        """Return since when it has been so."""
+        """Return the time since which the cause exists."""
         return min((each.since for each in self.items if each.since), default=None)
 
     @property
     def details(self) -> list[str]:
-        """Return what was last said."""
+        """Return the latest details of its items."""
         return [each.detail for each in self.items if each.detail]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What is looked at: everything, or one cause, after the row with which the page before ended."""
+class AttentionQuery:
+    """The selection: everything, or one cause, after the last row of the previous page."""
 
     what: AlertKind | None = None
     after: tuple[datetime, int] | None = None
 
     @classmethod
-    def of(cls, what: str, after: str) -> "Wanted":
-        """Return what an address says; what cannot be meant is left out."""
-        return cls(AlertKind(what) if what in set(AlertKind) else None, _read_place(after))
+    def from_params(cls, what: str, after: str) -> "AttentionQuery":
+        """Return the selection in an address; invalid values are ignored."""
+        return cls(AlertKind(what) if what in set(AlertKind) else None, _parse_cursor(after))
 
 
-async def read_sections(services: Services, installation: OpenInstallation, wanted: Wanted) -> list[Section]:
-    """Return the sections of that store's page; a query for each section at most, whatever is in it."""
-    items = await open_items(services, installation)
+async def read_sections(services: Services, installation: OpenInstallation, wanted: AttentionQuery) -> list[Section]:
+    """Return the sections of that store's page; at most one query for each section, whatever its size."""
+    items = await find_open_alerts(services, installation)
     found = []
     for what in AlertKind:
-        of_this = [each for each in items if each.what is what]
-        if of_this and wanted.what in {None, what}:
-            found.append(await _section(services, installation.id, of_this, wanted))
+        of_kind = [each for each in items if each.what is what]
+        if of_kind and wanted.what in {None, what}:
+            found.append(await _section(services, installation.id, of_kind, wanted))
     return found
 
 
-async def books_of(services: Services, installation: OpenInstallation) -> BothBooks:
-    """Return whether our books and the gateway's agree, of all the store's accounts."""
+async def compare_store_books(services: Services, installation: OpenInstallation) -> BooksComparison:
+    """Return whether our books and the gateway's agree, for all accounts of the store."""
     async with services.database.transaction() as session:
         accounts = await accounts_of(session, installation.id)
-    return await both_books(services, accounts)
+    return await compare_books(services, accounts)
 
 
-async def _section(services: Services, installation_id: int, items: list[Item], wanted: Wanted) -> Section:
+async def _section(services: Services, installation_id: int, items: list[Alert], wanted: AttentionQuery) -> Section:
     what = items[0].what
-    most = A_FEW if wanted.what is None else A_PAGE
+    most = ROWS_PER_SECTION if wanted.what is None else PAGE_SIZE
     rows: Sequence[tuple[Payment, datetime]] = ()
     notifications: Sequence[Notification] = ()
     async with services.database.transaction() as session:
-        if what in OF_PAYMENTS:
+        if what in PAYMENT_ALERTS:
             after = wanted.after if wanted.what is what else None
-            rows = await payments_with_problem(session, installation_id, OF_PAYMENTS[what], most=most + 1, after=after)
-        elif what in OF_NOTIFICATIONS:
+            rows = await payments_with_problem(
+                session, installation_id, PAYMENT_ALERTS[what], most=most + 1, after=after
+            )
+        elif what in NOTIFICATION_ALERTS:
             accounts = [each.account_id for each in items if each.account_id]
-            notifications = await notifications_in_trouble(session, accounts, OF_NOTIFICATIONS[what], most=most)
+            notifications = await troubled_notifications(session, accounts, NOTIFICATION_ALERTS[what], most=most)
     shown = rows[:most]
     rest = None
     if len(rows) > most:
-        rest = f"/attention?what={what.value}" + ("" if wanted.what is None else f"&after={_place(*shown[-1])}")
+        rest = f"/attention?what={what.value}" + ("" if wanted.what is None else f"&after={_format_cursor(*shown[-1])}")
     return Section(
         what,
-        WORDS[what],
+        ALERT_TEXTS[what],
         items,
-        [command_for(each) for each in (items if what in OF_ACCOUNTS else items[:1])],
+        [command_for(each) for each in (items if what in ACCOUNT_ALERTS else items[:1])],
         [Row(payment, since, problem_messages(payment)) for payment, since in shown],
         notifications,
         rest,
     )
 
 
-def _place(payment: Payment, since: datetime) -> str:
+def _format_cursor(payment: Payment, since: datetime) -> str:
     return f"{since:%Y%m%d%H%M%S%f}-{payment.id}"
 
 
-def _read_place(text: str) -> tuple[datetime, int] | None:
+def _parse_cursor(text: str) -> tuple[datetime, int] | None:
     since, _, row_id = text.partition("-")
     if row_id.isascii() and row_id.isdecimal() and len(row_id) < 18:
         with suppress(ValueError):

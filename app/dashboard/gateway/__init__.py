@@ -1,1 +1,1 @@
-"""What a store has at its gateway, and what the gateway's books say: balances, the register."""
+"""A store's money at its gateway and the gateway's books: balances, the register."""

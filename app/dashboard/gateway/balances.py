@@ -1,4 +1,4 @@
-"""The page of the balances: what each merchant account of a store has at the gateway, and how old that is."""
+"""The balances page: the balances of each merchant account of a store at the gateway, and the age of the figures."""
 
 import asyncio
 from datetime import timedelta
@@ -9,10 +9,10 @@ from fastapi.responses import HTMLResponse
 
 from app.dashboard.navigation import BALANCES, SET_UP
 from app.dashboard.renderer import Renderer
-from app.dashboard.staff import AnyStaff, Staff, refused
+from app.dashboard.staff import AnyStaff, Staff, http_error
 from app.i18n.messages import gettext_noop
-from app.payments.accounts.areas import LOST
 from app.payments.accounts.balances import read_balances
+from app.payments.accounts.gateway_access import CONSEQUENCES
 from app.payments.services import Services
 
 log = structlog.get_logger(__name__)
@@ -21,29 +21,31 @@ _NO_ACCOUNT = gettext_noop("This store has no such merchant account.")
 
 
 class BalanceParts:
-    """The parts about balances, as ``renderer`` writes them."""
+    """The routes of the balances page."""
 
     def __init__(self, services: Services, renderer: Renderer) -> None:
         self._services = services
         self._renderer = renderer
 
     def add_to(self, router: APIRouter) -> None:
-        """Add the routes to a router, whose guard lets in only whoever may handle payments."""
-        router.add_api_route(BALANCES.path, self._look, methods=["GET"])
+        """Add the routes to a router whose guard requires the permission to handle payments."""
+        router.add_api_route(BALANCES.path, self._page, methods=["GET"])
         router.add_api_route(f"{BALANCES.path}/{{account_id}}/refresh", self._refresh, methods=["POST"])
 
-    async def _look(self, staff: AnyStaff) -> HTMLResponse:
-        return await self._shown(staff)
+    async def _page(self, staff: AnyStaff) -> HTMLResponse:
+        return await self._render(staff)
 
     async def _refresh(self, account_id: str, staff: AnyStaff) -> HTMLResponse:
         accounts = await self._services.accounts.all(staff.installation.id)
         if all(each.id != account_id for each in accounts):
-            raise refused(404, "UNKNOWN_ACCOUNT", staff.translation, _NO_ACCOUNT)
-        return await self._shown(staff, anew=account_id)
+            raise http_error(404, "UNKNOWN_ACCOUNT", staff.translation, _NO_ACCOUNT)
+        return await self._render(staff, refresh=account_id)
 
-    async def _shown(self, staff: Staff, anew: str | None = None) -> HTMLResponse:
+    async def _render(self, staff: Staff, refresh: str | None = None) -> HTMLResponse:
         accounts = await self._services.accounts.all(staff.installation.id)
-        found = await asyncio.gather(*(read_balances(self._services, each, anew=each.id == anew) for each in accounts))
+        found = await asyncio.gather(
+            *(read_balances(self._services, each, refresh=each.id == refresh) for each in accounts)
+        )
         for each in found:
             if each.trouble is not None:
                 log.warning("balances not read", account=each.account.id, error=str(each.trouble.why))
@@ -53,10 +55,10 @@ class BalanceParts:
             "gateway/balances.html",
             staff,
             here=BALANCES,
-            at=None if anew is None else BALANCES.path,
+            at=None if refresh is None else BALANCES.path,
             found=found,
             ages=ages,
-            refreshed=anew,
-            lost=LOST,
+            refreshed=refresh,
+            lost=CONSEQUENCES,
             sets_up=staff.permissions >= SET_UP.permissions,
         )

@@ -1,1 +1,1 @@
-"""What a store's payments have brought: a day, a month or any period, by both books."""
+"""The proceeds of a store's payments: of a day, a month or any period, by our books and the gateway's."""

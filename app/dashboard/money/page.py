@@ -1,27 +1,27 @@
-"""What staff are shown of a period's money: for each currency what it was in all, and by what else sums are made."""
+"""Builds the page of a period's money: for each currency the total, and the sums by day, account and so on."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.dashboard.money.period import Period, Span
 from app.db.attention import accounts_of
-from app.db.day_sums import NOBODYS
+from app.db.day_sums import UNKNOWN_CHANNEL
 from app.db.tables import MerchantAccount
 from app.i18n.messages import LazyMessage, gettext_noop
 from app.i18n.translation import Translation
 from app.payments.services import Services
-from app.payments.staff.money import Agreement, BothBooks, By, Money, Row, both_books, read_money
+from app.payments.staff.money import Agreement, BooksComparison, GroupBy, MoneyReport, Row, compare_books, read_money
 
 _TITLES = {
-    By.DAY: gettext_noop("By day"),
-    By.ACCOUNT: gettext_noop("By merchant account"),
-    By.CHANNEL: gettext_noop("By channel"),
-    By.RECEIVER: gettext_noop("By sub-merchant"),
+    GroupBy.DAY: gettext_noop("By day"),
+    GroupBy.ACCOUNT: gettext_noop("By merchant account"),
+    GroupBy.CHANNEL: gettext_noop("By channel"),
+    GroupBy.RECEIVER: gettext_noop("By sub-merchant"),
 }
 _TRIAL, _NOBODYS, _NOT_DIVIDED = (
     gettext_noop("Trial or payout"),
     gettext_noop("Not made by this app"),
-    gettext_noop("Not divided"),
+    gettext_noop("Not split"),
 )
 
 
@@ -34,12 +34,12 @@ class Line:
 
     @property
     def standing(self) -> LazyMessage:
-        """Whether both books agree on it, in words."""
+        """Return the text that states whether both books agree on these sums."""
         row = self.row
         if row.until is not None:
-            return LazyMessage("compared up to %(time)s UTC only", time=f"{row.until:%H:%M}")
+            return LazyMessage("compared only up to %(time)s UTC", time=f"{row.until:%H:%M}")
         if row.unreadable and not row.days_compared:
-            return LazyMessage("lines of the gateway’s books that cannot be read: %(count)s", count=str(row.unreadable))
+            return LazyMessage("unreadable lines in the gateway’s records: %(count)s", count=str(row.unreadable))
         if row.agreement is Agreement.AGREE_SO_FAR:
             return LazyMessage(
                 "both agree on %(compared)s of %(days)s days", compared=str(row.days_compared), days=str(row.days)
@@ -48,15 +48,15 @@ class Line:
 
     @property
     def differs(self) -> bool:
-        """Whether a person should look at it."""
+        """Return True when the books differ, so that a person should look at it."""
         return self.row.agreement is Agreement.DIFFER
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Sums made by something, under a title."""
+    """Sums grouped ``by`` something, under a title."""
 
-    by: By
+    by: GroupBy
     title: str
     lines: Sequence[Line]
 
@@ -72,8 +72,10 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class MoneyPage:
-    """The page. ``title`` says which period; ``accounts`` can be chosen, each with its name. Of so many days
-    (``not_compared``) the gateway's books were not read as a whole. ``is_divided``: some of it is sub-merchants'.
+    """The page. ``title`` names the period; ``accounts`` are the ones to choose from, each with its name.
+
+    ``not_compared`` is the number of days of which the gateway's books were not read completely. ``is_divided``: some
+    of the money belongs to sub-merchants.
     """
 
     period: Period
@@ -83,31 +85,33 @@ class MoneyPage:
     day: Period
     month: Period
     sections: Sequence[Section]
-    books: BothBooks
+    books: BooksComparison
     not_compared: int
     is_divided: bool
     accounts: Sequence[tuple[str, str]]
 
     @property
     def differs(self) -> bool:
-        """Whether the sums of some day differ."""
+        """Return True when any of the sums differ."""
         return any(
             each.total.differs or any(line.differs for part in each.parts for line in part.lines)
             for each in self.sections
         )
 
 
-async def money_of(services: Services, installation_id: int, period: Period) -> tuple[Money, Sequence[MerchantAccount]]:
-    """Return what a store has brought over a period, and its accounts; of another store's account there is nothing."""
+async def load_money(
+    services: Services, installation_id: int, period: Period
+) -> tuple[MoneyReport, Sequence[MerchantAccount]]:
+    """Return a store's money over a period, and its accounts; never data of another store's account."""
     async with services.database.transaction() as session:
         accounts = await accounts_of(session, installation_id)
-    meant = [each for each in accounts if period.account in {"", each.id}]
-    return await read_money(services, meant, period.days), accounts
+    selected = [each for each in accounts if period.account in {"", each.id}]
+    return await read_money(services, selected, period.days), accounts
 
 
 async def read_page(services: Services, installation_id: int, period: Period, language: Translation) -> MoneyPage:
     """Return the page of a period for staff of that store."""
-    money, accounts = await money_of(services, installation_id, period)
+    money, accounts = await load_money(services, installation_id, period)
     today = services.now().date()
     return MoneyPage(
         period=period,
@@ -117,7 +121,7 @@ async def read_page(services: Services, installation_id: int, period: Period, la
         day=period.day(today),
         month=period.month,
         sections=_sections(money, language),
-        books=await both_books(services, accounts),
+        books=await compare_books(services, accounts),
         not_compared=len(money.not_compared),
         is_divided=bool(money.our_shares or money.gateway_shares),
         accounts=[(each.id, each.name) for each in accounts],
@@ -134,30 +138,30 @@ def _title(period: Period, language: Translation) -> str:
             return f"{language.day(period.first)} – {language.day(period.last)}"
 
 
-def _sections(money: Money, language: Translation) -> list[Section]:
-    by: dict[By, list[Row]] = {each: money.rows(each) for each in _TITLES}
+def _sections(money: MoneyReport, language: Translation) -> list[Section]:
+    by: dict[GroupBy, list[Row]] = {each: money.rows(each) for each in _TITLES}
     found = []
     for total in money.rows():
         parts = []
         for each, title in _TITLES.items():
             lines = [Line(_name(money, each, row, language), row) for row in by[each] if row.currency == total.currency]
-            if len(lines) > 1 or (lines and each is By.RECEIVER) or (each is By.DAY and len(money.days) > 1):
+            if len(lines) > 1 or (lines and each is GroupBy.RECEIVER) or (each is GroupBy.DAY and len(money.days) > 1):
                 parts.append(Part(each, title, lines))
         found.append(Section(total.currency, Line(language.gettext(_ALL), total), parts))
     return found
 
 
-_ALL = gettext_noop("In all")
+_ALL = gettext_noop("Total")
 
 
-def _name(money: Money, by: By, row: Row, language: Translation) -> str:
+def _name(money: MoneyReport, by: GroupBy, row: Row, language: Translation) -> str:
     name = row.names[0]
     match by:
-        case By.DAY:
+        case GroupBy.DAY:
             return language.day(name)
-        case By.ACCOUNT:
+        case GroupBy.ACCOUNT:
             return str(money.accounts[name])
-        case By.RECEIVER:
+        case GroupBy.RECEIVER:
             return str(money.receivers.get(name, name)) or language.gettext(_NOT_DIVIDED)
         case _:
-            return str({"": language.gettext(_TRIAL), NOBODYS: language.gettext(_NOBODYS)}.get(name, name))
+            return str({"": language.gettext(_TRIAL), UNKNOWN_CHANNEL: language.gettext(_NOBODYS)}.get(name, name))

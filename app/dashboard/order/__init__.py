@@ -1,1 +1,1 @@
-"""What staff see of the app on an order's page in the Dashboard: its payments, and links to pay it."""
+"""The app's widget on an order's page in the Dashboard: the order's payments, and links to pay it."""

@@ -1,4 +1,4 @@
-"""What the widget shows of an order and its payments. Pure; it holds nothing of the shopper."""
+"""Builds the widget's view of an order and its payments. Pure; it contains no data of the shopper."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,24 +11,25 @@ from app.db.tables import Kind, Payment
 from app.i18n.messages import gettext_noop
 from app.payments.core.balance import balance
 from app.payments.core.problems import problem_messages
-from app.payments.staff.order_payments import OrderPayments, attempt_of, can_be_paid
+from app.payments.staff.order_payments import OrderPayments, attempt_key, can_be_paid
 from app.payments.staff.status import Standing, standings
 
 _UNREACHABLE = gettext_noop(
-    "Saleor could not be asked about this order. What the app itself knows is shown; reload the order page in a minute."
+    "This order could not be loaded from Saleor. You see only what the app itself knows; reload the order page "
+    "in a minute."
 )
-_NO_ORDER = gettext_noop("Saleor has no such order.")
-_NOT_PAYABLE = gettext_noop("This order is not placed, or it is cancelled: nobody can be asked to pay it.")
-_PAID = gettext_noop("Nothing of this order is left to pay.")
+_NO_ORDER = gettext_noop("This order was not found in Saleor.")
+_NOT_PAYABLE = gettext_noop("This order has not been placed, or it was cancelled: you cannot request a payment for it.")
+_PAID = gettext_noop("There is nothing left to pay on this order.")
 
 
 @dataclass(frozen=True)
 class Row:
     """One payment of the order.
 
-    ``open``: somebody can pay on its page now. ``closing`` is the key of a form to end that,
-    ``too_much`` says that it asks for more than is left to pay: the order has changed, or somebody paid otherwise.
-    ``settled``: nothing of it is waited for.
+    ``open``: it can be paid on its page now. ``closing`` is the key of the form that closes that page.
+    ``too_much``: it requests more than is left to pay, because the order has changed or was paid in another way.
+    ``settled``: none of its operations is pending.
     """
 
     payment: Payment
@@ -42,9 +43,9 @@ class Row:
 
 @dataclass(frozen=True)
 class WidgetView:
-    """The newest payment first. ``note`` says why nothing can be asked for; then ``to_pay`` is zero.
+    """The view, newest payment first. ``note`` states why no payment can be requested; then ``to_pay`` is zero.
 
-    ``attempt`` tells the next link from all before it.
+    ``attempt`` distinguishes the next link from all earlier ones.
     """
 
     rows: Sequence[Row]
@@ -52,33 +53,34 @@ class WidgetView:
     to_pay: Decimal
     currency: str
     attempt: str
-    payouts: Sequence["PaidOut"] = ()
+    payouts: Sequence["PayoutRow"] = ()
 
 
 @dataclass(frozen=True)
-class PaidOut:
-    """A payout that is about one of these payments."""
+class PayoutRow:
+    """A payout that relates to one of these payments."""
 
     payment: Payment
     mask: str
     standings: tuple[Standing, ...]
 
 
-def view_of(known: OrderPayments, now: datetime) -> WidgetView:
-    """Return what is shown of an order."""
+def build_view(order_payments: OrderPayments, now: datetime) -> WidgetView:
+    """Return the widget's view of an order."""
     return WidgetView(
-        rows=[_row(each, known, now) for each in reversed(known.aggregates)],
-        note=_note(known),
-        to_pay=known.to_pay,
-        currency=known.order.channel.currency_code if known.order else "",
-        attempt=attempt_of(known),
+        rows=[_row(each, order_payments, now) for each in reversed(order_payments.aggregates)],
+        note=_note(order_payments),
+        to_pay=order_payments.to_pay,
+        currency=order_payments.order.channel.currency_code if order_payments.order else "",
+        attempt=attempt_key(order_payments),
         payouts=[
-            PaidOut(each.aggregate.payment, each.payout.card_mask, standings(each.aggregate)) for each in known.payouts
+            PayoutRow(each.aggregate.payment, each.payout.card_mask, standings(each.aggregate))
+            for each in order_payments.payouts
         ],
     )
 
 
-def _row(aggregate: PaymentAggregate, known: OrderPayments, now: datetime) -> Row:
+def _row(aggregate: PaymentAggregate, order_payments: OrderPayments, now: datetime) -> Row:
     payment, payable = aggregate.payment, can_be_paid(aggregate, now)
     offered = offers(balance(payment.flow, aggregate.operations))
     return Row(
@@ -87,14 +89,14 @@ def _row(aggregate: PaymentAggregate, known: OrderPayments, now: datetime) -> Ro
         problems=problem_messages(payment),
         open=payable,
         closing=next((each.key for each in offered if each.kind is Kind.CANCEL), None),
-        too_much=payable and known.order is not None and payment.amount > known.to_pay,
+        too_much=payable and order_payments.order is not None and payment.amount > order_payments.to_pay,
         settled=all(each.state.final for each in aggregate.operations),
     )
 
 
-def _note(known: OrderPayments) -> str | None:
-    if known.order is None:
-        return _UNREACHABLE if known.unreachable else _NO_ORDER
-    if not known.order.payable:
+def _note(order_payments: OrderPayments) -> str | None:
+    if order_payments.order is None:
+        return _UNREACHABLE if order_payments.unreachable else _NO_ORDER
+    if not order_payments.order.is_payable:
         return _NOT_PAYABLE
-    return None if known.to_pay else _PAID
+    return None if order_payments.to_pay else _PAID

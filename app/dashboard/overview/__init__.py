@@ -1,1 +1,1 @@
-"""What staff see first: how the store's payments do."""
+"""The first page that staff see: how the store's payments are doing."""

@@ -1,7 +1,7 @@
-"""Charts as the numbers of an SVG: a line for each day, and bars. Pure; the templates draw them, without a script.
+"""Computes charts as numbers of an SVG: a line over days, and bars. Pure; the templates draw them, without a script.
 
-A plot is ``WIDE`` by ``HIGH`` units and is stretched to whatever place there is, so it holds no text: what stands
-beside it is HTML. Colours are those of the style sheet.
+A plot is ``WIDE`` by ``HIGH`` units and is stretched to the available space, so it contains no text: the labels beside
+it are HTML. Colours are those of the style sheet.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,12 +12,12 @@ from decimal import Decimal
 WIDE = HIGH = 1000
 _STEPS = 4
 _ROUND = (Decimal(1), Decimal(2), Decimal("2.5"), Decimal(5), Decimal(10))
-_LABELS_EVERY = 7  # days, where there are more than so many
+_LABELS_EVERY = 7  # days, in charts of more days than that
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A day: where it stands in the plot, its names, the value and the one before, written for people."""
+    """A day: its position in the plot, its labels, and the formatted values of this period and the one before."""
 
     x: int
     label: str
@@ -29,7 +29,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class LineChart:
-    """A line, the one of the period before, and the area below the first. ``ticks`` go from the top down to zero."""
+    """A line, that of the period before, and the area below the first. ``ticks`` go from the top down to zero."""
 
     line: str
     before: str
@@ -42,7 +42,7 @@ class LineChart:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A bar: ``length`` of 1000 units is the longest; ``share`` is its part of all, written for people."""
+    """A bar: the longest has a ``length`` of 1000 units; ``share`` is its formatted share of the total."""
 
     name: str
     count: str
@@ -60,20 +60,21 @@ def line_chart(
     write_short: Callable[[Decimal], str],
     write_day: Callable[[date], str],
 ) -> LineChart:
-    """Return the chart of a value for each day, and as many before; ``write``, ``write_short``, ``write_day`` for
-    people.
+    """Return the chart of a value for each day, and for as many days before.
+
+    ``write``, ``write_short`` and ``write_day`` format values and days for people.
     """
     top = round_top(max([*values, *before]))
     many = len(days)
 
     def points(of: Sequence[Decimal]) -> list[tuple[int, int]]:
-        return [(_middle(place, many), HIGH - int(value * HIGH / top)) for place, value in enumerate(of)]
+        return [(_column_center(place, many), HIGH - int(value * HIGH / top)) for place, value in enumerate(of)]
 
     line = points(values)
     return LineChart(
-        line=_joined(line),
-        before=_joined(points(before)),
-        area=f"M{line[0][0]} {HIGH}L{_joined(line)}L{line[-1][0]} {HIGH}Z",
+        line=_format_points(line),
+        before=_format_points(points(before)),
+        area=f"M{line[0][0]} {HIGH}L{_format_points(line)}L{line[-1][0]} {HIGH}Z",
         last=line[-1],
         column_width=WIDE // many,
         ticks=[write_short(top * step / _STEPS) for step in range(_STEPS, -1, -1)],
@@ -92,7 +93,7 @@ def line_chart(
 
 
 def round_top(most: Decimal) -> Decimal:
-    """Return where a scale from zero ends: four steps of a round number, at least as much as ``most``; never zero."""
+    """Return the end of a scale from zero: four steps of a round number, at least ``most`` in all; never zero."""
     if most <= 0:
         return Decimal(_STEPS)
     step = most / _STEPS
@@ -103,7 +104,7 @@ def round_top(most: Decimal) -> Decimal:
 def bars(
     counted: Sequence[tuple[str, int]], *, write: Callable[[int], str], write_share: Callable[[Decimal], str]
 ) -> list[Bar]:
-    """Return bars of what was counted, in the same order."""
+    """Return the bars of named counts, in the same order."""
     most, total = max((count for _, count in counted), default=0), sum(count for _, count in counted)
     return [
         Bar(name, write(count), write_share(Decimal(count) / total), max(1, count * WIDE // most))
@@ -111,9 +112,9 @@ def bars(
     ]
 
 
-def _middle(place: int, many: int) -> int:
+def _column_center(place: int, many: int) -> int:
     return (2 * place + 1) * WIDE // (2 * many)
 
 
-def _joined(points: Sequence[tuple[int, int]]) -> str:
+def _format_points(points: Sequence[tuple[int, int]]) -> str:
     return " ".join(f"{x},{y}" for x, y in points)

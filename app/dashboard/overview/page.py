@@ -1,11 +1,11 @@
-"""What staff are shown of a store's payments at a glance: four figures, each against the period before, and charts."""
+"""Builds the overview of a store's payments: four figures, each compared with the period before, and charts."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from urllib.parse import urlencode
 
-from app.dashboard.attention.page import Section, Wanted, books_of, read_sections
+from app.dashboard.attention.page import AttentionQuery, Section, compare_store_books, read_sections
 from app.dashboard.overview.charts import Bar, LineChart, bars, line_chart
 from app.db.attention import accounts_of
 from app.db.day_sums import ZERO, Days
@@ -13,8 +13,8 @@ from app.db.installations import OpenInstallation
 from app.i18n.messages import gettext_noop
 from app.i18n.translation import Translation
 from app.payments.services import Services
-from app.payments.staff.money import BothBooks
-from app.payments.staff.overview import PERIODS, Overview, Sums, declines_of, read_overview, ways_of
+from app.payments.staff.money import BooksComparison
+from app.payments.staff.overview import PERIODS, Overview, Sums, decline_counts, payment_method_counts, read_overview
 
 _USUAL = 7
 _MOST_BARS = 6
@@ -24,8 +24,8 @@ _NOTHING = "–"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What is looked at: so many days, of an account and a channel, or of all ("").
+class OverviewQuery:
+    """The selection: a number of days, an account and a channel, or all of them ("").
 
     ``currency`` "" is the one that is used most.
     """
@@ -36,20 +36,22 @@ class Asked:
     channel: str = ""
 
     @classmethod
-    def of(cls, said: Mapping[str, str]) -> "Asked":
-        """Return what an address says; what cannot be meant is left out."""
-        days = {str(each): each for each in PERIODS}.get(said.get("days", ""), _USUAL)
-        return cls(days, said.get("currency", "")[:3], said.get("account", "")[:32], said.get("channel", "")[:255])
+    def from_params(cls, params: Mapping[str, str]) -> "OverviewQuery":
+        """Return the selection in an address; invalid values are ignored."""
+        days = {str(each): each for each in PERIODS}.get(params.get("days", ""), _USUAL)
+        return cls(
+            days, params.get("currency", "")[:3], params.get("account", "")[:32], params.get("channel", "")[:255]
+        )
 
     def path(self, days: int) -> str:
-        """Return the address of the same over so many days, below the app's own."""
-        said = {"days": str(days), "currency": self.currency, "account": self.account, "channel": self.channel}
-        return f"/?{urlencode({name: value for name, value in said.items() if value})}"
+        """Return the address of the same selection over ``days`` days, below the app's own."""
+        params = {"days": str(days), "currency": self.currency, "account": self.account, "channel": self.channel}
+        return f"/?{urlencode({name: value for name, value in params.items() if value})}"
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """How much more or less it is than before: ``words``, and whether that is good (None: neither)."""
+    """How much a figure has changed: the text in ``words``, and whether that is good (None: neither)."""
 
     words: str
     grew: bool
@@ -58,7 +60,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One figure; ``before`` is what it was in the period before, ``change`` None where that cannot be compared."""
+    """One figure; ``before`` is its value in the period before, ``change`` is None where the two are not comparable."""
 
     name: str
     value: str
@@ -68,7 +70,7 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Something that can be chosen beside the period: each value with its name."""
+    """A filter besides the period: its options are values with their names."""
 
     name: str
     label: str
@@ -78,9 +80,9 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class OverviewPage:
-    """The page. ``currency`` "": nothing has happened in these days and as many before them."""
+    """The page. ``currency`` "": nothing happened in these days nor in as many days before them."""
 
-    asked: Asked
+    asked: OverviewQuery
     periods: Sequence[tuple[int, str]]
     choices: Sequence[Choice]
     title: str
@@ -93,24 +95,24 @@ class OverviewPage:
     unpaid: str
     no_fee: str
     sections: Sequence[Section]
-    books: BothBooks
+    books: BooksComparison
     not_summed: int
 
 
 async def read_page(
-    services: Services, installation: OpenInstallation, asked: Asked, language: Translation
+    services: Services, installation: OpenInstallation, query: OverviewQuery, language: Translation
 ) -> OverviewPage:
-    """Return the page for staff of that store; of another store's account there is nothing on it."""
+    """Return the page for staff of that store; it never contains data of another store's account."""
     async with services.database.transaction() as session:
         accounts = await accounts_of(session, installation.id)
-    meant = [each for each in accounts if asked.account in {"", each.id}]
-    overview = await read_overview(services, meant, asked.days, channel=asked.channel or None)
+    selected = [each for each in accounts if query.account in {"", each.id}]
+    overview = await read_overview(services, selected, query.days, channel=query.channel or None)
     currencies = overview.currencies
-    currency = asked.currency if asked.currency in currencies else next(iter(currencies), "")
+    currency = query.currency if query.currency in currencies else next(iter(currencies), "")
     now, before = overview.now.get(currency, Sums()), overview.before.get(currency, Sums())
     channels = sorted({each.channel for each in await services.accounts.routes(installation.id)})
     return OverviewPage(
-        asked=asked,
+        asked=query,
         periods=[(each, _PERIOD_NAMES[each]) for each in PERIODS],
         choices=[
             each
@@ -119,13 +121,13 @@ async def read_page(
                 Choice(
                     "account",
                     gettext_noop("Merchant account"),
-                    asked.account,
+                    query.account,
                     [("", language.gettext(_ANY)), *((each.id, each.name) for each in accounts)],
                 ),
                 Choice(
                     "channel",
                     gettext_noop("Channel"),
-                    asked.channel,
+                    query.channel,
                     [("", language.gettext(_ANY)), *((each, each) for each in channels)],
                 ),
             )
@@ -136,12 +138,14 @@ async def read_page(
         currency=currency,
         cards=_cards(now, before, currency, language),
         chart=_chart(overview, currency, language) if currency else None,
-        declines=_bars([(language.gettext(each), count) for each, count in declines_of(now.tries)], language),
-        ways=_bars([(language.say(each), count) for each, count in ways_of(now.tries)], language),
-        unpaid=language.number(now.tries.unpaid) if now.tries.unpaid else "",
+        declines=_bars([(language.gettext(each), count) for each, count in decline_counts(now.attempts)], language),
+        ways=_bars(
+            [(language.plain_text(each), count) for each, count in payment_method_counts(now.attempts)], language
+        ),
+        unpaid=language.number(now.attempts.unpaid) if now.attempts.unpaid else "",
         no_fee=language.number(now.money.no_fee) if now.money.no_fee else "",
-        sections=await read_sections(services, installation, Wanted()),
-        books=await books_of(services, installation),
+        sections=await read_sections(services, installation, AttentionQuery()),
+        books=await compare_store_books(services, installation),
         not_summed=overview.not_summed,
     )
 
@@ -159,35 +163,35 @@ def _cards(now: Sums, before: Sums, currency: str, language: Translation) -> lis
     figures: tuple[tuple[str, Decimal | None, Decimal | None, Callable[[Decimal | None], str], bool], ...] = (
         (gettext_noop("Charged"), now.money.charged, before.money.charged, money, True),
         (gettext_noop("Net"), now.money.net, before.money.net, money, True),
-        (gettext_noop("Success rate"), now.tries.success_rate, before.tries.success_rate, rate, False),
+        (gettext_noop("Success rate"), now.attempts.success_rate, before.attempts.success_rate, rate, False),
         (gettext_noop("Average payment"), now.average, before.average, money, True),
     )
     return [
-        Card(name, write(value), write(was), _change(value, was, language, relative=relative))
-        for name, value, was, write, relative in figures
+        Card(name, write(value), write(previous), _change(value, previous, language, relative=relative))
+        for name, value, previous, write, relative in figures
     ]
 
 
 def _change(now: Decimal | None, before: Decimal | None, language: Translation, *, relative: bool) -> Change | None:
-    """Return how much a figure has changed: by what part, or a rate by how many points."""
+    """Return the change of a figure: relative, or for a rate in percentage points."""
     if now is None or before is None or now == before or (relative and before <= ZERO):
         return None
     by = (now - before) / before if relative else now - before
-    words = language.percent(abs(by)) if relative else language.points(abs(by))
-    return Change(f"{'+' if by > 0 else '−'}{words}", by > 0, by > 0)
+    text = language.percent(abs(by)) if relative else language.points(abs(by))
+    return Change(f"{'+' if by > 0 else '−'}{text}", by > 0, by > 0)
 
 
 def _chart(overview: Overview, currency: str, language: Translation) -> LineChart:
-    by_day = overview.drawn.get(currency, Sums()).by_day
+    by_day = overview.charted.get(currency, Sums()).by_day
 
     def values(days: Days) -> list[Decimal]:
         return [by_day.get(day, ZERO) for day in days]
 
     return line_chart(
-        list(overview.line),
-        values(overview.line),
-        list(overview.line_before),
-        values(overview.line_before),
+        list(overview.chart_days),
+        values(overview.chart_days),
+        list(overview.chart_days_before),
+        values(overview.chart_days_before),
         write=lambda amount: language.money(amount, currency),
         write_short=language.compact,
         write_day=language.day_and_month,
@@ -195,7 +199,7 @@ def _chart(overview: Overview, currency: str, language: Translation) -> LineChar
 
 
 def _bars(counted: Sequence[tuple[str, int]], language: Translation) -> list[Bar]:
-    shown = list(counted[:_MOST_BARS])
+    top = list(counted[:_MOST_BARS])
     if rest := sum(count for _, count in counted[_MOST_BARS:]):
-        shown.append((language.gettext(_OTHERS), rest))
-    return bars(shown, write=language.number, write_share=language.percent)
+        top.append((language.gettext(_OTHERS), rest))
+    return bars(top, write=language.number, write_share=language.percent)

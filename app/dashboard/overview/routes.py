@@ -1,25 +1,25 @@
-"""The part about the store's payments at a glance."""
+"""The route of the overview of the store's payments."""
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse
 
 from app.dashboard.navigation import OVERVIEW, SET_UP
-from app.dashboard.overview.page import Asked, read_page
+from app.dashboard.overview.page import OverviewQuery, read_page
 from app.dashboard.renderer import Renderer
 from app.dashboard.staff import AnyStaff
 from app.payments.services import Services
 
 
 class OverviewParts:
-    """The overview, as ``renderer`` writes it."""
+    """The route of the overview."""
 
     def __init__(self, services: Services, renderer: Renderer) -> None:
         self._services = services
         self._renderer = renderer
 
     async def overview(self, request: Request, staff: AnyStaff) -> HTMLResponse:
-        """Return the store's payments at a glance, over the period that the address says."""
-        asked = Asked.of(request.query_params)
-        page = await read_page(self._services, staff.installation, asked, staff.translation)
+        """Return the overview of the store's payments over the period in the address."""
+        query = OverviewQuery.from_params(request.query_params)
+        page = await read_page(self._services, staff.installation, query, staff.translation)
         may_set_up = staff.permissions >= SET_UP.permissions
         return self._renderer.part("overview/page.html", staff, here=OVERVIEW, page=page, may_set_up=may_set_up)

@@ -1,1 +1,1 @@
-"""A store's payments: the list, the page of each, and what staff can do there."""
+"""A store's payments: the list, the page of each, and the actions of staff."""

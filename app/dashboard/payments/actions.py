@@ -1,4 +1,4 @@
-"""What staff can do with a payment on its page: what is offered, what a form says, and how it went. No I/O."""
+"""The actions of staff on a payment's page: the offered ones, the parsing of forms, and the results. No I/O."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,22 +11,22 @@ from app.amounts import NotAnAmountError, read_amount
 from app.db.tables import Kind, Operation, State
 from app.i18n.messages import StoredMessage, gettext_noop
 from app.payments.core.balance import Balance, RecurringCharge
-from app.payments.staff.actions import StaffRequest, possible
+from app.payments.staff.actions import StaffRequest, possible_actions
 
 KINDS = (Kind.CAPTURE, Kind.VOID, Kind.REFUND, Kind.CANCEL)
 _KEY = re.compile(r"[0-9a-f]{32}")
 _SHARE = "from."  # before the sub-merchant's id in the name of a field
 
 
-class NotOurFormError(Exception):
-    """What was sent is no form of ours: it has no key."""
+class InvalidFormError(Exception):
+    """The submitted form is not one of ours: it has no key."""
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """Something that can be done now. ``most`` is its greatest amount.
+    """An action that is possible now. ``most`` is its maximum amount.
 
-    ``key`` makes the form that is filled in known: sent twice, it is done once (laws of money, 4).
+    ``key`` identifies the submitted form: sent twice, it is executed once (laws of money, 4).
     """
 
     kind: Kind
@@ -36,7 +36,7 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class ChargeOffer:
-    """A later charge of the payment's subscription, with the ``key`` of the form that gives it back."""
+    """A later charge of the payment's subscription, with the ``key`` of the form that refunds it."""
 
     charge: RecurringCharge
     at: datetime
@@ -45,27 +45,27 @@ class ChargeOffer:
 
 @dataclass(frozen=True, slots=True)
 class Flash:
-    """What has just become of something that staff did. ``status`` is the Dashboard's."""
+    """The result of an action that staff have just taken. ``status`` is one of the Dashboard's."""
 
     words: str
     status: str = "success"
     why: str | None = None
 
 
-_DONE: Mapping[Kind, str] = {
-    Kind.CAPTURE: gettext_noop("It is charged."),
-    Kind.VOID: gettext_noop("The reservation is released."),
-    Kind.REFUND: gettext_noop("It is refunded."),
-    Kind.CANCEL: gettext_noop("The payment is cancelled, and its page is closed."),
+_SUCCEEDED: Mapping[Kind, str] = {
+    Kind.CAPTURE: gettext_noop("The amount was captured."),
+    Kind.VOID: gettext_noop("The authorized amount was released."),
+    Kind.REFUND: gettext_noop("The amount was refunded."),
+    Kind.CANCEL: gettext_noop("The payment was cancelled, and its payment page is closed."),
 }
-_WAITS = gettext_noop("It is accepted, and sent when what is under way is settled.")
-_OPEN = gettext_noop("It is asked. How it ends is not known yet: the app finds out, and tells Saleor.")
-FAILED = gettext_noop("It was not done:")
+_WAITING = gettext_noop("Request accepted. It will be sent when the operation in progress has finished.")
+_PENDING = gettext_noop("Request sent. The outcome is not known yet: the app will find out and report it to Saleor.")
+FAILED = gettext_noop("The operation failed:")
 
 
 def offers(now: Balance) -> list[Offer]:
-    """Return what can be done now, each with a key of its own."""
-    return [Offer(step.kind, step.amount, uuid4().hex) for step in possible(now).values()]
+    """Return the actions that are possible now, each with a key of its own."""
+    return [Offer(step.kind, step.amount, uuid4().hex) for step in possible_actions(now).values()]
 
 
 def charge_offers(now: Balance, operations: Sequence[Operation]) -> list[ChargeOffer]:
@@ -75,19 +75,19 @@ def charge_offers(now: Balance, operations: Sequence[Operation]) -> list[ChargeO
 
 
 def read_staff_request(kind: Kind, by: str, fields: Sequence[tuple[str, str]]) -> StaffRequest:
-    """Return what a form says. Raises NotAnAmountError and NotOurFormError."""
-    said = dict(fields)
-    if not _KEY.fullmatch(said.get("key", "")):
-        raise NotOurFormError
-    typed = said.get("amount", "").strip()
-    amount = read_amount(typed) if typed and kind in {Kind.CAPTURE, Kind.REFUND} else None
+    """Parse the form of an action. Raises NotAnAmountError and InvalidFormError."""
+    params = dict(fields)
+    if not _KEY.fullmatch(params.get("key", "")):
+        raise InvalidFormError
+    amount_text = params.get("amount", "").strip()
+    amount = read_amount(amount_text) if amount_text and kind in {Kind.CAPTURE, Kind.REFUND} else None
     taken_from = read_amounts(fields) if kind is Kind.REFUND else {}
-    reason = said.get("reason", "").strip()
-    charge_id = said.get("charge") or None if kind is Kind.REFUND else None
+    reason = params.get("reason", "").strip()
+    charge_id = params.get("charge") or None if kind is Kind.REFUND else None
     return StaffRequest(
         kind,
         by=by,
-        key=said["key"],
+        key=params["key"],
         amount=amount,
         taken_from=taken_from or None,
         charge_id=charge_id,
@@ -98,30 +98,30 @@ def read_staff_request(kind: Kind, by: str, fields: Sequence[tuple[str, str]]) -
 def read_amounts(fields: Iterable[tuple[str, str]]) -> dict[str, Decimal]:
     """Return the amounts of a form by the sub-merchant from whom they are taken. Raises NotAnAmountError.
 
-    Empty fields are of those who give nothing.
+    Empty fields belong to sub-merchants from whom nothing is taken.
     """
     typed = [(name.removeprefix(_SHARE), text.strip()) for name, text in fields if name.startswith(_SHARE)]
     return {who: read_amount(text) for who, text in typed if text}
 
 
-def amount_typed(fields: Sequence[tuple[str, str]]) -> Decimal | None:
-    """Return how much a form for a refund says so far; None where that is nothing, or no amount."""
-    typed = dict(fields).get("amount", "").strip()
+def typed_amount(fields: Sequence[tuple[str, str]]) -> Decimal | None:
+    """Return the amount typed so far into a refund form; None when it is empty, or not an amount."""
+    amount_text = dict(fields).get("amount", "").strip()
     try:
         parts = read_amounts(fields)
-        return sum(parts.values(), Decimal()) if parts else read_amount(typed)
+        return sum(parts.values(), Decimal()) if parts else read_amount(amount_text)
     except NotAnAmountError:
         return None
 
 
-def flash_of(operation: Operation) -> Flash:
-    """Return how it went."""
+def flash_for(operation: Operation) -> Flash:
+    """Return the message about the result of an operation."""
     match operation.state:
         case State.SUCCESS:
-            return Flash(_DONE[operation.kind])
+            return Flash(_SUCCEEDED[operation.kind])
         case State.FAILURE:
             return Flash(FAILED, "error", StoredMessage(operation.message or ""))
         case State.WAITING:
-            return Flash(_WAITS, "info")
+            return Flash(_WAITING, "info")
         case _:
-            return Flash(_OPEN, "info")
+            return Flash(_PENDING, "info")

@@ -1,18 +1,18 @@
-"""What staff look for in the list of payments: read from a form or an address, written into addresses. Pure."""
+"""The filter of the list of payments: read from a form or an address, written into addresses. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
 from app.dashboard.payments.days import Day
-from app.db.search import Wanted
+from app.db.search import PaymentFilter
 from app.db.tables import PaymentStatus
-from app.payments.staff.search_query import ByEmail, Typed, read
+from app.payments.staff.search_query import ByEmail, ParsedQuery, parse_query
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """What staff look for. ``after`` is the gateway order with which the page before ended; "" for the first page."""
+    """The filter. ``after`` is the last gateway order of the previous page; "" for the first page."""
 
     search: str = ""
     status: PaymentStatus | None = None
@@ -24,24 +24,24 @@ class Filter:
     after: str = ""
 
     @classmethod
-    def of(cls, said: Mapping[str, str]) -> "Filter":
-        """Return what is said; what cannot be meant is left out."""
-        status = said.get("status", "")
+    def from_params(cls, params: Mapping[str, str]) -> "Filter":
+        """Return the filter in these fields; invalid values are ignored."""
+        status = params.get("status", "")
         return cls(
-            search=said.get("search", "").strip()[:100],
+            search=params.get("search", "").strip()[:100],
             status=PaymentStatus(status) if status in set(PaymentStatus) else None,
-            channel=said.get("channel", "")[:255],
-            account=said.get("account", "")[:32],
-            since=Day.read(said.get("from", "")),
-            until=Day.read(said.get("to", "")),
-            problems=bool(said.get("problems")),
-            after=said.get("after", "")[:32],
+            channel=params.get("channel", "")[:255],
+            account=params.get("account", "")[:32],
+            since=Day.parse(params.get("from", "")),
+            until=Day.parse(params.get("to", "")),
+            problems=bool(params.get("problems")),
+            after=params.get("after", "")[:32],
         )
 
     @property
     def fields(self) -> dict[str, str]:
-        """What is said of it in forms and addresses."""
-        said = {
+        """Its fields in forms and addresses."""
+        params = {
             "search": self.search,
             "status": self.status.value if self.status else "",
             "channel": self.channel,
@@ -51,42 +51,42 @@ class Filter:
             "problems": "1" if self.problems else "",
             "after": self.after,
         }
-        return {name: value for name, value in said.items() if value}
+        return {name: value for name, value in params.items() if value}
 
     @property
-    def typed(self) -> Typed | None:
-        """What was typed to search for."""
-        return read(self.search)
+    def typed(self) -> ParsedQuery | None:
+        """The parsed search text."""
+        return parse_query(self.search)
 
     @property
     def private(self) -> bool:
-        """True when it holds an e-mail address: then no address of a page may say it, only a form that is posted."""
+        """True when it contains an e-mail address: then no page address may contain it, only a form that is posted."""
         return isinstance(self.typed, ByEmail)
 
     @property
     def path(self) -> str:
-        """The address of the list that shows it, below the app's own. Raises ValueError when it is private."""
+        """The address of the list with this filter, below the app's own. Raises ValueError when it is private."""
         if self.private:
             raise ValueError("an e-mail address is no part of a page's address")
         return f"/payments?{urlencode(self.fields)}" if self.fields else "/payments"
 
     @property
     def first_page(self) -> "Filter":
-        """The same from the newest on."""
+        """The same filter, from the newest payment on."""
         return replace(self, after="")
 
     def only(self, status: PaymentStatus | None = None, *, problems: bool = False) -> "Filter":
-        """The newest of the same that stand so, or that need review; without either: however they stand."""
+        """Return this filter's first page for one status, or for payments that need review; with neither, for all."""
         return replace(self, status=status, problems=problems, after="")
 
     @property
     def more(self) -> bool:
-        """True when it narrows the list by what the page does not show at first sight."""
+        """True when it narrows the list by fields that the page does not show at first sight."""
         return any((self.channel, self.account, self.since, self.until))
 
-    def wanted(self, installation_id: int) -> Wanted:
-        """Return the same for the database, but for what was typed."""
-        return Wanted(
+    def criteria(self, installation_id: int) -> PaymentFilter:
+        """Return the same filter for the database, without the search text."""
+        return PaymentFilter(
             installation_id=installation_id,
             problems=self.problems,
             status=self.status,

@@ -1,4 +1,4 @@
-"""The list of a store's payments: the newest first, page by page, those that staff look for."""
+"""Builds the list of a store's payments: filtered, paginated, the newest first."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -6,18 +6,18 @@ from decimal import Decimal
 from typing import Any
 
 from app.dashboard.payments.filter import Filter
-from app.db.aggregates import PaymentAggregate, outlines_of, row_by_order
-from app.db.search import MOST_COUNTED, Sums, Wanted, channels_of, payments_page, sums_of
+from app.db.aggregates import PaymentAggregate, find_payment_by_order, load_outlines
+from app.db.search import MAX_COUNTED, PaymentFilter, Sums, channels_of, payments_page, sum_payments
 from app.db.tables import PaymentStatus
 from app.i18n.messages import Money, StoredMessage, gettext_noop
 from app.payments.core.balance import ZERO
-from app.payments.core.details import Details, means_of
+from app.payments.core.details import Details, payment_means_text
 from app.payments.core.problems import problem_messages
 from app.payments.services import Services
-from app.payments.staff.search_query import narrowed
-from app.payments.staff.status import Standing, standings, why_failed
+from app.payments.staff.search_query import narrow
+from app.payments.staff.status import Standing, failure_reason, standings
 
-A_PAGE = 25
+PAGE_SIZE = 25
 
 STATUSES: Mapping[PaymentStatus, str] = {
     PaymentStatus.PAID: gettext_noop("Paid"),
@@ -33,7 +33,7 @@ _NEEDS_REVIEW = gettext_noop("Needs review")
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """One way to narrow the list: its name in English, what it shows, and how many that are.
+    """One way to narrow the list: its name in English, the filter that it applies, and the number of matches.
 
     ``more``: there are more than were counted.
     """
@@ -59,16 +59,16 @@ class Row:
 
     @property
     def problems(self) -> Sequence[str]:
-        """What somebody must look at, in words."""
+        """The texts of the problems that a person must look at."""
         return problem_messages(self.aggregate.payment)
 
 
 @dataclass(frozen=True)
 class PaymentList:
-    """A page of the list. ``newest`` and ``older`` are what other pages show; None where there is none.
+    """A page of the list. ``newest`` and ``older`` are the filters of other pages; None where there is none.
 
-    ``chips`` are the ways to narrow it, and ``totals`` what all that is found comes to, by currency; ``many`` when that
-    is more than is counted. ``channels`` and ``accounts`` are what can be chosen, each with its name for people.
+    ``chips`` are the ways to narrow it, ``totals`` the sums of all matches by currency; ``many``: there are more than
+    are counted. ``channels`` and ``accounts`` are the choices of the filter, each with its display name.
     """
 
     rows: list[Row]
@@ -84,17 +84,21 @@ class PaymentList:
 
 
 async def read_list(services: Services, installation_id: int, chosen: Filter) -> PaymentList:
-    """Return a page of the payments of that store, and of no other."""
-    wanted = wanted_by(services, installation_id, chosen)
+    """Return a page of the payments of that store only."""
+    criteria = search_criteria(services, installation_id, chosen)
     accounts = await services.accounts.all()
     async with services.database.transaction() as session:
-        last = await row_by_order(session, chosen.after, installation_id=installation_id) if chosen.after else None
-        found = await payments_page(session, wanted, most=A_PAGE + 1, after=last)
-        aggregates = await outlines_of(session, found[:A_PAGE])
+        last = (
+            await find_payment_by_order(session, chosen.after, installation_id=installation_id)
+            if chosen.after
+            else None
+        )
+        found = await payments_page(session, criteria, most=PAGE_SIZE + 1, after=last)
+        aggregates = await load_outlines(session, found[:PAGE_SIZE])
         channels = await channels_of(session, installation_id)
-        sums = await sums_of(session, replace(wanted, status=None, problems=False))
-        in_review = await sums_of(session, replace(wanted, status=None, problems=True))
-    more = len(found) > A_PAGE
+        sums = await sum_payments(session, replace(criteria, status=None, problems=False))
+        in_review = await sum_payments(session, replace(criteria, status=None, problems=True))
+    more = len(found) > PAGE_SIZE
     return PaymentList(
         rows=[_row(each) for each in aggregates],
         chosen=chosen,
@@ -107,29 +111,29 @@ async def read_list(services: Services, installation_id: int, chosen: Filter) ->
     )
 
 
-def wanted_by(services: Services, installation_id: int, chosen: Filter) -> Wanted:
-    """Return for the database what staff of that store look for."""
-    return narrowed(chosen.wanted(installation_id), chosen.typed, services.emails, [installation_id])
+def search_criteria(services: Services, installation_id: int, chosen: Filter) -> PaymentFilter:
+    """Return the database criteria of a filter that staff of that store have chosen."""
+    return narrow(chosen.criteria(installation_id), chosen.typed, services.emails, [installation_id])
 
 
 def _row(aggregate: PaymentAggregate) -> Row:
     create = aggregate.create
-    said = Details.kept(create.details)
+    details = Details.from_row(create.details)
     payment = aggregate.payment
-    means = means_of(payment.saved_card_mask or said.card_mask, said.payway, payment.wallet)
-    return Row(aggregate, standings(aggregate), means, why_failed(create))
+    means = payment_means_text(payment.saved_card_mask or details.card_mask, details.payway, payment.wallet)
+    return Row(aggregate, standings(aggregate), means, failure_reason(create))
 
 
 def _chips(chosen: Filter, sums: Sums, in_review: Sums) -> list[Chip]:
-    anyhow = chosen.status is None and not chosen.problems
-    chips = [Chip(_ALL, chosen.only(), min(sums.count(), MOST_COUNTED), sums.more, anyhow)]
+    unfiltered = chosen.status is None and not chosen.problems
+    chips = [Chip(_ALL, chosen.only(), min(sums.count(), MAX_COUNTED), sums.more, unfiltered)]
     for status, name in STATUSES.items():
-        here = chosen.status is status and not chosen.problems
-        chips.append(Chip(name, chosen.only(status), sums.count(status), sums.more, here))
+        chosen_status = chosen.status is status and not chosen.problems
+        chips.append(Chip(name, chosen.only(status), sums.count(status), sums.more, chosen_status))
     review = Chip(
         _NEEDS_REVIEW,
         chosen.only(problems=True),
-        min(in_review.count(), MOST_COUNTED),
+        min(in_review.count(), MAX_COUNTED),
         in_review.more,
         chosen.problems,
     )

@@ -1,4 +1,4 @@
-"""All that staff are shown of one payment. It holds nothing of the shopper, and of a card no more than its mask."""
+"""Builds the page of one payment. It contains no data of the shopper, and of a card no more than its mask."""
 
 import base64
 import binascii
@@ -16,22 +16,22 @@ from app.db.payouts import PayoutRecord, payout_of, payouts_for
 from app.db.tables import Flow, Payment, Payout, SaleorEvent
 from app.i18n.messages import LazyMessage, Money, StoredMessage
 from app.payments.core.balance import Balance, balance
-from app.payments.core.details import Details, means_of
+from app.payments.core.details import Details, payment_means_text
 from app.payments.core.problems import needs_decision, open_problems, problem_messages
 from app.payments.services import Services
-from app.payments.split.choice import chosen_in
-from app.payments.split.overview import OneOfThem, overview
+from app.payments.split.choice import chosen_shares
+from app.payments.split.overview import SubMerchantStanding, overview
 from app.payments.split.rules import names_of
 from app.payments.split.standing import is_split, standing_of
 from app.payments.staff.payout_view import recipient_name, recipient_of
-from app.payments.staff.status import Expected, Standing, expectations, standings, why_failed
-from app.payments.staff.timeline import Entry, name_of, timeline
-from app.payments.sync.on_demand import unprocessed, untold
+from app.payments.staff.status import PendingStep, Standing, failure_reason, pending_steps, standings
+from app.payments.staff.timeline import Entry, operation_name, timeline
+from app.payments.sync.on_demand import undelivered_events, unprocessed_notifications
 
 
 @dataclass(frozen=True)
 class Receipt:
-    """The gateway's receipt of an operation: its address, and ``of`` what it is."""
+    """The gateway's receipt of an operation: its address, and ``of``, the description of the operation."""
 
     address: str
     of: LazyMessage
@@ -39,12 +39,13 @@ class Receipt:
 
 @dataclass(frozen=True)
 class PaymentPage:
-    """A payment. ``split`` is empty when it is not split; ``chosen_total`` None when the next refund goes by rules.
-    ``reason`` is why nothing was paid, ``said`` what the gateway said of the payment itself, ``means`` how it was paid,
-    in words. ``saleor_order`` is the path of the order in the Dashboard, None
-    where there is none yet. ``untold`` and ``unprocessed`` can be told, or made something of, again;
-    ``needs_decision``: only a person can say how it ended. ``payout``: who wanted it, if it is one; ``payouts`` are
-    those that are about it.
+    """A payment.
+
+    ``split`` is empty when it is not split; ``chosen_total`` is None when the next refund follows the rules. ``reason``
+    states why nothing was paid, ``said`` are the gateway's details of the payment itself, ``means`` describes how it
+    was paid. ``saleor_order`` is the path of the order in the Dashboard, None where there is none yet. ``untold``
+    events can be sent to Saleor again, ``unprocessed`` notifications processed again; ``needs_decision``: only a person
+    can decide how it ended. ``payout``: its request, if it is a payout; ``payouts`` are those that relate to it.
     """
 
     aggregate: PaymentAggregate
@@ -58,7 +59,7 @@ class PaymentPage:
     said: Details
     means: str | None
     receipts: list[Receipt]
-    split: list[OneOfThem]
+    split: list[SubMerchantStanding]
     assumed: bool
     chosen_total: Decimal | None
     account: str
@@ -67,7 +68,7 @@ class PaymentPage:
     unprocessed: list[StoredNotification]
     needs_decision: bool
     entries: list[Entry]
-    expected: list[Expected]
+    expected: list[PendingStep]
     payout: Payout | None
     recipient: str
     payouts: Sequence[PayoutRecord]
@@ -80,27 +81,27 @@ class PaymentPage:
 
     @property
     def stamp(self) -> str:
-        """By which a page that is shown knows that it is of yesterday."""
-        return stamp_of(self.aggregate)
+        """The stamp by which an open page detects that it is stale."""
+        return compute_stamp(self.aggregate)
 
 
-def stamp_of(aggregate: PaymentAggregate) -> str:
-    """Return what differs as soon as something that a payment's page shows has changed."""
+def compute_stamp(aggregate: PaymentAggregate) -> str:
+    """Return a hash that changes whenever something that a payment's page shows has changed."""
     done = [(each.id, each.state, each.updated_at, each.polls, each.message) for each in aggregate.operations]
-    told = [(each.id, each.state, each.attempts) for each in aggregate.events]
-    shown = repr((done, told, problem_messages(aggregate.payment), aggregate.payment.order_number))
-    return hashlib.sha256(shown.encode()).hexdigest()[:16]
+    events = [(each.id, each.state, each.attempts) for each in aggregate.events]
+    state = repr((done, events, problem_messages(aggregate.payment), aggregate.payment.order_number))
+    return hashlib.sha256(state.encode()).hexdigest()[:16]
 
 
-async def page_of(services: Services, aggregate: PaymentAggregate) -> PaymentPage:
-    """Return what is known of a payment that has been read, or has just been changed."""
+async def load_page(services: Services, aggregate: PaymentAggregate) -> PaymentPage:
+    """Return the page of a payment that was loaded, or has just been changed."""
     account = aggregate.payment.account
     names = names_of(account.split_rules)
-    said = Details.kept(aggregate.create.details)
-    split, chosen = is_split(aggregate), chosen_in(aggregate)
+    details = Details.from_row(aggregate.create.details)
+    split, chosen = is_split(aggregate), chosen_shares(aggregate)
     now = balance(aggregate.payment.flow, aggregate.operations)
     async with services.database.transaction() as session:
-        notifications = await services.inbox.read(session, account.id, aggregate.payment.order_id)
+        notifications = await services.inbox.read_for_order(session, account.id, aggregate.payment.order_id)
         payout = await payout_of(session, row_id_of(aggregate.payment))
         payouts = await payouts_for(session, [aggregate.payment.id])
     return PaymentPage(
@@ -111,20 +112,22 @@ async def page_of(services: Services, aggregate: PaymentAggregate) -> PaymentPag
         now=now,
         offers=offers(now),
         recurring=charge_offers(now, aggregate.operations),
-        reason=why_failed(aggregate.create),
-        said=said,
-        means=means_of(aggregate.payment.saved_card_mask or said.card_mask, said.payway, aggregate.payment.wallet),
+        reason=failure_reason(aggregate.create),
+        said=details,
+        means=payment_means_text(
+            aggregate.payment.saved_card_mask or details.card_mask, details.payway, aggregate.payment.wallet
+        ),
         receipts=_receipts(aggregate),
         split=overview(aggregate, names) if split else [],
         assumed=split and standing_of(aggregate).assumed,
         chosen_total=None if chosen is None else sum(chosen.values(), Decimal()),
         account=account.name,
-        saleor_order=_path_of_order(aggregate.payment.source_id),
-        untold=untold(aggregate),
-        unprocessed=unprocessed(notifications),
+        saleor_order=_order_path(aggregate.payment.source_id),
+        untold=undelivered_events(aggregate),
+        unprocessed=unprocessed_notifications(notifications),
         needs_decision=any(map(needs_decision, open_problems(aggregate.payment))),
         entries=timeline(aggregate, notifications, names),
-        expected=expectations(aggregate, notifications),
+        expected=pending_steps(aggregate, notifications),
         payout=payout,
         recipient="" if payout is None else recipient_name(recipient_of(services, PayoutRecord(payout, aggregate))),
         payouts=payouts,
@@ -133,18 +136,20 @@ async def page_of(services: Services, aggregate: PaymentAggregate) -> PaymentPag
 
 
 def _receipts(aggregate: PaymentAggregate) -> list[Receipt]:
-    """Return the receipts of all operations; one that several of them share is the first one's."""
+    """Return the receipts of all operations; a shared receipt is attributed to the first of them."""
     found: dict[str, Receipt] = {}
     for each in aggregate.operations:
-        address, flow = Details.kept(each.details).receipt_url, aggregate.payment.flow
+        address, flow = Details.from_row(each.details).receipt_url, aggregate.payment.flow
         if address and address not in found:
             sum_ = Money(each.amount, each.currency)
-            found[address] = Receipt(address, LazyMessage("%(what)s, %(sum)s", what=name_of(each.kind, flow), sum=sum_))
+            found[address] = Receipt(
+                address, LazyMessage("%(what)s, %(sum)s", what=operation_name(each.kind, flow), sum=sum_)
+            )
     return list(found.values())
 
 
-def _path_of_order(source_id: str) -> str | None:
-    """Return where the Dashboard shows the order that was paid; None while it is a checkout."""
+def _order_path(source_id: str) -> str | None:
+    """Return the path of the paid order in the Dashboard; None while it is a checkout."""
     with suppress(binascii.Error, UnicodeDecodeError):
         if base64.b64decode(source_id, validate=True).decode().startswith("Order:"):
             return f"/orders/{quote(source_id, safe='')}"

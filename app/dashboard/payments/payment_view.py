@@ -1,13 +1,13 @@
-"""The page of one payment, read and written for one member of staff."""
+"""Loads and renders the page of one payment for one member of staff."""
 
 from fastapi import HTTPException
 from fastapi.responses import HTMLResponse
 
 from app.dashboard.navigation import PAYMENTS, PAYOUTS
 from app.dashboard.payments.actions import Flash
-from app.dashboard.payments.page import page_of
+from app.dashboard.payments.page import load_page
 from app.dashboard.renderer import Renderer
-from app.dashboard.staff import Staff, refused
+from app.dashboard.staff import Staff, http_error
 from app.db.aggregates import ByOrder, PaymentAggregate
 from app.i18n.messages import gettext_noop
 from app.payments.services import Services
@@ -15,61 +15,61 @@ from app.payments.services import Services
 _NO_PAYMENT = gettext_noop("This store has no such payment.")
 
 
-class Shown:
-    """Pages of payments."""
+class PaymentRenderer:
+    """Renders pages of payments."""
 
     def __init__(self, services: Services, renderer: Renderer) -> None:
         self._services = services
         self._renderer = renderer
 
-    async def part(
+    async def render(
         self,
         staff: Staff,
         order_id: str,
         flash: Flash | None = None,
-        asked: object = None,
+        looked_up: object = None,
         *,
         at: str | None = None,
     ) -> HTMLResponse:
-        """Return the page, with what has just become of something. Raises what ``payment`` raises.
+        """Return the page, with the result of an action in ``flash``. Raises what ``load`` raises.
 
-        ``asked`` is what the gateway has just answered, to be shown as it is (``asking.Answer``). ``at``: the path of
-        the page, when it is not the one that was asked for.
+        ``looked_up`` is the gateway's response to a look-up, to be shown as it is (``look_up_routes.LookUpResult``).
+        ``at``: the path of the page, when it is not the requested one.
         """
-        return await self.part_of(staff, await self.payment(staff, order_id), flash, asked, at=at)
+        return await self.render_aggregate(staff, await self.load(staff, order_id), flash, looked_up, at=at)
 
-    async def part_of(
+    async def render_aggregate(
         self,
         staff: Staff,
         aggregate: PaymentAggregate,
         flash: Flash | None = None,
-        asked: object = None,
+        looked_up: object = None,
         *,
         at: str | None = None,
     ) -> HTMLResponse:
-        """Return the page of a payment as it has just become: it is not read again."""
-        page = await page_of(self._services, aggregate)
+        """Return the page of a payment that is loaded already, such as one that was just changed."""
+        page = await load_page(self._services, aggregate)
         address = f"{self._renderer.base}/payments/{page.payment.order_id}"
         about = {
             "payment": page.payment,
             "address": address,
             "saleor": staff.installation.saleor_api_url,
             "flash": flash,
-            "asked": asked,
+            "asked": looked_up,
             "stamp": page.stamp,
             **vars(page),
         }
         here = PAYMENTS if page.payout is None else PAYOUTS
         return self._renderer.part("payments/page.html", staff, here=here, at=at, **about)
 
-    async def payment(self, staff: Staff, order_id: str) -> PaymentAggregate:
-        """Return a payment for reading only. Answers 404 when the store has no such payment."""
+    async def load(self, staff: Staff, order_id: str) -> PaymentAggregate:
+        """Return a payment for reading only. Raises HTTPException 404 when the store has no such payment."""
         aggregate = await self._services.payments.find(ByOrder(order_id, installation_id=staff.installation.id))
         if aggregate is None:
-            raise no_payment(staff)
+            raise unknown_payment_error(staff)
         return aggregate
 
 
-def no_payment(staff: Staff) -> HTTPException:
-    """Return the answer that the store has no such payment."""
-    return refused(404, "UNKNOWN_PAYMENT", staff.translation, _NO_PAYMENT)
+def unknown_payment_error(staff: Staff) -> HTTPException:
+    """Return the error that the store has no such payment."""
+    return http_error(404, "UNKNOWN_PAYMENT", staff.translation, _NO_PAYMENT)

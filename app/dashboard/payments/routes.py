@@ -1,6 +1,6 @@
-"""The parts about one payment: its page, and what staff do there for one store.
+"""The routes of one payment: its page, and the actions of staff there, for one store.
 
-A page at `/payments/7` fetches `/parts/payments/7`. Whatever changes something is a POST.
+A page at `/payments/7` fetches `/parts/payments/7`. Every route that changes something is a POST.
 """
 
 from collections.abc import Awaitable, Callable
@@ -11,22 +11,22 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, PlainTextResponse
 
 from app.amounts import NotAnAmountError
-from app.dashboard.form import fields_of
+from app.dashboard.form import read_form_fields
 from app.dashboard.payments.actions import (
     KINDS,
     Flash,
-    NotOurFormError,
-    amount_typed,
-    flash_of,
+    InvalidFormError,
+    flash_for,
     read_amounts,
     read_staff_request,
+    typed_amount,
 )
-from app.dashboard.payments.asking import AskParts
-from app.dashboard.payments.page import stamp_of
-from app.dashboard.payments.payment_view import Shown, no_payment
-from app.dashboard.payments.retry_routes import AgainParts
+from app.dashboard.payments.look_up_routes import LookUpParts
+from app.dashboard.payments.page import compute_stamp
+from app.dashboard.payments.payment_view import PaymentRenderer, unknown_payment_error
+from app.dashboard.payments.retry_routes import RetryParts
 from app.dashboard.renderer import Renderer
-from app.dashboard.staff import AnyStaff, Staff, refused
+from app.dashboard.staff import AnyStaff, Staff, http_error
 from app.db.aggregates import ByOrder, PaymentAggregate
 from app.db.repository import PaymentNotFoundError
 from app.db.tables import Kind
@@ -34,69 +34,69 @@ from app.i18n.messages import gettext_noop
 from app.payments.accounts.balances import read_balances, refund_warning
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.services import Services
-from app.payments.split.choice import choose, leave_it_to_the_rules
+from app.payments.split.choice import choose_next_refund_split, clear_choice
 from app.payments.split.rules import names_of
-from app.payments.staff.actions import ask_for
+from app.payments.staff.actions import request_action
 from app.payments.staff.subscription import cancel_subscription
 
 log = structlog.get_logger(__name__)
 
-_LONGEST_ORDER = 32  # what anybody writes into an address is longer
+_LONGEST_ORDER = 32  # for logs: an address can contain longer text
 
-_NOT_AN_AMOUNT = gettext_noop("Write amounts like 1234.50.")
-_NOT_OUR_FORM = gettext_noop("Reload the page: this form cannot be sent.")
-_CHOSEN = gettext_noop("The choice is kept for the next refund.")
-_SUBSCRIPTION_CANCELLED = gettext_noop("The subscription is cancelled: nothing more is charged for it.")
-_REMOVED = gettext_noop("The choice is removed: the next refund goes by the rules.")
+_NOT_AN_AMOUNT = gettext_noop("Enter amounts like 1234.50.")
+_INVALID_FORM = gettext_noop("This form cannot be submitted. Reload the page.")
+_CHOSEN = gettext_noop("Your choice was saved for the next refund.")
+_SUBSCRIPTION_CANCELLED = gettext_noop("The subscription was cancelled. Nothing more will be charged for it.")
+_REMOVED = gettext_noop("Your choice was removed. The next refund will follow the rules.")
 
 
 class PaymentParts:
-    """The parts about one payment, as ``renderer`` writes them."""
+    """The routes of one payment."""
 
     def __init__(self, services: Services, renderer: Renderer) -> None:
         self._services = services
         self._renderer = renderer
-        self._shown = Shown(services, renderer)
+        self._payment_page = PaymentRenderer(services, renderer)
 
     def add_to(self, router: APIRouter) -> None:
-        """Add the routes to a router, whose guard lets in only whoever may handle payments."""
+        """Add the routes to a router whose guard requires the permission to handle payments."""
         router.add_api_route("/payments/{order_id}", self._payment, methods=["GET"])
         router.add_api_route("/payments/{order_id}/stamp", self._stamp, methods=["GET"])
-        AgainParts(self._services, self._renderer, self._shown).add_to(router)
-        AskParts(self._services, self._shown).add_to(router)
+        RetryParts(self._services, self._renderer, self._payment_page).add_to(router)
+        LookUpParts(self._services, self._payment_page).add_to(router)
         for kind in KINDS:
-            router.add_api_route(f"/payments/{{order_id}}/{kind.value}", self._acting(kind), methods=["POST"])
+            router.add_api_route(f"/payments/{{order_id}}/{kind.value}", self._action_route(kind), methods=["POST"])
         router.add_api_route("/payments/{order_id}/cancel-subscription", self._cancel_subscription, methods=["POST"])
-        router.add_api_route("/payments/{order_id}/refund/warning", self._warn, methods=["POST"])
-        router.add_api_route("/payments/{order_id}/next-refund", self._choose, methods=["POST"])
-        router.add_api_route("/payments/{order_id}/next-refund/leave-to-rules", self._leave, methods=["POST"])
+        router.add_api_route("/payments/{order_id}/refund/warning", self._refund_warning, methods=["POST"])
+        router.add_api_route("/payments/{order_id}/next-refund", self._choose_shares, methods=["POST"])
+        router.add_api_route("/payments/{order_id}/next-refund/leave-to-rules", self._clear_choice, methods=["POST"])
 
     async def _payment(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
-        return await self._shown.part(staff, order_id)
+        return await self._payment_page.render(staff, order_id)
 
     async def _stamp(self, order_id: str, staff: AnyStaff) -> PlainTextResponse:
-        """Return what differs as soon as the page would show something else."""
-        return PlainTextResponse(stamp_of(await self._shown.payment(staff, order_id)))
+        """Return a text that changes whenever the page would show something else."""
+        return PlainTextResponse(compute_stamp(await self._payment_page.load(staff, order_id)))
 
-    def _acting(self, kind: Kind) -> Callable[..., Awaitable[HTMLResponse]]:
+    def _action_route(self, kind: Kind) -> Callable[..., Awaitable[HTMLResponse]]:
         async def act(request: Request, order_id: str, staff: AnyStaff) -> HTMLResponse:
             try:
-                staff_request = read_staff_request(kind, staff.name, await fields_of(request))
-            except (NotAnAmountError, NotOurFormError) as wrong:
-                await self._shown.payment(staff, order_id)  # of a payment that is another store's nothing else is said
+                staff_request = read_staff_request(kind, staff.name, await read_form_fields(request))
+            except (NotAnAmountError, InvalidFormError) as wrong:
+                await self._payment_page.load(staff, order_id)  # for another store's payment: 404, whatever the form
                 if isinstance(wrong, NotAnAmountError):
-                    raise refused(422, "INVALID_AMOUNT", staff.translation, _NOT_AN_AMOUNT) from wrong
-                raise refused(422, "INVALID_DATA", staff.translation, _NOT_OUR_FORM) from wrong
+                    raise http_error(422, "INVALID_AMOUNT", staff.translation, _NOT_AN_AMOUNT) from wrong
+                raise http_error(422, "INVALID_DATA", staff.translation, _INVALID_FORM) from wrong
             log.info("staff act", payment=order_id[:_LONGEST_ORDER], kind=kind.value, staff=staff.id)
             try:
-                aggregate, operation = await ask_for(
+                aggregate, operation = await request_action(
                     self._services, order_id, staff_request, installation_id=staff.installation.id
                 )
             except RefusalError as refusal:
                 if refusal.code is RefusalCode.UNKNOWN_PAYMENT:
-                    raise no_payment(staff) from refusal
-                raise refused(422, refusal.code, staff.translation, refusal.message) from refusal
-            return await self._shown.part_of(staff, aggregate, flash_of(operation))
+                    raise unknown_payment_error(staff) from refusal
+                raise http_error(422, refusal.code, staff.translation, refusal.message) from refusal
+            return await self._payment_page.render_aggregate(staff, aggregate, flash_for(operation))
 
         return act
 
@@ -108,45 +108,47 @@ class PaymentParts:
             )
         except RefusalError as refusal:
             if refusal.code is RefusalCode.UNKNOWN_PAYMENT:
-                raise no_payment(staff) from refusal
-            raise refused(409, refusal.code, staff.translation, refusal.message) from refusal
-        return await self._shown.part_of(staff, aggregate, Flash(_SUBSCRIPTION_CANCELLED))
+                raise unknown_payment_error(staff) from refusal
+            raise http_error(409, refusal.code, staff.translation, refusal.message) from refusal
+        return await self._payment_page.render_aggregate(staff, aggregate, Flash(_SUBSCRIPTION_CANCELLED))
 
-    async def _warn(self, request: Request, order_id: str, staff: AnyStaff) -> HTMLResponse:
-        """Return what to say beside a refund as it is filled in so far: nothing, unless the balance is too little.
+    async def _refund_warning(self, request: Request, order_id: str, staff: AnyStaff) -> HTMLResponse:
+        """Return the warning for the refund as typed so far: empty, unless the balance is insufficient.
 
-        It is asked for beside the page, which does not wait for the gateway.
+        It is a request of its own, so that the page does not wait for the gateway.
         """
-        payment = (await self._shown.payment(staff, order_id)).payment
-        warning = has = None
-        amount = amount_typed(await fields_of(request))
+        payment = (await self._payment_page.load(staff, order_id)).payment
+        warning = balances = None
+        amount = typed_amount(await read_form_fields(request))
         if amount is not None:
-            has = await read_balances(self._services, payment.account)
-            warning = refund_warning(amount, payment.currency, has)
-        age = None if has is None or has.as_of is None else self._services.now() - has.as_of
-        return self._renderer.part("payments/refund_warning.html", staff, here=None, warning=warning, has=has, age=age)
+            balances = await read_balances(self._services, payment.account)
+            warning = refund_warning(amount, payment.currency, balances)
+        age = None if balances is None or balances.as_of is None else self._services.now() - balances.as_of
+        return self._renderer.part(
+            "payments/refund_warning.html", staff, here=None, warning=warning, has=balances, age=age
+        )
 
-    async def _choose(self, request: Request, order_id: str, staff: AnyStaff) -> HTMLResponse:
+    async def _choose_shares(self, request: Request, order_id: str, staff: AnyStaff) -> HTMLResponse:
         try:
-            amounts = read_amounts(await fields_of(request))
+            amounts = read_amounts(await read_form_fields(request))
         except NotAnAmountError as typed:
-            raise refused(422, "INVALID_AMOUNT", staff.translation, _NOT_AN_AMOUNT) from typed
-        aggregate = await self._decide(staff, order_id, amounts)
-        return await self._shown.part_of(staff, aggregate, Flash(_CHOSEN))
+            raise http_error(422, "INVALID_AMOUNT", staff.translation, _NOT_AN_AMOUNT) from typed
+        aggregate = await self._store_choice(staff, order_id, amounts)
+        return await self._payment_page.render_aggregate(staff, aggregate, Flash(_CHOSEN))
 
-    async def _leave(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
-        aggregate = await self._decide(staff, order_id, None)
-        return await self._shown.part_of(staff, aggregate, Flash(_REMOVED))
+    async def _clear_choice(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
+        aggregate = await self._store_choice(staff, order_id, None)
+        return await self._payment_page.render_aggregate(staff, aggregate, Flash(_REMOVED))
 
-    async def _decide(self, staff: Staff, order_id: str, amounts: dict[str, Decimal] | None) -> PaymentAggregate:
-        """Store from whom the next refund is taken, and return the payment; None: leave it to the rules."""
+    async def _store_choice(self, staff: Staff, order_id: str, amounts: dict[str, Decimal] | None) -> PaymentAggregate:
+        """Store from whom the next refund is taken, and return the payment; None leaves it to the rules."""
         now = self._services.now()
 
         def step(aggregate: PaymentAggregate) -> PaymentAggregate:
             if amounts is None:
-                leave_it_to_the_rules(aggregate, now)
+                clear_choice(aggregate, now)
             else:
-                choose(aggregate, amounts, now, names_of(aggregate.payment.account.split_rules))
+                choose_next_refund_split(aggregate, amounts, now, names_of(aggregate.payment.account.split_rules))
             return aggregate
 
         try:
@@ -154,9 +156,9 @@ class PaymentParts:
                 ByOrder(order_id, installation_id=staff.installation.id), step
             )
         except PaymentNotFoundError as unknown:
-            raise no_payment(staff) from unknown
+            raise unknown_payment_error(staff) from unknown
         except RefusalError as refusal:
-            raise refused(422, refusal.code, staff.translation, refusal.message) from refusal
-        what = "next refund chosen" if amounts is not None else "next refund left to the rules"
-        log.info(what, payment=aggregate.payment.order_id, staff=staff.id)
+            raise http_error(422, refusal.code, staff.translation, refusal.message) from refusal
+        event = "next refund chosen" if amounts is not None else "next refund left to the rules"
+        log.info(event, payment=aggregate.payment.order_id, staff=staff.id)
         return aggregate

@@ -1,4 +1,4 @@
-"""What the pages about payouts show: the list, and the form with the cards that can be paid."""
+"""Builds the pages about payouts: the list, and the form with the cards that can be paid."""
 
 import uuid
 from collections.abc import Mapping, Sequence
@@ -13,12 +13,12 @@ from app.payments.cards.keys import ALG, ENC, offered_key
 from app.payments.core.problems import problem_messages
 from app.payments.requests.payout import TAXABLE, currency_of
 from app.payments.services import Services
-from app.payments.staff.customers import customers_of, opened
+from app.payments.staff.customers import customer_ids_of, open_request
 from app.payments.staff.payout_view import recipient_name, recipient_of
-from app.payments.staff.payouts import accounts_of
+from app.payments.staff.payouts import payout_accounts
 from app.payments.staff.status import standings
 
-A_PAGE = 25
+PAGE_SIZE = 25
 _MOST_CARDS = 50
 
 LABELS: Mapping[str, LazyMessage] = {
@@ -38,33 +38,34 @@ LABELS: Mapping[str, LazyMessage] = {
     "wallet_number": LazyMessage("Wallet number"),
     TAXABLE: LazyMessage("Taxable winnings"),
 }
-"""What the form calls the members of ``properties``, in its order."""
+"""The form's labels of the members of ``properties``, in its order."""
 
 NAMES = ("recipient_first_name", "recipient_middle_name", "recipient_last_name")
 
 
 @dataclass(frozen=True, slots=True)
 class PayoutRow:
-    """A payout of the list. ``recipient`` is empty when no key opens it."""
+    """A payout of the list. ``recipient`` is empty when no key can open it."""
 
     record: PayoutRecord
     recipient: str
 
     @property
     def standings(self) -> Sequence[Any]:
-        """Where it stands."""
+        """The standings of the payout."""
         return standings(self.record.aggregate)
 
     @property
     def problems(self) -> Sequence[str]:
-        """What somebody must look at, in words."""
+        """The texts of the problems that a person must look at."""
         return problem_messages(self.record.aggregate.payment)
 
 
 @dataclass(frozen=True)
 class PayoutList:
-    """A page of the list. ``older``: the order after which the next one begins. ``accounts``: with which the reader
-    may pay out; ``any_on``: whether anybody may with any.
+    """A page of the list. ``older``: the order after which the next page begins.
+
+    ``accounts``: those with which this user may pay out; ``any_on``: whether payouts are enabled for any account.
     """
 
     rows: Sequence[PayoutRow]
@@ -75,8 +76,9 @@ class PayoutList:
 
 @dataclass(frozen=True)
 class PayoutForm:
-    """The form of a new payout. ``cards`` can be chosen; ``jwk`` is what a typed one is encrypted for, None: it cannot
-    be typed. ``about`` is the payment that it is about; ``known`` fills fields in.
+    """The form of a new payout. ``cards`` are the ones to choose from; ``about`` is the payment that it relates to.
+
+    ``jwk`` is the key for which a typed card is encrypted, None: no card can be typed. ``known`` prefills fields.
     """
 
     account: MerchantAccount
@@ -92,7 +94,7 @@ class PayoutForm:
 
 
 async def read_list(services: Services, installation_id: int, email: str, after: str | None) -> PayoutList:
-    """Return a page of the payouts of that store, and of no other."""
+    """Return a page of the payouts of that store only."""
     last: Payout | None = None
     if after:
         found = await services.payments.find(ByOrder(after, installation_id=installation_id))
@@ -100,12 +102,12 @@ async def read_list(services: Services, installation_id: int, email: str, after:
             async with services.database.transaction() as session:
                 last = await payout_of(session, found.payment.id or 0)
     async with services.database.transaction() as session:
-        records = await payouts_page(session, installation_id, most=A_PAGE + 1, after=last)
-    shown = records[:A_PAGE]
+        records = await payouts_page(session, installation_id, most=PAGE_SIZE + 1, after=last)
+    page_records = records[:PAGE_SIZE]
     return PayoutList(
-        rows=[PayoutRow(each, recipient_name(recipient_of(services, each))) for each in shown],
-        older=shown[-1].aggregate.payment.order_id if len(records) > A_PAGE else None,
-        accounts=await accounts_of(services, installation_id, email),
+        rows=[PayoutRow(each, recipient_name(recipient_of(services, each))) for each in page_records],
+        older=page_records[-1].aggregate.payment.order_id if len(records) > PAGE_SIZE else None,
+        accounts=await payout_accounts(services, installation_id, email),
         any_on=any(each.payouts for each in await services.accounts.all(installation_id)),
     )
 
@@ -113,24 +115,24 @@ async def read_list(services: Services, installation_id: int, email: str, after:
 async def read_form(
     services: Services, account: MerchantAccount, about: PaymentAggregate | None, customer_email: str = ""
 ) -> PayoutForm:
-    """Return a new form: with the cards of whoever has made the payment that it is about, or has that address."""
+    """Return a new form, with the cards of the customer who made the payment in question, or who has that address."""
     known: dict[str, str] = {}
     customers: set[str] = set()
     if about is not None:
-        asked = opened(services, about.payment, about.create)
-        customers |= {str(asked["customer_id"])} if asked.get("customer_id") else set()
+        request_data = open_request(services, about.payment, about.create)
+        customers |= {str(request_data["customer_id"])} if request_data.get("customer_id") else set()
         known = {
-            "recipient_first_name": str(asked.get("customer_fname") or ""),
-            "recipient_last_name": str(asked.get("customer_lname") or ""),
+            "recipient_first_name": str(request_data.get("customer_fname") or ""),
+            "recipient_last_name": str(request_data.get("customer_lname") or ""),
         }
     if customer_email:
-        customers |= await customers_of(services, account.installation_id, customer_email)
+        customers |= await customer_ids_of(services, account.installation_id, customer_email)
     cards: list[SavedCard] = []
     for customer in sorted(customers):
-        cards += await services.saved_cards.usable(account.installation_id, account.id, customer, services.now())
+        cards += await services.saved_cards.usable_cards(account.installation_id, account.id, customer, services.now())
     jwk = None
     if account.pci_dss_confirmed_at is not None:
-        jwk = (await offered_key(services.card_keys.of(account.installation_id), services.now())).public_jwk
+        jwk = (await offered_key(services.card_keys.for_store(account.installation_id), services.now())).public_jwk
     return PayoutForm(
         account=account,
         currency=currency_of(account),
@@ -143,7 +145,7 @@ async def read_form(
     )
 
 
-async def payment_about(services: Services, installation_id: int, order_id: str) -> PaymentAggregate | None:
-    """Return the payment of a store that a payout can be about; None for a payout, and for what is not there."""
+async def find_payment_for_payout(services: Services, installation_id: int, order_id: str) -> PaymentAggregate | None:
+    """Return the payment of a store to which a payout can relate; None for a payout or an unknown order."""
     found = await services.payments.find(ByOrder(order_id, installation_id=installation_id)) if order_id else None
     return None if found is None or found.payment.flow is Flow.PAYOUT else found

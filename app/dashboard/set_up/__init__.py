@@ -1,1 +1,1 @@
-"""From the installation to the first payment."""
+"""The setup pages: from the installation to the first payment."""

@@ -1,38 +1,37 @@
-"""The parts about the store's merchant accounts: all of them, and a new one."""
+"""The routes of the store's merchant accounts: the list, a new account, and removal."""
 
 import structlog
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
-from app.dashboard.form import fields_of
-from app.dashboard.set_up.account_page import keys_open
+from app.dashboard.form import read_form_fields
+from app.dashboard.set_up.account_page import can_open_keys
 from app.dashboard.set_up.forms import (
-    new_account_in,
-    said_in,
+    group_fields,
+    read_new_account,
 )
 from app.dashboard.set_up.one_account import OneAccountParts
-from app.dashboard.set_up.operator_notices import lacks_of_owner, operator_notices
-from app.dashboard.set_up.refusals import refusals_told
-from app.dashboard.set_up.setup_page import Flash, SetUpRenderer
-from app.dashboard.set_up.steps import ACCOUNT
+from app.dashboard.set_up.operator_notices import operator_notices, owner_limitations
+from app.dashboard.set_up.refusals import refusals_as_http_errors
+from app.dashboard.set_up.setup_page import ACCOUNT, Flash, SetUpRenderer
 from app.dashboard.staff import AnyStaff, Staff
 from app.gateway.hosts import PRESETS
 from app.i18n.messages import LazyMessage
-from app.payments.accounts.channels import views
-from app.payments.accounts.keeping import add_account
+from app.payments.accounts.changes import add_account
+from app.payments.accounts.channels import load_views
+from app.payments.accounts.gateway_endpoint import DEFAULT_SCHEME_WORD
 from app.payments.accounts.options import DEFAULT_CURRENCIES, OPTIONS
-from app.payments.accounts.places import DEFAULT_SCHEME_WORD
 from app.payments.services import Services
 
 log = structlog.get_logger(__name__)
 
-_ADDED = LazyMessage("The gateway takes these keys, and the account is kept. Next, say which channels use it.")
-_DELETED = LazyMessage("The account is deleted, with its keys.")
-_SWITCHED_OFF = LazyMessage("The account is switched off. It is kept for the payments that refer to it.")
+_ADDED = LazyMessage("The gateway accepted these keys, and the account was saved. Next, choose which channels use it.")
+_DELETED = LazyMessage("The account and its keys were deleted.")
+_SWITCHED_OFF = LazyMessage("The account was switched off. It is kept for the payments that refer to it.")
 
 
 class AccountParts:
-    """The parts about merchant accounts."""
+    """The routes of merchant accounts."""
 
     def __init__(self, services: Services, renderer: SetUpRenderer) -> None:
         self._services = services
@@ -40,7 +39,7 @@ class AccountParts:
         self._one = OneAccountParts(services, renderer)
 
     def add_to(self, router: APIRouter) -> None:
-        """Add the routes to a router, whose guard lets in only whoever may set the app up."""
+        """Add the routes to a router whose guard requires the permissions for setup."""
         router.add_api_route("/set-up", self.list, methods=["GET"])
         router.add_api_route("/set-up/accounts/new", self._new, methods=["GET"])
         router.add_api_route("/set-up/accounts", self._add, methods=["POST"])
@@ -48,19 +47,19 @@ class AccountParts:
         self._one.add_to(router)
 
     async def list(self, staff: AnyStaff) -> HTMLResponse:
-        """Return the accounts; the form for the first one if there is none."""
-        return await self._listed(staff)
+        """Return the list of accounts, or the form for the first one if there is none."""
+        return await self._render_list(staff)
 
-    async def _listed(self, staff: Staff, flash: Flash | None = None) -> HTMLResponse:
+    async def _render_list(self, staff: Staff, flash: Flash | None = None) -> HTMLResponse:
         at = ACCOUNT if flash else None
-        accounts = await views(self._services, installation_id=staff.installation.id)
+        accounts = await load_views(self._services, installation_id=staff.installation.id)
         if not accounts:
             return await self._form(staff, first=True, flash=flash, at=at)
         listed = [
             (
                 each,
-                lacks_of_owner(each),
-                operator_notices(each, opens=keys_open(self._services, each.account)),
+                owner_limitations(each),
+                operator_notices(each, opens=can_open_keys(self._services, each.account)),
             )
             for each in accounts
         ]
@@ -86,14 +85,14 @@ class AccountParts:
         )
 
     async def _add(self, request: Request, staff: AnyStaff) -> HTMLResponse:
-        said, services = said_in(await fields_of(request)), self._services
-        with refusals_told(staff):
-            account = await add_account(services, new_account_in(said, services, staff.installation.id))
+        fields, services = group_fields(await read_form_fields(request)), self._services
+        with refusals_as_http_errors(staff):
+            account = await add_account(services, read_new_account(fields, services, staff.installation.id))
         log.info("merchant account added", account=account.id, staff=staff.id)
-        return await self._one.shown(staff, account, Flash(_ADDED))
+        return await self._one.render(staff, account, Flash(_ADDED))
 
     async def _remove(self, account_id: str, staff: AnyStaff) -> HTMLResponse:
-        account = await self._one.found(staff, account_id)
+        account = await self._one.find_account(staff, account_id)
         deleted = await self._services.accounts.remove(account.id)
         log.info("merchant account removed", account=account.id, deleted=deleted, staff=staff.id)
-        return await self._listed(staff, Flash(_DELETED if deleted else _SWITCHED_OFF))
+        return await self._render_list(staff, Flash(_DELETED if deleted else _SWITCHED_OFF))

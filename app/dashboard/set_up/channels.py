@@ -1,4 +1,4 @@
-"""The parts about sales channels: which account takes the money of each, and what is missing."""
+"""The routes of sales channels: the account that takes the money of each, and what is missing."""
 
 from collections.abc import Mapping
 
@@ -6,10 +6,9 @@ import structlog
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
-from app.dashboard.form import fields_of
-from app.dashboard.set_up.setup_page import Flash, SetUpRenderer
-from app.dashboard.set_up.steps import CHANNELS
-from app.dashboard.staff import AnyStaff, Staff, refused
+from app.dashboard.form import read_form_fields
+from app.dashboard.set_up.setup_page import CHANNELS, Flash, SetUpRenderer
+from app.dashboard.staff import AnyStaff, Staff, http_error
 from app.i18n.messages import LazyMessage, gettext_noop
 from app.payments.accounts.channels import is_slug, read_channels
 from app.payments.services import Services
@@ -18,13 +17,13 @@ from app.saleor.graphql import SaleorClient
 log = structlog.get_logger(__name__)
 
 _ACCOUNT_OF = "account."
-_KEPT = LazyMessage("The channels are kept.")
-_NO_SLUG = gettext_noop("This is no slug of a channel. Write it like default-channel, as the Dashboard shows it.")
+_SAVED = LazyMessage("The channels were saved.")
+_NO_SLUG = gettext_noop("This is not a channel slug. Enter it like default-channel, as the Dashboard shows it.")
 _NO_ACCOUNT = gettext_noop("This store has no such merchant account.")
 
 
 class ChannelParts:
-    """The parts about sales channels."""
+    """The routes of sales channels."""
 
     def __init__(self, services: Services, saleor: SaleorClient, renderer: SetUpRenderer) -> None:
         self._services = services
@@ -32,15 +31,15 @@ class ChannelParts:
         self._renderer = renderer
 
     def add_to(self, router: APIRouter) -> None:
-        """Add the routes to a router, whose guard lets in only whoever may set the app up."""
+        """Add the routes to a router whose guard requires the permissions for setup."""
         router.add_api_route("/set-up/channels", self.list, methods=["GET"])
         router.add_api_route("/set-up/channels", self._map, methods=["POST"])
 
     async def list(self, staff: AnyStaff) -> HTMLResponse:
         """Return the channels of the store."""
-        return await self._listed(staff)
+        return await self._render_list(staff)
 
-    async def _listed(self, staff: Staff, flash: Flash | None = None) -> HTMLResponse:
+    async def _render_list(self, staff: Staff, flash: Flash | None = None) -> HTMLResponse:
         found = await read_channels(self._services, self._saleor, staff.installation)
         accounts = await self._services.accounts.all(staff.installation.id)
         return await self._renderer.part(
@@ -48,10 +47,10 @@ class ChannelParts:
         )
 
     async def _map(self, request: Request, staff: AnyStaff) -> HTMLResponse:
-        wanted = self._wanted(staff, dict(await fields_of(request)))
+        wanted = self._parse_mapping(staff, dict(await read_form_fields(request)))
         known = {each.id for each in await self._services.accounts.all(staff.installation.id)}
         if {account for account in wanted.values() if account} - known:
-            raise refused(404, "UNKNOWN_ACCOUNT", staff.translation, _NO_ACCOUNT)
+            raise http_error(404, "UNKNOWN_ACCOUNT", staff.translation, _NO_ACCOUNT)
         present = {
             each.channel: each.account_id for each in await self._services.accounts.routes(staff.installation.id)
         }
@@ -63,16 +62,16 @@ class ChannelParts:
             else:
                 await self._services.accounts.unmap_channel(staff.installation.id, channel)
             log.info("channel mapped", channel=channel, account=account or None, staff=staff.id)
-        return await self._listed(staff, Flash(_KEPT))
+        return await self._render_list(staff, Flash(_SAVED))
 
-    def _wanted(self, staff: Staff, said: Mapping[str, str]) -> dict[str, str]:
-        """Return the account's id of each channel that the form names; empty for none."""
+    def _parse_mapping(self, staff: Staff, params: Mapping[str, str]) -> dict[str, str]:
+        """Return the account's id of each channel in the form; empty for none. Raises HTTPException 422."""
         wanted = {
-            name.removeprefix(_ACCOUNT_OF): account for name, account in said.items() if name.startswith(_ACCOUNT_OF)
+            name.removeprefix(_ACCOUNT_OF): account for name, account in params.items() if name.startswith(_ACCOUNT_OF)
         }
-        typed = said.get("slug", "").strip()
+        typed = params.get("slug", "").strip()
         if typed:
-            wanted[typed] = said.get("account_of_slug", "")
+            wanted[typed] = params.get("account_of_slug", "")
         if not all(map(is_slug, wanted)):
-            raise refused(422, "INVALID_SLUG", staff.translation, _NO_SLUG, fields={"slug": _NO_SLUG})
+            raise http_error(422, "INVALID_SLUG", staff.translation, _NO_SLUG, fields={"slug": _NO_SLUG})
         return wanted

@@ -1,4 +1,4 @@
-"""What was typed into the forms of an account, as the functions that keep accounts take it. Pure."""
+"""Parses the forms of an account into the arguments of the functions that store accounts. Pure."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -8,40 +8,43 @@ from functools import partial
 
 from app.db.accounts import AccountKeys, NewAccount
 from app.db.tables import MerchantAccount
-from app.gateway.hosts import on_private_network
+from app.gateway.hosts import is_on_private_network
 from app.i18n.messages import LazyMessage, gettext_noop
-from app.payments.accounts.keeping import Change, new_account
-from app.payments.accounts.option_values import Given, OptionsRefusedError, all_read, read_option, read_options
+from app.payments.accounts.changes import AccountChange, build_account
+from app.payments.accounts.gateway_endpoint import GatewayEndpoint, check_point_of_sale, resolve_endpoint
+from app.payments.accounts.option_values import OptionInput, OptionsRefusedError, read_all, read_option, read_options
 from app.payments.accounts.options import OPTIONS, Form, Option
-from app.payments.accounts.places import Place, check_point_of_sale, place_of
 from app.payments.services import Services
 
 FormFields = Mapping[str, Sequence[str]]
-"""The fields of a form by their names; one can be there several times."""
+"""The fields of a form by their names; a name can occur several times."""
 
 KEYS = {
     "api_key": LazyMessage("API key"),
     "api_secret": LazyMessage("API secret"),
     "endpoints_key": LazyMessage("Endpoints key"),
 }
-_A_KEY = LazyMessage("Copy it from the merchant portal: letters, digits and signs without spaces.")
+_A_KEY = LazyMessage("Copy it from the merchant portal: letters, digits and symbols, without spaces.")
 _RULES = {
     **{name: (title, _A_KEY) for name, title in KEYS.items()},
     "pos_id": (
         LazyMessage("Point of sale"),
-        LazyMessage("Copy the id from the merchant portal: a UUID, like 5a9db0c5-7d1f-4c2b-9b60-3b1f2a4c5d6e."),
+        LazyMessage("Copy the ID from the merchant portal: a UUID, like 5a9db0c5-7d1f-4c2b-9b60-3b1f2a4c5d6e."),
     ),
-    "gateway": (LazyMessage("Gateway"), LazyMessage("Choose one of the list, or “another” and write its address.")),
+    "gateway": (
+        LazyMessage("Gateway"),
+        LazyMessage("Choose one from the list, or choose “another” and enter its address."),
+    ),
     "base_url": (
-        LazyMessage("Address of the gateway"),
+        LazyMessage("Gateway address"),
         LazyMessage(
-            "Write a whole https address without a query, like https://api.example.com. One of this machine or of a "
-            "private network is only taken from whoever runs the app, in a terminal."
+            "Enter a full https address without a query, like https://api.example.com. An address of this "
+            "machine or of a private network can only be set by the app operator, in a terminal."
         ),
     ),
     "scheme_word": (LazyMessage("Scheme word"), LazyMessage("One word, like CPAY.")),
-    "grace": (LazyMessage("Old API secret"), LazyMessage("Choose one of those that are offered.")),
-    "kind": (LazyMessage("Project"), LazyMessage("Choose whether it is a test project or a live one.")),
+    "grace": (LazyMessage("Old API secret"), LazyMessage("Choose one of the available options.")),
+    "kind": (LazyMessage("Project"), LazyMessage("Choose whether this is a test project or a live one.")),
 }
 _ADDRESSES = ("base_url", "balances_url", "register_url")
 
@@ -49,7 +52,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     gettext_noop("The account"): ("name", "test_project", "currencies", "storefront_origins"),
     gettext_noop("The pages that shoppers see"): ("shop_name", "shop_logo", "shop_color"),
     gettext_noop("The shopper and the payment page"): ("order_timeout", "names_required", "cancel_older"),
-    gettext_noop("What the gateway is told"): (
+    gettext_noop("What is sent to the gateway"): (
         "sector",
         "merchant_mcc",
         "description_template",
@@ -67,9 +70,9 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         "google_pay_merchant",
     ),
     gettext_noop("Comparing the books"): ("reconcile_at",),
-    gettext_noop("Other addresses of the gateway"): ("balances_url", "register_url"),
+    gettext_noop("Other gateway addresses"): ("balances_url", "register_url"),
 }
-"""The options of an account as its page shows them. Whether it is switched on has a form of its own."""
+"""The options of an account as its page groups them. Switching it on and off has a form of its own."""
 
 GRACES: Mapping[int, str] = {
     24: gettext_noop("for a day"),
@@ -77,106 +80,111 @@ GRACES: Mapping[int, str] = {
     168: gettext_noop("for a week"),
     0: gettext_noop("not at all: it has leaked"),
 }
-"""For how many hours a replaced API secret can still verify notifications."""
+"""The choices of the number of hours for which a replaced API secret still verifies notifications."""
 
 
-def said_in(fields: Sequence[tuple[str, str]]) -> FormFields:
+def group_fields(fields: Sequence[tuple[str, str]]) -> FormFields:
     """Return the fields of a form by their names."""
-    said: dict[str, list[str]] = {}
+    form: dict[str, list[str]] = {}
     for name, text in fields:
-        said.setdefault(name, []).append(text)
-    return said
+        form.setdefault(name, []).append(text)
+    return form
 
 
-def text_of(said: FormFields, name: str) -> str:
-    """Return the text of a field, without space around it; empty if there is none."""
-    return said.get(name, [""])[0].strip()
+def text_of(form: FormFields, name: str) -> str:
+    """Return the text of a field, stripped; empty if there is none."""
+    return form.get(name, [""])[0].strip()
 
 
 def rule_of(name: str) -> tuple[LazyMessage, LazyMessage]:
-    """Return what a field is called and what it can be."""
+    """Return the title of a field and the rule for its values."""
     if name in OPTIONS:
         return OPTIONS[name].title, OPTIONS[name].rule
     return _RULES[name]
 
 
-def options_changed(account: MerchantAccount, said: FormFields) -> dict[str, Given]:
-    """Return what the form of all options gives differently from how it stands. Raises OptionsRefusedError."""
-    given = {name: _given(OPTIONS[name], said) for group in GROUPS.values() for name in group}
-    values = all_read(*(partial(read_option, name, each) for name, each in given.items()))
+def changed_options(account: MerchantAccount, form: FormFields) -> dict[str, OptionInput]:
+    """Return the options in the form that differ from the account's. Raises OptionsRefusedError."""
+    given = {name: _read_value(OPTIONS[name], form) for group in GROUPS.values() for name in group}
+    values = read_all(*(partial(read_option, name, each) for name, each in given.items()))
     return {
         name: each
         for (name, each), value in zip(given.items(), values, strict=True)
-        if value != OPTIONS[name].of(account)
+        if value != OPTIONS[name].value_in(account)
     }
 
 
-def new_account_in(said: FormFields, services: Services, installation_id: int) -> NewAccount:
+def read_new_account(form: FormFields, services: Services, installation_id: int) -> NewAccount:
     """Return the account that the form of a new one describes. Raises OptionsRefusedError."""
-    pos_id, keys = text_of(said, "pos_id"), AccountKeys(**{name: text_of(said, name) for name in KEYS})
-    options = partial(read_options, _options_of_new(said), services.now())
-    place = partial(place_in, said)
-    # Each is read once for what is wrong with it, so that all of it is told at once.
-    all_read(options, place, partial(check_point_of_sale, pos_id, keys), partial(_check_kind, said))
-    new = new_account(installation_id, pos_id, place(), keys, options())
+    pos_id, keys = text_of(form, "pos_id"), AccountKeys(**{name: text_of(form, name) for name in KEYS})
+    options = partial(read_options, _new_account_options(form), services.now())
+    endpoint = partial(read_endpoint, form)
+    # Validate all of them first, so that all errors are reported at once.
+    read_all(options, endpoint, partial(check_point_of_sale, pos_id, keys), partial(_check_kind, form))
+    new = build_account(installation_id, pos_id, endpoint(), keys, options())
     require_public_addresses(services, {"base_url": new.base_url})
     return new
 
 
-def _options_of_new(said: FormFields) -> dict[str, Given]:
-    given: dict[str, Given] = {name: _given(OPTIONS[name], said) for name in ("currencies", "storefront_origins")}
-    return given | {"test_project": text_of(said, "kind") == "test", "name": text_of(said, "name") or None}
+def _new_account_options(form: FormFields) -> dict[str, OptionInput]:
+    given: dict[str, OptionInput] = {
+        name: _read_value(OPTIONS[name], form) for name in ("currencies", "storefront_origins")
+    }
+    return given | {"test_project": text_of(form, "kind") == "test", "name": text_of(form, "name") or None}
 
 
-def _check_kind(said: FormFields) -> None:
-    if text_of(said, "kind") not in {"test", "live"}:
+def _check_kind(form: FormFields) -> None:
+    if text_of(form, "kind") not in {"test", "live"}:
         raise OptionsRefusedError({"kind": "say whether it is a test project"})
 
 
-def new_keys_in(said: FormFields) -> Change:
-    """Return a change of those secrets that were typed. Raises OptionsRefusedError."""
-    hours = text_of(said, "grace")
+def read_new_keys(form: FormFields) -> AccountChange:
+    """Return the change of those secrets that were typed. Raises OptionsRefusedError."""
+    hours = text_of(form, "grace")
     if hours not in map(str, GRACES):
         raise OptionsRefusedError({"grace": "choose one of those that are offered"})
-    return Change(keys=keys_typed(said), grace=timedelta(hours=int(hours)))
+    return AccountChange(keys=typed_keys(form), grace=timedelta(hours=int(hours)))
 
 
-def keys_typed(said: FormFields) -> dict[str, str]:
+def typed_keys(form: FormFields) -> dict[str, str]:
     """Return those secrets that were typed, by their names."""
-    return {name: text_of(said, name) for name in KEYS if text_of(said, name)}
+    return {name: text_of(form, name) for name in KEYS if text_of(form, name)}
 
 
-def place_in(said: FormFields) -> Place:
+def read_endpoint(form: FormFields) -> GatewayEndpoint:
     """Return the gateway that was chosen. Raises OptionsRefusedError."""
-    place = place_of(*(text_of(said, name) or None for name in ("gateway", "base_url", "scheme_word")))
-    if place is None:
+    endpoint = resolve_endpoint(*(text_of(form, name) or None for name in ("gateway", "base_url", "scheme_word")))
+    if endpoint is None:
         raise OptionsRefusedError({"gateway": "choose a gateway"})
-    return place
+    return endpoint
 
 
-def place_changed(account: MerchantAccount, said: FormFields) -> Place:
-    """Return the gateway that was chosen instead; without an address of its own only the scheme word changes."""
-    if text_of(said, "gateway") or text_of(said, "base_url"):
-        return place_in(said)
-    present = Place.of(account)
-    return replace(present, scheme_word=text_of(said, "scheme_word") or present.scheme_word)
+def read_changed_endpoint(account: MerchantAccount, form: FormFields) -> GatewayEndpoint:
+    """Return the newly chosen gateway; if the form has no gateway or address, only the scheme word changes.
+
+    Raises OptionsRefusedError.
+    """
+    if text_of(form, "gateway") or text_of(form, "base_url"):
+        return read_endpoint(form)
+    present = GatewayEndpoint.for_account(account)
+    return replace(present, scheme_word=text_of(form, "scheme_word") or present.scheme_word)
 
 
 def require_public_addresses(services: Services, columns: Mapping[str, object]) -> None:
-    """Refuse addresses of private networks, unless the app itself is on one. Raises OptionsRefusedError.
+    """Reject addresses of private networks, unless the app itself is on one. Raises OptionsRefusedError.
 
-    Whoever manages a store's apps does not always run the app: the pages must not ask around in a network for them.
+    The manager of a store's apps is not always the operator of this app: the pages must not let them probe its network.
     """
-    if on_private_network(services.addresses.base_url):
+    if is_on_private_network(services.addresses.base_url):
         return
     given = {name: columns.get(name) for name in _ADDRESSES}
-    private = [name for name, address in given.items() if isinstance(address, str) and on_private_network(address)]
+    private = [name for name, address in given.items() if isinstance(address, str) and is_on_private_network(address)]
     if private:
         raise OptionsRefusedError(dict.fromkeys(private, "a public address"))
 
 
-def _given(option: Option, said: FormFields) -> str | bool | list[str]:
-    texts = said.get(option.name, [])
+def _read_value(option: Option, form: FormFields) -> str | bool | list[str]:
+    texts = form.get(option.name, [])
     match option.form:
         case Form.SWITCH:
             return bool(texts)

@@ -1,44 +1,45 @@
-"""What a store owner cannot mend on a page: what it means for the store, and the line to send to the operator."""
+"""Problems that a store owner cannot fix on a page: what they mean for the store, and the text to send the operator."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.i18n.messages import LazyMessage
 from app.payments.accounts.channels import AccountView
-from app.payments.accounts.check import Lack, lacks_of
+from app.payments.accounts.check import Limitation, find_limitations
 
 
 @dataclass(frozen=True, slots=True)
 class OperatorNotice:
-    """Something that is whoever runs the app to mend. ``ask`` is what to ask them for, ready to be sent."""
+    """A problem that only the operator can fix. ``ask`` is the text of the request to them, ready to be sent."""
 
     means: LazyMessage
     ask: LazyMessage
 
 
 def operator_notices(view: AccountView, *, opens: bool) -> Sequence[OperatorNotice]:
-    """Return what of an account is the operator's; ``opens``: whether its keys can be read. Pure."""
+    """Return the notices of an account for the operator; ``opens``: whether its keys can be read. Pure."""
     notices = []
     if not opens:
         notices.append(
             OperatorNotice(
                 LazyMessage(
-                    "The keys of this account cannot be opened: nothing can be asked of the gateway, and no payment "
-                    "goes through."
+                    "The keys of this account cannot be decrypted: the app cannot call the gateway, and no "
+                    "payment goes through."
                 ),
                 LazyMessage(
-                    "Please put the line back that is missing in the secret key file (APP_SECRET_KEY_FILE), and "
-                    "restart the app: the keys of merchant account %(account)s cannot be opened.",
+                    "Please restore the missing line in the secret key file (APP_SECRET_KEY_FILE) and restart "
+                    "the app: the keys of merchant account %(account)s cannot be decrypted.",
                     account=view.account.id,
                 ),
             )
         )
-    if Lack.NOTIFICATIONS in lacks_of(view):
+    if Limitation.NOTIFICATIONS in find_limitations(view):
         notices.append(
             OperatorNotice(
                 LazyMessage(
-                    "The gateway cannot notify %(address)s: it calls public https addresses on port 443 or 8443 only. "
-                    "Payments work, but until it can, outcomes are known later, by looking payments up.",
+                    "The gateway cannot send notifications to %(address)s: it only calls public https addresses "
+                    "on port 443 or 8443. Payments work, but until it can, their outcomes are known later, when "
+                    "the app looks them up.",
                     address=view.notification_address,
                 ),
                 LazyMessage(
@@ -51,6 +52,6 @@ def operator_notices(view: AccountView, *, opens: bool) -> Sequence[OperatorNoti
     return notices
 
 
-def lacks_of_owner(view: AccountView) -> Sequence[Lack]:
-    """Return what is missing that a store owner can mend on the pages. Pure."""
-    return [each for each in lacks_of(view) if not each.is_operators]
+def owner_limitations(view: AccountView) -> Sequence[Limitation]:
+    """Return the missing things that a store owner can fix on the pages. Pure."""
+    return [each for each in find_limitations(view) if not each.is_for_operator]

@@ -1,6 +1,6 @@
-"""Setting up: merchant accounts, channels, a payment to try it out, where links lead, and whether all is well.
+"""The setup routes: merchant accounts, channels, a trial payment, the Dashboard's address, and the health check.
 
-Every part writes the steps at its top, and nothing here shows a secret.
+Every part shows the steps at its top, and none shows a secret.
 """
 
 from fastapi import APIRouter
@@ -21,7 +21,7 @@ from app.saleor.migration import ManifestFor
 
 
 class SetUpParts:
-    """The parts about setting up, as ``renderer`` writes them."""
+    """The setup routes."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class SetUpParts:
         self._health = HealthParts(services, deployment, manifest_for, renderer)
 
     def add_to(self, router: APIRouter) -> None:
-        """Add the routes to a router, whose guard lets in only whoever may set the app up."""
+        """Add the routes to a router whose guard requires the permissions for setup."""
         self._accounts.add_to(router)
         self._channels.add_to(router)
         self._trials.add_to(router)
@@ -48,7 +48,7 @@ class SetUpParts:
         self._health.add_to(router)
 
     async def begin(self, staff: Staff) -> HTMLResponse:
-        """Return the first step that is not done."""
+        """Return the form of the first account, or the channels once there is an account."""
         if await self._services.accounts.all(staff.installation.id):
             return await self._channels.list(staff)
         return await self._accounts.list(staff)

@@ -1,22 +1,39 @@
-"""What all parts of setting up are written on: the steps at the top, then what was just done, then the part."""
+"""Renders the setup parts: the steps at the top, then the result of the last action, then the part itself.
+
+There are three steps to the first payment; the page shows which of them a store has completed.
+"""
 
 from dataclasses import dataclass
 
 from fastapi.responses import HTMLResponse
+from sqlalchemy import exists
+from sqlmodel import col, select
 
 from app.dashboard.navigation import SET_UP
 from app.dashboard.renderer import Renderer
-from app.dashboard.set_up.steps import read_steps
 from app.dashboard.staff import Staff
-from app.i18n.messages import LazyMessage
+from app.db.tables import Kind, Operation, Payment, State
+from app.i18n.messages import LazyMessage, gettext_noop
 from app.payments.services import Services
+
+ACCOUNT, CHANNELS, TRIAL = "/set-up", "/set-up/channels", "/set-up/try"
+"""The paths of the three steps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A setup step: its path, its name, and whether the store has completed it."""
+
+    path: str
+    name: str
+    done: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Flash:
-    """What has just been done, in words that are to be translated.
+    """The translatable message about an action that was just taken.
 
-    ``good`` False: it was done, and what came out is not.
+    ``good`` False: the action was taken, but its result is bad.
     """
 
     words: LazyMessage
@@ -25,7 +42,7 @@ class Flash:
 
 @dataclass(frozen=True, slots=True)
 class SetUpRenderer:
-    """Writes the parts of setting up."""
+    """Renders the setup parts."""
 
     services: Services
     renderer: Renderer
@@ -40,8 +57,30 @@ class SetUpRenderer:
         at: str | None = None,
         **values: object,
     ) -> HTMLResponse:
-        """Return a part that belongs to the ``step`` with that path; ``at``: see ``Renderer.part``."""
+        """Return a part of the ``step`` with that path; ``at``: see ``Renderer.part``."""
         steps = await read_steps(self.services, staff.installation.id)
         return self.renderer.part(
             f"set_up/{template}", staff, here=SET_UP, steps=steps, step=step, flash=flash, at=at, **values
         )
+
+
+async def read_steps(services: Services, installation_id: int) -> list[Step]:
+    """Return the three setup steps to the first payment, in order."""
+    accounts = await services.accounts.all(installation_id)
+    routes = await services.accounts.routes(installation_id)
+    return [
+        Step(ACCOUNT, gettext_noop("Merchant account"), done=bool(accounts)),
+        Step(CHANNELS, gettext_noop("Channels"), done=bool(routes)),
+        Step(TRIAL, gettext_noop("Try it"), done=await _has_successful_payment(services, installation_id)),
+    ]
+
+
+async def _has_successful_payment(services: Services, installation_id: int) -> bool:
+    paid = exists().where(
+        col(Payment.installation_id) == installation_id,
+        col(Operation.payment_id) == col(Payment.id),
+        col(Operation.kind) == Kind.CREATE,
+        col(Operation.state) == State.SUCCESS,
+    )
+    async with services.database.transaction() as session:
+        return (await session.exec(select(paid))).one()

@@ -1,4 +1,4 @@
-"""The third step: a small payment at the gateway's page, seen arriving here."""
+"""The third setup step: a small payment at the gateway's page, whose arrival is shown here."""
 
 import uuid
 from collections.abc import Sequence
@@ -11,18 +11,17 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
 from app.amounts import NotAnAmountError, read_amount
-from app.dashboard.form import fields_of
-from app.dashboard.set_up.forms import FormFields, said_in, text_of
-from app.dashboard.set_up.refusals import refusals_told
-from app.dashboard.set_up.setup_page import SetUpRenderer
-from app.dashboard.set_up.steps import TRIAL
-from app.dashboard.staff import AnyStaff, Staff, refused
+from app.dashboard.form import read_form_fields
+from app.dashboard.set_up.forms import FormFields, group_fields, text_of
+from app.dashboard.set_up.refusals import refusals_as_http_errors
+from app.dashboard.set_up.setup_page import TRIAL, SetUpRenderer
+from app.dashboard.staff import AnyStaff, Staff, http_error
 from app.db.aggregates import PaymentAggregate, find_by_order
 from app.db.tables import MerchantAccount, State
 from app.gateway.models import Sector
 from app.i18n.messages import gettext_noop
 from app.payments.core.refusal import RefusalError
-from app.payments.operations.trial_payment import SMALLEST, Trial, begin_trial
+from app.payments.operations.trial_payment import SUGGESTED_AMOUNT, Trial, begin_trial
 from app.payments.services import Services
 from app.payments.staff.status import Standing, standings
 
@@ -30,14 +29,14 @@ log = structlog.get_logger(__name__)
 
 _NO_ACCOUNT = gettext_noop("This store has no such merchant account.")
 _NO_TRIAL = gettext_noop("This store has no such trial.")
-_NOT_AN_AMOUNT = gettext_noop("Write amounts like 1234.50.")
-_NOT_A_DAY = gettext_noop("Write the date of birth like 1991-08-24.")
-_NOT_OUR_FORM = gettext_noop("Reload the page: this form cannot be sent.")
+_NOT_AN_AMOUNT = gettext_noop("Enter amounts like 1234.50.")
+_NOT_A_DAY = gettext_noop("Enter the date of birth like 1991-08-24.")
+_INVALID_FORM = gettext_noop("This form cannot be submitted. Reload the page.")
 
 
 @dataclass(frozen=True)
 class TrialPage:
-    """A trial. ``notified_at`` is when the gateway notified of it first; ``final``: nothing more is expected."""
+    """A trial. ``notified_at`` is the time of the gateway's first notification; ``final``: no more is expected."""
 
     order_id: str
     amount: Decimal
@@ -53,18 +52,18 @@ class TrialPage:
 
 
 class TrialParts:
-    """The parts about trials."""
+    """The routes of trials."""
 
     def __init__(self, services: Services, renderer: SetUpRenderer) -> None:
         self._services = services
         self._renderer = renderer
 
     def add_to(self, router: APIRouter) -> None:
-        """Add the routes to a router, whose guard lets in only whoever may set the app up."""
+        """Add the routes to a router whose guard requires the permissions for setup."""
         router.add_api_route(TRIAL, self._form, methods=["GET"])
         router.add_api_route(TRIAL, self._begin, methods=["POST"])
-        router.add_api_route(f"{TRIAL}/{{order_id}}", self._look, methods=["GET"])
-        router.add_api_route(f"{TRIAL}/{{order_id}}/standing", self._follow, methods=["GET"])
+        router.add_api_route(f"{TRIAL}/{{order_id}}", self._trial, methods=["GET"])
+        router.add_api_route(f"{TRIAL}/{{order_id}}/standing", self._standing, methods=["GET"])
 
     async def _form(self, staff: AnyStaff) -> HTMLResponse:
         accounts = [each for each in await self._services.accounts.all(staff.installation.id) if each.enabled]
@@ -76,50 +75,50 @@ class TrialParts:
             currencies=list(dict.fromkeys(code for each in accounts for code in each.currencies)),
             names=any(each.names_required or each.sector != Sector.GENERAL for each in accounts),
             birthday=any(each.sector == Sector.MICROFINANCE for each in accounts),
-            smallest=SMALLEST,
+            smallest=SUGGESTED_AMOUNT,
             email=staff.email,
             key=uuid.uuid4().hex,
         )
 
     async def _begin(self, request: Request, staff: AnyStaff) -> HTMLResponse:
-        said = said_in(await fields_of(request))
-        account = await self._account(staff, text_of(said, "account"))
-        with refusals_told(staff):
+        form = group_fields(await read_form_fields(request))
+        account = await self._account(staff, text_of(form, "account"))
+        with refusals_as_http_errors(staff):
             try:
-                aggregate = await begin_trial(self._services, account, _read(staff, said))
+                aggregate = await begin_trial(self._services, account, _parse_form(staff, form))
             except RefusalError as refusal:
-                raise refused(
-                    422, refusal.code, staff.translation, refusal.message, fields=_fields_of(refusal)
+                raise http_error(
+                    422, refusal.code, staff.translation, refusal.message, fields=_field_errors(refusal)
                 ) from refusal
         order_id = aggregate.payment.order_id
         log.info("trial begun", payment=order_id, account=account.id, staff=staff.id)
-        return await self._shown(staff, order_id, at=f"{TRIAL}/{order_id}")
+        return await self._render(staff, order_id, at=f"{TRIAL}/{order_id}")
 
-    async def _look(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
-        return await self._shown(staff, order_id)
+    async def _trial(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
+        return await self._render(staff, order_id)
 
-    async def _follow(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
-        page = await self._page(staff, order_id)
+    async def _standing(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
+        page = await self._load_page(staff, order_id)
         return self._renderer.renderer.part("set_up/trial_standing.html", staff, here=None, **vars(page))
 
-    async def _shown(self, staff: Staff, order_id: str, at: str | None = None) -> HTMLResponse:
-        page = await self._page(staff, order_id)
+    async def _render(self, staff: Staff, order_id: str, at: str | None = None) -> HTMLResponse:
+        page = await self._load_page(staff, order_id)
         return await self._renderer.part("trial.html", staff, step=TRIAL, at=at, **vars(page))
 
-    async def _page(self, staff: Staff, order_id: str) -> TrialPage:
+    async def _load_page(self, staff: Staff, order_id: str) -> TrialPage:
         async with self._services.database.transaction() as session:
             aggregate = await find_by_order(session, order_id, installation_id=staff.installation.id)
         if aggregate is None or not aggregate.payment.trial:
-            raise refused(404, "UNKNOWN_PAYMENT", staff.translation, _NO_TRIAL)
+            raise http_error(404, "UNKNOWN_PAYMENT", staff.translation, _NO_TRIAL)
         account = await self._account(staff, aggregate.payment.account_id)
-        kept = await self._services.inbox.of_order(account.id, aggregate.payment.order_id)
-        return _page_of(aggregate, account, kept[0].received_at if kept else None)
+        notifications = await self._services.inbox.find_for_order(account.id, aggregate.payment.order_id)
+        return _build_page(aggregate, account, notifications[0].received_at if notifications else None)
 
     async def _account(self, staff: Staff, account_id: str) -> MerchantAccount:
         for each in await self._services.accounts.all(staff.installation.id):
             if each.id == account_id:
                 return each
-        raise refused(404, "UNKNOWN_ACCOUNT", staff.translation, _NO_ACCOUNT)
+        raise http_error(404, "UNKNOWN_ACCOUNT", staff.translation, _NO_ACCOUNT)
 
 
 _FIELDS = {
@@ -132,43 +131,43 @@ _FIELDS = {
 }
 
 
-def _fields_of(refusal: RefusalError) -> dict[str, str]:
-    """Return the field of the form that a refusal is about, if there is one, and what is said beside it."""
+def _field_errors(refusal: RefusalError) -> dict[str, str]:
+    """Return the form field that a refusal concerns, if there is one, with the message to show beside it."""
     name = _FIELDS.get(refusal.field or "")
     return {} if name is None else {name: refusal.message}
 
 
-def _read(staff: Staff, said: FormFields) -> Trial:
-    """Return what the form wants. Raises HTTPException."""
+def _parse_form(staff: Staff, form: FormFields) -> Trial:
+    """Parse the form of a trial. Raises HTTPException."""
     try:
-        amount = read_amount(text_of(said, "amount"))
-    except NotAnAmountError as typed:
-        raise refused(
+        amount = read_amount(text_of(form, "amount"))
+    except NotAnAmountError as error:
+        raise http_error(
             422, "INVALID_AMOUNT", staff.translation, _NOT_AN_AMOUNT, fields={"amount": _NOT_AN_AMOUNT}
-        ) from typed
+        ) from error
     try:
-        birthday = date.fromisoformat(text_of(said, "birthday")) if text_of(said, "birthday") else None
-    except ValueError as typed:
-        raise refused(422, "INVALID_DATA", staff.translation, _NOT_A_DAY, fields={"birthday": _NOT_A_DAY}) from typed
+        birthday = date.fromisoformat(text_of(form, "birthday")) if text_of(form, "birthday") else None
+    except ValueError as error:
+        raise http_error(422, "INVALID_DATA", staff.translation, _NOT_A_DAY, fields={"birthday": _NOT_A_DAY}) from error
     try:
-        key = uuid.UUID(text_of(said, "key")).hex
-    except ValueError as typed:
-        raise refused(422, "INVALID_DATA", staff.translation, _NOT_OUR_FORM) from typed
+        key = uuid.UUID(text_of(form, "key")).hex
+    except ValueError as error:
+        raise http_error(422, "INVALID_DATA", staff.translation, _INVALID_FORM) from error
     return Trial(
         key=key,
         by=staff.name,
         amount=amount,
-        currency=text_of(said, "currency"),
-        email=text_of(said, "email"),
-        phone=text_of(said, "phone"),
-        first_name=text_of(said, "first_name"),
-        last_name=text_of(said, "last_name"),
+        currency=text_of(form, "currency"),
+        email=text_of(form, "email"),
+        phone=text_of(form, "phone"),
+        first_name=text_of(form, "first_name"),
+        last_name=text_of(form, "last_name"),
         birthday=birthday,
         language=staff.translation.language,
     )
 
 
-def _page_of(aggregate: PaymentAggregate, account: MerchantAccount, notified_at: datetime | None) -> TrialPage:
+def _build_page(aggregate: PaymentAggregate, account: MerchantAccount, notified_at: datetime | None) -> TrialPage:
     payment, create = aggregate.payment, aggregate.create
     return TrialPage(
         order_id=payment.order_id,

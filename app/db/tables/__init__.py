@@ -1,12 +1,12 @@
 """The tables. Amounts are Decimals with two decimals (``columns.Amount``), moments are aware and in UTC.
 
-What each row is, and what makes it unique, stands in its class. Secrets are kept sealed (``vault``) in columns named
+Each class documents its rows and what makes them unique. Secrets are stored sealed (``vault``) in columns named
 ``*_sealed``; nothing else in these tables is secret, and no column ever holds a card number.
 """
 
 from sqlmodel import SQLModel
 
-from app.db.columns import take_any_text
+from app.db.columns import accept_any_text
 from app.db.tables.days import ChangedDay, DayOutcome, DayTotal, SummedDay
 from app.db.tables.payments import Flow, Kind, Mode, Operation, Payment, PaymentStatus, SplitShare, State
 from app.db.tables.payouts import Payout
@@ -78,4 +78,4 @@ __all__ = [
     "SummedDay",
 ]
 
-take_any_text(SQLModel.metadata)
+accept_any_text(SQLModel.metadata)

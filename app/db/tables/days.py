@@ -1,6 +1,6 @@
-"""What each day that is over has brought, by our own books: summed once and kept, so that no payment is counted twice.
+"""The totals of each finished day by our own books: summed once and stored, so that no payment is counted twice.
 
-Days are those of UTC. A day is summed again when an operation changes that it has counted (``ChangedDay``).
+Days are UTC days. A day is summed again when an operation that it counts changes (``ChangedDay``).
 """
 
 from datetime import date, datetime
@@ -10,13 +10,13 @@ from typing import Any, ClassVar
 from sqlalchemy import Index
 from sqlmodel import Field, SQLModel
 
-from app.db.columns import Amount, FineAmount, Moment, one_of
+from app.db.columns import Amount, FineAmount, Moment, enum_type
 from app.db.tables.payments import State
 from app.db.tables.reconciliation import Booked
 
 
 class SummedDay(SQLModel, table=True):
-    """A day of an account of which the sums are kept; one on which nothing happened has no sums, and this row."""
+    """A day of an account whose sums are stored; a day on which nothing happened has only this row."""
 
     __tablename__: ClassVar[Any] = "summed_day"
 
@@ -26,9 +26,9 @@ class SummedDay(SQLModel, table=True):
 
 
 class DayTotal(SQLModel, table=True):
-    """What has moved on a day: ``count`` times, ``amount`` in all, with fees of ``fee`` for so many (``fees``).
+    """Money moved on a day: ``count`` times, ``amount`` in all; fees of ``fee``, known for ``fees`` of them.
 
-    The same as ``day_sums.Total``, by day of ``Operation.booked_at``.
+    Like ``day_sums.Total``, by day of ``Operation.booked_at``.
     """
 
     __tablename__: ClassVar[Any] = "day_total"
@@ -37,7 +37,7 @@ class DayTotal(SQLModel, table=True):
     day: date = Field(primary_key=True)
     channel: str = Field(primary_key=True, max_length=255)
     currency: str = Field(primary_key=True, max_length=3)
-    kind: Booked = Field(primary_key=True, sa_type=one_of(Booked))
+    kind: Booked = Field(primary_key=True, sa_type=enum_type(Booked))
     amount: Decimal = Field(sa_type=Amount)
     count: int
     fee: Decimal = Field(sa_type=FineAmount)
@@ -45,7 +45,7 @@ class DayTotal(SQLModel, table=True):
 
 
 class DayOutcome(SQLModel, table=True):
-    """How many payments have ended on a day in one way, by day of ``Operation.ended_at``.
+    """How many payments ended in one way on a day, by day of ``Operation.ended_at``.
 
     ``reason``: of a failure the gateway's status code, "" if it gave none; of a success how it was paid
     (``day_sums.Outcome``).
@@ -57,15 +57,16 @@ class DayOutcome(SQLModel, table=True):
     day: date = Field(primary_key=True)
     channel: str = Field(primary_key=True, max_length=255)
     currency: str = Field(primary_key=True, max_length=3)
-    state: State = Field(primary_key=True, sa_type=one_of(State))
+    state: State = Field(primary_key=True, sa_type=enum_type(State))
     reason: str = Field(primary_key=True, max_length=100)
     count: int
 
 
 class ChangedDay(SQLModel, table=True):
-    """A note that the sums of a day no longer hold: written in the transaction that has changed what was summed.
+    """Marks the sums of a day as invalid: inserted in the transaction that changes an operation that was summed.
 
-    Only ever added, so nobody waits for anybody; whoever sums the day anew removes the notes that were there before.
+    Rows are only ever inserted, so transactions never wait for each other; summing the day again deletes the rows that
+    existed before.
     """
 
     __tablename__: ClassVar[Any] = "changed_day"

@@ -1,4 +1,4 @@
-"""Payments, and what belongs to each: its operations, and how these are divided among sub-merchants."""
+"""Payments, their operations, and how these are divided among sub-merchants."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -8,14 +8,14 @@ from typing import Any, ClassVar
 from sqlalchemy import JSON, Index, Text, UniqueConstraint
 from sqlmodel import Field, Relationship, SQLModel
 
-from app.db.columns import Amount, FineAmount, Moment, OrderId, Prose, one_of, partial_index
+from app.db.columns import Amount, FineAmount, Moment, OrderId, Prose, enum_type, partial_index
 from app.db.tables.problems import Problem
 from app.db.tables.stores import MerchantAccount
-from app.telemetry import trace_id
+from app.telemetry import current_trace_id
 
 
 class Flow(StrEnum):
-    """What Saleor wants of a payment: the money now, or a reservation first. Or staff want money paid out to a card."""
+    """What Saleor requests for a payment: a charge, or an authorization first. Or staff request a payout to a card."""
 
     CHARGE = "CHARGE"
     AUTHORIZATION = "AUTHORIZATION"
@@ -23,30 +23,30 @@ class Flow(StrEnum):
 
 
 class Kind(StrEnum):
-    """What is asked of, or seen at, the gateway."""
+    """What is requested from the gateway, or observed there."""
 
     CREATE = "create"
     CAPTURE = "capture"
     VOID = "void"
     REFUND = "refund"
     CANCEL = "cancel"
-    DISPUTE = "dispute"  # the payer's, at the bank: nobody here asks for one
-    RECURRING = "recurring"  # a later charge of the subscription that the payment has begun: the gateway makes it
+    DISPUTE = "dispute"  # raised by the payer at the bank, never requested here
+    RECURRING = "recurring"  # a later charge, by the gateway, of the subscription that the payment started
 
 
 class Mode(StrEnum):
-    """Where the shopper gives the card: on the gateway's page, or in the storefront."""
+    """Where the shopper enters the card: on the gateway's page, or in the storefront."""
 
     HOSTED = "hosted"
     DIRECT = "direct"
 
 
 class State(StrEnum):
-    """How far an operation has come. Listed in the only direction in which it moves (laws of money, 7)."""
+    """The state of an operation, in the only order in which it advances (laws of money, 7)."""
 
-    WAITING = "waiting"  # accepted, not sent: another operation of this payment comes first
-    INTENT = "intent"  # committed before the call; if it stays so, the process died around the call
-    UNKNOWN = "unknown"  # the call left, its outcome is not known
+    WAITING = "waiting"  # accepted, not sent: another operation of this payment goes first
+    INTENT = "intent"  # committed before the call; if it stays so, the process died before or during the call
+    UNKNOWN = "unknown"  # the call was sent, its outcome is unknown
     INIT = "init"  # at the gateway, waiting for the shopper
     PENDING = "pending"  # at the bank
     SUCCESS = "success"
@@ -54,34 +54,34 @@ class State(StrEnum):
 
     @property
     def final(self) -> bool:
-        """True when nothing more is expected."""
+        """True when no further change is expected."""
         return self in {State.SUCCESS, State.FAILURE}
 
     @property
     def rank(self) -> int:
-        """Order of states: a lower rank never replaces a higher one; both final states share the highest."""
+        """The rank of the state: a lower rank never replaces a higher one; both final states share the highest."""
         return min(list(State).index(self), list(State).index(State.SUCCESS))
 
 
 class PaymentStatus(StrEnum):
-    """Where a payment stands, in the words by which staff look for it. What may be done is computed (``balance``)."""
+    """The status of a payment, as staff search for it. The actions available are computed (``balance``)."""
 
-    PENDING = "pending"  # nobody has paid yet, or nobody knows
+    PENDING = "pending"  # not paid yet, or unknown
     AUTHORIZED = "authorized"
     PAID = "paid"
     REFUNDED = "refunded"  # in part or in full
-    CANCELED = "canceled"  # nobody has paid in time, it was called off, or what was reserved was released
+    CANCELED = "canceled"  # not paid in time, cancelled, or the reserved amount was released
     FAILED = "failed"
 
 
 class Payment(SQLModel, table=True):
-    """One Saleor transaction, which is one order at the gateway. Of a trial and of a payout Saleor has no transaction.
+    """One Saleor transaction, which is one order at the gateway. Trials and payouts have no transaction in Saleor.
 
-    ``order_id`` is what the gateway calls it: at most 32 letters and digits, burnt by the first attempt, never reused.
-    ``email_digest`` is by which the payment is found when somebody knows the shopper's e-mail address (``emails``).
+    ``order_id`` is the gateway's name for it: at most 32 letters and digits, consumed by the first attempt, never
+    reused. ``email_digest`` is used to find the payment by the shopper's e-mail address (``emails``).
 
-    The indexes are those of the list (``search``): each ends with what it is sorted by, so that a page of any filter is
-    read from its first row to its last, however many rows there are.
+    The indexes serve the list (``search``): each ends with the sort columns, so that a page of any filter is read from
+    its first row to its last, however many rows there are.
     """
 
     __tablename__: ClassVar[Any] = "payment"
@@ -103,7 +103,7 @@ class Payment(SQLModel, table=True):
         partial_index("problem_since IS NOT NULL", "ix_payment_with_problem", "installation_id", "created_at", "id"),
         partial_index(
             "erased_at IS NULL", "ix_payment_not_erased", "installation_id", "erased_at", "created_at", "id"
-        ),  # of a column that is always NULL there, so that SQLite takes it before the one of the store
+        ),  # includes a column that is always NULL there, so that SQLite prefers it to the store's index
     )
 
     id: int | None = Field(default=None, primary_key=True)
@@ -111,76 +111,82 @@ class Payment(SQLModel, table=True):
     account_id: str = Field(foreign_key="merchant_account.id", max_length=32)
     transaction_id: str = Field(max_length=100)
     order_id: str = Field(unique=True, sa_type=OrderId)
-    trial: bool = Field(default=False)  # staff try the account out: Saleor has no transaction of it
-    flow: Flow = Field(sa_type=one_of(Flow))
-    mode: Mode = Field(default=Mode.HOSTED, sa_type=one_of(Mode))
-    status: PaymentStatus = Field(default=PaymentStatus.PENDING, sa_type=one_of(PaymentStatus))
+    trial: bool = Field(default=False)  # a trial of the account by staff: Saleor has no transaction for it
+    flow: Flow = Field(sa_type=enum_type(Flow))
+    mode: Mode = Field(default=Mode.HOSTED, sa_type=enum_type(Mode))
+    status: PaymentStatus = Field(default=PaymentStatus.PENDING, sa_type=enum_type(PaymentStatus))
     amount: Decimal = Field(sa_type=Amount)
     currency: str = Field(max_length=3)
     channel: str = Field(max_length=255)
-    source_id: str = Field(max_length=100)  # the checkout or order that is paid
-    to_pay: Decimal | None = Field(default=None, sa_type=Amount)  # of it in all, by us; None: Saleor did not say
+    source_id: str = Field(max_length=100)  # the checkout or order being paid
+    to_pay: Decimal | None = Field(
+        default=None, sa_type=Amount
+    )  # the part of its total to be paid by us; None: Saleor did not state it
     has_rivals: bool = Field(default=False)  # there are other attempts to pay the same
-    attempts_due_at: datetime | None = Field(default=None, sa_type=Moment)  # when these are looked at; None: never
+    attempts_due_at: datetime | None = Field(default=None, sa_type=Moment)  # when those are reviewed; None: never
     order_number: str | None = Field(default=None, max_length=64)
     next_order_poll_at: datetime | None = Field(
         default=None, sa_type=Moment
-    )  # when Saleor is asked for it; None: never
+    )  # when Saleor is polled for it; None: never
     order_polls: int = Field(default=0)
     email_digest: str | None = Field(default=None, max_length=32)
     language: str = Field(default="en", max_length=5)
-    return_url_sealed: str | None = Field(default=None, sa_type=Text)  # where the shopper goes back (``personal``)
+    return_url_sealed: str | None = Field(default=None, sa_type=Text)  # where the shopper returns (``personal``)
     checkout_url: str | None = Field(default=None, sa_type=Text)
     qr_url: str | None = Field(default=None, sa_type=Text)
     redirect_url: str | None = Field(default=None, sa_type=Text)  # where a shopper who pays directly must go (3DS)
     expires_at: datetime | None = Field(default=None, sa_type=Moment)
-    has_problems: bool = Field(default=False)  # it has a ``Problem`` that has not ended, looked at or not
-    problem_since: datetime | None = Field(default=None, sa_type=Moment)  # of the oldest one that is open; or None
-    card_owner: str | None = Field(default=None, max_length=100)  # Saleor's id of who agreed that the card is kept
+    has_problems: bool = Field(default=False)  # it has a ``Problem`` that has not ended, acknowledged or not
+    problem_since: datetime | None = Field(default=None, sa_type=Moment)  # since when the oldest open one is; or None
+    card_owner: str | None = Field(
+        default=None, max_length=100
+    )  # Saleor's id of the customer who agreed to save the card
     saved_card_id: str | None = Field(default=None, max_length=64)  # the ``SavedCard`` that it is paid with
-    saved_card_mask: str | None = Field(default=None, max_length=20)  # of that one, which may be deleted later
-    wallet: str | None = Field(default=None, max_length=20)  # whose token pays it (gateway.wallets); None: no wallet's
-    recurring_id: str | None = Field(default=None, max_length=100)  # the subscription that it has begun
-    recurring_status: str | None = Field(default=None, max_length=40)  # of that, in the gateway's word
-    next_refund_split: dict[str, Any] | None = Field(default=None, sa_type=JSON)  # whom staff chose to take it from
-    erased_at: datetime | None = Field(default=None, sa_type=Moment)  # since when it says nothing of the shopper
+    saved_card_mask: str | None = Field(default=None, max_length=20)  # its mask, because the card may be deleted later
+    wallet: str | None = Field(
+        default=None, max_length=20
+    )  # the wallet whose token pays it (gateway.wallets); None: none
+    recurring_id: str | None = Field(default=None, max_length=100)  # the subscription that it started
+    recurring_status: str | None = Field(default=None, max_length=40)  # its status, in the gateway's words
+    next_refund_split: dict[str, Any] | None = Field(default=None, sa_type=JSON)  # from whom staff chose to take it
+    erased_at: datetime | None = Field(default=None, sa_type=Moment)  # when its data about the shopper were erased
     created_at: datetime = Field(sa_type=Moment)
     updated_at: datetime = Field(sa_type=Moment)
 
-    # For reading, and there only where it was loaded with the payment (``repository``).
+    # Read-only, and present only where it was loaded with the payment (``repository``).
     account: MerchantAccount = Relationship(sa_relationship_kwargs={"viewonly": True, "lazy": "raise"})
-    # Those that have not ended, oldest first; saved with the payment, and there only where they were loaded with it
-    # (``aggregates.load_problems``).
+    # Those that have not ended, oldest first; saved with the payment, and present only where they were loaded with it
+    # (``problems.load_problems``).
     problems: list[Problem] = Relationship(sa_relationship_kwargs={"lazy": "raise"})
 
     @property
-    def is_saleors(self) -> bool:
-        """Whether Saleor has a transaction of it, and is told what becomes of it."""
+    def is_known_to_saleor(self) -> bool:
+        """True when Saleor has a transaction for it, and receives reports about it."""
         return not self.trial and self.flow is not Flow.PAYOUT
 
 
 class Operation(SQLModel, table=True):
-    """One thing asked of, or seen at, the gateway.
+    """One operation requested from the gateway, or observed there.
 
-    ``idempotency_key`` identifies the question (laws of money, 4): for what Saleor asks it is Saleor's key, for what we
-    ask by ourselves or merely see it is derived from the cause. ``psp_reference`` is set the first time Saleor is told
-    a reference; it changes only where Saleor's own request has another one (laws of money, 9). ``operation_id`` is the
-    gateway's own.
+    ``idempotency_key`` identifies the request (laws of money, 4): for a request of Saleor's it is Saleor's key, for our
+    own requests and for observations it is derived from the cause. ``psp_reference`` is set the first time a reference
+    is reported to Saleor; it changes only where Saleor's own request has another one (laws of money, 9).
+    ``operation_id`` is the gateway's own.
 
-    ``saleor_requests`` are the webhooks by which Saleor has asked for it, oldest first: the ``key`` of the request and
-    the ``digest`` of the body. Mostly there is one; a granted refund can be asked for again.
-    ``answer_awaited_until``: until then one of them is being answered, or Saleor is reading the answer. After it Saleor
-    is asked whether it has; None once it has, and for what no webhook of Saleor's asked for. Of a payment itself it is
-    only waited for: Saleor is reading that it has failed.
+    ``saleor_requests`` are the webhooks by which Saleor requested it, oldest first: the ``key`` of the request and the
+    ``digest`` of the body. Mostly there is one; a granted refund can be requested again. ``answer_awaited_until``:
+    until then one of them is being answered, or Saleor is reading the response. After that Saleor is queried whether it
+    has the response; None once it has, and for operations that no webhook of Saleor's requested. For a payment itself
+    we only wait: Saleor is reading that it has failed.
 
     ``charge_id`` is the gateway's id of the subscription's later charge that a refund or a dispute gives back; None: it
     gives back the payment itself.
 
-    ``booked_at`` is when its money has moved, by the gateway's clock where it says so: charged, captured, refunded or
-    charged back; None for what has moved none. With it comes the ``fee`` that the gateway has named (None: it has
-    not). ``ended_at`` is when somebody's try to pay has ended, paid, reserved or failed; None for anything else, and
-    as long as it is open. With either comes ``account_id``, the payment's. What a day has brought is summed over these
-    (``day_sums``).
+    ``booked_at`` is when its money moved, by the gateway's clock where the gateway states it: charged, captured,
+    refunded or charged back; None if none has moved. It is set together with the ``fee`` that the gateway has stated
+    (None: it has not). ``ended_at`` is when an attempt to pay ended, paid, reserved or failed; None for anything else,
+    and as long as it is open. With either of them ``account_id``, the payment's, is set. Daily totals are summed over
+    these columns (``day_sums``).
     """
 
     __tablename__: ClassVar[Any] = "operation"
@@ -196,40 +202,44 @@ class Operation(SQLModel, table=True):
 
     id: int | None = Field(default=None, primary_key=True)
     payment_id: int = Field(foreign_key="payment.id", index=True)
-    kind: Kind = Field(sa_type=one_of(Kind))
+    kind: Kind = Field(sa_type=enum_type(Kind))
     idempotency_key: str = Field(max_length=200)
-    state: State = Field(sa_type=one_of(State))
+    state: State = Field(sa_type=enum_type(State))
     amount: Decimal = Field(sa_type=Amount)
     currency: str = Field(max_length=3)
-    request: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)  # everything that the call says; no secrets
-    personal_sealed: str | None = Field(default=None, sa_type=Text)  # what it says of the shopper (``personal``)
+    request: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)  # the whole request; no secrets
+    personal_sealed: str | None = Field(default=None, sa_type=Text)  # its data about the shopper (``personal``)
     asked_by_saleor: bool = Field(default=True)
-    asked_by: str | None = Field(default=None, max_length=200)  # who of the staff asked, if at our own door
+    asked_by: str | None = Field(
+        default=None, max_length=200
+    )  # the member of staff who requested it, if in our own interface
     psp_reference: str | None = Field(default=None, max_length=512)
     operation_id: str | None = Field(default=None, max_length=100, index=True)
     status_code: str | None = Field(default=None, max_length=40)
-    message: str | None = Field(default=None, sa_type=Prose)  # words for staff
+    message: str | None = Field(default=None, sa_type=Prose)  # text for staff
     shopper_message: str | None = Field(default=None, sa_type=Prose)
     waits_for_shopper: bool = Field(default=False)  # pending, and it is the shopper who must act
-    details: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)  # what else the gateway says: fee, receipt
-    decision: dict[str, Any] | None = Field(default=None, sa_type=JSON)  # who settled it by hand, how and why
+    details: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)  # what else the gateway states: fee, receipt
+    decision: dict[str, Any] | None = Field(default=None, sa_type=JSON)  # who settled it manually, how and why
     saleor_requests: list[dict[str, Any]] = Field(
         default_factory=list, sa_type=JSON
     )  # Saleor's webhooks for it, by key
-    granted_refund_id: str | None = Field(default=None, max_length=100)  # Saleor's id of what staff granted
+    granted_refund_id: str | None = Field(default=None, max_length=100)  # Saleor's id of the granted refund
     answer_awaited_until: datetime | None = Field(
         default=None, sa_type=Moment
-    )  # None: Saleor's answer is read, or none
-    asked_anew: int = Field(default=0)  # how often we have let Saleor ask for the granted refund once more
-    inferred: bool = Field(default=False)  # the state is our conclusion from silence, not the gateway's word
-    next_poll_at: datetime | None = Field(default=None, sa_type=Moment)  # when the worker looks it up; None: never
+    )  # None: Saleor has read the response, or there is none
+    asked_anew: int = Field(default=0)  # how often we have let Saleor request the granted refund again
+    inferred: bool = Field(default=False)  # the state is inferred from the gateway's silence, not stated by it
+    next_poll_at: datetime | None = Field(default=None, sa_type=Moment)  # when the worker polls it; None: never
     polls: int = Field(default=0)
     polled_at: datetime | None = Field(default=None, sa_type=Moment)
     charge_id: str | None = Field(default=None, max_length=100)
     booked_at: datetime | None = Field(default=None, sa_type=Moment)
     ended_at: datetime | None = Field(default=None, sa_type=Moment)
     account_id: str | None = Field(default=None, max_length=32)
-    trace_id: str | None = Field(default_factory=trace_id, max_length=32)  # in which it was asked for, or seen
+    trace_id: str | None = Field(
+        default_factory=current_trace_id, max_length=32
+    )  # in which it was requested, or observed
     fee: Decimal | None = Field(default=None, sa_type=FineAmount)
     fee_currency: str | None = Field(default=None, max_length=3)
     created_at: datetime = Field(sa_type=Moment)
@@ -237,7 +247,7 @@ class Operation(SQLModel, table=True):
 
 
 class SplitShare(SQLModel, table=True):
-    """What of an operation belongs to one sub-merchant: allocated (create), captured or refunded.
+    """One sub-merchant's share of an operation: allocated (create), captured or refunded.
 
     The shares of an operation sum to its amount.
     """

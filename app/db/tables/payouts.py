@@ -1,4 +1,4 @@
-"""What is known of a payout besides its order at the gateway: who wanted it, and which card was paid."""
+"""What is recorded of a payout besides its order at the gateway: who requested it, and which card was paid."""
 
 from datetime import datetime
 from typing import Any, ClassVar
@@ -10,12 +10,12 @@ from app.db.columns import Moment, partial_index
 
 
 class Payout(SQLModel, table=True):
-    """Money paid out to a card. What was asked of the gateway, and what became of it, is its ``Payment``.
+    """Money paid out to a card. The request to the gateway, and its outcome, are in its ``Payment``.
 
     Written in the commit of that payment, and never changed: it is the audit trail. ``asked_by`` and ``confirmed_by``
-    are Saleor's names of the members of staff, or what an operator is called in a terminal; ``asked_from`` and
-    ``confirmed_from`` the addresses that they came from. ``for_payment_id``: the payment that it is about, if any.
-    Who is paid stands, sealed, in what was asked of the gateway (``personal``).
+    are Saleor's names of the members of staff, or an operator's name in a terminal; ``asked_from`` and
+    ``confirmed_from`` are the addresses that they came from. ``for_payment_id``: the payment that it is about, if any.
+    The recipient is stored, sealed, in the request to the gateway (``personal``).
     """
 
     __tablename__: ClassVar[Any] = "payout"

@@ -1,4 +1,4 @@
-"""What a person must look at."""
+"""Problems that a person must look at."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -7,14 +7,14 @@ from typing import Any, ClassVar
 from sqlalchemy import JSON
 from sqlmodel import Field, SQLModel
 
-from app.db.columns import Moment, one_of, partial_index
+from app.db.columns import Moment, enum_type, partial_index
 
 NOT_ENDED = "ended_at IS NULL"
 OPEN = "acknowledged_at IS NULL AND ended_at IS NULL"
 
 
 class ProblemKind(StrEnum):
-    """What kind of cause a problem has (``payments.core.problems``)."""
+    """The kind of cause of a problem (``payments.core.problems``)."""
 
     ADDRESS = "address"
     DIFFERENCE = "difference"
@@ -28,12 +28,12 @@ class ProblemKind(StrEnum):
 
 
 class Problem(SQLModel, table=True):
-    """What a person must look at about a payment; open until it is over, or until somebody has looked at it.
+    """A problem of a payment that a person must look at; open until it is over, or until somebody has acknowledged it.
 
-    ``key`` tells the problems of one kind of a payment apart; there is one row of each that has not ended.
-    ``operation_id`` is the row of the operation that it is about, ``gateway_id`` what the gateway calls that where we
-    have made no operation of it. Once ``acknowledged_at`` it is not raised again when the gateway repeats itself; once
-    ``ended_at`` it is history, and its cause raises a new one.
+    ``key`` distinguishes the problems of one kind of a payment; each has at most one row that has not ended.
+    ``operation_id`` is the row id of the operation that it is about, ``gateway_id`` the gateway's id where we have no
+    operation for it. Once ``acknowledged_at`` is set, the problem is not raised again when the gateway repeats itself;
+    once ``ended_at`` is set, it is history, and its cause raises a new one.
     """
 
     __tablename__: ClassVar[Any] = "problem"
@@ -48,9 +48,9 @@ class Problem(SQLModel, table=True):
     account_id: str = Field(max_length=32)  # the payment's
     operation_id: int | None = Field(default=None)
     gateway_id: str | None = Field(default=None, max_length=100)
-    kind: ProblemKind = Field(sa_type=one_of(ProblemKind))
+    kind: ProblemKind = Field(sa_type=enum_type(ProblemKind))
     key: str = Field(default="", max_length=100)
-    message: dict[str, Any] = Field(sa_type=JSON)  # words for staff (``LazyMessage.kept``)
+    message: dict[str, Any] = Field(sa_type=JSON)  # words for staff (``LazyMessage.to_json``)
     raised_at: datetime = Field(sa_type=Moment)
     acknowledged_at: datetime | None = Field(default=None, sa_type=Moment)
     ended_at: datetime | None = Field(default=None, sa_type=Moment)

@@ -1,4 +1,4 @@
-"""Which processes of the app there are: each says from time to time that it is there."""
+"""The running processes of the app: each records a heartbeat from time to time."""
 
 from datetime import datetime
 from typing import Any, ClassVar
@@ -9,9 +9,9 @@ from app.db.columns import Moment
 
 
 class Process(SQLModel, table=True):
-    """A process that serves, or works, or both. ``id`` is made up at its start; ``host`` is what its machine is called.
+    """A process that serves, or works, or both. ``id`` is generated at its start; ``host`` is its machine's name.
 
-    It takes its row away when it ends as it should; one that was killed leaves it behind, and is not seen any more.
+    It deletes its row when it ends properly; a killed process leaves its row behind, without further heartbeats.
     """
 
     __tablename__: ClassVar[Any] = "process"

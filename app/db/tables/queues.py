@@ -1,4 +1,4 @@
-"""What was received from the gateway (the inbox), and what Saleor must hear (the outbox)."""
+"""Notifications received from the gateway (the inbox), and events to report to Saleor (the outbox)."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -8,23 +8,23 @@ from typing import Any, ClassVar
 from sqlalchemy import JSON, Index, Text, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
-from app.db.columns import Amount, Moment, Prose, one_of, partial_index
-from app.telemetry import trace_id
+from app.db.columns import Amount, Moment, Prose, enum_type, partial_index
+from app.telemetry import current_trace_id
 
 
 class EventState(StrEnum):
-    """What became of an event for Saleor."""
+    """The state of an event for Saleor."""
 
     WAITING = "waiting"
     DELIVERED = "delivered"
-    REFUSED = "refused"  # Saleor refused it for good: a problem for staff
-    SUPERSEDED = "superseded"  # only informative, and the payment has moved on
+    REFUSED = "refused"  # Saleor refused it permanently: a problem for staff
+    SUPERSEDED = "superseded"  # only informative, and outdated by now
 
 
 class Notification(SQLModel, table=True):
-    """One verified notification of the gateway, as received, sealed. Its content is its identity: repeats make no row.
+    """One verified notification of the gateway, as received, sealed. Identified by its content: duplicates add no row.
 
-    ``next_attempt_at`` is None once it is processed. ``data_sealed`` is None once it is kept no longer (``retention``).
+    ``next_attempt_at`` is None once it is processed. ``data_sealed`` is None once it was erased (``retention``).
     """
 
     __tablename__: ClassVar[Any] = "notification"
@@ -45,7 +45,7 @@ class Notification(SQLModel, table=True):
     deliveries: int = Field(default=1)
     outcome: str | None = Field(default=None, sa_type=Text)
     trouble: str | None = Field(default=None, max_length=20)  # why a person must look at it (inbox.Trouble)
-    trace_id: str | None = Field(default_factory=trace_id, max_length=32)  # in which it was received
+    trace_id: str | None = Field(default_factory=current_trace_id, max_length=32)  # in which it was received
     attempts: int = Field(default=0)
     next_attempt_at: datetime | None = Field(default=None, sa_type=Moment)  # None: processed
     received_at: datetime = Field(sa_type=Moment)
@@ -53,7 +53,7 @@ class Notification(SQLModel, table=True):
 
 
 class SaleorEvent(SQLModel, table=True):
-    """One event that Saleor must hear: the outbox. Written in the commit that changes the state it tells of."""
+    """One event to report to Saleor: the outbox. Written in the commit that changes the state it reports."""
 
     __tablename__: ClassVar[Any] = "saleor_event"
     __table_args__ = (
@@ -66,7 +66,7 @@ class SaleorEvent(SQLModel, table=True):
     id: int | None = Field(default=None, primary_key=True)
     payment_id: int = Field(foreign_key="payment.id", index=True)
     installation_id: int  # the payment's
-    operation_id: int | None = Field(default=None)  # the operation that a webhook of Saleor's asked for; None: another
+    operation_id: int | None = Field(default=None)  # the operation, if a webhook of Saleor's requested it
     type: str = Field(max_length=40)
     psp_reference: str = Field(max_length=512)
     amount: Decimal = Field(sa_type=Amount)
@@ -75,10 +75,12 @@ class SaleorEvent(SQLModel, table=True):
     card: dict[str, Any] | None = Field(
         default=None, sa_type=JSON
     )  # how it was paid: brand and mask of a card, or a name
-    state: EventState = Field(default=EventState.WAITING, sa_type=one_of(EventState))
+    state: EventState = Field(default=EventState.WAITING, sa_type=enum_type(EventState))
     attempts: int = Field(default=0)
     next_attempt_at: datetime | None = Field(default=None, sa_type=Moment)  # None: delivered, refused or superseded
     last_error: str | None = Field(default=None, sa_type=Prose)
-    trace_id: str | None = Field(default_factory=trace_id, max_length=32)  # its operation's, or in which it was written
+    trace_id: str | None = Field(
+        default_factory=current_trace_id, max_length=32
+    )  # its operation's, or in which it was written
     created_at: datetime = Field(sa_type=Moment)
     delivered_at: datetime | None = Field(default=None, sa_type=Moment)

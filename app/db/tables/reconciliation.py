@@ -1,6 +1,6 @@
-"""What came of comparing our books with the gateway's: each comparison, each difference, and what each day has brought.
+"""The results of comparing our books with the gateway's: each comparison, each difference, and the daily totals.
 
-Days are those of UTC, as the windows of a register are.
+Days are UTC days, as the windows of a register are.
 """
 
 from datetime import date, datetime
@@ -11,22 +11,22 @@ from typing import Any, ClassVar
 from sqlalchemy import JSON, Index, Text, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
-from app.db.columns import Amount, FineAmount, Moment, one_of, partial_index
+from app.db.columns import Amount, FineAmount, Moment, enum_type, partial_index
 
 UNSETTLED = "state IN ('found', 'put to people')"
 
 
 class RunState(StrEnum):
-    """How far a comparison is."""
+    """The state of a comparison."""
 
-    PLANNED = "planned"  # its night has not come
-    RUNNING = "running"  # begun; if its moment passes, whoever did it has died, and another one goes on
+    PLANNED = "planned"  # not due yet
+    RUNNING = "running"  # started; if its claim expires, its worker has died, and another one continues
     DONE = "done"
-    FAILED = "failed"  # given up; the next night covers what it did not
+    FAILED = "failed"  # abandoned; the next night covers the rest
 
 
 class Source(StrEnum):
-    """Where the gateway's books were read."""
+    """Where the gateway's books were read from."""
 
     REGISTER = "register"
     ORDERS = "orders"  # the by-period list, where the gateway gives this account no register
@@ -35,24 +35,24 @@ class Source(StrEnum):
 class DiscrepancyKind(StrEnum):
     """How the books differ."""
 
-    MISSED = "missed"  # the gateway has done what we do not know of: its notification was lost
-    UNKNOWN = "unknown"  # no payment of ours is meant
+    MISSED = "missed"  # the gateway has an operation that we do not: its notification was lost
+    UNKNOWN = "unknown"  # about no payment of ours
     AMOUNT = "amount"
     CURRENCY = "currency"
     STATE = "state"  # one says success, the other failure
-    NOT_SHOWN = "not shown"  # we know of it, and the gateway's books do not
-    UNTOLD = "untold"  # Saleor does not know of it
+    NOT_SHOWN = "not shown"  # in our books, but not in the gateway's
+    UNTOLD = "untold"  # not reported to Saleor
     RECEIVER = "receiver"  # another sub-merchant, or another share
     UNREADABLE = "unreadable"
 
 
 class DiscrepancyState(StrEnum):
-    """What became of a difference."""
+    """The state of a difference."""
 
-    FOUND = "found"  # the gateway has not been asked about it yet, or did not answer
+    FOUND = "found"  # not looked up at the gateway yet, or it did not respond
     REPAIRED = "repaired"  # the gateway's record was posted, and the books agree
     TO_PEOPLE = "put to people"
-    ENDED = "ended"  # the books agree by now, or a person has looked
+    ENDED = "ended"  # the books agree by now, or a person has looked at it
 
 
 class Booked(StrEnum):
@@ -60,15 +60,15 @@ class Booked(StrEnum):
 
     CHARGED = "charged"  # at once, or by a capture
     REFUNDED = "refunded"
-    CHARGED_BACK = "charged back"  # by a dispute that the payer has won
+    CHARGED_BACK = "charged back"  # by a dispute that the payer won
     PAID_OUT = "paid out"  # to a card
 
 
 class ReconciliationRun(SQLModel, table=True):
-    """One comparison of an account's books over a period: ``starts_at`` up to ``ends_at``, which a planned one has not.
+    """One comparison of an account's books over a period, ``starts_at`` to ``ends_at``; none yet while planned.
 
-    What is covered is ``covered_until``; of the window that follows, the orders up to ``after_order`` are compared, in
-    the order of their names. ``due_at`` is when a worker takes it up, or takes it over; None once it has ended.
+    The books are covered up to ``covered_until``; of the next window, the orders up to ``after_order`` have been
+    compared, in the order of their ids. ``due_at`` is when a worker starts or takes over it; None once it has ended.
     """
 
     __tablename__: ClassVar[Any] = "reconciliation_run"
@@ -82,22 +82,22 @@ class ReconciliationRun(SQLModel, table=True):
     id: int | None = Field(default=None, primary_key=True)
     installation_id: int = Field(foreign_key="installation.id")
     account_id: str = Field(foreign_key="merchant_account.id", max_length=32)
-    state: RunState = Field(default=RunState.PLANNED, sa_type=one_of(RunState))
-    chosen: bool = Field(default=False)  # somebody has chosen the period: it covers nothing of the nightly ones
+    state: RunState = Field(default=RunState.PLANNED, sa_type=enum_type(RunState))
+    chosen: bool = Field(default=False)  # a person chose the period: it does not count as nightly coverage
     starts_at: datetime | None = Field(default=None, sa_type=Moment)
     ends_at: datetime | None = Field(default=None, sa_type=Moment)
     covered_until: datetime | None = Field(default=None, sa_type=Moment)
     after_order: str | None = Field(default=None, max_length=256)
-    report_id: str | None = Field(default=None, sa_type=Text)  # the register of the window, while it is being made
+    report_id: str | None = Field(default=None, sa_type=Text)  # the register of the window, while it is being created
     report_count: int | None = Field(default=None)
-    source: Source | None = Field(default=None, sa_type=one_of(Source))
+    source: Source | None = Field(default=None, sa_type=enum_type(Source))
     lines: int = Field(default=0)
     orders: int = Field(default=0)
     looked_up: int = Field(default=0)
     repaired: int = Field(default=0)
     to_people: int = Field(default=0)
-    failure: dict[str, Any] | None = Field(default=None, sa_type=JSON)  # why it does not go on, in words
-    attempts: int = Field(default=0)  # in vain, one after the other
+    failure: dict[str, Any] | None = Field(default=None, sa_type=JSON)  # why it does not continue, as a message
+    attempts: int = Field(default=0)  # consecutive failed ones
     due_at: datetime | None = Field(default=None, sa_type=Moment)
     created_at: datetime = Field(sa_type=Moment)
     started_at: datetime | None = Field(default=None, sa_type=Moment)
@@ -105,9 +105,9 @@ class ReconciliationRun(SQLModel, table=True):
 
 
 class Discrepancy(SQLModel, table=True):
-    """One difference between our books and the gateway's. ``key`` is what it is about: found again, it is the same row.
+    """One difference between our books and the gateway's. ``key`` identifies it: if found again, it keeps its row.
 
-    ``facts`` are what the gateway says and what we say, amounts as texts. ``run_id`` is the comparison that found it
+    ``facts`` are the gateway's values and ours, amounts as text. ``run_id`` is the comparison that found it
     first, ``seen_run_id`` the last one.
     """
 
@@ -127,16 +127,16 @@ class Discrepancy(SQLModel, table=True):
     order_id: str = Field(max_length=256)
     gateway_id: str | None = Field(default=None, max_length=100)  # the gateway's payment id
     key: str = Field(max_length=64)
-    kind: DiscrepancyKind = Field(sa_type=one_of(DiscrepancyKind))
-    state: DiscrepancyState = Field(sa_type=one_of(DiscrepancyState))
+    kind: DiscrepancyKind = Field(sa_type=enum_type(DiscrepancyKind))
+    state: DiscrepancyState = Field(sa_type=enum_type(DiscrepancyState))
     facts: dict[str, Any] = Field(sa_type=JSON)
     found_at: datetime = Field(sa_type=Moment)
     changed_at: datetime = Field(sa_type=Moment)
 
 
 class ComparedDay(SQLModel, table=True):
-    """A day of an account of which the gateway's books were read: from ``starts_at`` to ``ends_at``, which may be less
-    than the day, or a little more before it.
+    """A day of an account for which the gateway's books were read: from ``starts_at`` to ``ends_at``, which may be only
+    part of the day, or start a little before it.
 
     Written with its totals, in the commit that covers their window. ``unreadable`` lines are in no total.
     """
@@ -153,10 +153,10 @@ class ComparedDay(SQLModel, table=True):
 
 
 class GatewayTotal(SQLModel, table=True):
-    """What by the gateway's books was moved on a day: ``count`` times, ``amount`` in all, without the payers' fees.
+    """Money moved on a day by the gateway's books: ``count`` times, ``amount`` in all, without the payers' fees.
 
-    ``channel`` is that of our payments, "" of a trial; "*" of orders that are nobody's here. ``fee`` is the merchant's,
-    of so many (``fees``) as the books name one of.
+    ``channel`` is that of our payments, "" for a trial; "*" for orders that belong to no payment here. ``fee`` is the
+    merchant's, stated in the books for ``fees`` of them.
     """
 
     __tablename__: ClassVar[Any] = "gateway_total"
@@ -165,7 +165,7 @@ class GatewayTotal(SQLModel, table=True):
     day: date = Field(primary_key=True)
     channel: str = Field(primary_key=True, max_length=255)
     currency: str = Field(primary_key=True, max_length=100)
-    kind: Booked = Field(primary_key=True, sa_type=one_of(Booked))
+    kind: Booked = Field(primary_key=True, sa_type=enum_type(Booked))
     amount: Decimal = Field(sa_type=Amount)
     count: int
     fee: Decimal = Field(sa_type=FineAmount)
@@ -173,7 +173,7 @@ class GatewayTotal(SQLModel, table=True):
 
 
 class GatewayShare(SQLModel, table=True):
-    """What of a day's total belongs to one receiver, by the name that the gateway's books give it. ``fee``: its own."""
+    """One receiver's share of a day's total, by the receiver's name in the gateway's books. ``fee``: its own."""
 
     __tablename__: ClassVar[Any] = "gateway_share"
 
@@ -181,7 +181,7 @@ class GatewayShare(SQLModel, table=True):
     day: date = Field(primary_key=True)
     receiver: str = Field(primary_key=True, max_length=100)
     currency: str = Field(primary_key=True, max_length=100)
-    kind: Booked = Field(primary_key=True, sa_type=one_of(Booked))
+    kind: Booked = Field(primary_key=True, sa_type=enum_type(Booked))
     amount: Decimal = Field(sa_type=Amount)
     count: int
     fee: Decimal = Field(sa_type=FineAmount)

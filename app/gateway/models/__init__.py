@@ -1,4 +1,4 @@
-"""Typed models of everything that goes to the gateway and comes from it."""
+"""Typed models of the gateway's requests and responses."""
 
 from app.gateway.models.accounts import BalanceAccount, Balances
 from app.gateway.models.checkout import Checkout

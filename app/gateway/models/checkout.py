@@ -8,9 +8,9 @@ from app.gateway.models.values import absolute_url
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """The hosted page and the page that shows it as a QR code. ``None``: not told and not to be derived.
+    """The hosted page and the page that shows it as a QR code. ``None``: neither given nor derivable.
 
-    ``payment_id`` is there only if the gateway names it along with the link (the interface's 303 does not).
+    ``payment_id`` is set only if the gateway sends it along with the link (the interface's 303 does not).
     """
 
     checkout_url: str | None
@@ -19,17 +19,17 @@ class Checkout:
 
     @classmethod
     def from_form(cls, url: str, *, payment_id: str | None = None) -> "Checkout":
-        """Of the checkout URL. ``ValueError`` unless it is an absolute http(s) address."""
-        return cls(absolute_url(url), _swapped(url, "form", "qr"), payment_id)
+        """Return the checkout of a checkout URL. Raises ``ValueError`` unless it is an absolute http(s) address."""
+        return cls(absolute_url(url), _replace_last_segment(url, "form", "qr"), payment_id)
 
     @classmethod
     def from_qr(cls, url: str, *, payment_id: str | None = None) -> "Checkout":
-        """Of the QR page's URL. ``ValueError`` unless it is an absolute http(s) address."""
-        return cls(_swapped(url, "qr", "form"), absolute_url(url), payment_id)
+        """Return the checkout of a QR page's URL. Raises ``ValueError`` unless it is an absolute http(s) address."""
+        return cls(_replace_last_segment(url, "qr", "form"), absolute_url(url), payment_id)
 
 
-def _swapped(url: str, last: str, other: str) -> str | None:
-    """``url`` with the last step of its path replaced, if that is ``last``."""
+def _replace_last_segment(url: str, last: str, other: str) -> str | None:
+    """Return ``url`` with the last segment of its path replaced by ``other``; None if it is not ``last``."""
     parts = urlsplit(url)
     if not parts.path.endswith(f"/{last}"):
         return None

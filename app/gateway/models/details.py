@@ -17,44 +17,44 @@ from app.gateway.models.products import Products
 from app.gateway.models.values import Amount, Day, Url, Uuid
 
 LONGEST_KEY, LONGEST_VALUE, MOST_ATTRIBUTES = 45, 250, 20
-_DIGITS = re.compile(r"(?<!\d)[2-6](?:[ -]?\d){12,18}(?!\d)")
+_CARD_NUMBER = re.compile(r"(?<!\d)[2-6](?:[ -]?\d){12,18}(?!\d)")
 
 
 class Attribute(RequestModel):
     """One pair that staff can search for in the merchant portal (gateway interface, Payment attributes).
 
-    At most 45 characters of key and 250 of value, letters Latin or Cyrillic, nothing like a card number.
+    A key of at most 45 characters and a value of at most 250, with Latin or Cyrillic letters and no card numbers.
     """
 
-    _shown: ClassVar[tuple[str, ...]] = ("key",)
+    _repr_fields: ClassVar[tuple[str, ...]] = ("key",)
 
     key: str = Field(min_length=1, max_length=LONGEST_KEY)
     value: str = Field(max_length=LONGEST_VALUE)
 
     @field_validator("key", "value")
     @classmethod
-    def _allowed_letters(cls, text: str) -> str:
-        if any(not _allowed(character) for character in text):
+    def _check_text(cls, text: str) -> str:
+        if any(not _is_allowed_character(character) for character in text):
             raise ValueError("letters are Latin or Cyrillic")
-        if any(passes_luhn(found.group()) for found in _DIGITS.finditer(text)):
+        if any(passes_luhn(found.group()) for found in _CARD_NUMBER.finditer(text)):
             raise ValueError("no card numbers in attributes")
         return text
 
     @classmethod
     def fitting(cls, key: str, value: str) -> "Attribute":
-        """The pair made to fit: cut, foreign letters replaced by ``?``, card numbers taken out.
+        """Return the pair adapted to the rules: truncated, other letters replaced by ``?``, card numbers removed.
 
-        For what shoppers typed: a payment must not fail over a decoration.
+        For text that shoppers typed: a payment must not fail over an optional detail.
         """
 
         def clean(text: str) -> str:
-            plain = "".join(character if _allowed(character) else "?" for character in text)
-            return _DIGITS.sub(lambda found: "(number)" if passes_luhn(found.group()) else found.group(), plain)
+            plain = "".join(character if _is_allowed_character(character) else "?" for character in text)
+            return _CARD_NUMBER.sub(lambda found: "(number)" if passes_luhn(found.group()) else found.group(), plain)
 
         return cls(key=clean(key)[:LONGEST_KEY] or "?", value=clean(value)[:LONGEST_VALUE])
 
 
-def _allowed(character: str) -> bool:
+def _is_allowed_character(character: str) -> bool:
     return not character.isalpha() or unicodedata.name(character, "").startswith(("LATIN", "CYRILLIC"))
 
 
@@ -80,9 +80,9 @@ class BrowserFingerprint(RequestModel):
 
 
 class SplitItem(RequestModel):
-    """What of an amount belongs to one sub-merchant."""
+    """The part of an amount that belongs to one sub-merchant."""
 
-    _shown: ClassVar[tuple[str, ...]] = ("sub_merchant_id", "amount")
+    _repr_fields: ClassVar[tuple[str, ...]] = ("sub_merchant_id", "amount")
 
     amount: Amount
     sub_merchant_id: Uuid
@@ -90,9 +90,10 @@ class SplitItem(RequestModel):
 
 
 def check_split(split: Iterable[SplitItem], amount: Decimal, *, once_each: bool = False) -> None:
-    """``InvalidRequestError`` unless the items sum to ``amount`` to the cent (and, for refunds, name each payee once).
+    """Raise ``InvalidRequestError`` unless the items sum exactly to ``amount`` and, with ``once_each`` (for refunds),
+    name each payee once.
 
-    The interface does not state the rule; a split that does not sum leaves money with nobody.
+    The interface does not state the rule; with a split that does not add up, some money would belong to nobody.
     """
     items = tuple(split)
     total = sum((item.amount for item in items), Decimal())
@@ -104,24 +105,24 @@ def check_split(split: Iterable[SplitItem], amount: Decimal, *, once_each: bool 
 
 Split = Annotated[tuple[SplitItem, ...], Field(min_length=1)]
 
-# Retries of a charge per interval: for daily subscriptions they must fit into the day.
-_LONGEST_RETRY_PAUSE = {"day": 23}
-_RETRY_PAUSE = 72
+# Hours between two retries of a charge: those of a daily subscription must fit into the day.
+_MAX_RETRY_HOURS_BY_UNIT = {"day": 23}
+_MAX_RETRY_HOURS = 72
 
 
 class RecurringPlan(RequestModel):
-    """How a subscription repeats. Provisional: the interface names subscriptions, not how to start them.
+    """The schedule of a subscription. Provisional: the interface mentions subscriptions, but not how to start them.
 
-    Defaults of the gateway: 3 attempts, 2 hours apart for daily plans and 24 for others; ``start_date`` and ``time``
-    (UTC) of the first payment, its ``amount``, its ``server_url`` for notifications.
+    The gateway's defaults: 3 attempts, 2 hours apart for daily plans and 24 for others; ``start_date`` and ``time``
+    (UTC), ``amount`` and, for notifications, ``server_url`` of the first payment.
     """
 
-    _shown: ClassVar[tuple[str, ...]] = ("interval_count", "interval_unit")
+    _repr_fields: ClassVar[tuple[str, ...]] = ("interval_count", "interval_unit")
 
     interval_unit: Literal["day", "week", "month", "quarter", "year"]
     interval_count: int = Field(ge=1, le=30)
     retry_attempts: int | None = Field(default=None, ge=0, le=7)
-    retry_interval_hours: int | None = Field(default=None, ge=1, le=_RETRY_PAUSE)
+    retry_interval_hours: int | None = Field(default=None, ge=1, le=_MAX_RETRY_HOURS)
     start_date: Day | None = None
     expiry_date: Day | None = None
     time: Annotated[time_of_day, PlainSerializer(lambda moment: moment.strftime("%H:%M:%S"))] | None = None
@@ -129,8 +130,8 @@ class RecurringPlan(RequestModel):
     amount: Amount | None = None
 
     @model_validator(mode="after")
-    def _retries_fit(self) -> "RecurringPlan":
-        longest = _LONGEST_RETRY_PAUSE.get(self.interval_unit, _RETRY_PAUSE)
+    def _check_schedule(self) -> "RecurringPlan":
+        longest = _MAX_RETRY_HOURS_BY_UNIT.get(self.interval_unit, _MAX_RETRY_HOURS)
         if self.retry_interval_hours is not None and self.retry_interval_hours > longest:
             raise InvalidRequestError("retry_interval_hours", f"at most {longest}", str(self.retry_interval_hours))
         if self.start_date and self.expiry_date and self.expiry_date < self.start_date:

@@ -13,7 +13,7 @@ from app.gateway.models.values import Amount, Comment, Currency, OrderId, Receip
 
 
 class Secondary(RequestModel):
-    """What they have in common: the primary operation's ``order_id``, a comment, where to send the webhook."""
+    """The common fields: the primary operation's ``order_id``, a comment, where to send the webhook."""
 
     pos_id: Uuid | None = None
     order_id: OrderId
@@ -22,12 +22,12 @@ class Secondary(RequestModel):
 
 
 class Capture(Secondary):
-    """Take reserved money. Without ``charge_amount`` all of it; a smaller amount releases the rest.
+    """Captures reserved money: all of it without ``charge_amount``; a smaller amount releases the rest.
 
-    With ``split`` the captured amount is distributed, and ``charge_amount`` must be given.
+    With ``split`` the captured amount is distributed, and ``charge_amount`` is required.
     """
 
-    _shown: ClassVar[tuple[str, ...]] = ("order_id", "charge_amount", "order_currency")
+    _repr_fields: ClassVar[tuple[str, ...]] = ("order_id", "charge_amount", "order_currency")
 
     order_currency: Currency
     charge_amount: Amount | None = None
@@ -35,32 +35,32 @@ class Capture(Secondary):
     products: Products | None = None
 
     @classmethod
-    def _go_together(cls, given: Set[str]) -> Iterator[BrokenRule]:
+    def _check_combination(cls, given: Set[str]) -> Iterator[BrokenRule]:
         if "split" in given and "charge_amount" not in given:
             yield BrokenRule("charge_amount", "is required with a split", "nothing")
 
     @model_validator(mode="after")
-    def _shares_sum(self) -> "Capture":
+    def _check_split_sum(self) -> "Capture":
         if self.split is not None and self.charge_amount is not None:
             check_split(self.split, self.charge_amount)
         return self
 
 
 class Void(Secondary):
-    """Release the whole reservation."""
+    """Releases the whole reservation."""
 
-    _shown: ClassVar[tuple[str, ...]] = ("order_id", "order_currency")
+    _repr_fields: ClassVar[tuple[str, ...]] = ("order_id", "order_currency")
 
     order_currency: Currency
 
 
 class Refund(Secondary):
-    """Give money back. Without ``refund_amount`` all of it; several partial refunds may sum to the original amount.
+    """Refunds money: all of it without ``refund_amount``; several partial refunds may sum to the original amount.
 
     ``products`` is for merchants with fiscalization (publicly documented, not in the interface).
     """
 
-    _shown: ClassVar[tuple[str, ...]] = ("order_id", "refund_amount", "order_currency")
+    _repr_fields: ClassVar[tuple[str, ...]] = ("order_id", "refund_amount", "order_currency")
 
     order_currency: Currency
     refund_amount: Amount | None = None
@@ -69,15 +69,15 @@ class Refund(Secondary):
 
 
 class SplitRefund(Secondary):
-    """Give money of sub-merchants back: one item for each of them. The currency's field is ``currency`` here."""
+    """Refunds money of sub-merchants, with one item for each of them. The currency's field is ``currency`` here."""
 
-    _shown: ClassVar[tuple[str, ...]] = ("order_id", "refund_amount", "currency")
+    _repr_fields: ClassVar[tuple[str, ...]] = ("order_id", "refund_amount", "currency")
 
     currency: Currency
     refund_amount: Amount
     split: Split
 
     @model_validator(mode="after")
-    def _shares_sum(self) -> "SplitRefund":
+    def _check_split_sum(self) -> "SplitRefund":
         check_split(self.split, self.refund_amount, once_each=True)
         return self

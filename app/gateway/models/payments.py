@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, PlainSerializer, SerializationInfo, model_validator
 
 from app.gateway.errors import BrokenRule, InvalidRequestError
-from app.gateway.models.base import CARD_FIELDS, CardCvv, CardNumber, RequestModel, Secret, unveiled
+from app.gateway.models.base import CARD_FIELDS, CardCvv, CardNumber, RequestModel, Secret, is_for_wire
 from app.gateway.models.details import Attributes, BrowserFingerprint, RecurringPlan, Split, check_split
 from app.gateway.models.products import Products
 from app.gateway.models.values import (
@@ -34,7 +34,7 @@ _CARD = ("cc_number", "exp_month", "exp_year", "card_cvv")
 
 
 class Sector(StrEnum):
-    """What the merchant sells, where the interface asks more of some."""
+    """The merchant's line of business: for some the interface requires more fields."""
 
     GENERAL = "general"
     GAMBLING = "gambling"
@@ -42,13 +42,12 @@ class Sector(StrEnum):
 
 
 class Creation(RequestModel):
-    """What direct and hosted payments and payouts have in common.
+    """The common fields of direct and hosted payments and of payouts.
 
-    ``pos_id`` is filled in by the client. ``order_id`` must be new: the gateway burns it at the first attempt,
-    whatever comes of it.
+    The client fills in ``pos_id``. ``order_id`` must be new: the first attempt uses it up, whatever its outcome.
     """
 
-    _shown: ClassVar[tuple[str, ...]] = ("order_id", "method", "amount", "currency")
+    _repr_fields: ClassVar[tuple[str, ...]] = ("order_id", "method", "amount", "currency")
 
     pos_id: Uuid | None = None
     mode: Mode
@@ -57,7 +56,7 @@ class Creation(RequestModel):
     currency: Currency
     description: Description
     order_id: OrderId
-    # "supported" (when the bank can), "always", "never" are publicly known; the interface names "always" only.
+    # "supported" (if the bank can), "always" and "never" are publicly known; the interface names "always" only.
     order_3ds_bypass: Text = "supported"
     customer_id: str | None = None
     customer_country: Country | None = None
@@ -68,13 +67,13 @@ class Creation(RequestModel):
     payload: Payload | None = None
     validation_url: Url | None = None
 
-    def kept(self) -> dict[str, Any]:
-        """The members as JSON, for a journal: all but the card, the token or the cryptogram."""
+    def to_journal(self) -> dict[str, Any]:
+        """Return the members as JSON, for a journal, without the card, the token or the cryptogram."""
         return self.model_dump(mode="json", exclude_none=True, exclude=set(CARD_FIELDS))
 
 
 class Payment(Creation):
-    """What direct and hosted payments have in common. ``init_recurring`` is provisional (see ``RecurringPlan``)."""
+    """The common fields of direct and hosted payments. ``init_recurring`` is provisional (see ``RecurringPlan``)."""
 
     method: Literal[Method.PURCHASE, Method.AUTH] = Method.PURCHASE
     customer_email: Text
@@ -90,17 +89,17 @@ class Payment(Creation):
     init_recurring: RecurringPlan | None = None
 
     @model_validator(mode="after")
-    def _shares_sum(self) -> "Payment":
+    def _check_split_sum(self) -> "Payment":
         if self.split is not None:
             check_split(self.split, self.amount)
         return self
 
     def check_sector(self, sector: Sector) -> None:
-        """``InvalidRequestError`` if the merchant's sector asks for fields that are not given."""
-        if broken := tuple(self._missing_in(sector)):
+        """Raise ``InvalidRequestError`` if the merchant's sector requires fields that are not given."""
+        if broken := tuple(self._missing_fields(sector)):
             raise InvalidRequestError.of(broken, order_id=self.order_id)
 
-    def _missing_in(self, sector: Sector) -> Iterator[BrokenRule]:
+    def _missing_fields(self, sector: Sector) -> Iterator[BrokenRule]:
         if sector is not Sector.GENERAL:
             for name in ("customer_fname", "customer_lname"):
                 if getattr(self, name) is None:
@@ -117,7 +116,7 @@ class Payment(Creation):
 class HostedPayment(Payment):
     """A payment on the gateway's page. ``order_timeout`` is its lifetime in seconds.
 
-    ``customer_lang`` is the page's language ("UK" is Ukrainian; "uk" is taken for it).
+    ``customer_lang`` is the page's language ("UK" is Ukrainian; "uk" is accepted too).
     """
 
     mode: Literal[Mode.HOSTED] = Mode.HOSTED
@@ -125,8 +124,8 @@ class HostedPayment(Payment):
     order_timeout: int | None = Field(default=None, ge=1)
 
 
-def _unveil(value: dict[str, Any], info: SerializationInfo) -> dict[str, Any] | str:
-    return value if unveiled(info) else "**********"
+def _reveal_on_wire(value: dict[str, Any], info: SerializationInfo) -> dict[str, Any] | str:
+    return value if is_for_wire(info) else "**********"
 
 
 class DirectPayment(Payment):
@@ -145,11 +144,11 @@ class DirectPayment(Payment):
     exp_year: int | None = Field(default=None, ge=0, le=2999)
     card_cvv: CardCvv | None = None
     cc_token: Annotated[Secret, Field(min_length=1)] | None = None
-    cryptogram: Annotated[dict[str, Any], PlainSerializer(_unveil)] | None = None
+    cryptogram: Annotated[dict[str, Any], PlainSerializer(_reveal_on_wire)] | None = None
     customer_referrer: Url | None = None
 
     @classmethod
-    def _go_together(cls, given: Set[str]) -> Iterator[BrokenRule]:
+    def _check_combination(cls, given: Set[str]) -> Iterator[BrokenRule]:
         missing = [name for name in _CARD if name not in given]
         if not missing and "cc_token" in given:
             yield BrokenRule("cc_token", "either card fields or a token", "both")

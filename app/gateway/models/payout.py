@@ -12,7 +12,7 @@ from app.gateway.models.values import Day, Method, Mode, Text
 
 
 class Recipient(RequestModel):
-    """Who is paid (``properties``). ``is_operation_taxable``: "true" for winnings under the special tax regime,
+    """The recipient (``properties``). ``is_operation_taxable``: "true" for winnings under the special tax regime,
     "false" for returned deposits; gambling merchants only.
     """
 
@@ -34,7 +34,7 @@ class Recipient(RequestModel):
 
 
 class Payout(Creation):
-    """Money to a card, named by number or token: exactly one of them."""
+    """Pays out to a card, given by exactly one of its number and its token."""
 
     mode: Literal[Mode.DIRECT] = Mode.DIRECT
     method: Literal[Method.CREDIT] = Method.CREDIT
@@ -49,6 +49,6 @@ class Payout(Creation):
     properties: Recipient | None = None
 
     @classmethod
-    def _go_together(cls, given: Set[str]) -> Iterator[BrokenRule]:
+    def _check_combination(cls, given: Set[str]) -> Iterator[BrokenRule]:
         if ("cc_number" in given) == ("cc_token" in given):
             yield BrokenRule("cc_number", "either this or cc_token", "both or neither")

@@ -1,6 +1,6 @@
-"""What is paid for. The interface leaves products open; these are the two forms that are publicly documented.
+"""The products of a payment. The interface leaves them open; these are the two forms that are publicly documented.
 
-Mind ``amount``: without fiscalization it is the total of the line, with fiscalization the price of one unit.
+Note ``amount``: without fiscalization it is the total of the line, with fiscalization the price of one unit.
 """
 
 from decimal import Decimal
@@ -15,7 +15,7 @@ from app.gateway.models.values import Amount, Currency, Percent, Quantity, Recei
 class Product(RequestModel):
     """A line of a merchant without fiscalization. ``amount`` is the line's total, ``vat`` an amount."""
 
-    _shown: ClassVar[tuple[str, ...]] = ("id", "amount", "qty")
+    _repr_fields: ClassVar[tuple[str, ...]] = ("id", "amount", "qty")
 
     id: Text
     name: Text
@@ -37,7 +37,7 @@ class Product(RequestModel):
 class Taxes(RequestModel):
     """``prc`` is the rate in percent; 0, 7, 14 and 20 are in use."""
 
-    _shown: ClassVar[tuple[str, ...]] = ("type", "prc")
+    _repr_fields: ClassVar[tuple[str, ...]] = ("type", "prc")
 
     type: Literal["vat", "non-vat"]
     prc: Percent
@@ -46,11 +46,11 @@ class Taxes(RequestModel):
 class FiscalProduct(RequestModel):
     """A line of a merchant with a software cash register. ``amount`` is the price of one ``unit``.
 
-    Such merchants give products with captures and refunds too. ``bar_code`` is mandatory in the national cashback
+    Such merchants send products with captures and refunds too. ``bar_code`` is mandatory in the national cashback
     programme only.
     """
 
-    _shown: ClassVar[tuple[str, ...]] = ("id", "amount", "qty", "unit")
+    _repr_fields: ClassVar[tuple[str, ...]] = ("id", "amount", "qty", "unit")
 
     id: Uuid
     name: Text
@@ -66,12 +66,12 @@ class FiscalProduct(RequestModel):
         return self.amount * self.qty
 
 
-def _form(product: object) -> str:
+def _product_tag(product: object) -> str:
     fiscal = isinstance(product, FiscalProduct) or (isinstance(product, dict) and "taxes" in product)
     return "[fiscal]" if fiscal else "[plain]"
 
 
 AnyProduct = Annotated[
-    Annotated[FiscalProduct, Tag("[fiscal]")] | Annotated[Product, Tag("[plain]")], Discriminator(_form)
+    Annotated[FiscalProduct, Tag("[fiscal]")] | Annotated[Product, Tag("[plain]")], Discriminator(_product_tag)
 ]
 Products = tuple[AnyProduct, ...]

@@ -21,24 +21,24 @@ from pydantic import (
 from pydantic.alias_generators import to_camel
 
 from app.gateway.errors import InvalidRequestError
-from app.gateway.models.base import Aside, RequestModel, ResponseModel
-from app.gateway.models.values import Method, Uuid, empty_is_none, read_milliseconds, to_decimal, to_milliseconds
+from app.gateway.models.base import Lenient, RequestModel, ResponseModel
+from app.gateway.models.values import Method, Uuid, empty_to_none, read_milliseconds, to_decimal, to_milliseconds
 from app.gateway.statuses import Status, read_status
 
 LONGEST_PERIOD = timedelta(days=31)
 
 
-def _read(reader: Callable[[object], object]) -> BeforeValidator:
-    """A validator that reads what is there, and takes an empty text for nothing."""
+def _optional_reader(reader: Callable[[object], object]) -> BeforeValidator:
+    """Return a validator that applies ``reader`` to a value, and turns an empty text into ``None``."""
 
     def read(value: object) -> object:
-        value = empty_is_none(value)
+        value = empty_to_none(value)
         return None if value is None else reader(value)
 
     return BeforeValidator(read)
 
 
-def _status(value: object) -> object:
+def _parse_status(value: object) -> object:
     return read_status(value) if isinstance(value, str) else value
 
 
@@ -51,22 +51,25 @@ def _write_milliseconds(moment: datetime | None) -> int | str:
 
 
 # Lists write amounts as strings.
-AmountText = Annotated[Decimal | None, _read(to_decimal), PlainSerializer(_write_amount, return_type=str | None)]
-# Unix time in milliseconds, or an empty text while there is none. When it was decides nothing.
+AmountText = Annotated[
+    Decimal | None, _optional_reader(to_decimal), PlainSerializer(_write_amount, return_type=str | None)
+]
+# Unix time in milliseconds, or an empty text while there is none. Nothing is decided by this time.
 MomentOrEmpty = Annotated[
-    Aside[Annotated[datetime, BeforeValidator(read_milliseconds)]], PlainSerializer(_write_milliseconds)
+    Lenient[Annotated[datetime, BeforeValidator(read_milliseconds)]], PlainSerializer(_write_milliseconds)
 ]
 
 
 class TransactionLine(ResponseModel):
-    """One line of the list of all transactions in a period. What a line leaves out, or leaves empty, is ``None``.
+    """One line of the list of all transactions in a period. Missing and empty fields are ``None``.
 
-    What says whose money moved, how much, and how it went must be readable, or the line is an
-    ``UnreadableLine``; the rest explains. ``reported_status`` is the gateway's own word where it is none of the four.
+    The fields that identify the money, its amount and its status must be readable, or the line is an
+    ``UnreadableLine``; the rest is informative. ``reported_status`` is the gateway's own status if it is none of the
+    four.
     """
 
     model_config = ConfigDict(alias_generator=to_camel)
-    _shown: ClassVar[tuple[str, ...]] = ("order_id", "payment_id", "method", "status", "amount", "currency")
+    _repr_fields: ClassVar[tuple[str, ...]] = ("order_id", "payment_id", "method", "status", "amount", "currency")
 
     project_id: str | None = None
     order_id: str | None = None
@@ -74,72 +77,72 @@ class TransactionLine(ResponseModel):
     amount: AmountText = None
     currency: str | None = None
     method: Method | str | None = Field(default=None, union_mode="left_to_right")
-    status: Annotated[Status | None, _read(_status)] = None
+    status: Annotated[Status | None, _optional_reader(_parse_status)] = None
     date_time: MomentOrEmpty = None
-    auth_code: Aside[str] = None
-    rrn_code: Aside[str] = None
-    description: Aside[str] = None
-    payload: Aside[str] = None
+    auth_code: Lenient[str] = None
+    rrn_code: Lenient[str] = None
+    description: Lenient[str] = None
+    payload: Lenient[str] = None
     customer_fee: AmountText = None
     merchant_fee: AmountText = None
-    payment_system: Aside[str] = None
-    recipient_card_mask: Aside[str] = None
-    _word: str | None = PrivateAttr(default=None)
+    payment_system: Lenient[str] = None
+    recipient_card_mask: Lenient[str] = None
+    _reported_status: str | None = PrivateAttr(default=None)
 
     @model_validator(mode="wrap")
     @classmethod
-    def _keep_the_word(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+    def _store_reported_status(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
         line = handler(data)
         word = data.get("status") if isinstance(data, Mapping) else None
         if line.status is not None and word != line.status:
-            line._word = str(word)  # noqa: SLF001 - its own class
+            line._reported_status = str(word)  # noqa: SLF001 - its own class
         return line
 
     @property
     def reported_status(self) -> str | None:
-        """The gateway's own word for the status, where it is none of the four."""
-        return self._word
+        """The gateway's own status, if it is none of the four."""
+        return self._reported_status
 
     @field_validator("method", mode="before")
     @classmethod
-    def _only_words(cls, value: object) -> object:
+    def _require_text(cls, value: object) -> object:
         if value is not None and not isinstance(value, str):
             raise ValueError("a word")
         return value
 
     @field_serializer("status")
-    def _its_word(self, status: Status | None) -> str | None:
-        return self._word or status
+    def _serialize_status(self, status: Status | None) -> str | None:
+        return self._reported_status or status
 
     @classmethod
     def names(cls) -> frozenset[str]:
-        """What the fields are called in a list: an object that has none of them is no record."""
+        """Return the names of the fields in a list: an object without any of them is not a record."""
         return frozenset(field.alias or name for name, field in cls.model_fields.items())
 
 
 class RegisterLine(TransactionLine):
-    """One line of a register: the fields that were asked for. ``receiver_*`` belong to a sub-merchant."""
+    """One line of a register, with the requested fields. ``receiver_*`` belong to a sub-merchant."""
 
-    card_mask: Aside[str] = None
-    payway: Aside[str] = None
-    entity_name: Aside[str] = None
-    project_name: Aside[str] = None
+    card_mask: Lenient[str] = None
+    payway: Lenient[str] = None
+    entity_name: Lenient[str] = None
+    project_name: Lenient[str] = None
     original_amount: AmountText = None
     exchange_amount: AmountText = None
     exchange_currency: str | None = None
     exchange_rate: AmountText = None
-    tokenization_kind: Aside[str] = None
+    tokenization_kind: Lenient[str] = None
     reserve_amount: AmountText = None
-    receiver_name: Aside[str] = None
+    receiver_name: Lenient[str] = None
     receiver_amount: AmountText = None
     receiver_fee: AmountText = None
 
 
 @dataclass(frozen=True, slots=True)
 class UnreadableLine:
-    """A line that cannot be read: the ``number`` of it in its list, from 1, and ``why``, without what stands in it.
+    """A line that cannot be read: its ``number`` in the list, from 1, and the reason (``why``), without its content.
 
-    ``is_record``: it has fields of a record. ``order_id`` and ``payment_id`` are there if they can be read.
+    ``is_record``: it has fields of a record. ``order_id`` and ``payment_id`` are set if they can be read.
     """
 
     number: int
@@ -150,7 +153,7 @@ class UnreadableLine:
 
 
 class Detail(StrEnum):
-    """A field that a register can hold. ``AMOUNT`` is with fees, ``ORIGINAL_AMOUNT`` without."""
+    """A field of a register. ``AMOUNT`` includes fees, ``ORIGINAL_AMOUNT`` does not."""
 
     ORDER_ID = "orderId"
     PAYMENT_ID = "paymentId"
@@ -183,13 +186,13 @@ class Detail(StrEnum):
     RECEIVER_FEE = "receiverFee"
 
 
-# What a register holds when no details are asked for.
+# The fields of a register when no details are requested.
 DEFAULT_DETAILS = tuple(Detail)[:11]
 
 
 def _write_moment(moment: datetime) -> str:
     offset = moment.utcoffset()
-    if offset is not None and offset % timedelta(minutes=1):  # local mean time of long ago: ISO 8601 has no such offset
+    if offset is not None and offset % timedelta(minutes=1):  # historical local mean time, which ISO 8601 cannot write
         moment = moment.astimezone(UTC)
     return moment.isoformat(timespec="milliseconds" if moment.microsecond else "seconds")
 
@@ -198,9 +201,9 @@ Moment = Annotated[datetime, PlainSerializer(_write_moment)]
 
 
 class RegisterRequest(RequestModel):
-    """Ask for a register of at most 31 days (see ``periods``). Both dates carry a time zone."""
+    """Requests a register of at most 31 days (see ``periods``). Both dates must have a time zone."""
 
-    _shown: ClassVar[tuple[str, ...]] = ("start_date", "end_date")
+    _repr_fields: ClassVar[tuple[str, ...]] = ("start_date", "end_date")
 
     project_id: Uuid | None = None
     start_date: Moment
@@ -210,7 +213,7 @@ class RegisterRequest(RequestModel):
     transaction_details: tuple[Detail, ...] | None = None
 
     @model_validator(mode="after")
-    def _a_period(self) -> "RegisterRequest":
+    def _check_dates(self) -> "RegisterRequest":
         start, end = check_period("start_date", "end_date", self.start_date, self.end_date)
         if end - start > LONGEST_PERIOD:
             raise InvalidRequestError("end_date", "at most 31 days after start_date", _write_moment(self.end_date))
@@ -218,27 +221,28 @@ class RegisterRequest(RequestModel):
 
 
 class RegisterTicket(ResponseModel):
-    """What a register is fetched by, and how many records it will have."""
+    """The id by which a register is fetched, and the number of its records."""
 
-    _shown: ClassVar[tuple[str, ...]] = ("report_id", "count")
+    _repr_fields: ClassVar[tuple[str, ...]] = ("report_id", "count")
 
     report_id: str = Field(min_length=1)
     count: int | None = Field(default=None, ge=0)
 
 
 def check_period(start_name: str, end_name: str, start: datetime, end: datetime) -> tuple[datetime, datetime]:
-    """Both moments in UTC; ``InvalidRequestError`` unless both carry a time zone and ``start`` is before ``end``.
+    """Return both times in UTC. Raises ``InvalidRequestError`` unless both have a time zone and ``start`` is before
+    ``end``.
 
-    Python subtracts and compares moments of one zone by their wall clocks: where a clock is put back, 31 days are
-    31 days and an hour. Only in UTC is the difference the time that passes.
+    Python subtracts and compares times of the same zone by wall clock: where the clock is put back, 31 days are 31 days
+    and an hour. Only in UTC is the difference the elapsed time.
     """
-    start, end = _in_utc(start_name, start), _in_utc(end_name, end)
+    start, end = _to_utc(start_name, start), _to_utc(end_name, end)
     if start >= end:
         raise InvalidRequestError(end_name, f"after {start_name}", end.isoformat())
     return start, end
 
 
-def _in_utc(name: str, moment: datetime) -> datetime:
+def _to_utc(name: str, moment: datetime) -> datetime:
     if moment.utcoffset() is None:
         raise InvalidRequestError(name, "a moment with a time zone", moment.isoformat())
     try:
@@ -248,10 +252,10 @@ def _in_utc(name: str, moment: datetime) -> datetime:
 
 
 def periods(start: datetime, end: datetime, longest: timedelta = LONGEST_PERIOD) -> Iterator[tuple[datetime, datetime]]:
-    """``start`` to ``end`` cut into periods that a register allows; both ends of each are in UTC.
+    """Split ``start`` to ``end`` into periods that a register allows; both ends of each are in UTC.
 
-    Each begins where the one before ends. Whether the gateway counts the ends in is not said: a record at a seam may
-    come twice and is never lost.
+    Each begins where the previous one ends. Whether the gateway includes the ends is not documented: a record at a
+    boundary may be listed twice, but is never lost.
     """
     start, end = check_period("start", "end", start, end)
     if longest <= timedelta():

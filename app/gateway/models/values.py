@@ -1,4 +1,4 @@
-"""The small types of the interface: money, moments, codes, texts with a limit (gateway interface, Conventions)."""
+"""The basic types of the interface: money, times, codes, limited texts (gateway interface, Conventions)."""
 
 import re
 from datetime import UTC, date, datetime, timedelta
@@ -10,16 +10,16 @@ from uuid import UUID
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, StringConstraints
 
-from app.amounts import CENT, is_in_cents
+from app.amounts import CENT, has_whole_cents
 
-_LARGEST = 15  # digits before the point; above every amount in every currency, below what could be a mistake
+_MAX_DIGITS = 15  # digits before the point; above every amount in every currency, below what could be a mistake
 _NUMBER = re.compile(r"-?\d{1,15}(\.\d{1,15})?")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Method(StrEnum):
-    """What an operation does (gateway interface, What the service does)."""
+    """The kinds of operation (gateway interface, What the service does)."""
 
     PURCHASE = "purchase"
     AUTH = "auth"
@@ -55,9 +55,9 @@ class ReceiptDelivery(StrEnum):
 
 
 def to_decimal(value: object) -> Decimal:
-    """An exact number out of a ``Decimal``, an ``int`` or a plain decimal text; ``ValueError`` for anything else.
+    """Convert a ``Decimal``, an ``int`` or a plain decimal text to an exact number. Raises ``ValueError`` for others.
 
-    A float is refused: it already is not the number that somebody meant.
+    A float is rejected: it is already not the intended number.
     """
     match value:
         case bool() | float():
@@ -70,36 +70,38 @@ def to_decimal(value: object) -> Decimal:
             number = Decimal(value.strip())
         case _:
             raise ValueError("a decimal number")
-    if not number.is_finite() or (number and number.adjusted() >= _LARGEST):
-        raise ValueError(f"a number with at most {_LARGEST} digits before the point")
+    if not number.is_finite() or (number and number.adjusted() >= _MAX_DIGITS):
+        raise ValueError(f"a number with at most {_MAX_DIGITS} digits before the point")
     return number
 
 
-def empty_is_none(value: object) -> object:
-    """``value``, or ``None`` for an empty text: some write so what there is not."""
+def empty_to_none(value: object) -> object:
+    """Return ``value``, or ``None`` for an empty text, which some responses have for a missing value."""
     return None if isinstance(value, str) and not value.strip() else value
 
 
-def two_decimals(number: Decimal) -> Decimal:
-    """``number`` if it has at most two decimals (zeros beyond do not count, and are cut off)."""
-    if not is_in_cents(number):
+def check_two_decimals(number: Decimal) -> Decimal:
+    """Return ``number``, without trailing zeros beyond two decimals. Raises ``ValueError`` if it has more decimals."""
+    if not has_whole_cents(number):
         raise ValueError("at most 2 decimals")
     exponent = number.as_tuple().exponent
     return number.quantize(CENT) if isinstance(exponent, int) and exponent < -2 else number
 
 
-def _positive(number: Decimal) -> Decimal:
+def _check_positive(number: Decimal) -> Decimal:
     if number <= 0:
         raise ValueError("above zero")
     return number
 
 
-# An amount that the gateway reports: exact, however it was written; compared with what was asked by the caller.
-Reported = Annotated[Decimal, BeforeValidator(to_decimal)]
+# An amount that the gateway reports: exact, in whatever notation; the caller compares it with the requested amount.
+ReportedAmount = Annotated[Decimal, BeforeValidator(to_decimal)]
 # An amount in a request: above zero, at most two decimals.
-Amount = Annotated[Decimal, BeforeValidator(to_decimal), AfterValidator(two_decimals), AfterValidator(_positive)]
-# A number in a request that is no amount to be paid, for example a quantity.
-Quantity = Annotated[Decimal, BeforeValidator(to_decimal), AfterValidator(_positive)]
+Amount = Annotated[
+    Decimal, BeforeValidator(to_decimal), AfterValidator(check_two_decimals), AfterValidator(_check_positive)
+]
+# A number in a request that is not an amount to be paid, for example a quantity.
+Quantity = Annotated[Decimal, BeforeValidator(to_decimal), AfterValidator(_check_positive)]
 Percent = Annotated[Decimal, BeforeValidator(to_decimal), Field(ge=0, le=100)]
 
 
@@ -118,20 +120,20 @@ def _write_timestamp(value: datetime) -> str:
     return value.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds")
 
 
-# ``yyyy-MM-ddTHH:mm:ss.SSS``. The interface names no zone; it is read as UTC. Good for showing and for rough order,
-# never for deciding what is newer: that is what the status is for.
+# ``yyyy-MM-ddTHH:mm:ss.SSS``. The interface names no zone; it is read as UTC. Good for display and for a rough order,
+# never for deciding which record is newer: that is what the status is for.
 Timestamp = Annotated[datetime, BeforeValidator(_read_timestamp), PlainSerializer(_write_timestamp)]
 
 
 def to_milliseconds(moment: datetime) -> int:
-    """Unix time in milliseconds; ``ValueError`` without a time zone."""
+    """Return Unix time in milliseconds. Raises ``ValueError`` without a time zone."""
     if moment.tzinfo is None:
         raise ValueError("a moment with a time zone")
     return (moment - _EPOCH) // timedelta(milliseconds=1)
 
 
 def read_milliseconds(value: object) -> object:
-    """Unix time in milliseconds, as lists and registers write it; ``ValueError`` for anything else."""
+    """Parse Unix time in milliseconds, as lists and registers write it. Raises ``ValueError`` for anything else."""
     if isinstance(value, datetime):
         return value
     try:
@@ -143,7 +145,7 @@ def read_milliseconds(value: object) -> object:
 Day = Annotated[date, PlainSerializer(date.isoformat)]  # ``yyyy-MM-dd``
 
 
-def _uuid(text: str) -> str:
+def _check_uuid(text: str) -> str:
     try:
         UUID(text)
     except ValueError:
@@ -152,7 +154,7 @@ def _uuid(text: str) -> str:
 
 
 def absolute_url(text: str) -> str:
-    """``text`` if it is an absolute http or https address with a host; ``ValueError`` otherwise."""
+    """Return ``text`` if it is an absolute http or https address with a host. Raises ``ValueError`` otherwise."""
     try:
         parts = urlsplit(text)
         good = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
@@ -163,30 +165,30 @@ def absolute_url(text: str) -> str:
     return text
 
 
-def _order_id(text: str) -> str:
+def _check_order_id(text: str) -> str:
     if text != text.strip() or _CONTROL.search(text) or text in (".", ".."):
         raise ValueError("1 to 32 characters without control characters or space around")
     return text
 
 
 Uuid = Annotated[
-    str, BeforeValidator(lambda value: str(value) if isinstance(value, UUID) else value), AfterValidator(_uuid)
+    str, BeforeValidator(lambda value: str(value) if isinstance(value, UUID) else value), AfterValidator(_check_uuid)
 ]
 Url = Annotated[str, AfterValidator(absolute_url)]
 Text = Annotated[str, StringConstraints(min_length=1)]
-# Creation alone would allow more, but capture, void and refund take 32: a longer one could never be refunded.
-OrderId = Annotated[str, StringConstraints(min_length=1, max_length=32), AfterValidator(_order_id)]
+# Creation alone would allow more, but capture, void and refund allow 32: a longer id could never be refunded.
+OrderId = Annotated[str, StringConstraints(min_length=1, max_length=32), AfterValidator(_check_order_id)]
 Description = Annotated[str, StringConstraints(min_length=1, max_length=2048)]
 Comment = Annotated[str, StringConstraints(max_length=2048)]
 Payload = Annotated[str, StringConstraints(max_length=4000)]
 
 
-def _in_capitals(value: object) -> object:
+def _to_upper_case(value: object) -> object:
     return value.strip().upper() if isinstance(value, str) else value
 
 
-def _written(form: str, rule: str) -> AfterValidator:
-    """A validator of codes: what they look like, and how the interface says it."""
+def _pattern_validator(form: str, rule: str) -> AfterValidator:
+    """Return a validator of codes: the pattern they match, and the rule for the error message."""
     pattern = re.compile(form, re.ASCII)
 
     def check(text: str) -> str:
@@ -197,12 +199,14 @@ def _written(form: str, rule: str) -> AfterValidator:
     return AfterValidator(check)
 
 
-# Codes are written in capitals, whatever people type: "uah" is UAH, "uk" is Ukrainian.
-_Capitals = BeforeValidator(_in_capitals)
-_CURRENCY = _written(r"[A-Z]{3}", "an ISO 4217 code: three letters, like UAH")
-_COUNTRY = _written(r"[A-Z]{2}", "an ISO 3166-1 alpha-2 code: two letters, like UA")
-_LANGUAGE = _written(r"[A-Z]{2}(_[A-Z]{2})?", "a language: two letters, like UK, or two and two, like ZH_HA")
-Currency = Annotated[str, _Capitals, _CURRENCY]
-Country = Annotated[str, _Capitals, _COUNTRY]
-PageLanguage = Annotated[str, _Capitals, AfterValidator(lambda text: text.replace("-", "_")), _LANGUAGE]
-CategoryCode = Annotated[str, _written(r"\d{4}", "a merchant category code: four digits, like 5411")]  # ISO 18245
+# Codes are converted to upper case: "uah" is UAH, "uk" is Ukrainian.
+_UpperCase = BeforeValidator(_to_upper_case)
+_CURRENCY = _pattern_validator(r"[A-Z]{3}", "an ISO 4217 code: three letters, like UAH")
+_COUNTRY = _pattern_validator(r"[A-Z]{2}", "an ISO 3166-1 alpha-2 code: two letters, like UA")
+_LANGUAGE = _pattern_validator(r"[A-Z]{2}(_[A-Z]{2})?", "a language: two letters, like UK, or two and two, like ZH_HA")
+Currency = Annotated[str, _UpperCase, _CURRENCY]
+Country = Annotated[str, _UpperCase, _COUNTRY]
+PageLanguage = Annotated[str, _UpperCase, AfterValidator(lambda text: text.replace("-", "_")), _LANGUAGE]
+CategoryCode = Annotated[
+    str, _pattern_validator(r"\d{4}", "a merchant category code: four digits, like 5411")
+]  # ISO 18245

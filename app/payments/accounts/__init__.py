@@ -1,1 +1,1 @@
-"""Merchant accounts: what can be chosen of them, whether they work, and how they are kept."""
+"""Merchant accounts: their options, whether they work, and how they are added and changed."""

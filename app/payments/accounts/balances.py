@@ -1,35 +1,35 @@
-"""What a store has at the gateway (gateway interface, 11), and whether that covers a refund.
+"""A store's balances at the gateway (gateway interface, 11), and whether they cover a refund.
 
-The gateway is asked once a minute for each account at most, and nobody waits for it for long: when it does not answer
-in time, what it said before is told, with its age.
+The gateway is queried at most once a minute for each account, and no page waits for it for long: when it does not
+respond in time, its previous response is returned, with its age.
 """
 
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
-from app.amounts import in_cents, is_in_cents
+from app.amounts import has_whole_cents, quantize_to_cents
 from app.db.latest_cache import Latest
 from app.db.tables import MerchantAccount
 from app.db.vault import VaultError
-from app.gateway.errors import GatewayError, KeysNotOpenedError, quoted
+from app.gateway.errors import GatewayError, KeysNotOpenedError, sanitize
 from app.gateway.models.accounts import BalanceAccount
 from app.i18n.messages import LazyMessage, Money
-from app.payments.accounts.areas import Area, AreaFinding, finding_of
+from app.payments.accounts.gateway_access import Area, AreaFinding, finding_of
 from app.payments.services import Services
 
-WITHIN = 3.0
-"""Seconds for which somebody waits for a page."""
+PAGE_TIMEOUT = 3.0
+"""Seconds for which a page waits for balances."""
 
-_SECONDS = 10.0  # for which the gateway is waited for behind it
+_GATEWAY_TIMEOUT = 10.0  # seconds for which the request to the gateway may run on behind it
 _LONGEST_NAME = 100
 
 
 @dataclass(frozen=True, slots=True)
 class AccountBalances:
-    """What a merchant account has at the gateway, ``as_of`` a moment. None: the gateway has never said it.
+    """A merchant account's balances at the gateway, ``as_of`` a moment. None: the gateway has never reported them.
 
-    ``trouble``: why it does not say it now. ``late``: it has not answered yet, and is still being asked.
+    ``trouble``: why it does not report them now. ``late``: it has not responded yet, and the request is still running.
     """
 
     account: MerchantAccount
@@ -39,83 +39,87 @@ class AccountBalances:
     late: bool
 
     def available(self, currency: str) -> Decimal | None:
-        """Return what can be refunded in a currency; None when that is not known, or the account has none of it.
+        """Return what can be refunded in a currency; None when that is not known, or the account has no such balance.
 
-        Which of several balances of one currency the gateway takes a refund from, the interface does not say (gateway
-        facts, 6: the merchant's balance must cover it in full). So it is all of them together: where even that is too
-        little, none of them is enough. What is held in reserve is not there to be refunded.
+        The interface does not say from which of several balances in one currency the gateway takes a refund (gateway
+        facts, 6: the merchant's balance must cover it in full). So this is their sum: where even the sum is too small,
+        no single balance is enough. Money held in reserve cannot be refunded.
         """
-        mine = [each.balances.available for each in self.balances or () if each.currency.upper() == currency.upper()]
-        return sum(mine, Decimal()) if mine else None
+        available = [
+            each.balances.available for each in self.balances or () if each.currency.upper() == currency.upper()
+        ]
+        return sum(available, Decimal()) if available else None
 
 
 async def read_balances(
-    services: Services, account: MerchantAccount, *, anew: bool = False, within: float = WITHIN
+    services: Services, account: MerchantAccount, *, refresh: bool = False, timeout: float = PAGE_TIMEOUT
 ) -> AccountBalances:
-    """Return what an account has; the gateway is asked unless it was within the last minute, or ``anew``.
+    """Return an account's balances; query the gateway unless it was queried in the last minute, or to ``refresh``.
 
-    Never raises: what is wrong is told. It takes ``within`` seconds at most.
+    Never raises: errors are in the result. Takes ``timeout`` seconds at most.
     """
 
-    async def ask() -> tuple[BalanceAccount, ...]:
+    async def fetch() -> tuple[BalanceAccount, ...]:
         try:
             client = services.gateways.client(account)
         except VaultError:
             client = None
-        if client is None:  # outside of the handler: what was sealed is in the frames of the vault's error
-            raise KeysNotOpenedError("the account's keys cannot be opened with the secret keys of this machine")
-        return tuple(map(_readable, await client.balances.accounts(timeout=_SECONDS)))
+        if client is None:  # outside of the handler: the frames of the vault's error hold the sealed value
+            raise KeysNotOpenedError("the account's keys cannot be decrypted with the secret keys of this machine")
+        return tuple(map(_sanitize, await client.balances.accounts(timeout=_GATEWAY_TIMEOUT)))
 
     latest = await services.balances.get(
-        _name(account), ask, now=services.now, within=within, failing_with=GatewayError, anew=anew
+        _cache_key(account), fetch, now=services.now, timeout=timeout, expected_error=GatewayError, force=refresh
     )
-    return _of(account, latest)
+    return _account_balances(account, latest)
 
 
 def refund_warning(amount: Decimal, currency: str, balances: AccountBalances) -> LazyMessage | None:
-    """Return what to say before a refund that the balance does not cover; None when it does, or nobody knows. Pure.
+    """Return a warning before a refund that the balance does not cover; None when it does, or is not known. Pure.
 
-    It is a warning and no refusal: the gateway decides, and its balance may have grown since.
+    It is a warning, not a refusal: the gateway decides, and the balance may have grown since.
     """
     available = balances.available(currency)
     if available is None or amount <= available:
         return None
     return LazyMessage(
         "The balance at the gateway is %(available)s; this refund of %(sum)s may be refused.",
-        available=Money(_written(available), currency),
-        sum=Money(_written(amount), currency),
+        available=Money(_with_cents(available), currency),
+        sum=Money(_with_cents(amount), currency),
     )
 
 
 def payout_warning(amount: Decimal, currency: str, balances: AccountBalances) -> LazyMessage | None:
-    """Return what to say before a payout that the balance does not cover; None when it does, or nobody knows. Pure."""
+    """Return a warning before a payout that the balance does not cover; None when it does, or is not known. Pure."""
     available = balances.available(currency)
     if available is None or amount <= available:
         return None
     return LazyMessage(
         "The balance at the gateway is %(available)s; this payout of %(sum)s may be refused.",
-        available=Money(_written(available), currency),
-        sum=Money(_written(amount), currency),
+        available=Money(_with_cents(available), currency),
+        sum=Money(_with_cents(amount), currency),
     )
 
 
-def _readable(said: BalanceAccount) -> BalanceAccount:
-    """Return a balance whose names can stand on a page, whatever the gateway has put into them."""
-    names = {"name": quoted(said.name)[:_LONGEST_NAME], "currency": quoted(said.currency)[:_LONGEST_NAME]}
-    return said.model_copy(update=names)
+def _sanitize(balance: BalanceAccount) -> BalanceAccount:
+    """Return a balance whose names are safe to show on a page, whatever the gateway has put into them."""
+    names = {"name": sanitize(balance.name)[:_LONGEST_NAME], "currency": sanitize(balance.currency)[:_LONGEST_NAME]}
+    return balance.model_copy(update=names)
 
 
-def _name(account: MerchantAccount) -> tuple[str, datetime]:
-    """Return by what the balances are kept: an account that is changed may be asked elsewhere, with other keys."""
+def _cache_key(account: MerchantAccount) -> tuple[str, datetime]:
+    """Return the cache key of an account's balances: a changed account may have another address and other keys."""
     return account.id, account.updated_at
 
 
-def _of(account: MerchantAccount, latest: Latest[tuple[BalanceAccount, ...], GatewayError]) -> AccountBalances:
+def _account_balances(
+    account: MerchantAccount, latest: Latest[tuple[BalanceAccount, ...], GatewayError]
+) -> AccountBalances:
     trouble = None
     if latest.error is not None:
         trouble = finding_of(Area.BALANCES, latest.error, account.balances_url or account.base_url)
-    return AccountBalances(account, latest.value, latest.said_at, trouble, latest.late)
+    return AccountBalances(account, latest.value, latest.received_at, trouble, latest.late)
 
 
-def _written(amount: Decimal) -> Decimal:
-    return in_cents(amount) if is_in_cents(amount) else amount
+def _with_cents(amount: Decimal) -> Decimal:
+    return quantize_to_cents(amount) if has_whole_cents(amount) else amount

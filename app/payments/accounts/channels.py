@@ -1,6 +1,6 @@
-"""Accounts with what belongs to them, and which of them takes the money of which sales channel.
+"""Accounts with their related data, and which account takes the money of which sales channel.
 
-Before shoppers can pay in a channel, something may be missing: what that is, is said here, too.
+Before shoppers can pay in a channel, something may be missing: this module names that, too.
 """
 
 import re
@@ -13,30 +13,30 @@ from app.db.installations import OpenInstallation
 from app.db.tables import MerchantAccount
 from app.i18n.messages import gettext_noop
 from app.payments.services import Services
-from app.saleor.channels import Channel, channels
+from app.saleor.channels import Channel, fetch_channels
 from app.saleor.errors import SaleorError
 from app.saleor.graphql import SaleorClient
 
 _SLUG = re.compile(r"[-a-zA-Z0-9_]{1,255}")
-_WITHIN = timedelta(seconds=5)  # somebody waits for the page
+_TIMEOUT = timedelta(seconds=5)  # a page waits for it
 
 
 class Missing(StrEnum):
-    """What is missing, in words for whoever sets the app up."""
+    """What is missing, as text for the person who sets the app up."""
 
-    ACCOUNT = gettext_noop("no account takes its money: shoppers are not offered this way to pay")
+    ACCOUNT = gettext_noop("no merchant account is assigned: shoppers are not offered this payment method")
     SWITCHED_ON = gettext_noop("the account is switched off")
-    CURRENCY = gettext_noop("the account does not take its currency")
-    STOREFRONT = gettext_noop("the account names no storefront to which shoppers may be sent back")
-    CHANNEL = gettext_noop("Saleor has no such channel any more")
+    CURRENCY = gettext_noop("the account does not accept its currency")
+    STOREFRONT = gettext_noop("the account has no storefront that shoppers may be sent back to")
+    CHANNEL = gettext_noop("the channel no longer exists in Saleor")
     ACTIVE = gettext_noop("the channel is not active in Saleor")
 
 
 @dataclass(frozen=True, slots=True)
-class ChannelStanding:
+class ChannelStatus:
     """A channel with the account that takes its money, if one does.
 
-    ``name`` and ``currency`` are None where Saleor did not tell of it.
+    ``name`` and ``currency`` are None where Saleor did not report the channel.
     """
 
     slug: str
@@ -47,49 +47,51 @@ class ChannelStanding:
 
     @property
     def works(self) -> bool:
-        """Whether shoppers can pay there."""
+        """Whether shoppers can pay in the channel."""
         return self.account is not None and not {*self.missing} - {Missing.STOREFRONT}
 
 
 @dataclass(frozen=True, slots=True)
 class ChannelMap:
-    """All channels of a store. ``unreachable``: Saleor did not tell of its channels, so only mapped ones are known."""
+    """All channels of a store. ``unreachable``: Saleor did not report its channels, so only mapped ones are known."""
 
-    channels: Sequence[ChannelStanding]
+    channels: Sequence[ChannelStatus]
     unreachable: bool
 
 
 def is_slug(text: str) -> bool:
-    """Return whether a channel can be called so."""
+    """Return whether the text can be the slug of a channel."""
     return _SLUG.fullmatch(text) is not None
 
 
 async def read_channels(services: Services, saleor: SaleorClient, installation: OpenInstallation) -> ChannelMap:
-    """Ask a Saleor for its channels, and lay them beside the store's accounts."""
+    """Query a Saleor for its channels, and match them with the store's accounts."""
     known: Sequence[Channel] | None
     try:
-        known = await channels(saleor, installation, within=_WITHIN)
+        known = await fetch_channels(saleor, installation, timeout=_TIMEOUT)
     except SaleorError:
         known = None
     accounts = {each.id: each for each in await services.accounts.all(installation.id)}
     routes = {each.channel: accounts[each.account_id] for each in await services.accounts.routes(installation.id)}
-    return ChannelMap(lay_beside(known, routes), unreachable=known is None)
+    return ChannelMap(match_channels(known, routes), unreachable=known is None)
 
 
-def lay_beside(known: Sequence[Channel] | None, routes: dict[str, MerchantAccount]) -> list[ChannelStanding]:
-    """Return how each channel stands: those that Saleor has, then those that only we know. Pure.
+def match_channels(known: Sequence[Channel] | None, routes: dict[str, MerchantAccount]) -> list[ChannelStatus]:
+    """Return the status of each channel: first those that Saleor has, then those that only the app knows. Pure.
 
-    ``known`` None: nobody can say which there are.
+    ``known`` None: it is not known which channels Saleor has.
     """
-    told = {each.slug: each for each in known or ()}
-    slugs = [*told, *sorted(slug for slug in routes if slug not in told)]
-    return [_standing(slug, told.get(slug), routes.get(slug), asked=known is not None) for slug in slugs]
+    reported = {each.slug: each for each in known or ()}
+    slugs = [*reported, *sorted(slug for slug in routes if slug not in reported)]
+    return [_channel_status(slug, reported.get(slug), routes.get(slug), reachable=known is not None) for slug in slugs]
 
 
-def _standing(slug: str, channel: Channel | None, account: MerchantAccount | None, *, asked: bool) -> ChannelStanding:
+def _channel_status(
+    slug: str, channel: Channel | None, account: MerchantAccount | None, *, reachable: bool
+) -> ChannelStatus:
     currency = channel.currency if channel else None
     missing = {
-        Missing.CHANNEL: asked and channel is None,
+        Missing.CHANNEL: reachable and channel is None,
         Missing.ACTIVE: channel is not None and not channel.active,
         Missing.ACCOUNT: account is None,
         Missing.SWITCHED_ON: account is not None and not account.enabled,
@@ -97,12 +99,12 @@ def _standing(slug: str, channel: Channel | None, account: MerchantAccount | Non
         Missing.STOREFRONT: account is not None and not account.storefront_origins,
     }
     name = channel.name if channel else None
-    return ChannelStanding(slug, name, currency, account, tuple(each for each, is_so in missing.items() if is_so))
+    return ChannelStatus(slug, name, currency, account, tuple(each for each, is_so in missing.items() if is_so))
 
 
 @dataclass(frozen=True, slots=True)
 class AccountView:
-    """An account with what belongs to it. ``saleor`` is an API address, ``channels`` are slugs."""
+    """An account with its related data. ``saleor`` is an API address, ``channels`` are slugs."""
 
     account: MerchantAccount
     saleor: str
@@ -110,10 +112,10 @@ class AccountView:
     notification_address: str
 
 
-async def views(
+async def load_views(
     services: Services, accounts: Sequence[MerchantAccount] | None = None, *, installation_id: int | None = None
 ) -> list[AccountView]:
-    """Return the views of ``accounts``; else of those of one store; else of all, oldest first."""
+    """Return the views of ``accounts``; without them of one store's accounts, or of all accounts, oldest first."""
     if accounts is None:
         accounts = await services.accounts.all(installation_id)
     saleors = {each.id: each.saleor_api_url for each in await services.installations.all()}
@@ -129,6 +131,6 @@ async def views(
     ]
 
 
-async def view(services: Services, account: MerchantAccount) -> AccountView:
+async def load_view(services: Services, account: MerchantAccount) -> AccountView:
     """Return the view of one account."""
-    return (await views(services, [account], installation_id=account.installation_id))[0]
+    return (await load_views(services, [account], installation_id=account.installation_id))[0]

@@ -1,4 +1,4 @@
-"""What was given for options of a merchant account, read all at once: what is wrong is told of each. Pure."""
+"""Parses the values given for a merchant account's options all at once, and reports what is wrong with each. Pure."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -11,15 +11,15 @@ T = TypeVar("T")
 
 
 class OptionsRefusedError(ValueError):
-    """Values that options cannot have. ``refused``: for each option, by its name, what it can be."""
+    """Values that options cannot have. ``refused``: for each option, by name, which values are allowed."""
 
     def __init__(self, refused: Mapping[str, str]) -> None:
-        super().__init__("; ".join(f"{name}: {words}" for name, words in refused.items()))
+        super().__init__("; ".join(f"{name}: {message}" for name, message in refused.items()))
         self.refused = dict(refused)
 
 
-def all_read(*reads: Callable[[], T]) -> list[T]:
-    """Return what each of them reads. Raises OptionsRefusedError with what all of them refuse, at once."""
+def read_all(*reads: Callable[[], T]) -> list[T]:
+    """Return the result of each function. Raises one OptionsRefusedError with the errors of all of them."""
     values: list[T] = []
     refused: dict[str, str] = {}
     for read in reads:
@@ -32,15 +32,15 @@ def all_read(*reads: Callable[[], T]) -> list[T]:
     return values
 
 
-Given = str | bool | Sequence[str] | None
-"""What somebody gave for an option: a text, several, yes or no; None for what stays as it is."""
+OptionInput = str | bool | Sequence[str] | None
+"""The value given for an option: one text, several, yes or no; None leaves the option as it is."""
 
 
-def read_option(name: str, given: Given) -> object:
-    """Return what the account's column ``name`` holds for what was given, which is not None.
+def read_option(name: str, given: OptionInput) -> object:
+    """Return the value of the account's column ``name`` for the given value, which is not None.
 
-    An empty text gives an option back to its default, where ``None`` is one. Raises OptionsRefusedError, and KeyError
-    when no option is called so.
+    An empty text resets an option to its default, where ``None`` is one. Raises OptionsRefusedError, and KeyError
+    when there is no such option.
     """
     option = OPTIONS[name]
     if isinstance(given, bool):
@@ -56,13 +56,13 @@ def read_option(name: str, given: Given) -> object:
     return several
 
 
-def read_options(given: Mapping[str, Given], now: datetime) -> dict[str, object]:
-    """Return the columns to be set, by name; what is ``None`` is left as it is. Raises OptionsRefusedError.
+def read_options(given: Mapping[str, OptionInput], now: datetime) -> dict[str, object]:
+    """Return the columns to set, by name; options given as ``None`` are left as they are. Raises OptionsRefusedError.
 
-    The confirmation of PCI DSS is kept as the moment of it, or as none when it is taken back.
+    The confirmation of PCI DSS is stored as its moment, or as None when it is withdrawn.
     """
     names = [name for name, value in given.items() if value is not None]
-    values = all_read(*(partial(read_option, name, given[name]) for name in names))
+    values = read_all(*(partial(read_option, name, given[name]) for name in names))
     columns = dict(zip(names, values, strict=True))
     if PCI_DSS_CONFIRMED in columns:
         columns["pci_dss_confirmed_at"] = now if columns.pop(PCI_DSS_CONFIRMED) else None

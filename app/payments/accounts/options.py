@@ -1,6 +1,6 @@
-"""What a store can choose of a merchant account: each option defined once, for pages and the command line. Pure.
+"""The options of a merchant account: each defined once, for pages and the command line. Pure.
 
-What is refused is refused when it is chosen, never when somebody pays.
+An invalid value is rejected when it is chosen, never when a shopper pays.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,7 +20,7 @@ PCI_DSS_CONFIRMED = "pci_dss_confirmed"
 
 
 class Form(Enum):
-    """How an option is given: as a text, one of several, several texts, a number, or yes and no."""
+    """How an option is entered: as a text, one of several choices, several texts, a number, or yes and no."""
 
     TEXT = auto()
     CHOICE = auto()
@@ -29,16 +29,16 @@ class Form(Enum):
     SWITCH = auto()
 
 
-_ONE_OF = LazyMessage("Choose one of those that are offered.")
+_ONE_OF = LazyMessage("Choose one of the available options.")
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """Something to be chosen. ``name`` is the column that holds it, ``help`` one line on what it does.
+    """An option of an account. ``name`` is the column that holds it, ``help`` one line on what it does.
 
-    ``rule`` is what people are told of a value that it cannot have. ``read`` makes of one text what the column holds,
-    and raises ValueError. ``choices``: each value with what it is called. ``may_be_empty``: an empty text gives the
-    option back to its default. ``needs_one``: of several texts, there must be one.
+    ``rule`` is the message for a value that it cannot have. ``read`` parses one text into the column's value, and
+    raises ValueError. ``choices``: each value with its label. ``may_be_empty``: an empty text resets the option to its
+    default. ``needs_one``: at least one of several texts must be given.
     """
 
     name: str
@@ -51,20 +51,20 @@ class Option:
     may_be_empty: bool = False
     needs_one: bool = False
 
-    def of(self, account: MerchantAccount) -> object:
-        """Return how it stands."""
+    def value_in(self, account: MerchantAccount) -> object:
+        """Return the option's value in an account."""
         if self.name == PCI_DSS_CONFIRMED:
             return account.pci_dss_confirmed_at is not None
         return getattr(account, self.name)
 
 
-_AN_AMOUNT = LazyMessage("Write an amount above zero, like 1234.50, or nothing: then nothing is paid out.")
+_AN_AMOUNT = LazyMessage("Enter an amount above zero, like 1234.50, or nothing: then nothing is paid out.")
 _AN_ADDRESS = LazyMessage(
-    "Write a whole https address without a query, like https://api.example.com. Plain http is for this machine and "
-    "private networks only."
+    "Enter a complete https address without a query, like https://api.example.com. Plain http is for this "
+    "machine and private networks only."
 )
 
-_A_NAME_AT_GOOGLE = LazyMessage("Write 1 to 100 characters without spaces.")
+_A_NAME_AT_GOOGLE = LazyMessage("Enter 1 to 100 characters without spaces.")
 
 OPTIONS: Mapping[str, Option] = MappingProxyType(
     {
@@ -73,28 +73,28 @@ OPTIONS: Mapping[str, Option] = MappingProxyType(
             Option(
                 "name",
                 LazyMessage("Name"),
-                LazyMessage("What staff call the account."),
-                rule=LazyMessage("A name has 1 to %(most)s printable characters.", most=readers.LONGEST_NAME),
+                LazyMessage("The name that staff see for the account."),
+                rule=LazyMessage("The name must have 1 to %(most)s printable characters.", most=readers.LONGEST_NAME),
                 read=readers.name,
             ),
             Option(
                 "test_project",
                 LazyMessage("Test project"),
-                LazyMessage("Whether the keys are those of a test project, with which no real money moves."),
+                LazyMessage("Whether the keys belong to a test project, in which no real money moves."),
                 Form.SWITCH,
             ),
             Option(
                 "enabled",
                 LazyMessage("Switched on"),
-                LazyMessage("Whether payments are begun with it. Those begun are always finished."),
+                LazyMessage("Whether payments can be started with it. Payments that have started are always finished."),
                 Form.SWITCH,
             ),
             Option(
                 "currencies",
                 LazyMessage("Currencies"),
-                LazyMessage("The currencies that the account takes."),
+                LazyMessage("The currencies that the account accepts."),
                 Form.TEXTS,
-                rule=LazyMessage("Write currencies as three letters each, like UAH; at least one."),
+                rule=LazyMessage("Enter currencies as three letters each, like UAH; at least one."),
                 read=readers.currency,
                 needs_one=True,
             ),
@@ -103,14 +103,16 @@ OPTIONS: Mapping[str, Option] = MappingProxyType(
                 LazyMessage("Storefronts"),
                 LazyMessage("The sites that shoppers may be sent back to, like https://example.com."),
                 Form.TEXTS,
-                rule=LazyMessage("Write storefronts without a path, like https://shop.example.com."),
+                rule=LazyMessage("Enter storefronts without a path, like https://shop.example.com."),
                 read=readers.origin,
             ),
             Option(
                 "shop_name",
                 LazyMessage("Name of the shop"),
-                LazyMessage("What the pages that shoppers see call the shop."),
-                rule=LazyMessage("A name has 1 to %(most)s printable characters.", most=readers.LONGEST_SHOP_NAME),
+                LazyMessage("The name of the shop on the pages that shoppers see."),
+                rule=LazyMessage(
+                    "The name must have 1 to %(most)s printable characters.", most=readers.LONGEST_SHOP_NAME
+                ),
                 read=readers.shop_name,
                 may_be_empty=True,
             ),
@@ -118,7 +120,9 @@ OPTIONS: Mapping[str, Option] = MappingProxyType(
                 "shop_logo",
                 LazyMessage("Logo of the shop"),
                 LazyMessage("The address of an image, shown at the top of these pages, at most 48 pixels high."),
-                rule=LazyMessage("Write the whole https address of an image, like https://cdn.example.com/logo.svg."),
+                rule=LazyMessage(
+                    "Enter the complete https address of an image, like https://cdn.example.com/logo.svg."
+                ),
                 read=readers.image_address,
                 may_be_empty=True,
             ),
@@ -126,7 +130,7 @@ OPTIONS: Mapping[str, Option] = MappingProxyType(
                 "shop_color",
                 LazyMessage("Colour of the shop"),
                 LazyMessage("The colour of the buttons on these pages."),
-                rule=LazyMessage("Write a colour as six digits behind a #, like #1a2b3c."),
+                rule=LazyMessage("Enter a colour as six digits after a #, like #1a2b3c."),
                 read=readers.color,
                 may_be_empty=True,
             ),
@@ -135,25 +139,25 @@ OPTIONS: Mapping[str, Option] = MappingProxyType(
                 LazyMessage("Time to pay"),
                 LazyMessage("How many seconds a shopper has to pay."),
                 Form.NUMBER,
-                rule=LazyMessage("Write a number of seconds, from 1 to a year."),
+                rule=LazyMessage("Enter a number of seconds, from 1 to a year."),
                 read=readers.seconds,
             ),
             Option(
                 "names_required",
                 LazyMessage("Names are required"),
-                LazyMessage("Whether shoppers must give first and last name."),
+                LazyMessage("Whether shoppers must give their first and last name."),
                 Form.SWITCH,
             ),
             Option(
                 "cancel_older",
-                LazyMessage("Older pages are closed"),
-                LazyMessage("Whether a new attempt to pay closes older unpaid payment pages of the same checkout."),
+                LazyMessage("Close older pages"),
+                LazyMessage("Whether a new payment attempt closes older unpaid payment pages of the same checkout."),
                 Form.SWITCH,
             ),
             Option(
                 "sector",
                 LazyMessage("Sector"),
-                LazyMessage("What the merchant sells, where the gateway asks more of shoppers."),
+                LazyMessage("What the merchant sells, where the gateway requires more data from shoppers."),
                 Form.CHOICE,
                 read=readers.one_of(Sector),
                 choices={
@@ -165,7 +169,7 @@ OPTIONS: Mapping[str, Option] = MappingProxyType(
             Option(
                 "merchant_mcc",
                 LazyMessage("Merchant category code"),
-                LazyMessage("The four digits that are told with each payment; usually none."),
+                LazyMessage("The four digits that are sent with each payment; usually none."),
                 rule=LazyMessage("A merchant category code is four digits, like 5411."),
                 read=readers.category,
                 may_be_empty=True,
@@ -174,12 +178,12 @@ OPTIONS: Mapping[str, Option] = MappingProxyType(
                 "description_template",
                 LazyMessage("Description"),
                 LazyMessage(
-                    "What payments are called at the gateway, with %(placeholders)s in it.",
+                    "The description of payments at the gateway, which can contain %(placeholders)s.",
                     placeholders=", ".join(f"{{{name}}}" for name in PLACEHOLDERS),
                 ),
                 rule=LazyMessage(
-                    "A description is one line of at most %(most)s characters. In braces only words can stand that the "
-                    "help names.",
+                    "A description is one line of at most %(most)s characters. Only the words that the help "
+                    "names can be in braces.",
                     most=LONGEST_TEMPLATE,
                 ),
                 read=readers.template,
@@ -188,13 +192,13 @@ OPTIONS: Mapping[str, Option] = MappingProxyType(
             Option(
                 "products",
                 LazyMessage("Products"),
-                LazyMessage("Whether and how the gateway is told what is sold."),
+                LazyMessage("Whether and how products are sent to the gateway."),
                 Form.CHOICE,
                 read=readers.one_of(ProductsForm),
                 choices={
-                    "none": LazyMessage("Not told"),
-                    "plain": LazyMessage("Told"),
-                    "fiscal": LazyMessage("Told for fiscal receipts"),
+                    "none": LazyMessage("Not sent"),
+                    "plain": LazyMessage("Sent"),
+                    "fiscal": LazyMessage("Sent for fiscal receipts"),
                 },
             ),
             Option(
@@ -214,11 +218,11 @@ OPTIONS: Mapping[str, Option] = MappingProxyType(
             Option(
                 "order_3ds_bypass",
                 LazyMessage("3-D Secure"),
-                LazyMessage("When the bank of the card is asked for 3-D Secure."),
+                LazyMessage("When 3-D Secure is requested from the bank of the card."),
                 Form.CHOICE,
                 read=readers.one_of(ThreeDs),
                 choices={
-                    "supported": LazyMessage("When the card’s bank can"),
+                    "supported": LazyMessage("When the card’s bank supports it"),
                     "always": LazyMessage("Always"),
                     "never": LazyMessage("Never"),
                 },
@@ -227,20 +231,21 @@ OPTIONS: Mapping[str, Option] = MappingProxyType(
                 PCI_DSS_CONFIRMED,
                 LazyMessage("Cards in the storefront"),
                 LazyMessage(
-                    "Confirms that the store is PCI DSS certified to take cards in its storefront, or takes that back."
+                    "Confirms that the store is PCI DSS certified to take cards in its storefront, or withdraws "
+                    "that confirmation."
                 ),
                 Form.SWITCH,
             ),
             Option(
                 "saved_cards",
                 LazyMessage("Saved cards"),
-                LazyMessage("Whether customers who agree have their card kept at the gateway for the next time."),
+                LazyMessage("Whether the gateway saves the cards of customers who agree, for the next time."),
                 Form.SWITCH,
             ),
             Option(
                 "subscriptions",
                 LazyMessage("Subscriptions (provisional)"),
-                LazyMessage("Whether storefronts may begin subscriptions, which the gateway charges by itself."),
+                LazyMessage("Whether storefronts may start subscriptions, which the gateway charges by itself."),
                 Form.SWITCH,
             ),
             Option(
@@ -251,7 +256,7 @@ OPTIONS: Mapping[str, Option] = MappingProxyType(
             ),
             Option(
                 "payout_most",
-                LazyMessage("Most per payout"),
+                LazyMessage("Limit per payout"),
                 LazyMessage("The largest payout, in the account's first currency."),
                 rule=_AN_AMOUNT,
                 read=readers.amount,
@@ -259,8 +264,8 @@ OPTIONS: Mapping[str, Option] = MappingProxyType(
             ),
             Option(
                 "payout_most_a_day",
-                LazyMessage("Most per day"),
-                LazyMessage("The most that is paid out in any 24 hours, in the account's first currency."),
+                LazyMessage("Limit per day"),
+                LazyMessage("The most that can be paid out in any 24 hours, in the account's first currency."),
                 rule=_AN_AMOUNT,
                 read=readers.amount,
                 may_be_empty=True,
@@ -269,11 +274,11 @@ OPTIONS: Mapping[str, Option] = MappingProxyType(
                 "payout_staff",
                 LazyMessage("Who may pay out"),
                 LazyMessage(
-                    "The e-mail addresses, in Saleor, of the staff who may pay out on the app's pages. They need the "
-                    "permission “Handle payments” in Saleor as well."
+                    "The e-mail addresses, in Saleor, of the staff who may pay out on the app's pages. They also "
+                    "need the permission “Handle payments” in Saleor."
                 ),
                 Form.TEXTS,
-                rule=LazyMessage("Write e-mail addresses, like olena@example.com."),
+                rule=LazyMessage("Enter e-mail addresses, like olena@example.com."),
                 read=readers.email,
             ),
             Option(
@@ -285,9 +290,7 @@ OPTIONS: Mapping[str, Option] = MappingProxyType(
             Option(
                 "apple_pay_association",
                 LazyMessage("Apple’s domain file"),
-                LazyMessage(
-                    "The file that Apple wants to find at the storefront’s domain, as the gateway gave it to you."
-                ),
+                LazyMessage("The file that Apple expects at the storefront’s domain, as the gateway gave it to you."),
                 rule=LazyMessage(
                     "Paste the whole file: at most %(most)s Latin characters.", most=readers.LONGEST_ASSOCIATION
                 ),
@@ -303,47 +306,51 @@ OPTIONS: Mapping[str, Option] = MappingProxyType(
             Option(
                 "google_pay_gateway",
                 LazyMessage("Gateway at Google"),
-                LazyMessage("What Google calls the gateway: its support tells. Google Pay is not offered without it."),
+                LazyMessage(
+                    "The gateway's name at Google: ask the gateway's support. Google Pay is not offered without it."
+                ),
                 rule=_A_NAME_AT_GOOGLE,
-                read=readers.name_at_google,
+                read=readers.google_identifier,
                 may_be_empty=True,
             ),
             Option(
                 "google_pay_gateway_merchant",
                 LazyMessage("Merchant at the gateway"),
-                LazyMessage("What the gateway calls the merchant for Google. Google Pay is not offered without it."),
+                LazyMessage("The merchant's name at the gateway, for Google. Google Pay is not offered without it."),
                 rule=_A_NAME_AT_GOOGLE,
-                read=readers.name_at_google,
+                read=readers.google_identifier,
                 may_be_empty=True,
             ),
             Option(
                 "google_pay_merchant",
                 LazyMessage("Merchant at Google"),
-                LazyMessage("What Google calls the merchant, from its Pay console; not needed for tests."),
+                LazyMessage("The merchant's name at Google, from its Pay console; not needed for tests."),
                 rule=_A_NAME_AT_GOOGLE,
-                read=readers.name_at_google,
+                read=readers.google_identifier,
                 may_be_empty=True,
             ),
             Option(
                 "reconcile_at",
                 LazyMessage("Hour of comparison"),
-                LazyMessage("At which hour of the day (UTC) the account's books are compared with the gateway's."),
+                LazyMessage(
+                    "The hour of the day (UTC) at which the account's records are compared with the gateway's."
+                ),
                 Form.NUMBER,
-                rule=LazyMessage("Write an hour of the day in UTC, from 0 to 23."),
+                rule=LazyMessage("Enter an hour of the day in UTC, from 0 to 23."),
                 read=readers.hour,
             ),
             Option(
                 "balances_url",
-                LazyMessage("Address of balances"),
-                LazyMessage("Where balances are asked for, when not where payments are made."),
+                LazyMessage("Address for balances"),
+                LazyMessage("Where balances are requested, if not at the address for payments."),
                 rule=_AN_ADDRESS,
                 read=readers.address,
                 may_be_empty=True,
             ),
             Option(
                 "register_url",
-                LazyMessage("Address of registers"),
-                LazyMessage("Where registers are asked for, when not where payments are made."),
+                LazyMessage("Address for registers"),
+                LazyMessage("Where registers are requested, if not at the address for payments."),
                 rule=_AN_ADDRESS,
                 read=readers.address,
                 may_be_empty=True,

@@ -1,4 +1,4 @@
-"""How the text of an option is read: what the account's row holds for it, or ValueError with the reason. Pure."""
+"""Parsers of option texts: each returns the value for the account's row, or raises ValueError with the reason. Pure."""
 
 import re
 from collections.abc import Callable
@@ -15,28 +15,28 @@ from app.payments.requests.storefront import origin_of
 
 LONGEST_NAME = 100
 LONGEST_SHOP_NAME = 60
-_ADDRESS = re.compile(r"[-A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%]{1,500}")  # what RFC 3986 lets stand in one
+_ADDRESS = re.compile(r"[-A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%]{1,500}")  # the characters that RFC 3986 allows
 LONGEST_ASSOCIATION = 16_384  # characters; Apple's are about nine thousand
 _LONGEST_TIMEOUT = 366 * 24 * 3600  # seconds; no gateway keeps a page for longer
 
 
 class ThreeDs(StrEnum):
-    """When the bank of the card is asked for 3-D Secure (gateway facts, 5: order_3ds_bypass)."""
+    """When 3-D Secure is requested from the card's bank (gateway facts, 5: order_3ds_bypass)."""
 
-    SUPPORTED = "supported"  # when the card's bank can
+    SUPPORTED = "supported"  # when the card's bank supports it
     ALWAYS = "always"
     NEVER = "never"
 
 
 def name(text: str) -> str:
-    """Read what staff call an account."""
+    """Parse the name that staff give an account."""
     if not 1 <= len(text) <= LONGEST_NAME or not text.isprintable():
-        raise ValueError(f"a name has 1 to {LONGEST_NAME} printable characters")
+        raise ValueError(f"a name must have 1 to {LONGEST_NAME} printable characters")
     return text
 
 
 def currency(text: str) -> str:
-    """Read the code of a currency, in capitals."""
+    """Parse a currency code; return it in capitals."""
     code = text.upper()
     if not re.fullmatch(r"[A-Z]{3}", code):
         raise ValueError(f"{code!r} is not a currency: write three letters, like UAH")
@@ -44,7 +44,7 @@ def currency(text: str) -> str:
 
 
 def origin(text: str) -> str:
-    """Read an origin as browsers write it, and nothing more or less than that."""
+    """Parse an origin as browsers write it, and nothing more or less than that."""
     found = origin_of(text)
     if found is None:
         raise ValueError(f"{text!r} is not an origin: write it like https://shop.example.com")
@@ -55,21 +55,21 @@ def origin(text: str) -> str:
 
 
 def seconds(text: str) -> int:
-    """Read a number of seconds, from one to a year."""
+    """Parse a number of seconds, from one to a year."""
     if not re.fullmatch(r"[0-9]{1,9}", text) or not 1 <= int(text) <= _LONGEST_TIMEOUT:
         raise ValueError(f"{text!r} is not a number of seconds, from 1 to a year")
     return int(text)
 
 
 def hour(text: str) -> int:
-    """Read an hour of the day."""
+    """Parse an hour of the day."""
     if not re.fullmatch(r"[0-9]{1,2}", text) or int(text) > 23:
         raise ValueError(f"{text!r} is not an hour of the day, from 0 to 23")
     return int(text)
 
 
 def amount(text: str) -> Decimal:
-    """Read an amount of money above zero."""
+    """Parse an amount of money above zero."""
     try:
         read = read_amount(text).quantize(CENT)
     except NotAnAmountError:
@@ -80,35 +80,37 @@ def amount(text: str) -> Decimal:
 
 
 def email(text: str) -> str:
-    """Read somebody's e-mail address, by which Saleor knows them; in small letters."""
+    """Parse the e-mail address by which Saleor knows a person; return it in small letters."""
     if not re.fullmatch(r"[^@\s]{1,150}@[^@\s]{1,100}", text) or not text.isprintable():
         raise ValueError(f"{text!r} is not an e-mail address")
     return text.casefold()
 
 
 def association(text: str) -> str:
-    """Read the file by which Apple knows that a domain belongs to the merchant."""
+    """Parse the file by which Apple verifies that a domain belongs to the merchant."""
     if len(text) > LONGEST_ASSOCIATION or not re.fullmatch(r"[\x20-\x7e\s]+", text):
-        raise ValueError(f"the domain association file is a text of at most {LONGEST_ASSOCIATION} ASCII characters")
+        raise ValueError(
+            f"the domain association file must be a text of at most {LONGEST_ASSOCIATION} ASCII characters"
+        )
     return text
 
 
-def name_at_google(text: str) -> str:
-    """Read a name or number by which Google, or the gateway for Google, knows somebody."""
+def google_identifier(text: str) -> str:
+    """Parse a name or number by which Google, or the gateway for Google, identifies a party."""
     if not re.fullmatch(r"[\x21-\x7e]{1,100}", text):
-        raise ValueError(f"{text!r} is not such a name: write 1 to 100 characters without spaces")
+        raise ValueError(f"{text!r} is not a valid name: write 1 to 100 characters without spaces")
     return text
 
 
 def shop_name(text: str) -> str:
-    """Read what shoppers call the shop."""
+    """Parse the name of the shop that shoppers see."""
     if not 1 <= len(text) <= LONGEST_SHOP_NAME or not text.isprintable():
-        raise ValueError(f"a shop's name has 1 to {LONGEST_SHOP_NAME} printable characters")
+        raise ValueError(f"a shop's name must have 1 to {LONGEST_SHOP_NAME} printable characters")
     return text
 
 
 def image_address(text: str) -> str:
-    """Read the address of an image, which only browsers ask for."""
+    """Parse the address of an image, which only browsers request."""
     try:
         parts = urlsplit(text)
         private = not parts.hostname or is_private(parts.hostname)
@@ -120,14 +122,14 @@ def image_address(text: str) -> str:
 
 
 def color(text: str) -> str:
-    """Read a colour, in small letters."""
+    """Parse a colour; return it in small letters."""
     if not re.fullmatch(r"#[0-9a-fA-F]{6}", text):
         raise ValueError(f"{text!r} is not a colour: write it like #1a2b3c")
     return text.lower()
 
 
 def one_of(kind: type[StrEnum]) -> Callable[[str], str]:
-    """Return what reads one of several words."""
+    """Return a parser for one of several words."""
 
     def read(text: str) -> str:
         try:
@@ -139,20 +141,20 @@ def one_of(kind: type[StrEnum]) -> Callable[[str], str]:
 
 
 def category(text: str) -> str:
-    """Read a merchant category code."""
+    """Parse a merchant category code."""
     if not re.fullmatch(r"[0-9]{4}", text):
         raise ValueError(f"{text!r} is not a merchant category code: write four digits, like 5411")
     return text
 
 
 def template(text: str) -> str:
-    """Read what payments are called at the gateway."""
+    """Parse the template of payment descriptions at the gateway."""
     check_template(text)  # its TemplateError is a ValueError
     return text
 
 
 def address(text: str) -> str:
-    """Read an address that keys may be sent to."""
+    """Parse an address to which keys may be sent."""
     try:
         return safe_base_url("url", text)
     except InvalidRequestError as exc:

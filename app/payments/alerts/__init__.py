@@ -1,1 +1,1 @@
-"""What needs a person: found (``items``) and said (``words``) once, for the Dashboard, the command line and Saleor."""
+"""Alerts that need a person: found (``open_alerts``) and worded (``texts``) for Dashboard, command line and Saleor."""

@@ -1,1 +1,1 @@
-"""Cards that shoppers type in the storefront: the keys that seal them on the way, and the opening of the seal."""
+"""Cards that shoppers type in the storefront: the keys that seal them in transit, and opening sealed cards."""

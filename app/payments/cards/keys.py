@@ -1,7 +1,7 @@
-"""Which card key is offered to storefronts, which ones still open, and when a new one is made.
+"""Rotates card keys: which key is offered to storefronts, which ones still decrypt, and when a new one is created.
 
 A key is offered for 30 days. A storefront's page may have been open for long when its shopper pays, so a key still
-opens for a day after a newer one has taken its place; then it is deleted. Each store has keys of its own.
+decrypts for a day after a newer one has replaced it; then it is deleted. Each store has its own keys.
 """
 
 import asyncio
@@ -24,65 +24,65 @@ GRACE = timedelta(days=1)
 _BITS = 2048
 
 
-async def offered_key(book: StoreCardKeys, now: datetime) -> CardKey:
-    """Return the key that storefronts encrypt for. Makes one if there is none that is young enough."""
-    young = now - OFFERED_FOR
-    keys = await opening_keys(book, now)
-    if keys and keys[0].created_at > young:
+async def offered_key(store_keys: StoreCardKeys, now: datetime) -> CardKey:
+    """Return the key that storefronts encrypt for. Creates one if there is none that is recent enough."""
+    threshold = now - OFFERED_FOR
+    keys = await decryption_keys(store_keys, now)
+    if keys and keys[0].created_at > threshold:
         return keys[0]
-    return await _add_new(book, now, unless_since=young)
+    return await _add_new_key(store_keys, now, unless_since=threshold)
 
 
-async def opening_keys(book: StoreCardKeys, now: datetime) -> Sequence[CardKey]:
-    """Return the keys that open at this moment, newest first; those that never will again are deleted."""
-    keys = await book.all()
-    outdated = outdated_among(keys, now)
+async def decryption_keys(store_keys: StoreCardKeys, now: datetime) -> Sequence[CardKey]:
+    """Return the keys that decrypt now, newest first; outdated keys are deleted."""
+    keys = await store_keys.all()
+    outdated = outdated_key_ids(keys, now)
     if outdated:
-        await book.forget(outdated)
+        await store_keys.delete(outdated)
     return [key for key in keys if key.kid not in outdated]
 
 
-async def rotate(book: StoreCardKeys, now: datetime, *, forget_old: bool = False) -> CardKey:
-    """Make a new key and offer it from now on; return it.
+async def rotate(store_keys: StoreCardKeys, now: datetime, *, delete_old: bool = False) -> CardKey:
+    """Create a new key, offer it from now on, and return it.
 
-    ``forget_old``: the old ones open no more, for when somebody else may have them. Shoppers whose page was open
-    have their storefront fetch the new key.
+    ``delete_old``: old keys stop decrypting at once, for when they may have leaked. The storefronts of shoppers with
+    an open page fetch the new key.
     """
-    old = [key.kid for key in await book.all()]
-    key = await _add_new(book, now, unless_since=None)
-    if forget_old:
-        await book.forget(old)
+    old = [key.kid for key in await store_keys.all()]
+    key = await _add_new_key(store_keys, now, unless_since=None)
+    if delete_old:
+        await store_keys.delete(old)
     return key
 
 
-def outdated_among(newest_first: Sequence[CardKey], now: datetime) -> frozenset[str]:
-    """Return the ids of those keys whose successor is older than the grace. Pure."""
+def outdated_key_ids(newest_first: Sequence[CardKey], now: datetime) -> frozenset[str]:
+    """Return the ids of the keys whose successor is older than the grace period. Pure."""
     return frozenset(old.kid for newer, old in pairwise(newest_first) if newer.created_at + GRACE <= now)
 
 
-def opening_key(private_jwk: str) -> RSAKey:
-    """Return the private key of that text (JSON), which we have sealed ourselves.
+def load_private_key(private_jwk: str) -> RSAKey:
+    """Load a private key from JSON text that the app itself has sealed.
 
-    So its numbers need not be proven to belong together, which takes the processor 40 ms each time.
+    So its numbers are not validated for consistency, which would take 40 ms of CPU each time.
     """
-    said = json.loads(private_jwk)
-    n, e, d, p, q, dp, dq, qi = (_number(said[name]) for name in ("n", "e", "d", "p", "q", "dp", "dq", "qi"))
+    jwk = json.loads(private_jwk)
+    n, e, d, p, q, dp, dq, qi = (_decode_number(jwk[name]) for name in ("n", "e", "d", "p", "q", "dp", "dq", "qi"))
     numbers = RSAPrivateNumbers(p=p, q=q, d=d, dmp1=dp, dmq1=dq, iqmp=qi, public_numbers=RSAPublicNumbers(e, n))
     return RSAKey.import_key(numbers.private_key(unsafe_skip_rsa_key_validation=True))
 
 
-def _number(text: str) -> int:
-    """Read a number as a JWK has it (RFC 7518, 2: Base64urlUInt)."""
+def _decode_number(text: str) -> int:
+    """Decode a number of a JWK (RFC 7518, 2: Base64urlUInt)."""
     return int.from_bytes(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
 
 
-async def _add_new(book: StoreCardKeys, now: datetime, *, unless_since: datetime | None) -> CardKey:
-    # It takes the processor a moment, in which others are served.
-    public, private = await asyncio.to_thread(_new_pair)
-    return await book.add(public, private, now=now, unless_since=unless_since)
+async def _add_new_key(store_keys: StoreCardKeys, now: datetime, *, unless_since: datetime | None) -> CardKey:
+    # CPU-bound: in a thread, so that other requests are served.
+    public, private = await asyncio.to_thread(_generate_key_pair)
+    return await store_keys.add(public, private, now=now, unless_since=unless_since)
 
 
-def _new_pair() -> tuple[dict[str, Any], str]:
+def _generate_key_pair() -> tuple[dict[str, Any], str]:
     key = RSAKey.generate_key(_BITS, {"use": "enc", "alg": ALG}, private=True)
     kid = {"kid": key.thumbprint()}  # RFC 7638
     return {**key.as_dict(private=False), **kid}, json.dumps({**key.as_dict(private=True), **kid})

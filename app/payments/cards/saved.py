@@ -1,60 +1,62 @@
-"""The cards that customers keep for the next time: shown to them, paid with, and deleted when they wish so.
+"""Saved cards of customers: lists them, finds them for payments, and deletes them on request.
 
-Whose cards these are is Saleor's word, in an event that it has signed, and never a storefront's.
+The customer is always taken from an event that Saleor has signed, never from a storefront.
 """
 
 import structlog
 
 from app.db.installations import OpenInstallation
 from app.db.tables import MerchantAccount, SavedCard
-from app.payments.core.refusal import RefusalCode, RefusalError, shopper_words
+from app.payments.core.refusal import RefusalCode, RefusalError, shopper_message_of
 from app.payments.services import Services
-from app.saleor.answers import Acknowledgement
 from app.saleor.events import CustomerEvent, ListStoredPaymentMethods, StoredPaymentMethodDeleteRequested
-from app.saleor.stored_methods import MethodDeletedAnswer, StoredCard, StoredMethodsAnswer
+from app.saleor.responses import Acknowledgement
+from app.saleor.stored_methods import MethodDeletedResponse, StoredCard, StoredMethodsResponse
 
 log = structlog.get_logger(__name__)
 
-_NO_SUCH_CARD = "There is no such saved card."  # for a storefront's developer: Saleor does not say who reads it
+_NO_SUCH_CARD = "There is no such saved card."  # for the storefront's developer: Saleor does not document who reads it
 
 
-async def listed(
+async def list_saved_cards(
     services: Services, event: ListStoredPaymentMethods, installation: OpenInstallation
-) -> StoredMethodsAnswer:
-    """Answer with the cards that the customer can pay with in that channel, the newest first."""
+) -> StoredMethodsResponse:
+    """Return the cards that the customer can pay with in the event's channel, newest first."""
     account = await services.accounts.for_channel(installation.id, event.channel.slug)
     if account is None or not account.enabled or not account.saved_cards:
-        return StoredMethodsAnswer()
-    cards = await services.saved_cards.usable(installation.id, account.id, event.user.id, services.now())
-    return StoredMethodsAnswer(cards=tuple(_shown(each) for each in cards))
+        return StoredMethodsResponse()
+    cards = await services.saved_cards.usable_cards(installation.id, account.id, event.user.id, services.now())
+    return StoredMethodsResponse(cards=tuple(_to_stored_card(each) for each in cards))
 
 
-async def deleted(
+async def delete_saved_card(
     services: Services, event: StoredPaymentMethodDeleteRequested, installation: OpenInstallation
-) -> MethodDeletedAnswer:
-    """Delete a card of the customer. Another's is answered as one that nobody has.
+) -> MethodDeletedResponse:
+    """Delete a card of the customer. Another customer's card gets the same response as one that does not exist.
 
-    Whatever the store has chosen since: a card is deleted by whoever it belongs to, also where it cannot be paid with.
+    Independent of the store's current settings: owners can delete a card even where it cannot be used to pay.
     """
     if await services.saved_cards.delete(installation.id, event.user.id, event.payment_method_id):
-        return MethodDeletedAnswer.deleted()
-    return MethodDeletedAnswer.failure(_NO_SUCH_CARD)
+        return MethodDeletedResponse.deleted()
+    return MethodDeletedResponse.failure(_NO_SUCH_CARD)
 
 
-async def customer_deleted(services: Services, event: CustomerEvent, installation: OpenInstallation) -> Acknowledgement:
-    """Delete all cards of a customer who is no more, and keep none of payments that are under way. Money stays."""
-    forgotten = await services.saved_cards.forget_deleted(installation.id, event.user.id, services.now())
+async def delete_customer_cards(
+    services: Services, event: CustomerEvent, installation: OpenInstallation
+) -> Acknowledgement:
+    """Delete all cards of a deleted customer, and save none from payments in progress. Payment records stay."""
+    forgotten = await services.saved_cards.delete_customer(installation.id, event.user.id, services.now())
     log.info("customer_deleted", saleor=installation.saleor_api_url, cards=forgotten.cards, consents=forgotten.consents)
     return Acknowledgement()
 
 
-async def card_of(
+async def get_saved_card(
     services: Services, account: MerchantAccount, user_id: str | None, card_id: str, language: str
 ) -> SavedCard:
-    """Return the card of a customer by what the storefront calls it; ``user_id`` None: nobody who has any asks.
+    """Return a customer's card by its id in the storefront; ``user_id`` None: the requester has no saved cards.
 
-    Raises RefusalError. It sounds the same for a card that nobody has, for somebody else's, of another account or
-    store, one that has expired or is refused by the gateway, and where the store keeps none (any more).
+    Raises RefusalError. The error is the same for a card that does not exist, belongs to another customer, account or
+    store, has expired or is refused by the gateway, and for a store that does not save cards (any more).
     """
     card = None
     if user_id is not None and account.saved_cards:
@@ -63,14 +65,14 @@ async def card_of(
     if card is None:
         raise RefusalError(
             RefusalCode.SAVED_CARD_UNUSABLE,
-            "Whoever asks has no saved card of that id that can be used here: nothing was asked of the gateway.",
+            "The shopper has no saved card with that id that can be used here: nothing was sent to the gateway.",
             "data.savedCardId",
-            shopper=shopper_words(RefusalCode.SAVED_CARD_UNUSABLE, language),
+            shopper_message=shopper_message_of(RefusalCode.SAVED_CARD_UNUSABLE, language),
         )
     return card
 
 
-def _shown(card: SavedCard) -> StoredCard:
+def _to_stored_card(card: SavedCard) -> StoredCard:
     brand, last_digits = card.brand or "Card", card.mask[-4:]
     expires = None if card.expires_at is None else (card.expires_at.year, card.expires_at.month)
     return StoredCard(

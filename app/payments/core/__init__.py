@@ -1,1 +1,1 @@
-"""From the gateway's word to what stands and what Saleor is told. The mapper decides; the rest carries it out."""
+"""From the gateway's records to payment states and events for Saleor. The mapper decides; the rest carries it out."""

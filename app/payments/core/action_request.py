@@ -1,4 +1,4 @@
-"""What somebody asks to be done with a payment: Saleor by a webhook, or staff at a door of our own."""
+"""A request for an action on a payment: from Saleor by a webhook, or from staff in the app."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,14 +6,14 @@ from decimal import Decimal
 from typing import Any
 
 from app.db.tables import Kind, Operation
-from app.payments.core.reading import ACTIONS
-from app.saleor.answers import AvailableAction
+from app.payments.core.answer_status import ACTIONS
 from app.saleor.events import GrantedRefund
+from app.saleor.responses import AvailableAction
 from app.saleor.source import Order
 
-_WISHES = {
+_DESCRIPTIONS = {
     Kind.CAPTURE: "charge {sum}",
-    Kind.VOID: "release the reservation of {sum}",
+    Kind.VOID: "release the authorization of {sum}",
     Kind.REFUND: "refund {sum}",
     Kind.CANCEL: "cancel the payment",
 }
@@ -21,15 +21,15 @@ _WISHES = {
 
 @dataclass(frozen=True, slots=True)
 class ActionRequest:
-    """One question. ``keys`` tell it from every other one (laws of money, 4).
+    """One request. ``keys`` are its idempotency keys (laws of money, 4).
 
-    There is one key, unless Saleor has asked for several things at the same moment: then it is about one of them, and
-    the newest comes first. ``digest`` is that of Saleor's webhook: the same delivery is the same question. ``currency``
-    None: that of the payment. ``by`` is who of the staff asks at our own door, as Saleor or the terminal names the
-    person; None: Saleor asks. A cancelation of Saleor means whatever can be cancelled; staff of ours mean ``strictly``
-    a void or a cancel. ``granted`` and ``order`` are those of a granted refund, ``taken_from`` are the shares of a
-    refund, if somebody has said them. ``charge_id`` is the later charge of a subscription that a refund gives back;
-    None: the payment itself. ``reasons``: why, by key, in the words of whoever asks; the gateway keeps it.
+    There is one key, unless Saleor has made several requests at the same moment: then this is one of them, and the
+    newest key comes first. ``digest`` is that of Saleor's webhook: the same delivery is the same request. ``currency``
+    None: that of the payment. ``by`` is the staff member who requests it in the app, as Saleor or the terminal names
+    the person; None: Saleor requests it. A cancelation by Saleor means whatever can be cancelled; staff request a void
+    or a cancel explicitly (``required_kind``). ``granted`` and ``order`` are those of a granted refund, ``taken_from``
+    are the shares of a refund, if they were specified. ``charge_id`` is the later charge of a subscription that is
+    refunded; None: the payment itself. ``reasons``: the requester's reason, by key; the gateway stores it.
     """
 
     action: AvailableAction
@@ -38,7 +38,7 @@ class ActionRequest:
     keys: tuple[str, ...]
     digest: str = ""
     by: str | None = None
-    strictly: Kind | None = None
+    required_kind: Kind | None = None
     granted: GrantedRefund | None = None
     order: Order | None = None
     taken_from: Mapping[str, Decimal] | None = None
@@ -46,24 +46,24 @@ class ActionRequest:
     reasons: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def chosen(self) -> dict[str, str] | None:
-        """The shares as they are kept; None when nobody has said any."""
+    def chosen_shares(self) -> dict[str, str] | None:
+        """The shares as they are stored; None when none were specified."""
         return None if self.taken_from is None else {who: str(part) for who, part in sorted(self.taken_from.items())}
 
     def is_repeated_by(self, recorded: Operation) -> bool:
-        """Return whether an operation with the same key was asked for in the same words.
+        """Return True when an operation with the same key was requested with the same parameters.
 
-        Saleor gives each question a key of its own, but does not say which of several it is about. A form of ours could
-        have been filled in anew.
+        Saleor gives each request a key of its own, but does not state which of several a webhook is about. A form of
+        the app could have been filled in again.
         """
-        said: dict[str, Any] = recorded.request
-        same = self.action is AvailableAction.CANCEL or Decimal(said["amount"]) == self.amount
+        recorded_request: dict[str, Any] = recorded.request
+        same = self.action is AvailableAction.CANCEL or Decimal(recorded_request["amount"]) == self.amount
         if self.by is None:
             return ACTIONS[recorded.kind] is self.action and same
-        chosen = self.chosen is None or self.chosen == said.get("chosen")
-        return recorded.kind is self.strictly and same and chosen and recorded.charge_id == self.charge_id
+        chosen = self.chosen_shares is None or self.chosen_shares == recorded_request.get("chosen")
+        return recorded.kind is self.required_kind and same and chosen and recorded.charge_id == self.charge_id
 
 
-def staff_request(operation: Operation) -> str:
-    """Return in words what is asked for by an operation: "refund 100.00 UAH"."""
-    return _WISHES[operation.kind].format(sum=f"{operation.amount} {operation.currency}")
+def describe_request(operation: Operation) -> str:
+    """Return a short text for the requested operation: "refund 100.00 UAH"."""
+    return _DESCRIPTIONS[operation.kind].format(sum=f"{operation.amount} {operation.currency}")

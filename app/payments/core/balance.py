@@ -1,32 +1,33 @@
-"""What of a payment is reserved, taken, given back; and what may be asked next. Pure: computed from its operations.
+"""The balance of a payment: what is reserved, charged and refunded; and which actions are available. Pure.
 
-Operations in flight count as if they will succeed (laws of money, 3), so that nothing is promised twice. No amount is
-asked for that the gateway cannot take (14). When money has moved, and what it has cost, is noted for the sums of each
-day (``db.day_sums``): by the gateway's clock where it has said one with the success, whatever becomes of the record.
+It is computed from the payment's operations. Operations in flight count as if they will succeed (laws of money, 3), so
+that no amount is promised twice. No amount is requested that the gateway cannot take (14). When money has moved, and
+the fee for it, is stored for the daily sums (``db.day_sums``): at the time that the gateway names for the success, if
+any, and unchanged by later records.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from app.amounts import CENT, LARGEST, is_in_cents, is_in_millionths
+from app.amounts import CENT, LARGEST, has_whole_cents, has_whole_millionths
 from app.db.tables import Flow, Kind, Operation, Payment, PaymentStatus, State
 from app.gateway.statuses import Kind as CodeKind
 from app.gateway.statuses import Status, explain
 from app.i18n.messages import LazyMessage, Money
 from app.payments.core.details import Details
 from app.payments.core.refusal import RefusalCode, RefusalError
-from app.saleor.answers import AvailableAction
+from app.saleor.responses import AvailableAction
 
 ZERO = Decimal("0.00")
-_LONGEST_CURRENCY = 3
+_CURRENCY_LENGTH = 3
 
 
 @dataclass(frozen=True, slots=True)
 class RecurringCharge:
     """A later charge of the subscription that the payment has begun; ``id`` is the gateway's.
 
-    ``refundable`` is what can be given back of it, and of nothing else (gateway facts, 6).
+    ``refundable`` is the amount of this charge, and of no other, that can be refunded (gateway facts, 6).
     """
 
     id: str
@@ -41,9 +42,10 @@ class Balance:
 
     ``capturable`` is the whole reservation or nothing: the gateway takes a reservation once, and a smaller capture
     releases the rest (gateway facts, 6). ``unpaid`` means that the shopper has not paid yet and can still be stopped.
-    ``capturing``, ``refunding`` and ``voiding`` are on their way, sent or not. ``disputed`` is what payers want back
-    from their bank, or have got: who refunds it too pays twice. ``recurring`` are the later charges of the subscription
-    that it has begun, which are in none of the other sums. ``standing`` is how far the payment itself has come.
+    ``capturing``, ``refunding`` and ``voiding`` are pending operations, sent or not. ``disputed`` is the amount that
+    payers claim back from their bank, or have received: refunding it too would pay it twice. ``recurring`` are the
+    later charges of the subscription that the payment has begun, which are in none of the other sums. ``standing`` is
+    the state of the payment itself.
     """
 
     currency: str
@@ -63,17 +65,17 @@ class Balance:
 
     @property
     def taken(self) -> Decimal:
-        """All that was charged, by the payment and by its subscription."""
+        """The whole amount charged, by the payment and by its subscription."""
         return self.charged + sum((each.charged for each in self.recurring), ZERO)
 
     @property
     def returned(self) -> Decimal:
-        """All that was refunded, of the payment and of its subscription's charges."""
+        """The whole amount refunded, of the payment and of its subscription's charges."""
         return self.refunded + sum((each.refunded for each in self.recurring), ZERO)
 
     @property
     def actions(self) -> tuple[AvailableAction, ...]:
-        """What staff may ask next: nothing that the gateway would refuse."""
+        """The actions that staff may request next: none that the gateway would refuse."""
         actions = []
         if self.capturable:
             actions.append(AvailableAction.CHARGE)
@@ -84,7 +86,7 @@ class Balance:
         return tuple(actions)
 
     def sum(self, amount: Decimal) -> Money:
-        """Return an amount of this payment."""
+        """Return ``amount`` with the payment's currency."""
         return Money(amount, self.currency)
 
 
@@ -102,36 +104,36 @@ def balance(flow: Flow, operations: Sequence[Operation]) -> Balance:
         authorized=paid if flow is Flow.AUTHORIZATION else ZERO,
         charged=charged,
         refunded=_sum(operations, Kind.REFUND, State.SUCCESS),
-        capturing=_sum_on_its_way(operations, Kind.CAPTURE),
-        refunding=_sum_on_its_way(operations, Kind.REFUND),
+        capturing=_sum_pending(operations, Kind.CAPTURE),
+        refunding=_sum_pending(operations, Kind.REFUND),
         voiding=any(each.kind is Kind.VOID and not each.state.final for each in operations),
         capturable=paid if flow is Flow.AUTHORIZATION and not used else ZERO,
         disputed=_sum_of(operations, Kind.DISPUTE, _counts),
-        refundable=_left_of(charged, None, operations),
+        refundable=_remainder_of(charged, None, operations),
         unpaid=create.state is State.INIT and not cancelling,
-        in_flight=any(in_flight(each) for each in operations),
-        recurring=tuple(_recurring(operations)),
+        in_flight=any(is_in_flight(each) for each in operations),
+        recurring=tuple(_recurring_charges(operations)),
     )
 
 
-def _recurring(operations: Sequence[Operation]) -> Iterator[RecurringCharge]:
+def _recurring_charges(operations: Sequence[Operation]) -> Iterator[RecurringCharge]:
     for each in operations:
         if each.kind is Kind.RECURRING and each.state is State.SUCCESS and each.operation_id is not None:
             refunded = _sum(operations, Kind.REFUND, State.SUCCESS, of=each.operation_id)
-            left = _left_of(each.amount, each.operation_id, operations)
+            left = _remainder_of(each.amount, each.operation_id, operations)
             yield RecurringCharge(each.operation_id, each.amount, refunded, left)
 
 
-def _left_of(charged: Decimal, charge_id: str | None, operations: Sequence[Operation]) -> Decimal:
-    """Return what is left of one charge: whatever is on its way or disputed is gone."""
+def _remainder_of(charged: Decimal, charge_id: str | None, operations: Sequence[Operation]) -> Decimal:
+    """Return the refundable rest of one charge: pending refunds and disputes count as gone."""
     gone = [_sum_of(operations, kind, _counts, of=charge_id) for kind in (Kind.REFUND, Kind.DISPUTE)]
     return max(ZERO, charged - sum(gone, ZERO))
 
 
-def in_flight(operation: Operation) -> bool:
+def is_in_flight(operation: Operation) -> bool:
     """Return True for a secondary operation that was sent, or is about to be, and whose outcome is open."""
-    asked = operation.kind not in {Kind.CREATE, Kind.DISPUTE, Kind.RECURRING}
-    return asked and not operation.state.final and operation.state is not State.WAITING
+    is_requested = operation.kind not in {Kind.CREATE, Kind.DISPUTE, Kind.RECURRING}
+    return is_requested and not operation.state.final and operation.state is not State.WAITING
 
 
 def _counts(operation: Operation) -> bool:
@@ -142,14 +144,14 @@ def _sum(operations: Sequence[Operation], kind: Kind, state: State, *, of: str |
     return _sum_of(operations, kind, lambda each: each.state is state, of=of)
 
 
-def _sum_on_its_way(operations: Sequence[Operation], kind: Kind) -> Decimal:
+def _sum_pending(operations: Sequence[Operation], kind: Kind) -> Decimal:
     return _sum_of(operations, kind, lambda each: not each.state.final)
 
 
 def _sum_of(
     operations: Sequence[Operation], kind: Kind, counts: Callable[[Operation], bool], *, of: str | None = None
 ) -> Decimal:
-    """Sum up what was done to one charge: ``of`` None is the payment itself."""
+    """Return the sum of the operations on one charge; ``of`` None is the payment itself."""
     done = (each for each in operations if each.kind is kind and each.charge_id == of)
     return sum((each.amount for each in done if counts(each)), ZERO)
 
@@ -157,7 +159,7 @@ def _sum_of(
 def check_amount(amount: Decimal) -> Decimal:
     """Return an amount with exactly two decimals.
 
-    Raises RefusalError for one that is not above zero, larger than any, or finer.
+    Raises RefusalError for one that is not above zero, above the largest amount, or has more than two decimals.
     """
     if amount <= 0:
         raise RefusalError(
@@ -166,27 +168,29 @@ def check_amount(amount: Decimal) -> Decimal:
     if amount > LARGEST:
         raise RefusalError(
             RefusalCode.INVALID_AMOUNT,
-            LazyMessage("The amount %(amount)s is larger than any that can be paid.", amount=str(amount)),
+            LazyMessage("The amount %(amount)s is larger than the largest that can be paid.", amount=str(amount)),
             "amount",
         )
-    if not is_in_cents(amount):
+    if not has_whole_cents(amount):
         raise RefusalError(
             RefusalCode.INVALID_AMOUNT,
-            LazyMessage("The amount %(amount)s has more than two decimals; the gateway takes two.", amount=str(amount)),
+            LazyMessage(
+                "The amount %(amount)s has more than two decimal places; the gateway accepts two.", amount=str(amount)
+            ),
             "amount",
         )
     return amount.quantize(CENT)
 
 
 def moves_money(flow: Flow, kind: Kind) -> bool:
-    """Return whether the success of such an operation takes money from somebody, or gives some back."""
+    """Return True when the success of such an operation moves money, in either direction."""
     return kind in {Kind.CAPTURE, Kind.REFUND, Kind.DISPUTE, Kind.RECURRING} or (
         kind is Kind.CREATE and flow in {Flow.CHARGE, Flow.PAYOUT}
     )
 
 
 def status_of(flow: Flow, operations: Sequence[Operation]) -> PaymentStatus:
-    """Return where a payment made for ``flow`` stands."""
+    """Return the status of a payment made for ``flow``."""
     create = [each for each in operations if each.kind is Kind.CREATE][-1]
     if create.state is State.FAILURE:
         ended_unpaid = explain(Status.FAILURE, create.status_code).kind is CodeKind.CANCELLED
@@ -201,23 +205,24 @@ def status_of(flow: Flow, operations: Sequence[Operation]) -> PaymentStatus:
     return PaymentStatus.CANCELED if Kind.VOID in done else PaymentStatus.AUTHORIZED
 
 
-def book(payment: Payment, operation: Operation) -> None:
-    """Note when money has moved and when a try to pay has ended, and what fee was named; nothing of what has not.
+def update_booking(payment: Payment, operation: Operation) -> None:
+    """Set when an operation moved money, when a payment attempt ended, and the fee; clear what does not apply.
 
-    A fee that is finer or larger than a column holds, or in no currency, is not known here; ``details`` have it.
+    A fee that has more decimals or digits than the column holds, or no valid currency, is left out here; ``details``
+    have it.
     """
     moved = operation.state is State.SUCCESS and moves_money(payment.flow, operation.kind)
     ended = operation.state.final and operation.kind is Kind.CREATE and payment.flow is not Flow.PAYOUT
-    said = Details.kept(operation.details)
-    at = said.processed_at or operation.updated_at
+    details = Details.from_row(operation.details)
+    occurred_at = details.processed_at or operation.updated_at
     operation.account_id = payment.account_id if moved or ended else None
-    operation.booked_at = (operation.booked_at or at) if moved else None
-    operation.ended_at = (operation.booked_at or operation.ended_at or at) if ended else None
+    operation.booked_at = (operation.booked_at or occurred_at) if moved else None
+    operation.ended_at = (operation.booked_at or operation.ended_at or occurred_at) if ended else None
     if not moved:
         operation.fee = operation.fee_currency = None
         return
-    currency = operation.currency if said.fee is None else said.fee.currency or operation.currency
-    if said.fee is not None and is_in_millionths(said.fee.amount) and len(currency) <= _LONGEST_CURRENCY:
-        operation.fee, operation.fee_currency = said.fee.amount, currency
+    currency = operation.currency if details.fee is None else details.fee.currency or operation.currency
+    if details.fee is not None and has_whole_millionths(details.fee.amount) and len(currency) <= _CURRENCY_LENGTH:
+        operation.fee, operation.fee_currency = details.fee.amount, currency
     else:
         operation.fee = operation.fee_currency = None

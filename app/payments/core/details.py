@@ -1,4 +1,4 @@
-"""What the gateway says of a payment besides its state: kept for staff, and how it was paid for Saleor."""
+"""The details in gateway records besides the state: stored for staff; and the payment method, for Saleor."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict
 
-from app.gateway.errors import quoted
+from app.gateway.errors import sanitize
 from app.gateway.models import OperationRecord, PaymentRecord
 from app.gateway.models.records import Fee
 from app.gateway.models.values import absolute_url
@@ -20,30 +20,30 @@ _LONGEST_NAME = 256
 _MASK = re.compile(r"(\d{0,8})\D+(\d{4})")
 
 
-class _Kept(BaseModel):
+class _StoredModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
 
 
-class Sum(_Kept):
-    """An amount as the gateway names it: a fee may be finer than two decimals, and in another currency."""
+class Sum(_StoredModel):
+    """An amount from a gateway record: a fee may have more than two decimals, and be in another currency."""
 
     amount: Decimal
     currency: str | None = None
 
     def __str__(self) -> str:
-        return str(self.said())
+        return str(self.render())
 
-    def said(self) -> Value:
-        """Return it as it is said."""
+    def render(self) -> Value:
+        """Return the amount for a message, with its currency if known."""
         return Money(self.amount, self.currency) if self.currency else self.amount
 
 
-class Details(_Kept):
-    """Gateway interface, Payment record and Secondary operation record; what the gateway left out is None.
+class Details(_StoredModel):
+    """Gateway interface, Payment record and Secondary operation record; fields that the gateway left out are None.
 
-    ``gateway_order_id`` and ``billing_order_id`` are the acquirer's names of the payment, ``transaction_id`` is the
-    gateway's own. ``processed`` is what the payer really paid, where the payer may change the amount. ``retry_after``
-    and ``limit`` come with a decline by a limit. Moments are UTC.
+    ``gateway_order_id`` and ``billing_order_id`` are the acquirer's ids of the payment, ``transaction_id`` is the
+    gateway's own. ``processed`` is the amount that the payer actually paid, where the payer may change it.
+    ``retry_after`` and ``limit`` are set when a limit caused the decline. Timestamps are in UTC.
     """
 
     payment_id: str | None = None
@@ -65,10 +65,10 @@ class Details(_Kept):
     processed_at: datetime | None = None
 
     @classmethod
-    def of(cls, record: PaymentRecord | OperationRecord) -> Self:
-        """Return what a record says. Never raises: what is malformed is left out."""
+    def from_record(cls, record: PaymentRecord | OperationRecord) -> Self:
+        """Return the details in a record. Never raises: malformed values are left out."""
         info = record.limit_info
-        said: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "payment_id": _name(record.payment_id),
             "transaction_id": _name(record.transaction_id),
             "fee": _sum(record.fee),
@@ -78,7 +78,7 @@ class Details(_Kept):
             "processed_at": record.processed_at,
         }
         if isinstance(record, PaymentRecord):
-            said |= {
+            fields |= {
                 "gateway_order_id": _name(record.gateway_order_id),
                 "billing_order_id": _name(record.billing_order_id),
                 "card_mask": card_mask(record.cc_mask),
@@ -89,37 +89,37 @@ class Details(_Kept):
                 "percent_fee": _sum(record.percent_fee),
             }
             if record.processed_amount is not None:
-                said["processed"] = Sum(amount=record.processed_amount, currency=_name(record.processed_currency))
+                fields["processed"] = Sum(amount=record.processed_amount, currency=_name(record.processed_currency))
         else:
-            said["split_fees"] = _sums(record.split_fee)
-        return cls(**said)
+            fields["split_fees"] = _sums(record.split_fee)
+        return cls(**fields)
 
     @classmethod
-    def kept(cls, row: Mapping[str, Any]) -> Self:
-        """Return what ``Operation.details`` holds."""
+    def from_row(cls, row: Mapping[str, Any]) -> Self:
+        """Return the details from ``Operation.details``."""
         return cls.model_validate(row)
 
-    def row(self) -> dict[str, Any]:
-        """Return what ``Operation.details`` keeps: JSON, amounts as strings, nothing that was not said."""
+    def to_row(self) -> dict[str, Any]:
+        """Return JSON for ``Operation.details``: amounts as strings, without fields that are None."""
         return self.model_dump(mode="json", exclude_none=True)
 
-    def completed_by(self, later: Self) -> Self:
-        """Return these particulars with those of ``later``, which goes before where both say something."""
-        said = {name: value for name in type(self).model_fields if (value := getattr(later, name)) is not None}
-        return self.model_copy(update=said)
+    def merged_with(self, later: Self) -> Self:
+        """Return these details with those of ``later``, which take precedence where both are set."""
+        fields = {name: value for name in type(self).model_fields if (value := getattr(later, name)) is not None}
+        return self.model_copy(update=fields)
 
     def lines(self) -> Iterator[tuple[LazyMessage, Value]]:
-        """Return what staff are shown, as names and what stands behind them, the most asked for first."""
+        """Return the labels and values that staff are shown, the most frequently needed first."""
         lines: tuple[tuple[LazyMessage, Value | None], ...] = (
             (LazyMessage("card"), self.card_mask),
-            (LazyMessage("way to pay"), self.payway),
+            (LazyMessage("payment method"), self.payway),
             (LazyMessage("bank"), self.bank),
-            (LazyMessage("really paid"), self.processed.said() if self.processed else None),
+            (LazyMessage("actually paid"), self.processed.render() if self.processed else None),
             (LazyMessage("fee"), self._fee()),
-            (LazyMessage("fees of the shares"), Joined(tuple(each.said() for each in self.split_fees or ()))),
+            (LazyMessage("fees on the shares"), Joined(tuple(each.render() for each in self.split_fees or ()))),
             (LazyMessage("receipt"), self.receipt_url),
             (LazyMessage("limit"), Verbatim(self.limit or "")),
-            (LazyMessage("may be tried again after"), self.retry_after),
+            (LazyMessage("can be retried after"), self.retry_after),
             (LazyMessage("payment at the gateway"), self.payment_id),
             (LazyMessage("transaction at the gateway"), self.transaction_id),
             (LazyMessage("order at the acquirer"), self.gateway_order_id),
@@ -134,15 +134,15 @@ class Details(_Kept):
             return None
         parts = []
         if self.fixed_fee is not None:
-            parts.append(LazyMessage("%(sum)s fixed", sum=self.fixed_fee.said()))
+            parts.append(LazyMessage("%(sum)s fixed", sum=self.fixed_fee.render()))
         if self.percent_fee is not None:
-            parts.append(LazyMessage("%(sum)s by percentage", sum=self.percent_fee.said()))
-        whole = self.fee.said()
-        return LazyMessage("%(sum)s (%(parts)s)", sum=whole, parts=Joined(tuple(parts))) if parts else whole
+            parts.append(LazyMessage("%(sum)s by percentage", sum=self.percent_fee.render()))
+        total = self.fee.render()
+        return LazyMessage("%(sum)s (%(parts)s)", sum=total, parts=Joined(tuple(parts))) if parts else total
 
 
 def web_address(url: str | None) -> str | None:
-    """Return ``url`` if it is an absolute http(s) address of a bearable length, else None: people click on it."""
+    """Return ``url`` if it is an absolute http(s) address of acceptable length, else None: people click on it."""
     try:
         return absolute_url(url) if url and len(url) <= _LONGEST_URL else None
     except ValueError:
@@ -150,13 +150,13 @@ def web_address(url: str | None) -> str | None:
 
 
 def card_mask(mask: str | None) -> str | None:
-    """Return the mask as the interface writes it, ``424242******4242``; None for what is no mask."""
+    """Return the mask in the interface's format, ``424242******4242``; None when ``mask`` is not a mask."""
     digits = _MASK.fullmatch("".join((mask or "").split()))
     return f"{digits[1][:6]:*<12}{digits[2]}" if digits else None
 
 
 def _name(text: str | None) -> str | None:
-    return quoted(text or "")[:_LONGEST_NAME] or None
+    return sanitize(text or "")[:_LONGEST_NAME] or None
 
 
 def _sum(fee: Fee | None) -> Sum | None:
@@ -168,15 +168,15 @@ def _sums(fees: Fee | list[Fee] | None) -> tuple[Sum, ...] | None:
     return tuple(each for fee in listed if (each := _sum(fee)) is not None) or None
 
 
-_CARD = "cc"  # the gateway's word for a card (gateway facts, 5: payway)
+_CARD = "cc"  # the gateway's value for a card (gateway facts, 5: payway)
 
 
-def paid_with(record: PaymentRecord) -> PaymentMethod | None:
-    """Return a card by its mask, anything else by the gateway's name of it; None when the gateway says neither."""
+def payment_method_of(record: PaymentRecord) -> PaymentMethod | None:
+    """Return a card by its mask, another method by the gateway's name for it; None when the record has neither."""
     mask = card_mask(record.cc_mask)
     if mask is not None:
         brand = card_brand(mask)
-        return CardDetails.of_what_is_known(
+        return CardDetails.from_known(
             name=f"{brand or 'Card'} ****{mask[-4:]}", brand=brand, first_digits=mask[:4], last_digits=mask[-4:]
         )
     name = " ".join((record.payway or "").replace("_", " ").split())
@@ -185,34 +185,34 @@ def paid_with(record: PaymentRecord) -> PaymentMethod | None:
     return CardDetails(name="Card") if name == _CARD else OtherMethod(name=name[:1].upper() + name[1:256])
 
 
-def as_kept(method: PaymentMethod | None) -> dict[str, Any] | None:
-    """Return the JSON that a row keeps."""
+def payment_method_to_row(method: PaymentMethod | None) -> dict[str, Any] | None:
+    """Return the JSON that is stored in a row."""
     if method is None:
         return None
     return {"type": "CARD" if isinstance(method, CardDetails) else "OTHER"} | method.model_dump(exclude_none=True)
 
 
-def from_kept(row: Mapping[str, Any] | None) -> PaymentMethod | None:
-    """Return what a row keeps. Without a type it is a card: the first rows knew nothing else."""
+def payment_method_from_row(row: Mapping[str, Any] | None) -> PaymentMethod | None:
+    """Return the payment method that is stored in a row. Without a type it is a card: the first rows had only cards."""
     if not row:
         return None
     details = {name: value for name, value in row.items() if name != "type"}
-    return OtherMethod(**details) if row.get("type") == "OTHER" else CardDetails.of_what_is_known(**details)
+    return OtherMethod(**details) if row.get("type") == "OTHER" else CardDetails.from_known(**details)
 
 
 _WALLETS = {"applepay": "Apple Pay", "googlepay": "Google Pay", "gpay": "Google Pay"}
 
 
-def wallet_name(said: str | None) -> str | None:
-    """Return what people call a wallet, ours or the gateway's word for it; None for what is none that is known."""
-    return _WALLETS.get(re.sub(r"[^a-z]", "", (said or "").lower()))
+def wallet_name(name: str | None) -> str | None:
+    """Return the display name of a wallet, from our name or the gateway's for it; None when it is not a known one."""
+    return _WALLETS.get(re.sub(r"[^a-z]", "", (name or "").lower()))
 
 
-def means_of(mask: str | None, payway: str | None, wallet: str | None = None) -> str | None:
-    """Return how somebody has paid, as people read it; None: nobody has said it.
+def payment_means_text(mask: str | None, payway: str | None, wallet: str | None = None) -> str | None:
+    """Return the payment method as text for people; None when it is not known.
 
-    ``Visa •••• 4242``, ``Apple Pay · Visa •••• 4242``, ``Bank pay``. ``wallet``: as the payment was asked for; of what
-    is chosen on the payment page only the gateway's ``payway`` can say it.
+    ``Visa •••• 4242``, ``Apple Pay · Visa •••• 4242``, ``Bank pay``. ``wallet``: the wallet in our request; one that
+    was chosen on the payment page is known only from the gateway's ``payway``.
     """
     name = " ".join((payway or "").replace("_", " ").split())
     way = wallet_name(wallet) or wallet_name(payway)
@@ -223,7 +223,7 @@ def means_of(mask: str | None, payway: str | None, wallet: str | None = None) ->
 
 
 def card_brand(mask: str) -> str | None:
-    """Return whose card it is by the first digits of its mask; None when they do not say."""
+    """Return the brand of a card by the first digits of its mask; None when they do not determine it."""
     if mask.startswith("4"):
         return "Visa"
     first_two = mask[:2]

@@ -1,8 +1,9 @@
-"""What Saleor must hear of a payment: one queue, told in the order in which it is written (laws of money, 5). Pure.
+"""The queue of a payment's events for Saleor, which are reported in the order in which they are added. Pure.
 
-Nothing overtakes what waits in it, and the answer to a webhook is its next element. A failure that is told after the
-success of the same operation takes the money off Saleor's books for good (Saleor contract, A.7). Notes are events that
-change no amount, but tell staff where a payment stands and what Saleor may offer to do.
+No event overtakes a waiting one, and the answer to a webhook is the queue's next element (laws of money, 5). A failure
+that is reported after the success of the same operation removes the money from Saleor's books for good (Saleor
+contract, A.7). Notes are events that change no amount, but show staff the payment's status and the actions that Saleor
+may offer.
 """
 
 from collections.abc import Iterable
@@ -12,9 +13,9 @@ from typing import Any
 
 from app.db.aggregates import PaymentAggregate, row_id_of
 from app.db.tables import EventState, Operation, Payment, SaleorEvent
-from app.payments.core.problems import clear, of_event
-from app.saleor.answers import EventType
-from app.telemetry import trace_id
+from app.payments.core.problems import cause_of_refused_event, clear_problem
+from app.saleor.responses import EventType
+from app.telemetry import current_trace_id
 
 _MESSAGE_LIMIT = 512  # Saleor contract, A.7: longer messages are cut there
 
@@ -30,22 +31,24 @@ def enqueue(
     now: datetime,
     due: datetime | None = None,
     card: dict[str, Any] | None = None,
-    of: Operation | None = None,
+    operation: Operation | None = None,
 ) -> None:
-    """Add an event unless the same one is there already: Saleor knows an event by its type and its reference.
+    """Add an event unless the same one is there already: Saleor identifies an event by its type and reference.
 
-    ``of``: the operation of which it tells. While a webhook that asks for that is being answered, it waits.
-    Saleor has no transaction of a trial or a payout, so there is nothing to tell.
+    ``operation``: the operation that it reports. While a webhook that requests this operation is being answered, the
+    event waits. Saleor has no transaction of a trial or a payout, so for these nothing is added.
     """
-    if not aggregate.payment.is_saleors or any(
+    if not aggregate.payment.is_known_to_saleor or any(
         each.type == event.value and each.psp_reference == reference for each in aggregate.events
     ):
         return
-    make_way(aggregate.events, now, possible=actions is not None)
+    supersede_notes(aggregate.events, now, has_actions=actions is not None)
     if event.value.endswith("_SUCCESS"):
         supersede_failures(aggregate, event, reference, now)
-    answered = now if of is None or of.answer_awaited_until is None else of.answer_awaited_until
-    told = SaleorEvent(
+    answered_until = (
+        now if operation is None or operation.answer_awaited_until is None else operation.answer_awaited_until
+    )
+    queued = SaleorEvent(
         payment_id=row_id_of(aggregate.payment),
         installation_id=aggregate.payment.installation_id,
         type=event.value,
@@ -55,78 +58,79 @@ def enqueue(
         available_actions=actions,
         card=card,
         state=EventState.WAITING,
-        next_attempt_at=max(due or now, answered),
+        next_attempt_at=max(due or now, answered_until),
         created_at=now,
-        trace_id=(None if of is None else of.trace_id) or trace_id(),
+        trace_id=(None if operation is None else operation.trace_id) or current_trace_id(),
     )
-    aggregate.events.append(told)
-    if of is not None and of.saleor_requests:
-        aggregate.tie(told, of)
+    aggregate.events.append(queued)
+    if operation is not None and operation.saleor_requests:
+        aggregate.link(queued, operation)
 
 
-def says_what_is_possible(event: SaleorEvent) -> bool:
-    """Return True when it replaces what Saleor offers to do."""
+def has_available_actions(event: SaleorEvent) -> bool:
+    """Return True when the event replaces the actions that Saleor offers."""
     return event.available_actions is not None
 
 
 def is_note(event: SaleorEvent) -> bool:
-    """Return True for a note about where a payment stands, which is stale as soon as something newer is told."""
-    return event.type == EventType.INFO and says_what_is_possible(event)
+    """Return True for a note about a payment's status, which is stale as soon as a newer event is reported."""
+    return event.type == EventType.INFO and has_available_actions(event)
 
 
-def make_way(events: Iterable[SaleorEvent], now: datetime, *, possible: bool) -> None:
-    """Let the notes that nobody has begun to tell make way for an event that is about to follow them.
+def supersede_notes(events: Iterable[SaleorEvent], now: datetime, *, has_actions: bool) -> None:
+    """Supersede the notes of which no delivery was attempted, before a further event is added.
 
-    ``possible``: it says what is possible, and so they are not needed any more. Else they are told at once, because
-    what follows waits for them. One that somebody has begun to tell can be on its way to Saleor, and is left alone:
-    what is newer must not overtake it there.
+    ``has_actions``: the further event has the available actions, so the notes are not needed any more. Otherwise they
+    become due at once, because the further event waits for them. A note with a delivery attempt can be on its way to
+    Saleor, and is left alone: a newer event must not overtake it there.
     """
     for each in events:
         if is_note(each) and each.state is EventState.WAITING and each.attempts == 0:
-            each.state, each.next_attempt_at = (EventState.SUPERSEDED, None) if possible else (each.state, now)
+            each.state, each.next_attempt_at = (EventState.SUPERSEDED, None) if has_actions else (each.state, now)
 
 
 _FAILURE, _SUCCESS = "_FAILURE", "_SUCCESS"
 
 
 def is_failure(event: SaleorEvent) -> bool:
-    """Return True for an event that says that something was not done."""
+    """Return True for an event that reports a failure."""
     return event.type.endswith(_FAILURE)
 
 
-def is_overtaken(event: SaleorEvent, others: Iterable[SaleorEvent]) -> bool:
-    """Return True for a failure whose operation has succeeded after all, and Saleor has heard of that."""
-    return has_succeeded(event, [each for each in others if each.state is EventState.DELIVERED])
+def is_outdated_failure(event: SaleorEvent, others: Iterable[SaleorEvent]) -> bool:
+    """Return True for a failure whose operation has succeeded after all, if that success was delivered to Saleor."""
+    return has_matching_success(event, [each for each in others if each.state is EventState.DELIVERED])
 
 
-def has_succeeded(event: SaleorEvent, others: Iterable[SaleorEvent]) -> bool:
-    """Return True for a failure of an operation of whose success one of the other events tells."""
+def has_matching_success(event: SaleorEvent, others: Iterable[SaleorEvent]) -> bool:
+    """Return True for a failure of an operation whose success is reported by one of the other events."""
     success = event.type.removesuffix(_FAILURE) + _SUCCESS
     return any(each.type == success and each.psp_reference == event.psp_reference for each in others)
 
 
 def supersede_failures(aggregate: PaymentAggregate, success: EventType, reference: str, now: datetime) -> None:
-    """Let the failures of an operation that Saleor has not heard of make way for its success.
+    """Supersede the failures of an operation that Saleor has not received, before its success is added.
 
-    One that somebody has begun to tell can be on its way to Saleor: it stays where it is, before the success.
+    A failure with a delivery attempt can be on its way to Saleor: it stays in the queue, before the success.
     """
     failure = success.value.replace(_SUCCESS, _FAILURE)
     for each in aggregate.events:
-        untold = each.state is EventState.REFUSED or (each.state is EventState.WAITING and each.attempts == 0)
-        if untold and each.type == failure and each.psp_reference == reference:
+        unreported = each.state is EventState.REFUSED or (each.state is EventState.WAITING and each.attempts == 0)
+        if unreported and each.type == failure and each.psp_reference == reference:
             supersede(aggregate.payment, each, now)
 
 
 def supersede(payment: Payment, event: SaleorEvent, now: datetime) -> None:
-    """Take an event out of the queue: what Saleor is told instead says more. Nor is it a problem any longer."""
+    """Take an event out of the queue in favour of a newer one, and clear the problem that Saleor refused it."""
     event.state, event.next_attempt_at = EventState.SUPERSEDED, None
-    clear(payment, of_event(event), now)
+    clear_problem(payment, cause_of_refused_event(event), now)
 
 
-def success_must_wait(operation: Operation, events: Iterable[SaleorEvent]) -> bool:
-    """Return True while an answer must not say yet that ``operation`` has succeeded.
+def should_delay_success(operation: Operation, events: Iterable[SaleorEvent]) -> bool:
+    """Return True while an answer must not report yet that ``operation`` has succeeded.
 
-    A failure of it can be on its way to Saleor; or it is told that the money is booked under another reference now.
+    A failure of it can be on its way to Saleor; or a waiting event reports that the money is now booked under another
+    reference.
     """
     return any(
         each.state is EventState.WAITING

@@ -1,4 +1,4 @@
-"""What operations and their states are called, in the middle of a sentence."""
+"""The labels of operations and their states, for use in the middle of a sentence."""
 
 from app.db.tables import Kind, State
 from app.i18n.messages import LazyMessage
@@ -10,15 +10,15 @@ NAMES = {
     Kind.REFUND: LazyMessage("refund"),
     Kind.CANCEL: LazyMessage("cancellation"),
     Kind.DISPUTE: LazyMessage("dispute"),
-    Kind.RECURRING: LazyMessage("charge of the subscription"),
+    Kind.RECURRING: LazyMessage("subscription charge"),
 }
-RESERVATION = LazyMessage("reservation")
+RESERVATION = LazyMessage("authorization")
 PAYOUT = LazyMessage("payout")
 STATES = {
-    State.WAITING: LazyMessage("waits for its turn"),
-    State.INTENT: LazyMessage("is being asked"),
+    State.WAITING: LazyMessage("is waiting for its turn"),
+    State.INTENT: LazyMessage("is being requested"),
     State.UNKNOWN: LazyMessage("has an unknown outcome"),
-    State.INIT: LazyMessage("waits for the shopper"),
+    State.INIT: LazyMessage("is waiting for the shopper"),
     State.PENDING: LazyMessage("is pending"),
     State.SUCCESS: LazyMessage("succeeded"),
     State.FAILURE: LazyMessage("failed"),

@@ -1,6 +1,6 @@
-"""A question that is refused before anything is recorded or called: what is wrong, in words for whoever can mend it.
+"""The error for a request that is refused before anything is recorded or called, with a message on what to correct.
 
-For the storefront that is a code, and a sentence for its shopper.
+The storefront gets a code, and a message for its shopper.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from app.i18n.translation import translation_for
 
 
 class RefusalCode(StrEnum):
-    """Why. The storefront reads these in ``data.errors[].code``; they never change their meaning."""
+    """The reason of a refusal. The storefront reads it in ``data.errors[].code``; codes never change their meaning."""
 
     INVALID_DATA = "INVALID_DATA"
     CARD_DATA_REFUSED = "CARD_DATA_REFUSED"
@@ -41,19 +41,20 @@ class RefusalCode(StrEnum):
     SPLIT_NOT_POSSIBLE = "SPLIT_NOT_POSSIBLE"
 
 
-@dataclass(eq=False)  # an exception is written to (its traceback) wherever it passes, so it cannot be frozen
+@dataclass(eq=False)  # Python sets an exception's traceback while it propagates, so it cannot be frozen
 class RefusalError(Exception):
-    """Raised where the question is refused, answered where it came in.
+    """Raised where a request is refused, turned into an answer where the request was received.
 
-    ``message`` is read by shoppers, staff and storefront developers alike: it names no secret and no address of ours.
-    ``field`` is where the storefront can pass what is missing, for example ``data.customer.phone``. ``shopper`` is
-    given when only the shopper can mend it: words in the shopper's language, which the storefront gets instead.
+    ``message`` is read by shoppers, staff and storefront developers alike: it contains no secret and no address of
+    ours. ``field`` is where the storefront can pass the missing value, for example ``data.customer.phone``.
+    ``shopper_message`` is set when only the shopper can correct the request: a message in the shopper's language, which
+    the storefront gets instead.
     """
 
     code: RefusalCode
     message: str
     field: str | None = None
-    shopper: str | None = None
+    shopper_message: str | None = None
 
     def __str__(self) -> str:
         return self.message
@@ -64,21 +65,21 @@ TRY_AGAIN = "TRY_AGAIN"
 BUSY = "BUSY"
 STORE_UNAVAILABLE = "STORE_UNAVAILABLE"
 
-_SHOPPER_WORDS = {
+_SHOPPER_MESSAGES = {
     DECLINED: gettext_noop("The payment did not go through. Please try again."),
     BUSY: gettext_noop("The payment service is busy, and nothing was charged. Please try again in a minute."),
     STORE_UNAVAILABLE: gettext_noop(
         "The store cannot take this payment at the moment, and nothing was charged. Please contact the store."
     ),
     "SAVED_CARD_UNUSABLE": gettext_noop("This saved card cannot be used. Please pay with another card."),
-    "ALREADY_PAID": gettext_noop("This is paid already. Please do not pay again."),
+    "ALREADY_PAID": gettext_noop("This has already been paid. Please do not pay again."),
     "PAYMENT_IN_PROGRESS": gettext_noop(
-        "Your payment is being made at the bank. Please wait a moment, and do not pay again."
+        "Your bank is processing your payment. Please wait a moment, and do not pay again."
     ),
     TRY_AGAIN: gettext_noop("The payment page could not be opened, and nothing was charged. Please try again."),
 }
 
 
-def shopper_words(code: str | None, language: str) -> str:
-    """Return the shopper's sentence for a code of ours, else that the payment did not go through."""
-    return translation_for(language).gettext(_SHOPPER_WORDS.get(code or DECLINED, _SHOPPER_WORDS[DECLINED]))
+def shopper_message_of(code: str | None, language: str) -> str:
+    """Return the message for the shopper for one of our codes; by default, that the payment did not go through."""
+    return translation_for(language).gettext(_SHOPPER_MESSAGES.get(code or DECLINED, _SHOPPER_MESSAGES[DECLINED]))

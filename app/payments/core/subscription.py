@@ -1,40 +1,40 @@
-"""The subscription that a payment has begun: how it stands, and which words of the gateway are of later charges. Pure.
+"""The subscription that a payment has begun: its status, and which gateway records are of its later charges. Pure.
 
-All charges of a subscription have the order's name, and each is a payment of its own at the gateway (gateway
-interface, 8 and 9: a record with ``recurring``). They are operations of the payment that has begun it, so that Saleor
-hears of them where it knows the customer: on the transaction of that order.
+All charges of a subscription have the same order id, and each is a payment of its own at the gateway (gateway
+interface, 8 and 9: a record with ``recurring``). They are operations of the payment that has begun it, so that they
+are reported to Saleor where it knows the customer: on the transaction of that order.
 """
 
 from dataclasses import dataclass
 
 from app.db.aggregates import PaymentAggregate
-from app.db.columns import fitting
+from app.db.columns import fit_text
 from app.db.tables import Kind, Operation, Payment, State
 from app.gateway.models.records import Recurring
 
 CANCELED = "canceled"
-_LONGEST_NAME, _LONGEST_STATUS = 100, 40  # what ``Payment`` has room for
-_ORDER = ("init", "active", CANCELED)  # in which a subscription moves, as far as the facts know (gateway facts, 6)
+_LONGEST_NAME, _LONGEST_STATUS = 100, 40  # of the columns of ``Payment``
+_ORDER = ("init", "active", CANCELED)  # of a subscription's statuses, as far as they are known (gateway facts, 6)
 
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """What a record says of one. ``status`` is the gateway's word; None: it says none."""
+    """The subscription in a gateway record. ``status`` is the gateway's; None when the record has none."""
 
     recurring_id: str
     status: str | None = None
 
     @classmethod
-    def of(cls, recurring: Recurring | None) -> "Subscription | None":
-        """Return what a record says; None when its payment is no part of a subscription."""
+    def from_record(cls, recurring: Recurring | None) -> "Subscription | None":
+        """Return the subscription in a record; None when its payment is not part of one."""
         if recurring is None:
             return None
-        status = None if recurring.status is None else fitting(recurring.status, _LONGEST_STATUS)
-        return cls(fitting(recurring.id, _LONGEST_NAME), status)
+        status = None if recurring.status is None else fit_text(recurring.status, _LONGEST_STATUS)
+        return cls(fit_text(recurring.id, _LONGEST_NAME), status)
 
 
-def follow_subscription(payment: Payment, seen: Subscription | None) -> None:
-    """Keep how a subscription stands. Forward only: what comes late does not begin anew what was cancelled."""
+def update_subscription(payment: Payment, seen: Subscription | None) -> None:
+    """Store the status of a subscription. Forward only: a late record does not reopen a cancelled subscription."""
     if seen is None or payment.recurring_id not in {None, seen.recurring_id}:
         return
     payment.recurring_id = seen.recurring_id
@@ -42,24 +42,24 @@ def follow_subscription(payment: Payment, seen: Subscription | None) -> None:
         payment.recurring_status = seen.status
 
 
-def goes_on(payment: Payment) -> bool:
-    """Return whether a payment has begun a subscription that is not cancelled."""
+def has_running_subscription(payment: Payment) -> bool:
+    """Return True when the payment has begun a subscription that is not cancelled."""
     return payment.recurring_id is not None and payment.recurring_status != CANCELED
 
 
 def is_later_charge(create: Operation, payment_id: str, seen: Subscription | None) -> bool:
-    """Return whether a payment of the gateway's is a later charge of the subscription that ``create`` has begun."""
+    """Return True when a gateway payment is a later charge of the subscription that ``create`` has begun."""
     begun = create.state is State.SUCCESS and create.operation_id is not None
     return seen is not None and begun and payment_id != create.operation_id
 
 
-def charge_of(aggregate: PaymentAggregate, payment_id: str | None) -> str | None:
-    """Return the later charge that something done at the gateway belongs to; None: it belongs to the payment itself."""
+def charge_id_of(aggregate: PaymentAggregate, payment_id: str | None) -> str | None:
+    """Return the id of the later charge that an operation belongs to; None: it belongs to the payment itself."""
     ours = payment_id in {None, aggregate.create.operation_id} or aggregate.payment.recurring_id is None
     return None if ours else payment_id
 
 
-def charges_of(aggregate: PaymentAggregate) -> list[Operation]:
+def later_charges_of(aggregate: PaymentAggregate) -> list[Operation]:
     """Return the later charges of the payment's subscription, oldest first."""
     return [each for each in aggregate.operations if each.kind is Kind.RECURRING]
 

@@ -1,1 +1,1 @@
-"""Everything that moves money: journaled, asked of the gateway, and recorded, by one function (``execute``)."""
+"""Everything that moves money: intent committed, gateway called and outcome recorded by one function (``execute``)."""

@@ -1,6 +1,7 @@
-"""Staff ask to charge, refund or cancel: planned under the payment's lock, recorded, then sent.
+"""Staff request a charge, refund or cancelation: planned under the payment's lock, recorded, then sent.
 
-There are two doors at which they ask, Saleor's (``requested``) and our own (``staff.actions``), and one way from there.
+A request arrives through Saleor (``answer_action_request``) or in the app itself (``staff.actions``); both are then
+handled alike (``perform_action``).
 """
 
 import asyncio
@@ -10,8 +11,8 @@ from typing import Any
 
 import structlog
 
-from app.db.aggregates import ByTransaction, PaymentAggregate, Which
-from app.db.columns import fitting
+from app.db.aggregates import ByTransaction, PaymentAggregate, PaymentSelector
+from app.db.columns import fit_text
 from app.db.errors import CommitUnknownError
 from app.db.installations import OpenInstallation
 from app.db.repository import PaymentNotFoundError
@@ -20,24 +21,33 @@ from app.gateway.errors import KeysNotOpenedError
 from app.i18n.messages import LazyMessage
 from app.outbound import Deadline
 from app.payments.cards.card_form import holds_card_number
-from app.payments.core.action_request import ActionRequest, staff_request
-from app.payments.core.answers import action_answer
-from app.payments.core.apply import Posting, note
+from app.payments.core.action_request import ActionRequest, describe_request
+from app.payments.core.apply import Posting, enqueue_note
 from app.payments.core.balance import ZERO, Balance, balance, check_amount
 from app.payments.core.call_errors import KEYS_NOT_OPENED
 from app.payments.core.page_cancellation import BY_STAFF
-from app.payments.core.references import keep_reference, reference_of_refusal, reference_of_request
+from app.payments.core.references import ensure_reference, reference_of_refusal, reference_of_request
 from app.payments.core.refusal import RefusalCode, RefusalError
-from app.payments.operations.answer_window import answered, ask_again, asked_by, refund_of
+from app.payments.core.responses import action_response
+from app.payments.operations.answer_window import (
+    find_granted_refund,
+    mark_answered,
+    record_repeated_request,
+    record_request,
+)
 from app.payments.operations.execute import send
-from app.payments.operations.look_up import opened
-from app.payments.operations.rejections import why_charge_not_refunded, why_not, why_not_strictly
+from app.payments.operations.look_up import gateway_client
+from app.payments.operations.rejections import (
+    charge_refund_rejection_message,
+    rejection_message,
+    wrong_cancellation_message,
+)
 from app.payments.services import Services
-from app.payments.split.fiscal_products import said_again
-from app.payments.split.planning import shares_said, split_of_step
-from app.saleor.answers import ActionAnswer, AvailableAction, unique_reference
+from app.payments.split.fiscal_products import fiscal_request_members
+from app.payments.split.planning import requested_shares, split_of_action
 from app.saleor.errors import StillUnderwayError
 from app.saleor.events import RequestedAction, TransactionRefundRequested
+from app.saleor.responses import ActionResponse, AvailableAction, unique_reference
 
 log = structlog.get_logger(__name__)
 
@@ -49,20 +59,20 @@ _KINDS = {
 
 
 _NOTHING_FOR_SALEOR = {
-    AvailableAction.CHARGE: LazyMessage("The amount is zero: for Saleor nothing is left to charge."),
-    AvailableAction.REFUND: LazyMessage("The amount is zero: for Saleor nothing is left to refund."),
+    AvailableAction.CHARGE: LazyMessage("The amount is zero: according to Saleor, nothing is left to charge."),
+    AvailableAction.REFUND: LazyMessage("The amount is zero: according to Saleor, nothing is left to refund."),
 }
 
 
 _LONGEST_COMMENT = 2048  # characters (gateway interface, 3)
-_CARD_IN_REASON = "(left out: it held what can be a card number)"
+_CARD_IN_REASON = "(left out: it contained what may be a card number)"
 _NO_PAYMENT = LazyMessage("There is no such payment.")
 _NOT_OURS = LazyMessage("This payment was not made with this app: nothing was done.")
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The one operation at the gateway that does what was asked, and its amount."""
+    """The single gateway operation that fulfils a request, and its amount."""
 
     kind: Kind
     amount: Decimal
@@ -71,185 +81,193 @@ class Step:
 def step_for(
     action: AvailableAction,
     amount: Decimal,
-    now: Balance,
+    current: Balance,
     *,
-    strictly: Kind | None = None,
+    required_kind: Kind | None = None,
     charge_id: str | None = None,
 ) -> Step:
-    """Return what to do at the gateway, ``strictly`` of that kind. Raises RefusalError, in words for staff. Pure.
+    """Return what to do at the gateway. Raises RefusalError, with a message for staff. Pure.
 
-    ``charge_id``: a refund is of that later charge of the subscription (see ``Operation``).
+    ``required_kind``: no other kind of operation is acceptable. ``charge_id`` is the later charge of the subscription
+    that a refund is for (see ``Operation``).
     Rules: gateway interface, States and transitions; a reservation is taken once and voided only as a whole (gateway
     facts, 6).
     """
     if action is AvailableAction.CANCEL:
-        return _cancellation(now, strictly)
+        return _cancellation_step(current, required_kind)
     if charge_id is not None:
-        return _refund_of_charge(charge_id, amount, now)
-    possible = now.capturable if action is AvailableAction.CHARGE else now.refundable
-    if amount <= 0:  # Saleor asks so when it believes that nothing is left (Saleor contract, A.2)
-        words = _NOTHING_FOR_SALEOR[action] if possible else None
-        raise RefusalError(RefusalCode.INVALID_AMOUNT, words or why_not(action, amount, now), "amount")
+        return _charge_refund_step(charge_id, amount, current)
+    possible = current.capturable if action is AvailableAction.CHARGE else current.refundable
+    if amount <= 0:  # Saleor sends this when it believes that nothing is left (Saleor contract, A.2)
+        message = _NOTHING_FOR_SALEOR[action] if possible else None
+        raise RefusalError(RefusalCode.INVALID_AMOUNT, message or rejection_message(action, amount, current), "amount")
     check_amount(amount)
     if amount > possible:
-        raise RefusalError(RefusalCode.NOT_POSSIBLE, why_not(action, amount, now), "amount")
+        raise RefusalError(RefusalCode.NOT_POSSIBLE, rejection_message(action, amount, current), "amount")
     return Step(_KINDS[action], amount)
 
 
-def _refund_of_charge(charge_id: str, amount: Decimal, now: Balance) -> Step:
-    """A later charge is given back by itself (gateway facts, 6)."""
-    charge = next((each for each in now.recurring if each.id == charge_id), None)
+def _charge_refund_step(charge_id: str, amount: Decimal, current: Balance) -> Step:
+    """Return the refund of a later charge, which is refunded by itself (gateway facts, 6). Raises RefusalError."""
+    charge = next((each for each in current.recurring if each.id == charge_id), None)
     if charge is None:
-        words = LazyMessage("The subscription of this payment has no such charge.")
-        raise RefusalError(RefusalCode.NOT_POSSIBLE, words, "charge")
+        message = LazyMessage("The subscription of this payment has no such charge.")
+        raise RefusalError(RefusalCode.NOT_POSSIBLE, message, "charge")
     if charge.refundable:
         check_amount(amount)
     if amount > charge.refundable or not charge.refundable:
-        raise RefusalError(RefusalCode.NOT_POSSIBLE, why_charge_not_refunded(amount, charge, now), "amount")
+        raise RefusalError(RefusalCode.NOT_POSSIBLE, charge_refund_rejection_message(amount, charge, current), "amount")
     return Step(Kind.REFUND, amount)
 
 
-def _cancellation(now: Balance, strictly: Kind | None) -> Step:
-    if not now.capturable and not now.unpaid:
-        raise RefusalError(RefusalCode.NOT_POSSIBLE, why_not(AvailableAction.CANCEL, ZERO, now))
-    step = Step(Kind.VOID, now.capturable) if now.capturable else Step(Kind.CANCEL, ZERO)
-    if strictly not in {None, step.kind}:
-        raise RefusalError(RefusalCode.NOT_POSSIBLE, why_not_strictly(strictly, now))
+def _cancellation_step(current: Balance, required_kind: Kind | None) -> Step:
+    if not current.capturable and not current.unpaid:
+        raise RefusalError(RefusalCode.NOT_POSSIBLE, rejection_message(AvailableAction.CANCEL, ZERO, current))
+    step = Step(Kind.VOID, current.capturable) if current.capturable else Step(Kind.CANCEL, ZERO)
+    if required_kind not in {None, step.kind}:
+        raise RefusalError(RefusalCode.NOT_POSSIBLE, wrong_cancellation_message(required_kind, current))
     return step
 
 
-async def act(
-    services: Services, asked: ActionRequest, which: Which, deadline: Deadline | None = None
+async def perform_action(
+    services: Services, request: ActionRequest, which: PaymentSelector, deadline: Deadline | None = None
 ) -> tuple[PaymentAggregate, Operation]:
-    """Do what is asked of a payment; return the operation that came of it, with its payment. Raises RefusalError.
+    """Perform an action on a payment; return the payment and the operation. Raises RefusalError.
 
-    The same question gets the same answer and calls nobody (laws of money, 4). While another operation of the payment
-    is open, this one is accepted, and sent when its turn comes (3). ``deadline`` is the request's; None: it begins now.
+    Idempotent: a repeated request returns the same operation and calls no one (laws of money, 4). While another
+    operation of the payment is open, the new one is accepted, and sent when its turn comes (3). ``deadline`` is that of
+    the request; None: it begins now.
     """
     deadline = deadline or Deadline(services.schedule.budget.total_seconds())
     added: list[Operation] = []
 
     def record(aggregate: PaymentAggregate) -> tuple[PaymentAggregate, Operation]:
-        return aggregate, _recorded(services, aggregate, asked, added)
+        return aggregate, _record_action(services, aggregate, request, added)
 
-    # What is not recorded in time is not done at all: it must not begin after it was answered as failed.
+    # An action that is not recorded in time is not performed: it must not begin after it was answered as failed.
     async with asyncio.timeout(deadline.left):
         try:
             aggregate, operation = await services.payments.update(which, record)
         except PaymentNotFoundError:
-            raise RefusalError(RefusalCode.UNKNOWN_PAYMENT, _NO_PAYMENT if asked.by else _NOT_OURS) from None
+            raise RefusalError(RefusalCode.UNKNOWN_PAYMENT, _NO_PAYMENT if request.by else _NOT_OURS) from None
         except CommitUnknownError as error:
             log.warning("nobody knows whether an intent is committed: it is read, or recorded again", error=str(error))
             aggregate, operation = await services.payments.update(which, record)
-    ours = any(each.created_at == operation.created_at for each in added)
-    if not ours or operation.state is not State.INTENT:
+    is_new = any(each.created_at == operation.created_at for each in added)
+    if not is_new or operation.state is not State.INTENT:
         return aggregate, operation
     try:
-        aggregate = await send(services, aggregate, operation, deadline, answering=asked.by is None)
+        aggregate = await send(services, aggregate, operation, deadline, answering=request.by is None)
     except Exception as error:
-        if asked.by is not None:
+        if request.by is not None:
             raise
-        # The call may have left, and its intent is committed: it is looked up. Saleor must not hear that it failed.
+        # The call may have been sent, and its intent is committed: a look-up will settle it. Saleor must not be told
+        # that it failed.
         log.exception("outcome not recorded", operation=operation.id)
         raise StillUnderwayError("the outcome of what was sent could not be recorded") from error
-    return aggregate, aggregate.by_id(operation.id)
+    return aggregate, aggregate.operation_by_id(operation.id)
 
 
-def _recorded(
-    services: Services, aggregate: PaymentAggregate, asked: ActionRequest, added: list[Operation]
+def _record_action(
+    services: Services, aggregate: PaymentAggregate, request: ActionRequest, added: list[Operation]
 ) -> Operation:
-    """Return the recorded operation that answers to what is asked; one that is new is in ``added``, too."""
+    """Return the recorded operation of a request; a new one is also appended to ``added``."""
     posting = services.posting()
-    operation, fresh = _find_or_add(services, aggregate, asked, posting)
-    if fresh:
-        aggregate.assign(operation, shares_said(operation))
-        _tell_saleor(aggregate, operation, posting)
+    operation, is_new = _find_or_add(services, aggregate, request, posting)
+    if is_new:
+        aggregate.assign_shares(operation, requested_shares(operation))
+        _report_to_saleor(aggregate, operation, posting)
         added.append(operation)
-    if asked.by is None and not (added and operation.state is State.INTENT):
-        keep_reference(aggregate.payment, operation)  # who is answered now is told the reference that it keeps
-        if operation.state is not State.INTENT:  # else another webhook is asking the gateway for it right now
-            answered(aggregate, operation, posting)
+    if request.by is None and not (added and operation.state is State.INTENT):
+        ensure_reference(aggregate.payment, operation)  # the answer that is sent now names it
+        if operation.state is not State.INTENT:  # an intent is being sent by another webhook right now
+            mark_answered(aggregate, operation, posting)
     return operation
 
 
 def _find_or_add(
-    services: Services, aggregate: PaymentAggregate, asked: ActionRequest, posting: Posting
+    services: Services, aggregate: PaymentAggregate, request: ActionRequest, posting: Posting
 ) -> tuple[Operation, bool]:
-    known, key = _known(aggregate, asked, posting)
+    known, key = _find_recorded(aggregate, request, posting)
     if known is not None:
         return known, False
-    if asked.currency not in {None, aggregate.payment.currency}:
+    if request.currency not in {None, aggregate.payment.currency}:
         raise RefusalError(
             RefusalCode.CURRENCY_NOT_SUPPORTED,
             LazyMessage("This payment is in %(currency)s.", currency=aggregate.payment.currency),
         )
-    operation = _added(aggregate, asked, key, posting)
+    operation = _new_operation(aggregate, request, key, posting)
     if not operation.state.final:
         _check_keys(services, aggregate.payment.account)
     aggregate.operations.append(operation)
     return operation, True
 
 
-def _known(aggregate: PaymentAggregate, asked: ActionRequest, posting: Posting) -> tuple[Operation | None, str]:
-    """Return the operation that answers to a question, and the key of the question; None: nobody has asked it before.
+def _find_recorded(
+    aggregate: PaymentAggregate, request: ActionRequest, posting: Posting
+) -> tuple[Operation | None, str]:
+    """Return the recorded operation of a request, or None for a new request; and the key of the request.
 
-    Of several requests of Saleor's that this one can be, it is one that is not recorded yet. A granted refund is known
-    by its id, whatever key or amount it comes with: it is paid out once.
+    If the webhook can belong to several requests of Saleor, it is one that is not recorded yet. A granted refund is
+    recognised by its id, whatever its key or amount: it is paid out once. Raises RefusalError for a known key that was
+    used for something else.
     """
-    repeated = aggregate.by_digest(asked.digest) if asked.digest else None
+    repeated = aggregate.operation_by_digest(request.digest) if request.digest else None
     if repeated is not None:
         return repeated, repeated.idempotency_key
-    fresh = next((key for key in asked.keys if aggregate.by_key(key) is None), None)
-    made = None if asked.granted is None else refund_of(aggregate, asked.granted.id)
-    if made is not None:
-        if fresh is not None:
-            ask_again(aggregate, made, fresh, asked.digest, posting)
-        return made, made.idempotency_key
-    if fresh is not None:
-        return None, fresh
-    known = aggregate.by_key(asked.keys[0])
-    if known is None or not asked.is_repeated_by(known):
+    new_key = next((key for key in request.keys if aggregate.operation_by_key(key) is None), None)
+    granted = None if request.granted is None else find_granted_refund(aggregate, request.granted.id)
+    if granted is not None:
+        if new_key is not None:
+            record_repeated_request(aggregate, granted, new_key, request.digest, posting)
+        return granted, granted.idempotency_key
+    if new_key is not None:
+        return None, new_key
+    known = aggregate.operation_by_key(request.keys[0])
+    if known is None or not request.is_repeated_by(known):
         raise RefusalError(
-            RefusalCode.NOT_POSSIBLE, LazyMessage("This was sent before, and asked for something else then.")
+            RefusalCode.NOT_POSSIBLE, LazyMessage("This form was already submitted with a different request.")
         )
     return known, known.idempotency_key
 
 
 def _check_keys(services: Services, account: MerchantAccount) -> None:
-    """Refuse what could not be sent before it is an intent: nobody would know when it can be."""
+    """Raise RefusalError if the account's keys do not open: an intent that cannot be sent would stay open for ever."""
     try:
-        opened(services, account)
+        gateway_client(services, account)
     except KeysNotOpenedError:
         raise RefusalError(RefusalCode.NOT_POSSIBLE, LazyMessage(KEYS_NOT_OPENED)) from None
 
 
-def _added(aggregate: PaymentAggregate, asked: ActionRequest, key: str, posting: Posting) -> Operation:
-    """Return a new operation: the intent, one that has to wait, or one that is refused by how the payment stands.
+def _new_operation(aggregate: PaymentAggregate, request: ActionRequest, key: str, posting: Posting) -> Operation:
+    """Return a new operation: an intent, one that has to wait, or one that the state of the payment rules out.
 
-    Such a refusal is recorded too, if it is Saleor that asks. When the same question comes again, the payment may stand
-    otherwise; but Saleor has been told that it failed, and staff may have acted on that. To staff at our own door it is
-    only said.
+    The last is recorded as a failure if Saleor requests it: when the same request is repeated, the payment may have
+    another state; but Saleor has been told that it failed, and staff may have acted on that. For staff in the app
+    nothing is recorded, and RefusalError is raised.
     """
     now = posting.now
-    standing = balance(aggregate.payment.flow, aggregate.operations)
-    # Nor does it overtake what waits, in the moment before the worker sends that.
-    waits = standing.in_flight or any(each.state is State.WAITING for each in aggregate.operations)
+    current = balance(aggregate.payment.flow, aggregate.operations)
+    # It must not overtake a waiting operation either, in the moment before the worker sends that one.
+    waits = current.in_flight or any(each.state is State.WAITING for each in aggregate.operations)
     state, message = (State.WAITING if waits else State.INTENT), None
     more: dict[str, Any] = {}
     try:
-        step = step_for(asked.action, asked.amount, standing, strictly=asked.strictly, charge_id=asked.charge_id)
-        if asked.charge_id is None:  # a later charge has neither shares nor products of its own
-            more = split_of_step(aggregate, step.kind, step.amount, asked, aggregate.payment.account)
-            more = more or said_again(aggregate, step.kind, step.amount, asked.granted)
+        step = step_for(
+            request.action, request.amount, current, required_kind=request.required_kind, charge_id=request.charge_id
+        )
+        if request.charge_id is None:  # a later charge has neither shares nor products of its own
+            more = split_of_action(aggregate, step.kind, step.amount, request, aggregate.payment.account)
+            more = more or fiscal_request_members(aggregate, step.kind, step.amount, request.granted)
     except RefusalError as refusal:
-        if refusal.code is not RefusalCode.NOT_POSSIBLE or asked.by is not None:
+        if refusal.code is not RefusalCode.NOT_POSSIBLE or request.by is not None:
             raise
-        amount = ZERO if asked.action is AvailableAction.CANCEL else asked.amount
-        step, state, message = Step(_KINDS[asked.action], amount), State.FAILURE, refusal.message
-    if asked.by is not None and step.kind is Kind.CANCEL:
+        amount = ZERO if request.action is AvailableAction.CANCEL else request.amount
+        step, state, message = Step(_KINDS[request.action], amount), State.FAILURE, refusal.message
+    if request.by is not None and step.kind is Kind.CANCEL:
         more["why"] = BY_STAFF
-    elif step.kind is not Kind.CANCEL and (reason := asked.reasons.get(key, "").strip()):
-        more["comment"] = _comment(reason)
+    elif step.kind is not Kind.CANCEL and (reason := request.reasons.get(key, "").strip()):
+        more["comment"] = _gateway_comment(reason)
     operation = Operation(
         payment_id=aggregate.create.payment_id,
         kind=step.kind,
@@ -263,62 +281,62 @@ def _added(aggregate: PaymentAggregate, asked: ActionRequest, key: str, posting:
             "order_id": aggregate.payment.order_id,
             **more,
         },
-        asked_by_saleor=asked.by is None,
-        asked_by=asked.by,
-        granted_refund_id=None if asked.granted is None else asked.granted.id,
-        charge_id=asked.charge_id,
+        asked_by_saleor=request.by is None,
+        asked_by=request.by,
+        granted_refund_id=None if request.granted is None else request.granted.id,
+        charge_id=request.charge_id,
         message=message,
-        next_poll_at=posting.schedule.after_intent(now) if state is State.INTENT else None,
+        next_poll_at=posting.schedule.intent_deadline(now) if state is State.INTENT else None,
         created_at=now,
         updated_at=now,
     )
-    if asked.by is None:
-        asked_by(operation, key, asked.digest, posting)
+    if request.by is None:
+        record_request(operation, key, request.digest, posting)
     return operation
 
 
-def _comment(reason: str) -> str:
-    """Return what the gateway is told of a reason (gateway interface, 3 to 6); never a number that can be a card's."""
-    return _CARD_IN_REASON if holds_card_number(reason) else fitting(reason, _LONGEST_COMMENT)
+def _gateway_comment(reason: str) -> str:
+    """Return a reason as the gateway's comment (gateway interface, 3 to 6), without anything like a card number."""
+    return _CARD_IN_REASON if holds_card_number(reason) else fit_text(reason, _LONGEST_COMMENT)
 
 
-def _tell_saleor(aggregate: PaymentAggregate, operation: Operation, posting: Posting) -> None:
-    """Let Saleor know at once of what it has not asked for: it must not offer what is being done already."""
+def _report_to_saleor(aggregate: PaymentAggregate, operation: Operation, posting: Posting) -> None:
+    """Report at once an operation that Saleor did not request: it must not offer what is already being done."""
     if operation.asked_by is None:
         return
-    words = f"Staff asked in the app to {staff_request(operation)}"
-    note(aggregate, words, posting, reference=reference_of_request(operation.idempotency_key))
+    message = f"Staff requested in the app to {describe_request(operation)}"
+    enqueue_note(aggregate, message, posting, reference=reference_of_request(operation.idempotency_key))
 
 
-async def requested(
+async def answer_action_request(
     services: Services,
     event: RequestedAction,
     installation: OpenInstallation,
     deadline: Deadline | None = None,
     *,
     digest: str = "",
-) -> ActionAnswer:
-    """Answer a charge, refund or cancelation request (see ``act``).
+) -> ActionResponse:
+    """Answer a charge, refund or cancelation request (see ``perform_action``).
 
-    ``deadline`` is the request's, ``digest`` that of its body.
+    ``deadline`` is that of the request, ``digest`` that of its body.
     """
     which = ByTransaction(installation.id, event.transaction.id)
     try:
-        aggregate, operation = await act(services, _asked(event, digest), which, deadline)
+        aggregate, operation = await perform_action(services, _action_request(event, digest), which, deadline)
     except RefusalError as refusal:
-        question = digest or event.request_key  # the same delivery gets the same answer
-        reference = reference_of_refusal(question) if question else unique_reference()
+        request_id = digest or event.request_key  # the same delivery gets the same answer
+        reference = reference_of_refusal(request_id) if request_id else unique_reference()
         known = await services.payments.find(which)
-        page = None if known is None else _page(services, installation, known)
-        return ActionAnswer.failure(event.kind, psp_reference=reference, message=refusal.message, external_url=page)
-    return action_answer(aggregate, operation, event.kind, _page(services, installation, aggregate))
+        page = None if known is None else _payment_page(services, installation, known)
+        return ActionResponse.failure(event.kind, psp_reference=reference, message=refusal.message, external_url=page)
+    return action_response(aggregate, operation, event.kind, _payment_page(services, installation, aggregate))
 
 
-def _page(services: Services, installation: OpenInstallation, aggregate: PaymentAggregate) -> str | None:
+def _payment_page(services: Services, installation: OpenInstallation, aggregate: PaymentAggregate) -> str | None:
     return services.addresses.payment_page(installation.saleor_api_url, aggregate.payment.order_id)
 
 
-def _asked(event: RequestedAction, digest: str) -> ActionRequest:
+def _action_request(event: RequestedAction, digest: str) -> ActionRequest:
     if not event.request_keys:
         raise RefusalError(RefusalCode.INVALID_DATA, "Saleor does not say which request this is: nothing was done.")
     refund = event if isinstance(event, TransactionRefundRequested) else None

@@ -1,10 +1,10 @@
-"""The one way in which anything is asked of the gateway that moves money (laws of money, 1 and 2).
+"""The only way to call the gateway for something that moves money (laws of money, 1 and 2).
 
-Its operation was committed before, with everything that the call says. The call is made, once; then what came of it is
-recorded. No transaction is held across the call. Whatever dies in between is found by a look-up.
+The operation is committed first, with everything that the call sends. Then the call is made, once, and its outcome is
+recorded. No database transaction is held across the call. If the process dies in between, a look-up finds the outcome.
 
-Payments are created by whoever knows what they are paid with; captures, voids, refunds and cancellations are said by
-their rows (``send``).
+The call that creates a payment is passed in by the caller, who knows what the payment is paid with. Captures, voids,
+refunds and cancellations are sent from their stored operation alone (``send``).
 """
 
 import asyncio
@@ -22,20 +22,20 @@ from app.gateway.models import OperationRecord, PaymentRecord
 from app.gateway.models.operations import Capture, Refund, SplitRefund, Void
 from app.gateway.models.subscriptions import SubscriptionRefund
 from app.outbound import Deadline
-from app.payments.core.call_errors import others_have_acted
-from app.payments.core.observation import Shown
+from app.payments.core.call_errors import is_state_conflict
+from app.payments.core.observation import Observations
 from app.payments.core.schedule import Schedule
-from app.payments.operations.look_up import keys_accepted, opened, shown_at_gateway
-from app.payments.operations.transition import Answer, Outcome, transition
+from app.payments.operations.look_up import clear_account_problems, gateway_client, look_up_order
+from app.payments.operations.transition import CallResult, Outcome, transition
 from app.payments.services import Services
-from app.payments.split.planning import split_in
+from app.payments.split.planning import split_items_of
 
 log = structlog.get_logger(__name__)
 
 T = TypeVar("T")
 
 Call: TypeAlias = Callable[[float], Awaitable[Outcome]]
-"""Asks the gateway; it is given the seconds that are left of the budget."""
+"""A call to the gateway. Its argument is the rest of the budget, in seconds."""
 
 
 async def execute(
@@ -48,39 +48,38 @@ async def execute(
     answering: bool,
     debt: SameDebt | None = None,
 ) -> PaymentAggregate:
-    """Ask the gateway for a committed operation, record what came of it, and return the payment as it is then.
+    """Call the gateway for a committed operation, record the outcome, and return the payment as it stands then.
 
     ``answering``: a webhook waits for the outcome (see ``Posting``). ``debt``: the outcome is compared with the other
-    attempts to pay it, under the locks of all of them. An operation that has ended is followed by one look at the whole
-    order; at once if the gateway says that it does not fit the payment any more, because somebody else has acted then
-    (laws of money, 2 and 10).
+    attempts to pay it, with all of them locked. After an operation has ended, the whole order is looked up once more;
+    immediately if the gateway reports that the operation no longer fits the payment, because then someone else has
+    acted on it (laws of money, 2 and 10).
 
-    No answer of the gateway is raised, and no error of its. Raises DatabaseUnavailableError: the outcome is looked up.
+    Errors of the gateway are recorded, not raised. Raises DatabaseUnavailableError; then the outcome is looked up.
     """
     payment_id, operation_id = row_id_of(journaled.payment), row_id_of(operation)
 
-    async def is_intended() -> bool:
-        return await _is_intended(services, payment_id, operation_id)
+    async def is_still_intent() -> bool:
+        return await _is_still_intent(services, payment_id, operation_id)
 
-    answer = await _answer(
-        services, journaled, await retry_unsent(call, deadline, services.schedule, is_intended), deadline
-    )
-    failed = isinstance(answer.outcome, GatewayError)
-    posting = services.posting(answering=operation_id if answering else None)
+    outcome = await retry_unsent(call, deadline, services.schedule, is_still_intent)
+    result = await _build_call_result(services, journaled, outcome, deadline)
+    failed = isinstance(outcome, GatewayError)
+    posting = services.posting(answered_operation_id=operation_id if answering else None)
 
     def step(payment: PaymentAggregate, attempts: Sequence[PaymentAggregate]) -> Sequence[PaymentAggregate]:
-        transition(payment, payment.by_id(operation_id), answer, posting, attempts)
+        transition(payment, payment.operation_by_id(operation_id), result, posting, attempts)
         return attempts
 
     which, among = ById(payment_id), None if failed else debt
     try:
         attempts = await services.payments.update_attempts(which, among, step)
-    except DatabaseUnavailableError as error:  # the gateway will not say it again: once more, before it is looked up
+    except DatabaseUnavailableError as error:  # the gateway does not repeat its answer: retry before a look-up
         log.warning("outcome not recorded", operation=operation_id, error=str(error))
         attempts = await services.payments.update_attempts(which, among, step)
     payment = next(each for each in attempts if each.payment.id == payment_id)
     if not failed:
-        await keys_accepted(services, payment)
+        await clear_account_problems(services, payment)
     services.wake_for(attempts)
     return payment
 
@@ -89,14 +88,13 @@ async def retry_unsent(
     call: Callable[[float], Awaitable[T]],
     deadline: Deadline,
     schedule: Schedule,
-    still: Callable[[], Awaitable[bool]],
+    is_still_needed: Callable[[], Awaitable[bool]],
 ) -> T | GatewayError:
-    """Return what came of a call: the gateway's word, or its error.
+    """Make a call and return its result, or the gateway's error.
 
-    A call that provably never left this machine is made again, a few times and as long as the budget allows: the one
-    case in which repeating cannot move money twice. What may have arrived is never repeated (laws of money, 2).
-    ``still``: whether it is to be made at all, asked before it is made again; what has become known meanwhile can make
-    it needless.
+    Retries only a call that provably never left this machine, a few times and as long as the budget allows: the one
+    case in which repeating cannot move money twice. A call that may have arrived is never repeated (laws of money, 2).
+    ``is_still_needed`` is checked before each retry: a notification or look-up may have settled the outcome by then.
     """
     pauses = iter(schedule.pauses_before_resending)
     while True:
@@ -110,44 +108,46 @@ async def retry_unsent(
         except GatewayError as error:
             return error
         await asyncio.sleep(pause.total_seconds())
-        if not await still():
+        if not await is_still_needed():
             return unsent
 
 
-async def _answer(
+async def _build_call_result(
     services: Services, journaled: PaymentAggregate, outcome: Outcome | GatewayError, deadline: Deadline
-) -> Answer:
-    """Return what came of a call. Where others were faster, Saleor is told what there is, if the time suffices."""
-    acted = others_have_acted(outcome)
-    if not acted or not deadline.left:
-        return Answer(outcome, acted)
+) -> CallResult:
+    """Return the outcome with the order as the gateway shows it, if others acted first and there is time to look."""
+    others_acted = is_state_conflict(outcome)
+    if not others_acted or not deadline.left:
+        return CallResult(outcome, others_acted)
     payment = journaled.payment
     account = await services.accounts.find(payment.account_id)
-    shown = None if account is None else await shown_at_gateway(services, account, payment, deadline)
-    return Answer(outcome, acted, shown if isinstance(shown, Shown) and not shown.unreadable else None)
+    observations = None if account is None else await look_up_order(services, account, payment, deadline)
+    if not isinstance(observations, Observations) or observations.unreadable:
+        observations = None
+    return CallResult(outcome, others_acted, observations)
 
 
-async def _is_intended(services: Services, payment_id: int, operation_id: int) -> bool:
-    """Return False when a notification or a look-up has ended the operation while its call could not be sent."""
+async def _is_still_intent(services: Services, payment_id: int, operation_id: int) -> bool:
+    """Return False if a notification or a look-up has ended the operation while its call could not be sent."""
     payment = await services.payments.find(ById(payment_id))
-    return payment is not None and payment.by_id(operation_id).state is State.INTENT
+    return payment is not None and payment.operation_by_id(operation_id).state is State.INTENT
 
 
 async def send(
     services: Services, aggregate: PaymentAggregate, operation: Operation, deadline: Deadline, *, answering: bool
 ) -> PaymentAggregate:
-    """Execute a capture, void, refund or cancellation, which is an intent. See ``execute``."""
-    call = partial(_call, services, aggregate.payment.account, aggregate, operation)
+    """Execute a capture, void, refund or cancellation whose intent is committed (see ``execute``)."""
+    call = partial(_call_gateway, services, aggregate.payment.account, aggregate, operation)
     return await execute(services, aggregate, operation, call, deadline, answering=answering)
 
 
-async def _call(
+async def _call_gateway(
     services: Services, account: MerchantAccount, aggregate: PaymentAggregate, operation: Operation, timeout: float
 ) -> PaymentRecord | OperationRecord:
-    client = opened(services, account)
+    client = gateway_client(services, account)
     order_id, currency = aggregate.payment.order_id, aggregate.payment.currency
     server_url = services.addresses.notifications(account.id)
-    split, comment = split_in(operation), operation.request.get("comment")
+    split, comment = split_items_of(operation), operation.request.get("comment")
     match operation.kind:
         case Kind.CAPTURE:
             capture = Capture(

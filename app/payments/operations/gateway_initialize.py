@@ -1,4 +1,4 @@
-"""Before a shopper pays: what there is to choose, and what a wallet needs to open its sheet.
+"""Before a shopper pays: the ways to pay, and what a wallet needs to open its payment sheet.
 
 Answers PAYMENT_GATEWAY_INITIALIZE_SESSION.
 """
@@ -9,25 +9,25 @@ from app.db.installations import OpenInstallation
 from app.db.tables import MerchantAccount
 from app.outbound import Deadline
 from app.payments.cards.keys import ALG, ENC, offered_key
-from app.payments.core.answers import error_data
 from app.payments.core.refusal import RefusalError
+from app.payments.core.responses import error_data
 from app.payments.operations.wallet_payment import merchant_session
 from app.payments.requests.payment import check_account
-from app.payments.requests.wallets import asked_session, wallets_of
+from app.payments.requests.wallets import requested_session_url, wallets_of
 from app.payments.services import Services
-from app.saleor.answers import GatewayConfigAnswer
 from app.saleor.events import PaymentGatewayInitializeSession
+from app.saleor.responses import GatewayConfigResponse
 
 
-async def offer(
+async def answer_gateway_initialize(
     services: Services,
     event: PaymentGatewayInitializeSession,
     installation: OpenInstallation,
     deadline: Deadline | None = None,
-) -> GatewayConfigAnswer:
-    """Answer how a checkout can be paid; what is wrong stands in ``data.errors``, where the storefront reads it.
+) -> GatewayConfigResponse:
+    """Answer how a checkout can be paid; errors are in ``data.errors``, where the storefront reads them.
 
-    ``deadline`` is the request's; None: it begins now.
+    ``deadline`` is that of the request; None: it begins now.
     """
     deadline = deadline or Deadline(services.schedule.budget.total_seconds())
     source = event.source
@@ -49,28 +49,28 @@ async def offer(
             "saveCard": account.saved_cards and event.customer_id is not None,
         }
         if account.pci_dss_confirmed_at is not None:
-            data |= {"modes": ["hosted", "direct"], "card": await _key(services, installation)}
-        data |= await _wallets(services, installation, account, event.data, deadline)
-    return GatewayConfigAnswer(data=data)
+            data |= {"modes": ["hosted", "direct"], "card": await _encryption_key(services, installation)}
+        data |= await _wallet_data(services, installation, account, event.data, deadline)
+    return GatewayConfigResponse(data=data)
 
 
-async def _key(services: Services, installation: OpenInstallation) -> dict[str, Any]:
-    """Return what storefronts encrypt with what a shopper pays with."""
-    key = await offered_key(services.card_keys.of(installation.id), services.now())
+async def _encryption_key(services: Services, installation: OpenInstallation) -> dict[str, Any]:
+    """Return the public key with which storefronts encrypt a card or a wallet's token."""
+    key = await offered_key(services.card_keys.for_store(installation.id), services.now())
     return {"jwk": key.public_jwk, "alg": ALG, "enc": ENC}
 
 
-async def _wallets(
-    services: Services, installation: OpenInstallation, account: MerchantAccount, asked: Any, deadline: Deadline
+async def _wallet_data(
+    services: Services, installation: OpenInstallation, account: MerchantAccount, session_data: Any, deadline: Deadline
 ) -> dict[str, Any]:
-    """Return what there is of wallets: those of the account, and Apple's merchant session where one is asked for."""
-    told: dict[str, Any] = {}
+    """Return the account's wallets, and Apple's merchant session if ``session_data`` requests one."""
+    data: dict[str, Any] = {}
     if wallets := wallets_of(account):
-        told["wallets"] = wallets | {"key": await _key(services, installation)}
+        data["wallets"] = wallets | {"key": await _encryption_key(services, installation)}
     try:
-        url = asked_session(account, asked)
+        url = requested_session_url(account, session_data)
         if url is not None:
-            told["applePay"] = {"merchantSession": await merchant_session(services, account, url, deadline)}
+            data["applePay"] = {"merchantSession": await merchant_session(services, account, url, deadline)}
     except RefusalError as refusal:
-        told["errors"] = [error_data(refusal.code.value, refusal.message, refusal.field)]
-    return told
+        data["errors"] = [error_data(refusal.code.value, refusal.message, refusal.field)]
+    return data

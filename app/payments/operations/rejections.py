@@ -1,161 +1,170 @@
-"""Why something that staff ask cannot be done, with the amounts, and what can be done instead. Pure words."""
+"""Messages that explain why a staff request cannot be fulfilled, with amounts and what to do instead. Pure."""
 
 from decimal import Decimal
 
 from app.db.tables import Kind, State
 from app.i18n.messages import Joined, LazyMessage
 from app.payments.core.balance import Balance, RecurringCharge
-from app.saleor.answers import AvailableAction
+from app.saleor.responses import AvailableAction
 
-_UNPAID = {
-    State.WAITING: LazyMessage("The payment has not begun"),
-    State.INTENT: LazyMessage("The payment page is being opened at this moment"),
-    State.UNKNOWN: LazyMessage("It is not known yet whether the payment page was opened, and the app is finding out"),
+_UNPAID_REASONS = {
+    State.WAITING: LazyMessage("The payment has not started"),
+    State.INTENT: LazyMessage("The payment page is being opened right now"),
+    State.UNKNOWN: LazyMessage("It is not yet known whether the payment page was opened, and the app is checking"),
     State.INIT: LazyMessage("The shopper has not paid yet"),
-    State.PENDING: LazyMessage("The payment is still at the bank"),
+    State.PENDING: LazyMessage("The bank is still processing the payment"),
     State.SUCCESS: LazyMessage("Nothing was paid"),
-    State.FAILURE: LazyMessage("The payment did not go through, and nothing was taken"),
+    State.FAILURE: LazyMessage("The payment did not go through, and nothing was charged"),
 }
 
 
-def why_not(action: AvailableAction, amount: Decimal, now: Balance) -> LazyMessage:
+def rejection_message(action: AvailableAction, amount: Decimal, current: Balance) -> LazyMessage:
     """Return why ``amount`` cannot be charged, refunded or cancelled as the payment stands.
 
     Rules: gateway interface, States and transitions; a reservation is taken once (gateway facts, 6).
     """
     match action:
         case AvailableAction.CHARGE:
-            return _why_not_charged(amount, now)
+            return _charge_rejection(amount, current)
         case AvailableAction.REFUND:
-            return _why_not_refunded(amount, now)
+            return _refund_rejection(amount, current)
         case _:
-            return _why_not_cancelled(now)
+            return _cancellation_rejection(current)
 
 
-def why_not_strictly(kind: Kind | None, now: Balance) -> LazyMessage:
-    """Return why a payment cannot be cancelled in this way, though it can in the other: by a void, or by a cancel."""
+def wrong_cancellation_message(kind: Kind | None, current: Balance) -> LazyMessage:
+    """Return why a payment cannot be cancelled by this ``kind``, a void or a cancel, although it can by the other."""
     if kind is Kind.VOID:
-        return LazyMessage("The shopper has not paid yet, and nothing is reserved: cancel the payment instead.")
-    reserved = now.sum(now.capturable)
+        return LazyMessage("The shopper has not paid yet, and nothing is authorized: cancel the payment instead.")
+    reserved = current.sum(current.capturable)
     return LazyMessage(
-        "The shopper has paid meanwhile: %(reserved)s is reserved. Release it instead.", reserved=reserved
+        "The shopper has paid in the meantime: %(reserved)s is authorized. Cancel the authorization instead.",
+        reserved=reserved,
     )
 
 
-def why_charge_not_refunded(amount: Decimal, charge: RecurringCharge, now: Balance) -> LazyMessage:
-    """Return why so much of a later charge of a subscription cannot be given back."""
+def charge_refund_rejection_message(amount: Decimal, charge: RecurringCharge, current: Balance) -> LazyMessage:
+    """Return why ``amount`` of a later charge of a subscription cannot be refunded."""
     if not charge.refundable:
         return LazyMessage(
-            "%(charged)s was charged for the subscription, and goes or went back: nothing is left to refund.",
-            charged=now.sum(charge.charged),
+            "%(charged)s was charged for the subscription, and has been or is being returned: nothing is left to "
+            "refund.",
+            charged=current.sum(charge.charged),
         )
     return LazyMessage(
-        "%(sum)s cannot be refunded of this charge. Refund at most %(left)s.",
-        sum=now.sum(amount),
-        left=now.sum(charge.refundable),
+        "%(sum)s of this charge cannot be refunded. Refund at most %(left)s.",
+        sum=current.sum(amount),
+        left=current.sum(charge.refundable),
     )
 
 
-def _why_not_charged(amount: Decimal, now: Balance) -> LazyMessage:
-    if now.capturable:
+def _charge_rejection(amount: Decimal, current: Balance) -> LazyMessage:
+    if current.capturable:
         return LazyMessage(
-            "%(sum)s cannot be charged: %(reserved)s is reserved. Charge at most %(reserved)s.",
-            sum=now.sum(amount),
-            reserved=now.sum(now.capturable),
+            "%(sum)s cannot be charged: %(reserved)s is authorized. Charge at most %(reserved)s.",
+            sum=current.sum(amount),
+            reserved=current.sum(current.capturable),
         )
-    if now.capturing:
+    if current.capturing:
         return LazyMessage(
-            "%(sum)s of this reservation is being charged at this moment, and the gateway takes a reservation once.",
-            sum=now.sum(now.capturing),
+            "%(sum)s of this authorization is being charged right now, and the gateway can charge an "
+            "authorization only once.",
+            sum=current.sum(current.capturing),
         )
-    if now.charged and now.authorized:
+    if current.charged and current.authorized:
         return LazyMessage(
-            "%(sum)s of this reservation has been taken already, and the gateway takes a reservation once: ask the "
-            "shopper for a new payment.",
-            sum=now.sum(now.charged),
+            "%(sum)s of this authorization has already been charged, and the gateway can charge an authorization "
+            "only once: ask the shopper for a new payment.",
+            sum=current.sum(current.charged),
         )
-    if now.charged:
-        sum_ = now.sum(now.charged)
-        return LazyMessage("%(sum)s was taken at once: nothing is reserved that could be charged.", sum=sum_)
-    if now.authorized:
-        return _released(now, LazyMessage("nothing can be charged"))
-    return _unpaid(now, LazyMessage("nothing is reserved that could be charged."))
+    if current.charged:
+        sum_ = current.sum(current.charged)
+        return LazyMessage("%(sum)s was charged immediately: there is no authorization to charge.", sum=sum_)
+    if current.authorized:
+        return _released_message(current, LazyMessage("nothing can be charged"))
+    return _unpaid_message(current, LazyMessage("there is no authorization to charge."))
 
 
-def _why_not_refunded(amount: Decimal, now: Balance) -> LazyMessage:
-    if now.charged:
-        return _too_much(amount, now)
-    if now.capturing:
-        return _being_charged(now)
-    if now.capturable:
-        reserved = now.sum(now.capturable)
+def _refund_rejection(amount: Decimal, current: Balance) -> LazyMessage:
+    if current.charged:
+        return _refund_too_large(amount, current)
+    if current.capturing:
+        return _capture_in_progress(current)
+    if current.capturable:
+        reserved = current.sum(current.capturable)
         return LazyMessage(
-            "%(sum)s is reserved, and nothing is taken yet: cancel the reservation instead.", sum=reserved
+            "%(sum)s is authorized, and nothing has been charged yet: cancel the authorization instead.", sum=reserved
         )
-    if now.authorized:
-        return _released(now, LazyMessage("nothing was taken, and nothing can be refunded"))
-    advice = LazyMessage("cancel the payment instead.") if now.unpaid else LazyMessage("nothing can be refunded.")
-    return _unpaid(now, advice)
+    if current.authorized:
+        return _released_message(current, LazyMessage("nothing was charged, and nothing can be refunded"))
+    advice = LazyMessage("cancel the payment instead.") if current.unpaid else LazyMessage("nothing can be refunded.")
+    return _unpaid_message(current, advice)
 
 
-def _too_much(amount: Decimal, now: Balance) -> LazyMessage:
-    gone = [LazyMessage("%(sum)s was taken", sum=now.sum(now.charged))]
-    if now.refunded:
-        gone.append(LazyMessage("%(sum)s is refunded already", sum=now.sum(now.refunded)))
-    if now.refunding:
-        gone.append(LazyMessage("%(sum)s is being refunded", sum=now.sum(now.refunding)))
-    if now.disputed:
-        gone.append(LazyMessage("%(sum)s is disputed by the payer, or was charged back", sum=now.sum(now.disputed)))
-    of_what = Joined(tuple(gone))
-    if any(each.refundable for each in now.recurring):
-        return LazyMessage(
-            "%(sum)s cannot be refunded: %(why)s. Of the first payment %(left)s is left; give a later charge of the "
-            "subscription back on the payment's page in the app.",
-            sum=now.sum(amount),
-            why=of_what,
-            left=now.sum(now.refundable),
+def _refund_too_large(amount: Decimal, current: Balance) -> LazyMessage:
+    parts = [LazyMessage("%(sum)s was charged", sum=current.sum(current.charged))]
+    if current.refunded:
+        parts.append(LazyMessage("%(sum)s has already been refunded", sum=current.sum(current.refunded)))
+    if current.refunding:
+        parts.append(LazyMessage("%(sum)s is being refunded", sum=current.sum(current.refunding)))
+    if current.disputed:
+        parts.append(
+            LazyMessage("%(sum)s is disputed by the payer or was charged back", sum=current.sum(current.disputed))
         )
-    if not now.refundable:
-        return LazyMessage("%(why)s: nothing is left to refund.", why=of_what)
+    reasons = Joined(tuple(parts))
+    if any(each.refundable for each in current.recurring):
+        return LazyMessage(
+            "%(sum)s cannot be refunded: %(why)s. %(left)s of the first payment is left; refund a later charge "
+            "of the subscription on the payment's page in the app.",
+            sum=current.sum(amount),
+            why=reasons,
+            left=current.sum(current.refundable),
+        )
+    if not current.refundable:
+        return LazyMessage("%(why)s: nothing is left to refund.", why=reasons)
     return LazyMessage(
         "%(sum)s cannot be refunded: %(why)s. Refund at most %(left)s.",
-        sum=now.sum(amount),
-        why=of_what,
-        left=now.sum(now.refundable),
+        sum=current.sum(amount),
+        why=reasons,
+        left=current.sum(current.refundable),
     )
 
 
-def _why_not_cancelled(now: Balance) -> LazyMessage:
-    if now.charged:
-        taken = now.sum(now.charged)
-        instead = LazyMessage("%(sum)s has been taken already: refund it instead.", sum=taken)
-        goes_back = LazyMessage("%(sum)s was taken and goes back already: there is nothing to cancel.", sum=taken)
-        return instead if now.refundable else goes_back
-    if now.capturing:
-        return _being_charged(now)
-    if now.authorized:
-        return _released(now, LazyMessage("there is nothing to cancel"))
-    if now.standing is State.INIT:
-        return LazyMessage("The payment page is being closed already.")
-    undecided = LazyMessage("there is nothing to cancel before it has decided.")
-    return _unpaid(now, undecided if now.standing is State.PENDING else LazyMessage("there is nothing to cancel."))
+def _cancellation_rejection(current: Balance) -> LazyMessage:
+    if current.charged:
+        taken = current.sum(current.charged)
+        instead = LazyMessage("%(sum)s has already been charged: refund it instead.", sum=taken)
+        goes_back = LazyMessage(
+            "%(sum)s was charged and has been or is being returned: there is nothing to cancel.", sum=taken
+        )
+        return instead if current.refundable else goes_back
+    if current.capturing:
+        return _capture_in_progress(current)
+    if current.authorized:
+        return _released_message(current, LazyMessage("there is nothing to cancel"))
+    if current.standing is State.INIT:
+        return LazyMessage("The payment page is already being closed.")
+    undecided = LazyMessage("nothing can be cancelled until it has decided.")
+    return _unpaid_message(
+        current, undecided if current.standing is State.PENDING else LazyMessage("there is nothing to cancel.")
+    )
 
 
-def _being_charged(now: Balance) -> LazyMessage:
-    sum_ = now.sum(now.capturing)
-    return LazyMessage("%(sum)s is being charged at this moment: refund it when that is done.", sum=sum_)
+def _capture_in_progress(current: Balance) -> LazyMessage:
+    sum_ = current.sum(current.capturing)
+    return LazyMessage("%(sum)s is being charged right now: refund it when that is done.", sum=sum_)
 
 
-def _unpaid(now: Balance, therefore: LazyMessage) -> LazyMessage:
-    return LazyMessage("%(why)s: %(therefore)s", why=_UNPAID[now.standing], therefore=therefore)
+def _unpaid_message(current: Balance, therefore: LazyMessage) -> LazyMessage:
+    return LazyMessage("%(why)s: %(therefore)s", why=_UNPAID_REASONS[current.standing], therefore=therefore)
 
 
-def _released(now: Balance, therefore: LazyMessage) -> LazyMessage:
-    reserved = now.sum(now.authorized)
-    if now.voiding:
+def _released_message(current: Balance, therefore: LazyMessage) -> LazyMessage:
+    reserved = current.sum(current.authorized)
+    if current.voiding:
         return LazyMessage(
-            "The reservation of %(sum)s is being released at this moment: %(therefore)s.",
+            "The authorization of %(sum)s is being released right now: %(therefore)s.",
             sum=reserved,
             therefore=therefore,
         )
-    return LazyMessage("The reservation of %(sum)s was released: %(therefore)s.", sum=reserved, therefore=therefore)
+    return LazyMessage("The authorization of %(sum)s was released: %(therefore)s.", sum=reserved, therefore=therefore)

@@ -1,10 +1,10 @@
-"""What the gateway's answer to a call makes of the operation that it was made for, and of the payment. Pure.
+"""Applies the result of a gateway call to the operation that it was made for, and to the payment. Pure.
 
 The caller holds the payment's lock, and commits.
 
-Of a payment page whose address got lost with the answer nobody has the link, so nobody can pay. The payment has failed
-as far as its shopper is concerned, who is told at once to try again; that is our own conclusion, and the gateway's word
-that somebody has paid all the same still counts (laws of money, 2). The page is closed behind the scenes.
+If the link of a payment page is lost with the gateway's answer, no one has the link, so no one can pay. The payment is
+then concluded as failed, and the shopper is asked at once to try again. That conclusion is ours: a later report of the
+gateway that the payment was made after all still counts (laws of money, 2). The page is closed in the background.
 """
 
 from collections.abc import Sequence
@@ -18,93 +18,100 @@ from app.db.tables import Kind, Mode, Operation, State
 from app.gateway.errors import GatewayError
 from app.gateway.models import Checkout, OperationRecord, PaymentRecord
 from app.i18n.messages import gettext_noop
-from app.payments.core.apply import Posting, apply, conclude, note
-from app.payments.core.call_errors import is_unknown, post_error, tell_staff
-from app.payments.core.observation import Shown, gateway_id_of, seen_in
-from app.payments.core.page_cancellation import LINK_IS_LOST, LOST_PAGE, cancellation, link_is_missing
-from app.payments.core.problems import disagrees
-from app.payments.core.references import keep_reference
-from app.payments.core.refusal import TRY_AGAIN, shopper_words
-from app.payments.operations.answer_window import answered
-from app.payments.operations.competing_attempts import compare, covering, is_closed_for_others
+from app.payments.core.apply import Posting, apply, conclude, enqueue_note
+from app.payments.core.call_errors import is_outcome_unknown, post_error, report_to_staff
+from app.payments.core.observation import Observations, gateway_id_of, observation_from_record
+from app.payments.core.page_cancellation import LINK_LOST, LOST_PAGE, create_cancellation, is_link_missing
+from app.payments.core.problems import has_mismatch
+from app.payments.core.references import ensure_reference
+from app.payments.core.refusal import TRY_AGAIN, shopper_message_of
+from app.payments.operations.answer_window import mark_answered
+from app.payments.operations.competing_attempts import close_competing_pages, is_covered_by_others, refusal_code
 
 log = structlog.get_logger(__name__)
 
 Outcome: TypeAlias = Checkout | PaymentRecord | OperationRecord
 
-_DOES_NOT_FIT = gettext_noop(
-    "The gateway's answer does not fit what was asked: nothing is booked before a person has looked"
+_ANSWER_MISMATCH_MESSAGE = gettext_noop(
+    "The gateway's response does not match the request: nothing is recorded until a person has checked it"
 )
-_WITHHELD = gettext_noop(
-    "The same is paid or at the bank by another payment: nobody got the link of this page, and it is closed"
+_PAGE_WITHHELD_MESSAGE = gettext_noop(
+    "Another payment for the same checkout or order is paid or at the bank: nobody received the link to this "
+    "page, and it is being closed"
 )
 
 
-_GOT_LOST = gettext_noop(
-    "The address of the payment page got lost with the gateway's answer. The shopper is asked to try again, and the "
-    "page is closed"
+_LINK_LOST_MESSAGE = gettext_noop(
+    "The address of the payment page was lost with the gateway's response. The shopper is asked to try again, "
+    "and the page is being closed"
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What came of a call; whether others ``acted`` before it; and what is ``shown`` of the order, if so."""
+class CallResult:
+    """The outcome of a gateway call, or its error.
+
+    ``others_acted``: others changed the payment before the call. ``observations`` is the whole order as the gateway
+    shows it in that case, None if it was not looked up.
+    """
 
     outcome: Outcome | GatewayError
-    acted: bool = False
-    shown: Shown | None = None
+    others_acted: bool = False
+    observations: Observations | None = None
 
 
 def transition(
     aggregate: PaymentAggregate,
     operation: Operation,
-    answer: Answer,
+    result: CallResult,
     posting: Posting,
     attempts: Sequence[PaymentAggregate] = (),
 ) -> None:
-    """Record the answer to the call of ``operation``. Recorded twice it is recorded once: repeats change nothing.
+    """Record the result of the call of ``operation``. Idempotent: recording the same result again changes nothing.
 
-    ``attempts`` are all attempts to pay the same, oldest first and locked, this one among them.
+    ``attempts`` are all attempts to pay the same debt, this one included, oldest first; all of them are locked.
     """
     account = aggregate.payment.account
-    match answer.outcome:
+    match result.outcome:
         case GatewayError() as error:
-            _without_record(aggregate, operation, error, posting)
+            _record_error(aggregate, operation, error, posting)
         case Checkout() as checkout:
-            _open_page(aggregate, checkout, posting)
+            _record_link(aggregate, checkout, posting)
             _withhold_if_covered(aggregate, attempts, posting, replacing=account.cancel_older)
         case record:
-            _name(aggregate, operation, record)
-            seen = seen_in(record, aggregate.payment.language)
+            _store_gateway_id(aggregate, operation, record)
+            seen = observation_from_record(record, aggregate.payment.language)
             apply(aggregate, account.pos_id, [seen] if seen else [], posting)
             if operation.kind is Kind.CREATE:
                 _conclude_creation(aggregate, operation, posting)
-                compare(attempts, aggregate.payment, posting, replacing=account.cancel_older)
+                close_competing_pages(attempts, aggregate.payment, posting, replacing=account.cancel_older)
     if operation.kind is not Kind.CREATE:
-        if answer.shown is not None:
-            apply(aggregate, account.pos_id, answer.shown, posting)
+        if result.observations is not None:
+            apply(aggregate, account.pos_id, result.observations, posting)
         elif operation.state.final:
-            operation.next_poll_at = posting.now if answer.acted else posting.schedule.after_end(posting.now)
-    keep_reference(aggregate.payment, operation)
-    if operation.kind is not Kind.CREATE and posting.answering is not None:
-        answered(aggregate, operation, posting)
+            operation.next_poll_at = (
+                posting.now if result.others_acted else posting.schedule.next_order_look_up(posting.now)
+            )
+    ensure_reference(aggregate.payment, operation)
+    if operation.kind is not Kind.CREATE and posting.answered_operation_id is not None:
+        mark_answered(aggregate, operation, posting)
 
 
-def _without_record(aggregate: PaymentAggregate, operation: Operation, error: GatewayError, posting: Posting) -> None:
-    """Record a call without a readable answer. Of a page nobody has the link then: its shopper begins anew."""
+def _record_error(aggregate: PaymentAggregate, operation: Operation, error: GatewayError, posting: Posting) -> None:
+    """Record a call without a readable answer. If that loses the link of a page, its shopper must start again."""
     creation = operation.kind is Kind.CREATE
-    if not (creation and is_unknown(error) and may_be_given_up(aggregate)):
+    if not (creation and is_outcome_unknown(error) and can_abandon_page(aggregate)):
         post_error(aggregate, operation, error, posting)
         return
     log.warning("the link of a payment page is lost", payment=aggregate.payment.order_id, error=str(error))
-    tell_staff(aggregate, error, posting.now)
-    give_up(aggregate, posting)
+    report_to_staff(aggregate, error, posting.now)
+    abandon_page(aggregate, posting)
 
 
-def _open_page(aggregate: PaymentAggregate, checkout: Checkout, posting: Posting) -> None:
-    """Record the link. The gateway's notification can have come before it: then the state is further along already.
+def _record_link(aggregate: PaymentAggregate, checkout: Checkout, posting: Posting) -> None:
+    """Record the link of a page. If a notification has overtaken the answer, the payment keeps its later state.
 
-    One that has failed gets no link any more: it may have been given up, because the answer came too late.
+    A failed payment gets no link any more: it may have been abandoned because the answer came too late.
     """
     payment, create = aggregate.payment, aggregate.create
     if create.state is State.FAILURE:
@@ -115,47 +122,52 @@ def _open_page(aggregate: PaymentAggregate, checkout: Checkout, posting: Posting
         return
     message = f"Waiting for the shopper on the payment page until {payment.expires_at:%Y-%m-%d %H:%M} UTC"
     conclude(aggregate, create, State.INIT, posting, message=message)
-    # Saleor reads our answer first. And who pays at once makes the note needless: it is not told then.
-    note(aggregate, message, posting, due=posting.now + posting.schedule.answer_window)
+    # Due after Saleor has read our answer. If the shopper pays before that, the note is superseded and never sent.
+    enqueue_note(aggregate, message, posting, due=posting.now + posting.schedule.answer_window)
 
 
 def _withhold_if_covered(
     aggregate: PaymentAggregate, attempts: Sequence[PaymentAggregate], posting: Posting, *, replacing: bool
 ) -> None:
-    """Have the pages closed that a new one replaces; or this one, if the same was covered while it was opened."""
+    """Close the pages that a new one replaces, or withhold this one if its debt was covered while it was opening."""
     payment = aggregate.payment
     if len(attempts) > 1:
-        for each in attempts:  # of two that began in the same moment neither has seen the other
+        for each in attempts:  # two that began at the same moment have not seen each other
             each.payment.has_rivals = True
-    compare(attempts, payment, posting, replacing=replacing)
-    if not is_closed_for_others(aggregate):
+    close_competing_pages(attempts, payment, posting, replacing=replacing)
+    if not is_covered_by_others(aggregate):
         return
-    code = covering(attempts, payment).value
+    code = refusal_code(attempts, payment).value
     payment.checkout_url = payment.qr_url = None
     conclude(
         aggregate,
         aggregate.create,
         State.FAILURE,
         posting,
-        message=_WITHHELD,
-        shopper_message=shopper_words(code, payment.language),
+        message=_PAGE_WITHHELD_MESSAGE,
+        shopper_message=shopper_message_of(code, payment.language),
         status_code=code,
         inferred=True,
     )
 
 
 def _conclude_creation(aggregate: PaymentAggregate, operation: Operation, posting: Posting) -> None:
-    """A payment that is over already has no page; of a card payment something must be known, or nothing is booked."""
+    """Conclude a creation that was answered with a record: a hosted payment is over then, and has no page.
+
+    A card payment about which the record settles nothing becomes UNKNOWN, and nothing is booked.
+    """
     if aggregate.payment.mode is Mode.HOSTED:
-        give_up(aggregate, posting)
+        abandon_page(aggregate, posting)
     else:
-        conclude(aggregate, operation, State.UNKNOWN, posting, message=_DOES_NOT_FIT)
+        conclude(aggregate, operation, State.UNKNOWN, posting, message=_ANSWER_MISMATCH_MESSAGE)
 
 
-def _name(aggregate: PaymentAggregate, operation: Operation, record: PaymentRecord | OperationRecord) -> None:
-    """Keep the gateway's id of an operation, unless a notification has tied that id to another one meanwhile.
+def _store_gateway_id(
+    aggregate: PaymentAggregate, operation: Operation, record: PaymentRecord | OperationRecord
+) -> None:
+    """Store the gateway's id of an operation, unless a notification has already tied that id to another one.
 
-    A record of the payment names an operation only when it is the answer to a card payment.
+    A payment record identifies the operation only when it answers a card payment.
     """
     of_card = operation.kind is Kind.CREATE and aggregate.payment.mode is Mode.DIRECT
     if operation.operation_id is not None or (isinstance(record, PaymentRecord) and not of_card):
@@ -165,39 +177,39 @@ def _name(aggregate: PaymentAggregate, operation: Operation, record: PaymentReco
         operation.operation_id = gateway_id
 
 
-def may_be_given_up(aggregate: PaymentAggregate) -> bool:
-    """Return True for a hosted payment that can still become a page, of which nobody has the link.
+def can_abandon_page(aggregate: PaymentAggregate) -> bool:
+    """Return True for a hosted payment whose page can still open although no one has its link.
 
-    Not if the gateway has said of it what does not agree: then a person must look first.
+    False if the gateway's records do not match the payment: then a person must check first.
     """
     waiting = aggregate.create.state in {State.INTENT, State.UNKNOWN, State.INIT}
     hosted = aggregate.payment.mode is Mode.HOSTED
-    return hosted and waiting and link_is_missing(aggregate.payment) and not disagrees(aggregate.payment)
+    return hosted and waiting and is_link_missing(aggregate.payment) and not has_mismatch(aggregate.payment)
 
 
-def give_up(aggregate: PaymentAggregate, posting: Posting) -> None:
-    """Conclude that a payment has failed whose page nobody can open, and have that page closed by the worker.
+def abandon_page(aggregate: PaymentAggregate, posting: Posting) -> None:
+    """Conclude that a payment failed whose page no one can open, and let the worker close that page.
 
-    To be called when no answer with the link can come any more. Does nothing when the gateway has told more meanwhile.
+    Call it once no answer with the link can arrive any more. Does nothing if the gateway has reported more since then.
     """
-    if not may_be_given_up(aggregate):
+    if not can_abandon_page(aggregate):
         return
     conclude(
         aggregate,
         aggregate.create,
         State.FAILURE,
         posting,
-        message=_GOT_LOST,
-        shopper_message=shopper_words(TRY_AGAIN, aggregate.payment.language),
+        message=_LINK_LOST_MESSAGE,
+        shopper_message=shopper_message_of(TRY_AGAIN, aggregate.payment.language),
         status_code=TRY_AGAIN,
         inferred=True,
     )
-    if aggregate.by_key(LOST_PAGE) is None:
-        soon = posting.now + posting.schedule.first_settle  # a slow gateway may only just be opening it
-        closing = cancellation(
+    if aggregate.operation_by_key(LOST_PAGE) is None:
+        soon = posting.now + posting.schedule.first_settle  # a slow gateway may still be opening it
+        closing = create_cancellation(
             aggregate.payment,
             key=LOST_PAGE,
-            why=LINK_IS_LOST,
+            reason=LINK_LOST,
             state=State.WAITING,
             next_poll_at=soon,
             now=posting.now,

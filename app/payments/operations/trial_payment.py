@@ -1,7 +1,7 @@
-"""A trial: staff make a small payment at the gateway's page to see that a merchant account works.
+"""A trial: staff make a small payment on the gateway's page to see that a merchant account works.
 
-It is a payment like any other: intent first, looked up, notified of, refunded and cancelled under the same laws. Only
-Saleor has no transaction of it, so nothing is told there: its outbox stays empty (``apply``).
+It is a payment like any other: intent first, looked up, notified of, refunded and cancelled under the same laws. But
+Saleor has no transaction for it, so nothing is reported there: its outbox stays empty (``apply``).
 """
 
 from dataclasses import dataclass
@@ -21,16 +21,16 @@ from app.payments.core.balance import check_amount
 from app.payments.core.references import order_id_of
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.operations.execute import execute
-from app.payments.operations.initialize import creation_of, open_page
+from app.payments.operations.initialize import creation_intent, hosted_payment_call
 from app.payments.requests.payment import check_account
-from app.payments.requests.storefront import check_typed, page_language
+from app.payments.requests.storefront import check_typed_fields, page_language
 from app.payments.services import Services
-from app.payments.split.planning import shares_said
+from app.payments.split.planning import requested_shares
 
-SMALLEST = Decimal("1.00")
-"""What is proposed: enough for a bank to take it seriously, and little enough to forget."""
+SUGGESTED_AMOUNT = Decimal("1.00")
+"""The proposed amount: enough for a bank to take it seriously, and too little to matter."""
 
-_NAMES = {
+_FIELD_NAMES = {
     "customer_email": "e-mail address",
     "customer_phone": "phone number",
     "customer_fname": "first name",
@@ -41,10 +41,10 @@ _NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What somebody wants to try. ``by`` is the person; ``key`` tells this wish from every other one.
+    """A trial payment requested by a person. ``by`` is that person; ``key`` identifies the request.
 
-    The gateway asks an e-mail address and a phone number of every shopper; of some merchants' shoppers also names, and
-    a date of birth.
+    The gateway requires an e-mail address and a phone number of every shopper; of some merchants' shoppers also names
+    and a date of birth.
     """
 
     key: str
@@ -60,36 +60,36 @@ class Trial:
 
     @property
     def transaction_id(self) -> str:
-        """Stands where other payments have Saleor's; no id of Saleor's looks like it."""
+        """The transaction id, where other payments have Saleor's; no id of Saleor's looks like it."""
         return f"trial:{self.key}"
 
 
 async def begin_trial(services: Services, account: MerchantAccount, trial: Trial) -> PaymentAggregate:
-    """Open a payment page and return its payment, whatever came of it.
+    """Open a payment page and return its payment, whatever the outcome.
 
-    The same wish twice is one payment. Raises RefusalError: then nothing was asked and nothing is recorded.
+    Idempotent: the same trial requested twice is one payment. Raises RefusalError; then nothing was sent or recorded.
     """
     deadline = Deadline(services.schedule.budget.total_seconds())
     store = await services.installations.get(account.installation_id)
-    request = _request(services, account, trial, store.saleor_api_url)
-    client = services.gateways.client(account)  # keys that do not open fail here, while nothing is recorded yet
+    request = _build_request(services, account, trial, store.saleor_api_url)
+    client = services.gateways.client(account)  # fails here if the keys do not open, before anything is recorded
     journaled = await services.payments.begin(_new_payment(services, account, trial, request))
     if journaled is None:
         known = await services.payments.find(ByTransaction(account.installation_id, trial.transaction_id))
-        assert known is not None  # noqa: S101 - it is there, or it could have been recorded
+        assert known is not None  # noqa: S101 - `begin` returns None only if it exists
         return known
-    call = open_page(client, request, qr=False)
+    call = hosted_payment_call(client, request, qr=False)
     return await execute(services, journaled, journaled.create, call, deadline, answering=False)
 
 
-def _request(services: Services, account: MerchantAccount, trial: Trial, saleor_api_url: str) -> HostedPayment:
-    """Return what the gateway is asked (gateway interface, 1b): no products and no shares, nothing was sold."""
+def _build_request(services: Services, account: MerchantAccount, trial: Trial, saleor_api_url: str) -> HostedPayment:
+    """Return the request (gateway interface, 1b), without products or shares: nothing was sold. Raises RefusalError."""
     amount = check_amount(trial.amount)
     check_account(account, "", trial.currency)
     typed = {"customer_email": trial.email, "customer_fname": trial.first_name, "customer_lname": trial.last_name}
-    check_typed(typed, trial.language)
+    check_typed_fields(typed, trial.language)
     order_id = order_id_of(trial.transaction_id, saleor_api_url)
-    said: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "amount": amount,
         "currency": trial.currency,
         "order_id": order_id,
@@ -107,16 +107,16 @@ def _request(services: Services, account: MerchantAccount, trial: Trial, saleor_
         "merchant_mcc": account.merchant_mcc,
     }
     try:
-        request = HostedPayment(**said)
+        request = HostedPayment(**fields)
         request.check_sector(Sector(account.sector))
     except InvalidRequestError as exc:
-        words = f"The gateway needs the {_NAMES.get(exc.field, exc.field)}: {exc.limit}."
-        raise RefusalError(RefusalCode.INVALID_DATA, words, exc.field) from exc
+        message = f"The gateway needs the {_FIELD_NAMES.get(exc.field, exc.field)}: {exc.limit}."
+        raise RefusalError(RefusalCode.INVALID_DATA, message, exc.field) from exc
     return request
 
 
 def _new_payment(services: Services, account: MerchantAccount, trial: Trial, request: HostedPayment) -> NewPayment:
-    """Return what is about to be asked, to be committed before (laws of money, 1)."""
+    """Return the payment and intent to be committed before the call (laws of money, 1)."""
     now = services.now()
     payment = partial(
         Payment,
@@ -130,10 +130,10 @@ def _new_payment(services: Services, account: MerchantAccount, trial: Trial, req
         currency=request.currency,
         channel="",
         source_id=trial.transaction_id,
-        email_digest=services.emails.kept(account.installation_id, request.customer_email),
+        email_digest=services.emails.digest_to_store(account.installation_id, request.customer_email),
         language=trial.language,
         expires_at=now + timedelta(seconds=account.order_timeout),
         created_at=now,
         updated_at=now,
     )
-    return NewPayment(payment, partial(creation_of, services, request, by=trial.by[:200]), shares_said)
+    return NewPayment(payment, partial(creation_intent, services, request, by=trial.by[:200]), requested_shares)

@@ -1,7 +1,7 @@
 """Paying with Apple Pay or Google Pay: the gateway exchanges the wallet's token for one of its own, which pays.
 
-Both need the account's secret, so the storefront can do neither. The exchange moves no money: it is made within the
-call of a committed intent, and whatever becomes of it, nothing was asked to be paid before it has succeeded.
+Both the exchange and the payment need the account's secret, so the storefront can do neither. The exchange moves no
+money: it is made within the call of a committed intent, and no payment is requested before it has succeeded.
 """
 
 from typing import Any
@@ -22,10 +22,11 @@ from app.payments.services import Services
 log = structlog.get_logger(__name__)
 
 
-def pay_with_wallet(client: GatewayClient, request: DirectPayment, wallet: Wallet) -> Call:
-    """Return the call that exchanges the token of ``wallet``, in ``request`` where the gateway's belongs, and pays.
+def wallet_payment_call(client: GatewayClient, request: DirectPayment, wallet: Wallet) -> Call:
+    """Return the call that exchanges the token of ``wallet`` for the gateway's own, and pays with that.
 
-    A payment that provably was not sent is asked for again with the token that was got: a wallet's is good once.
+    ``request`` holds the wallet's token where the gateway's belongs. A payment that provably was not sent is retried
+    with the exchanged token, because a wallet's token can be used only once.
     """
     exchanged: DirectPayment | None = None
 
@@ -33,21 +34,23 @@ def pay_with_wallet(client: GatewayClient, request: DirectPayment, wallet: Walle
         nonlocal exchanged
         deadline = Deadline(seconds)
         if exchanged is None:
-            exchanged = await _exchanged(client, request, wallet, deadline.left)
+            exchanged = await _exchange_token(client, request, wallet, deadline.left)
         return await client.create_direct(exchanged, timeout=deadline.left)
 
     return call
 
 
-async def _exchanged(client: GatewayClient, request: DirectPayment, wallet: Wallet, seconds: float) -> DirectPayment:
+async def _exchange_token(
+    client: GatewayClient, request: DirectPayment, wallet: Wallet, seconds: float
+) -> DirectPayment:
     if request.cc_token is None:
-        raise ValueError("there is no token of a wallet")
+        raise ValueError("there is no wallet token")
     try:
         token = await client.wallets.tokenize(wallet, request.cc_token, timeout=seconds)
     except OutcomeUnknownError as error:
-        # Not known is whether a token was made, and that is nobody's loss: the payment itself has not been sent.
-        words = f"the wallet's token was not exchanged ({error.message})"
-        lost = NotSentError(words, method=error.method, path=error.path, http_status=error.http_status)
+        # It is unknown whether a token was created, which does no harm: the payment itself has not been sent.
+        message = f"the wallet's token was not exchanged ({error.message})"
+        lost = NotSentError(message, method=error.method, path=error.path, http_status=error.http_status)
     else:
         return request.model_copy(update={"cc_token": token})
     raise lost
@@ -56,10 +59,10 @@ async def _exchanged(client: GatewayClient, request: DirectPayment, wallet: Wall
 async def merchant_session(
     services: Services, account: MerchantAccount, url: str, deadline: Deadline
 ) -> dict[str, Any]:
-    """Return the session with which Apple's sheet opens, for the address that it named. Raises RefusalError."""
+    """Return the session that opens Apple's payment sheet, for the address that Apple named. Raises RefusalError."""
     try:
         return await services.gateways.client(account).wallets.apple_pay_session(url, timeout=deadline.left)
     except GatewayError as error:
         log.warning("no session for Apple Pay", account=account.id, error=str(error))
-        words = "The gateway gives no session for Apple Pay at the moment: offer another way to pay."
-        raise RefusalError(RefusalCode.WALLET_UNAVAILABLE, words, VALIDATION_URL) from error
+        message = "The gateway provides no session for Apple Pay at the moment: offer another payment method."
+        raise RefusalError(RefusalCode.WALLET_UNAVAILABLE, message, VALIDATION_URL) from error

@@ -1,1 +1,1 @@
-"""Our books are compared with the gateway's: what no notification has told is found, and posted or put to people."""
+"""Reconciles our books with the gateway's: finds what no notification reported, and posts it or escalates to staff."""

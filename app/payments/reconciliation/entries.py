@@ -1,7 +1,7 @@
-"""What the gateway's books say of one order: lines of a register or of a by-period list, made into entries. Pure.
+"""Entries of one order in the gateway's books, built from lines of a register or of a by-period list. Pure.
 
 A split transaction has a line for each of its receivers (gateway interface, 10), which together are one entry. No line
-names an operation: of two equal refunds there are two equal entries.
+names an operation: two equal refunds are two equal entries.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,13 +10,13 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from app.amounts import in_cents, is_in_cents
-from app.db.columns import fitting
+from app.amounts import has_whole_cents, quantize_to_cents
+from app.db.columns import fit_text
 from app.db.tables import Flow, Kind, State
 from app.gateway.models.reports import RegisterLine, TransactionLine, UnreadableLine
 from app.gateway.models.values import Method
 
-_LONGEST_ORDER, _LONGEST_NAME = 256, 100  # what ``Discrepancy`` has room for
+_MAX_ORDER_ID, _MAX_NAME = 256, 100  # column lengths of ``Discrepancy``
 _KINDS: dict[str, tuple[Kind, Flow | None]] = {
     Method.PURCHASE.value: (Kind.CREATE, Flow.CHARGE),
     Method.AUTH.value: (Kind.CREATE, Flow.AUTHORIZATION),
@@ -27,15 +27,15 @@ _KINDS: dict[str, tuple[Kind, Flow | None]] = {
     "dispute": (Kind.DISPUTE, None),
 }
 METHODS = tuple(Method(each) for each in _KINDS)
-"""What a payment of ours is made of: nothing else of the gateway's books is compared."""
+"""The methods of our payments: nothing else in the gateway's books is compared."""
 
 
 @dataclass(frozen=True, slots=True)
 class BookLine:
-    """A line of the gateway's books, as far as it is compared. None: the line does not say, or it cannot be read.
+    """The compared fields of a line of the gateway's books. None: the field is missing or unreadable.
 
-    ``amount`` may be with the payer's fee (``customer_fee``); ``original_amount`` is without. ``merchant_fee`` and
-    ``receiver_fee`` are compared with nothing, and summed up.
+    ``amount`` may include the payer's fee (``customer_fee``); ``original_amount`` does not. ``merchant_fee`` and
+    ``receiver_fee`` are not compared, only summed.
     """
 
     order_id: str
@@ -54,22 +54,22 @@ class BookLine:
 
     @property
     def is_compared(self) -> bool:
-        """Return False for what is nobody's payment here: a check of a card, a transfer between cards."""
+        """Return False for lines that cannot be payments of ours: a card check, a transfer between cards."""
         return self.method is None or self.method in _KINDS
 
     @property
     def is_readable(self) -> bool:
-        """Return whether it says whose money moved, how much, and how it went."""
-        said = (self.payment_id, self.method, self.status, self.currency)
-        return None not in said and not (self.amount is None and self.original_amount is None)
+        """Return whether it states the payment, the amount and the outcome."""
+        required = (self.payment_id, self.method, self.status, self.currency)
+        return None not in required and not (self.amount is None and self.original_amount is None)
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One thing that the gateway's books have of an order.
+    """One entry of an order in the gateway's books.
 
-    ``amounts``: what it may be over, the payer's fee left out; where the books do not say whether that is in it there
-    are two. ``receivers``: what each sub-merchant has of it, by the name that the books give them.
+    ``amounts``: possible amounts without the payer's fee; two if the books do not state whether the fee is included.
+    ``receivers``: the amount of each sub-merchant, by its name in the books.
     """
 
     payment_id: str
@@ -83,16 +83,16 @@ class Entry:
 
     @property
     def amount(self) -> Decimal:
-        """The amount as it is shown to people."""
+        """The amount for display."""
         return self.amounts[0]
 
     @property
-    def timeless(self) -> "Entry":
-        """The same, whenever it was: no line names its operation, so by nothing else are equal ones told apart."""
+    def without_time(self) -> "Entry":
+        """The entry without its time, to compare entries: no line names its operation."""
         return replace(self, at=None)
 
     def facts(self) -> dict[str, Any]:
-        """Return the JSON that a discrepancy keeps."""
+        """Return the JSON that a discrepancy stores."""
         return {
             "payment_id": self.payment_id,
             "kind": self.kind.value,
@@ -105,8 +105,8 @@ class Entry:
         }
 
     @classmethod
-    def kept(cls, facts: dict[str, Any]) -> "Entry":
-        """Return what a discrepancy has kept."""
+    def from_facts(cls, facts: dict[str, Any]) -> "Entry":
+        """Return the entry that a discrepancy has stored."""
         return cls(
             payment_id=facts["payment_id"],
             kind=Kind(facts["kind"]),
@@ -120,25 +120,25 @@ class Entry:
 
 
 def book_line(line: TransactionLine | UnreadableLine) -> BookLine | None:
-    """Return what is compared of a line; None when it does not say of which order it tells."""
+    """Return the compared fields of a line; None when it names no order."""
     if not line.order_id:
         return None
-    order_id = fitting(line.order_id, _LONGEST_ORDER)
-    payment_id = None if line.payment_id is None else fitting(line.payment_id, _LONGEST_NAME)
+    order_id = fit_text(line.order_id, _MAX_ORDER_ID)
+    payment_id = None if line.payment_id is None else fit_text(line.payment_id, _MAX_NAME)
     if isinstance(line, UnreadableLine):
         return BookLine(order_id, payment_id=payment_id)
     register = line if isinstance(line, RegisterLine) else None
     return BookLine(
         order_id=order_id,
         payment_id=payment_id,
-        method=None if line.method is None else fitting(str(line.method)),
+        method=None if line.method is None else fit_text(str(line.method)),
         status=None if line.status is None else line.status.value,
         at=line.date_time,
         amount=line.amount,
         original_amount=None if register is None else register.original_amount,
         customer_fee=line.customer_fee,
-        currency=None if line.currency is None else fitting(line.currency, _LONGEST_NAME),
-        receiver=None if register is None else fitting(register.receiver_name or "", _LONGEST_NAME),
+        currency=None if line.currency is None else fit_text(line.currency, _MAX_NAME),
+        receiver=None if register is None else fit_text(register.receiver_name or "", _MAX_NAME),
         receiver_amount=None if register is None else register.receiver_amount,
         merchant_fee=line.merchant_fee,
         receiver_fee=None if register is None else register.receiver_fee,
@@ -146,42 +146,42 @@ def book_line(line: TransactionLine | UnreadableLine) -> BookLine | None:
 
 
 def entries_of(lines: Iterable[BookLine]) -> list[Entry]:
-    """Return what the lines of one order say; those that cannot be read say nothing."""
+    """Return the entries of one order from its lines; unreadable lines are skipped."""
     entries = [entry for entry, _ in transactions_of(lines)]
     return sorted(entries, key=repr) if len(entries) > 1 else entries
 
 
 def transactions_of(lines: Iterable[BookLine]) -> list[tuple[Entry, list[BookLine]]]:
-    """Return what the lines of one order say, each with its lines; those that cannot be read say nothing.
+    """Return the entries of one order, each with its lines; unreadable lines are skipped.
 
-    The lines of one split transaction are taken for those that say the same, one after the other, until its receivers
-    have all of it or one of them comes again.
+    Lines that agree in everything but the receiver are taken, in order, as one split transaction, until its receivers
+    have the full amount or one of them repeats.
     """
     found: dict[tuple[object, ...], list[tuple[Entry, list[BookLine]]]] = {}
     for line in lines:
         if not (line.is_readable and line.is_compared):
             continue
-        same = found.setdefault(
+        alike = found.setdefault(
             (line.payment_id, line.method, line.status, line.at, line.amount, line.original_amount, line.currency), []
         )
-        share = _share(line)
+        share = _receiver_share(line)
         if share is not None:
-            place = next((n for n, (each, _) in enumerate(same) if _lacks(each, *share)), None)
+            place = next((n for n, (each, _) in enumerate(alike) if _can_take_receiver(each, *share)), None)
             if place is not None:
-                entry, its_lines = same[place]
+                entry, its_lines = alike[place]
                 receivers = tuple(sorted((*entry.receivers, share)))
-                same[place] = (replace(entry, receivers=receivers), [*its_lines, line])
+                alike[place] = (replace(entry, receivers=receivers), [*its_lines, line])
                 continue
-        same.append((_entry(line, () if share is None else (share,)), [line]))
-    return [each for same in found.values() for each in same]
+        alike.append((_entry(line, () if share is None else (share,)), [line]))
+    return [each for alike in found.values() for each in alike]
 
 
-def _share(line: BookLine) -> tuple[str, Decimal] | None:
-    return None if line.receiver_amount is None else (line.receiver or "", _written(line.receiver_amount))
+def _receiver_share(line: BookLine) -> tuple[str, Decimal] | None:
+    return None if line.receiver_amount is None else (line.receiver or "", _canonical_amount(line.receiver_amount))
 
 
-def _lacks(entry: Entry, receiver: str, amount: Decimal) -> bool:
-    """Return whether a further receiver of that amount can belong to a transaction."""
+def _can_take_receiver(entry: Entry, receiver: str, amount: Decimal) -> bool:
+    """Return whether a further receiver of that amount can belong to the transaction of an entry."""
     given = sum((each for _, each in entry.receivers), amount)
     return bool(entry.receivers) and given <= max(entry.amounts) and receiver not in dict(entry.receivers)
 
@@ -202,12 +202,12 @@ def _entry(line: BookLine, receivers: Sequence[tuple[str, Decimal]]) -> Entry:
 
 def _amounts(line: BookLine) -> tuple[Decimal, ...]:
     if line.original_amount is not None:
-        return (_written(line.original_amount),)
+        return (_canonical_amount(line.original_amount),)
     amount = line.amount or Decimal(0)
     possible = (amount - line.customer_fee, amount) if line.customer_fee else (amount,)
-    return tuple(map(_written, possible))
+    return tuple(map(_canonical_amount, possible))
 
 
-def _written(amount: Decimal) -> Decimal:
-    """Return an amount as all are written: what is kept of it must be the same when it is found again."""
-    return in_cents(amount) if is_in_cents(amount) else amount
+def _canonical_amount(amount: Decimal) -> Decimal:
+    """Return an amount in canonical form: stored facts must be the same when it is found again."""
+    return quantize_to_cents(amount) if has_whole_cents(amount) else amount

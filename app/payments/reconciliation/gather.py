@@ -1,7 +1,7 @@
-"""Reads the gateway's books of a period as a whole: the register, or the by-period list where there is none.
+"""Reads the gateway's books of a period completely: the register, or the by-period list if there is no register.
 
-Whatever is wrong with them is raised, and nothing of them is used: refused, broken off, more or fewer lines than were
-said, something that cannot be unpacked.
+Any failure is raised, and none of the lines are used: a refused request, an interrupted download, more or fewer lines
+than announced, data that cannot be unpacked.
 """
 
 from contextlib import aclosing
@@ -16,8 +16,8 @@ from app.payments.reconciliation.entries import METHODS, book_line
 from app.payments.reconciliation.progress import Progress
 from app.payments.reconciliation.spool import Spool
 
-_SILENCE = 60.0  # seconds between two pieces of a download
-_STATUSES = (Status.SUCCESS, Status.PENDING, Status.FAILURE)  # a page that nobody has paid on is in no books of ours
+_READ_TIMEOUT = 60.0  # seconds between two chunks of a download
+_STATUSES = (Status.SUCCESS, Status.PENDING, Status.FAILURE)  # an unpaid payment page is not in our books
 _DETAILS = (
     Detail.ORDER_ID,
     Detail.PAYMENT_ID,
@@ -36,12 +36,12 @@ _DETAILS = (
 
 
 async def start_register(client: GatewayClient, start: datetime, end: datetime) -> RegisterTicket | None:
-    """Have a register made; None where the gateway gives this account none. Raises GatewayError."""
+    """Request a register; None when the gateway does not provide one for this account. Raises GatewayError."""
     request = RegisterRequest(
         start_date=start, end_date=end, statuses=_STATUSES, methods=METHODS, transaction_details=_DETAILS
     )
     try:
-        return await client.reports.start(request, timeout=_SILENCE)
+        return await client.reports.start(request, timeout=_READ_TIMEOUT)
     except RateLimitedError:
         raise
     except (RefusedError, NotTheGatewayError):
@@ -51,9 +51,12 @@ async def start_register(client: GatewayClient, start: datetime, end: datetime) 
 async def read_register(
     client: GatewayClient, ticket: RegisterTicket, spool: Spool, progress: Progress, *, patience: float = 0
 ) -> Source:
-    """Read a register that was made, or is within ``patience`` seconds. Raises GatewayError (ReportNotReadyError)."""
-    progress.expects(ticket.count)
-    async with aclosing(client.reports.fetch(ticket, patience=patience, timeout=_SILENCE)) as lines:
+    """Read a register that is ready, or will be within ``patience`` seconds.
+
+    Raises GatewayError (ReportNotReadyError).
+    """
+    progress.start_reading(ticket.count)
+    async with aclosing(client.reports.fetch(ticket, patience=patience, timeout=_READ_TIMEOUT)) as lines:
         async for line in lines:
             await _add(spool, line, progress)
     await spool.close()
@@ -64,8 +67,8 @@ async def read_orders(
     client: GatewayClient, start: datetime, end: datetime, spool: Spool, progress: Progress
 ) -> Source:
     """Read the by-period list. Raises GatewayError."""
-    progress.expects(None)
-    async with aclosing(client.reports.period(start, end, timeout=_SILENCE)) as lines:
+    progress.start_reading(None)
+    async with aclosing(client.reports.period(start, end, timeout=_READ_TIMEOUT)) as lines:
         async for line in lines:
             if isinstance(line, UnreadableLine) or line.status is not Status.INIT:
                 await _add(spool, line, progress)
@@ -73,13 +76,13 @@ async def read_orders(
     return Source.ORDERS
 
 
-async def _add(spool: Spool, said: TransactionLine | UnreadableLine, progress: Progress) -> None:
-    progress.has_read()
-    line = book_line(said)
+async def _add(spool: Spool, report_line: TransactionLine | UnreadableLine, progress: Progress) -> None:
+    progress.count_line()
+    line = book_line(report_line)
     if line is not None and line.is_compared:
         await spool.add(line)
-    elif line is None and (isinstance(said, UnreadableLine) or _has_moved_money(said)):
-        spool.nameless += 1
+    elif line is None and (isinstance(report_line, UnreadableLine) or _has_moved_money(report_line)):
+        spool.without_order_id += 1
 
 
 def _has_moved_money(line: TransactionLine) -> bool:

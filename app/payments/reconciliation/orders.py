@@ -1,7 +1,8 @@
-"""Compares a few orders with the gateway's books, and settles what differs: by its record, or by people.
+"""Compares a batch of orders with the gateway's books, and settles differences by look-up, or escalates to staff.
 
-What differs is looked up, and what the gateway shows is posted as in any look-up: a success or failure that no
-notification has told, what others did, become known through the one mapper. What differs even so a person must see.
+An order that differs is looked up, and its records are posted as in any look-up: a success or failure that no
+notification reported, and operations made outside the app, pass through the one mapper. If a difference remains, staff
+must review it.
 """
 
 import asyncio
@@ -17,24 +18,24 @@ from app.gateway.errors import GatewayError, KeysNotOpenedError, RateLimitedErro
 from app.gateway.models import Records, Status
 from app.payments.core.apply import raise_problem
 from app.payments.core.observation import gateway_id_of
-from app.payments.core.problems import Cause, clear, disagrees, has_problem
+from app.payments.core.problems import Cause, clear_problem, has_mismatch, has_problem
 from app.payments.core.refusal import RefusalError
-from app.payments.reconciliation.compare import Difference, Period, differences, of_nobody
+from app.payments.reconciliation.compare import Difference, Period, differences_of_unknown_order, find_differences
 from app.payments.reconciliation.entries import BookLine, Entry, entries_of
-from app.payments.reconciliation.words import words_of
+from app.payments.reconciliation.messages import difference_message
 from app.payments.services import Services
-from app.payments.sync.on_demand import ask_now, records_now
+from app.payments.sync.on_demand import fetch_records, look_up_now
 
 log = structlog.get_logger(__name__)
 
-_MOST_IN_VAIN = 3  # look-ups, one after the other: then it is the gateway that cannot be asked, and no single order
+_MAX_CONSECUTIVE_FAILURES = 3  # of look-ups: then the gateway is unavailable, not just one order
 
-Differing = tuple[PaymentAggregate, Difference]
-"""A difference, and the payment as it was when it was found."""
+PaymentDifference = tuple[PaymentAggregate, Difference]
+"""A difference, and the payment in the state in which it was found."""
 
 
-class GatewayAwayError(Exception):
-    """The gateway cannot be asked at this moment; ``cause`` is why."""
+class GatewayUnavailableError(Exception):
+    """The gateway cannot be queried at this moment; ``cause`` is the reason."""
 
     def __init__(self, cause: GatewayError) -> None:
         super().__init__(str(cause))
@@ -43,67 +44,72 @@ class GatewayAwayError(Exception):
 
 @dataclass(slots=True)
 class LookUps:
-    """Look-ups of one comparison, one at a time and with a pause before each. ``made``: how many there were."""
+    """The look-ups of one comparison, one at a time, with a pause before each. ``made``: how many so far."""
 
     services: Services
     made: int = 0
-    in_vain: int = field(default=0)
+    consecutive_failures: int = field(default=0)
 
     async def post(self, order_id: str) -> bool:
-        """Post what the gateway shows of an order; False if it does not say. Raises GatewayAwayError."""
+        """Look up an order and post its records; False if the gateway did not answer.
+
+        Raises GatewayUnavailableError.
+        """
         await self._wait()
         try:
-            error = await ask_now(self.services, order_id)
-        except RefusalError:  # it is being asked at this moment, by somebody else
+            error = await look_up_now(self.services, order_id)
+        except RefusalError:  # another process is querying it at this moment
             return False
-        return self._went_well(error)
+        return self._record_result(error)
 
-    async def shows(self, order_id: str, operation_id: str | None) -> bool | None:
-        """Return whether the gateway shows that this has succeeded; None if it does not say."""
+    async def shows_success(self, order_id: str, operation_id: str | None) -> bool | None:
+        """Return whether the gateway shows the operation as successful; None if it did not answer."""
         await self._wait()
-        records = await records_now(self.services, order_id)
+        records = await fetch_records(self.services, order_id)
         if not isinstance(records, Records):
-            self._went_well(records)
+            self._record_result(records)
             return None
-        self._went_well(None)
+        self._record_result(None)
         return any(gateway_id_of(each) == operation_id and each.status is Status.SUCCESS for each in records)
 
     async def _wait(self) -> None:
         self.made += 1
         await asyncio.sleep(self.services.schedule.between_look_ups.total_seconds())
 
-    def _went_well(self, error: GatewayError | None) -> bool:
-        self.in_vain = 0 if error is None else self.in_vain + 1
-        if isinstance(error, RateLimitedError | KeysNotOpenedError) or (error and self.in_vain >= _MOST_IN_VAIN):
-            raise GatewayAwayError(error)
+    def _record_result(self, error: GatewayError | None) -> bool:
+        self.consecutive_failures = 0 if error is None else self.consecutive_failures + 1
+        if isinstance(error, RateLimitedError | KeysNotOpenedError) or (
+            error and self.consecutive_failures >= _MAX_CONSECUTIVE_FAILURES
+        ):
+            raise GatewayUnavailableError(error)
         return error is None
 
 
-async def differing(
+async def compare_orders(
     services: Services, account: MerchantAccount, lines: Mapping[str, Sequence[BookLine]], period: Period
-) -> tuple[list[Differing], list[Finding]]:
-    """Return where these orders differ from our payments, and those of which no payment is ours; a few queries."""
+) -> tuple[list[PaymentDifference], list[Finding]]:
+    """Return the differences of our payments, and findings of orders that are not ours, in a few queries."""
     async with services.database.transaction() as session:
         payments = await payments_of_orders(session, list(lines))
-    ours: list[Differing] = []
-    of_others: list[Finding] = []
+    ours: list[PaymentDifference] = []
+    unknown: list[Finding] = []
     for order_id, of_order in lines.items():
         payment = payments.get(order_id)
         entries = entries_of(of_order)
         if payment is None or payment.payment.account.pos_id.lower() != account.pos_id.lower():
-            # What another system pays out is not asked about until staff pay out with this one.
-            asked = [each for each in entries if each.flow is not Flow.PAYOUT or account.payouts]
-            of_others += [_of_nobody(order_id, each) for each in of_nobody(asked)]
+            # Payouts of another system are ignored until staff pay out with this app.
+            relevant = [each for each in entries if each.flow is not Flow.PAYOUT or account.payouts]
+            unknown += [_unknown_order_finding(order_id, each) for each in differences_of_unknown_order(relevant)]
         elif payment.payment.account_id == account.id:  # else it is compared with the other account's books
-            found = differences(payment, entries, period)
+            found = find_differences(payment, entries, period)
             if any(not each.is_readable and each.is_compared for each in of_order) and not found:
                 found = [Difference(DiscrepancyKind.UNREADABLE)]
             ours += [(payment, each) for each in found]
-    return ours, of_others
+    return ours, unknown
 
 
-def finding(payment: PaymentAggregate, difference: Difference, state: DiscrepancyState) -> Finding:
-    """Return what is kept of a difference of a payment."""
+def build_finding(payment: PaymentAggregate, difference: Difference, state: DiscrepancyState) -> Finding:
+    """Return the finding to store for a difference of a payment."""
     return Finding(
         key=difference.key(payment.payment.order_id),
         kind=difference.kind,
@@ -115,38 +121,38 @@ def finding(payment: PaymentAggregate, difference: Difference, state: Discrepanc
     )
 
 
-async def settle(services: Services, look_ups: LookUps, found: Sequence[Differing]) -> list[Finding]:
-    """Look the orders up that differ, and put to people what differs even so. Raises GatewayAwayError.
+async def settle(services: Services, look_ups: LookUps, found: Sequence[PaymentDifference]) -> list[Finding]:
+    """Look up the orders that differ, and escalate remaining differences to staff. Raises GatewayUnavailableError.
 
-    A difference of which the gateway does not say anything now stays as it was found; the next comparison asks again.
+    A difference about which the gateway does not answer now stays as found; the next comparison queries again.
     """
     settled: list[Finding] = []
-    asked: dict[str, bool] = {}
+    posted: dict[str, bool] = {}
     for payment, difference in found:
         order_id = payment.payment.order_id
         if difference.entry is None and difference.operation is not None:
-            state = await _settle_not_shown(services, look_ups, payment, difference)
-        elif difference.kind is DiscrepancyKind.RECEIVER:  # no record says whose the money is
-            state = await _put_to_people(services, payment, difference)
+            state = await _settle_missing(services, look_ups, payment, difference)
+        elif difference.kind is DiscrepancyKind.RECEIVER:  # no record states who received the money
+            state = await _escalate_to_staff(services, payment, difference)
         else:
-            if order_id not in asked:
-                asked[order_id] = await look_ups.post(order_id)
+            if order_id not in posted:
+                posted[order_id] = await look_ups.post(order_id)
             state = DiscrepancyState.FOUND
-            if asked[order_id]:
-                state = await _settled_by_look_up(services, payment, difference)
-        settled.append(finding(payment, difference, state))
+            if posted[order_id]:
+                state = await _state_after_look_up(services, payment, difference)
+        settled.append(build_finding(payment, difference, state))
     return settled
 
 
 async def recheck(services: Services, look_ups: LookUps, rows: Sequence[Discrepancy]) -> list[Finding]:
-    """Return what became of differences that were not settled; none where nothing has changed.
+    """Check unsettled differences again; return a finding for each whose state has changed.
 
-    Raises GatewayAwayError.
+    Raises GatewayUnavailableError.
     """
     changed = []
     for row in rows:
         payment = await services.payments.find(ById(row.payment_id or 0))
-        difference = None if payment is None else _kept(row, payment)
+        difference = None if payment is None else _stored_difference(row, payment)
         if payment is None or difference is None:
             continue
         waiting = row.state is DiscrepancyState.FOUND
@@ -156,14 +162,14 @@ async def recheck(services: Services, look_ups: LookUps, rows: Sequence[Discrepa
         elif await _still_differs(look_ups, payment, difference):
             continue
         else:
-            await _clear(services, payment, difference)
+            await _clear_problem(services, payment, difference)
             state = DiscrepancyState.ENDED
         if state is not row.state:
             changed.append(Finding(row.key, row.kind, state, row.order_id, row.facts, row.payment_id, row.gateway_id))
     return changed
 
 
-def _of_nobody(order_id: str, difference: Difference) -> Finding:
+def _unknown_order_finding(order_id: str, difference: Difference) -> Finding:
     return Finding(
         key=difference.key(order_id),
         kind=difference.kind,
@@ -174,60 +180,60 @@ def _of_nobody(order_id: str, difference: Difference) -> Finding:
     )
 
 
-def _kept(row: Discrepancy, payment: PaymentAggregate) -> Difference | None:
-    """Return a difference as it was found; None when what it is about is no more."""
-    said, ours = row.facts["gateway"], row.facts["ours"]
-    entry = None if said is None else Entry.kept(said)
+def _stored_difference(row: Discrepancy, payment: PaymentAggregate) -> Difference | None:
+    """Return a difference as it was found; None when its operation no longer exists."""
+    theirs, ours = row.facts["gateway"], row.facts["ours"]
+    entry = None if theirs is None else Entry.from_facts(theirs)
     operation = None if ours is None else next((e for e in payment.operations if e.id == ours["operation"]), None)
     if ours is not None and operation is None:
         return None
     return Difference(row.kind, entry, operation, row.facts["copies"])
 
 
-async def _settle_not_shown(
+async def _settle_missing(
     services: Services, look_ups: LookUps, payment: PaymentAggregate, difference: Difference
 ) -> DiscrepancyState:
     operation = difference.operation
-    shown = await look_ups.shows(payment.payment.order_id, operation.operation_id if operation else None)
+    shown = await look_ups.shows_success(payment.payment.order_id, operation.operation_id if operation else None)
     if shown is None:
         return DiscrepancyState.FOUND
-    return DiscrepancyState.ENDED if shown else await _put_to_people(services, payment, difference)
+    return DiscrepancyState.ENDED if shown else await _escalate_to_staff(services, payment, difference)
 
 
-async def _settled_by_look_up(
+async def _state_after_look_up(
     services: Services, payment: PaymentAggregate, difference: Difference
 ) -> DiscrepancyState:
     now = await services.payments.find(ById(row_id_of(payment.payment)))
     if now is None or not _differs(now, difference):
         return DiscrepancyState.REPAIRED
-    return await _put_to_people(services, now, difference)
+    return await _escalate_to_staff(services, now, difference)
 
 
 def _differs(payment: PaymentAggregate, difference: Difference) -> bool:
-    """Return whether a difference is there still, by what is recorded now."""
+    """Return whether a difference still exists, by the current records."""
     if difference.entry is None:
         return False  # a line that could not be read: the gateway's own record was posted
     key = difference.key(payment.payment.order_id)
-    again = differences(payment, [difference.entry] * difference.copies)
+    again = find_differences(payment, [difference.entry] * difference.copies)
     return any(each.key(payment.payment.order_id) == key for each in again)
 
 
 async def _still_differs(look_ups: LookUps, payment: PaymentAggregate, difference: Difference) -> bool:
     if difference.entry is None and difference.operation is not None:
-        return not await look_ups.shows(payment.payment.order_id, difference.operation.operation_id)
+        return not await look_ups.shows_success(payment.payment.order_id, difference.operation.operation_id)
     return _differs(payment, difference)
 
 
-async def _put_to_people(services: Services, payment: PaymentAggregate, difference: Difference) -> DiscrepancyState:
-    """Raise a problem of the payment, unless it has one that says so already (laws of money, 13)."""
-    cause, words, now = _cause(payment, difference), words_of(difference), services.now()
+async def _escalate_to_staff(services: Services, payment: PaymentAggregate, difference: Difference) -> DiscrepancyState:
+    """Raise a problem of the payment, unless it already has one for the same cause (laws of money, 13)."""
+    cause, message, now = _cause(payment, difference), difference_message(difference), services.now()
 
     def step(locked: PaymentAggregate) -> PaymentAggregate:
         refused = difference.kind is DiscrepancyKind.UNTOLD and any(
             each.state is EventState.REFUSED for each in locked.events
         )  # which is a problem of its own
-        if not (refused or disagrees(locked.payment) or has_problem(locked.payment, cause)):
-            raise_problem(locked, words, now, cause=cause)
+        if not (refused or has_mismatch(locked.payment) or has_problem(locked.payment, cause)):
+            raise_problem(locked, message, now, cause=cause)
         return locked
 
     services.wake_for([await services.payments.update(ById(row_id_of(payment.payment)), step)])
@@ -235,9 +241,11 @@ async def _put_to_people(services: Services, payment: PaymentAggregate, differen
     return DiscrepancyState.TO_PEOPLE
 
 
-async def _clear(services: Services, payment: PaymentAggregate, difference: Difference) -> None:
+async def _clear_problem(services: Services, payment: PaymentAggregate, difference: Difference) -> None:
     cause, now = _cause(payment, difference), services.now()
-    await services.payments.update(ById(row_id_of(payment.payment)), lambda locked: clear(locked.payment, cause, now))
+    await services.payments.update(
+        ById(row_id_of(payment.payment)), lambda locked: clear_problem(locked.payment, cause, now)
+    )
 
 
 def _cause(payment: PaymentAggregate, difference: Difference) -> Cause:

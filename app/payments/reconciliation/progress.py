@@ -1,4 +1,4 @@
-"""How far a comparison has come, for whoever watches it; nobody else does."""
+"""Progress of a comparison, for display only."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -6,9 +6,9 @@ from datetime import datetime
 
 @dataclass(slots=True)
 class Progress:
-    """What a comparison tells while it goes on. A command shows it; the worker's is looked at by nobody.
+    """Progress of a running comparison. A command displays it; the worker's is not displayed.
 
-    ``lines`` of ``announced`` (None: nobody has said how many) are read; ``compared`` of ``orders`` are compared.
+    ``lines`` of ``announced`` (None: unknown) have been read; ``compared`` of ``orders`` have been compared.
     ``window`` is the part of the period that is being compared.
     """
 
@@ -18,24 +18,24 @@ class Progress:
     compared: int = 0
     orders: int = 0
 
-    def begins(self, start: datetime, end: datetime) -> None:
-        """A window begins."""
+    def start_window(self, start: datetime, end: datetime) -> None:
+        """Start a window: reset all counts."""
         self.window = (start, end)
         self.lines = self.compared = self.orders = 0
         self.announced = None
 
-    def expects(self, lines: int | None) -> None:
-        """So many lines are going to be read."""
+    def start_reading(self, lines: int | None) -> None:
+        """Start reading; ``lines`` is the expected number of lines, if known."""
         self.lines, self.announced = 0, lines
 
-    def has_read(self) -> None:
-        """One line more."""
+    def count_line(self) -> None:
+        """Count one more line read."""
         self.lines += 1
 
-    def compares(self, orders: int) -> None:
-        """So many orders are going to be compared."""
+    def start_comparing(self, orders: int) -> None:
+        """Start comparing ``orders`` orders."""
         self.orders = orders
 
-    def has_compared(self, orders: int) -> None:
-        """So many orders more."""
+    def add_compared(self, orders: int) -> None:
+        """Count ``orders`` more orders compared."""
         self.compared += orders

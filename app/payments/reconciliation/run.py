@@ -1,8 +1,10 @@
-"""A comparison of an account's books with the gateway's, from its first window to its last (laws of money, 13).
+"""Runs a comparison of an account's books with the gateway's, from first window to last (laws of money, 13).
 
-It is a row that says how far it has come, written with what was found: whoever takes it over goes on there, and what is
-done twice changes nothing. A window is at most 31 days, by the clock of UTC (gateway interface, 10); its books are read
-as a whole, or not at all. What hinders it is tried again, later and later, and then left to the next night.
+A run is a row that stores its progress together with the findings: another process can take over and continue from
+there, and repeating a step is idempotent. A window is at most 31 days in UTC (gateway interface, 10); its books are
+read completely or not at all. Failures are retried with growing pauses, and then left to the next night.
+
+``preview`` compares without a run, and without side effects.
 """
 
 import asyncio
@@ -14,91 +16,98 @@ import structlog
 
 from app.db.reconciliations import (
     RECONCILIATIONS,
-    change,
+    Finding,
     claim_run,
     covered_until,
+    extend_claim,
     is_being_compared,
-    keep_claim,
     next_time,
-    plan,
+    plan_run,
+    update_run,
 )
-from app.db.tables import MerchantAccount, ReconciliationRun, RunState
+from app.db.tables import DiscrepancyState, MerchantAccount, ReconciliationRun, RunState
 from app.gateway.errors import GatewayError, RateLimitedError, ReportNotReadyError
+from app.gateway.models.reports import periods
 from app.i18n.messages import LazyMessage
-from app.payments.reconciliation.orders import GatewayAwayError
+from app.payments.operations.look_up import gateway_client
+from app.payments.reconciliation.compare import Period
+from app.payments.reconciliation.gather import read_orders, read_register, start_register
+from app.payments.reconciliation.orders import GatewayUnavailableError, build_finding, compare_orders
 from app.payments.reconciliation.progress import Progress
-from app.payments.reconciliation.windows import Comparison
+from app.payments.reconciliation.spool import open_spool
+from app.payments.reconciliation.windows import BATCH_SIZE, Comparison
 from app.payments.services import Services
 
 log = structlog.get_logger(__name__)
 
-COVERED = timedelta(days=180)
-"""How far back the first comparison of an account goes; refunds and disputes come no later (gateway facts, 6)."""
+FIRST_RUN_REACH = timedelta(days=180)
+"""How far back an account's first comparison goes; refunds and disputes arrive no later (gateway facts, 6)."""
 
 OVERLAP = timedelta(days=2)
-"""What was compared the night before is compared again: of that day some was still on its way."""
+"""How much of the previous night's period is compared again: some of it was still pending."""
 
-SETTLED = timedelta(minutes=15)
-"""What is newer may still be notified of, and is left to the next night."""
+SETTLING_TIME = timedelta(minutes=15)
+"""Newer payments are left to the next night, because notifications of them may still arrive."""
 
-_FIRST_PAUSE, _LONGEST_PAUSE, _MOST_TRIES = timedelta(minutes=1), timedelta(hours=1), 8
-_NOT_READY_PAUSE, _MOST_LOOKS = timedelta(seconds=1), 120
-_LOOK_SECONDS = 0.2
+_FIRST_PAUSE, _LONGEST_PAUSE, _MAX_ATTEMPTS = timedelta(minutes=1), timedelta(hours=1), 8
+_NOT_READY_PAUSE, _MAX_REGISTER_POLLS = timedelta(seconds=1), 120
+_POLL_SECONDS = 0.2
+_PREVIEW_TIMEOUT = 600.0  # seconds that a register is waited for
 
-_NOT_READY = LazyMessage("The gateway is still making the register.")
-_LATE = LazyMessage("The gateway has not made the register in time.")
-_BROKEN = LazyMessage("Something went wrong in the app: the operator finds in its log what.")
+_NOT_READY = LazyMessage("The gateway is still preparing the register.")
+_REGISTER_LATE = LazyMessage("The gateway did not prepare the register in time.")
+_APP_FAILED = LazyMessage("Something went wrong in the app: the operator can find out what in its log.")
 
 
-class _NotNowError(Exception):
-    """It cannot go on at this moment. ``words`` say why; ``pause``: how long the gateway wants to be left alone."""
+class _RetryLaterError(Exception):
+    """The run cannot continue now. ``message`` is the reason; ``pause``: how long the gateway wants no requests."""
 
-    def __init__(self, words: LazyMessage, pause: timedelta | None = None) -> None:
-        super().__init__(words)
-        self.words = words
+    def __init__(self, message: LazyMessage, pause: timedelta | None = None) -> None:
+        super().__init__(message)
+        self.message = message
         self.pause = pause
 
 
 async def reconcile(services: Services, run_id: int, progress: Progress | None = None) -> None:
-    """Go on with a comparison that was claimed, as far as it goes: to its end, or to whatever hinders it."""
-    run = await _read(services, run_id)
+    """Continue a claimed comparison until it ends or fails."""
+    run = await _load_run(services, run_id)
     account = None if run.due_at is None else await services.accounts.find(run.account_id)
     if account is None:
         return
-    if run.state is RunState.PLANNED and not await _its_hour_has_come(services, run, account):
+    if run.state is RunState.PLANNED and not await _start_if_due(services, run, account):
         return
     try:
-        async with _claimed(services, run):
-            await Comparison(services, run, account, progress or Progress()).go_on()
+        async with _renewing_claim(services, run):
+            await Comparison(services, run, account, progress or Progress()).resume()
     except ReportNotReadyError:
-        await _come_back(services, run, account, _NotNowError(_NOT_READY))
-    except GatewayAwayError as error:
-        await _come_back(services, run, account, _why(error.cause))
+        await _schedule_retry(services, run, account, _RetryLaterError(_NOT_READY))
+    except GatewayUnavailableError as error:
+        await _schedule_retry(services, run, account, _retry_error(error.cause))
     except GatewayError as error:
-        await _come_back(services, run, account, _why(error))
+        await _schedule_retry(services, run, account, _retry_error(error))
     except Exception as error:
         log.exception("comparison with the gateway failed", run=run_id, error=type(error).__name__)
-        await _come_back(services, run, account, _NotNowError(_BROKEN))
+        await _schedule_retry(services, run, account, _RetryLaterError(_APP_FAILED))
 
 
-async def let_worker_compare(services: Services, account: MerchantAccount) -> bool:
-    """Let a worker compare what the next night would, now; False when that is being done already."""
+async def schedule_comparison(services: Services, account: MerchantAccount) -> bool:
+    """Let a worker run the next nightly comparison now; False when one is already running."""
     async with services.database.transaction() as session:
         if await is_being_compared(session, account.id):
             return False
-    run_id = await begin(services, account)
+    run_id = await begin_run(services, account)
     async with services.database.transaction() as session:
-        await change(session, run_id, due_at=services.now())
+        await update_run(session, run_id, due_at=services.now())
     services.wake(RECONCILIATIONS)
     return True
 
 
-async def begin(
+async def begin_run(
     services: Services, account: MerchantAccount, start: datetime | None = None, end: datetime | None = None
 ) -> int:
-    """Begin a comparison now, for somebody who waits for it; return its row id. Whoever calls this goes on with it.
+    """Create a comparison to run now and return its row id; the caller must continue it.
 
-    Without a period it covers what the next night would.
+    Without a period it covers the period of the next nightly run.
     """
     now = services.now()
     first, last = await nightly_period(services, account)
@@ -119,55 +128,84 @@ async def begin(
         return run.id or 0
 
 
-async def go_on(services: Services, run_id: int, progress: Progress | None = None) -> ReconciliationRun:
-    """Go on with a comparison that was begun until it has ended, for somebody who waits for it; return it.
+async def complete_run(services: Services, run_id: int, progress: Progress | None = None) -> ReconciliationRun:
+    """Continue a comparison to its end while the caller waits; return its row.
 
-    A register is waited for. What else hinders it is left to the worker: then it is returned as it stands.
+    Waits for a register. After any other failure, the run is left to the worker and returned as it is.
     """
     while True:
         await reconcile(services, run_id, progress)
-        run = await _read(services, run_id)
-        while run.due_at is not None and is_being_made(run):
-            await asyncio.sleep(max((run.due_at - services.now()).total_seconds(), _LOOK_SECONDS))
+        run = await _load_run(services, run_id)
+        while run.due_at is not None and is_waiting_for_register(run):
+            await asyncio.sleep(max((run.due_at - services.now()).total_seconds(), _POLL_SECONDS))
             async with services.database.transaction() as session:
                 if await claim_run(session, run_id, run.due_at, services.now() + services.schedule.lease):
                     break
-            run = await _read(services, run_id)
+            run = await _load_run(services, run_id)
         else:
             return run
 
 
-def is_being_made(run: ReconciliationRun) -> bool:
-    """Return whether a comparison goes on as soon as the gateway has made a register."""
-    return run.failure is not None and LazyMessage.of(run.failure) == _NOT_READY
+def is_waiting_for_register(run: ReconciliationRun) -> bool:
+    """Return whether a comparison is only waiting for the gateway to create a register."""
+    return run.failure is not None and LazyMessage.from_json(run.failure) == _NOT_READY
 
 
 async def nightly_period(services: Services, account: MerchantAccount) -> tuple[datetime, datetime]:
-    """Return the period that the next night would compare."""
+    """Return the period of the next nightly comparison."""
     async with services.database.transaction() as session:
-        start = _start(account, services.now(), await covered_until(session, account.id))
-    return start, _end(start, services.now())
+        start = _period_start(account, services.now(), await covered_until(session, account.id))
+    return start, _period_end(start, services.now())
 
 
-def _start(account: MerchantAccount, now: datetime, covered: datetime | None) -> datetime:
-    first = max(account.created_at, now - COVERED)
+async def preview(
+    services: Services, account: MerchantAccount, start: datetime, end: datetime, progress: Progress
+) -> list[Finding]:
+    """Return the differences of a period. Raises GatewayError.
+
+    It is a comparison without side effects: nothing is looked up, repaired, written or reported.
+    """
+    client = gateway_client(services, account)
+    found: list[Finding] = []
+    for since, until in periods(start, end):
+        period = Period(since, until)
+        progress.start_window(since, until)
+        async with open_spool() as spool:
+            ticket = await start_register(client, since, until)
+            if ticket is None:
+                await read_orders(client, since, until, spool, progress)
+            else:
+                await read_register(client, ticket, spool, progress, patience=_PREVIEW_TIMEOUT)
+            progress.start_comparing(await spool.count_orders())
+            after = None
+            while lines := await spool.next_orders(after, BATCH_SIZE):
+                ours, unknown_orders = await compare_orders(services, account, lines, period)
+                found += [build_finding(payment, each, DiscrepancyState.FOUND) for payment, each in ours]
+                found += unknown_orders
+                progress.add_compared(len(lines))
+                after = list(lines)[-1]
+    return found
+
+
+def _period_start(account: MerchantAccount, now: datetime, covered: datetime | None) -> datetime:
+    first = max(account.created_at, now - FIRST_RUN_REACH)
     return first if covered is None else max(first, covered - OVERLAP)
 
 
-def _end(start: datetime, now: datetime) -> datetime:
-    return max(now - SETTLED, start + timedelta(seconds=1))
+def _period_end(start: datetime, now: datetime) -> datetime:
+    return max(now - SETTLING_TIME, start + timedelta(seconds=1))
 
 
-async def _read(services: Services, run_id: int) -> ReconciliationRun:
+async def _load_run(services: Services, run_id: int) -> ReconciliationRun:
     async with services.database.transaction() as session:
         return await session.get_one(ReconciliationRun, run_id)
 
 
-async def _its_hour_has_come(services: Services, run: ReconciliationRun, account: MerchantAccount) -> bool:
-    """Begin a planned comparison, unless its owner has chosen another hour meanwhile."""
+async def _start_if_due(services: Services, run: ReconciliationRun, account: MerchantAccount) -> bool:
+    """Start a planned comparison; postpone it and return False if its owner has since chosen another hour."""
     now = services.now()
     columns: dict[str, object]
-    chosen = next_time(account.reconcile_at, now - timedelta(days=1))  # the last such hour
+    chosen = next_time(account.reconcile_at, now - timedelta(days=1))  # the last occurrence of that hour
     planned_for = next_time(account.reconcile_at, run.created_at)
     if chosen < planned_for:
         columns = {"due_at": planned_for}
@@ -176,62 +214,64 @@ async def _its_hour_has_come(services: Services, run: ReconciliationRun, account
         run.starts_at, run.ends_at = await nightly_period(services, account)
         columns = {name: getattr(run, name) for name in ("state", "started_at", "starts_at", "ends_at")}
     async with services.database.transaction() as session:
-        await change(session, run.id or 0, **columns)
+        await update_run(session, run.id or 0, **columns)
         if run.state is RunState.RUNNING:
-            await plan(session, account, now)
+            await plan_run(session, account, now)
     return run.state is RunState.RUNNING
 
 
 @asynccontextmanager
-async def _claimed(services: Services, run: ReconciliationRun) -> AsyncIterator[None]:
-    """Keep the claim for as long as the block takes: nobody takes over what is being done."""
+async def _renewing_claim(services: Services, run: ReconciliationRun) -> AsyncIterator[None]:
+    """Renew the claim while the block runs, so that no other process takes over."""
     lease = services.schedule.lease
 
-    over = asyncio.Event()
+    finished = asyncio.Event()
 
     async def renew() -> None:
-        while not over.is_set():
+        while not finished.is_set():
             with suppress(TimeoutError):
-                await asyncio.wait_for(over.wait(), lease.total_seconds() / 3)
+                await asyncio.wait_for(finished.wait(), lease.total_seconds() / 3)
                 return
             async with services.database.transaction() as session:
-                await keep_claim(session, run.id or 0, services.now() + lease)
+                await extend_claim(session, run.id or 0, services.now() + lease)
 
     renewing = asyncio.create_task(renew())
     try:
         yield
     finally:
-        over.set()  # and not cancelled: on SQLite the lock of half a transaction outlives it for a while
+        finished.set()  # not cancelled: on SQLite the lock of an interrupted transaction outlives it for a while
         await renewing
 
 
-def _why(error: GatewayError) -> _NotNowError:
+def _retry_error(error: GatewayError) -> _RetryLaterError:
     log.warning("comparison with the gateway interrupted", error=str(error))
     pause = error.pause if isinstance(error, RateLimitedError) else None
-    words = LazyMessage("The gateway did not give its books: %(said)s", said=error.message)
-    return _NotNowError(words, None if pause is None else timedelta(seconds=pause))
+    message = LazyMessage("The gateway did not provide its records: %(said)s", said=error.message)
+    return _RetryLaterError(message, None if pause is None else timedelta(seconds=pause))
 
 
-async def _come_back(services: Services, run: ReconciliationRun, account: MerchantAccount, error: _NotNowError) -> None:
-    """Say when it is tried again; what was in vain for too long is left to the next night."""
-    now, waiting = services.now(), error.words is _NOT_READY
-    run = await _read(services, run.id or 0)
-    tries = run.attempts + 1
+async def _schedule_retry(
+    services: Services, run: ReconciliationRun, account: MerchantAccount, error: _RetryLaterError
+) -> None:
+    """Schedule the next attempt; after too many attempts, fail the run and leave it to the next night."""
+    now, waiting = services.now(), error.message is _NOT_READY
+    run = await _load_run(services, run.id or 0)
+    attempts = run.attempts + 1
     async with services.database.transaction() as session:
-        if tries >= (_MOST_LOOKS if waiting else _MOST_TRIES):
-            words = _LATE if waiting else error.words
-            await change(
+        if attempts >= (_MAX_REGISTER_POLLS if waiting else _MAX_ATTEMPTS):
+            message = _REGISTER_LATE if waiting else error.message
+            await update_run(
                 session,
                 run.id or 0,
                 state=RunState.FAILED,
-                failure=words.kept(),
+                failure=message.to_json(),
                 report_id=None,
                 finished_at=now,
                 due_at=None,
             )
-            await plan(session, account, now)
+            await plan_run(session, account, now)
             return
         first = _NOT_READY_PAUSE if waiting else _FIRST_PAUSE
         longest = _FIRST_PAUSE if waiting else _LONGEST_PAUSE
-        pause = max(services.schedule.pause(first, tries, longest), error.pause or timedelta())
-        await change(session, run.id or 0, attempts=tries, failure=error.words.kept(), due_at=now + pause)
+        pause = max(services.schedule.pause(first, attempts, longest), error.pause or timedelta())
+        await update_run(session, run.id or 0, attempts=attempts, failure=error.message.to_json(), due_at=now + pause)

@@ -1,8 +1,8 @@
-"""The gateway's books of one period, on this machine's disk while they are compared: sorted by order, read in pieces.
+"""Spools the gateway's books of one period to local disk while they are compared: indexed by order, read in batches.
 
-They are read as a whole before anything is made of them, so that nothing follows from half a register; and they never
-stand in memory as a whole. The file has no name and goes with the process. In it is what moved how much, and nothing of
-shoppers.
+They are written completely before any are processed, so that nothing follows from half a register, and they are never
+all in memory. The file has no name and disappears with the process. It contains amounts and how they moved, and no
+data about shoppers.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from typing import Any
 
 from app.payments.reconciliation.entries import BookLine
 
-_AT_ONCE = 2000  # lines that are in memory
+_BUFFER_SIZE = 2000  # lines in memory
 _COLUMNS = (
     "order_id, payment_id, method, status, at, amount, original_amount, customer_fee, currency, receiver, "
     "receiver_amount, merchant_fee, receiver_fee"
@@ -23,53 +23,53 @@ _COLUMNS = (
 
 
 class Spool:
-    """Lines that were read. ``lines``: how many. ``nameless``: how many more tell of money, and not of which order."""
+    """Spooled lines. ``lines``: how many. ``without_order_id``: how many more are about money but name no order."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        self._waiting: list[BookLine] = []
+        self._buffer: list[BookLine] = []
         self.lines = 0
-        self.nameless = 0
+        self.without_order_id = 0
 
     async def add(self, line: BookLine) -> None:
-        """Keep a line."""
-        self._waiting.append(line)
+        """Add a line."""
+        self._buffer.append(line)
         self.lines += 1
-        if len(self._waiting) >= _AT_ONCE:
+        if len(self._buffer) >= _BUFFER_SIZE:
             await self._write()
 
     async def close(self) -> None:
-        """Say that this was all; from now on it is read."""
+        """Finish writing; from now on the spool is read."""
         await self._write()
         await asyncio.to_thread(self._connection.execute, "CREATE INDEX of_order ON line (order_id)")
 
-    async def orders(self) -> int:
-        """Return how many orders there are."""
+    async def count_orders(self) -> int:
+        """Return the number of distinct orders."""
         [[count]] = await self._read("SELECT count(DISTINCT order_id) FROM line", ())
         return int(count)
 
-    async def of_orders(self, after: str | None, most: int) -> dict[str, list[BookLine]]:
-        """Return the lines of the next ``most`` orders by name, after that one (None: from the first), as they came."""
-        chosen = "SELECT DISTINCT order_id FROM line WHERE order_id > ? ORDER BY order_id LIMIT ?"
-        query = f"SELECT {_COLUMNS} FROM line WHERE order_id IN ({chosen}) ORDER BY order_id, rowid"  # noqa: S608 - our own
+    async def next_orders(self, after: str | None, most: int) -> dict[str, list[BookLine]]:
+        """Return the lines, as they arrived, of the next ``most`` orders by id after ``after`` (None: the first)."""
+        page = "SELECT DISTINCT order_id FROM line WHERE order_id > ? ORDER BY order_id LIMIT ?"
+        query = f"SELECT {_COLUMNS} FROM line WHERE order_id IN ({page}) ORDER BY order_id, rowid"  # noqa: S608 - our own
         found: dict[str, list[BookLine]] = {}
         for row in await self._read(query, (after or "", most)):
             found.setdefault(row[0], []).append(_line(row))
         return found
 
     async def missing(self, order_ids: Sequence[str]) -> set[str]:
-        """Return those of these orders of which there is no line."""
+        """Return the orders among ``order_ids`` that have no line."""
         marks = ", ".join("?" * len(order_ids))
-        query = f"SELECT DISTINCT order_id FROM line WHERE order_id IN ({marks})"  # noqa: S608 - only marks
+        query = f"SELECT DISTINCT order_id FROM line WHERE order_id IN ({marks})"  # noqa: S608 - only placeholders
         return set(order_ids) - {row[0] for row in await self._read(query, order_ids)}
 
     async def _write(self) -> None:
-        rows, self._waiting = [_row(each) for each in self._waiting], []
+        rows, self._buffer = [_row(each) for each in self._buffer], []
         await asyncio.to_thread(self._insert, rows)
 
     def _insert(self, rows: Iterable[tuple[Any, ...]]) -> None:
         with self._connection:
-            self._connection.executemany(f"INSERT INTO line VALUES ({', '.join('?' * 13)})", rows)  # noqa: S608 - only marks
+            self._connection.executemany(f"INSERT INTO line VALUES ({', '.join('?' * 13)})", rows)  # noqa: S608 - only placeholders
 
     async def _read(self, query: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
         return await asyncio.to_thread(lambda: self._connection.execute(query, values).fetchall())
@@ -77,8 +77,8 @@ class Spool:
 
 @asynccontextmanager
 async def open_spool() -> AsyncIterator[Spool]:
-    """Give a spool, empty; it is gone afterwards."""
-    # Without a name SQLite makes a file that is deleted while it is open, and keeps little of it in memory.
+    """Yield an empty spool, which is deleted afterwards."""
+    # Given no name, SQLite creates a file that is unlinked while open, and keeps little of it in memory.
     connection = sqlite3.connect("", check_same_thread=False)
     try:
         connection.execute("PRAGMA journal_mode = OFF")

@@ -1,9 +1,9 @@
-"""Sums up the gateway's books of a window by day, while they are at hand: what they say of each day's money. Pure.
+"""Sums up the gateway's books of a window by day, while they are in the spool. Pure.
 
-A day is summed as far as the window reaches. What was begun shortly before midnight and done after may stand in the
-books by either moment, so each window reaches back by ``LEAD``, and of two sums of a day the one over more of it is
-kept (``db.day_sums``). A line that cannot be read, or says no day, is in no sum: it is counted, and its day is
-not whole.
+A day is summed as far as the window covers it. The books may list a payment that began shortly before midnight and
+ended after it at either time, so each window starts earlier by ``LEAD``, and of two sums of a day the one that covers
+more of it is stored (``db.day_sums``). A line that is unreadable, or has no date, is in no sum: it is counted, and its
+day is incomplete.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,27 +11,27 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 
-from app.amounts import LARGEST, is_amount, is_in_millionths
-from app.db.day_sums import NOBODYS, ZERO, DayBooks, OrderOwner, Total
+from app.amounts import LARGEST, has_whole_millionths, is_amount
+from app.db.day_sums import UNKNOWN_CHANNEL, ZERO, DayBooks, OrderOwner, Total
 from app.db.tables import Booked, ComparedDay, Flow, Kind, State
 from app.gateway.models.reports import LONGEST_PERIOD
 from app.payments.reconciliation.compare import Period
 from app.payments.reconciliation.entries import BookLine, Entry, transactions_of
 
 LEAD = timedelta(hours=1)
-"""How long before its day something may have been begun that is done on it."""
+"""How long before its day an operation may have begun that ends on it."""
 
 _DAY = timedelta(days=1)
-_MOST = LARGEST * 1000  # what a sum may be: a column holds more
+_MAX_SUM = LARGEST * 1000  # the largest sum; the column can hold more
 _CREATED = {Flow.CHARGE: Booked.CHARGED, Flow.PAYOUT: Booked.PAID_OUT}
 _BOOKED = {Kind.CAPTURE: Booked.CHARGED, Kind.REFUND: Booked.REFUNDED, Kind.DISPUTE: Booked.CHARGED_BACK}
 
 
 def windows(start: datetime, end: datetime, covered_until: datetime | None) -> Iterator[Period]:
-    """Give the windows that are left of a comparison: each but the last ends with a day, and none is longer than a
-    register may be (gateway interface, 10).
+    """Yield the remaining windows of a comparison: each but the last ends at midnight, and none exceeds the longest
+    period of a register (gateway interface, 10).
 
-    Each reaches back by ``LEAD``; the first one by less, where it is all of a period that one register can hold.
+    Each starts earlier by ``LEAD``; the first one by less, if it is a whole period that fits into one register.
     """
     begins = covered_until or start
     while begins < end:
@@ -46,7 +46,7 @@ def windows(start: datetime, end: datetime, covered_until: datetime | None) -> I
 
 @dataclass(slots=True)
 class _Sum:
-    """So often, so much in all, with fees of so many."""
+    """The sum of ``count`` amounts, and the sum of the ``fees`` known fees among them."""
 
     amount: Decimal = ZERO
     count: int = 0
@@ -55,14 +55,14 @@ class _Sum:
 
 
 _Key = tuple[str, str | None, str, Booked]
-"""The channel, the receiver (None: it is of the day as a whole), the currency, and how it moved."""
+"""The channel, the receiver (None: the day as a whole), the currency, and how the money moved."""
 
 
 @dataclass
 class Totals:
-    """The sums of one window, by day; what its lines say of other days is in none.
+    """The sums of one window, by day; lines of other days are ignored.
 
-    ``payouts``: those that are nobody's here are in it too. Where staff do not pay out with the app they are another's.
+    ``payouts``: also include payouts that are not ours. If staff do not pay out with the app, another system does.
     """
 
     period: Period
@@ -79,24 +79,24 @@ class Totals:
         self._unreadable = dict.fromkeys(days, 0)
 
     def add(self, lines: Sequence[BookLine], owner: OrderOwner | None) -> None:
-        """Add what the lines of one order say; ``owner`` None: no payment of ours is of that order."""
+        """Add the lines of one order; ``owner`` None: the order is not a payment of ours."""
         for line in lines:
             if line.is_compared and not line.is_readable and line.status in {None, State.SUCCESS.value}:
-                self.cannot_read(line.at)
+                self.count_unreadable(line.at)
         for entry, its_lines in transactions_of(lines):
-            kind = _booked(entry)
-            another = kind is Booked.PAID_OUT and owner is None and not self.payouts
-            if kind is not None and not another:
+            kind = _booked_kind(entry)
+            is_foreign = kind is Booked.PAID_OUT and owner is None and not self.payouts
+            if kind is not None and not is_foreign:
                 self._book(entry, kind, its_lines, owner)
 
-    def cannot_read(self, at: datetime | None = None, count: int = 1) -> None:
-        """Count lines that cannot be read: of the day on which they say they were, or else of any."""
+    def count_unreadable(self, at: datetime | None = None, count: int = 1) -> None:
+        """Count unreadable lines for their day, or for every day if they have no date."""
         for day in self._unreadable if at is None else [at.astimezone(UTC).date()]:
             if day in self._unreadable:
                 self._unreadable[day] += count
 
-    def books(self, account_id: str, run_id: int, now: datetime) -> Iterator[DayBooks]:
-        """Give each day that the window reaches, with what is kept of it."""
+    def daily_books(self, account_id: str, run_id: int, now: datetime) -> Iterator[DayBooks]:
+        """Yield each day that the window covers, with the totals to store."""
         for day, sums in self._sums.items():
             midnight = datetime.combine(day, time(), UTC)
             compared = ComparedDay(
@@ -116,14 +116,14 @@ class Totals:
 
     def _book(self, entry: Entry, kind: Booked, lines: Sequence[BookLine], owner: OrderOwner | None) -> None:
         if entry.at is None:
-            self.cannot_read()
+            self.count_unreadable()
             return
         sums = self._sums.get(entry.at.astimezone(UTC).date())
         if sums is None:
             return
-        amount, channel = _amount(entry, owner), NOBODYS if owner is None else owner.channel
+        amount, channel = _amount(entry, owner), UNKNOWN_CHANNEL if owner is None else owner.channel
         if not _add(sums, (channel, None, entry.currency, kind), amount, lines[0].merchant_fee):
-            self.cannot_read(entry.at)
+            self.count_unreadable(entry.at)
             return
         for line in lines:
             if line.receiver_amount is not None and line.receiver is not None:
@@ -131,21 +131,21 @@ class Totals:
 
 
 def _add(sums: dict[_Key, _Sum], key: _Key, amount: Decimal, fee: Decimal | None) -> bool:
-    """Add to a sum, which is made if there is none; False for what is no amount, or more than a sum can be."""
+    """Add to a sum, creating it if missing; return False if the amount is invalid or the sum too large."""
     total = sums.get(key, _Sum())
-    if not (is_amount(amount) and total.amount + amount <= _MOST):
+    if not (is_amount(amount) and total.amount + amount <= _MAX_SUM):
         return False
     total.amount += amount
     total.count += 1
-    if fee is not None and is_in_millionths(fee) and is_in_millionths(total.fee + fee):
+    if fee is not None and has_whole_millionths(fee) and has_whole_millionths(total.fee + fee):
         total.fee += fee
         total.fees += 1
     sums[key] = total
     return True
 
 
-def _booked(entry: Entry) -> Booked | None:
-    """Return how an entry has moved money; None if it has moved none."""
+def _booked_kind(entry: Entry) -> Booked | None:
+    """Return how an entry moved money; None if it moved none."""
     if entry.state is not State.SUCCESS:
         return None
     if entry.kind is Kind.CREATE and entry.flow is not None:
@@ -154,6 +154,6 @@ def _booked(entry: Entry) -> Booked | None:
 
 
 def _amount(entry: Entry, owner: OrderOwner | None) -> Decimal:
-    """Return what moved without the payer's fee; where the books do not say whether that is in it, what was asked."""
-    asked = owner is not None and entry.kind is Kind.CREATE and owner.amount in entry.amounts
-    return owner.amount if asked and owner is not None else entry.amount
+    """Return the amount without the payer's fee: the requested one if the books do not state whether it is included."""
+    is_requested = owner is not None and entry.kind is Kind.CREATE and owner.amount in entry.amounts
+    return owner.amount if is_requested and owner is not None else entry.amount

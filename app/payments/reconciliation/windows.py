@@ -1,41 +1,48 @@
-"""The windows of a comparison, one after the other: their books are read, their orders compared and settled.
+"""Processes the windows of a comparison in turn: reads the books, compares the orders and settles the differences.
 
-How far it has come is written with what was found, so that whoever takes it over goes on there.
+Progress is stored together with the findings, so that another process can take over and continue from there.
 """
 
 from collections.abc import Sequence
 
-from app.db.day_sums import keep_days, owners_of
+from app.db.day_sums import find_order_owners, store_days
 from app.db.reconciliations import (
     Finding,
-    change,
-    one_at_a_time,
-    paid_between,
+    lock_comparisons,
+    paid_orders_page,
     payments_of_orders,
-    plan,
-    record,
-    unsettled,
+    plan_run,
+    record_findings,
+    unsettled_discrepancies,
+    update_run,
 )
 from app.db.tables import DiscrepancyState, MerchantAccount, ReconciliationRun, RunState, Source
 from app.gateway.errors import NotFoundError
 from app.gateway.models.reports import RegisterTicket
-from app.payments.operations.look_up import opened
-from app.payments.reconciliation.compare import Period, differences
+from app.payments.operations.look_up import gateway_client
+from app.payments.reconciliation.compare import Period, find_differences
 from app.payments.reconciliation.gather import read_orders, read_register, start_register
-from app.payments.reconciliation.orders import Differing, LookUps, differing, finding, recheck, settle
+from app.payments.reconciliation.orders import (
+    LookUps,
+    PaymentDifference,
+    build_finding,
+    compare_orders,
+    recheck,
+    settle,
+)
 from app.payments.reconciliation.progress import Progress
 from app.payments.reconciliation.spool import Spool, open_spool
 from app.payments.reconciliation.totals import Totals, windows
 from app.payments.services import Services
 
-AT_ONCE = 100
-"""Orders that are compared together: few, because others of this process wait for the database meanwhile."""
+BATCH_SIZE = 100
+"""Orders compared per batch: few, because other tasks of this process wait for the database."""
 
-_SUMMED_AT_ONCE = 500
+_SUM_BATCH_SIZE = 500
 
 
 class Comparison:
-    """One comparison, as far as it has come by its row."""
+    """One comparison, resumed from the progress stored in its row."""
 
     def __init__(
         self, services: Services, run: ReconciliationRun, account: MerchantAccount, progress: Progress
@@ -45,17 +52,17 @@ class Comparison:
         self._account = account
         self._progress = progress
         self._look_ups = LookUps(services)
-        self._client = opened(services, account)
+        self._client = gateway_client(services, account)
 
-    async def go_on(self) -> None:
-        """Compare what is left of the period."""
+    async def resume(self) -> None:
+        """Compare the rest of the period."""
         run, services = self._run, self._services
         await self._recheck()
         if run.starts_at is not None and run.ends_at is not None:
             for period in windows(run.starts_at, run.ends_at, run.covered_until):
-                await self._window(period)
+                await self._compare_window(period)
         async with services.database.transaction() as session:
-            await change(
+            await update_run(
                 session,
                 run.id or 0,
                 state=RunState.DONE,
@@ -64,31 +71,31 @@ class Comparison:
                 finished_at=services.now(),
                 due_at=None,
             )
-            await plan(session, self._account, services.now())
+            await plan_run(session, self._account, services.now())
 
     async def _recheck(self) -> None:
-        """See what became of what was not settled until now."""
+        """Check again the differences that are not settled yet."""
         after = 0
         while True:
             async with self._services.database.transaction() as session:
-                rows = await unsettled(session, self._account.id, after=after, most=AT_ONCE)
+                rows = await unsettled_discrepancies(session, self._account.id, after=after, most=BATCH_SIZE)
             if not rows:
                 return
-            await self._keep(await recheck(self._services, self._look_ups, rows))
+            await self._save(await recheck(self._services, self._look_ups, rows))
             after = rows[-1].id or 0
 
-    async def _window(self, period: Period) -> None:
+    async def _compare_window(self, period: Period) -> None:
         """Compare the books of one window."""
-        self._progress.begins(period.start, period.end)
+        self._progress.start_window(period.start, period.end)
         async with open_spool() as spool:
             await self._gather(spool, period)
-            self._progress.compares(await spool.orders())
-            while lines := await spool.of_orders(self._run.after_order, AT_ONCE):
-                found, of_others = await differing(self._services, self._account, lines, period)
+            self._progress.start_comparing(await spool.count_orders())
+            while lines := await spool.next_orders(self._run.after_order, BATCH_SIZE):
+                found, unknown_orders = await compare_orders(self._services, self._account, lines, period)
                 settled = await self._settle(found)
-                await self._keep([*settled, *of_others], list(lines))
-                self._progress.has_compared(len(lines))
-            await self._look_for_what_is_missing(spool, period)
+                await self._save([*settled, *unknown_orders], list(lines))
+                self._progress.add_compared(len(lines))
+            await self._compare_missing(spool, period)
             totals = await self._sum_up(spool, period)
         now = self._services.now()
         columns: dict[str, object] = {
@@ -100,20 +107,20 @@ class Comparison:
             "lines": self._run.lines + spool.lines,
         }
         async with self._services.database.transaction() as session:
-            await one_at_a_time(session, self._account.id)
-            await keep_days(session, self._account.id, totals.books(self._account.id, self._run.id or 0, now))
-            await change(session, self._run.id or 0, **columns)
-        self._remember(columns)
+            await lock_comparisons(session, self._account.id)
+            await store_days(session, self._account.id, totals.daily_books(self._account.id, self._run.id or 0, now))
+            await update_run(session, self._run.id or 0, **columns)
+        self._apply_to_run(columns)
 
     async def _sum_up(self, spool: Spool, period: Period) -> Totals:
-        """Sum up what the gateway's books say of each day. What is nobody's here counts at one account of a store."""
+        """Sum up the gateway's books by day. Orders without a payment of ours count at one account of a store."""
         account, after = self._account, None
         totals = Totals(period, account.payouts)
-        totals.cannot_read(count=spool.nameless)
+        totals.count_unreadable(count=spool.without_order_id)
         takes_strays = await self._is_first_of_its_point_of_sale()
-        while lines := await spool.of_orders(after, _SUMMED_AT_ONCE):
+        while lines := await spool.next_orders(after, _SUM_BATCH_SIZE):
             async with self._services.database.transaction() as session:
-                owners = await owners_of(session, list(lines))
+                owners = await find_order_owners(session, list(lines))
             for order_id, of_order in lines.items():
                 owner = owners.get(order_id)
                 if owner is None or owner.pos_id.lower() != account.pos_id.lower():
@@ -139,12 +146,12 @@ class Comparison:
             ticket = await self._ticket(period)
             if ticket is not None:
                 try:
-                    await self._change(source=await read_register(self._client, ticket, spool, self._progress))
-                except NotFoundError:  # it was made too long ago: the next try asks for another
-                    await self._change(report_id=None, report_count=None)
+                    await self._update_run(source=await read_register(self._client, ticket, spool, self._progress))
+                except NotFoundError:  # the register has expired: the next attempt requests another
+                    await self._update_run(report_id=None, report_count=None)
                     raise
                 return
-        await self._change(source=await read_orders(self._client, period.start, period.end, spool, self._progress))
+        await self._update_run(source=await read_orders(self._client, period.start, period.end, spool, self._progress))
 
     async def _ticket(self, period: Period) -> RegisterTicket | None:
         run = self._run
@@ -152,35 +159,35 @@ class Comparison:
             return RegisterTicket(report_id=run.report_id, count=run.report_count)
         ticket = await start_register(self._client, period.start, period.end)
         if ticket is not None:
-            await self._change(report_id=ticket.report_id, report_count=ticket.count, attempts=0)
+            await self._update_run(report_id=ticket.report_id, report_count=ticket.count, attempts=0)
         return ticket
 
-    async def _settle(self, found: list[Differing]) -> list[Finding]:
+    async def _settle(self, found: list[PaymentDifference]) -> list[Finding]:
         if not found:
             return []
-        # Kept before anybody is asked: who dies over it leaves to the next what was found.
-        await self._keep([finding(payment, each, DiscrepancyState.FOUND) for payment, each in found])
+        # Stored before the gateway is queried: after a crash, the next process has the findings.
+        await self._save([build_finding(payment, each, DiscrepancyState.FOUND) for payment, each in found])
         return await settle(self._services, self._look_ups, found)
 
-    async def _look_for_what_is_missing(self, spool: Spool, period: Period) -> None:
-        """Look for payments that have succeeded in this period by our books, of which the gateway's have nothing."""
+    async def _compare_missing(self, spool: Spool, period: Period) -> None:
+        """Find payments that succeeded in this period by our books, but are not in the gateway's at all."""
         after = (period.start, 0)
         while True:
             async with self._services.database.transaction() as session:
-                page = await paid_between(session, self._account.id, after, period.end, most=AT_ONCE)
+                page = await paid_orders_page(session, self._account.id, after, period.end, most=BATCH_SIZE)
                 missing = await spool.missing([order_id for *_, order_id in page]) if page else set()
                 payments = await payments_of_orders(session, missing) if missing else {}
             if not page:
                 return
-            found: list[Differing] = [
-                (each, difference) for each in payments.values() for difference in differences(each, [], period)
+            found: list[PaymentDifference] = [
+                (each, difference) for each in payments.values() for difference in find_differences(each, [], period)
             ]
-            await self._keep(await self._settle(found))
+            await self._save(await self._settle(found))
             begun, row_id, _ = page[-1]
             after = (begun, row_id)
 
-    async def _keep(self, found: list[Finding], compared: Sequence[str] = ()) -> None:
-        """Write what was found together with how far it has come: these orders are ``compared``."""
+    async def _save(self, found: list[Finding], compared: Sequence[str] = ()) -> None:
+        """Store findings together with the progress: the orders in ``compared`` are done."""
         run, now = self._run, self._services.now()
         columns: dict[str, object] = {
             "looked_up": run.looked_up + self._look_ups.made,
@@ -194,15 +201,15 @@ class Comparison:
         self._look_ups.made = 0
         async with self._services.database.transaction() as session:
             if found:
-                await record(session, run, found, now)
-            await change(session, run.id or 0, **columns)
-        self._remember(columns)
+                await record_findings(session, run, found, now)
+            await update_run(session, run.id or 0, **columns)
+        self._apply_to_run(columns)
 
-    async def _change(self, **columns: object) -> None:
+    async def _update_run(self, **columns: object) -> None:
         async with self._services.database.transaction() as session:
-            await change(session, self._run.id or 0, **columns)
-        self._remember(columns)
+            await update_run(session, self._run.id or 0, **columns)
+        self._apply_to_run(columns)
 
-    def _remember(self, columns: dict[str, object]) -> None:
+    def _apply_to_run(self, columns: dict[str, object]) -> None:
         for name, value in columns.items():
             setattr(self._run, name, value)

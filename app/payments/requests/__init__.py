@@ -1,1 +1,1 @@
-"""What the gateway will be asked, worked out from what Saleor says. Pure; nothing is written yet."""
+"""Builds requests to the gateway from Saleor's webhooks and staff's input. Pure; nothing is written yet."""

@@ -1,4 +1,4 @@
-"""From Saleor's question to the gateway's request for a card of the storefront, or one that is kept. Pure."""
+"""From Saleor's webhook to the request to the gateway for a card from the storefront, or a saved one. Pure."""
 
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -11,12 +11,12 @@ from app.payments.cards.card_form import PaymentInstrument
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.requests.payment import Terms, require
 from app.payments.requests.storefront import StorefrontData
-from app.payments.requests.wallets import check_wallet_taken, wallets_of
+from app.payments.requests.wallets import check_wallet_accepted, wallets_of
 
 
 @dataclass(frozen=True, slots=True)
 class DirectPlan:
-    """A direct payment, ready to be recorded (without the card) and then asked for (with it)."""
+    """A direct payment, ready to be recorded (without the card) and then requested (with it)."""
 
     terms: Terms
     request: DirectPayment
@@ -26,58 +26,58 @@ class DirectPlan:
 
 @dataclass(frozen=True, slots=True)
 class Browser:
-    """The shopper's browser as the gateway wants to know it, and its address on the internet."""
+    """The fingerprint of the shopper's browser that the gateway requires, and its IP address."""
 
     fingerprint: BrowserFingerprint
     ip: str
 
 
-def check_sealed_taken(account: MerchantAccount) -> None:
-    """Refuse what is sealed unopened where nothing of the kind is taken, neither cards nor wallets.
+def check_sealed_accepted(account: MerchantAccount) -> None:
+    """Refuse sealed card data without opening it where the account accepts neither cards nor wallets.
 
     Raises RefusalError.
     """
     if not wallets_of(account):
-        _check_cards_taken(account)
+        _check_cards_accepted(account)
 
 
-def check_instrument_taken(account: MerchantAccount, instrument: PaymentInstrument) -> None:
-    """Refuse a wallet that the account does not offer, and cards unless it may take them. Raises RefusalError."""
+def check_instrument_accepted(account: MerchantAccount, instrument: PaymentInstrument) -> None:
+    """Refuse a wallet that the account does not offer, and cards unless it may accept them. Raises RefusalError."""
     if instrument.wallet is None:
-        _check_cards_taken(account)
+        _check_cards_accepted(account)
     else:
-        check_wallet_taken(account, instrument.wallet)
+        check_wallet_accepted(account, instrument.wallet)
 
 
-def _check_cards_taken(account: MerchantAccount) -> None:
-    # The store must have confirmed that it may (PCI DSS).
+def _check_cards_accepted(account: MerchantAccount) -> None:
+    # The store must have confirmed that it may accept cards (PCI DSS).
     if account.pci_dss_confirmed_at is None:
-        words = "This store does not take cards in the storefront: the shopper pays on the payment page."
-        raise RefusalError(RefusalCode.CARDS_NOT_ENABLED, words, "data.card")
+        message = "This store does not accept cards in the storefront: the shopper pays on the payment page."
+        raise RefusalError(RefusalCode.CARDS_NOT_ENABLED, message, "data.card")
 
 
 def check_one_card(data: StorefrontData) -> None:
-    """Refuse two cards for one payment. Raises RefusalError."""
+    """Refuse data with two cards for one payment. Raises RefusalError."""
     if data.card is not None and data.saved_card_id is not None:
-        words = "`data.card` and `data.savedCardId` are two cards: the shopper pays with one of them."
-        raise RefusalError(RefusalCode.INVALID_DATA, words, "data.savedCardId")
+        message = "`data.card` and `data.savedCardId` are two cards: pass only one of them."
+        raise RefusalError(RefusalCode.INVALID_DATA, message, "data.savedCardId")
 
 
 def browser_of(terms: Terms, caller_ip: str | None) -> Browser:
     """Return the shopper's browser (gateway interface, Browser fingerprint). Raises RefusalError.
 
-    ``caller_ip`` is that of whoever called Saleor: of a storefront that renders on a server it is the server's, so what
-    the storefront says goes before it.
+    ``caller_ip`` is the IP address from which Saleor was called. For a storefront that renders on a server it is the
+    server's, so an address in the storefront's data takes precedence.
     """
     data = terms.data
     if data.browser_fingerprint is None:
-        words = "`data.browserFingerprint` is missing: the bank needs it to decide about 3-D Secure."
-        raise RefusalError(RefusalCode.INVALID_DATA, words, "data.browserFingerprint")
-    told = data.customer.ip or data.browser_fingerprint.ip_address
-    ip = str(told) if told is not None else _usable(caller_ip)
+        message = "`data.browserFingerprint` is missing: the bank needs it to decide about 3-D Secure."
+        raise RefusalError(RefusalCode.INVALID_DATA, message, "data.browserFingerprint")
+    stated_ip = data.customer.ip or data.browser_fingerprint.ip_address
+    ip = str(stated_ip) if stated_ip is not None else _parse_ip(caller_ip)
     if ip is None:
-        words = "The shopper's address on the internet is not known: the storefront can pass `data.customer.ip`."
-        raise RefusalError(RefusalCode.MISSING_IP, words, "data.customer.ip")
+        message = "The shopper's IP address is not known: the storefront can pass `data.customer.ip`."
+        raise RefusalError(RefusalCode.MISSING_IP, message, "data.customer.ip")
     members = data.browser_fingerprint.model_dump(exclude={"ip_address"})
     return Browser(BrowserFingerprint(**members, ip_address=ip), ip)
 
@@ -85,8 +85,8 @@ def browser_of(terms: Terms, caller_ip: str | None) -> Browser:
 def plan_direct(
     terms: Terms, browser: Browser, instrument: PaymentInstrument, saved_card: SavedCard | None = None
 ) -> DirectPlan:
-    """Return the direct payment of these means (gateway interface, 1a). Raises RefusalError."""
-    request = terms.request(
+    """Return the direct payment with ``instrument`` (gateway interface, 1a). Raises RefusalError."""
+    request = terms.build_request(
         DirectPayment,
         customer_ip=browser.ip,
         customer_referrer=terms.data.customer.referrer,
@@ -102,10 +102,10 @@ def check_names(terms: Terms) -> None:
         ("customer_fname", "first name", "data.customer.firstName"),
         ("customer_lname", "last name", "data.customer.lastName"),
     ):
-        require(terms.said[field] or "", RefusalCode.MISSING_NAME, what, path)
+        require(terms.common_fields[field] or "", RefusalCode.MISSING_NAME, what, path)
 
 
-def _usable(ip: str | None) -> str | None:
+def _parse_ip(ip: str | None) -> str | None:
     try:
         return str(ip_address(ip)) if ip else None
     except ValueError:

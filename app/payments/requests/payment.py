@@ -1,10 +1,10 @@
-"""From Saleor's question to the gateway's request: what will be asked, or why it will not. Pure.
+"""From Saleor's webhook to the request to the gateway, or the reason why none is sent. Pure.
 
 Everything is checked before any row is written and before any call is made.
 
-What a payment says of itself names no person, and there is no placeholder for one: shoppers read its description, the
-store's own words with the payment's references in them, on the payment page. Staff search for ``attributes`` in the
-merchant portal; ``payload`` comes back in registers, so that each of their lines leads to Saleor.
+The texts of a payment name no person, and there is no placeholder for one: shoppers read its description, the store's
+own text with the payment's references in it, on the payment page. Staff search for ``attributes`` in the merchant
+portal; ``payload`` is returned in registers, so that each of their lines leads to Saleor.
 """
 
 import json
@@ -17,20 +17,21 @@ from app.amounts import CENT
 from app.db.tables import Flow, MerchantAccount
 from app.gateway.errors import InvalidRequestError
 from app.gateway.models import Attribute, Method, Sector
+from app.gateway.models.details import RecurringPlan
 from app.gateway.models.payments import HostedPayment, Payment
 from app.payments.core.balance import check_amount
 from app.payments.core.references import order_id_of
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.requests.storefront import (
+    Plan,
     StorefrontData,
     allowed_return_url,
     base_language,
-    check_typed,
+    check_typed_fields,
     page_language,
-    read_data,
+    parse_data,
     storefront_path,
 )
-from app.payments.requests.subscription import recurring_plan
 from app.payments.services import Addresses
 from app.payments.split.planning import split_of_payment
 from app.payments.split.products import products_of
@@ -43,7 +44,9 @@ _METHODS = {Flow.CHARGE: Method.PURCHASE, Flow.AUTHORIZATION: Method.AUTH}
 RequestT = TypeVar("RequestT", bound=Payment)
 
 
-_LONGEST_REFERENCE = 250  # none of Saleor's comes near; all of them together fit into the payload's 4000 characters
+_LONGEST_REFERENCE = (
+    250  # none of Saleor's is nearly as long; all of them together fit into the payload's 4000 characters
+)
 LONGEST_TEMPLATE = 500
 LONGEST_DESCRIPTION = 2048  # gateway interface, Limits
 PLACEHOLDERS = ("order", "checkout", "channel", "transaction", "store")
@@ -52,9 +55,9 @@ _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What is settled about a payment before it is known how the shopper pays.
+    """The terms of a payment, which do not depend on how the shopper pays.
 
-    ``said`` are the members that every creation has in common (gateway interface, 1a and 1b).
+    ``common_fields`` are the members that every creation request has (gateway interface, 1a and 1b).
     """
 
     account: MerchantAccount
@@ -63,25 +66,25 @@ class Terms:
     return_url: str | None
     language: str
     order_number: str | None
-    said: Mapping[str, Any]
+    common_fields: Mapping[str, Any]
 
-    def request(self, model: type[RequestT], **more: Any) -> RequestT:
-        """Return the whole request: what is in common, and what this way of paying adds. Raises RefusalError."""
+    def build_request(self, model: type[RequestT], **more: Any) -> RequestT:
+        """Return the whole request: the common fields, and ``more`` for this way of paying. Raises RefusalError."""
         try:
-            request = model(**self.said, **more)
+            request = model(**self.common_fields, **more)
         except InvalidRequestError as exc:
-            words = f"The gateway does not take this: {exc.message}."
-            raise RefusalError(RefusalCode.INVALID_DATA, words, storefront_path(exc.field)) from exc
+            message = f"The gateway does not accept this: {exc.message}."
+            raise RefusalError(RefusalCode.INVALID_DATA, message, storefront_path(exc.field)) from exc
         try:
             request.check_sector(Sector(self.account.sector))
         except InvalidRequestError as exc:
-            raise _missing(exc.field) from exc
+            raise _missing_field_refusal(exc.field) from exc
         return request
 
 
 @dataclass(frozen=True, slots=True)
 class HostedPlan:
-    """A hosted payment, ready to be recorded and then asked for."""
+    """A hosted payment, ready to be recorded and then requested."""
 
     terms: Terms
     request: HostedPayment
@@ -101,7 +104,7 @@ def check_account(account: MerchantAccount | None, channel: str, currency: str) 
     if currency not in account.currencies:
         raise RefusalError(
             RefusalCode.CURRENCY_NOT_SUPPORTED,
-            f"The merchant account takes {', '.join(account.currencies)}, not {currency}.",
+            f"The merchant account accepts {', '.join(account.currencies)}, not {currency}.",
         )
     return account
 
@@ -114,7 +117,7 @@ def plan_hosted(
 ) -> HostedPlan:
     """Return the hosted payment that answers ``event`` (gateway interface, 1b). Raises RefusalError."""
     terms = terms_of(event, account, addresses, saleor_api_url)
-    request = terms.request(
+    request = terms.build_request(
         HostedPayment, customer_lang=page_language(terms.language), order_timeout=terms.account.order_timeout
     )
     return HostedPlan(terms, request)
@@ -126,11 +129,11 @@ def terms_of(
     addresses: Addresses,
     saleor_api_url: str,
 ) -> Terms:
-    """Return what is the same of every payment, however the shopper pays. Raises RefusalError."""
+    """Return the terms of the payment, which do not depend on how the shopper pays. Raises RefusalError."""
     check_amount(event.action.amount)
     source = event.source
     account = check_account(account, source.channel.slug, event.action.currency)
-    data = read_data(event.data)
+    data = parse_data(event.data)
     return_url = allowed_return_url(data.return_url, account.storefront_origins)
     customer = data.customer
     first_name = customer.first_name or source.first_name
@@ -140,7 +143,7 @@ def terms_of(
         require(last_name, RefusalCode.MISSING_NAME, "last name", "data.customer.lastName")
     language = base_language(data.language, source.language_code)
     email, phone = customer.email or source.email, customer.phone or source.phone
-    typed = {
+    typed_fields = {
         "data.customer.firstName": first_name,
         "data.customer.lastName": last_name,
         "data.customer.patronymic": customer.patronymic,
@@ -148,14 +151,14 @@ def terms_of(
         "data.customer.phone": phone,
         "data.customer.taxId": customer.tax_id,
     }
-    check_typed(typed, language)
+    check_typed_fields(typed_fields, language)
     products = products_of(account, source, event.action.amount, event.action.currency, language)
     flow = Flow(event.action.action_type.value)
     order_id = order_id_of(event.transaction.id, saleor_api_url)
     order_number = source.number if isinstance(source, Order) else None
     billing = source.billing_address
     split = split_of_payment(event, account, products)
-    said = {
+    common_fields = {
         "method": _METHODS[flow],
         "amount": event.action.amount.quantize(CENT),
         "currency": event.action.currency,
@@ -188,21 +191,57 @@ def terms_of(
         return_url=return_url,
         language=language,
         order_number=order_number,
-        said=said,
+        common_fields=common_fields,
     )
 
 
-def keeper_of(terms: Terms, event: SessionEvent) -> str | None:
-    """Return Saleor's id of the customer who agreed that the card is kept; None: it is not kept.
+_SUBSCRIPTION_FIELD = "data.subscription"
+_NO_SUBSCRIPTIONS = "This store does not offer subscriptions."
+_SUBSCRIPTION_RESERVED = "A subscription starts with a payment that is charged immediately, not with an authorization."
+_SUBSCRIPTION_SPLIT = "A payment that is split between sub-merchants cannot start a subscription."
 
-    A guest has nobody for whom it could be kept, and pays all the same; so does whoever is not the customer, or has not
-    signed in: a card of theirs would else stand among the customer's.
+
+def recurring_plan(account: MerchantAccount, plan: Plan | None, flow: Flow, *, is_split: bool) -> RecurringPlan | None:
+    """Return the subscription in the request to the gateway; None: the payment begins none. Raises RefusalError.
+
+    Where the account offers none the payment is refused: the shopper has been promised more than one payment. Each
+    later charge is of the payment's own amount: a storefront cannot set it, because anybody can impersonate one.
+
+    Provisional: the interface names subscriptions, but not how they begin. The fields are those of the gateway facts,
+    6.
+    """
+    if plan is None:
+        return None
+    for is_refused, message in (
+        (not account.subscriptions, _NO_SUBSCRIPTIONS),
+        (flow is not Flow.CHARGE, _SUBSCRIPTION_RESERVED),
+        (is_split, _SUBSCRIPTION_SPLIT),
+    ):
+        if is_refused:
+            raise RefusalError(RefusalCode.INVALID_DATA, message, _SUBSCRIPTION_FIELD)
+    try:
+        return RecurringPlan(
+            interval_unit=plan.interval,
+            interval_count=plan.every,
+            start_date=plan.starts_on,
+            expiry_date=plan.ends_on,
+        )
+    except InvalidRequestError as exc:
+        message = f"The gateway does not accept this subscription: {exc.message}."
+        raise RefusalError(RefusalCode.INVALID_DATA, message, _SUBSCRIPTION_FIELD) from exc
+
+
+def card_owner_of(terms: Terms, event: SessionEvent) -> str | None:
+    """Return Saleor's id of the customer who agreed that the card is saved; None: it is not saved.
+
+    For a guest no card can be saved, but the payment is made. The same is true for a shopper who is not the customer,
+    or has not signed in: otherwise their card would be listed among the customer's.
     """
     agreed = terms.data.save_card and terms.account.saved_cards and terms.data.saved_card_id is None
     return event.customer_id if agreed else None
 
 
-# What the gateway may miss of a shopper: our code for it, and what it is called.
+# The shopper's fields that the gateway may require: our code for a missing one, and its name.
 _MISSING = {
     "customer_fname": (RefusalCode.MISSING_NAME, "first name"),
     "customer_lname": (RefusalCode.MISSING_NAME, "last name"),
@@ -211,17 +250,17 @@ _MISSING = {
 }
 
 
-def _missing(field: str) -> RefusalError:
-    """Return the refusal of a payment that lacks what the merchant's sector asks for (gateway interface, 1a and 1b)."""
+def _missing_field_refusal(field: str) -> RefusalError:
+    """Return the refusal of a payment that lacks a field of the merchant's sector (gateway interface, 1a and 1b)."""
     code, what = _MISSING[field]
     path = storefront_path(field)
-    passed = f"`{path}`" if field != "customer_birthday" else f"`{path}` or `{storefront_path('customer_tax_id')}`"
-    words = f"The shopper's {what} is missing, which this merchant must give: the storefront can pass {passed}."
-    return RefusalError(code, words, path)
+    paths = f"`{path}`" if field != "customer_birthday" else f"`{path}` or `{storefront_path('customer_tax_id')}`"
+    message = f"The shopper's {what} is missing, and this merchant must provide it: the storefront can pass {paths}."
+    return RefusalError(code, message, path)
 
 
 def require(value: str, code: RefusalCode, what: str, field: str) -> str:
-    """Return ``value``; where the storefront must pass ``what``, because there is none, refuse. Raises RefusalError."""
+    """Return ``value``. Raises RefusalError if it is empty, because then the storefront must pass ``what``."""
     if not value:
         raise RefusalError(
             code, f"The shopper's {what} is missing: the checkout has none; the storefront can pass `{field}`.", field
@@ -230,7 +269,7 @@ def require(value: str, code: RefusalCode, what: str, field: str) -> str:
 
 
 def description_of(event: SessionEvent, template: str | None, order_id: str, store: str) -> str:
-    """Return what the payment is called. ``store`` is what ``{store}`` stands for, ``order_id`` the gateway's."""
+    """Return the description of the payment. ``store`` is the value of ``{store}``; ``order_id`` is the gateway's."""
     number = event.source.number
     values = {
         "order": number or order_id,
@@ -239,35 +278,37 @@ def description_of(event: SessionEvent, template: str | None, order_id: str, sto
         "transaction": event.transaction.id,
         "store": store,
     }
-    return describe(template, values, f"Order {number}" if number else f"Payment {order_id}")
+    return render_description(template, values, f"Order {number}" if number else f"Payment {order_id}")
 
 
 def attributes_of(event: SessionEvent) -> list[Attribute]:
-    """Return what staff can search for (gateway interface, Payment attributes)."""
+    """Return the attributes that staff can search for (gateway interface, Payment attributes)."""
     return [Attribute.fitting(f"saleor_{name}", value) for name, value in _references(event).items()]
 
 
 def payload_of(event: SessionEvent) -> str:
     """Return our references as compact JSON, at most 4000 characters (gateway interface, Limits)."""
-    told = {name: value[:_LONGEST_REFERENCE] for name, value in _references(event).items()}
+    references = {name: value[:_LONGEST_REFERENCE] for name, value in _references(event).items()}
     app = {"app": event.recipient.identifier[:_LONGEST_REFERENCE]} if event.recipient.identifier else {}
-    return json.dumps(told | app, ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(references | app, ensure_ascii=False, separators=(",", ":"))
 
 
 def _references(event: SessionEvent) -> dict[str, str]:
-    """Return Saleor's names of what is paid, those that there are."""
+    """Return Saleor's ids and numbers for what is paid, without those that are missing."""
     source = event.source
-    paid = {"order": source.number, "order_id": source.id} if isinstance(source, Order) else {"checkout": source.id}
-    named = {"transaction": event.transaction.id, **paid, "channel": source.channel.slug}
-    return {name: value for name, value in named.items() if value}
+    source_ids = (
+        {"order": source.number, "order_id": source.id} if isinstance(source, Order) else {"checkout": source.id}
+    )
+    references = {"transaction": event.transaction.id, **source_ids, "channel": source.channel.slug}
+    return {name: value for name, value in references.items() if value}
 
 
 class TemplateError(ValueError):
-    """A template that does not say what its author meant; the message says what is wrong."""
+    """A template that would not be rendered as its author meant; the message states what is wrong."""
 
 
 def check_template(template: str) -> None:
-    """Raise TemplateError for anything that would not turn out as written."""
+    """Raise TemplateError for a template that would not be rendered as written."""
     if not template.strip() or not template.isprintable():
         raise TemplateError("a description is printable text in one line")
     if len(template) > LONGEST_TEMPLATE:
@@ -280,10 +321,10 @@ def check_template(template: str) -> None:
         raise TemplateError(f"braces stand around placeholders only; there are {known}")
 
 
-def describe(template: str | None, values: Mapping[str, str], default: str) -> str:
-    """Return the description, at most 2048 characters; ``default`` when there is no template or nothing comes of it.
+def render_description(template: str | None, values: Mapping[str, str], default: str) -> str:
+    """Return the description, at most 2048 characters; ``default`` when there is no template or its result is empty.
 
-    ``values`` are those of ``PLACEHOLDERS``; one without a value is left out. Never fails: somebody is paying.
+    ``values`` are those of ``PLACEHOLDERS``; one without a value is left out. Never fails: a shopper is paying.
     """
-    told = _PLACEHOLDER.sub(lambda found: values.get(found[1], ""), template or "")
-    return " ".join(told.split())[:LONGEST_DESCRIPTION] or default[:LONGEST_DESCRIPTION]
+    text = _PLACEHOLDER.sub(lambda found: values.get(found[1], ""), template or "")
+    return " ".join(text.split())[:LONGEST_DESCRIPTION] or default[:LONGEST_DESCRIPTION]

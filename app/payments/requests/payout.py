@@ -1,7 +1,7 @@
-"""From what staff have typed to the request that pays out to a card (gateway interface, 1c). Pure.
+"""From the form that staff filled in to the request for a payout to a card (gateway interface, 1c). Pure.
 
-Whatever cannot be is told at once, each at its field. Of the recipient the interface requires nothing; the app wants a
-first and a last name, because whoever confirms must read whom.
+All errors are reported at once, each at its field. The interface requires nothing about the recipient; the app requires
+a first and a last name, because the person who confirms must read who is paid.
 """
 
 import re
@@ -25,35 +25,37 @@ RECIPIENT = tuple(Recipient.model_fields)
 TAXABLE = "is_operation_taxable"
 _REQUIRED = frozenset({"recipient_first_name", "recipient_last_name"})
 _DAYS = frozenset({"recipient_doc_issue_date", "recipient_birth_date"})
-_NOT_CARDS = frozenset({"wallet_number"})  # a wallet's number can look like a card's; it is kept sealed
+_NOT_CARDS = frozenset({"wallet_number"})  # a wallet's number can look like a card's; it is stored sealed
 _COUNTRY = re.compile(r"[A-Z]{2}(-[A-Z0-9]{1,3})?")  # ISO 3166-2: the country alone, or a part of it
 
-_MISSING = LazyMessage("This is needed.")
-_NOT_AN_AMOUNT = LazyMessage("Write amounts like 1234.50.")
-_NOT_A_DAY = LazyMessage("Write a day that has been, like 1991-08-24.")
-_NOT_A_COUNTRY = LazyMessage("Write a country as two capital letters, like UA, or a part of it, like UA-32.")
-_A_CARD = LazyMessage("A card number does not belong here.")
-_YES_OR_NO = LazyMessage("Choose one of those that are offered.")
-_TOO_LONG = LazyMessage("Write at most %(most)s printable characters.", most=LONGEST_FIELD)
-_LONG_DESCRIPTION = LazyMessage("Write at most %(most)s printable characters.", most=LONGEST_DESCRIPTION)
-_GAMBLING_ONLY = LazyMessage("Only an account of the gambling sector tells this.")
-OFF = LazyMessage("This merchant account does not pay out: the store owner can switch payouts on, with their limits.")
+_MISSING = LazyMessage("This field is required.")
+_NOT_AN_AMOUNT = LazyMessage("Enter amounts like 1234.50.")
+_NOT_A_DAY = LazyMessage("Enter a date in the past, like 1991-08-24.")
+_NOT_A_COUNTRY = LazyMessage("Enter a country as two capital letters, like UA, or a part of it, like UA-32.")
+_CARD_NUMBER_FOUND = LazyMessage("Do not enter a card number here.")
+_YES_OR_NO = LazyMessage("Choose one of the available options.")
+_TOO_LONG = LazyMessage("Enter at most %(most)s printable characters.", most=LONGEST_FIELD)
+_LONG_DESCRIPTION = LazyMessage("Enter at most %(most)s printable characters.", most=LONGEST_DESCRIPTION)
+_GAMBLING_ONLY = LazyMessage("Only accounts in the gambling sector send this.")
+PAYOUTS_OFF = LazyMessage(
+    "This merchant account does not make payouts: the store owner can switch payouts on, with their limits."
+)
 
 
 class PayoutRefusedError(Exception):
-    """What staff want cannot be paid out. ``refused``: for each field of the form what is wrong with it.
+    """The payout that staff requested is not possible. ``errors``: a message for each invalid field of the form.
 
-    What is about no field stands under "". Nothing was asked of the gateway, and nothing is recorded.
+    A message that is about no field has the key "". Nothing was requested from the gateway, and nothing is recorded.
     """
 
-    def __init__(self, refused: Mapping[str, LazyMessage]) -> None:
-        super().__init__("; ".join(f"{name}: {words}" if name else str(words) for name, words in refused.items()))
-        self.refused = dict(refused)
+    def __init__(self, errors: Mapping[str, LazyMessage]) -> None:
+        super().__init__("; ".join(f"{name}: {words}" if name else str(words) for name, words in errors.items()))
+        self.errors = dict(errors)
 
 
 @dataclass(frozen=True, slots=True)
 class PayoutTerms:
-    """How much is paid to whom, and what it is called. ``currency`` is the account's."""
+    """The amount, the recipient and the description of a payout. ``currency`` is the account's."""
 
     amount: Decimal
     currency: str
@@ -62,7 +64,7 @@ class PayoutTerms:
 
     @property
     def recipient_name(self) -> str:
-        """The name that people read."""
+        """The recipient's name for display."""
         names = (self.recipient.recipient_first_name, self.recipient.recipient_last_name)
         return " ".join(each for each in names if each)
 
@@ -72,31 +74,33 @@ def currency_of(account: MerchantAccount) -> str:
     return account.currencies[0]
 
 
-def read_terms(account: MerchantAccount, said: Mapping[str, str], today: date) -> PayoutTerms:
-    """Return what the form's fields say. Raises PayoutRefusedError, with everything that is wrong."""
-    refused: dict[str, LazyMessage] = {}
-    given = {name: said.get(name, "").strip() for name in ("amount", "description", *RECIPIENT)}
-    if not account.pays_out:
-        refused[""] = OFF
-    amount = _read(refused, "amount", given["amount"], lambda text: _amount(account, text))
-    description = _read(refused, "description", given["description"], _description)
+def parse_terms(account: MerchantAccount, form: Mapping[str, str], today: date) -> PayoutTerms:
+    """Return the terms from the form's fields. Raises PayoutRefusedError, with all errors."""
+    errors: dict[str, LazyMessage] = {}
+    given = {name: form.get(name, "").strip() for name in ("amount", "description", *RECIPIENT)}
+    if not account.can_pay_out:
+        errors[""] = PAYOUTS_OFF
+    amount = _parse_field(errors, "amount", given["amount"], lambda text: _parse_amount(account, text))
+    description = _parse_field(errors, "description", given["description"], _parse_description)
     properties = {
-        name: _read(refused, name, given[name], _reader_of(account, name, today)) for name in RECIPIENT if given[name]
+        name: _parse_field(errors, name, given[name], _parser_for(account, name, today))
+        for name in RECIPIENT
+        if given[name]
     }
-    refused |= {name: _MISSING for name in _REQUIRED if not given[name]}
-    if refused:
-        raise PayoutRefusedError(refused)
+    errors |= {name: _MISSING for name in _REQUIRED if not given[name]}
+    if errors:
+        raise PayoutRefusedError(errors)
     return PayoutTerms(amount or Decimal(0), currency_of(account), description or "", Recipient(**properties))
 
 
-def day_limit_words(account: MerchantAccount, paid_out: Decimal, amount: Decimal) -> LazyMessage | None:
-    """Return why an amount is too much for a day of which so much is ``paid_out`` or under way; None if it is not."""
+def day_limit_message(account: MerchantAccount, paid_out: Decimal, amount: Decimal) -> LazyMessage | None:
+    """Return why an amount exceeds the daily limit, if ``paid_out`` is paid out or pending; None if it does not."""
     most = account.payout_most_a_day
     if most is not None and paid_out + amount <= most:
         return None
     currency = currency_of(account)
     return LazyMessage(
-        "This account pays out at most %(most)s in any 24 hours, and %(paid)s is paid out or under way.",
+        "This account pays out at most %(most)s in any 24 hours, and %(paid)s has been or is being paid out.",
         most=Money(most or Decimal("0.00"), currency),
         paid=Money(paid_out, currency),
     )
@@ -112,9 +116,9 @@ def payout_request(
     server_url: str,
     customer_id: str | None,
 ) -> Payout:
-    """Return what the gateway is asked (gateway interface, 1c); ``ip`` is where whoever confirmed it came from.
+    """Return the request to the gateway (gateway interface, 1c); ``ip`` is the address of the person who confirmed it.
 
-    The recipient is not there, so nobody could pass 3-D Secure: it is bypassed, as others do (gateway facts, 5).
+    The recipient is not present, so nobody could pass 3-D Secure: it is bypassed, as others do (gateway facts, 5).
     """
     return Payout(
         amount=terms.amount,
@@ -133,78 +137,80 @@ def payout_request(
     )
 
 
-def _read(refused: dict[str, LazyMessage], name: str, text: str, read: Callable[[str], Any]) -> Any:
+def _parse_field(errors: dict[str, LazyMessage], name: str, text: str, read: Callable[[str], Any]) -> Any:
     try:
         return read(text)
     except PayoutRefusedError as error:
-        refused[name] = error.refused[""]
+        errors[name] = error.errors[""]
         return None
 
 
-def _no(words: LazyMessage) -> PayoutRefusedError:
-    return PayoutRefusedError({"": words})
+def _refusal(message: LazyMessage) -> PayoutRefusedError:
+    return PayoutRefusedError({"": message})
 
 
-def _amount(account: MerchantAccount, text: str) -> Decimal:
+def _parse_amount(account: MerchantAccount, text: str) -> Decimal:
     if not text:
-        raise _no(_MISSING)
+        raise _refusal(_MISSING)
     try:
         amount = read_amount(text).quantize(CENT)
     except NotAnAmountError:
-        raise _no(_NOT_AN_AMOUNT) from None
+        raise _refusal(_NOT_AN_AMOUNT) from None
     if not 0 < amount <= LARGEST:
-        raise _no(_NOT_AN_AMOUNT)
+        raise _refusal(_NOT_AN_AMOUNT)
     most = account.payout_most
     if most is not None and amount > most:
-        words = LazyMessage("This account pays out at most %(most)s at once.", most=Money(most, currency_of(account)))
-        raise _no(words)
+        message = LazyMessage(
+            "This account pays out at most %(most)s at a time.", most=Money(most, currency_of(account))
+        )
+        raise _refusal(message)
     return amount
 
 
-def _description(text: str) -> str:
+def _parse_description(text: str) -> str:
     if not text:
-        raise _no(_MISSING)
-    return _line(text, LONGEST_DESCRIPTION, _LONG_DESCRIPTION)
+        raise _refusal(_MISSING)
+    return _parse_line(text, LONGEST_DESCRIPTION, _LONG_DESCRIPTION)
 
 
-def _line(text: str, most: int, words: LazyMessage, *, may_be_card: bool = False) -> str:
+def _parse_line(text: str, most: int, message: LazyMessage, *, may_be_card: bool = False) -> str:
     if len(text) > most or not text.isprintable():
-        raise _no(words)
+        raise _refusal(message)
     if not may_be_card and holds_card_number(text):
-        raise _no(_A_CARD)
+        raise _refusal(_CARD_NUMBER_FOUND)
     return text
 
 
-def _reader_of(account: MerchantAccount, name: str, today: date) -> Callable[[str], Any]:
+def _parser_for(account: MerchantAccount, name: str, today: date) -> Callable[[str], Any]:
     if name in _DAYS:
-        return lambda text: _day(text, today)
+        return lambda text: _parse_day(text, today)
     if name == "recipient_country":
-        return _country
+        return _parse_country
     if name == TAXABLE:
-        return lambda text: _taxable(account, text)
-    return lambda text: _line(text, LONGEST_FIELD, _TOO_LONG, may_be_card=name in _NOT_CARDS)
+        return lambda text: _parse_taxable(account, text)
+    return lambda text: _parse_line(text, LONGEST_FIELD, _TOO_LONG, may_be_card=name in _NOT_CARDS)
 
 
-def _day(text: str, today: date) -> date:
+def _parse_day(text: str, today: date) -> date:
     try:
         day = date.fromisoformat(text)
     except ValueError:
-        raise _no(_NOT_A_DAY) from None
+        raise _refusal(_NOT_A_DAY) from None
     if day > today or not re.fullmatch(r"\d{4}-\d{2}-\d{2}", text):
-        raise _no(_NOT_A_DAY)
+        raise _refusal(_NOT_A_DAY)
     return day
 
 
-def _country(text: str) -> str:
+def _parse_country(text: str) -> str:
     code = text.upper()
     if not _COUNTRY.fullmatch(code):
-        raise _no(_NOT_A_COUNTRY)
+        raise _refusal(_NOT_A_COUNTRY)
     return code
 
 
-def _taxable(account: MerchantAccount, text: str) -> str:
+def _parse_taxable(account: MerchantAccount, text: str) -> str:
     if account.sector != Sector.GAMBLING:
-        raise _no(_GAMBLING_ONLY)
+        raise _refusal(_GAMBLING_ONLY)
     if text not in {"true", "false"}:
-        raise _no(_YES_OR_NO)
+        raise _refusal(_YES_OR_NO)
     return text

@@ -1,8 +1,8 @@
-"""What storefronts pass in ``data``, and what they get back in it: the contract of docs/storefront.md. Pure.
+"""The ``data`` that storefronts pass and get back: the contract of docs/storefront.md. Pure.
 
-What a shopper has typed about themselves holds no card number. Only what a shopper types is refused: an order number,
-or a number in the address of a storefront's page, can look like a card's by chance. No payment is refused for that, and
-what is kept of it is sealed.
+A shopper's contact details must not contain a card number. Only fields that a shopper types are refused: an order
+number, or a number in the address of a storefront's page, can look like a card's by chance. No payment is refused for
+that, and such values are stored sealed.
 """
 
 import re
@@ -28,12 +28,12 @@ from pydantic.alias_generators import to_camel, to_pascal
 
 from app.i18n.messages import gettext_noop
 from app.i18n.translation import translation_for
-from app.payments.cards.card_form import FEWEST_DIGITS, holds_card_number
+from app.payments.cards.card_form import MIN_DIGITS, holds_card_number
 from app.payments.cards.encrypted_card import is_sealed
 from app.payments.core.refusal import RefusalCode, RefusalError
-from app.validation import found_wrong
+from app.validation import find_field_errors
 
-_MOST_TOLD = 10  # of what is wrong at once
+_MAX_REPORTED = 10  # errors in one message
 _CARD_FIELD = re.compile(
     r"((credit|debit|bank|payment)[_-]?)?(card|cc|pan)[_-]?(number|num|no)?"
     r"|(card[_-]?)?(cvv2?|cvc2?|security[_-]?code)([_-]?code)?"
@@ -56,8 +56,8 @@ _PATHS = {
     "amount": "amount",
 }
 _Name = Annotated[str, StringConstraints(strip_whitespace=True, max_length=100)]
-# A script's numbers and booleans are taken for what they read as.
-_Told = Annotated[
+# Numbers and booleans of a script are converted to their text.
+_Text = Annotated[
     str,
     StringConstraints(strip_whitespace=True, min_length=1, max_length=2048),
     BeforeValidator(lambda value: str(value).lower() if isinstance(value, bool | int) else value),
@@ -107,10 +107,10 @@ PAGE_LANGUAGES = frozenset(
 _FEWEST_IN_NUMBERS = 16
 _NAMES = ("data.customer.firstName", "data.customer.lastName", "data.customer.patronymic")
 _NUMBERS = frozenset({"data.customer.phone", "data.customer.taxId"})
-_CARD_NUMBER_WORDS = gettext_noop("A card number does not belong into your contact details. Please correct them.")
+_CARD_NUMBER_TYPED = gettext_noop("Your contact details contain a card number. Please correct them.")
 
 
-class _Contract(BaseModel):
+class _StorefrontModel(BaseModel):
     model_config = ConfigDict(
         alias_generator=to_camel, populate_by_name=True, extra="ignore", frozen=True, hide_input_in_errors=True
     )
@@ -118,12 +118,12 @@ class _Contract(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _null_is_nothing(cls, data: Any) -> Any:
-        """Take null for "not given", as a storefront's optional fields are in most languages."""
+        """Treat null as "not given", as most languages write a storefront's optional fields."""
         return {name: value for name, value in data.items() if value is not None} if isinstance(data, dict) else data
 
 
-class Customer(_Contract):
-    """What the storefront knows of the shopper; it goes before what Saleor knows."""
+class Customer(_StorefrontModel):
+    """The storefront's data about the shopper, which takes precedence over Saleor's."""
 
     email: _Email | None = None
     phone: Annotated[str, StringConstraints(strip_whitespace=True, max_length=32)] | None = None
@@ -137,25 +137,25 @@ class Customer(_Contract):
     referrer: Annotated[str, StringConstraints(max_length=2000)] | None = None
 
 
-class Fingerprint(_Contract):
+class Fingerprint(_StorefrontModel):
     """The shopper's browser (gateway interface, Browser fingerprint). A page cannot know its ``ip_address``."""
 
     model_config = ConfigDict(alias_generator=lambda name: "browser" + to_pascal(name))
 
-    color_depth: _Told
-    screen_height: _Told
-    screen_width: _Told
-    java_enabled: _Told
-    language: _Told
-    time_zone: _Told
-    time_zone_offset: _Told
-    accept_header: _Told
-    user_agent: _Told
+    color_depth: _Text
+    screen_height: _Text
+    screen_width: _Text
+    java_enabled: _Text
+    language: _Text
+    time_zone: _Text
+    time_zone_offset: _Text
+    accept_header: _Text
+    user_agent: _Text
     ip_address: IPvAnyAddress | None = None
 
 
-class Plan(_Contract):
-    """How a subscription repeats that the payment begins; each charge is of the payment's amount (gateway facts, 6)."""
+class Plan(_StorefrontModel):
+    """The schedule of a payment's subscription; each charge is of the payment's amount (gateway facts, 6)."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -165,8 +165,8 @@ class Plan(_Contract):
     ends_on: date | None = None
 
 
-class StorefrontData(_Contract):
-    """``data`` of ``transactionInitialize``. Everything is optional; what is unknown is ignored."""
+class StorefrontData(_StorefrontModel):
+    """``data`` of ``transactionInitialize``. Everything is optional; unknown fields are ignored."""
 
     return_url: Annotated[str, StringConstraints(max_length=2000)] | None = None
     language: Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2,3}([-_][A-Za-z]{2,4})?$")] | None = None
@@ -174,16 +174,16 @@ class StorefrontData(_Contract):
     customer: Customer = Field(default_factory=Customer)
     card: str | None = Field(default=None, repr=False)  # encrypted
     browser_fingerprint: Fingerprint | None = None
-    save_card: StrictBool = False  # consent is said, and never concluded
+    save_card: StrictBool = False  # consent is explicit, never inferred
     saved_card_id: StrictStr | None = None
     subscription: Plan | None = None
 
 
-def read_data(data: Any) -> StorefrontData:
-    """Return what the storefront passed. Raises RefusalError: not an object, a field of the wrong shape, or card data.
+def parse_data(data: Any) -> StorefrontData:
+    """Return the storefront's data. Raises RefusalError for a non-object, an invalid field, or card data.
 
-    Plain card data must never travel through Saleor: it is refused by the names of the fields, whatever they hold,
-    so that a storefront which sends it is found out on the first try. ``card`` itself may hold a sealed card only.
+    Plain card data must never travel through Saleor: it is refused by the names of the fields, whatever their values,
+    so that a storefront which sends it is noticed on the first try. ``card`` itself may contain a sealed card only.
     """
     if data is None:
         return StorefrontData()
@@ -192,19 +192,20 @@ def read_data(data: Any) -> StorefrontData:
     for path in _card_fields({name: value for name, value in data.items() if not _is_sealed_card(name, value)}, "data"):
         raise RefusalError(
             RefusalCode.CARD_DATA_REFUSED,
-            "Card data is taken encrypted and in `data.card` only; else the shopper types it on the payment page.",
+            "Card data is accepted only encrypted and in `data.card`; otherwise the shopper enters it on the "
+            "payment page.",
             path,
         )
     try:
         return StorefrontData.model_validate(data)
     except ValidationError as exc:
-        wrong = [(".".join(["data", *each.where]), each.words) for each in found_wrong(exc)]
-        said = "; ".join(f"`{path}` is not right: it {words}" for path, words in wrong[:_MOST_TOLD])
-        raise RefusalError(RefusalCode.INVALID_DATA, f"{said}.", wrong[0][0]) from exc
+        errors = [(".".join(["data", *each.path]), each.message) for each in find_field_errors(exc)]
+        message = "; ".join(f"`{path}` is invalid: it {words}" for path, words in errors[:_MAX_REPORTED])
+        raise RefusalError(RefusalCode.INVALID_DATA, f"{message}.", errors[0][0]) from exc
 
 
-def pays_directly(data: Any) -> bool:
-    """Return True when the shopper pays with a card of the storefront or a saved one, whatever is right or wrong."""
+def is_direct_payment(data: Any) -> bool:
+    """Return True when the shopper pays with a card of the storefront or a saved one, whether valid or not."""
     return isinstance(data, dict) and (data.get("card") is not None or data.get("savedCardId") is not None)
 
 
@@ -213,14 +214,14 @@ def _is_sealed_card(name: str, value: Any) -> bool:
 
 
 def storefront_path(gateway_field: str) -> str | None:
-    """Return where in ``data`` the storefront can pass what the gateway calls so; None when it cannot."""
+    """Return where in ``data`` the storefront can pass a field of the gateway; None when it cannot."""
     return _PATHS.get(gateway_field)
 
 
 def allowed_return_url(url: str | None, storefront_origins: Sequence[str]) -> str | None:
-    """Return the address to which the shopper goes back, if its origin is one of the account's storefronts.
+    """Return the address to which the shopper returns, if its origin is one of the account's storefronts.
 
-    Anything else is refused (Refusal): a payment page that forwards to any address given is a gift to phishers.
+    Raises RefusalError for any other: a payment page that forwards to any given address is a gift to phishers.
     """
     if url is None:
         return None
@@ -228,7 +229,7 @@ def allowed_return_url(url: str | None, storefront_origins: Sequence[str]) -> st
     if origin is None or origin not in storefront_origins:
         raise RefusalError(
             RefusalCode.INVALID_RETURN_URL,
-            "This return address is not one of the storefronts that the store's merchant account allows.",
+            "This return address is not at one of the storefronts that the store's merchant account allows.",
             "data.returnUrl",
         )
     return url
@@ -236,7 +237,7 @@ def allowed_return_url(url: str | None, storefront_origins: Sequence[str]) -> st
 
 def origin_of(url: str) -> str | None:
     """Return scheme, host and port of an absolute http(s) address, in lower case; None for anything else."""
-    if " " in url or "\\" in url or not url.isprintable():  # browsers read these otherwise than we do
+    if " " in url or "\\" in url or not url.isprintable():  # browsers parse these differently
         return None
     try:
         parts = urlsplit(url)
@@ -261,31 +262,31 @@ def _card_fields(value: Any, path: str) -> Iterator[str]:
             yield from _card_fields(inner, f"{path}[{number}]")
 
 
-def base_language(*wishes: str | None) -> str:
-    """Return the language of the first wish that names one: lower case, without region; "en" when none does.
+def base_language(*languages: str | None) -> str:
+    """Return the first language that is set: lower case, without region; "en" when none is.
 
     Saleor writes ``UK`` or ``PT_BR``, browsers write ``uk-UA``.
     """
-    for staff_request in wishes:
-        if staff_request:
-            return staff_request.replace("_", "-").partition("-")[0].lower()
+    for language in languages:
+        if language:
+            return language.replace("_", "-").partition("-")[0].lower()
     return "en"
 
 
 def page_language(language: str) -> str | None:
-    """Return the gateway's word for a language of its payment page; None lets the gateway choose."""
-    word = language.upper()
-    return word if word in PAGE_LANGUAGES else None
+    """Return the gateway's code for a language of its payment page; None lets the gateway choose."""
+    code = language.upper()
+    return code if code in PAGE_LANGUAGES else None
 
 
-def check_typed(typed: Mapping[str, str | None], language: str) -> None:
-    """Refuse a card number in what the shopper typed, by where the storefront can pass it. Raises RefusalError.
+def check_typed_fields(typed: Mapping[str, str | None], language: str) -> None:
+    """Refuse a card number in a field that the shopper typed; ``typed`` is keyed by paths in ``data``.
 
-    The parts of a name are also read together: a number can be spread over them.
+    Raises RefusalError. The parts of a name are also checked together: a number can be spread over them.
     """
     for field, text in typed.items():
-        fewest = _FEWEST_IN_NUMBERS if field in _NUMBERS else FEWEST_DIGITS
-        if text and holds_card_number(text, fewest=fewest):
+        fewest = _FEWEST_IN_NUMBERS if field in _NUMBERS else MIN_DIGITS
+        if text and holds_card_number(text, min_digits=fewest):
             raise _refusal(field, language)
     if holds_card_number(" ".join(_present(typed.get(field) for field in _NAMES))):
         raise _refusal(_NAMES[0], language)
@@ -298,7 +299,7 @@ def _present(texts: Iterable[str | None]) -> Iterable[str]:
 def _refusal(field: str, language: str) -> RefusalError:
     return RefusalError(
         RefusalCode.CARD_DATA_REFUSED,
-        "What the shopper typed about themselves holds a card number: nothing of it was kept.",
+        "The shopper's contact details contain a card number: none of them were stored.",
         field,
-        shopper=translation_for(language).gettext(_CARD_NUMBER_WORDS),
+        shopper_message=translation_for(language).gettext(_CARD_NUMBER_TYPED),
     )

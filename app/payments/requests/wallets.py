@@ -1,21 +1,21 @@
-"""Apple Pay and Google Pay of a merchant account: what of them is offered, and whether one is taken. Pure."""
+"""Apple Pay and Google Pay of a merchant account: what is offered to storefronts, and what is accepted. Pure."""
 
 from typing import Any
 
 from app.db.tables import MerchantAccount
 from app.gateway.errors import InvalidRequestError
-from app.gateway.wallets import Wallet, validation_url
+from app.gateway.wallets import Wallet, check_validation_url
 from app.payments.core.refusal import RefusalCode, RefusalError
 
 VALIDATION_URL = "data.applePay.validationUrl"
-_CALLED = {Wallet.APPLE_PAY: "Apple Pay", Wallet.GOOGLE_PAY: "Google Pay"}
+_NAMES = {Wallet.APPLE_PAY: "Apple Pay", Wallet.GOOGLE_PAY: "Google Pay"}
 
 
 def wallets_of(account: MerchantAccount) -> dict[str, dict[str, Any]]:
-    """Return what storefronts need to show the wallets of an account; a wallet that is not offered is not in it.
+    """Return what storefronts need to show the wallets of an account, without those that it does not offer.
 
-    Google's script wants to know under which name Google knows the gateway, and the merchant there: without both, it
-    has nobody to encrypt for.
+    Google's script needs Google's names of the gateway and of the merchant there: without both, it has no recipient to
+    encrypt for.
     """
     found: dict[str, dict[str, Any]] = {}
     if account.apple_pay:
@@ -31,26 +31,26 @@ def wallets_of(account: MerchantAccount) -> dict[str, dict[str, Any]]:
     return found
 
 
-def check_wallet_taken(account: MerchantAccount, wallet: Wallet) -> None:
+def check_wallet_accepted(account: MerchantAccount, wallet: Wallet) -> None:
     """Refuse a wallet that the account does not offer. Raises RefusalError."""
     name = {Wallet.APPLE_PAY: "applePay", Wallet.GOOGLE_PAY: "googlePay"}[wallet]
     if name not in wallets_of(account):
-        words = f"This store does not take {_CALLED[wallet]}: the shopper pays in another way."
-        raise RefusalError(RefusalCode.WALLET_NOT_ENABLED, words, f"data.{name}")
+        message = f"This store does not accept {_NAMES[wallet]}: the shopper pays in another way."
+        raise RefusalError(RefusalCode.WALLET_NOT_ENABLED, message, f"data.{name}")
 
 
-def asked_session(account: MerchantAccount, data: Any) -> str | None:
-    """Return the address for which a storefront wants Apple's merchant session; None: it asks for none.
+def requested_session_url(account: MerchantAccount, data: Any) -> str | None:
+    """Return the address for which a storefront requests Apple's merchant session; None: it requests none.
 
-    Raises RefusalError: for any address but Apple's own, and where the account does not offer Apple Pay.
+    Raises RefusalError for any address but Apple's own, and where the account does not offer Apple Pay.
     """
-    question = data.get("applePay") if isinstance(data, dict) else None
-    if question is None:
+    apple_pay = data.get("applePay") if isinstance(data, dict) else None
+    if apple_pay is None:
         return None
-    check_wallet_taken(account, Wallet.APPLE_PAY)
-    url = question.get("validationUrl") if isinstance(question, dict) else None
+    check_wallet_accepted(account, Wallet.APPLE_PAY)
+    url = apple_pay.get("validationUrl") if isinstance(apple_pay, dict) else None
     try:
-        return validation_url(url if isinstance(url, str) else "")
+        return check_validation_url(url if isinstance(url, str) else "")
     except InvalidRequestError as error:
-        words = f"`{VALIDATION_URL}` is not right: it must be {error.limit}."
-        raise RefusalError(RefusalCode.INVALID_DATA, words, VALIDATION_URL) from error
+        message = f"`{VALIDATION_URL}` is invalid: it must be {error.limit}."
+        raise RefusalError(RefusalCode.INVALID_DATA, message, VALIDATION_URL) from error

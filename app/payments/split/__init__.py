@@ -1,6 +1,6 @@
-"""Payments whose money belongs to several sub-merchants: who gets what, and who gives how much back.
+"""Payments split among several sub-merchants: the share of each in payments and refunds.
 
 ``rules``, ``allocation``, ``remainder`` and ``example`` are pure. Shares are a mapping from the
-sub-merchant's UUID to an amount in the payment's currency. They always sum to the amount that they are shares of, to
-the last cent, and nobody's share is zero.
+sub-merchant's UUID to an amount in the payment's currency. They always sum exactly to the amount that they divide, to
+the last cent, and no share is zero.
 """

@@ -1,7 +1,7 @@
-"""Staff choose from whom the next refund of a payment is taken, when the rules would take it from somebody else.
+"""Staff's choice of the sub-merchants that pay for the next refund, which overrides the split rules.
 
-The choice is kept with the payment, checked against what each sub-merchant can have left, and used up by the next
-refund: that must be of the amount chosen.
+The choice is stored with the payment, checked against the amount that each sub-merchant can have left, and used up by
+the next refund, which must be of the chosen amount.
 """
 
 from collections.abc import Mapping
@@ -14,35 +14,35 @@ from app.payments.core.balance import check_amount
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.split.allocation import Shares
 from app.payments.split.planning import check_choice
-from app.payments.split.rules import sub_merchant
+from app.payments.split.rules import parse_sub_merchant
 from app.payments.split.standing import is_split, standing_of
 
 
-def choose(
+def choose_next_refund_split(
     aggregate: PaymentAggregate,
     taken_from: Mapping[str, Decimal],
     now: datetime,
     names: Mapping[str, str] | None = None,
 ) -> Shares:
-    """Choose who gives back how much next; return that. The aggregate must be locked.
+    """Store and return the shares chosen for the next refund. The aggregate must be locked.
 
-    Raises RefusalError, which calls the sub-merchants by the ``names`` that people use.
+    Raises RefusalError, whose message uses the display ``names`` of the sub-merchants.
     """
-    _must_be_split(aggregate)
-    chosen = readable(taken_from)
+    _check_is_split(aggregate)
+    chosen = parse_choice(taken_from)
     check_choice(chosen, standing_of(aggregate).at_most, aggregate.payment.currency, names)
     aggregate.payment.next_refund_split = {who: str(amount) for who, amount in sorted(chosen.items())}
     aggregate.payment.updated_at = now
     return chosen
 
 
-def readable(taken_from: Mapping[str, Decimal]) -> Shares:
-    """Return a choice with everybody by their UUID. Raises RefusalError when it cannot be meant so. Pure."""
+def parse_choice(taken_from: Mapping[str, Decimal]) -> Shares:
+    """Return a choice by canonical sub-merchant UUID. Raises RefusalError when it is invalid. Pure."""
     chosen: dict[str, Decimal] = {}
     for text, amount in taken_from.items():
         money = check_amount(amount)
         try:
-            who = sub_merchant(text)
+            who = parse_sub_merchant(text)
         except ValueError:
             raise RefusalError(
                 RefusalCode.INVALID_DATA, LazyMessage("%(text)s is not a sub-merchant.", text=repr(text))
@@ -53,23 +53,25 @@ def readable(taken_from: Mapping[str, Decimal]) -> Shares:
             )
         chosen[who] = money
     if not chosen:
-        raise RefusalError(RefusalCode.INVALID_DATA, LazyMessage("Nobody is chosen: say who gives back how much."))
+        raise RefusalError(
+            RefusalCode.INVALID_DATA, LazyMessage("No sub-merchant is chosen: enter who pays back how much.")
+        )
     return chosen
 
 
-def leave_it_to_the_rules(aggregate: PaymentAggregate, now: datetime) -> None:
-    """Take a choice back. The aggregate must be locked. Raises RefusalError when the payment is not split."""
-    _must_be_split(aggregate)
+def clear_choice(aggregate: PaymentAggregate, now: datetime) -> None:
+    """Clear the choice. The aggregate must be locked. Raises RefusalError when the payment is not split."""
+    _check_is_split(aggregate)
     aggregate.payment.next_refund_split = None
     aggregate.payment.updated_at = now
 
 
-def chosen_in(aggregate: PaymentAggregate) -> Shares | None:
-    """Return what was chosen for the next refund; None when it is left to the rules."""
-    kept = aggregate.payment.next_refund_split
-    return None if kept is None else {who: Decimal(amount) for who, amount in kept.items()}
+def chosen_shares(aggregate: PaymentAggregate) -> Shares | None:
+    """Return the shares chosen for the next refund; None when the rules apply."""
+    stored = aggregate.payment.next_refund_split
+    return None if stored is None else {who: Decimal(amount) for who, amount in stored.items()}
 
 
-def _must_be_split(aggregate: PaymentAggregate) -> None:
+def _check_is_split(aggregate: PaymentAggregate) -> None:
     if not is_split(aggregate):
         raise RefusalError(RefusalCode.NOT_POSSIBLE, LazyMessage("This payment is not split among sub-merchants."))

@@ -1,10 +1,10 @@
-"""A payment worked out by somebody's rules, so that whoever sets them up sees what they mean. Pure."""
+"""A worked example of split rules, shown to the person who sets them up. Pure."""
 
 from dataclasses import dataclass
 from decimal import Decimal
 
 from app.payments.split.allocation import ZERO, Basket, Line, Shares, allocate
-from app.payments.split.remainder import GrantedLine, Remainder, given_back, granted_worth
+from app.payments.split.remainder import GrantedLine, Remainder, divide_refund, granted_worth
 from app.payments.split.rules import SplitMode, SplitRules
 
 _SELLERS = ("11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222")
@@ -13,7 +13,7 @@ _SHIPPING, _GIFT_CARD = Decimal("80.00"), Decimal("50.00")
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Something that happens to the money, and what it means for each sub-merchant."""
+    """A step of the example, a payment or refund, and the share of each sub-merchant in it."""
 
     words: str
     amount: Decimal
@@ -22,14 +22,14 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """What is bought (in words, amounts included), and what happens to the money, in order."""
+    """The items bought (as text that includes amounts), and the steps in order."""
 
     bought: tuple[str, ...]
     steps: tuple[Step, ...]
 
 
 def worked_example(rules: SplitRules, currency: str = "UAH") -> Example:
-    """Return a payment and two refunds under ``rules``; nothing happens where nothing is split."""
+    """Return a payment and two refunds under ``rules``; empty when payments are not split."""
     if not rules.on:
         return Example((), ())
     sellers = _sellers(rules)
@@ -42,12 +42,12 @@ def worked_example(rules: SplitRules, currency: str = "UAH") -> Example:
     one_mug = mugs.total / 2
     worth = granted_worth(rules, [GrantedLine(mugs, 1, 2)], shipping=ZERO)
     whole = Remainder.of(received)
-    first = given_back(one_mug, whole, currency, worth)
+    first = divide_refund(one_mug, whole, currency, worth)
     plain = Decimal("100.00")
-    second = given_back(plain, whole.after(first, currency), currency)
+    second = divide_refund(plain, whole.after(first, currency), currency)
     return Example(
         (
-            *(_bought(rules, line, currency) for line in lines),
+            *(_describe_line(rules, line, currency) for line in lines),
             f"shipping: {_SHIPPING} {currency}",
             f"{_GIFT_CARD} {currency} of it paid with a gift card",
         ),
@@ -60,16 +60,18 @@ def worked_example(rules: SplitRules, currency: str = "UAH") -> Example:
 
 
 def _sellers(rules: SplitRules) -> tuple[str, ...]:
-    """Return two that sell something: known ones, as far as there are any."""
+    """Return two sellers: sub-merchants from the rules, if there are any."""
     known = [*rules.percentages, *rules.names]
     others = [who for who in dict.fromkeys(known) if who != rules.default]
     return tuple(others[:2] or ([rules.default] if known and rules.default else _SELLERS))
 
 
-def _bought(rules: SplitRules, line: Line, currency: str) -> str:
+def _describe_line(rules: SplitRules, line: Line, currency: str) -> str:
     price = f"{line.name}: {line.total} {currency}"
     if line.before_discounts is not None:
         price += f" (instead of {line.before_discounts})"
     if rules.mode is SplitMode.PERCENTAGES:
         return price
-    return f"{price}, sold by {rules.name_of(line.named)}" if line.named else f"{price}, with nobody named"
+    if not line.sub_merchant:
+        return f"{price}, with no sub-merchant named"
+    return f"{price}, sold by {rules.name_of(line.sub_merchant)}"

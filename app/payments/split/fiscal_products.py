@@ -1,10 +1,11 @@
-"""What a fiscal merchant says again with captures and refunds: which products they are for (gateway facts, 5). Pure.
+"""Products that a fiscal merchant must repeat in the requests of captures and refunds (gateway facts, 5). Pure.
 
-It goes by what the payment's creation told, as recorded, whatever the account is set to since. All of it: the same
-products. A part: of a granted refund its lines, else everything in proportion to what is left of it. Nothing is ever
-given back of a product beyond what was paid for it. The result is recorded with the operation before it is sent.
+They derive from the recorded request that created the payment, whatever the account's settings are now. A full capture
+or refund repeats the same products. A partial one has the lines of its granted refund, else all products in proportion
+to their remainders. A product is never refunded beyond the price paid for it. The result is recorded with the operation
+before it is sent.
 
-What is done to a split payment tells them inside its shares, where they sum to them (``planning``).
+Captures and refunds of a split payment have the products inside their shares, if they sum to them (``planning``).
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,35 +20,35 @@ from app.gateway.models import FiscalProduct
 from app.payments.core.balance import ZERO, balance
 from app.payments.split.allocation import IndivisibleError, distribute
 from app.payments.split.products import DELIVERY, article_of
-from app.payments.split.remainder import Remainder, given_back
+from app.payments.split.remainder import Remainder, divide_refund
 from app.saleor.events import GrantedRefund
 
-# Products of one article and one tax rate, by both: Saleor may sell the same thing at different prices.
+# Products by article and tax rate: several per key, because Saleor may sell the same article at different prices.
 Goods = dict[str, tuple[FiscalProduct, ...]]
 
 
-def said_again(
+def fiscal_request_members(
     aggregate: PaymentAggregate, kind: Kind, amount: Decimal, granted: GrantedRefund | None = None
 ) -> dict[str, Any]:
-    """Return what a capture or refund of ``amount`` says beside its amount, as members of ``Operation.request``."""
+    """Return the fiscal members of ``Operation.request`` for a capture or refund of ``amount``."""
     if kind not in {Kind.CAPTURE, Kind.REFUND}:
         return {}
-    said: dict[str, Any] = {}
+    members: dict[str, Any] = {}
     if products := _products(aggregate, kind, amount, granted):
-        said["products"] = [each.model_dump(mode="json", exclude_none=True) for each in products]
+        members["products"] = [each.model_dump(mode="json", exclude_none=True) for each in products]
     receipt = aggregate.create.request.get("f_receipt_delivery")
     if receipt is not None and kind is Kind.REFUND:
-        said["f_receipt_delivery"] = receipt
-    return said
+        members["f_receipt_delivery"] = receipt
+    return members
 
 
-def goods_in(request: Mapping[str, Any]) -> Goods:
-    """Return the fiscal products that a recorded request tells; none if it tells none, or those of the plain form."""
+def goods_of(request: Mapping[str, Any]) -> Goods:
+    """Return the fiscal products in a recorded request; empty if it has none, or has plain products."""
     goods: Goods = {}
-    inside = [told for item in request.get("split") or () for told in item.get("products") or ()]
-    for told in request.get("products") or inside:
-        if "taxes" in told:
-            product = FiscalProduct.model_validate(told)
+    in_split = [data for item in request.get("split") or () for data in item.get("products") or ()]
+    for data in request.get("products") or in_split:
+        if "taxes" in data:
+            product = FiscalProduct.model_validate(data)
             key = f"{product.id}/{product.taxes.prc}"
             goods[key] = (*goods.get(key, ()), product)
     return goods
@@ -56,40 +57,40 @@ def goods_in(request: Mapping[str, Any]) -> Goods:
 def _products(
     aggregate: PaymentAggregate, kind: Kind, amount: Decimal, granted: GrantedRefund | None
 ) -> list[FiscalProduct]:
-    sold = goods_in(aggregate.create.request)
+    sold = goods_of(aggregate.create.request)
     if not sold:
         return []
     worth = _totals(sold)
     shares = distribute(amount, worth)
     if kind is Kind.REFUND:
-        # Otherwise the gateway took more than was asked for, so there is more to give back than was sold.
+        # If indivisible, the gateway took more than was requested, so there is more to refund than was sold.
         with suppress(IndivisibleError):
             lines = _granted_worth(granted, sold)
-            shares = given_back(amount, _left(aggregate, worth), aggregate.payment.currency, lines)
-    return [each for key, products in sold.items() if key in shares for each in _of_value(products, shares[key])]
+            shares = divide_refund(amount, _remaining(aggregate, worth), aggregate.payment.currency, lines)
+    return [each for key, products in sold.items() if key in shares for each in _products_worth(products, shares[key])]
 
 
-def _left(aggregate: PaymentAggregate, worth: Mapping[str, Decimal]) -> Remainder:
-    """Return what of each product was paid for and is not given back, nor about to be."""
+def _remaining(aggregate: PaymentAggregate, worth: Mapping[str, Decimal]) -> Remainder:
+    """Return the remainder of each product: paid for, and neither refunded nor about to be."""
     charged = balance(aggregate.payment.flow, aggregate.operations).charged
     rest = Remainder.of(distribute(charged, worth) if charged else worth)
     for refund in aggregate.operations:
         if refund.kind is Kind.REFUND and refund.state is not State.FAILURE:
-            said = _totals(goods_in(refund.request))
-            rest = rest.after(said or _in_proportion(refund, rest), refund.currency)
+            refunded = _totals(goods_of(refund.request))
+            rest = rest.after(refunded or _assumed_shares(refund, rest), refund.currency)
     return rest
 
 
-def _in_proportion(refund: Operation, rest: Remainder) -> Mapping[str, Decimal]:
-    """Return what a refund that others made is taken to have given back: nobody says for which products."""
+def _assumed_shares(refund: Operation, rest: Remainder) -> Mapping[str, Decimal]:
+    """Return the assumed product shares of a refund that the app did not make: its products are not known."""
     try:
-        return given_back(refund.amount, rest, refund.currency)
+        return divide_refund(refund.amount, rest, refund.currency)
     except IndivisibleError:
         return rest.left
 
 
 def _granted_worth(granted: GrantedRefund | None, sold: Goods) -> dict[str, Fraction]:
-    """Return what each product's part of a granted refund is; nothing when the lines do not tell."""
+    """Return each product's part of a granted refund; empty when the lines do not determine it."""
     worth: dict[str, Fraction] = {}
     for each in (granted.lines if granted else None) or ():
         line = each.order_line
@@ -103,8 +104,8 @@ def _granted_worth(granted: GrantedRefund | None, sold: Goods) -> dict[str, Frac
     return worth
 
 
-def _of_value(products: Sequence[FiscalProduct], value: Decimal) -> Sequence[FiscalProduct]:
-    """Return the products, or as many whole pieces of one price as are worth ``value``, or one piece at that price."""
+def _products_worth(products: Sequence[FiscalProduct], value: Decimal) -> Sequence[FiscalProduct]:
+    """Return products worth ``value``: all of them, or whole pieces of one price, or one piece at that price."""
     if value == _total(products):
         return products
     for product in products:

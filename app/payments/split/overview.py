@@ -1,4 +1,4 @@
-"""Whose money a split payment is, one line for each sub-merchant, as people are shown it. Pure."""
+"""Overview of a split payment for display: one row for each sub-merchant. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,16 +6,16 @@ from decimal import Decimal
 
 from app.db.aggregates import PaymentAggregate
 from app.payments.split.allocation import ZERO
-from app.payments.split.choice import chosen_in
-from app.payments.split.standing import Part, allocated, standing_of
+from app.payments.split.choice import chosen_shares
+from app.payments.split.standing import OperationShares, allocated_shares, standing_of
 
 
 @dataclass(frozen=True, slots=True)
-class OneOfThem:
+class SubMerchantStanding:
     """A sub-merchant's part of a payment, in its currency.
 
-    ``left`` is what can be given back; ``at_most`` the same if nothing of what is only assumed was this one's.
-    ``chosen`` is what staff chose to take of the next refund; None: nothing was chosen of this one.
+    ``left`` is the amount that can still be given back; ``at_most`` is the same if none of the assumed refunds was
+    this sub-merchant's. ``chosen`` is the part of the next refund that staff chose for it; None: none was chosen.
     """
 
     who: str
@@ -28,12 +28,12 @@ class OneOfThem:
     chosen: Decimal | None
 
 
-def overview(aggregate: PaymentAggregate, names: Mapping[str, str]) -> list[OneOfThem]:
-    """Return a line for everybody who is to get something, got something or is chosen, by the names that people use."""
-    whole, standing, chosen = allocated(aggregate), standing_of(aggregate), chosen_in(aggregate) or {}
-    received, given_back = _sums(standing.received), _sums(standing.refunds)
+def overview(aggregate: PaymentAggregate, names: Mapping[str, str]) -> list[SubMerchantStanding]:
+    """Return a row for each sub-merchant with an allocated, received or chosen amount, sorted by display name."""
+    whole, standing, chosen = allocated_shares(aggregate), standing_of(aggregate), chosen_shares(aggregate) or {}
+    received, given_back = _sum_shares(standing.received), _sum_shares(standing.refunds)
     return [
-        OneOfThem(
+        SubMerchantStanding(
             who=who,
             name=names.get(who, who),
             to_get=whole.get(who, ZERO),
@@ -47,7 +47,7 @@ def overview(aggregate: PaymentAggregate, names: Mapping[str, str]) -> list[OneO
     ]
 
 
-def _sums(parts: Sequence[Part]) -> dict[str, Decimal]:
+def _sum_shares(parts: Sequence[OperationShares]) -> dict[str, Decimal]:
     sums: dict[str, Decimal] = {}
     for part in parts:
         for who, amount in part.shares.items():

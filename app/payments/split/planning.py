@@ -1,11 +1,12 @@
-"""Puts shares into what is about to be asked, and into the database with it (laws of money, 1).
+"""Computes the shares of a request before it is sent, and records them in the database with it (laws of money, 1).
 
-The shares stand in ``Operation.request`` as they will be sent, and as ``SplitShare`` rows of the same commit. The rows
-of an operation that had to wait are made anew when its turn comes: what is left of each share may have changed.
+The shares are stored in ``Operation.request`` exactly as they will be sent, and as ``SplitShare`` rows in the same
+commit. The rows of a waiting operation are recomputed when its turn comes, as the remainder of each share may have
+changed.
 
-Where the gateway is told what is sold, products stand in a split item only if they sum to its amount (gateway
-interface, Split item). Where anything else is in the shares (shipping by the lines, a discount that somebody else
-bears, percentages), they do not, and the shares go without products.
+If the account sends products to the gateway, a split item includes products only if they sum to its amount (gateway
+interface, Split item). If the shares cover anything else (shipping by the lines, a discount borne by another
+sub-merchant, percentages), they do not, and the shares are sent without products.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,131 +23,136 @@ from app.gateway.models.products import AnyProduct, Products
 from app.i18n.messages import LazyMessage, Money
 from app.payments.core.action_request import ActionRequest
 from app.payments.core.refusal import RefusalCode, RefusalError
-from app.payments.split.allocation import ZERO, IndivisibleError, Shares, allocate, owner, total_of
-from app.payments.split.fiscal_products import said_again
+from app.payments.split.allocation import ZERO, IndivisibleError, Shares, allocate, owner_of, total_of
+from app.payments.split.fiscal_products import fiscal_request_members
 from app.payments.split.products import DELIVERY, article_of, basket_of, granted_lines, line_of
-from app.payments.split.remainder import captured, given_back, granted_worth
+from app.payments.split.remainder import divide_capture, divide_refund, granted_worth
 from app.payments.split.rules import RulesError, SplitMode, SplitRules, names_of, read_rules
-from app.payments.split.standing import allocated, is_split, standing_of
+from app.payments.split.standing import allocated_shares, is_split, standing_of
 from app.saleor.events import GrantedRefund, SessionEvent
 from app.saleor.source import Order, Source
 
 _PRODUCTS = TypeAdapter(Products)
-_EXACT_ENOUGH = Decimal("0.0001")
+_WORTH_PRECISION = Decimal("0.0001")
 
 
 def rules_of(account: MerchantAccount) -> SplitRules:
-    """Return an account's rules. Raises RefusalError when what is kept is not right any more."""
+    """Return an account's rules. Raises RefusalError when the stored rules are no longer valid."""
     try:
         return read_rules(account.split_rules)
     except RulesError as error:
-        words = f"The split rules of the merchant account are not right: {error}."
-        raise RefusalError(RefusalCode.SPLIT_NOT_POSSIBLE, words) from error
+        message = f"The split rules of the merchant account are invalid: {error}."
+        raise RefusalError(RefusalCode.SPLIT_NOT_POSSIBLE, message) from error
 
 
 def split_of_payment(
     event: SessionEvent, account: MerchantAccount, products: Sequence[AnyProduct] | None = None
 ) -> tuple[SplitItem, ...] | None:
-    """Return the shares of a payment to be made; None when the account splits nothing. Raises RefusalError.
+    """Return the shares of a new payment; None when the account does not split. Raises RefusalError.
 
-    ``products`` are what the gateway is told of what is sold.
+    ``products`` are the products that the payment request sends to the gateway.
     """
     rules = rules_of(account)
     if not rules.on:
         return None
     basket = basket_of(event.source, rules.metadata_key)
-    shares = items(allocate(rules, basket, event.action.amount, event.action.currency))
-    return with_products(shares, products, owners_of(rules, event.source))
+    shares = to_split_items(allocate(rules, basket, event.action.amount, event.action.currency))
+    return with_products(shares, products, product_owners(rules, event.source))
 
 
-def split_of_step(
-    aggregate: PaymentAggregate, kind: Kind, amount: Decimal, asked: ActionRequest, account: MerchantAccount
+def split_of_action(
+    aggregate: PaymentAggregate, kind: Kind, amount: Decimal, request: ActionRequest, account: MerchantAccount
 ) -> dict[str, Any]:
-    """Return what the request of a capture or refund says of shares; nothing when the payment is not split.
+    """Return the split members of a capture or refund request; empty when the payment is not split.
 
-    A choice that staff made for the next refund is used here, and thereby used up: also where shares are said with the
-    refund itself, which take its place. Raises RefusalError.
+    Uses up the choice that staff made for the next refund, even if the refund itself specifies shares, which take
+    precedence. Raises RefusalError.
     """
     if kind not in {Kind.CAPTURE, Kind.REFUND} or not is_split(aggregate):
         return {}
-    said: dict[str, Any] = {}
+    members: dict[str, Any] = {}
     if kind is Kind.REFUND:
-        chosen = asked.chosen or aggregate.payment.next_refund_split
+        chosen = request.chosen_shares or aggregate.payment.next_refund_split
         if chosen is not None:
-            said["chosen"] = chosen
-        elif asked.granted is not None:
-            said["by_lines"] = _worth(rules_of(account), asked.granted, asked.order)
-    shares = _shares(aggregate, kind, amount, said, names=names_of(account.split_rules))
-    if "chosen" in said:
+            members["chosen"] = chosen
+        elif request.granted is not None:
+            members["by_lines"] = _granted_worth(rules_of(account), request.granted, request.order)
+    shares = _compute_shares(aggregate, kind, amount, members, names=names_of(account.split_rules))
+    if "chosen" in members:
         aggregate.payment.next_refund_split = None
-    products = _products(said_again(aggregate, kind, amount, asked.granted).get("products"))
-    return said | _on_the_wire(with_products(items(shares), products, owners_in(aggregate.create.request)))
+    products = _parse_products(fiscal_request_members(aggregate, kind, amount, request.granted).get("products"))
+    return members | _request_member(
+        with_products(to_split_items(shares), products, recorded_product_owners(aggregate.create.request))
+    )
 
 
-def renew(aggregate: PaymentAggregate, operation: Operation) -> None:
-    """Compute the shares of an operation anew whose turn has come. Raises RefusalError when that much is not left."""
+def recompute_shares(aggregate: PaymentAggregate, operation: Operation) -> None:
+    """Recompute the shares of a waiting operation whose turn has come.
+
+    Raises RefusalError when less than its amount is left.
+    """
     if operation.kind in {Kind.CAPTURE, Kind.REFUND} and is_split(aggregate):
-        shares = _shares(aggregate, operation.kind, operation.amount, operation.request, turn_of=operation)
-        told = [product for item in split_in(operation) or () for product in item.products or ()]
-        renewed = with_products(items(shares), told, owners_in(aggregate.create.request))
-        operation.request = operation.request | _on_the_wire(renewed)
+        shares = _compute_shares(aggregate, operation.kind, operation.amount, operation.request, resumed=operation)
+        products = [product for item in split_items_of(operation) or () for product in item.products or ()]
+        renewed = with_products(to_split_items(shares), products, recorded_product_owners(aggregate.create.request))
+        operation.request = operation.request | _request_member(renewed)
 
 
-def shares_said(operation: Operation) -> dict[str, Decimal]:
-    """Return the shares that the request of an operation says, by sub-merchant."""
-    return {item.sub_merchant_id: item.amount for item in split_in(operation) or ()}
+def requested_shares(operation: Operation) -> dict[str, Decimal]:
+    """Return the shares in the request of an operation, by sub-merchant."""
+    return {item.sub_merchant_id: item.amount for item in split_items_of(operation) or ()}
 
 
-def split_in(operation: Operation) -> tuple[SplitItem, ...] | None:
-    """Return the shares that an operation's request says; None when it is not split."""
-    said = operation.request.get("split")
-    return tuple(SplitItem.model_validate(item) for item in said) if said else None
+def split_items_of(operation: Operation) -> tuple[SplitItem, ...] | None:
+    """Return the split items in an operation's request; None when it is not split."""
+    split = operation.request.get("split")
+    return tuple(SplitItem.model_validate(item) for item in split) if split else None
 
 
-def items(shares: Mapping[str, Decimal]) -> tuple[SplitItem, ...]:
-    """Return shares as the gateway takes them (gateway interface, Split item)."""
+def to_split_items(shares: Mapping[str, Decimal]) -> tuple[SplitItem, ...]:
+    """Convert shares to the gateway's split items (gateway interface, Split item)."""
     return tuple(SplitItem(sub_merchant_id=who, amount=amount) for who, amount in shares.items())
 
 
-def _on_the_wire(split: Sequence[SplitItem]) -> dict[str, Any]:
+def _request_member(split: Sequence[SplitItem]) -> dict[str, Any]:
     return {"split": [item.model_dump(mode="json", exclude_none=True) for item in split]}
 
 
-def _products(said: object) -> tuple[AnyProduct, ...]:
-    return _PRODUCTS.validate_python(said or ())
+def _parse_products(value: object) -> tuple[AnyProduct, ...]:
+    return _PRODUCTS.validate_python(value or ())
 
 
-def _shares(
+def _compute_shares(
     aggregate: PaymentAggregate,
     kind: Kind,
     amount: Decimal,
-    said: Mapping[str, Any],
+    members: Mapping[str, Any],
     *,
-    turn_of: Operation | None = None,
+    resumed: Operation | None = None,
     names: Mapping[str, str] | None = None,
 ) -> Shares:
     currency = aggregate.payment.currency
     if kind is Kind.CAPTURE:
-        return captured(amount, allocated(aggregate), currency)
-    standing = standing_of(aggregate, turn_of=turn_of)
-    if chosen := said.get("chosen"):
-        return _as_chosen(
+        return divide_capture(amount, allocated_shares(aggregate), currency)
+    standing = standing_of(aggregate, resumed=resumed)
+    if chosen := members.get("chosen"):
+        return _validated_choice(
             {who: Decimal(part) for who, part in chosen.items()}, amount, standing.at_most, currency, names
         )
-    worth = {who: Decimal(value) for who, value in said.get("by_lines", {}).items()}
+    worth = {who: Decimal(value) for who, value in members.get("by_lines", {}).items()}
     try:
-        return given_back(amount, standing.rest, currency, worth)
+        return divide_refund(amount, standing.rest, currency, worth)
     except IndivisibleError:
         left = standing.rest.total
-        words = LazyMessage(
+        message = LazyMessage(
             "%(sum)s cannot be refunded: the sub-merchants have %(left)s of it left.",
             sum=Money(amount, currency),
             left=Money(left, currency),
         )
-        raise RefusalError(RefusalCode.NOT_POSSIBLE, words, "amount") from None
+        raise RefusalError(RefusalCode.NOT_POSSIBLE, message, "amount") from None
 
 
-def _as_chosen(
+def _validated_choice(
     chosen: Shares, amount: Decimal, at_most: Mapping[str, Decimal], currency: str, names: Mapping[str, str] | None
 ) -> Shares:
     total = total_of(chosen.values())
@@ -154,8 +160,8 @@ def _as_chosen(
         raise RefusalError(
             RefusalCode.NOT_POSSIBLE,
             LazyMessage(
-                "It was chosen who gives back %(chosen)s next, but %(sum)s is asked: refund that amount, or choose "
-                "anew (`saleor-gateway payments split`).",
+                "It was chosen who pays back the next %(chosen)s, but %(sum)s is requested: refund %(chosen)s, "
+                "or choose again (`saleor-gateway payments split`).",
                 chosen=Money(total, currency),
                 sum=Money(amount, currency),
             ),
@@ -168,50 +174,51 @@ def _as_chosen(
 def check_choice(
     chosen: Mapping[str, Decimal], at_most: Mapping[str, Decimal], currency: str, names: Mapping[str, str] | None = None
 ) -> None:
-    """Refuse a choice that takes more of somebody than they can have left. Raises RefusalError."""
+    """Reject a choice that takes more from a sub-merchant than it can have left. Raises RefusalError."""
     for who, part in chosen.items():
         left = at_most.get(who, ZERO)
         if part > left:
             name = (names or {}).get(who, who)
-            words = LazyMessage(
+            message = LazyMessage(
                 "%(sum)s cannot be taken from the sub-merchant %(who)s: %(left)s is left.",
                 sum=Money(part, currency),
                 who=name,
                 left=Money(left, currency),
             )
-            raise RefusalError(RefusalCode.NOT_POSSIBLE, words)
+            raise RefusalError(RefusalCode.NOT_POSSIBLE, message)
 
 
-def _worth(rules: SplitRules, granted: GrantedRefund, order: Order | None) -> dict[str, str]:
+def _granted_worth(rules: SplitRules, granted: GrantedRefund, order: Order | None) -> dict[str, str]:
     lines = granted_lines(granted, rules.metadata_key)
     included = granted.shipping_costs_included and order is not None and order.shipping_price is not None
     shipping = order.shipping_price.gross.amount if included and order and order.shipping_price else ZERO
-    return _exactly(granted_worth(rules, lines, shipping=shipping).items())
+    return _serialize_worth(granted_worth(rules, lines, shipping=shipping).items())
 
 
-def _exactly(worth: Iterable[tuple[str, Fraction]]) -> dict[str, str]:
+def _serialize_worth(worth: Iterable[tuple[str, Fraction]]) -> dict[str, str]:
     return {
-        who: str((Decimal(value.numerator) / value.denominator).quantize(_EXACT_ENOUGH)) for who, value in sorted(worth)
+        who: str((Decimal(value.numerator) / value.denominator).quantize(_WORTH_PRECISION))
+        for who, value in sorted(worth)
     }
 
 
-def owners_of(rules: SplitRules, source: Source) -> dict[str, str]:
-    """Return whose each product is, by the id that the gateway is told it under."""
+def product_owners(rules: SplitRules, source: Source) -> dict[str, str]:
+    """Return the sub-merchant of each product, by the product id that is sent to the gateway."""
     if rules.mode is not SplitMode.METADATA:
         return {}
     owners: dict[str, str] = {}
     for line in source.lines:
         try:
-            who = owner(rules, line_of(line, rules.metadata_key))
-        except RefusalError:  # of a line that costs nothing; any other was refused before
+            who = owner_of(rules, line_of(line, rules.metadata_key))
+        except RefusalError:  # a line that costs nothing; any other was refused before
             continue
         owners |= {article_of(line): who, line.sku or article_of(line): who}
     carrier = rules.default if rules.shipping == "default" else rules.shipping
     return owners if carrier in {None, "lines"} else owners | {DELIVERY: str(carrier), "delivery": str(carrier)}
 
 
-def owners_in(request: Mapping[str, Any]) -> dict[str, str]:
-    """Return the same from what a recorded request told."""
+def recorded_product_owners(request: Mapping[str, Any]) -> dict[str, str]:
+    """Return the sub-merchant of each product in a recorded request, by product id."""
     return {
         product["id"]: item["sub_merchant_id"]
         for item in request.get("split") or ()
@@ -222,7 +229,7 @@ def owners_in(request: Mapping[str, Any]) -> dict[str, str]:
 def with_products(
     split: Sequence[SplitItem], products: Sequence[AnyProduct] | None, owners: Mapping[str, str]
 ) -> tuple[SplitItem, ...]:
-    """Return the split items with the products that they are for; as they are, if products and shares do not agree."""
+    """Return the split items with their products; unchanged if products and shares do not add up to the same."""
     goods: dict[str | None, list[AnyProduct]] = {}
     for product in products or ():
         goods.setdefault(owners.get(product.id), []).append(product)

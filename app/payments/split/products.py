@@ -1,12 +1,12 @@
-"""What is paid for, or refunded: as it is divided, and as the gateway is told it in one of its two forms. Pure.
+"""Items of a payment or refund: as a basket to divide, and as products in one of the gateway's two forms. Pure.
 
-Saleor's line prices are what is paid for the line: discounts and vouchers, also those of the whole order, are in them,
-and taxes. What the total is less than lines and shipping is therefore what gift cards have paid.
+Saleor's line prices are the prices paid for the lines: they include taxes, discounts and vouchers, also those of the
+whole order. So the difference between the total and lines plus shipping was paid by gift cards.
 
-The gateway is told products or none (gateway facts, 5). One rule: they sum to the amount, to the last cent. The lines
-and the shipping of a checkout or order do so when all of it is paid at once. Where its total is less, the reduction is
-spread over everything in proportion, as a discount would be. A part of a total cannot be put into products: a plain
-payment goes without them, a fiscal one is refused, because its receipt would be untrue.
+The gateway is sent all products or none (gateway facts, 5). One rule: they sum to the amount, to the last cent. The
+lines and the shipping of a checkout or order do so when it is paid in full at once. If its total is less, the reduction
+is spread over everything in proportion, as a discount would be. A partial payment cannot be expressed as products: a
+plain payment is sent without them, a fiscal one is refused, because its receipt would be untrue.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from uuid import UUID, uuid5
 
-from app.amounts import CENT, is_in_cents
+from app.amounts import CENT, has_whole_cents
 from app.db.tables import MerchantAccount, ProductsForm
 from app.gateway.models import FiscalProduct, Product, Taxes
 from app.gateway.models.products import AnyProduct
@@ -27,17 +27,17 @@ from app.saleor.events import GrantedRefund
 from app.saleor.source import Line as SourceLine
 from app.saleor.source import Source, TaxedMoney
 
-_ARTICLES = UUID("6d0b4f0e-0a3c-4d39-8f0d-5b8f3a1f2c77")  # the namespace of our product ids
-_RATES = (Decimal(0), Decimal(7), Decimal(14), Decimal(20))  # percent, as cash registers know them
+_ARTICLE_NAMESPACE = UUID("6d0b4f0e-0a3c-4d39-8f0d-5b8f3a1f2c77")  # the namespace of our product ids
+_KNOWN_TAX_RATES = (Decimal(0), Decimal(7), Decimal(14), Decimal(20))  # percent, as cash registers know them
 _UNIT = "pc"  # Saleor sells whole pieces
 _DELIVERY = gettext_noop("Delivery")
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """Something that is paid for: ``total`` is the gross price of all its pieces, ``percent`` the tax in it.
+    """An item of a payment: ``total`` is the gross price of all its pieces, ``percent`` the tax rate included in it.
 
-    ``article`` is the same for the same thing in a checkout, in its order and in a refund; ``number`` is the store's.
+    ``article`` identifies the same item in a checkout, in its order and in a refund; ``number`` is the store's.
     """
 
     article: str
@@ -51,7 +51,7 @@ class Item:
 def products_of(
     account: MerchantAccount, source: Source, amount: Decimal, currency: str, language: str
 ) -> tuple[AnyProduct, ...] | None:
-    """Return the products of a payment of ``amount`` in the account's form; None when none are told.
+    """Return the products of a payment of ``amount`` in the account's form; None when none are sent.
 
     Raises RefusalError.
     """
@@ -66,68 +66,68 @@ def products_of(
                 "pay its whole total at once.",
                 "amount",
             )
-        return tuple(each for item in items for each in _fiscal(item, account.receipt_delivery))
-    return None if items is None else tuple(_plain(item, currency) for item in items)
+        return tuple(each for item in items for each in _fiscal_products(item, account.receipt_delivery))
+    return None if items is None else tuple(_plain_product(item, currency) for item in items)
 
 
 def items_of(source: Source, amount: Decimal, language: str = "en") -> list[Item] | None:
-    """Return what of the source is paid for, summing to ``amount``; None when it cannot be said truthfully."""
-    items = [item for line in source.lines if (item := _of_line(line))]
-    if shipping := _of_shipping(source.shipping_price, language):
+    """Return the paid items of the source, summing to ``amount``; None when no true list sums to it."""
+    items = [item for line in source.lines if (item := _item_of_line(line))]
+    if shipping := _shipping_item(source.shipping_price, language):
         items.append(shipping)
-    if any(not is_in_cents(item.total) for item in items):
+    if any(not has_whole_cents(item.total) for item in items):
         return None
     total = sum((item.total for item in items), ZERO)
     if total == amount:
         return items
     everything = source.total is not None and source.total.gross.amount == amount
-    return _reduced(items, amount) if everything and ZERO < amount < total else None
+    return _spread_reduction(items, amount) if everything and ZERO < amount < total else None
 
 
 def article_of(line: SourceLine) -> str:
-    """Return a line's article: a UUID, as fiscal products need, made of the variant (of the line, if it has none)."""
-    return str(uuid5(_ARTICLES, line.variant_id or line.id))
+    """Return a line's article: a UUID, as fiscal products need, derived from its variant (the line, if it has none)."""
+    return str(uuid5(_ARTICLE_NAMESPACE, line.variant_id or line.id))
 
 
-DELIVERY = str(uuid5(_ARTICLES, "delivery"))
+DELIVERY = str(uuid5(_ARTICLE_NAMESPACE, "delivery"))
 
 
-def pieces(total: Decimal, quantity: int) -> list[tuple[int, Decimal]]:
-    """Return how many pieces cost how much each, so that they sum to ``total``: 10.00 for 3 is 2 at 3.33, 1 at 3.34."""
+def piece_prices(total: Decimal, quantity: int) -> list[tuple[int, Decimal]]:
+    """Return (pieces, price per piece) pairs that sum to ``total``: 10.00 for 3 is 2 at 3.33 and 1 at 3.34."""
     cents, over = divmod(int(total / CENT), max(quantity, 1))
     parts = [(max(quantity, 1) - over, cents * CENT), (over, (cents + 1) * CENT)]
     return [(number, each) for number, each in parts if number and each]
 
 
-def _of_line(line: SourceLine) -> Item | None:
+def _item_of_line(line: SourceLine) -> Item | None:
     price = line.total_price
     if price is None or price.gross.amount <= 0:  # a gift: a receipt has no line for nothing
         return None
-    percent = _percent(price, line.quantity) if line.tax_rate is None else line.tax_rate * 100
+    percent = _tax_percent(price, line.quantity) if line.tax_rate is None else line.tax_rate * 100
     article = article_of(line)
     return Item(article, line.sku or article, line.name, line.quantity, price.gross.amount, percent)
 
 
-def _of_shipping(price: TaxedMoney | None, language: str) -> Item | None:
+def _shipping_item(price: TaxedMoney | None, language: str) -> Item | None:
     if price is None or price.gross.amount <= 0:
         return None
     name = translation_for(language).gettext(_DELIVERY)
-    return Item(DELIVERY, "delivery", name, 1, price.gross.amount, _percent(price, 1))
+    return Item(DELIVERY, "delivery", name, 1, price.gross.amount, _tax_percent(price, 1))
 
 
-def _percent(price: TaxedMoney, quantity: int) -> Decimal:
-    """Return the rate of the tax in a price: the known one that it comes from by rounding, else what it comes to."""
+def _tax_percent(price: TaxedMoney, quantity: int) -> Decimal:
+    """Return the tax rate of a price: the known rate that yields its tax within rounding, else the computed rate."""
     tax = price.tax.amount if price.tax else ZERO
     net = price.gross.amount - tax
     if tax <= 0 or net <= 0:
         return Decimal(0)
     rounding = CENT * max(quantity, 1)
-    near = (rate for rate in _RATES if rate and abs(net * rate / 100 - tax) <= rounding)
+    near = (rate for rate in _KNOWN_TAX_RATES if rate and abs(net * rate / 100 - tax) <= rounding)
     exact = tax / net * 100
     return min(near, key=lambda rate: abs(rate - exact), default=exact.quantize(CENT))
 
 
-def _reduced(items: Sequence[Item], amount: Decimal) -> list[Item]:
+def _spread_reduction(items: Sequence[Item], amount: Decimal) -> list[Item]:
     shares = distribute(amount, {f"{number:06}": item.total for number, item in enumerate(items)})
     return [
         replace(item, total=share)
@@ -136,13 +136,13 @@ def _reduced(items: Sequence[Item], amount: Decimal) -> list[Item]:
     ]
 
 
-def _plain(item: Item, currency: str) -> Product:
-    """The form without fiscalization: ``amount`` is the total of the line."""
+def _plain_product(item: Item, currency: str) -> Product:
+    """Return the product without fiscalization: ``amount`` is the total of the line."""
     return Product(id=item.number, name=item.name, qty=max(item.quantity, 1), amount=item.total, currency=currency)
 
 
-def _fiscal(item: Item, receipt_delivery: str | None) -> list[FiscalProduct]:
-    """The form of a software cash register: ``amount`` is the price of a piece, so one item may need two prices."""
+def _fiscal_products(item: Item, receipt_delivery: str | None) -> list[FiscalProduct]:
+    """Return the products for a software cash register: ``amount`` is per piece, so one item may need two prices."""
     taxes = Taxes(type="vat" if item.percent else "non-vat", prc=item.percent.normalize() + 0)
     return [
         FiscalProduct.model_validate(
@@ -156,14 +156,14 @@ def _fiscal(item: Item, receipt_delivery: str | None) -> list[FiscalProduct]:
                 "receipt_delivery": receipt_delivery,
             }
         )
-        for number, price in pieces(item.total, item.quantity)
+        for number, price in piece_prices(item.total, item.quantity)
     ]
 
 
 def basket_of(source: Source, metadata_key: str) -> Basket:
-    """Return what a checkout or an order is made of."""
+    """Return the basket of a checkout or an order."""
     lines = [line_of(line, metadata_key) for line in source.lines]
-    shipping = _gross(source.shipping_price)
+    shipping = _gross_amount(source.shipping_price)
     full = sum((line.total for line in lines), shipping)
     total = full if source.total is None else source.total.gross.amount
     return Basket(lines, total, shipping, gift_cards=max(full - total, ZERO))
@@ -178,11 +178,11 @@ def granted_lines(granted: GrantedRefund, metadata_key: str) -> list[GrantedLine
 
 
 def line_of(line: SourceLine, metadata_key: str) -> Line:
-    """Return a line as it is divided."""
-    named = line.variant.nearest_metafield(metadata_key) if line.variant else ""
-    told = line.variant is not None
-    return Line(line.name, _gross(line.total_price), named or None, line.before_discounts, told)
+    """Return a source line as a basket line."""
+    sub_merchant = line.variant.nearest_metafield(metadata_key) if line.variant else ""
+    has_metadata = line.variant is not None
+    return Line(line.name, _gross_amount(line.total_price), sub_merchant or None, line.before_discounts, has_metadata)
 
 
-def _gross(price: TaxedMoney | None) -> Decimal:
+def _gross_amount(price: TaxedMoney | None) -> Decimal:
     return price.gross.amount if price else ZERO

@@ -1,8 +1,8 @@
-"""What is left of each share, and who gets or gives how much of what is done next. Pure.
+"""The remainder of each share, and the division of the next capture or refund. Pure.
 
-No share ever gives back more than it received; when everything is given back, every share is at zero. However many
-small refunds there are, nobody drifts away from a fair part of them: each refund is rounded so that the sums given back
-until then are right, not by itself.
+No share is ever refunded beyond the amount received; after a full refund every share is at zero. However many small
+refunds there are, no share drifts away from its fair part of them: a refund is not rounded by itself, but so that the
+cumulative sums refunded so far are right.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,31 +16,31 @@ from app.payments.split.allocation import (
     Line,
     Shares,
     Weights,
-    by_owner,
+    add_shipping,
     distribute,
     distribute_within,
-    ship_to,
-    smallest,
+    smallest_unit,
     total_of,
+    worth_by_owner,
 )
 from app.payments.split.rules import SplitMode, SplitRules
 
 
 @dataclass(frozen=True, slots=True)
 class GrantedLine:
-    """How many pieces of an order's line staff granted to refund."""
+    """A line of an order of which staff granted to refund ``pieces`` of its ``line_pieces`` pieces."""
 
     line: Line
     pieces: int
-    of: int
+    line_pieces: int
 
 
 @dataclass(frozen=True, slots=True)
 class Remainder:
-    """What is left of each share.
+    """The remainder of each share.
 
-    ``left`` is in whole cents, without those who have nothing left. ``exact`` is what would be left if refunds that go
-    by what is left could be divided into parts of a cent: the same sum. Refunds are rounded towards it.
+    ``left`` is in whole cents, without shares that have nothing left. ``exact`` has the same sum: it is the remainder
+    if refunds in proportion to it could be divided into fractions of a cent. Refunds are rounded towards it.
     """
 
     left: Shares
@@ -48,23 +48,23 @@ class Remainder:
 
     @classmethod
     def of(cls, received: Mapping[str, Decimal]) -> "Remainder":
-        """Return the remainder of shares of which nothing was given back."""
+        """Return the remainder of shares before any refund."""
         left = {who: amount for who, amount in sorted(received.items()) if amount > 0}
         return cls(left, {who: Fraction(amount) for who, amount in left.items()})
 
     @property
     def total(self) -> Decimal:
-        """What is left of all shares together."""
+        """The sum of all remainders."""
         return total_of(self.left.values())
 
     def after(self, shares: Mapping[str, Decimal], currency: str) -> "Remainder":
-        """Return what is left after a refund of ``shares``.
+        """Return the remainder after a refund of ``shares``.
 
-        Shares that are just what was due in proportion were rounded, and the next refund makes up for that. What went
-        by lines, or as somebody chose, is right to the cent.
+        Shares that equal the proportional division were rounded, and the next refund compensates for that. Shares by
+        lines, or chosen by staff, are exact to the cent.
         """
         amount = total_of(shares.values())
-        rounded = amount <= self.total and shares == given_back(amount, self, currency)
+        rounded = amount <= self.total and shares == divide_refund(amount, self, currency)
         gone: Mapping[str, Decimal] = {} if rounded else shares
         rest = Remainder.of({who: left - shares.get(who, Decimal()) for who, left in self.left.items()})
         exact = {who: max(Fraction(), self.exact[who] - Fraction(gone.get(who, Decimal()))) for who in rest.left}
@@ -74,41 +74,42 @@ class Remainder:
         return Remainder(rest.left, {who: each * Fraction(rest.total) / whole for who, each in exact.items()})
 
 
-def captured(amount: Decimal, allocated: Mapping[str, Decimal], currency: str) -> Shares:
-    """Divide what is taken of a reservation in proportion to what each was to get of the whole.
+def divide_capture(amount: Decimal, allocated: Mapping[str, Decimal], currency: str) -> Shares:
+    """Divide a capture in proportion to the shares allocated of the whole authorization.
 
-    Saleor does not say for which lines it charges. Raises IndivisibleError.
+    Saleor does not state for which lines it charges. Raises IndivisibleError.
     """
-    return distribute(amount, allocated, smallest(currency, amount))
+    return distribute(amount, allocated, smallest_unit(currency, amount))
 
 
-def given_back(amount: Decimal, rest: Remainder, currency: str, worth: Weights | None = None) -> Shares:
-    """Divide a refund: by what the refunded lines are worth, else in proportion to what is left of each share.
+def divide_refund(amount: Decimal, rest: Remainder, currency: str, worth: Weights | None = None) -> Shares:
+    """Divide a refund by the worth of the refunded lines, else in proportion to the remainder of each share.
 
-    When ``amount`` is not what the lines are worth (staff may type any total), they still give the proportion. Whoever
-    has too little left gives that, and the others the rest. Raises IndivisibleError when less than ``amount`` is left.
+    When ``amount`` differs from the worth of the lines (staff may type any total), they still determine the proportion.
+    A share with too small a remainder gives all of it, and the others give the rest. Raises IndivisibleError when less
+    than ``amount`` is left.
     """
-    unit = smallest(currency, amount, *rest.left.values())
+    unit = smallest_unit(currency, amount, *rest.left.values())
     if worth:
         return distribute_within(amount, worth, rest.left, unit)
     if amount > rest.total:
         raise IndivisibleError(f"{amount} is more than the {rest.total} that is left")
-    # What stays is rounded, not what goes: so the next refund begins where this one should have ended.
+    # The remainder is rounded, not the refund: so the next refund starts where this one should have ended.
     stays = distribute_within(rest.total - amount, rest.exact, rest.left, unit)
     shares = {who: left - stays.get(who, Decimal()) for who, left in rest.left.items()}
     return {who: share for who, share in shares.items() if share}
 
 
 def granted_worth(rules: SplitRules, lines: Sequence[GrantedLine], *, shipping: Decimal) -> dict[str, Fraction]:
-    """Return what of a granted refund is whose: pieces of lines at the price paid, and ``shipping`` if it is included.
+    """Return each sub-merchant's part of a granted refund: pieces at the price paid, and ``shipping`` if included.
 
-    Empty when the lines do not tell: because none are given, because of one nobody knows any more who sold it, or
-    because the account splits by percentages. Then it goes by what is left.
+    Empty when the lines do not determine it: none are given, the seller of one is no longer known, or the account
+    splits by percentages. Then the refund is divided by the remainders.
     """
-    if rules.mode is not SplitMode.METADATA or any(each.of <= 0 for each in lines):
+    if rules.mode is not SplitMode.METADATA or any(each.line_pieces <= 0 for each in lines):
         return {}
-    parts = [(each.line, Fraction(each.line.total) * each.pieces / each.of) for each in lines]
+    parts = [(each.line, Fraction(each.line.total) * each.pieces / each.line_pieces) for each in lines]
     try:
-        return ship_to(rules, by_owner(rules, parts), shipping)
+        return add_shipping(rules, worth_by_owner(rules, parts), shipping)
     except RefusalError:
         return {}

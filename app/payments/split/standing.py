@@ -1,7 +1,7 @@
-"""How a split payment stands: what each sub-merchant received, gave back and has left. Pure.
+"""The standing of a split payment: what each sub-merchant received, gave back and has left. Pure.
 
-What is recorded with an operation is known. Others can act too, in the merchant portal, and the gateway does not say
-whose money they moved; then the shares are assumed to be in proportion, and said to be assumed.
+Shares recorded with an operation are known. Operations can also be made in the merchant portal, and the gateway does
+not report whose money they moved; their shares are assumed to be in proportion, and marked as assumed.
 """
 
 from collections.abc import Iterator
@@ -11,12 +11,12 @@ from decimal import Decimal
 from app.db.aggregates import PaymentAggregate
 from app.db.tables import Flow, Kind, Operation, State
 from app.payments.split.allocation import Shares, total_of
-from app.payments.split.remainder import Remainder, captured, given_back
+from app.payments.split.remainder import Remainder, divide_capture, divide_refund
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """What of an operation is whose. ``known`` is False when it is assumed, because others acted."""
+class OperationShares:
+    """The shares of an operation. ``known`` is False when they are assumed, because the app did not make it."""
 
     operation: Operation
     shares: Shares
@@ -25,89 +25,93 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class SplitStanding:
-    """``received`` and ``refunds`` of a payment; ``rest`` is what can be given back by whom.
+    """``received`` and ``refunds`` of a payment; ``rest`` is the amount that each sub-merchant can still give back.
 
-    ``at_most`` is the same if none of the assumed refunds touched that sub-merchant.
+    ``at_most`` is that amount if none of the assumed refunds affected the sub-merchant.
     """
 
-    received: tuple[Part, ...]
-    refunds: tuple[Part, ...]
+    received: tuple[OperationShares, ...]
+    refunds: tuple[OperationShares, ...]
     rest: Remainder
     at_most: Shares
 
     @property
     def left(self) -> Shares:
-        """What can be given back by whom."""
+        """The amount that each sub-merchant can still give back."""
         return self.rest.left
 
     @property
     def assumed(self) -> bool:
-        """Whether anything in it is only assumed."""
+        """Whether any of its shares are assumed."""
         return any(not part.known for part in (*self.received, *self.refunds))
 
 
 def is_split(aggregate: PaymentAggregate) -> bool:
-    """Return whether the payment was made with shares."""
+    """Return whether the payment was created with shares."""
     return bool(aggregate.shares_of(aggregate.create))
 
 
-def allocated(aggregate: PaymentAggregate) -> Shares:
-    """Return what each was to get of the whole payment, in proportion if the shopper paid another amount than asked."""
+def allocated_shares(aggregate: PaymentAggregate) -> Shares:
+    """Return the shares allocated of the whole payment, scaled if the shopper paid another amount than requested."""
     create = aggregate.create
-    return _of(aggregate, create) or captured(create.amount, aggregate.shares_of(create), create.currency)
+    return _recorded_shares(aggregate, create) or divide_capture(
+        create.amount, aggregate.shares_of(create), create.currency
+    )
 
 
-def standing_of(aggregate: PaymentAggregate, *, turn_of: Operation | None = None) -> SplitStanding:
-    """Return how a split payment stands.
+def standing_of(aggregate: PaymentAggregate, *, resumed: Operation | None = None) -> SplitStanding:
+    """Return the standing of a split payment.
 
-    Refunds that are not known to have failed count as given, also those that still wait (laws of money, 3). When it is
-    the ``turn_of`` one that waited, neither it nor those that wait behind it count.
+    Refunds that are not known to have failed count as given, including waiting ones (laws of money, 3). If
+    ``resumed`` is a waiting operation whose turn has come, neither it nor those waiting behind it count.
     """
-    received = tuple(_received(aggregate))
-    sums = _added(received)
+    received = tuple(_received_parts(aggregate))
+    sums = _sum_shares(received)
     counting = [
         each
         for each in aggregate.operations
         if each.kind is Kind.REFUND
         and each.state is not State.FAILURE
-        and (turn_of is None or (each is not turn_of and each.state is not State.WAITING))
+        and (resumed is None or (each is not resumed and each.state is not State.WAITING))
     ]
-    known = [Part(each, shares, known=True) for each in counting if (shares := _of(aggregate, each))]
+    known = [
+        OperationShares(each, shares, known=True) for each in counting if (shares := _recorded_shares(aggregate, each))
+    ]
     rest = Remainder.of(sums)
     for part in known:
         rest = rest.after(part.shares, part.operation.currency)
     at_most = rest.left
     assumed = []
     for each in counting:
-        if not _of(aggregate, each):
+        if not _recorded_shares(aggregate, each):
             amount = min(each.amount, rest.total)
-            shares = given_back(amount, rest, each.currency) if amount else {}
-            assumed.append(Part(each, shares, known=False))
+            shares = divide_refund(amount, rest, each.currency) if amount else {}
+            assumed.append(OperationShares(each, shares, known=False))
             rest = rest.after(shares, each.currency)
     return SplitStanding(received, tuple(known + assumed), rest, at_most)
 
 
-def _received(aggregate: PaymentAggregate) -> Iterator[Part]:
+def _received_parts(aggregate: PaymentAggregate) -> Iterator[OperationShares]:
     create = aggregate.create
     if create.state is not State.SUCCESS:
         return
-    whole = allocated(aggregate)
+    whole = allocated_shares(aggregate)
     if aggregate.payment.flow is Flow.CHARGE:
-        yield Part(create, whole, known=bool(_of(aggregate, create)))
+        yield OperationShares(create, whole, known=bool(_recorded_shares(aggregate, create)))
         return
     for each in aggregate.operations:
         if each.kind is Kind.CAPTURE and each.state is State.SUCCESS:
-            shares = _of(aggregate, each)
-            yield Part(each, shares or captured(each.amount, whole, each.currency), known=bool(shares))
+            shares = _recorded_shares(aggregate, each)
+            yield OperationShares(each, shares or divide_capture(each.amount, whole, each.currency), known=bool(shares))
 
 
-def _of(aggregate: PaymentAggregate, operation: Operation) -> Shares:
-    """Return the recorded shares, as long as they are shares of what was really moved; else nothing."""
+def _recorded_shares(aggregate: PaymentAggregate, operation: Operation) -> Shares:
+    """Return the recorded shares if they sum to the amount that was actually moved; else empty."""
     shares = aggregate.shares_of(operation)
     return shares if total_of(shares.values()) == operation.amount else {}
 
 
-def _added(parts: tuple[Part, ...]) -> Shares:
+def _sum_shares(parts: tuple[OperationShares, ...]) -> Shares:
     sums: dict[str, Decimal] = {}
     for part in parts:
         for who, amount in part.shares.items():

@@ -1,1 +1,1 @@
-"""How people see payments: found, where they stand, what happened and what is waited for."""
+"""Payments as staff see them: search, status, history and pending steps."""

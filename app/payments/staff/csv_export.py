@@ -1,7 +1,7 @@
 """Payments as CSV (RFC 4180), for spreadsheets and scripts: one line each, the newest first, nothing of any shopper.
 
-Moments are UTC, amounts have a decimal point, and words are English whoever asks. Where a spreadsheet would take what
-people wrote for a formula, an apostrophe stands before it. Of what the gateway has not said the cell is empty.
+Moments are UTC, amounts have a decimal point, and texts are English whoever requests them. Where a spreadsheet would
+read a text as a formula, an apostrophe precedes it. The cell of a value that the gateway has not sent is empty.
 """
 
 import csv
@@ -10,12 +10,12 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 
-from app.db.aggregates import PaymentAggregate, outlines_of
-from app.db.search import Wanted, payments_page
+from app.db.aggregates import PaymentAggregate, load_outlines
+from app.db.search import PaymentFilter, payments_page
 from app.db.tables import Flow, Kind, Operation, State
 from app.payments.core.balance import ZERO, Balance, balance
 from app.payments.core.details import Details
-from app.payments.core.problems import problem_words
+from app.payments.core.problems import problem_text
 from app.payments.services import Services
 from app.payments.staff.status import standing
 
@@ -25,7 +25,7 @@ COLUMNS = (
     "processed", "fee", "operations",
 )  # fmt: skip
 AT_ONCE = 200
-"""Payments that are read at once, and held in memory."""
+"""Payments that are read in one batch, and held in memory."""
 
 _DONE = {
     Kind.CAPTURE: "captured",
@@ -35,24 +35,24 @@ _DONE = {
     Kind.RECURRING: "charged by subscription",
 }
 _CREATED = {Flow.CHARGE: "charged", Flow.AUTHORIZATION: "reserved", Flow.PAYOUT: "paid out"}
-# What begins a formula in some spreadsheet, also behind white space that it drops.
+# Characters that begin a formula in some spreadsheets, also behind white space, which they drop.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
-async def csv_of(services: Services, wanted: Wanted) -> AsyncIterator[str]:
-    """Return the lines of all payments that are wanted, some at a time, the first with the names of the columns.
+async def payments_csv(services: Services, wanted: PaymentFilter) -> AsyncIterator[str]:
+    """Yield the lines of all matching payments in batches, the first with the names of the columns.
 
-    No transaction is held while somebody reads them: payments that come meanwhile are newer, and left out.
+    No transaction is held while the lines are read: payments that arrive during the export are newer, and left out.
     """
     names = {each.id: each.name for each in await services.accounts.all()}
-    yield lines([COLUMNS])
+    yield csv_lines([COLUMNS])
     last = None
     while True:
         async with services.database.transaction() as session:
             payments = await payments_page(session, wanted, most=AT_ONCE, after=last)
-            aggregates = await outlines_of(session, payments)
+            aggregates = await load_outlines(session, payments)
         if aggregates:
-            yield lines([_row(each, names) for each in aggregates])
+            yield csv_lines([_row(each, names) for each in aggregates])
         if len(payments) < AT_ONCE:
             return
         last = payments[-1]
@@ -60,28 +60,28 @@ async def csv_of(services: Services, wanted: Wanted) -> AsyncIterator[str]:
 
 def _row(aggregate: PaymentAggregate, accounts: Mapping[str, str]) -> Sequence[str]:
     payment, now = aggregate.payment, balance(aggregate.payment.flow, aggregate.operations)
-    said = Details.kept(aggregate.create.details)
+    details = Details.from_row(aggregate.create.details)
     return (
-        _moment(payment.created_at),
-        harmless(payment.order_number or ""),
-        harmless(payment.order_id),
-        harmless(payment.transaction_id),
+        _format_moment(payment.created_at),
+        escape_formula(payment.order_number or ""),
+        escape_formula(payment.order_id),
+        escape_formula(payment.transaction_id),
         str(payment.amount),
-        harmless(payment.currency),
+        escape_formula(payment.currency),
         standing(aggregate),
         str(now.authorized),
         str(now.taken),
         str(now.returned),
-        harmless(said.card_mask or said.payway or ""),
-        harmless(payment.channel),
-        harmless(accounts[payment.account_id]),
-        harmless(problem_words(payment) or ""),
-        str(_released(aggregate, now)),
-        str(_charged_back(aggregate)),
-        harmless(aggregate.create.operation_id or said.payment_id or ""),
-        _moment(said.processed_at),
+        escape_formula(details.card_mask or details.payway or ""),
+        escape_formula(payment.channel),
+        escape_formula(accounts[payment.account_id]),
+        escape_formula(problem_text(payment) or ""),
+        str(_released_amount(aggregate, now)),
+        str(_charged_back_amount(aggregate)),
+        escape_formula(aggregate.create.operation_id or details.payment_id or ""),
+        _format_moment(details.processed_at),
         _fee(aggregate),
-        harmless("; ".join(_told(payment.flow, each) for each in _succeeded(aggregate))),
+        escape_formula("; ".join(_describe(payment.flow, each) for each in _succeeded(aggregate))),
     )
 
 
@@ -93,44 +93,45 @@ def _succeeded(aggregate: PaymentAggregate) -> list[Operation]:
     ]
 
 
-def _released(aggregate: PaymentAggregate, now: Balance) -> Decimal:
-    """Return what of a reservation was freed: all of it, or what a capture has left."""
+def _released_amount(aggregate: PaymentAggregate, now: Balance) -> Decimal:
+    """Return the released amount of a reservation: all of it, or what a capture has left."""
     ended = any(each.kind in {Kind.VOID, Kind.CAPTURE} for each in _succeeded(aggregate))
     return now.authorized - now.charged if ended else ZERO
 
 
-def _charged_back(aggregate: PaymentAggregate) -> Decimal:
+def _charged_back_amount(aggregate: PaymentAggregate) -> Decimal:
     return sum((each.amount for each in _succeeded(aggregate) if each.kind is Kind.DISPUTE), ZERO)
 
 
 def _fee(aggregate: PaymentAggregate) -> str:
-    """Return what the gateway took for what has moved money, in the payment's currency; "" where it has not said."""
+    """Return the gateway's fees for movements of money, in the payment's currency; "" where it has not stated any."""
     currency = aggregate.payment.currency
     fees = [each.fee for each in aggregate.operations if each.fee is not None and each.fee_currency == currency]
     return format(sum(fees, ZERO), "f") if fees else ""
 
 
-def _told(flow: Flow, operation: Operation) -> str:
-    """Return in words what was done, when, and what the gateway took for it, as far as that is known."""
-    said = Details.kept(operation.details)
-    word = _DONE.get(operation.kind, _CREATED[flow])
-    fee = f", fee {said.fee.amount:f} {said.fee.currency or operation.currency}" if said.fee is not None else ""
-    return (
-        f"{word} {operation.amount} on {_moment(said.processed_at or operation.booked_at or operation.updated_at)}{fee}"
+def _describe(flow: Flow, operation: Operation) -> str:
+    """Describe an operation: what was done, when, and the gateway's fee, as far as that is known."""
+    details = Details.from_row(operation.details)
+    verb = _DONE.get(operation.kind, _CREATED[flow])
+    fee = (
+        f", fee {details.fee.amount:f} {details.fee.currency or operation.currency}" if details.fee is not None else ""
     )
+    moment = _format_moment(details.processed_at or operation.booked_at or operation.updated_at)
+    return f"{verb} {operation.amount} on {moment}{fee}"
 
 
-def _moment(at: datetime | None) -> str:
+def _format_moment(at: datetime | None) -> str:
     return "" if at is None else f"{at:%Y-%m-%dT%H:%M:%SZ}"
 
 
-def harmless(text: str) -> str:
-    """Return text that no spreadsheet computes."""
+def escape_formula(text: str) -> str:
+    """Return the text so that no spreadsheet evaluates it as a formula."""
     return f"'{text}" if text.lstrip().startswith(_FORMULA) or text.startswith(_FORMULA) else text
 
 
-def lines(rows: Sequence[Sequence[str]]) -> str:
-    """Return rows as they are written into a file."""
+def csv_lines(rows: Sequence[Sequence[str]]) -> str:
+    """Return rows as CSV text."""
     written = io.StringIO()
     csv.writer(written).writerows(rows)
     return written.getvalue()

@@ -1,8 +1,8 @@
-"""What staff do about what needs them: look at it, let Saleor be told again, or settle an operation by hand.
+"""Manual resolution of alerts by staff: acknowledge them, resend events to Saleor, or settle an operation by hand.
 
-They settle by hand when the gateway's own record is gone or contradicts what really happened. They have looked into the
-merchant portal, and say who they are and why. What they say is kept with the operation for ever, told to Saleor like
-any outcome, and lets the operations go on that waited for it.
+Staff settle by hand when the gateway's own record is gone or contradicts what really happened. They have checked the
+merchant portal, and state who they are and why. The decision is stored with the operation for ever, reported to Saleor
+like any outcome, and lets the operations continue that waited for it.
 """
 
 from dataclasses import dataclass
@@ -10,25 +10,25 @@ from decimal import Decimal
 
 from app.amounts import is_amount
 from app.db.aggregates import ByOrder, PaymentAggregate, load_by_order
-from app.db.attention import accounts_of, forget_trouble, refused_events, undelivered
-from app.db.reconciliations import look_at_orders_of_nobody
+from app.db.attention import accounts_of, clear_trouble, find_undelivered, refused_event_ids
+from app.db.reconciliations import mark_unknown_orders_seen
 from app.db.repository import PaymentNotFoundError
 from app.db.tables import Kind, Operation, State
-from app.payments.alerts.items import OF_NOTIFICATIONS, AlertKind
+from app.payments.alerts.open_alerts import NOTIFICATION_ALERTS, AlertKind
 from app.payments.core.apply import Posting, apply, conclude
 from app.payments.core.balance import balance
 from app.payments.core.problems import acknowledge
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.services import Services
-from app.payments.sync.on_demand import tell_again
+from app.payments.sync.on_demand import resend_events
 
 AT_ONCE = 200
-"""Events that are told again by one request. Who wants more asks again."""
+"""Events that one request resends. For more, the request is repeated."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a person found out. ``amount`` None: what was asked. ``state`` is success or failure."""
+    """A person's finding. ``amount`` None: the requested amount. ``state`` is success or failure."""
 
     state: State
     by: str
@@ -54,7 +54,7 @@ def operation_to_settle(aggregate: PaymentAggregate, row_id: int | None = None) 
             f"{each.id} ({each.kind.value}, {each.state.value})" for each in found or aggregate.operations
         )
         what = "Several operations are open" if found else "Nothing is open"
-        raise _refusal(f"{what}: say which operation is meant ({named}).")
+        raise _refusal(f"{what}: specify the operation ({named}).")
     return found[0]
 
 
@@ -63,8 +63,8 @@ def settle_by_hand(
 ) -> None:
     """Post a decision to the aggregate, which is locked. Raises RefusalError when it cannot be right.
 
-    This is the one way from a failure to a success besides the gateway's own word (laws of money, 7). There is no way
-    back from a success: Saleor has booked it, and cannot unbook it under the same reference.
+    This is the only way from a failure to a success besides the gateway's own record (laws of money, 7). There is no
+    way back from a success: Saleor has booked it, and cannot unbook it under the same reference.
     """
     amount = operation.amount if decision.amount is None else decision.amount
     _check(aggregate, operation, decision, amount, posting)
@@ -85,7 +85,8 @@ def settle_by_hand(
         conclude(aggregate, operation, decision.state, posting, message=f"Settled by {decision.by}: {decision.reason}")
     operation.inferred = False
     acknowledge(aggregate.payment, posting.now, aggregate.operations)
-    apply(aggregate, pos_id, [], posting)  # what follows from it: the rest of a reservation, a page to close, who waits
+    # The consequences: the rest of a reservation, a page to close, waiting operations.
+    apply(aggregate, pos_id, [], posting)
 
 
 async def settle(
@@ -114,12 +115,12 @@ def _check(
     if kind is Kind.CANCEL:
         raise _refusal("A cancellation ends with its payment: settle the payment instead.")
     if state is State.WAITING:
-        raise _refusal("It has not been sent yet: it waits for the operation before it.")
-    on_its_way = state is State.INTENT and posting.now < posting.schedule.after_intent(operation.updated_at)
-    if on_its_way:
-        raise _refusal("The gateway is being asked at this moment: try again in a minute.")
+        raise _refusal("It has not been sent yet: it is waiting for the operation before it.")
+    in_flight = state is State.INTENT and posting.now < posting.schedule.intent_deadline(operation.updated_at)
+    if in_flight:
+        raise _refusal("A request to the gateway is in progress: try again in a minute.")
     if state is State.SUCCESS and (decision.state is not state or amount != operation.amount):
-        raise _refusal("It has succeeded, and Saleor has booked it: what is wrong is corrected by a refund, or there.")
+        raise _refusal("It has succeeded, and Saleor has recorded it: correct what is wrong by a refund, or in Saleor.")
     if decision.state is State.FAILURE:
         _check_failure(aggregate, operation, posting)
     elif state is not State.SUCCESS:
@@ -138,60 +139,60 @@ def _check_failure(aggregate: PaymentAggregate, operation: Operation, posting: P
 
 def _check_success(aggregate: PaymentAggregate, operation: Operation, amount: Decimal) -> None:
     if not is_amount(amount):
-        raise _refusal(f"{amount} is no amount of money: it is above zero, with at most two decimals.")
+        raise _refusal(f"{amount} is not a valid amount: it must be above zero, with at most two decimals.")
     if amount != operation.amount and aggregate.shares_of(operation):
-        raise _refusal("It is split among sub-merchants, whose shares are those of the amount that was asked.")
+        raise _refusal("It is split among sub-merchants, whose shares are those of the requested amount.")
     if operation.kind is Kind.VOID and amount != operation.amount:
-        raise _refusal(f"A reservation is released as a whole: {operation.amount}.")
+        raise _refusal(f"An authorization is released as a whole: {operation.amount}.")
     if operation.kind is not Kind.CREATE and amount > operation.amount:
-        raise _refusal(f"{operation.amount} was asked, so it cannot be {amount}.")
+        raise _refusal(f"{operation.amount} was requested, so it cannot be {amount}.")
     if operation.state is not State.FAILURE:
         return
-    # It was taken for failed, so something else may have been done with the same money meanwhile.
+    # It was considered failed, so another operation may have used the same money since.
     now = balance(aggregate.payment.flow, aggregate.operations)
     if operation.kind is Kind.REFUND and amount > now.refundable:
-        raise _refusal(f"{now.refundable} of this payment is left to refund.")
+        raise _refusal(f"Only {now.refundable} of this payment is left to refund.")
     if operation.kind in {Kind.CAPTURE, Kind.VOID} and not now.capturable:
-        raise _refusal("The reservation has been taken or released by another operation.")
+        raise _refusal("The authorization has been charged or released by another operation.")
 
 
-def _refusal(words: str) -> RefusalError:
-    return RefusalError(RefusalCode.NOT_POSSIBLE, words)
+def _refusal(message: str) -> RefusalError:
+    return RefusalError(RefusalCode.NOT_POSSIBLE, message)
 
 
-async def mark_looked_at(services: Services, installation_id: int, order_id: str) -> tuple[str, ...] | None:
-    """Take away from a payment what somebody has looked at; return its words. None: the store has no such payment.
+async def acknowledge_problems(services: Services, installation_id: int, order_id: str) -> tuple[str, ...] | None:
+    """Remove a payment's problems that a person has reviewed; return their texts. None: the store has no such payment.
 
-    What is about an operation that is still open stays: it is there until that has ended (``problems.acknowledge``).
+    A problem of an operation that is still open stays until that has ended (``problems.acknowledge``).
     """
     async with services.database.transaction() as session:
         aggregate = await load_by_order(session, order_id, installation_id=installation_id)
         return None if aggregate is None else acknowledge(aggregate.payment, services.now(), aggregate.operations)
 
 
-async def mark_notifications_looked_at(services: Services, installation_id: int, what: AlertKind) -> int:
-    """Take away all notifications of that kind from what needs somebody; return how many there were."""
+async def acknowledge_notifications(services: Services, installation_id: int, what: AlertKind) -> int:
+    """Remove all notifications of that kind from the open alerts; return how many there were."""
     async with services.database.transaction() as session:
         accounts = await accounts_of(session, installation_id)
-        return await forget_trouble(session, [each.id for each in accounts], OF_NOTIFICATIONS[what])
+        return await clear_trouble(session, [each.id for each in accounts], NOTIFICATION_ALERTS[what])
 
 
-async def mark_unknown_orders_looked_at(services: Services, installation_id: int) -> int:
-    """Take away the orders of the gateway's books that are nobody's; return how many there were."""
+async def acknowledge_unknown_orders(services: Services, installation_id: int) -> int:
+    """Remove the unknown orders of the gateway's books from the open alerts; return how many there were."""
     async with services.database.transaction() as session:
         accounts = await accounts_of(session, installation_id)
-        return await look_at_orders_of_nobody(session, [each.id for each in accounts], services.now())
+        return await mark_unknown_orders_seen(session, [each.id for each in accounts], services.now())
 
 
-async def tell_refused_again(services: Services, installation_id: int, order_id: str | None = None) -> int:
-    """Let Saleor be told again what it has refused, of one payment or of all; return how many events these are."""
+async def resend_refused_events(services: Services, installation_id: int, order_id: str | None = None) -> int:
+    """Resend the events that Saleor has refused, of one payment or of all; return how many there are."""
     async with services.database.transaction() as session:
-        events = await refused_events(session, installation_id, order_id=order_id, most=AT_ONCE)
-    return len(await tell_again(services, events))
+        events = await refused_event_ids(session, installation_id, order_id=order_id, most=AT_ONCE)
+    return len(await resend_events(services, events))
 
 
-async def tell_waiting_now(services: Services, installation_id: int) -> int:
-    """Let Saleor be told at once what it has not taken yet; return how many events these are."""
+async def send_undelivered_events(services: Services, installation_id: int) -> int:
+    """Send the events at once that Saleor has not accepted yet; return how many there are."""
     async with services.database.transaction() as session:
-        waiting = await undelivered(session, installation_id, before=services.now())
-    return 0 if waiting is None else len(await tell_again(services, waiting.event_ids[:AT_ONCE]))
+        waiting = await find_undelivered(session, installation_id, before=services.now())
+    return 0 if waiting is None else len(await resend_events(services, waiting.event_ids[:AT_ONCE]))

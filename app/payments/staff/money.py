@@ -1,13 +1,13 @@
-"""What a day, a month or any period has brought: what we say of it, and beside it what the gateway's books say.
+"""The money of a day, a month or any period: the sums of our books, and beside them those of the gateway's books.
 
-Days are those of UTC, as the windows of a register are. Amounts of different currencies are never added up. The gateway
-is compared with us over those days only of which its books were read as a whole; a day not yet compared is not zero.
+Days are those of UTC, like the windows of a register. Amounts in different currencies are never added up. The gateway
+is compared with us only over days of which its books were read completely; a day not yet compared is not zero.
 
 ``charged``       purchases and captures, without the fee that a payer may pay on top (gateway interface, 10)
-``refunded``      what was given back
+``refunded``      money given back to payers
 ``charged_back``  disputes that the payer has won
 ``paid_out``      to cards
-``fee``           what the gateway takes of these, as far as it has said
+``fee``           the gateway's fees for these, as far as it has stated them
 """
 
 from collections import defaultdict
@@ -20,14 +20,14 @@ from typing import Any
 
 from app.db.day_sums import (
     ZERO,
-    Compared,
+    ComparisonProgress,
     Days,
     Total,
     compared_days,
-    differences_open,
+    count_open_differences,
+    find_comparison_progress,
     gateway_shares,
     gateway_totals,
-    last_compared,
     our_shares,
     our_totals,
 )
@@ -36,15 +36,15 @@ from app.i18n.messages import gettext_noop
 from app.payments.services import Services
 from app.payments.split.rules import names_of
 
-LONGEST = 366
-"""Days that are shown at once."""
+MAX_DAYS = 366
+"""The largest number of days in one report."""
 
-_AT_ONCE = 7  # days that are summed in one transaction: others wait for the database meanwhile
+_AT_ONCE = 7  # days summed in one transaction, during which others wait for the database
 _DAY = timedelta(days=1)
 
 
-class By(StrEnum):
-    """What sums are made by, besides the currency."""
+class GroupBy(StrEnum):
+    """What sums are grouped by, besides the currency."""
 
     DAY = "day"
     ACCOUNT = "account"
@@ -54,18 +54,18 @@ class By(StrEnum):
 
 
 class Agreement(StrEnum):
-    """Whether the gateway says what we say."""
+    """Whether the gateway's books agree with ours."""
 
     AGREE = gettext_noop("both agree")
     DIFFER = gettext_noop("they differ")
-    NOT_DIVIDED = gettext_noop("only the gateway says whose all of it is")
-    AGREE_SO_FAR = gettext_noop("both agree on what is compared")
+    NOT_DIVIDED = gettext_noop("only the gateway knows whose money all of it is")
+    AGREE_SO_FAR = gettext_noop("both agree on what was compared")
     NOT_COMPARED = gettext_noop("not yet compared")
 
 
 @dataclass(slots=True)
 class Figures:
-    """Sums in one currency, and how often; of ``no_fee`` of these the gateway has named no fee."""
+    """Sums in one currency, and counts; for ``no_fee`` of the movements the gateway has stated no fee."""
 
     charged: Decimal = ZERO
     refunded: Decimal = ZERO
@@ -80,12 +80,12 @@ class Figures:
 
     @property
     def net(self) -> Decimal:
-        """What is left, as far as fees are known."""
+        """The net sum, as far as fees are known."""
         return self.charged - self.refunded - self.charged_back - self.paid_out - self.fee
 
     @property
     def count(self) -> int:
-        """How often money has moved."""
+        """The number of movements of money."""
         return self.charges + self.refunds + self.charge_backs + self.payouts
 
     def add(self, total: Total) -> None:
@@ -107,13 +107,13 @@ class Figures:
         self.no_fee += total.count - total.fees
 
     def agrees_with(self, other: "Figures") -> bool:
-        """Return whether both say the same; of fees only where both know them all."""
+        """Return whether both sums are equal; fees are compared only where both know them all."""
         fees_differ = self.fee != other.fee and not (self.no_fee or other.no_fee)
         return not fees_differ and self.moved == other.moved
 
     @property
     def moved(self) -> tuple[object, ...]:
-        """What moved and how often, whatever it has cost."""
+        """The amounts and counts of movements, without fees."""
         return (
             *(self.charged, self.refunded, self.charged_back, self.paid_out),
             *(self.charges, self.refunds, self.charge_backs, self.payouts),
@@ -122,7 +122,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class _Coverage:
-    """Of ``days`` so many are ``compared`` as a whole; ``until``: a single day is compared up to then only."""
+    """The number of ``days``, and of those ``compared`` completely; ``until``: up to when a single day is compared."""
 
     days: int = 0
     compared: int = 0
@@ -132,10 +132,10 @@ class _Coverage:
 
 @dataclass(slots=True)
 class Row:
-    """Sums of one currency, by ``names``: what they were made by, in that order.
+    """Sums of one currency. ``names`` are the values that they are grouped by, in that order.
 
-    ``compared`` are ours of those days that are compared, ``gateway`` is what its books say of the same. By receiver:
-    ``all_divided`` unless our books do not say of something whose it is.
+    ``compared`` are our sums of the compared days, ``gateway`` the sums of the gateway's books for the same days. By
+    receiver: ``all_divided`` unless our books do not state the receiver of some amount.
     """
 
     names: tuple[Any, ...]
@@ -143,32 +143,32 @@ class Row:
     ours: Figures = field(default_factory=Figures)
     compared: Figures = field(default_factory=Figures)
     gateway: Figures = field(default_factory=Figures)
-    covered: _Coverage = field(default_factory=_Coverage)
+    coverage: _Coverage = field(default_factory=_Coverage)
     all_divided: bool = True
 
     @property
     def days(self) -> int:
-        """Of how many days the gateway's books can have something."""
-        return self.covered.days
+        """The number of days for which the gateway's books can have entries."""
+        return self.coverage.days
 
     @property
     def days_compared(self) -> int:
-        """Of how many of these they were read as a whole."""
-        return self.covered.compared
+        """The number of these days for which its books were read completely."""
+        return self.coverage.compared
 
     @property
     def until(self) -> datetime | None:
-        """Up to when a single day is compared that is not compared as a whole; None if it is, or not at all."""
-        return self.covered.until
+        """The time up to which a single day is compared in part; None if it is compared completely, or not at all."""
+        return self.coverage.until
 
     @property
     def unreadable(self) -> int:
-        """How many lines of the gateway's books could not be read, and are in no sum."""
-        return self.covered.unreadable
+        """The number of lines of the gateway's books that could not be read, and are in no sum."""
+        return self.coverage.unreadable
 
     @property
     def agreement(self) -> Agreement:
-        """Whether both say the same, as far as that can be said."""
+        """Whether both books agree, as far as that is known."""
         if not self.days_compared:
             return Agreement.NOT_COMPARED
         if not self.compared.agrees_with(self.gateway):
@@ -177,21 +177,21 @@ class Row:
 
 
 _Part = Callable[[Total], Any]
-_PARTS: Mapping[By, _Part] = {
-    By.DAY: lambda total: total.day,
-    By.ACCOUNT: lambda total: total.account_id,
-    By.CHANNEL: lambda total: total.channel,
-    By.RECEIVER: lambda total: total.receiver or "",
+_PARTS: Mapping[GroupBy, _Part] = {
+    GroupBy.DAY: lambda total: total.day,
+    GroupBy.ACCOUNT: lambda total: total.account_id,
+    GroupBy.CHANNEL: lambda total: total.channel,
+    GroupBy.RECEIVER: lambda total: total.receiver or "",
 }
 _Pair = tuple[str, date]
 
 
 @dataclass(frozen=True)
-class Money:
-    """What some accounts have brought over ``days``. ``accounts`` and ``receivers`` are their names for people.
+class MoneyReport:
+    """The money of some accounts over ``days``. ``accounts`` and ``receivers`` are display names by id.
 
-    ``expected``: of which days the gateway's books can have something, of which accounts. ``whole`` are the accounts
-    and days of which its books were read as a whole, ``compared`` those of which at least a part was.
+    ``expected``: the days for which the gateway's books can have entries, with the accounts. ``whole`` are the accounts
+    and days for which its books were read completely, ``compared`` those for which at least a part was.
     """
 
     days: Days
@@ -205,11 +205,11 @@ class Money:
     whole: Collection[_Pair]
     compared: Mapping[_Pair, ComparedDay]
 
-    def rows(self, *by: By) -> list[Row]:
-        """Return the sums by that, and by currency; in the order of their names."""
-        shared = By.RECEIVER in by
+    def rows(self, *by: GroupBy) -> list[Row]:
+        """Return the sums grouped so, and by currency; in the order of their names."""
+        shared = GroupBy.RECEIVER in by
         whole = self._whole_shares if shared else self.whole
-        parts = [_PARTS[each] for each in by if each is not By.CURRENCY]
+        parts = [_PARTS[each] for each in by if each is not GroupBy.CURRENCY]
         rows: dict[tuple[Any, ...], Row] = {}
 
         def row_of(total: Total) -> Row:
@@ -231,21 +231,19 @@ class Money:
         }
         covered: dict[tuple[str | None, date | None], _Coverage] = {}
         for row in rows.values():
-            named = dict(zip((each for each in by if each is not By.CURRENCY), row.names, strict=True))
-            of = (named.get(By.ACCOUNT), named.get(By.DAY))
-            if of not in covered:
-                covered[of] = self._coverage(whole, *of)
-            row.covered = covered[of]
+            named = dict(zip((each for each in by if each is not GroupBy.CURRENCY), row.names, strict=True))
+            scope = (named.get(GroupBy.ACCOUNT), named.get(GroupBy.DAY))
+            if scope not in covered:
+                covered[scope] = self._coverage(whole, *scope)
+            row.coverage = covered[scope]
             row.all_divided = row.currency not in undivided
         return [row for _, row in sorted(rows.items())]
 
     @property
     def _whole_shares(self) -> Collection[_Pair]:
-        """Of which days the gateway's books say whose the money is: a list of a period never does (8), nor must a
-        register.
-        """
-        told = {each.account_id for each in self.gateway_shares}
-        return {pair for pair in self.whole if pair[0] in told}
+        """The days for which the gateway's books state receivers: a list of a period never does (8), a register may."""
+        with_receivers = {each.account_id for each in self.gateway_shares}
+        return {pair for pair in self.whole if pair[0] in with_receivers}
 
     def _coverage(self, whole_pairs: Collection[_Pair], account: str | None, day: date | None) -> "_Coverage":
         days = self.expected if day is None else {day: self.expected.get(day, frozenset())}
@@ -266,28 +264,28 @@ class Money:
 
     @property
     def not_compared(self) -> list[date]:
-        """The days of which not all books were read as a whole."""
+        """The days for which not all books were read completely."""
         return sorted(
             day for day, accounts in self.expected.items() if any((each, day) not in self.whole for each in accounts)
         )
 
 
-async def read_money(services: Services, accounts: Iterable[MerchantAccount], days: Days) -> Money:
-    """Return what these accounts have brought over these days; some queries for each week, whatever was sold."""
+async def read_money(services: Services, accounts: Iterable[MerchantAccount], days: Days) -> MoneyReport:
+    """Return the money of these accounts over these days; a few queries for each week, whatever was sold."""
     known = {each.id: each for each in accounts}
     ours: list[Total] = []
     shares: list[Total] = []
-    for some in _weeks(days):
+    for week in _weeks(days):
         async with services.database.transaction() as session:
-            ours += await our_totals(session, known, some)
-            shares += await our_shares(session, known, some)
+            ours += await our_totals(session, known, week)
+            shares += await our_shares(session, known, week)
     async with services.database.transaction() as session:
         gateway = await gateway_totals(session, known, days)
         their_shares = await gateway_shares(session, known, days)
         compared = {(each.account_id, each.day): each for each in await compared_days(session, known, days)}
     receivers = {who: name for each in known.values() for who, name in names_of(each.split_rules).items()}
     expected = _expected(known.values(), days, services.now())
-    return Money(
+    return MoneyReport(
         days=days,
         accounts={each.id: each.name for each in known.values()},
         receivers=receivers,
@@ -312,7 +310,7 @@ def _weeks(days: Days) -> Iterable[Days]:
 
 
 def _expected(accounts: Iterable[MerchantAccount], days: Days, now: datetime) -> dict[date, set[str]]:
-    """Return of which days the gateway's books can have something: none before the account was here, none to come."""
+    """Return the days for which the gateway's books can have entries: from the day an account was added until today."""
     found: dict[date, set[str]] = defaultdict(set)
     for account in accounts:
         day, last = max(days.first, account.created_at.date()), min(days.last, now.date())
@@ -329,23 +327,23 @@ def _is_whole(compared: ComparedDay, account: MerchantAccount) -> bool:
 
 
 def _by_our_names(shares: Iterable[Total], names: Mapping[str, str]) -> list[Total]:
-    """Give receivers their ids where the books say the names that people here have given them: they may (10)."""
+    """Return shares with receivers' ids where the books have names that staff have given them, as they may (10)."""
     ids = {name: who for who, name in names.items()}
     return [replace(each, receiver=ids.get(each.receiver or "", each.receiver)) for each in shares]
 
 
 @dataclass(frozen=True, slots=True)
-class BothBooks:
-    """Whether our books and the gateway's agree: how far that was compared, and how many differences are open."""
+class BooksComparison:
+    """The comparison of our books and the gateway's: how far it has got, and how many differences are open."""
 
-    compared: Compared | None
+    compared: ComparisonProgress | None
     differences: int
 
 
-async def both_books(services: Services, accounts: Iterable[MerchantAccount]) -> BothBooks:
-    """Return whether the books of these accounts agree. Those that are switched off need not be compared for that."""
+async def compare_books(services: Services, accounts: Iterable[MerchantAccount]) -> BooksComparison:
+    """Return how the books of these accounts compare. Accounts that are switched off need not be compared for that."""
     rows = list(accounts)
     async with services.database.transaction() as session:
-        compared = await last_compared(session, [each.id for each in rows if each.enabled])
-        differences = await differences_open(session, [each.id for each in rows])
-    return BothBooks(compared, differences)
+        compared = await find_comparison_progress(session, [each.id for each in rows if each.enabled])
+        differences = await count_open_differences(session, [each.id for each in rows])
+    return BooksComparison(compared, differences)

@@ -1,7 +1,7 @@
-"""The payments of one Saleor order, what of it is still to be paid, and a link with which somebody pays that.
+"""The payments of one Saleor order, the amount still due, and a link with which a customer pays that.
 
-Staff make the link for an order that is placed and not paid, for a customer on the telephone. Saleor begins the
-transaction and asks us by the usual webhook, so that the payment is one like any other.
+Staff create the link for an order that is placed and not paid, for a customer on the telephone. Saleor begins the
+transaction and calls the app by the usual webhook, so that the payment is like any other.
 """
 
 import hashlib
@@ -20,31 +20,29 @@ from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.services import Services
 from app.saleor.errors import SaleorError, SaleorRefusedError
 from app.saleor.graphql import SaleorClient
-from app.saleor.orders import Begun, OrderToPay, begin_transaction, order_to_pay
+from app.saleor.orders import InitializedTransaction, OrderToPay, fetch_order_to_pay, initialize_transaction
 
-NOT_ASKED = "Saleor could not be asked about this order: try again in a minute."
-NO_ORDER = "Saleor has no such order."
-NOT_PAYABLE = "Nobody can pay this order: it is not placed, or cancelled."
-ALL_PAID = "Nothing of this order is left to pay."
-_NO_ANSWER = (
-    "Saleor did not answer in time. The link may have been made all the same: look at the order again in a minute."
-)
-_NOT_KNOWN = "It is not known yet whether the payment page was opened: look at the order again in a minute."
-# What the storefront is told to pass, staff can only find on the order.
-_ON_THE_ORDER = {
-    RefusalCode.MISSING_NAME: "The order has no first and last name, which the merchant account asks for",
+SALEOR_UNREACHABLE = "The order could not be loaded from Saleor: try again in a minute."
+NO_ORDER = "This order was not found in Saleor."
+NOT_PAYABLE = "This order cannot be paid: it is not placed, or cancelled."
+ALL_PAID = "There is nothing left to pay on this order."
+_NO_ANSWER = "Saleor did not answer in time. The link may still have been created: check the order again in a minute."
+_NOT_KNOWN = "It is not yet known whether the payment page was opened: check the order again in a minute."
+# Data that the storefront is told to pass; staff can only add it to the order.
+_MISSING_ON_ORDER = {
+    RefusalCode.MISSING_NAME: "The order has no first and last name, which the merchant account requires",
     RefusalCode.MISSING_EMAIL: "The order has no e-mail address, which the gateway needs",
     RefusalCode.MISSING_PHONE: "The order has no phone number, which the gateway needs",
 }
-_ADD_IT = "add it to the order, best to its billing address, and try again."
+_ADD_IT = "add it to the order, preferably to its billing address, and try again."
 
 
 @dataclass(frozen=True, slots=True)
 class OrderPayments:
-    """An order's payments, oldest first, and the payouts that are about these. ``gateway`` is how Saleor calls the app.
+    """An order's payments, oldest first, and the payouts related to them. ``gateway`` is Saleor's name of the app.
 
-    ``order`` None: Saleor could not be asked (``unreachable``), or has no such order. Then only those payments are
-    found that were begun on the order itself, and not on the checkout that it was made of.
+    ``order`` None: Saleor could not be reached (``unreachable``), or has no such order. Then only those payments are
+    found that were begun on the order itself, and not on the checkout from which it was created.
     """
 
     order: OrderToPay | None
@@ -55,18 +53,18 @@ class OrderPayments:
 
     @property
     def to_pay(self) -> Decimal:
-        """What somebody can be asked to pay now; zero for an order that is paid, cancelled or not known.
+        """The amount that can be requested now; zero for an order that is paid, cancelled or not known.
 
-        What has been refunded was paid. Of our own payments, Saleor may not have heard everything yet.
+        Refunded amounts count as paid. Saleor may not have received all reports of our own payments yet.
         """
-        if self.order is None or self.order.total is None or not self.order.payable:
+        if self.order is None or self.order.total is None or not self.order.is_payable:
             return ZERO
-        ours = {each.payment.transaction_id: once_covered(each) for each in self.aggregates}
-        covered = (max(each.once_covered, ours.get(each.id, ZERO)) for each in self.order.transactions)
+        ours = {each.payment.transaction_id: covered_amount(each) for each in self.aggregates}
+        covered = (max(each.ever_covered, ours.get(each.id, ZERO)) for each in self.order.transactions)
         return max(ZERO, self.order.total.gross.amount - sum(covered, ZERO))
 
-    def link_over(self, amount: Decimal, now: datetime) -> PaymentAggregate | None:
-        """Return the newest payment whose page is open over exactly that amount."""
+    def open_payment_over(self, amount: Decimal, now: datetime) -> PaymentAggregate | None:
+        """Return the newest payment with an open page for exactly that amount; None when there is none."""
         return next(
             (each for each in reversed(self.aggregates) if each.payment.amount == amount and can_be_paid(each, now)),
             None,
@@ -74,17 +72,17 @@ class OrderPayments:
 
 
 def can_be_paid(aggregate: PaymentAggregate, now: datetime) -> bool:
-    """Return True while somebody can pay on the payment's page, as far as is known."""
+    """Return True while the payment's page can be used to pay, as far as is known."""
     payment = aggregate.payment
     in_time = payment.expires_at is None or now < payment.expires_at
     return payment.checkout_url is not None and in_time and balance(payment.flow, aggregate.operations).unpaid
 
 
-def once_covered(aggregate: PaymentAggregate) -> Decimal:
-    """Return what of its order a payment covers, or has covered before it was refunded. Pure."""
+def covered_amount(aggregate: PaymentAggregate) -> Decimal:
+    """Return the amount of its order that a payment covers, or covered before it was refunded. Pure."""
     create, now = aggregate.create, balance(aggregate.payment.flow, aggregate.operations)
-    asked = create.state in {State.INTENT, State.UNKNOWN} and aggregate.payment.mode is Mode.DIRECT
-    if asked or create.state is State.PENDING:
+    requested = create.state in {State.INTENT, State.UNKNOWN} and aggregate.payment.mode is Mode.DIRECT
+    if requested or create.state is State.PENDING:
         return create.amount
     used = any(each.kind in {Kind.CAPTURE, Kind.VOID} and each.state is State.SUCCESS for each in aggregate.operations)
     return now.charged + (ZERO if used else now.authorized)
@@ -93,14 +91,14 @@ def once_covered(aggregate: PaymentAggregate) -> Decimal:
 async def payments_of_order(
     services: Services, client: SaleorClient, installation: OpenInstallation, order_id: str
 ) -> OrderPayments:
-    """Return what Saleor and the database know of that store's order.
+    """Return the data of a store's order in Saleor and the database.
 
-    Of another store's, nobody here knows anything.
+    Another store's order is not found.
     """
     order, gateway, unreachable = None, "", False
     try:
-        order, gateway = await order_to_pay(client, installation, order_id)
-    except SaleorRefusedError:  # what somebody calls an order cannot be one
+        order, gateway = await fetch_order_to_pay(client, installation, order_id)
+    except SaleorRefusedError:  # the given id cannot be that of an order
         pass
     except SaleorError:
         unreachable = True
@@ -111,13 +109,13 @@ async def payments_of_order(
     return OrderPayments(order, aggregates, gateway, unreachable, payouts)
 
 
-def attempt_of(known: OrderPayments) -> str:
-    """Return what tells the next attempt to pay from all before: a form that is sent twice names the same."""
+def attempt_key(known: OrderPayments) -> str:
+    """Return a key that distinguishes the next attempt to pay from all previous: a form sent twice names the same."""
     transactions = known.order.transactions if known.order is not None else ()
     return _digest(*sorted(each.id for each in transactions))
 
 
-async def payment_link(
+async def get_or_create_payment_link(
     services: Services,
     client: SaleorClient,
     installation: OpenInstallation,
@@ -126,67 +124,69 @@ async def payment_link(
     amount: Decimal | None = None,
     attempt: str | None = None,
 ) -> PaymentAggregate:
-    """Return a payment on whose page the order can be paid over ``amount``, or over all that is open.
+    """Return a payment on whose page ``amount`` of the order, or the whole amount due, can be paid.
 
-    If such a page is open, it is that one. ``attempt`` is what ``attempt_of`` said to whoever asks: the same attempt
-    over the same amount is one transaction in Saleor and one payment here, however often it is asked for (laws of
-    money, 4). Raises RefusalError.
+    If such a page is open, its payment is returned. ``attempt`` is the requester's result of ``attempt_key``: the same
+    attempt for the same amount is one transaction in Saleor and one payment here, however often it is requested (laws
+    of money, 4). Raises RefusalError.
     """
     known = await payments_of_order(services, client, installation, order_id)
-    amount = _amount(known, amount)
-    already = known.link_over(amount, services.now())
-    if already is not None:
-        return already
-    key = f"link-{_digest(order_id, attempt or attempt_of(known), str(amount))}"
+    amount = _link_amount(known, amount)
+    open_payment = known.open_payment_over(amount, services.now())
+    if open_payment is not None:
+        return open_payment
+    key = f"link-{_digest(order_id, attempt or attempt_key(known), str(amount))}"
     try:
-        begun = await begin_transaction(
+        begun = await initialize_transaction(
             client, installation, order_id=order_id, amount=amount, gateway=known.gateway, key=key
         )
     except SaleorRefusedError as refused:
-        words = f"Saleor did not begin a payment: {refused.message}"
-        raise RefusalError(RefusalCode.NOT_POSSIBLE, words) from refused
+        message = f"Saleor did not start a payment: {refused.message}"
+        raise RefusalError(RefusalCode.NOT_POSSIBLE, message) from refused
     except SaleorError as error:
         raise RefusalError(RefusalCode.NOT_POSSIBLE, _NO_ANSWER) from error
-    return await _opened(services, installation, begun)
+    return await _begun_payment(services, installation, begun)
 
 
-def _amount(known: OrderPayments, wanted: Decimal | None) -> Decimal:
+def _link_amount(known: OrderPayments, wanted: Decimal | None) -> Decimal:
     if known.order is None:
-        raise RefusalError(RefusalCode.NOT_POSSIBLE, NOT_ASKED if known.unreachable else NO_ORDER)
-    if not known.order.payable:
+        raise RefusalError(RefusalCode.NOT_POSSIBLE, SALEOR_UNREACHABLE if known.unreachable else NO_ORDER)
+    if not known.order.is_payable:
         raise RefusalError(RefusalCode.NOT_POSSIBLE, NOT_PAYABLE)
     if not known.to_pay:
         raise RefusalError(RefusalCode.NOT_POSSIBLE, ALL_PAID)
     amount = check_amount(known.to_pay if wanted is None else wanted)
     if amount > known.to_pay:
-        words = f"{known.to_pay} {known.order.channel.currency_code} is left to pay of this order: ask for no more."
-        raise RefusalError(RefusalCode.INVALID_AMOUNT, words, "amount")
+        message = f"{known.to_pay} {known.order.channel.currency_code} is left to pay for this order: request no more."
+        raise RefusalError(RefusalCode.INVALID_AMOUNT, message, "amount")
     return amount
 
 
-async def _opened(services: Services, installation: OpenInstallation, begun: Begun) -> PaymentAggregate:
+async def _begun_payment(
+    services: Services, installation: OpenInstallation, begun: InitializedTransaction
+) -> PaymentAggregate:
     async with services.database.transaction() as session:
         found = await find_attempts(session, installation.id, source_id="", transaction_ids=[begun.transaction_id])
     if not found:
-        raise _refused(begun)
+        raise _webhook_refusal(begun)
     (aggregate,) = found
     if can_be_paid(aggregate, services.now()):
         return aggregate
-    over = aggregate.create.state.final or aggregate.create.state is State.INIT
-    words = aggregate.create.message if over else None
-    raise RefusalError(RefusalCode.NOT_POSSIBLE, words or _NOT_KNOWN)
+    outcome_known = aggregate.create.state.final or aggregate.create.state is State.INIT
+    message = aggregate.create.message if outcome_known else None
+    raise RefusalError(RefusalCode.NOT_POSSIBLE, message or _NOT_KNOWN)
 
 
-def _refused(begun: Begun) -> RefusalError:
-    """Return why our own webhook refused it, in words for staff."""
-    said: Any = begun.data
-    errors = said.get("errors") if isinstance(said, Mapping) else None
+def _webhook_refusal(begun: InitializedTransaction) -> RefusalError:
+    """Return the reason that our own webhook refused the transaction, as text for staff."""
+    data: Any = begun.data
+    errors = data.get("errors") if isinstance(data, Mapping) else None
     error = errors[0] if isinstance(errors, list) and errors and isinstance(errors[0], Mapping) else {}
     code = str(error.get("code"))
-    if code in _ON_THE_ORDER:
-        return RefusalError(RefusalCode(code), f"{_ON_THE_ORDER[RefusalCode(code)]}: {_ADD_IT}")
-    words = str(error.get("message") or begun.message or "The app did not answer Saleor.")
-    return RefusalError(RefusalCode.NOT_POSSIBLE, words)
+    if code in _MISSING_ON_ORDER:
+        return RefusalError(RefusalCode(code), f"{_MISSING_ON_ORDER[RefusalCode(code)]}: {_ADD_IT}")
+    message = str(error.get("message") or begun.message or "The app did not answer Saleor.")
+    return RefusalError(RefusalCode.NOT_POSSIBLE, message)
 
 
 def _digest(*parts: str) -> str:

@@ -1,7 +1,7 @@
-"""What was asked, notified and told, as it was: for staff who must know exactly. Pure.
+"""The raw requests, notifications and reports of a payment: for staff who need the exact content. Pure.
 
-Only members that are known to hold nothing of the shopper's are shown, everything else is veiled: a gateway may say
-tomorrow what nobody has heard of today. Of a card there is no more than its mask.
+Only members that are known to hold no data of the shopper are shown, everything else is redacted: a gateway may send
+members tomorrow that are unknown today. Of a card no more than its mask is shown.
 """
 
 import json
@@ -18,33 +18,33 @@ from app.gateway.models import Records
 from app.gateway.notification import decode
 from app.payments.core.details import card_mask
 
-VEILED = "•••"
-_WHAT_IS_DONE = """
+REDACTED = "•••"
+_PAYMENT_MEMBERS = """
 operation_id payment_id order_id transaction_id gateway_order_id billing_order_id pos_id mode method amount currency
 status status_code status_description response_code response_description created_at processed_at processing_time
 fee fixed_fee percent_fee split_fee limit_info retry_after eci mcc options_3ds order_3ds_bypass
 user_action_required payway processed_amount processed_currency recurring id receipt_url bank_short_name cc_mask
 why unreadable chosen by_lines order_timeout customer_lang merchant_mcc f_receipt_delivery server_url
 """
-_WHAT_IS_SOLD = (
+_PRODUCT_MEMBERS = (
     "description attributes key value payload split sub_merchant_id products name qty unit taxes prc type code"
 )
-_WHAT_SALEOR_IS_TOLD = "event psp_reference message available_actions state attempts last_error delivered_at"
-_SHOWN = frozenset(f"{_WHAT_IS_DONE} {_WHAT_IS_SOLD} {_WHAT_SALEOR_IS_TOLD}".split())
-_BY_SUB_MERCHANT = frozenset({"chosen", "by_lines"})  # amounts by who gives them
+_EVENT_MEMBERS = "event psp_reference message available_actions state attempts last_error delivered_at"
+_SHOWN = frozenset(f"{_PAYMENT_MEMBERS} {_PRODUCT_MEMBERS} {_EVENT_MEMBERS}".split())
+_BY_SUB_MERCHANT = frozenset({"chosen", "by_lines"})  # amounts by the sub-merchant that gives them
 
 
 class Source(StrEnum):
-    """Who said it to whom."""
+    """The sender and receiver of a message."""
 
-    ASKED = "asked"
+    REQUESTED = "asked"
     NOTIFIED = "notified"
-    TOLD = "told"
+    REPORTED = "told"
 
 
 @dataclass(frozen=True, slots=True)
-class Raw:
-    """One message. ``what`` is the kind of operation or the type of the event, ``text`` is JSON for people."""
+class RawMessage:
+    """One message. ``what`` is the kind of operation or the type of the event, ``text`` is formatted JSON."""
 
     at: datetime
     source: Source
@@ -52,46 +52,46 @@ class Raw:
     text: str
 
 
-def raw(aggregate: PaymentAggregate, notifications: Sequence[StoredNotification]) -> list[Raw]:
-    """Return what the gateway was asked and has notified and what Saleor was told, oldest first."""
-    asked = [_asked(each) for each in aggregate.operations if each.request and each.state is not State.WAITING]
-    told = [_told(each) for each in aggregate.events]
-    return sorted([*asked, *map(_notified, notifications), *told], key=lambda each: each.at)
+def raw_messages(aggregate: PaymentAggregate, notifications: Sequence[StoredNotification]) -> list[RawMessage]:
+    """Return the requests to the gateway, its notifications and the reports to Saleor, oldest first."""
+    requests = [_raw_request(each) for each in aggregate.operations if each.request and each.state is not State.WAITING]
+    events = [_raw_event(each) for each in aggregate.events]
+    return sorted([*requests, *map(_raw_notification, notifications), *events], key=lambda each: each.at)
 
 
 def raw_records(records: Records) -> str:
-    """Return the gateway's records of an order; of those that cannot be read, why."""
-    return _text([*(each.to_wire() for each in records), *({"unreadable": why} for why in records.unreadable)])
+    """Return the gateway's records of an order as redacted JSON; for unreadable records the reason."""
+    return _render([*(each.to_wire() for each in records), *({"unreadable": why} for why in records.unreadable)])
 
 
-def veiled(said: object, name: str = "") -> object:
-    """Return JSON with everything veiled that is not known to be nobody's secret."""
-    if said is None or isinstance(said, bool):
-        return said
+def redact(data: object, name: str = "") -> object:
+    """Return JSON with everything redacted that is not known to be safe to show."""
+    if data is None or isinstance(data, bool):
+        return data
     if name and name not in _SHOWN:
-        return VEILED
-    if isinstance(said, Mapping):
-        return {key: veiled(value, name if name in _BY_SUB_MERCHANT else str(key)) for key, value in said.items()}
-    if isinstance(said, list | tuple):
-        return [veiled(each, name) for each in said]
-    return (card_mask(str(said)) or VEILED) if name == "cc_mask" else said
+        return REDACTED
+    if isinstance(data, Mapping):
+        return {key: redact(value, name if name in _BY_SUB_MERCHANT else str(key)) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [redact(each, name) for each in data]
+    return (card_mask(str(data)) or REDACTED) if name == "cc_mask" else data
 
 
-def _asked(operation: Operation) -> Raw:
-    return Raw(operation.created_at, Source.ASKED, operation.kind.value, _text(operation.request))
+def _raw_request(operation: Operation) -> RawMessage:
+    return RawMessage(operation.created_at, Source.REQUESTED, operation.kind.value, _render(operation.request))
 
 
-def _notified(row: StoredNotification) -> Raw:
+def _raw_notification(row: StoredNotification) -> RawMessage:
     try:
-        said = None if row.data is None else decode(row.data)
+        content = None if row.data is None else decode(row.data)
     except UnreadableNotificationError:
-        said = None
-    method = said.get("method") if isinstance(said, Mapping) else None
-    return Raw(row.received_at, Source.NOTIFIED, str(method or ""), _text(said))
+        content = None
+    method = content.get("method") if isinstance(content, Mapping) else None
+    return RawMessage(row.received_at, Source.NOTIFIED, str(method or ""), _render(content))
 
 
-def _told(event: SaleorEvent) -> Raw:
-    said = {
+def _raw_event(event: SaleorEvent) -> RawMessage:
+    content = {
         "event": event.type,
         "psp_reference": event.psp_reference,
         "amount": event.amount,
@@ -102,8 +102,8 @@ def _told(event: SaleorEvent) -> Raw:
         "delivered_at": event.delivered_at,
         "last_error": event.last_error,
     }
-    return Raw(event.created_at, Source.TOLD, event.type, _text(said))
+    return RawMessage(event.created_at, Source.REPORTED, event.type, _render(content))
 
 
-def _text(said: object) -> str:
-    return json.dumps(veiled(said), ensure_ascii=False, indent=2, default=str)
+def _render(data: object) -> str:
+    return json.dumps(redact(data), ensure_ascii=False, indent=2, default=str)

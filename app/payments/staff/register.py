@@ -1,7 +1,7 @@
 """The gateway's register of any period, as CSV for spreadsheets or as JSON lines (gateway interface, 10).
 
-For staff on a page and for operators in a terminal. It is written while it arrives, in pieces, so it takes no memory
-however long it is. Periods longer than the gateway allows are asked for window by window.
+For staff on a page and for operators in a terminal. It is streamed in pieces while it arrives, so it needs no memory
+however long it is. Periods longer than the gateway allows are requested window by window.
 """
 
 import csv
@@ -16,18 +16,18 @@ from app.exact_json import dumps
 from app.gateway.client import GatewayClient
 from app.gateway.models import Method, Status
 from app.gateway.models.reports import DEFAULT_DETAILS, Detail, RegisterLine, RegisterRequest, UnreadableLine, periods
-from app.payments.staff.csv_export import harmless
+from app.payments.staff.csv_export import escape_formula
 
-_PATIENCE, _SILENCE = 600.0, 60.0  # seconds that a register is waited for; between two pieces of it
-_AT_ONCE = 32_000  # characters that are written at once
+_TOTAL_TIMEOUT, _READ_TIMEOUT = 600.0, 60.0  # seconds: for a whole register; between two pieces of it
+_AT_ONCE = 32_000  # characters in one piece
 _AMOUNTS = {each for each in Detail if each.value.endswith(("mount", "Fee", "Rate"))}
 
 USUAL_FIELDS = (*DEFAULT_DETAILS, Detail.ORIGINAL_AMOUNT)
-"""What a register has unless fields are chosen: what the gateway gives, and the amount without fees."""
+"""The fields of a register unless others are chosen: the gateway's defaults, and the amount without fees."""
 
 
 class Form(StrEnum):
-    """How lines are written."""
+    """The output format of lines."""
 
     CSV = "csv"
     NDJSON = "ndjson"
@@ -35,7 +35,7 @@ class Form(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RegisterQuery:
-    """Which register is wanted: from ``start`` to ``end``, moments with a zone. No ``statuses`` or ``methods``: all."""
+    """The requested register: from ``start`` to ``end``, with time zones. No ``statuses`` or ``methods``: all."""
 
     start: datetime
     end: datetime
@@ -47,9 +47,9 @@ class RegisterQuery:
 
 @dataclass(slots=True)
 class RegisterProgress:
-    """How far it is: ``lines`` of the present window, of so many that were announced; in all, ``total`` were given.
+    """The progress: ``lines`` of the current window, of those ``announced``; ``total`` were yielded in all.
 
-    ``unreadable`` are left out. ``start`` and ``end`` are those of the window; None before the first is asked for.
+    ``unreadable`` were left out. ``start`` and ``end`` are those of the window; None before the first is requested.
     """
 
     start: datetime | None = None
@@ -60,13 +60,13 @@ class RegisterProgress:
     unreadable: int = 0
 
 
-async def register_pieces(
+async def stream_register(
     client: GatewayClient, query: RegisterQuery, progress: RegisterProgress
 ) -> AsyncGenerator[str, None]:
-    """Give the register as text, in pieces, the first when the gateway has begun to make it.
+    """Yield the register as text, in pieces, the first when the gateway has begun to create it.
 
-    Raises GatewayError, also in the middle: then what was given is not all, and ``not_whole`` belongs behind it. Lines
-    that cannot be read are counted and left out.
+    Raises GatewayError, also in the middle: then the output is incomplete, and ``incomplete_marker`` must follow it.
+    Unreadable lines are counted and left out.
     """
     written = io.StringIO()
     rows = csv.writer(written)
@@ -77,7 +77,7 @@ async def register_pieces(
                 rows.writerow(query.fields)
             if line is None:  # a window has begun
                 if not begun:
-                    yield _taken(written)
+                    yield _drain(written)
                 begun = True
                 continue
             if query.form is Form.CSV:
@@ -85,12 +85,12 @@ async def register_pieces(
             else:
                 written.write(dumps(line.to_wire()) + "\n")
             if written.tell() >= _AT_ONCE:
-                yield _taken(written)
-    yield _taken(written)
+                yield _drain(written)
+    yield _drain(written)
 
 
-def not_whole(query: RegisterQuery, why: str) -> str:
-    """Return the last line of a register that broke off, so that nobody takes it for all of it. Pure."""
+def incomplete_marker(query: RegisterQuery, why: str) -> str:
+    """Return the last line of a register that broke off, so that it is not mistaken for a complete one. Pure."""
     if query.form is Form.NDJSON:
         return dumps({"not_whole": why}) + "\n"
     written = io.StringIO()
@@ -101,18 +101,18 @@ def not_whole(query: RegisterQuery, why: str) -> str:
 async def _lines(
     client: GatewayClient, query: RegisterQuery, progress: RegisterProgress
 ) -> AsyncGenerator[RegisterLine | None, None]:
-    """Give the lines of all windows, and None as each begins. Raises GatewayError."""
+    """Yield the lines of all windows, and None as each begins. Raises GatewayError."""
     for request in _requests(query):
-        ticket = await client.reports.start(request, timeout=_SILENCE)
+        ticket = await client.reports.start(request, timeout=_READ_TIMEOUT)
         progress.start, progress.end = request.start_date, request.end_date
         progress.lines, progress.announced = 0, ticket.count
         yield None
-        async with aclosing(client.reports.fetch(ticket, patience=_PATIENCE, timeout=_SILENCE)) as lines:
-            async for line in _counted(lines, progress):
+        async with aclosing(client.reports.fetch(ticket, patience=_TOTAL_TIMEOUT, timeout=_READ_TIMEOUT)) as lines:
+            async for line in _count_lines(lines, progress):
                 yield line
 
 
-async def _counted(
+async def _count_lines(
     lines: AsyncIterator[RegisterLine | UnreadableLine], progress: RegisterProgress
 ) -> AsyncIterator[RegisterLine]:
     async for line in lines:
@@ -135,7 +135,7 @@ def _requests(query: RegisterQuery) -> Iterator[RegisterRequest]:
         )
 
 
-def _taken(written: io.StringIO) -> str:
+def _drain(written: io.StringIO) -> str:
     text = written.getvalue()
     written.seek(0)
     written.truncate()
@@ -143,15 +143,15 @@ def _taken(written: io.StringIO) -> str:
 
 
 def _cells(line: RegisterLine, fields: tuple[Detail, ...]) -> list[str]:
-    said = line.to_wire()
-    return [_cell(line, each, said.get(each.value)) for each in fields]
+    values = line.to_wire()
+    return [_cell(line, each, values.get(each.value)) for each in fields]
 
 
 def _cell(line: RegisterLine, field: Detail, value: object) -> str:
-    """Return what a spreadsheet shows: moments in UTC, amounts as they are, nothing that it would compute."""
+    """Return the text of a cell: moments in UTC, amounts as they are, and nothing that a spreadsheet evaluates."""
     if value is None:
         return ""
     if field is Detail.DATE_TIME:
         return "" if line.date_time is None else f"{line.date_time:%Y-%m-%dT%H:%M:%SZ}"
     text = str(value).encode(errors="replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
-    return text if field in _AMOUNTS else harmless(text)
+    return text if field in _AMOUNTS else escape_formula(text)

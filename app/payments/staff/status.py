@@ -1,4 +1,4 @@
-"""Where a payment stands, in two or three words; and what is being waited for with it, and until when. Pure."""
+"""The standing of a payment, in two or three words, and its pending steps with their times. Pure."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,11 +12,11 @@ from app.gateway.statuses import Kind as CodeKind
 from app.gateway.statuses import Status, explain
 from app.i18n.messages import LazyMessage, StoredMessage, gettext_noop
 from app.payments.core.balance import Balance, balance
-from app.payments.staff.timeline import name_of
+from app.payments.staff.timeline import operation_name
 
 
 class Standing(StrEnum):
-    """Where a payment stands, or what is being done to it, in English for people."""
+    """The standing of a payment, or an operation that is under way, in English for users."""
 
     PAID = gettext_noop("paid")
     RESERVED = gettext_noop("authorized")
@@ -49,12 +49,12 @@ _UNDER_WAY = {
 
 
 def standing(aggregate: PaymentAggregate) -> str:
-    """Return where the payment stands, for people: "paid", "waiting for the shopper", "paid, refund under way"."""
+    """Return the payment's standing for users: "paid", "waiting for the shopper", "paid, refund under way"."""
     return ", ".join(standings(aggregate))
 
 
 def standings(aggregate: PaymentAggregate) -> tuple[Standing, ...]:
-    """Return where the payment stands, and then what is being done to it."""
+    """Return the payment's standing, followed by the operations under way."""
     now = balance(aggregate.payment.flow, aggregate.operations)
     under_way = [
         _UNDER_WAY[each.kind] for each in aggregate.operations if each.kind in _UNDER_WAY and not each.state.final
@@ -68,7 +68,7 @@ def _standing(aggregate: PaymentAggregate, now: Balance) -> Standing:
     create = aggregate.create
     match create.state:
         case State.SUCCESS:
-            return _of_money(aggregate, now)
+            return _money_standing(aggregate, now)
         case State.FAILURE:
             cancelled = explain(Status.FAILURE, create.status_code).kind is CodeKind.CANCELLED
             return Standing.CANCELLED if cancelled else Standing.FAILED
@@ -80,7 +80,7 @@ def _standing(aggregate: PaymentAggregate, now: Balance) -> Standing:
             return Standing.NOT_KNOWN
 
 
-def _of_money(aggregate: PaymentAggregate, now: Balance) -> Standing:
+def _money_standing(aggregate: PaymentAggregate, now: Balance) -> Standing:
     if aggregate.payment.flow is Flow.PAYOUT:
         return Standing.PAID_OUT
     if now.refunded:
@@ -91,47 +91,47 @@ def _of_money(aggregate: PaymentAggregate, now: Balance) -> Standing:
     return Standing.RELEASED if released else Standing.RESERVED
 
 
-def why_failed(operation: Operation) -> StoredMessage | None:
-    """Return why an operation has failed, in the gateway's words or ours; None if it has not, or nobody knows."""
+def failure_reason(operation: Operation) -> StoredMessage | None:
+    """Return why an operation failed, in the gateway's words or ours; None if it did not, or the reason is unknown."""
     if operation.state is not State.FAILURE or not operation.message:
         return None
     return StoredMessage(operation.message)
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
-    """Something that is waited for: ``until`` is when the app acts next, or when the time is over; None: no time."""
+class PendingStep:
+    """A pending step: ``until`` is when the app acts next, or the deadline; None: no time is set."""
 
     words: LazyMessage
     until: datetime | None = None
 
 
-def expectations(aggregate: PaymentAggregate, notifications: Sequence[StoredNotification]) -> list[Expected]:
-    """Return what is being waited for, soonest first."""
+def pending_steps(aggregate: PaymentAggregate, notifications: Sequence[StoredNotification]) -> list[PendingStep]:
+    """Return the pending steps of a payment, soonest first."""
     return sorted(
-        [*_of_the_shopper(aggregate), *_of_the_worker(aggregate, notifications)],
+        [*_shopper_steps(aggregate), *_worker_steps(aggregate, notifications)],
         key=lambda each: (each.until is None, each.until or aggregate.payment.created_at),
     )
 
 
-def _of_the_shopper(aggregate: PaymentAggregate) -> Iterator[Expected]:
+def _shopper_steps(aggregate: PaymentAggregate) -> Iterator[PendingStep]:
     create = aggregate.create
     if create.state is State.INIT or (create.state is State.PENDING and create.waits_for_shopper):
-        yield Expected(LazyMessage("the shopper has until then to pay"), aggregate.payment.expires_at)
+        yield PendingStep(LazyMessage("the shopper has until then to pay"), aggregate.payment.expires_at)
 
 
-def _of_the_worker(aggregate: PaymentAggregate, notifications: Sequence[StoredNotification]) -> Iterator[Expected]:
+def _worker_steps(aggregate: PaymentAggregate, notifications: Sequence[StoredNotification]) -> Iterator[PendingStep]:
     for operation in aggregate.operations:
-        name = name_of(operation.kind, aggregate.payment.flow)
+        name = operation_name(operation.kind, aggregate.payment.flow)
         if operation.state is State.WAITING:
-            words = LazyMessage("the %(what)s is sent when the operation before it is settled", what=name)
-            yield Expected(words, operation.next_poll_at)
+            message = LazyMessage("the %(what)s is sent when the operation before it has ended", what=name)
+            yield PendingStep(message, operation.next_poll_at)
         elif operation.next_poll_at is not None:
-            words = LazyMessage("the app looks the %(what)s up, if the gateway does not notify before", what=name)
-            yield Expected(words, operation.next_poll_at)
+            message = LazyMessage("the app looks up the %(what)s, unless the gateway notifies it before", what=name)
+            yield PendingStep(message, operation.next_poll_at)
     for row in notifications:
         if row.next_attempt_at is not None:
-            yield Expected(LazyMessage("the app works on a notification of the gateway"), row.next_attempt_at)
+            yield PendingStep(LazyMessage("the app processes a notification from the gateway"), row.next_attempt_at)
     for event in aggregate.events:
         if event.next_attempt_at is not None:
-            yield Expected(LazyMessage("the app tells Saleor %(type)s", type=event.type), event.next_attempt_at)
+            yield PendingStep(LazyMessage("the app reports %(type)s to Saleor", type=event.type), event.next_attempt_at)

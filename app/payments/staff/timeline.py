@@ -1,6 +1,6 @@
-"""The timeline of a payment, from its operations, events and notifications: what happened. Pure.
+"""The timeline of a payment, from its operations, events and notifications. Pure.
 
-It holds what staff need to follow the money, and nothing of the shopper: no name, address or phone number, and of a
+It contains what staff need to follow the money, and no data of the shopper: no name, address or phone number, and of a
 card no more than its mask.
 """
 
@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any, TypeAlias
 
 from app.db.aggregates import PaymentAggregate
-from app.db.inbox import StoredNotification as Notified
+from app.db.inbox import StoredNotification
 from app.db.tables import EventState, Flow, Kind, Operation, Payment, SaleorEvent, State
 from app.gateway.errors import UnreadableNotificationError
 from app.gateway.notification import read_data
@@ -27,15 +27,15 @@ from app.i18n.messages import (
 from app.payments.core.details import Details, wallet_name
 from app.payments.core.labels import ENDS, NAMES, PAYOUT, RESERVATION, STATES
 from app.payments.core.mapper import Observation
-from app.payments.core.observation import seen_in
+from app.payments.core.observation import observation_from_record
 from app.payments.split.standing import is_split
 
 Fact: TypeAlias = str | int | Decimal | datetime | dict[str, Any] | None
 Facts: TypeAlias = dict[str, Fact]
 
 
-class Who(StrEnum):
-    """Who did it."""
+class Actor(StrEnum):
+    """Who performed the action of an entry."""
 
     SALEOR = gettext_noop("Saleor")
     APP = gettext_noop("app")
@@ -44,7 +44,7 @@ class Who(StrEnum):
 
 
 class Tone(StrEnum):
-    """How it reads: bad news stands out."""
+    """How an entry is displayed: bad news stands out."""
 
     NEUTRAL = "neutral"
     GOOD = "good"
@@ -54,10 +54,10 @@ class Tone(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Something that happened. ``what`` is its name for scripts, ``facts`` are its details for them."""
+    """An event of the timeline. ``what`` is its name for scripts, ``facts`` are its details for them."""
 
     at: datetime
-    who: Who
+    who: Actor
     what: str
     words: LazyMessage
     tone: Tone = Tone.NEUTRAL
@@ -65,12 +65,12 @@ class Entry:
 
     @property
     def is_routine(self) -> bool:
-        """Whether nobody has to know of it while all goes well: the outcome that follows says it too."""
+        """Whether the entry can be left out while all goes well: the outcome that follows states it too."""
         return self.tone is Tone.NEUTRAL and self.what in _ROUTINE
 
     @property
     def trace_id(self) -> str | None:
-        """The id by which the log lines of it are found."""
+        """The id by which its log lines are found."""
         return str(found) if (found := self.facts.get("trace_id")) else None
 
 
@@ -78,10 +78,10 @@ _ROUTINE = {"asked", "looked_up", "notified", "details", "reported"}
 
 
 _DONE_BY_OTHERS = {Kind.DISPUTE, Kind.RECURRING}
-_ASKED = {
+_REQUESTS = {
     Kind.CREATE: gettext_noop("for a payment page"),
-    Kind.CAPTURE: gettext_noop("to charge %(sum)s of the reservation"),
-    Kind.VOID: gettext_noop("to release the reservation of %(sum)s"),
+    Kind.CAPTURE: gettext_noop("to charge %(sum)s of the authorization"),
+    Kind.VOID: gettext_noop("to release the authorization of %(sum)s"),
     Kind.REFUND: gettext_noop("to refund %(sum)s"),
     Kind.CANCEL: gettext_noop("to close the payment page"),
 }
@@ -90,81 +90,81 @@ _TONES = {State.SUCCESS: Tone.GOOD, State.FAILURE: Tone.BAD}
 
 
 def timeline(
-    aggregate: PaymentAggregate, notifications: Sequence[Notified], names: Mapping[str, str] | None = None
+    aggregate: PaymentAggregate, notifications: Sequence[StoredNotification], names: Mapping[str, str] | None = None
 ) -> list[Entry]:
-    """Return what happened, oldest first. ``names`` is what people call the sub-merchants of a split payment."""
-    said = [(row, _seen(row)) for row in notifications]
-    notified = [(row.received_at, seen) for row, seen in said if seen is not None]
-    entries = [_begun(aggregate)]
+    """Return the entries, oldest first. ``names`` are the display names of a split payment's sub-merchants."""
+    observations = [(row, _read_observation(row)) for row in notifications]
+    notified = [(row.received_at, seen) for row, seen in observations if seen is not None]
+    entries = [_creation_entry(aggregate)]
     for operation in aggregate.operations:
-        entries += _of_operation(aggregate, operation, notified, names or {})
-    entries += [_of_notification(row, seen, aggregate.payment.flow) for row, seen in said]
-    entries += [_of_event(each, aggregate.payment.currency) for each in aggregate.events]
+        entries += _operation_entries(aggregate, operation, notified, names or {})
+    entries += [_notification_entry(row, seen, aggregate.payment.flow) for row, seen in observations]
+    entries += [_event_entry(each, aggregate.payment.currency) for each in aggregate.events]
     if aggregate.payment.erased_at is not None:
-        entries.append(_erased(aggregate.payment.erased_at))
+        entries.append(_erasure_entry(aggregate.payment.erased_at))
     return sorted(entries, key=lambda entry: entry.at)
 
 
-def _erased(at: datetime) -> Entry:
-    words = LazyMessage("erases what it kept of the shopper, as it is kept no longer; what moved money stays")
-    return Entry(at, Who.APP, "erased", words)
+def _erasure_entry(at: datetime) -> Entry:
+    message = LazyMessage("erases the shopper's data, which is no longer kept; what moved money stays")
+    return Entry(at, Actor.APP, "erased", message)
 
 
-def _begun(aggregate: PaymentAggregate) -> Entry:
+def _creation_entry(aggregate: PaymentAggregate) -> Entry:
     payment = aggregate.payment
+    facts: Facts = {"flow": payment.flow.value, "amount": payment.amount}
     if payment.flow is Flow.PAYOUT:
-        words = LazyMessage("wants %(sum)s paid out to a card", sum=Money(payment.amount, payment.currency))
-        told: Facts = {"flow": payment.flow.value, "amount": payment.amount}
-        return Entry(payment.created_at, Who.STAFF, "payout_asked", words, facts=told)
-    how = LazyMessage("taken at once") if payment.flow is Flow.CHARGE else LazyMessage("reserved first")
+        message = LazyMessage("requests a payout of %(sum)s to a card", sum=Money(payment.amount, payment.currency))
+        return Entry(payment.created_at, Actor.STAFF, "payout_asked", message, facts=facts)
+    how = LazyMessage("charged immediately") if payment.flow is Flow.CHARGE else LazyMessage("authorized first")
     sum_, number = Money(payment.amount, payment.currency), payment.order_number
-    words = LazyMessage("asks for a payment: %(sum)s, %(how)s", sum=sum_, how=how)
+    message = LazyMessage("requests a payment: %(sum)s, %(how)s", sum=sum_, how=how)
     if number:
-        words = LazyMessage(
-            "asks for a payment of order %(number)s: %(sum)s, %(how)s", number=number, sum=sum_, how=how
+        message = LazyMessage(
+            "requests a payment for order %(number)s: %(sum)s, %(how)s", number=number, sum=sum_, how=how
         )
     if payment.trial:
-        words = LazyMessage("tries the account out with a payment: %(sum)s, %(how)s", sum=sum_, how=how)
-    who = Who.STAFF if payment.trial else Who.SALEOR
-    facts: Facts = {"flow": payment.flow.value, "amount": payment.amount}
-    return Entry(payment.created_at, who, "payment_asked", words, facts=facts)
+        message = LazyMessage("tests the account with a payment: %(sum)s, %(how)s", sum=sum_, how=how)
+    who = Actor.STAFF if payment.trial else Actor.SALEOR
+    return Entry(payment.created_at, who, "payment_asked", message, facts=facts)
 
 
-def name_of(kind: Kind, flow: Flow) -> LazyMessage:
-    """Return what people call an operation of a payment that was made for ``flow``."""
+def operation_name(kind: Kind, flow: Flow) -> LazyMessage:
+    """Return the display name of an operation of a payment that was created for ``flow``."""
     return _CREATIONS.get(flow, NAMES[kind]) if kind is Kind.CREATE else NAMES[kind]
 
 
 def _with_shares(
-    words: LazyMessage, aggregate: PaymentAggregate, operation: Operation, names: Mapping[str, str]
+    message: LazyMessage, aggregate: PaymentAggregate, operation: Operation, names: Mapping[str, str]
 ) -> LazyMessage:
-    """Say with it whose money an operation of a split payment moves."""
+    """Return the text with the sub-merchants whose money an operation of a split payment moves."""
     shares = aggregate.shares_of(operation)
     if shares:
         each = (
             LazyMessage("%(amount)s of %(who)s", amount=amount, who=names.get(who, who))
             for who, amount in shares.items()
         )
-        return LazyMessage("%(what)s (%(shares)s)", what=words, shares=Joined(tuple(each)))
+        return LazyMessage("%(what)s (%(shares)s)", what=message, shares=Joined(tuple(each)))
     others = operation.idempotency_key.startswith("gateway:")
     if others and is_split(aggregate) and operation.kind in {Kind.CAPTURE, Kind.REFUND}:
         return LazyMessage(
-            "%(what)s; nobody tells whose money it was, so it is assumed to be everybody's, in proportion", what=words
+            "%(what)s; nothing reports whose money it was, so it is assumed to be everybody's, in proportion",
+            what=message,
         )
-    return words
+    return message
 
 
-def _what_was_asked(payment: Payment, operation: Operation) -> LazyMessage:
+def _describe_request(payment: Payment, operation: Operation) -> LazyMessage:
     if operation.kind is Kind.CREATE and payment.flow is Flow.PAYOUT:
         return LazyMessage("to pay %(sum)s out to a card", sum=Money(operation.amount, operation.currency))
     if operation.kind is Kind.CREATE and payment.saved_card_mask is not None:
         return LazyMessage("for a payment with a saved card (%(card)s)", card=f"****{payment.saved_card_mask[-4:]}")
     if operation.kind is Kind.CREATE and (wallet := wallet_name(payment.wallet)) is not None:
         return LazyMessage("for a payment with %(wallet)s", wallet=wallet)
-    return LazyMessage(_ASKED[operation.kind], sum=Money(operation.amount, operation.currency))
+    return LazyMessage(_REQUESTS[operation.kind], sum=Money(operation.amount, operation.currency))
 
 
-def _what_was_seen(operation: Operation, name: LazyMessage) -> LazyMessage:
+def _describe_external(operation: Operation, name: LazyMessage) -> LazyMessage:
     sum_ = Money(operation.amount, operation.currency)
     match operation.kind:
         case Kind.DISPUTE:
@@ -172,16 +172,16 @@ def _what_was_seen(operation: Operation, name: LazyMessage) -> LazyMessage:
         case Kind.RECURRING:
             return LazyMessage("charges %(sum)s for the subscription", sum=sum_)
         case _:
-            return LazyMessage("shows a %(what)s of %(sum)s that others asked for", what=name, sum=sum_)
+            return LazyMessage("shows a %(what)s of %(sum)s that was not requested here", what=name, sum=sum_)
 
 
-def _of_operation(
+def _operation_entries(
     aggregate: PaymentAggregate,
     operation: Operation,
     notified: Sequence[tuple[datetime, Observation]],
     names: Mapping[str, str],
 ) -> Iterator[Entry]:
-    name = name_of(operation.kind, aggregate.payment.flow)
+    name = operation_name(operation.kind, aggregate.payment.flow)
     facts: Facts = {
         "kind": operation.kind.value,
         "amount": operation.amount,
@@ -190,54 +190,58 @@ def _of_operation(
         "trace_id": operation.trace_id,
     }
 
-    def entry(at: datetime, who: Who, what: str, words: LazyMessage, tone: Tone = Tone.NEUTRAL, **more: Fact) -> Entry:
-        return Entry(at, who, what, words, tone, {**facts, **more})
+    def entry(
+        at: datetime, who: Actor, what: str, message: LazyMessage, tone: Tone = Tone.NEUTRAL, **more: Fact
+    ) -> Entry:
+        return Entry(at, who, what, message, tone, {**facts, **more})
 
     begun = operation.created_at
     if operation.idempotency_key.startswith("gateway:") or operation.kind in _DONE_BY_OTHERS:
-        words = _what_was_seen(operation, name)
-        yield entry(begun, Who.GATEWAY, "seen", _with_shares(words, aggregate, operation, names))
+        message = _describe_external(operation, name)
+        yield entry(begun, Actor.GATEWAY, "seen", _with_shares(message, aggregate, operation, names))
     else:
-        asked = _what_was_asked(aggregate.payment, operation)
+        requested = _describe_request(aggregate.payment, operation)
         if operation.asked_by_saleor and operation.kind is not Kind.CREATE:
-            yield entry(begun, Who.SALEOR, "requested", _for(operation, LazyMessage("asks %(what)s", what=asked)))
+            yield entry(
+                begun, Actor.SALEOR, "requested", _with_reason(operation, LazyMessage("asks %(what)s", what=requested))
+            )
         if operation.asked_by is not None:
-            words = LazyMessage("asks in the app %(what)s (%(by)s)", what=asked, by=operation.asked_by)
-            yield entry(begun, Who.STAFF, "requested", _for(operation, words), by=operation.asked_by)
+            message = LazyMessage("asks in the app %(what)s (%(by)s)", what=requested, by=operation.asked_by)
+            yield entry(begun, Actor.STAFF, "requested", _with_reason(operation, message), by=operation.asked_by)
         if operation.state is State.WAITING:
-            words = LazyMessage("lets it wait until the operation before it is settled")
-            yield entry(begun, Who.APP, "postponed", words, Tone.OPEN)
+            message = LazyMessage("lets it wait until the operation before it has ended")
+            yield entry(begun, Actor.APP, "postponed", message, Tone.OPEN)
         else:
-            words = LazyMessage("asks the gateway %(what)s", what=asked)
-            yield entry(begun, Who.APP, "asked", _with_shares(words, aggregate, operation, names))
+            message = LazyMessage("asks the gateway %(what)s", what=requested)
+            yield entry(begun, Actor.APP, "asked", _with_shares(message, aggregate, operation, names))
     if operation.polled_at is not None:
-        words = LazyMessage("has looked the %(what)s up %(times)s times until now", what=name, times=operation.polls)
+        message = LazyMessage("has looked up the %(what)s %(times)s times so far", what=name, times=operation.polls)
         if operation.polls == 1:
-            words = LazyMessage("has looked the %(what)s up once until now", what=name)
-        yield entry(operation.polled_at, Who.APP, "looked_up", words, polls=operation.polls)
+            message = LazyMessage("has looked up the %(what)s once so far", what=name)
+        yield entry(operation.polled_at, Actor.APP, "looked_up", message, polls=operation.polls)
     if operation.decision is not None:
-        yield _decided(operation.decision, name, operation.currency)
+        yield _decision_entry(operation.decision, name, operation.currency)
     elif operation.state not in {State.WAITING, State.INTENT}:
-        who, what, words = _outcome(operation, name, notified)
+        who, what, message = _outcome(operation, name, notified)
         tone = _TONES.get(operation.state, Tone.OPEN)
         more: Facts = {"state": operation.state.value, "status_code": operation.status_code}
-        yield entry(operation.updated_at, who, what, words, tone, **more)
+        yield entry(operation.updated_at, who, what, message, tone, **more)
     if operation.details:
-        lines = Details.kept(operation.details).lines()
-        told = tuple(LazyMessage("%(name)s %(value)s", name=label, value=value) for label, value in lines)
-        words = LazyMessage("also says of the %(what)s: %(told)s", what=name, told=Joined(told, by="; "))
-        yield entry(operation.updated_at, Who.GATEWAY, "details", words, details=operation.details)
+        lines = Details.from_row(operation.details).lines()
+        details = tuple(LazyMessage("%(name)s %(value)s", name=label, value=value) for label, value in lines)
+        message = LazyMessage("also reports for the %(what)s: %(told)s", what=name, told=Joined(details, by="; "))
+        yield entry(operation.updated_at, Actor.GATEWAY, "details", message, details=operation.details)
 
 
-def _decided(decision: dict[str, Any], name: LazyMessage, currency: str) -> Entry:
+def _decision_entry(decision: dict[str, Any], name: LazyMessage, currency: str) -> Entry:
     by, reason, state = str(decision["by"]), str(decision["reason"]), State(str(decision["state"]))
     amount = Decimal(str(decision["amount"]))
     return Entry(
         datetime.fromisoformat(str(decision["at"])),
-        Who.STAFF,
+        Actor.STAFF,
         "settled",
         LazyMessage(
-            "settles the %(what)s of %(sum)s as %(state)s, by hand (%(by)s): %(reason)s",
+            "settles the %(what)s of %(sum)s by hand as %(state)s (%(by)s): %(reason)s",
             what=name,
             sum=Money(amount, currency),
             state=ENDS[state],
@@ -251,64 +255,64 @@ def _decided(decision: dict[str, Any], name: LazyMessage, currency: str) -> Entr
 
 def _outcome(
     operation: Operation, name: LazyMessage, notified: Sequence[tuple[datetime, Observation]]
-) -> tuple[Who, str, LazyMessage]:
-    """Return whose word the last known state is, and the words; a notification that said it first is not repeated."""
+) -> tuple[Actor, str, LazyMessage]:
+    """Return the actor, name and text of the last known state; an earlier notification of it is not repeated."""
     state = STATES[operation.state]
     if operation.inferred or operation.state is State.UNKNOWN:
-        words = LazyMessage("concludes that the %(what)s %(state)s", what=name, state=state)
-        return Who.APP, "concluded", _because(words, operation.message)
+        message = LazyMessage("concludes that the %(what)s %(state)s", what=name, state=state)
+        return Actor.APP, "concluded", _with_cause(message, operation.message)
     if operation.state is State.INIT and operation.kind is Kind.CREATE:
-        return Who.GATEWAY, "answered", LazyMessage("opens the payment page")
+        return Actor.GATEWAY, "answered", LazyMessage("opens the payment page")
     if any(
         (seen.kind, STATES[seen.state]) == (operation.kind, state) and at <= operation.updated_at
         for at, seen in notified
     ):
-        return Who.APP, "recorded", LazyMessage("records that the %(what)s %(state)s", what=name, state=state)
-    words = LazyMessage("answers that the %(what)s %(state)s", what=name, state=state)
-    return Who.GATEWAY, "answered", _because(words, operation.message)
+        return Actor.APP, "recorded", LazyMessage("records that the %(what)s %(state)s", what=name, state=state)
+    message = LazyMessage("responds that the %(what)s %(state)s", what=name, state=state)
+    return Actor.GATEWAY, "answered", _with_cause(message, operation.message)
 
 
-def _for(operation: Operation, words: LazyMessage) -> LazyMessage:
-    """Return the words with the reason that was given, if there is one."""
+def _with_reason(operation: Operation, message: LazyMessage) -> LazyMessage:
+    """Return the text with the reason that was given, if there is one."""
     reason = operation.request.get("comment")
-    return LazyMessage("%(what)s: “%(reason)s”", what=words, reason=Verbatim(reason)) if reason else words
+    return LazyMessage("%(what)s: “%(reason)s”", what=message, reason=Verbatim(reason)) if reason else message
 
 
-def _because(words: LazyMessage, why: str | None) -> LazyMessage:
-    return LazyMessage("%(what)s: %(why)s", what=words, why=StoredMessage(why)) if why else words
+def _with_cause(message: LazyMessage, why: str | None) -> LazyMessage:
+    return LazyMessage("%(what)s: %(why)s", what=message, why=StoredMessage(why)) if why else message
 
 
-def _seen(row: Notified) -> Observation | None:
+def _read_observation(row: StoredNotification) -> Observation | None:
     if row.data is None:
         return None
     try:
-        return seen_in(read_data(row.data), "en")
+        return observation_from_record(read_data(row.data), "en")
     except UnreadableNotificationError:
         return None
 
 
-def _of_notification(row: Notified, seen: Observation | None, flow: Flow) -> Entry:
-    said = LazyMessage("something that no key of ours opens")
-    if not row.kept:
-        said = LazyMessage("something of which the content is kept no longer")
+def _notification_entry(row: StoredNotification, seen: Observation | None, flow: Flow) -> Entry:
+    content = LazyMessage("something that none of our keys can decrypt")
+    if not row.retained:
+        content = LazyMessage("something whose content is no longer stored")
     if row.data:
-        said = LazyMessage("something that is no record of this payment")
+        content = LazyMessage("something that is not a record of this payment")
     if seen is not None:
-        name, sum_ = name_of(seen.kind, flow), Money(seen.amount, seen.currency)
-        said = LazyMessage("%(what)s %(state)s, %(sum)s", what=name, state=STATES[seen.state], sum=sum_)
-        said = _because(said, seen.message)
-    words = LazyMessage("notifies: %(what)s", what=said)
+        name, sum_ = operation_name(seen.kind, flow), Money(seen.amount, seen.currency)
+        content = LazyMessage("%(what)s %(state)s, %(sum)s", what=name, state=STATES[seen.state], sum=sum_)
+        content = _with_cause(content, seen.message)
+    message = LazyMessage("notifies: %(what)s", what=content)
     if row.deliveries > 1:
-        words = LazyMessage("notifies (%(times)s times): %(what)s", times=row.deliveries, what=said)
+        message = LazyMessage("notifies (%(times)s times): %(what)s", times=row.deliveries, what=content)
     if not row.processed_at:
-        words = LazyMessage("%(what)s; not worked on yet", what=words)
+        message = LazyMessage("%(what)s; not processed yet", what=message)
         if row.outcome:
-            words = LazyMessage("%(what)s (%(why)s)", what=words, why=Verbatim(row.outcome))
+            message = LazyMessage("%(what)s (%(why)s)", what=message, why=Verbatim(row.outcome))
     return Entry(
         row.received_at,
-        Who.GATEWAY,
+        Actor.GATEWAY,
         "notified",
-        words,
+        message,
         Tone.NEUTRAL if row.processed_at else Tone.OPEN,
         {
             "deliveries": row.deliveries,
@@ -320,20 +324,20 @@ def _of_notification(row: Notified, seen: Observation | None, flow: Flow) -> Ent
     )
 
 
-def _of_event(event: SaleorEvent, currency: str) -> Entry:
-    told: list[str | Money] = [event.type]
+def _event_entry(event: SaleorEvent, currency: str) -> Entry:
+    parts: list[str | Money] = [event.type]
     if event.amount:
-        told.append(Money(event.amount, currency))
+        parts.append(Money(event.amount, currency))
     if event.message:
-        told.append(Verbatim(f"“{event.message}”"))
-    outcome, tone = _what_saleor_said(event)
+        parts.append(Verbatim(f"“{event.message}”"))
+    outcome, tone = _delivery_status(event)
     if event.attempts > 1:
         outcome = LazyMessage("%(what)s after %(times)s attempts", what=outcome, times=event.attempts)
     return Entry(
         event.created_at,
-        Who.APP,
+        Actor.APP,
         "reported",
-        LazyMessage("tells Saleor %(what)s: %(outcome)s", what=Joined(tuple(told), by=" "), outcome=outcome),
+        LazyMessage("reports %(what)s to Saleor: %(outcome)s", what=Joined(tuple(parts), by=" "), outcome=outcome),
         tone,
         {
             "type": event.type,
@@ -348,7 +352,7 @@ def _of_event(event: SaleorEvent, currency: str) -> Entry:
     )
 
 
-def _what_saleor_said(event: SaleorEvent) -> tuple[LazyMessage, Tone]:
+def _delivery_status(event: SaleorEvent) -> tuple[LazyMessage, Tone]:
     error = Verbatim(event.last_error or "")
     match event.state:
         case EventState.DELIVERED if event.delivered_at:
@@ -356,9 +360,9 @@ def _what_saleor_said(event: SaleorEvent) -> tuple[LazyMessage, Tone]:
         case EventState.DELIVERED:
             return LazyMessage("delivered"), Tone.NEUTRAL
         case EventState.REFUSED:
-            return LazyMessage("Saleor refused it for good (%(error)s)", error=error), Tone.BAD
+            return LazyMessage("Saleor refused it permanently (%(error)s)", error=error), Tone.BAD
         case EventState.SUPERSEDED:
-            return LazyMessage("not needed any more"), Tone.NEUTRAL
+            return LazyMessage("no longer needed"), Tone.NEUTRAL
         case _ if error:
             return LazyMessage("not delivered yet (%(error)s)", error=error), Tone.OPEN
         case _:

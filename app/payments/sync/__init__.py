@@ -1,1 +1,1 @@
-"""What became of a payment: notified, looked up, asked for by a person, or told by Saleor."""
+"""Finding out the outcome of a payment: by notification, by look-up, on request of a person, or from Saleor."""

@@ -1,14 +1,14 @@
-"""A shopper comes back to a payment: the gateway is asked how it stands, and Saleor is answered from the record."""
+"""A shopper returns to a payment: it is looked up at the gateway, and Saleor is answered from the record."""
 
 from app.db.aggregates import ByTransaction, PaymentAggregate
 from app.db.installations import OpenInstallation
 from app.db.tables import State
 from app.outbound import Deadline
-from app.payments.operations.initialize import as_recorded, initialize
+from app.payments.operations.initialize import initialize, recorded_response
 from app.payments.services import Services
-from app.payments.sync.resolve import look
-from app.saleor.answers import SessionAnswer
+from app.payments.sync.resolve import resolve_operation
 from app.saleor.events import TransactionProcessSession
+from app.saleor.responses import SessionResponse
 
 
 async def process(
@@ -16,24 +16,25 @@ async def process(
     event: TransactionProcessSession,
     installation: OpenInstallation,
     deadline: Deadline | None = None,
-) -> SessionAnswer:
-    """Answer a process webhook. ``deadline`` is the request's; None: it begins now.
+) -> SessionResponse:
+    """Answer a process webhook. ``deadline`` is that of the request; None: it begins now.
 
-    A transaction that we never heard of was begun while we could not be reached: it is begun now. A concluded payment
-    is answered without asking the gateway; if it cannot be reached in time, with what was known before.
+    A transaction unknown to the app was begun while the app could not be reached, so its payment is begun now. A
+    concluded payment is answered without a look-up. If the gateway cannot be reached in time, the answer states the
+    recorded state.
     """
     deadline = deadline or Deadline(services.schedule.budget.total_seconds())
     aggregate = await services.payments.find(ByTransaction(installation.id, event.transaction.id))
     if aggregate is None:
         return await initialize(services, event, installation, deadline)
     create = aggregate.create
-    if create.state.final or create.id is None or _being_created(services, aggregate):
-        return await as_recorded(services, installation, event.transaction.id)
-    await look(services, create.id, deadline, answering=True)
-    return await as_recorded(services, installation, event.transaction.id)
+    if create.state.final or create.id is None or _is_being_created(services, aggregate):
+        return await recorded_response(services, installation, event.transaction.id)
+    await resolve_operation(services, create.id, deadline, answering=True)
+    return await recorded_response(services, installation, event.transaction.id)
 
 
-def _being_created(services: Services, aggregate: PaymentAggregate) -> bool:
-    """Another webhook is asking the gateway right now: looking the order up would only disturb it."""
+def _is_being_created(services: Services, aggregate: PaymentAggregate) -> bool:
+    """Return True while another webhook may be creating the payment: a look-up would only interfere with it."""
     create = aggregate.create
-    return create.state is State.INTENT and services.now() < services.schedule.after_intent(create.updated_at)
+    return create.state is State.INTENT and services.now() < services.schedule.intent_deadline(create.updated_at)

@@ -1,6 +1,6 @@
-"""Finds out what became of an operation that is not concluded, by looking its order up (laws of money, 2).
+"""Finds the outcome of an operation that is not concluded, by looking its order up (laws of money, 2).
 
-Used by the worker for everything that is due, and by ``process`` for the payment that a shopper has come back to.
+Used by the worker for everything that is due, and by ``process`` for a payment to which a shopper has returned.
 """
 
 from dataclasses import dataclass
@@ -16,30 +16,30 @@ from app.i18n.messages import LazyMessage, Money, gettext_noop
 from app.outbound import Deadline
 from app.payments.core.apply import Posting, apply, conclude, raise_problem
 from app.payments.core.balance import balance
-from app.payments.core.call_errors import tell_staff
+from app.payments.core.call_errors import report_to_staff
 from app.payments.core.labels import NAMES
-from app.payments.core.observation import Shown
+from app.payments.core.observation import Observations
 from app.payments.core.page_cancellation import (
-    TIME_IS_OVER,
-    being_closed,
-    cancellation,
-    is_looked_up_first,
-    is_pursued,
-    link_is_missing,
-    pursue,
+    NOT_PAID_IN_TIME,
+    advance_closing,
+    create_cancellation,
+    is_being_closed,
+    is_link_missing,
+    is_retried_until_confirmed,
+    needs_look_up_first,
 )
 from app.payments.core.problems import (
-    clear,
-    disagrees,
-    of_waiting,
+    cause_of_overdue_operation,
+    clear_problem,
+    has_mismatch,
 )
 from app.payments.core.refusal import RefusalError
 from app.payments.operations.execute import send
-from app.payments.operations.look_up import keys_accepted, opened, shown_at_gateway
-from app.payments.operations.transition import give_up
+from app.payments.operations.look_up import clear_account_problems, gateway_client, look_up_order
+from app.payments.operations.transition import abandon_page
 from app.payments.services import Services
-from app.payments.split.planning import renew, shares_said
-from app.payments.sync.notifications import mind_unreadable
+from app.payments.split.planning import recompute_shares, requested_shares
+from app.payments.sync.notifications import flag_unreadable
 
 log = structlog.get_logger(__name__)
 
@@ -59,29 +59,29 @@ class _Due:
         return self.aggregate.payment.account
 
 
-async def look(
+async def resolve_operation(
     services: Services, operation_row_id: int, deadline: Deadline, *, answering: bool = False, scheduled: bool = False
 ) -> GatewayError | None:
-    """Look one operation up and post what is found; send it, if it had to wait for its turn until now.
+    """Look an operation up and post the result; or send it, if it was waiting for its turn.
 
-    Return why nothing could be found, if so.
+    Returns the gateway's error if the look-up failed.
 
-    ``answering``: a webhook will answer with what is found (see ``Posting``). ``scheduled``: the worker looks because
-    it was time to, and each such look makes it more patient; looks of shoppers, however many, do not.
+    ``answering``: a webhook will be answered with the result (see ``Posting``). ``scheduled``: the worker polls because
+    the operation was due. Each such poll lengthens the pause before the next; look-ups for shoppers do not.
     """
-    due = await _due(services, operation_row_id)
+    due = await _load_due(services, operation_row_id)
     if due is None:
         return None
-    if due.operation.state is State.WAITING and not is_looked_up_first(due.operation):
-        await _take_its_turn(services, due, deadline)
+    if due.operation.state is State.WAITING and not needs_look_up_first(due.operation):
+        await _send_waiting(services, due, deadline)
         return None
-    records = await shown_at_gateway(services, due.account, due.aggregate.payment, deadline)
-    posting = services.posting(answering=operation_row_id if answering else None)
+    records = await look_up_order(services, due.account, due.aggregate.payment, deadline)
+    posting = services.posting(answered_operation_id=operation_row_id if answering else None)
     unpaid = await services.payments.update(
-        due.payment, lambda locked: _post(locked, due, records, posting, scheduled=scheduled)
+        due.payment, lambda locked: _post_look_up(locked, due, records, posting, scheduled=scheduled)
     )
     if not isinstance(records, GatewayError):
-        await keys_accepted(services, due.aggregate)
+        await clear_account_problems(services, due.aggregate)
     if unpaid is not None:
         aggregate, closing = unpaid
         await send(services, aggregate, closing, deadline, answering=False)
@@ -89,115 +89,119 @@ async def look(
     return records if isinstance(records, GatewayError) else None
 
 
-async def _due(services: Services, operation_row_id: int) -> _Due | None:
+async def _load_due(services: Services, operation_row_id: int) -> _Due | None:
     aggregate = await services.payments.find(ByOperation(operation_row_id))
     if aggregate is None:
         raise LookupError(f"no operation {operation_row_id}")
-    operation = aggregate.by_id(operation_row_id)
+    operation = aggregate.operation_by_id(operation_row_id)
     if operation.state.final and operation.next_poll_at is None:
         return None
     return _Due(operation_row_id, aggregate, operation)
 
 
-async def _take_its_turn(services: Services, due: _Due, deadline: Deadline) -> None:
-    """Turn a waiting operation into an intent, unless another one got in before it, and send it."""
+async def _send_waiting(services: Services, due: _Due, deadline: Deadline) -> None:
+    """Turn a waiting operation into an intent and send it, unless another operation is in flight."""
     posting = services.posting()
     aggregate = await services.payments.update(
-        due.payment, lambda locked: _begin_its_turn(services, due, locked, posting)
+        due.payment, lambda locked: _promote_to_intent(services, due, locked, posting)
     )
     if aggregate is not None:
-        await send(services, aggregate, aggregate.by_id(due.row_id), deadline, answering=False)
+        await send(services, aggregate, aggregate.operation_by_id(due.row_id), deadline, answering=False)
 
 
-def _begin_its_turn(
+def _promote_to_intent(
     services: Services, due: _Due, aggregate: PaymentAggregate, posting: Posting
 ) -> PaymentAggregate | None:
-    """Return the payment if the operation is an intent now."""
-    operation = aggregate.by_id(due.row_id)
+    """Turn a waiting operation into an intent; return the payment, or None if it is no intent now."""
+    operation = aggregate.operation_by_id(due.row_id)
     if operation.state is not State.WAITING or balance(aggregate.payment.flow, aggregate.operations).in_flight:
         return None
     try:
-        opened(services, due.account)
-    except KeysNotOpenedError:  # staff are told (alerts), and it waits for them
-        operation.next_poll_at = posting.now + posting.schedule.longest
+        gateway_client(services, due.account)
+    except KeysNotOpenedError:  # an alert notifies staff, and the operation waits for them
+        operation.next_poll_at = posting.now + posting.schedule.longest_pause
         return None
     try:
-        renew(aggregate, operation)
+        recompute_shares(aggregate, operation)
     except RefusalError as refusal:
         conclude(aggregate, operation, State.FAILURE, posting, message=refusal.message)
         return None
-    aggregate.assign(operation, shares_said(operation))
+    aggregate.assign_shares(operation, requested_shares(operation))
     operation.state = State.INTENT
     operation.updated_at = posting.now
-    operation.next_poll_at = posting.schedule.after_intent(posting.now)
+    operation.next_poll_at = posting.schedule.intent_deadline(posting.now)
     return aggregate
 
 
-def _post(
-    aggregate: PaymentAggregate, due: _Due, records: Shown | GatewayError, posting: Posting, *, scheduled: bool
+def _post_look_up(
+    aggregate: PaymentAggregate, due: _Due, records: Observations | GatewayError, posting: Posting, *, scheduled: bool
 ) -> tuple[PaymentAggregate, Operation] | None:
-    """Post a look-up. Return a cancellation to be sent, when an unpaid payment page must be closed.
+    """Post a look-up. Return the cancellation to send if an unpaid payment page must be closed.
 
-    Once no answer with its link can come any more, a page of which nobody has the link is given up, whatever a look-up
-    shows or does not show.
+    A page whose link no one has is abandoned once no answer with the link can arrive any more, whatever the look-up
+    shows.
     """
     closing = None
-    operation = aggregate.by_id(due.row_id)
+    operation = aggregate.operation_by_id(due.row_id)
     operation.polls += scheduled
     operation.polled_at = posting.now
     if isinstance(records, GatewayError):
-        tell_staff(aggregate, records, posting.now)
+        report_to_staff(aggregate, records, posting.now)
     else:
         apply(aggregate, due.account.pos_id, records, posting)
-        mind_unreadable(aggregate, records, posting.now)
-    if operation.kind is Kind.CREATE and posting.now >= posting.schedule.after_intent(operation.created_at):
-        give_up(aggregate, posting)
-    if is_pursued(operation):
+        flag_unreadable(aggregate, records, posting.now)
+    if operation.kind is Kind.CREATE and posting.now >= posting.schedule.intent_deadline(operation.created_at):
+        abandon_page(aggregate, posting)
+    if is_retried_until_confirmed(operation):
         shown = None if isinstance(records, GatewayError) else records
-        closing = operation if pursue(aggregate, operation, shown, posting.schedule, posting.now) else None
+        closing = operation if advance_closing(aggregate, operation, shown, posting.schedule, posting.now) else None
     elif not isinstance(records, GatewayError):
         _conclude_from_silence(aggregate, operation, records, posting)
-        closing = _close_the_page(aggregate, operation, posting)
-        _is_seen(aggregate, due)
-    if operation.state.final and not (isinstance(records, GatewayError) and _is_worth_another_look(operation, posting)):
+        closing = _close_expired_page(aggregate, operation, posting)
+        _cancel_needless_polls(aggregate, due)
+    if operation.state.final and not (isinstance(records, GatewayError) and _should_look_up_again(operation, posting)):
         operation.next_poll_at = None
-    elif scheduled and operation.next_poll_at is not None and not is_pursued(operation):
+    elif scheduled and operation.next_poll_at is not None and not is_retried_until_confirmed(operation):
         operation.next_poll_at = _next_poll(aggregate, operation, posting)
-    _mind_what_is_overdue(aggregate, operation, posting)
+    _flag_overdue(aggregate, operation, posting)
     return None if closing is None else (aggregate, closing)
 
 
-def _conclude_from_silence(aggregate: PaymentAggregate, operation: Operation, records: Shown, posting: Posting) -> None:
-    """An operation of which the gateway shows nothing, for long enough, did not happen."""
+def _conclude_from_silence(
+    aggregate: PaymentAggregate, operation: Operation, records: Observations, posting: Posting
+) -> None:
+    """Conclude that an operation of which the gateway has shown nothing for long enough did not happen."""
     now, schedule, payment = posting.now, posting.schedule, aggregate.payment
-    if operation.operation_id is not None or (operation.kind is Kind.CREATE and disagrees(payment)):
-        return  # the gateway has spoken of it: silence does not undo that, and what does not agree is for a person
+    if operation.operation_id is not None or (operation.kind is Kind.CREATE and has_mismatch(payment)):
+        return  # the gateway has reported it: silence does not undo that, and a mismatch is for a person
     if operation.state in {State.INTENT, State.UNKNOWN}:
-        long = schedule.settled_by_silence(operation.updated_at, now) and schedule.looked_for_long(operation.polls)
-        if long and _is_silent(aggregate, operation, records):
-            words = gettext_noop("The gateway has no trace of it: nothing was charged or changed")
-            conclude(aggregate, operation, State.FAILURE, posting, message=words, inferred=True)
+        waited_long = schedule.is_settled_by_silence(operation.updated_at, now) and schedule.has_enough_look_ups(
+            operation.polls
+        )
+        if waited_long and _is_silent(aggregate, operation, records):
+            message = gettext_noop("The gateway has no record of it: nothing was charged or changed")
+            conclude(aggregate, operation, State.FAILURE, posting, message=message, inferred=True)
         elif operation.state is State.INTENT:
-            words = gettext_noop("The outcome is not known yet: we are looking the payment up")
-            conclude(aggregate, operation, State.UNKNOWN, posting, message=words)
+            message = gettext_noop("The outcome is not yet known: the payment is being looked up")
+            conclude(aggregate, operation, State.UNKNOWN, posting, message=message)
     elif operation.state is State.INIT and operation.kind is Kind.CREATE:
         ends = payment.expires_at
         not_closed = any(
             each.kind is Kind.CANCEL and each.state is State.FAILURE and ends is not None and each.updated_at >= ends
             for each in aggregate.operations
         )
-        over = ends is not None and schedule.settled_by_silence(ends, now)
+        over = ends is not None and schedule.is_settled_by_silence(ends, now)
         if over and (not_closed or _is_silent(aggregate, operation, records)):
-            words = gettext_noop("The time to pay is over and the gateway knows of no payment")
-            conclude(aggregate, operation, State.FAILURE, posting, message=words, inferred=True)
+            message = gettext_noop("The time to pay has run out, and the gateway has no record of a payment")
+            conclude(aggregate, operation, State.FAILURE, posting, message=message, inferred=True)
 
 
-def _is_silent(aggregate: PaymentAggregate, operation: Operation, records: Shown) -> bool:
-    """Return whether a look-up that worked tells that ``operation`` did not happen.
+def _is_silent(aggregate: PaymentAggregate, operation: Operation, records: Observations) -> bool:
+    """Return whether a successful look-up shows that ``operation`` did not happen.
 
-    Of a payment: the gateway says, in its own shape, that it knows no such order. Of what is done to a payment: it
-    shows the payment, as far as it must have come for that, and nothing else. One that shows less may lag behind, and
-    what cannot be read may be it.
+    A payment did not happen if the gateway reports, in its own format, that it has no such order. An operation on a
+    payment did not happen if the gateway shows the payment, in a state that allows the operation, and nothing else. A
+    payment in an earlier state may lag behind, and an unreadable record may be the operation.
     """
     if records.unreadable:
         return False
@@ -210,77 +214,78 @@ def _is_silent(aggregate: PaymentAggregate, operation: Operation, records: Shown
     )
 
 
-def _close_the_page(aggregate: PaymentAggregate, operation: Operation, posting: Posting) -> Operation | None:
-    """Return the intent to cancel a payment that nobody can make any more: its time is over."""
+def _close_expired_page(aggregate: PaymentAggregate, operation: Operation, posting: Posting) -> Operation | None:
+    """Add and return the intent to cancel a payment whose time to pay is over; None if its page stays open."""
     payment, now = aggregate.payment, posting.now
-    if operation.kind is not Kind.CREATE or operation.state is not State.INIT or disagrees(payment):
+    if operation.kind is not Kind.CREATE or operation.state is not State.INIT or has_mismatch(payment):
         return None
     over = payment.expires_at is not None and now >= payment.expires_at + posting.schedule.expiry_grace
-    if being_closed(aggregate) or not over:
+    if is_being_closed(aggregate) or not over:
         return None
-    closing = cancellation(
+    closing = create_cancellation(
         payment,
         key=f"close-page-{len(aggregate.operations)}",
-        why=TIME_IS_OVER,
+        reason=NOT_PAID_IN_TIME,
         state=State.INTENT,
-        next_poll_at=posting.schedule.after_intent(now),
+        next_poll_at=posting.schedule.intent_deadline(now),
         now=now,
     )
     aggregate.operations.append(closing)
     return closing
 
 
-def _is_seen(aggregate: PaymentAggregate, due: _Due) -> None:
-    """Whatever had ended before the gateway was asked needs no look of its own: this one has shown the whole order."""
+def _cancel_needless_polls(aggregate: PaymentAggregate, due: _Due) -> None:
+    """Cancel the polls of operations that had ended before this look-up, because it has shown the whole order."""
     ended = {each.id for each in due.aggregate.operations if each.state.final}
     for each in aggregate.operations:
         if each.id in ended:
             each.next_poll_at = None
 
 
-def _is_worth_another_look(operation: Operation, posting: Posting) -> bool:
-    """Return whether the look after an operation that has ended is tried again; after a day it is given up."""
+def _should_look_up_again(operation: Operation, posting: Posting) -> bool:
+    """Return whether the failed look-up after an operation that has ended is retried; after a day it is abandoned."""
     return not posting.schedule.is_overdue(operation.updated_at, posting.now)
 
 
-def _mind_what_is_overdue(aggregate: PaymentAggregate, operation: Operation, posting: Posting) -> None:
-    """Make an outcome that is open for too long a problem for staff: nothing waits for ever in silence."""
-    if is_pursued(operation):
+def _flag_overdue(aggregate: PaymentAggregate, operation: Operation, posting: Posting) -> None:
+    """Raise a problem for staff if an outcome is open for too long, so that nothing waits for ever unnoticed."""
+    if is_retried_until_confirmed(operation):
         if operation.state.final:
-            clear(aggregate.payment, of_waiting(operation), posting.now)
-        if not operation.state.final and posting.schedule.settled_by_silence(operation.created_at, posting.now):
-            words = LazyMessage(
-                "The gateway has not closed the payment page since %(since)s, though nobody should pay on it any more. "
-                "The app goes on asking the gateway; look in the merchant portal whether it can be paid.",
+            clear_problem(aggregate.payment, cause_of_overdue_operation(operation), posting.now)
+        if not operation.state.final and posting.schedule.is_settled_by_silence(operation.created_at, posting.now):
+            message = LazyMessage(
+                "The gateway has not closed the payment page since %(since)s, although nobody should pay on it "
+                "any more. The app keeps asking the gateway; check in the merchant portal whether it can still "
+                "be paid.",
                 since=operation.created_at,
             )
-            raise_problem(aggregate, words, posting.now, cause=of_waiting(operation))
+            raise_problem(aggregate, message, posting.now, cause=cause_of_overdue_operation(operation))
         return
     since = operation.updated_at
     if operation.state is State.INIT and aggregate.payment.expires_at is not None:
-        since = max(since, aggregate.payment.expires_at)  # until then it is the shopper who is waited for
-    awaited = not operation.state.final and operation.kind is not Kind.DISPUTE  # a bank takes weeks: staff are told
+        since = max(since, aggregate.payment.expires_at)  # until then the shopper may still pay
+    awaited = not operation.state.final and operation.kind is not Kind.DISPUTE  # disputes take weeks, and staff know
     if not awaited or not posting.schedule.is_overdue(since, posting.now):
         return
-    words = LazyMessage(
-        "Since %(since)s it is not known what became of the %(what)s of %(sum)s. The app goes on asking the gateway; "
-        "compare this payment with the merchant portal.",
+    message = LazyMessage(
+        "Since %(since)s the outcome of the %(what)s of %(sum)s has been unknown. The app keeps asking the "
+        "gateway; compare this payment with the merchant portal.",
         since=since,
         what=NAMES[operation.kind],
         sum=Money(operation.amount, operation.currency),
     )
-    raise_problem(aggregate, words, posting.now, cause=of_waiting(operation))
+    raise_problem(aggregate, message, posting.now, cause=cause_of_overdue_operation(operation))
 
 
 def _next_poll(aggregate: PaymentAggregate, operation: Operation, posting: Posting) -> datetime | None:
     payment, now = aggregate.payment, posting.now
     if operation.kind is Kind.DISPUTE and not operation.state.final:
-        return posting.schedule.next_poll_at_dispute(now)
-    # The answer with the link may still be on its way: the gateway's notification can overtake it.
-    link_due = posting.schedule.after_intent(payment.created_at)
-    if operation.state is State.INIT and link_is_missing(payment) and now < link_due:
+        return posting.schedule.next_dispute_poll(now)
+    # The answer with the link may still arrive: the gateway's notification can overtake it.
+    link_due = posting.schedule.intent_deadline(payment.created_at)
+    if operation.state is State.INIT and is_link_missing(payment) and now < link_due:
         return link_due
-    # One that is final is looked at once more (see ``apply``), as patiently as one at the bank until that is possible.
+    # A final operation is looked up once more (see ``apply``); until that works, as often as one that is at the bank.
     state = State.PENDING if operation.state.final else operation.state
     return posting.schedule.next_poll(
         state, operation.polls, now, since=operation.updated_at, expires_at=payment.expires_at

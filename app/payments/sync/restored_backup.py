@@ -1,7 +1,8 @@
-"""An older backup was put back in the place of the database: what it took for unsent may have been sent since.
+"""After an older backup has replaced the database: operations that are unsent in it may have been sent since.
 
-Whatever else is open in it is looked up anyway, and what was done since is found by comparing the books. Only what
-waited for its turn would be sent when that comes, a second time if it came before the loss (laws of money, 1 and 2).
+Other open operations are looked up anyway, and operations made since the backup are found by reconciliation. Only
+waiting operations would be sent when their turn comes, a second time if it had already come before the database was
+lost (laws of money, 1 and 2).
 """
 
 from typing import Any
@@ -12,15 +13,15 @@ from sqlmodel import col
 from app.db.tables import Kind, Operation, State
 from app.payments.services import Services
 
-_AT_ONCE = 50_000  # rows that one statement passes over
+_AT_ONCE = 50_000  # rows that one statement covers
 _MONEY = (Kind.CAPTURE, Kind.VOID, Kind.REFUND)
 
 
 async def mark_waiting_as_unknown(services: Services) -> int:
-    """Let nothing that moves money be sent that waits in this database; return how much that is.
+    """Mark all waiting operations that move money as UNKNOWN, so that they are not sent; return their number.
 
-    It is looked up instead, as anything of which nobody knows: it has succeeded if the gateway shows it, and failed if
-    it does not within the settling time. To be done while no worker runs. Twice does no harm.
+    They are looked up instead, like any operation with an unknown outcome: it has succeeded if the gateway shows it,
+    and failed if it does not within the settling time. Call it while no worker runs. Idempotent.
     """
     newest: Any = select(func.max(col(Operation.id)))
     async with services.database.transaction() as session:

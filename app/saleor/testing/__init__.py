@@ -1,27 +1,26 @@
 """A Saleor over real HTTP, for tests and for the demo.
 
-It installs apps, signs webhooks with its own key, plays storefront and staff, keeps transactions by the rules that were
-measured on a running Saleor 3.23, takes the app's reports by GraphQL, and remembers everything so that a test can ask.
+It installs apps, signs webhooks with its own key, acts as storefront and staff, keeps transactions by rules measured
+on a running Saleor 3.23, accepts the app's reports over GraphQL, and records everything so that tests can inspect it.
 
 - ``create_saleor(SaleorSettings())``: the ASGI app (``app.saleor.testing.http``)
 - ``serving(...)``, ``serving_in_thread(...)``: the app on a real port (``app.saleor.testing.server``)
-- ``FakeSaleor(url)``: the person in front of it: ``await saleor.install(...)``, ``await saleor.pay(...)``
+- ``FakeSaleor(url)``: the client for people's actions: ``await saleor.install(...)``, ``await saleor.initialize(...)``
 - ``/dashboard/``: the Dashboard, for people and browsers: apps in their frames, orders with payments and widgets
-- ``python -m app.saleor.testing --port 8000``: the same as a process of its own
+- ``python -m app.saleor.testing --port 8000``: the same as a separate process
 
-It knows Saleor only. It shares no code with the SDK beside it, so that the two can prove each other wrong.
+It knows only Saleor. It shares no code with the SDK beside it, so that each can expose mistakes in the other.
 """
 
 from app.saleor.testing.client import FakeSaleor
 from app.saleor.testing.http import create_saleor
 from app.saleor.testing.server import Serving, serve_forever, serving, serving_in_thread
 from app.saleor.testing.settings import ChannelSettings, SaleorFaults, SaleorSettings
-from app.saleor.testing.views import AskedAction, GrantedLine, NewCheckout, NewLine
+from app.saleor.testing.views import GrantedLine, NewCheckout, NewLine, RequestedAction
 from app.saleor.testing.vocabulary import Action, EventType, Flow
 
 __all__ = [
     "Action",
-    "AskedAction",
     "ChannelSettings",
     "EventType",
     "FakeSaleor",
@@ -29,6 +28,7 @@ __all__ = [
     "GrantedLine",
     "NewCheckout",
     "NewLine",
+    "RequestedAction",
     "SaleorFaults",
     "SaleorSettings",
     "Serving",

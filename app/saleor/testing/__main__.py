@@ -1,4 +1,4 @@
-"""``python -m app.saleor.testing --port 8000``: a Saleor of its own process."""
+"""``python -m app.saleor.testing --port 8000``: a Saleor in a separate process."""
 
 from pathlib import Path
 from typing import Annotated

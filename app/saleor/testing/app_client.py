@@ -1,4 +1,4 @@
-"""Carries requests to apps as Saleor does: same headers in the same order, same time-outs, no redirects."""
+"""Sends requests to apps as Saleor does: same headers in the same order, same timeouts, no redirects."""
 
 import base64
 import json
@@ -18,7 +18,7 @@ Headers = list[tuple[str, str]]
 
 
 class AppClient:
-    """Sends, and writes every request and answer down."""
+    """Sends requests, and records every request and response."""
 
     def __init__(self, state: SaleorState, http: httpx2.AsyncClient) -> None:
         self._state = state
@@ -27,15 +27,15 @@ class AppClient:
     async def fetch_manifest(self, url: str) -> Delivery:
         """GET a manifest."""
         settings = self._state.settings
-        headers = [*self._first_headers(url), ("Saleor-Schema-Version", settings.schema_version)]
+        headers = [*self._common_headers(url), ("Saleor-Schema-Version", settings.schema_version)]
         return await self._send("GET", url, headers, b"", what="manifest")
 
     async def post_token(self, url: str, token: str) -> Delivery:
-        """POST the token to an app that is being installed. Nobody signs this."""
+        """POST the token to an app that is being installed. This request is not signed."""
         settings = self._state.settings
         body = json.dumps({"auth_token": token}).encode()
         headers = [
-            *self._first_headers(url),
+            *self._common_headers(url),
             ("Content-Type", "application/json"),
             ("X-Saleor-Domain", settings.domain),
             ("Saleor-Domain", settings.domain),
@@ -46,13 +46,13 @@ class AppClient:
         return await self._send("POST", url, headers, body, what="token")
 
     async def deliver(self, app: App, webhook: Webhook, fields: Payload) -> list[Delivery]:
-        """Deliver an event; more than one delivery comes back if everything is delivered twice."""
-        body, unplayed = self.body(app, webhook, fields)
+        """Deliver an event; return its deliveries, which are two if ``webhooks_twice`` is set."""
+        body, unplayed = self.build_body(app, webhook, fields)
         times = 2 if self._state.faults.webhooks_twice else 1
         return [await self.post_event(webhook, body, unplayed=unplayed) for _ in range(times)]
 
-    def body(self, app: App, webhook: Webhook, fields: Payload) -> tuple[bytes, list[str]]:
-        """Return what an app's subscription selects of an event, as bytes, and what this Saleor could not fill in."""
+    def build_body(self, app: App, webhook: Webhook, fields: Payload) -> tuple[bytes, list[str]]:
+        """Return the part of an event that the app's subscription selects, as bytes, and the unsupported fields."""
         state = self._state
         event = {**envelope(webhook.event, app, state.event_clock.now(), state.settings.version), **fields}
         selected = select(webhook.query, event, app.permissions)
@@ -61,17 +61,17 @@ class AppClient:
     async def post_event(
         self, webhook: Webhook, body: bytes, *, attempt: int = 1, unplayed: list[str] | None = None
     ) -> Delivery:
-        """POST a signed body; an empty one is signed as well (that is what retries carry)."""
+        """POST a signed body; an empty one, as in retries, is signed as well."""
         headers = self._event_headers(webhook.event, webhook.target_url, body)
         delivery = await self._send(
             "POST", webhook.target_url, headers, body, what=webhook.event.value, attempt=attempt, unplayed=unplayed
         )
-        return await self._on_the_way_back(delivery)
+        return await self._apply_response_faults(delivery)
 
-    async def _on_the_way_back(self, delivery: Delivery) -> Delivery:
-        """What may become of an answer that the app has given."""
+    async def _apply_response_faults(self, delivery: Delivery) -> Delivery:
+        """Apply the webhook faults to the app's response: delay or lose it."""
         faults = self._state.faults
-        self._state.faults = faults.after_one("webhook")
+        self._state.faults = faults.remaining_after_one("webhook")
         if faults.webhook_answer_delay:
             await self._state.sleep(faults.webhook_answer_delay)
         if faults.webhook_answer_lost == "bad_gateway":
@@ -80,8 +80,8 @@ class AppClient:
             delivery.status, delivery.answer, delivery.error = None, None, "RemoteProtocolError: the answer broke off"
         return delivery
 
-    async def post_again(self, webhook: Webhook, delivery: Delivery) -> Delivery:
-        """Deliver again after a 5xx, each time later; these retries have an empty body. Return the last delivery."""
+    async def retry_event(self, webhook: Webhook, delivery: Delivery) -> Delivery:
+        """Retry after a 5xx with increasing delays and an empty body. Return the last delivery."""
         for attempt, delay in enumerate(self._state.settings.retry_delays, 2):
             if delivery.status is None or delivery.status < 500:
                 break
@@ -89,7 +89,7 @@ class AppClient:
             delivery = await self.post_event(webhook, b"", attempt=attempt)
         return delivery
 
-    def _first_headers(self, url: str) -> Headers:
+    def _common_headers(self, url: str) -> Headers:
         return [
             ("Host", urlsplit(url).netloc),
             ("User-Agent", f"Saleor/{self._state.settings.schema_version}"),
@@ -104,7 +104,7 @@ class AppClient:
         if self._state.faults.unsigned:
             signature = f"{signature.partition('..')[0]}..{base64.urlsafe_b64encode(bytes(256)).decode().rstrip('=')}"
         return [
-            *self._first_headers(url),
+            *self._common_headers(url),
             ("Content-Type", "application/json"),
             ("X-Saleor-Event", event.value),
             ("X-Saleor-Domain", settings.domain),
@@ -133,7 +133,7 @@ class AppClient:
         timeout = httpx2.Timeout(read, connect=state.settings.connect_timeout)
         started = time.monotonic()
         try:
-            # Built by hand: a client's own headers would come first, and Saleor's order is part of the recording.
+            # Built by hand: the client's own headers would come first, and Saleor's order is part of the recording.
             request = httpx2.Request(
                 method, url, headers=headers, content=body, extensions={"timeout": timeout.as_dict()}
             )

@@ -1,4 +1,4 @@
-"""Apps come and go: the install handshake (Saleor contract, A.1)."""
+"""Installation and removal of apps: the install handshake (Saleor contract, A.1)."""
 
 import secrets
 import string
@@ -15,12 +15,12 @@ from app.saleor.testing.views import AppView, ErrorView, InstallationView
 from app.saleor.testing.vocabulary import HANDLE_PAYMENTS, WebhookEvent
 
 _TOKEN_LENGTH = 30
-_TELLS_APPS_OF_THEMSELVES = (3, 23, 5)
+_APP_EVENTS_SINCE = (3, 23, 5)
 _NO_CONNECTION = "Failed to connect to app. Try later or contact with app support."
 
 
 class InstallationFailedError(Exception):
-    """The installation is FAILED; the text is what staff read."""
+    """The installation is FAILED; the text is the message for staff."""
 
 
 class Apps:
@@ -33,56 +33,56 @@ class Apps:
     async def install(
         self, manifest_url: str, permissions: Sequence[str] = (HANDLE_PAYMENTS,), *, activate: bool = True
     ) -> InstallationView:
-        """Install an app as the Dashboard does: look at its manifest, then install it with these permissions.
+        """Install an app as the Dashboard does: preview its manifest, then install it with these permissions.
 
         ``activate`` False is ``activateAfterInstallation: false``: the token is refused until ``activate``.
         """
-        shown = await self._preview(manifest_url)
+        fetch_errors = await self._preview(manifest_url)
         try:
             app = await self._install(manifest_url, permissions, activate=activate)
         except (InstallationFailedError, ManifestRefusedError) as exc:
-            return InstallationView(status="FAILED", message=str(exc), fetch_errors=shown)
-        return InstallationView(status="INSTALLED", fetch_errors=shown, app_id=app.id, token=app.token)
+            return InstallationView(status="FAILED", message=str(exc), fetch_errors=fetch_errors)
+        return InstallationView(status="INSTALLED", fetch_errors=fetch_errors, app_id=app.id, token=app.token)
 
     def uninstall(self, identifier: str | None = None) -> None:
-        """Delete an app; its token is dead at once. Its transactions stay, and know it by its identifier."""
+        """Delete an app; its token is invalid at once. Its transactions stay, and refer to it by its identifier."""
         app = self._state.app(identifier)
         del self._state.apps[app.identifier]
-        self._tell_itself(app, WebhookEvent.APP_DELETED)
+        self._notify_app(app, WebhookEvent.APP_DELETED)
 
     def activate(self, identifier: str | None = None) -> None:
-        """Let an app work."""
-        self._switch(identifier, active=True)
+        """Activate an app."""
+        self._set_active(identifier, active=True)
 
     def deactivate(self, identifier: str | None = None) -> None:
-        """Stop an app: its token is refused, and of all webhooks it gets only the one that says so."""
-        self._switch(identifier, active=False)
+        """Deactivate an app: its token is rejected, and the only webhook it still gets is the one that reports this."""
+        self._set_active(identifier, active=False)
 
-    def _switch(self, identifier: str | None, *, active: bool) -> None:
+    def _set_active(self, identifier: str | None, *, active: bool) -> None:
         app = self._state.app(identifier)
         app.active = active
-        self._tell_itself(app, WebhookEvent.APP_STATUS_CHANGED)
+        self._notify_app(app, WebhookEvent.APP_STATUS_CHANGED)
 
-    def _tell_itself(self, app: App, event: WebhookEvent) -> None:
-        """Tell an app what became of it, in the background, also one that is gone; from 3.23.5 on."""
-        if self._state.settings.release < _TELLS_APPS_OF_THEMSELVES:
+    def _notify_app(self, app: App, event: WebhookEvent) -> None:
+        """Notify an app of its own status change or deletion, in the background; from 3.23.5 on."""
+        if self._state.settings.release < _APP_EVENTS_SINCE:
             return
         for hook in app.webhooks:
             if hook.event is event:
-                body, unplayed = self._app_client.body(app, hook, payload.about_app(app))
-                self._state.in_background(self._post(hook, body, unplayed))
+                body, unplayed = self._app_client.build_body(app, hook, payload.app_event(app))
+                self._state.run_in_background(self._deliver(hook, body, unplayed))
 
-    async def _post(self, webhook: Webhook, body: bytes, unplayed: list[str]) -> None:
+    async def _deliver(self, webhook: Webhook, body: bytes, unplayed: list[str]) -> None:
         for _ in range(2 if self._state.faults.webhooks_twice else 1):
             delivery = await self._app_client.post_event(webhook, body, unplayed=unplayed)
-            await self._app_client.post_again(webhook, delivery)
+            await self._app_client.retry_event(webhook, delivery)
 
-    def installed(self) -> list[AppView]:
+    def installed_apps(self) -> list[AppView]:
         """Return the installed apps."""
         return [AppView.model_validate(app) for app in self._state.apps.values()]
 
     async def _preview(self, manifest_url: str) -> list[ErrorView]:
-        """``appFetchManifest``: errors are shown, but keep nobody from going on."""
+        """``appFetchManifest``: return its errors; they do not prevent the installation."""
         fetched = await self._app_client.fetch_manifest(manifest_url)
         if not _is_manifest(fetched):
             message = "Unable to fetch manifest data."
@@ -120,36 +120,36 @@ class Apps:
             hook.id = self._state.new_webhook_id()
         self._state.apps[app.identifier] = app
         try:
-            await self._hand_over_token(app)
+            await self._send_token(app)
         except InstallationFailedError:
             del self._state.apps[app.identifier]
             raise
         return app
 
-    async def _hand_over_token(self, app: App) -> None:
+    async def _send_token(self, app: App) -> None:
         target = app.manifest.get("tokenTargetUrl")
         if target:
-            # A redirect is no error here: the app is installed, and never gets its token.
+            # A redirect is not an error here: the app is installed, but never gets its token.
             _raise_for_status(await self._app_client.post_token(target, app.token))
 
     def _check_unique(self, manifest: Mapping[str, Any]) -> None:
-        if there := self._state.apps.get(manifest["id"]):
-            message = f"App with the same identifier is already installed: {there.name}"
+        if existing := self._state.apps.get(manifest["id"]):
+            message = f"App with the same identifier is already installed: {existing.name}"
             raise ManifestRefusedError(("identifier", "UNIQUE", message))
 
 
 def _is_manifest(fetched: Delivery) -> bool:
-    # A redirect is not followed; what it says itself is taken for the manifest (and misses everything).
+    # A redirect is not followed; its own body is taken as the manifest (and lacks all fields).
     return fetched.status is not None and fetched.status < 400 and isinstance(fetched.json or {}, Mapping)
 
 
-def _raise_for_status(answered: Delivery) -> None:
-    if answered.status is None:
+def _raise_for_status(delivery: Delivery) -> None:
+    if delivery.status is None:
         raise InstallationFailedError(_NO_CONNECTION)
-    if answered.status < 400:
+    if delivery.status < 400:
         return
-    said = answered.json
-    error = said.get("error") if isinstance(said, Mapping) else None
+    body = delivery.json
+    error = body.get("error") if isinstance(body, Mapping) else None
     message = error.get("message") if isinstance(error, Mapping) else None
-    generic = f"App internal error ({answered.status}). Try later or contact with app support."
+    generic = f"App internal error ({delivery.status}). Try later or contact with app support."
     raise InstallationFailedError(message or generic)

@@ -1,4 +1,4 @@
-"""``FakeSaleor``: what people do at a Saleor, over its control API."""
+"""``FakeSaleor``: people's actions at a Saleor, over its control API."""
 
 import ssl
 from collections.abc import Sequence
@@ -17,7 +17,6 @@ from app.saleor.testing.storefront import CUSTOMER
 from app.saleor.testing.views import (
     ActionView,
     AppView,
-    AskedAction,
     CheckoutView,
     CompletionView,
     DeliveryView,
@@ -29,6 +28,7 @@ from app.saleor.testing.views import (
     NewCheckout,
     OrderView,
     ReportView,
+    RequestedAction,
     SessionView,
     StoredMethodView,
     TransactionView,
@@ -38,38 +38,38 @@ from app.saleor.testing.vocabulary import HANDLE_PAYMENTS, Action, Flow
 
 
 @cache
-def certificates() -> ssl.SSLContext:
-    """Return the context that all clients of this process share: each of its own would cost 20 to 45 ms."""
+def shared_ssl_context() -> ssl.SSLContext:
+    """Return the TLS context that all clients of this process share: creating one takes 20 to 45 ms."""
     return ssl.create_default_context()
 
 
 _View = TypeVar("_View", bound=View)
 
-# An app may take 18 seconds, be asked six times and be given five minutes between: the caller's own patience decides.
-_PATIENCE = 60.0
+# An app may take 18 seconds, be called six times and have five minutes in between: callers set their own limit.
+_DEFAULT_TIMEOUT = 60.0
 
 
 class FakeSaleor:
-    """The person in front of a Saleor at ``url`` (``http://127.0.0.1:8000``).
+    """A client for the actions of shoppers and staff at the Saleor at ``url`` (``http://127.0.0.1:8000``).
 
-    Ids in and out are global ids. Amounts are Decimal. Unknown ids raise ``LookupError``. What the app is asked in the
-    background (charge, refund, cancel) is over when ``background_done`` returns.
+    All ids are global ids. Amounts are Decimal. Unknown ids raise ``LookupError``. Actions that Saleor requests from
+    the app in the background (charge, refund, cancel) are complete when ``wait_for_background`` returns.
     """
 
-    def __init__(self, url: str, *, timeout: float = _PATIENCE) -> None:
+    def __init__(self, url: str, *, timeout: float = _DEFAULT_TIMEOUT) -> None:
         self.url = url
         self._http = httpx2.AsyncClient(
-            base_url=f"{url}/_saleor", timeout=timeout, verify=certificates(), trust_env=False
+            base_url=f"{url}/_saleor", timeout=timeout, verify=shared_ssl_context(), trust_env=False
         )
 
     @property
     def api_url(self) -> str:
-        """The GraphQL API, as apps know it."""
+        """The URL of the GraphQL API, as apps know it."""
         return f"{self.url}/graphql/"
 
     @property
     def dashboard_url(self) -> str:
-        """The Dashboard's front page, for browsers."""
+        """The URL of the Dashboard's front page, for browsers."""
         return f"{self.url}/dashboard/"
 
     async def __aenter__(self) -> Self:
@@ -89,36 +89,36 @@ class FakeSaleor:
     async def install(
         self, manifest_url: str, permissions: Sequence[str] = (HANDLE_PAYMENTS,), *, activate: bool = True
     ) -> InstallationView:
-        """Install an app, as staff with the right to do so. Look at ``status``: INSTALLED or FAILED."""
-        asked = {"manifest_url": manifest_url, "permissions": list(permissions), "activate": activate}
-        return await self._act("/apps/install", InstallationView, asked)
+        """Install an app, as staff with the permission to do so. Check ``status``: INSTALLED or FAILED."""
+        arguments = {"manifest_url": manifest_url, "permissions": list(permissions), "activate": activate}
+        return await self._call("/apps/install", InstallationView, arguments)
 
     async def uninstall(self, identifier: str | None = None) -> None:
-        """Delete an app (the only one, if none is named)."""
+        """Delete an app (the only one if ``identifier`` is None)."""
         await self._post("/apps/uninstall", {"identifier": identifier})
 
     async def activate(self, identifier: str | None = None) -> None:
-        """Let an installed app work."""
+        """Activate an installed app."""
         await self._post("/apps/activate", {"identifier": identifier})
 
     async def deactivate(self, identifier: str | None = None) -> None:
-        """Stop an installed app."""
+        """Deactivate an installed app."""
         await self._post("/apps/deactivate", {"identifier": identifier})
 
     async def apps(self) -> list[AppView]:
-        """Return the installed apps, with the problems that they reported."""
+        """Return the installed apps with the problems that they reported."""
         return await self._list("/apps", AppView)
 
     # Shopper
 
     async def gateways(self) -> list[str]:
-        """Return the payment gateways that a storefront is offered."""
-        listed: list[str] = _checked(await self._http.get("/gateways")).json()
-        return listed
+        """Return the payment gateways available to a storefront."""
+        identifiers: list[str] = _raise_for_status(await self._http.get("/gateways")).json()
+        return identifiers
 
-    async def new_checkout(self, wanted: NewCheckout | None = None) -> CheckoutView:
-        """Fill a basket (569.50 UAH unless something else is wanted)."""
-        return await self._act("/storefront/checkout", CheckoutView, wanted or NewCheckout())
+    async def create_checkout(self, wanted: NewCheckout | None = None) -> CheckoutView:
+        """Create a checkout (569.50 UAH by default)."""
+        return await self._call("/storefront/checkout", CheckoutView, wanted or NewCheckout())
 
     async def gateway_initialize(
         self,
@@ -130,8 +130,8 @@ class FakeSaleor:
         caller: str = CUSTOMER,
     ) -> GatewayView:
         """``paymentGatewayInitialize`` on a checkout or order, by ``caller`` as in ``initialize``."""
-        asked = {"source_id": source_id, "data": data, "amount": amount, "gateway": gateway, "caller": caller}
-        return await self._act("/storefront/gateway", GatewayView, asked)
+        arguments = {"source_id": source_id, "data": data, "amount": amount, "gateway": gateway, "caller": caller}
+        return await self._call("/storefront/gateway", GatewayView, arguments)
 
     async def initialize(
         self,
@@ -147,9 +147,9 @@ class FakeSaleor:
     ) -> SessionView:
         """``transactionInitialize`` on a checkout or order; the default amount is what is left to pay.
 
-        ``caller``: its ``customer``, who has signed in if there is one; ``nobody``; or the global id of a user or app.
+        ``caller``: its ``customer``, signed in if there is one; ``nobody``; or the global id of a user or app.
         """
-        asked = {
+        arguments = {
             "source_id": source_id,
             "amount": amount,
             "action": action,
@@ -159,75 +159,75 @@ class FakeSaleor:
             "customer_ip": customer_ip,
             "caller": caller,
         }
-        return await self._act("/storefront/initialize", SessionView, asked)
+        return await self._call("/storefront/initialize", SessionView, arguments)
 
     async def process(
         self, transaction_id: str, *, data: Any = None, customer_ip: str = "127.0.0.1", caller: str = CUSTOMER
     ) -> SessionView:
-        """``transactionProcess``, as when the shopper comes back from the payment page; by ``caller`` as there."""
-        asked = {"transaction_id": transaction_id, "data": data, "customer_ip": customer_ip, "caller": caller}
-        return await self._act("/storefront/process", SessionView, asked)
+        """``transactionProcess``, on the shopper's return from the payment page; by ``caller`` as in ``initialize``."""
+        arguments = {"transaction_id": transaction_id, "data": data, "customer_ip": customer_ip, "caller": caller}
+        return await self._call("/storefront/process", SessionView, arguments)
 
     async def complete(self, checkout_id: str) -> CompletionView:
         """``checkoutComplete``: an order, or CHECKOUT_NOT_FULLY_PAID."""
-        return await self._act("/storefront/complete", CompletionView, {"checkout_id": checkout_id})
+        return await self._call("/storefront/complete", CompletionView, {"checkout_id": checkout_id})
 
     async def stored_methods(
         self, user_id: str, channel_slug: str = "uah", currency: str = "UAH"
     ) -> list[StoredMethodView]:
-        """``me { storedPaymentMethods }``, for the customer of that global id; Saleor keeps it for five minutes."""
-        asked = {"user_id": user_id, "channel_slug": channel_slug, "currency": currency}
-        answered = await self._post("/storefront/stored-methods", asked)
-        return TypeAdapter(list[StoredMethodView]).validate_json(answered.content)
+        """``me { storedPaymentMethods }``, for the customer with that global id; Saleor caches it for five minutes."""
+        arguments = {"user_id": user_id, "channel_slug": channel_slug, "currency": currency}
+        response = await self._post("/storefront/stored-methods", arguments)
+        return TypeAdapter(list[StoredMethodView]).validate_json(response.content)
 
     async def delete_method(
         self, user_id: str, method_id: str, channel_slug: str = "uah", currency: str = "UAH"
     ) -> MethodDeletionView:
-        """``storedPaymentMethodRequestDelete`` by that customer; ``method_id`` is the ``id`` that Saleor has shown."""
-        asked = {"user_id": user_id, "method_id": method_id, "channel_slug": channel_slug, "currency": currency}
-        return await self._act("/storefront/delete-method", MethodDeletionView, asked)
+        """``storedPaymentMethodRequestDelete`` by that customer; ``method_id`` is the ``id`` that Saleor returned."""
+        arguments = {"user_id": user_id, "method_id": method_id, "channel_slug": channel_slug, "currency": currency}
+        return await self._call("/storefront/delete-method", MethodDeletionView, arguments)
 
     async def delete_customer(self, user_id: str, *, themselves: bool = False) -> None:
-        """``customerDelete`` by staff, or ``accountDelete`` by that customer: their checkouts go, their orders stay."""
+        """``customerDelete`` by staff, or ``accountDelete`` by that customer: checkouts are deleted, orders stay."""
         await self._post("/customers/delete", {"user_id": user_id, "themselves": themselves})
 
     # Staff
 
     async def sign_in(self, email: str, permissions: Sequence[str] | None = None) -> MemberView:
-        """Let somebody use the Dashboard from now on, at ``/dashboard/``; ``permissions`` change or make them."""
-        asked = {"email": email, "permissions": None if permissions is None else list(permissions)}
-        return await self._act("/staff/sign-in", MemberView, asked)
+        """Sign a member of staff in to ``/dashboard/``; with ``permissions`` they are created or changed first."""
+        arguments = {"email": email, "permissions": None if permissions is None else list(permissions)}
+        return await self._call("/staff/sign-in", MemberView, arguments)
 
     async def access_token(self, app_id: str) -> str:
-        """Return a token as the Dashboard hands it to an app's page, for whoever is signed in."""
-        answered = _checked(await self._http.get(f"{self.dashboard_url}apps/{quote(app_id)}/token"))
-        token: str = answered.json()["token"]
+        """Return an access token as the Dashboard sends it to an app's page, for the signed-in member of staff."""
+        response = _raise_for_status(await self._http.get(f"{self.dashboard_url}apps/{quote(app_id)}/token"))
+        token: str = response.json()["token"]
         return token
 
     async def charge(self, transaction_id: str, amount: Decimal | None = None) -> ActionView:
-        """Ask for a charge; everything that is authorized if no amount is named."""
+        """Request a charge; without an amount, of everything that is authorized."""
         return await self._request(transaction_id, Action.CHARGE, amount)
 
     async def refund(self, transaction_id: str, amount: Decimal | None = None, reason: str = "") -> ActionView:
-        """Ask for a refund; everything that is charged if no amount is named. ``reason``: from Saleor 3.22 on."""
+        """Request a refund; without an amount, of everything that is charged. ``reason``: from Saleor 3.22 on."""
         return await self._request(transaction_id, Action.REFUND, amount, reason)
 
     async def cancel(self, transaction_id: str, amount: Decimal | None = None) -> ActionView:
-        """Ask for a cancelation of what is authorized, which may be nothing (an unpaid hosted payment)."""
+        """Request a cancelation of the authorized amount, which may be zero (an unpaid hosted payment)."""
         return await self._request(transaction_id, Action.CANCEL, amount)
 
-    async def at_once(self, *wanted: AskedAction) -> list[ActionView]:
-        """Ask for several things at the same moment: the webhook of each lists the requests of all."""
-        answered = await self._post("/staff/at-once", {"wanted": list(wanted)})
-        return TypeAdapter(list[ActionView]).validate_json(answered.content)
+    async def request_actions(self, *actions: RequestedAction) -> list[ActionView]:
+        """Request several actions at the same moment: the webhook of each lists the requests of all."""
+        response = await self._post("/staff/at-once", {"wanted": list(actions)})
+        return TypeAdapter(list[ActionView]).validate_json(response.content)
 
-    async def new_order(self, wanted: NewCheckout | None = None) -> OrderView:
-        """Take an order, as staff do by telephone. Nobody has paid anything of it."""
-        return await self._act("/staff/order", OrderView, wanted or NewCheckout())
+    async def create_order(self, wanted: NewCheckout | None = None) -> OrderView:
+        """Create an unpaid order, as staff do by telephone."""
+        return await self._call("/staff/order", OrderView, wanted or NewCheckout())
 
     async def cancel_order(self, order_id: str) -> OrderView:
         """Cancel an order."""
-        return await self._act("/staff/cancel-order", OrderView, {"order_id": order_id})
+        return await self._call("/staff/cancel-order", OrderView, {"order_id": order_id})
 
     async def grant_refund(
         self,
@@ -239,8 +239,8 @@ class FakeSaleor:
         reason: str = "",
         shipping_costs_included: bool = False,
     ) -> ActionView:
-        """Promise a refund on an order; ``refund_granted`` then asks the app for it."""
-        asked = {
+        """Grant a refund on an order; ``request_refund_for_granted_refund`` then requests it from the app."""
+        arguments = {
             "order_id": order_id,
             "amount": amount,
             "transaction_id": transaction_id,
@@ -248,58 +248,58 @@ class FakeSaleor:
             "reason": reason,
             "shipping_costs_included": shipping_costs_included,
         }
-        return await self._act("/staff/grant", ActionView, asked)
+        return await self._call("/staff/grant", ActionView, arguments)
 
-    async def refund_granted(self, granted_refund_id: str) -> ActionView:
-        """Ask the app for a granted refund."""
-        return await self._act("/staff/refund-granted", ActionView, {"granted_refund_id": granted_refund_id})
+    async def request_refund_for_granted_refund(self, granted_refund_id: str) -> ActionView:
+        """Request a granted refund from the app."""
+        return await self._call("/staff/refund-granted", ActionView, {"granted_refund_id": granted_refund_id})
 
-    async def background_done(self) -> None:
+    async def wait_for_background(self) -> None:
         """Wait until every action has been delivered, retried and recorded."""
         await self._post("/background-done", {})
 
-    # Looking
+    # Reading
 
     async def transaction(self, transaction_id: str) -> TransactionView:
-        """Return a transaction as it is now."""
-        return await self._see(f"/transactions/{transaction_id}", TransactionView)
+        """Return the current state of a transaction."""
+        return await self._get(f"/transactions/{transaction_id}", TransactionView)
 
     async def transactions(self) -> list[TransactionView]:
         """Return all transactions, oldest first."""
         return await self._list("/transactions", TransactionView)
 
     async def checkout(self, checkout_id: str) -> CheckoutView:
-        """Return a checkout as it is now."""
-        return await self._see(f"/checkouts/{checkout_id}", CheckoutView)
+        """Return the current state of a checkout."""
+        return await self._get(f"/checkouts/{checkout_id}", CheckoutView)
 
     async def order(self, order_id: str) -> OrderView:
-        """Return an order as it is now."""
-        return await self._see(f"/orders/{order_id}", OrderView)
+        """Return the current state of an order."""
+        return await self._get(f"/orders/{order_id}", OrderView)
 
     async def orders(self) -> list[OrderView]:
         """Return all orders, oldest first."""
         return await self._list("/orders", OrderView)
 
     async def deliveries(self, event: str | None = None) -> list[DeliveryView]:
-        """Return every request to an app, oldest first; only those of one kind if ``event`` names it.
+        """Return every request to an app, oldest first; with ``event``, only those of one kind.
 
         ``event`` is a webhook event in lower case, ``manifest`` or ``token``.
         """
-        everything = await self._list("/deliveries", DeliveryView)
-        return [delivery for delivery in everything if event in {None, delivery.event}]
+        deliveries = await self._list("/deliveries", DeliveryView)
+        return [delivery for delivery in deliveries if event in {None, delivery.event}]
 
     async def reports(self) -> list[ReportView]:
-        """Return every ``transactionEventReport`` that arrived, oldest first."""
+        """Return every received ``transactionEventReport``, oldest first."""
         return await self._list("/reports", ReportView)
 
-    # Making trouble
+    # Faults and changes
 
     async def set_faults(self, **faults: Any) -> None:
-        """Set exactly these faults (fields of ``SaleorFaults``); all others are over."""
+        """Set exactly these faults (fields of ``SaleorFaults``); all others are cleared."""
         await self._post("/faults", SaleorFaults(**faults))
 
     async def clear_faults(self) -> None:
-        """End all faults."""
+        """Clear all faults."""
         await self.set_faults()
 
     async def rotate_key(self) -> None:
@@ -307,35 +307,37 @@ class FakeSaleor:
         await self._post("/rotate-key", {})
 
     async def upgrade(self, version: str) -> None:
-        """Become that version in place; the store stays as it is, and nobody tells the apps."""
+        """Change Saleor's version in place; the store stays as it is, and the apps are not notified."""
         await self._post("/upgrade", {"version": version})
 
-    async def forget_traffic(self) -> None:
-        """Show no delivery and no report that was made so far; what came of them stays."""
+    async def clear_traffic(self) -> None:
+        """Clear the recorded deliveries and reports; their effects stay."""
         await self._post("/forget-traffic", {})
 
     async def _request(
         self, transaction_id: str, action: Action, amount: Decimal | None, reason: str = ""
     ) -> ActionView:
-        asked = {"transaction_id": transaction_id, "action": action, "amount": amount, "reason": reason}
-        return await self._act("/staff/action", ActionView, asked)
+        arguments = {"transaction_id": transaction_id, "action": action, "amount": amount, "reason": reason}
+        return await self._call("/staff/action", ActionView, arguments)
 
-    async def _act(self, path: str, view: type[_View], asked: dict[str, Any] | BaseModel) -> _View:
-        return view.model_validate_json((await self._post(path, asked)).content)
+    async def _call(self, path: str, view: type[_View], arguments: dict[str, Any] | BaseModel) -> _View:
+        return view.model_validate_json((await self._post(path, arguments)).content)
 
-    async def _post(self, path: str, asked: dict[str, Any] | BaseModel) -> httpx2.Response:
-        body = to_json(asked)
-        return _checked(await self._http.post(path, content=body, headers={"content-type": "application/json"}))
+    async def _post(self, path: str, arguments: dict[str, Any] | BaseModel) -> httpx2.Response:
+        body = to_json(arguments)
+        return _raise_for_status(
+            await self._http.post(path, content=body, headers={"content-type": "application/json"})
+        )
 
-    async def _see(self, path: str, view: type[_View]) -> _View:
-        return view.model_validate_json(_checked(await self._http.get(path)).content)
+    async def _get(self, path: str, view: type[_View]) -> _View:
+        return view.model_validate_json(_raise_for_status(await self._http.get(path)).content)
 
     async def _list(self, path: str, view: type[_View]) -> list[_View]:
-        content = _checked(await self._http.get(path)).content
+        content = _raise_for_status(await self._http.get(path)).content
         return TypeAdapter(list[view]).validate_json(content)  # type: ignore[valid-type] # a type that is a value
 
 
-def _checked(response: httpx2.Response) -> httpx2.Response:
+def _raise_for_status(response: httpx2.Response) -> httpx2.Response:
     if response.status_code == 404:
         raise LookupError(response.json()["detail"])
     return response.raise_for_status()

@@ -1,6 +1,6 @@
 """``/_saleor/...``: the control API for tests and the demo, in JSON. ``FakeSaleor`` is its client.
 
-Not part of Saleor, and not protected: this Saleor is for loopback.
+Not part of Saleor, and without access control: this Saleor is for loopback only.
 """
 
 from collections.abc import Callable, Coroutine
@@ -11,13 +11,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Depends, Request
 
 from app.saleor.testing.engine import Saleor
-from app.saleor.testing.rendering import show_checkout, show_order, show_report, show_transaction
+from app.saleor.testing.rendering import checkout_view, order_view, report_view, transaction_view
 from app.saleor.testing.settings import SaleorFaults
 from app.saleor.testing.storefront import CUSTOMER
 from app.saleor.testing.views import (
     ActionView,
     AppView,
-    AskedAction,
     CheckoutView,
     CompletionView,
     DeliveryView,
@@ -29,6 +28,7 @@ from app.saleor.testing.views import (
     NewCheckout,
     OrderView,
     ReportView,
+    RequestedAction,
     SessionView,
     StoredMethodView,
     TransactionView,
@@ -41,10 +41,10 @@ def _saleor(request: Request) -> Saleor:
     return saleor
 
 
-Here = Annotated[Saleor, Depends(_saleor)]
+CurrentSaleor = Annotated[Saleor, Depends(_saleor)]
 Text = Annotated[str, Body()]
-MaybeText = Annotated[str | None, Body()]
-MaybeAmount = Annotated[Decimal | None, Body()]
+OptionalText = Annotated[str | None, Body()]
+OptionalAmount = Annotated[Decimal | None, Body()]
 Json = Annotated[Any, Body()]
 
 _Handler = Callable[..., Coroutine[Any, Any, Any]]
@@ -52,14 +52,14 @@ _Handler = Callable[..., Coroutine[Any, Any, Any]]
 
 @cache
 def control_routes() -> APIRouter:
-    """Return the routes of the control API, the same for every Saleor that is played in this process."""
+    """Return the routes of the control API, shared by all Saleors in this process."""
     routes = APIRouter(prefix="/_saleor")
-    acts: dict[str, _Handler] = {
+    actions: dict[str, _Handler] = {
         "/apps/install": _install,
         "/apps/uninstall": _uninstall,
         "/apps/activate": _activate,
         "/apps/deactivate": _deactivate,
-        "/storefront/checkout": _new_checkout,
+        "/storefront/checkout": _create_checkout,
         "/storefront/gateway": _gateway,
         "/storefront/initialize": _initialize,
         "/storefront/process": _process,
@@ -68,19 +68,19 @@ def control_routes() -> APIRouter:
         "/storefront/delete-method": _delete_method,
         "/customers/delete": _delete_customer,
         "/staff/sign-in": _sign_in,
-        "/staff/action": _action,
-        "/staff/at-once": _at_once,
-        "/staff/order": _new_order,
+        "/staff/action": _request_action,
+        "/staff/at-once": _request_actions,
+        "/staff/order": _create_order,
         "/staff/cancel-order": _cancel_order,
-        "/staff/grant": _grant,
-        "/staff/refund-granted": _refund_granted,
-        "/faults": _faults,
+        "/staff/grant": _grant_refund,
+        "/staff/refund-granted": _request_refund_for_granted_refund,
+        "/faults": _set_faults,
         "/rotate-key": _rotate_key,
         "/upgrade": _upgrade,
-        "/forget-traffic": _forget_traffic,
-        "/background-done": _background_done,
+        "/forget-traffic": _clear_traffic,
+        "/background-done": _wait_for_background,
     }
-    looks: dict[str, _Handler] = {
+    queries: dict[str, _Handler] = {
         "/apps": _apps,
         "/gateways": _gateways,
         "/deliveries": _deliveries,
@@ -91,15 +91,15 @@ def control_routes() -> APIRouter:
         "/orders": _orders,
         "/orders/{order_id}": _order,
     }
-    for path, act in acts.items():
-        routes.add_api_route(path, act, methods=["POST"])
-    for path, look in looks.items():
-        routes.add_api_route(path, look, methods=["GET"])
+    for path, handler in actions.items():
+        routes.add_api_route(path, handler, methods=["POST"])
+    for path, handler in queries.items():
+        routes.add_api_route(path, handler, methods=["GET"])
     return routes
 
 
 async def _install(
-    saleor: Here,
+    saleor: CurrentSaleor,
     manifest_url: Text,
     permissions: Annotated[tuple[str, ...], Body()] = (HANDLE_PAYMENTS,),
     *,
@@ -108,29 +108,29 @@ async def _install(
     return await saleor.apps.install(manifest_url, permissions, activate=activate)
 
 
-async def _uninstall(saleor: Here, identifier: Annotated[str | None, Body(embed=True)] = None) -> None:
+async def _uninstall(saleor: CurrentSaleor, identifier: Annotated[str | None, Body(embed=True)] = None) -> None:
     saleor.apps.uninstall(identifier)
 
 
-async def _activate(saleor: Here, identifier: Annotated[str | None, Body(embed=True)] = None) -> None:
+async def _activate(saleor: CurrentSaleor, identifier: Annotated[str | None, Body(embed=True)] = None) -> None:
     saleor.apps.activate(identifier)
 
 
-async def _deactivate(saleor: Here, identifier: Annotated[str | None, Body(embed=True)] = None) -> None:
+async def _deactivate(saleor: CurrentSaleor, identifier: Annotated[str | None, Body(embed=True)] = None) -> None:
     saleor.apps.deactivate(identifier)
 
 
-async def _new_checkout(saleor: Here, wanted: NewCheckout) -> CheckoutView:
-    return saleor.storefront.new_checkout(wanted)
+async def _create_checkout(saleor: CurrentSaleor, wanted: NewCheckout) -> CheckoutView:
+    return saleor.storefront.create_checkout(wanted)
 
 
 async def _gateway(
-    saleor: Here,
+    saleor: CurrentSaleor,
     source_id: Text,
     *,
     data: Json = None,
-    amount: MaybeAmount = None,
-    gateway: MaybeText = None,
+    amount: OptionalAmount = None,
+    gateway: OptionalText = None,
     caller: Text = CUSTOMER,
 ) -> GatewayView:
     return await saleor.storefront.gateway_initialize(
@@ -139,14 +139,14 @@ async def _gateway(
 
 
 async def _initialize(
-    saleor: Here,
+    saleor: CurrentSaleor,
     source_id: Text,
     *,
-    amount: MaybeAmount = None,
+    amount: OptionalAmount = None,
     action: Annotated[Flow, Body()] = Flow.CHARGE,
-    idempotency_key: MaybeText = None,
+    idempotency_key: OptionalText = None,
     data: Json = None,
-    gateway: MaybeText = None,
+    gateway: OptionalText = None,
     customer_ip: Text = "127.0.0.1",
     caller: Text = CUSTOMER,
 ) -> SessionView:
@@ -163,7 +163,7 @@ async def _initialize(
 
 
 async def _process(
-    saleor: Here,
+    saleor: CurrentSaleor,
     transaction_id: Text,
     data: Json = None,
     customer_ip: Text = "127.0.0.1",
@@ -172,58 +172,64 @@ async def _process(
     return await saleor.storefront.process(transaction_id, data=data, customer_ip=customer_ip, caller=caller)
 
 
-async def _complete(saleor: Here, checkout_id: Annotated[str, Body(embed=True)]) -> CompletionView:
+async def _complete(saleor: CurrentSaleor, checkout_id: Annotated[str, Body(embed=True)]) -> CompletionView:
     return saleor.storefront.complete(checkout_id)
 
 
-async def _stored_methods(saleor: Here, user_id: Text, channel_slug: Text, currency: Text) -> list[StoredMethodView]:
-    return await saleor.stored_methods.listed(user_id, channel_slug, currency)
+async def _stored_methods(
+    saleor: CurrentSaleor, user_id: Text, channel_slug: Text, currency: Text
+) -> list[StoredMethodView]:
+    return await saleor.stored_methods.list_methods(user_id, channel_slug, currency)
 
 
 async def _delete_method(
-    saleor: Here, user_id: Text, method_id: Text, channel_slug: Text, currency: Text
+    saleor: CurrentSaleor, user_id: Text, method_id: Text, channel_slug: Text, currency: Text
 ) -> MethodDeletionView:
     return await saleor.stored_methods.delete(user_id, method_id, channel_slug, currency)
 
 
-async def _delete_customer(saleor: Here, user_id: Text, *, themselves: Annotated[bool, Body()] = False) -> None:
+async def _delete_customer(
+    saleor: CurrentSaleor, user_id: Text, *, themselves: Annotated[bool, Body()] = False
+) -> None:
     saleor.customers.delete(user_id, themselves=themselves)
 
 
 async def _sign_in(
-    saleor: Here, email: Text, permissions: Annotated[tuple[str, ...] | None, Body()] = None
+    saleor: CurrentSaleor, email: Text, permissions: Annotated[tuple[str, ...] | None, Body()] = None
 ) -> MemberView:
     return MemberView.model_validate(saleor.state.sign_in(email, permissions))
 
 
-async def _action(
-    saleor: Here,
+async def _request_action(
+    saleor: CurrentSaleor,
     transaction_id: Text,
     action: Annotated[Action, Body()],
-    amount: MaybeAmount = None,
+    amount: OptionalAmount = None,
     reason: Text = "",
 ) -> ActionView:
     return saleor.staff.request_action(transaction_id, action, amount, reason)
 
 
-async def _at_once(saleor: Here, wanted: Annotated[list[AskedAction], Body(embed=True)]) -> list[ActionView]:
-    return saleor.staff.request_at_once(wanted)
+async def _request_actions(
+    saleor: CurrentSaleor, wanted: Annotated[list[RequestedAction], Body(embed=True)]
+) -> list[ActionView]:
+    return saleor.staff.request_actions(wanted)
 
 
-async def _new_order(saleor: Here, wanted: NewCheckout) -> OrderView:
-    return saleor.staff.new_order(wanted)
+async def _create_order(saleor: CurrentSaleor, wanted: NewCheckout) -> OrderView:
+    return saleor.staff.create_order(wanted)
 
 
-async def _cancel_order(saleor: Here, order_id: Annotated[str, Body(embed=True)]) -> OrderView:
+async def _cancel_order(saleor: CurrentSaleor, order_id: Annotated[str, Body(embed=True)]) -> OrderView:
     return saleor.staff.cancel_order(order_id)
 
 
-async def _grant(
-    saleor: Here,
+async def _grant_refund(
+    saleor: CurrentSaleor,
     order_id: Text,
     amount: Annotated[Decimal, Body()],
     *,
-    transaction_id: MaybeText = None,
+    transaction_id: OptionalText = None,
     lines: Annotated[tuple[GrantedLine, ...], Body()] = (),
     reason: Text = "",
     shipping_costs_included: Annotated[bool, Body()] = False,
@@ -238,61 +244,63 @@ async def _grant(
     )
 
 
-async def _refund_granted(saleor: Here, granted_refund_id: Annotated[str, Body(embed=True)]) -> ActionView:
-    return saleor.staff.refund_granted(granted_refund_id)
+async def _request_refund_for_granted_refund(
+    saleor: CurrentSaleor, granted_refund_id: Annotated[str, Body(embed=True)]
+) -> ActionView:
+    return saleor.staff.request_refund_for_granted_refund(granted_refund_id)
 
 
-async def _faults(saleor: Here, faults: SaleorFaults) -> None:
+async def _set_faults(saleor: CurrentSaleor, faults: SaleorFaults) -> None:
     saleor.state.faults = faults
 
 
-async def _rotate_key(saleor: Here) -> None:
+async def _rotate_key(saleor: CurrentSaleor) -> None:
     saleor.state.rotate_key()
 
 
-async def _upgrade(saleor: Here, version: Annotated[str, Body(embed=True)]) -> None:
+async def _upgrade(saleor: CurrentSaleor, version: Annotated[str, Body(embed=True)]) -> None:
     saleor.state.upgrade(version)
 
 
-async def _forget_traffic(saleor: Here) -> None:
-    saleor.state.forget_traffic()
+async def _clear_traffic(saleor: CurrentSaleor) -> None:
+    saleor.state.clear_traffic()
 
 
-async def _background_done(saleor: Here) -> None:
-    await saleor.state.background_done()
+async def _wait_for_background(saleor: CurrentSaleor) -> None:
+    await saleor.state.wait_for_background()
 
 
-async def _apps(saleor: Here) -> list[AppView]:
-    return saleor.apps.installed()
+async def _apps(saleor: CurrentSaleor) -> list[AppView]:
+    return saleor.apps.installed_apps()
 
 
-async def _gateways(saleor: Here) -> list[str]:
+async def _gateways(saleor: CurrentSaleor) -> list[str]:
     return saleor.storefront.gateways()
 
 
-async def _deliveries(saleor: Here) -> list[DeliveryView]:
+async def _deliveries(saleor: CurrentSaleor) -> list[DeliveryView]:
     return [DeliveryView.model_validate(delivery) for delivery in saleor.state.deliveries]
 
 
-async def _reports(saleor: Here) -> list[ReportView]:
-    return [show_report(report) for report in saleor.state.reports]
+async def _reports(saleor: CurrentSaleor) -> list[ReportView]:
+    return [report_view(report) for report in saleor.state.reports]
 
 
-async def _transactions(saleor: Here) -> list[TransactionView]:
-    return [show_transaction(item) for item in saleor.state.transactions.values()]
+async def _transactions(saleor: CurrentSaleor) -> list[TransactionView]:
+    return [transaction_view(item) for item in saleor.state.transactions.values()]
 
 
-async def _transaction(saleor: Here, transaction_id: str) -> TransactionView:
-    return show_transaction(saleor.state.transaction(transaction_id))
+async def _transaction(saleor: CurrentSaleor, transaction_id: str) -> TransactionView:
+    return transaction_view(saleor.state.transaction(transaction_id))
 
 
-async def _checkout(saleor: Here, checkout_id: str) -> CheckoutView:
-    return show_checkout(saleor.state.checkout(checkout_id))
+async def _checkout(saleor: CurrentSaleor, checkout_id: str) -> CheckoutView:
+    return checkout_view(saleor.state.checkout(checkout_id))
 
 
-async def _orders(saleor: Here) -> list[OrderView]:
-    return [show_order(order) for order in saleor.state.orders.values()]
+async def _orders(saleor: CurrentSaleor) -> list[OrderView]:
+    return [order_view(order) for order in saleor.state.orders.values()]
 
 
-async def _order(saleor: Here, order_id: str) -> OrderView:
-    return show_order(saleor.state.order(order_id))
+async def _order(saleor: CurrentSaleor, order_id: str) -> OrderView:
+    return order_view(saleor.state.order(order_id))

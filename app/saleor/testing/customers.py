@@ -1,8 +1,8 @@
-"""Customers who are deleted: by staff, or by themselves. Saleor tells apps of it in the background.
+"""Deletion of customers, by staff or by themselves. Saleor notifies apps in the background.
 
-Their checkouts go with them, and of their orders nobody knows any more whose they were (the foreign keys of Saleor's
-``Checkout`` and ``Order``). A webhook of an event without an answer is sent to apps that have the permission of the
-event; it is sent again after a 5xx, and after no 3xx or 4xx (``handle_webhook_retry``).
+Their checkouts are deleted too, and their orders lose the reference to them (the foreign keys of Saleor's ``Checkout``
+and ``Order``). The webhook of an asynchronous event goes to apps that have the event's permission; it is retried after
+a 5xx, but not after a 3xx or 4xx (``handle_webhook_retry``).
 """
 
 from app.saleor.testing import payload
@@ -13,7 +13,7 @@ from app.saleor.testing.vocabulary import MANAGE_USERS, WebhookEvent
 
 
 class Customers:
-    """Ends customers. Who they are stands in the baskets alone: this Saleor keeps no list of them."""
+    """Deletes customers. They are recorded only in the baskets: this Saleor has no list of customers."""
 
     def __init__(self, state: SaleorState, app_client: AppClient) -> None:
         self._state = state
@@ -29,14 +29,14 @@ class Customers:
         for order in state.orders.values():
             if (order.basket.user or {}).get("id") == user_id:
                 order.basket.user = None
-        # The body is made before the mutation is answered, and says who it was.
+        # The body is built before the mutation returns, and names the customer.
         for app in state.apps.values():
             for hook in app.webhooks:
                 if hook.event is event and app.active and MANAGE_USERS in app.permissions:
-                    body, unplayed = self._app_client.body(app, hook, payload.customer(user_id))
-                    state.in_background(self._tell(hook, body, unplayed))
+                    body, unplayed = self._app_client.build_body(app, hook, payload.customer(user_id))
+                    state.run_in_background(self._deliver(hook, body, unplayed))
 
-    async def _tell(self, webhook: Webhook, body: bytes, unplayed: list[str]) -> None:
+    async def _deliver(self, webhook: Webhook, body: bytes, unplayed: list[str]) -> None:
         for _ in range(2 if self._state.faults.webhooks_twice else 1):
             delivery = await self._app_client.post_event(webhook, body, unplayed=unplayed)
-            await self._app_client.post_again(webhook, delivery)
+            await self._app_client.retry_event(webhook, delivery)

@@ -1,4 +1,4 @@
-"""The clock that a played server shows to whoever looks at its answers."""
+"""The ``Date`` header of a simulated server: its clock as clients see it."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -7,20 +7,20 @@ from email.utils import format_datetime
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
-class DatedByClock:
-    """Says in each answer what its own clock shows; the server must send no ``Date`` itself."""
+class DateHeaderMiddleware:
+    """Adds a ``Date`` header with this clock's time to each response; the server itself must send no ``Date``."""
 
     def __init__(self, app: ASGIApp, clock: Callable[[], datetime]) -> None:
         self._app = app
         self._clock = clock
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer as the app does, with a ``Date``."""
+        """Pass the request on to the app, and add ``Date`` to its response."""
 
-        async def dated(message: Message) -> None:
+        async def send_with_date(message: Message) -> None:
             if message["type"] == "http.response.start":
                 date = format_datetime(self._clock(), usegmt=True).encode()
                 message = {**message, "headers": [*message.get("headers", ()), (b"date", date)]}
             await send(message)
 
-        await self._app(scope, receive, dated)
+        await self._app(scope, receive, send_with_date)

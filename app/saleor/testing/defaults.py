@@ -1,4 +1,4 @@
-"""The store that is there without saying more: Taras buys apple juice in Kyiv and pays 569.50 UAH."""
+"""The default store: Taras buys apple juice in Kyiv and pays 569.50 UAH."""
 
 from decimal import Decimal
 from typing import Any
@@ -23,7 +23,7 @@ ADDRESS: dict[str, Any] = {
 
 
 def line() -> Line:
-    """Return one bottle for 499.50."""
+    """Return a line with one bottle for 499.50."""
     return Line(
         key=str(uuid4()), product_name="Apple Juice", variant_name="1 l", sku="JUICE-1L", unit_price=Decimal("499.50")
     )
@@ -44,9 +44,9 @@ def basket() -> Basket:
 
 def members() -> dict[str, Member]:
     """Return the staff by e-mail address; the first is signed in."""
-    everything = ("HANDLE_PAYMENTS", "MANAGE_APPS", "MANAGE_CHANNELS", "MANAGE_CHECKOUTS", "MANAGE_ORDERS")
+    all_permissions = ("HANDLE_PAYMENTS", "MANAGE_APPS", "MANAGE_CHANNELS", "MANAGE_CHECKOUTS", "MANAGE_ORDERS")
     staff = (
-        ("Olena, the owner", "olena@example.com", everything),
+        ("Olena, the owner", "olena@example.com", all_permissions),
         ("Petro, for payments", "petro@example.com", ("HANDLE_PAYMENTS", "MANAGE_ORDERS")),
         ("Iryna, for orders", "iryna@example.com", ("MANAGE_ORDERS",)),
     )

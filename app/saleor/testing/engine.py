@@ -1,4 +1,4 @@
-"""One Saleor: its records, its acts, its API, behind one object."""
+"""One Saleor: its state, its actions and its API behind one object."""
 
 import asyncio
 from collections.abc import Callable
@@ -18,10 +18,10 @@ from app.saleor.testing.storefront import Storefront
 
 
 class Saleor:
-    """A Saleor in this process. Use it in the event loop in which it serves, and nowhere else.
+    """A Saleor in this process. Use it only in the event loop in which it serves.
 
-    ``state`` holds the records and the switches, ``apps``, ``storefront`` and ``staff`` act, ``api`` answers the app.
-    ``sleep`` waits between retries: a test that has a clock of its own hands in how time passes there.
+    ``state`` holds the records, settings and faults; ``apps``, ``storefront`` and ``staff`` perform actions; ``api``
+    handles GraphQL requests. ``sleep`` waits between retries: a test with its own clock passes a matching ``sleep``.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Saleor's door: GraphQL, keys, the Dashboard, and the control API, as an ASGI app."""
+"""Saleor's HTTP interface: GraphQL, JWKS, the Dashboard, and the control API, as an ASGI app."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -10,7 +10,7 @@ from fastapi.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from app.exact_json import loads
-from app.saleor.testing.client import certificates
+from app.saleor.testing.client import shared_ssl_context
 from app.saleor.testing.control import control_routes
 from app.saleor.testing.dashboard.pages import dashboard_routes
 from app.saleor.testing.engine import Saleor
@@ -20,34 +20,34 @@ from app.saleor.testing.settings import SaleorSettings
 _ANY_ORIGIN = {"Access-Control-Allow-Origin": "*"}
 
 
-class BrokenAnswer(Response):
-    """Promises a body and never sends it: the connection breaks when the work has been done."""
+class BrokenResponse(Response):
+    """Announces a body but never completes it: the connection breaks after the work is done."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - ASGI's signature
-        """Start the answer and leave."""
+        """Send the start of the response, then return."""
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"1000")]})
         await send({"type": "http.response.body", "body": b'{"data": {', "more_body": True})
 
 
 def create_saleor(settings: SaleorSettings | None = None, clock: Callable[[], datetime] | None = None) -> FastAPI:
-    """Return a Saleor as an ASGI app; while it runs, ``app.state.saleor`` is the ``Saleor`` behind it."""
+    """Return a Saleor as an ASGI app; while it runs, ``app.state.saleor`` is its ``Saleor`` object."""
     chosen = settings or SaleorSettings()
 
     @asynccontextmanager
-    async def open_shop(app: FastAPI) -> AsyncIterator[None]:
-        # One client for all requests to apps; the proxies of this machine are none of Saleor's business.
-        async with httpx2.AsyncClient(verify=certificates(), trust_env=False) as http:
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        # One client for all requests to apps; this machine's proxy settings do not apply to Saleor.
+        async with httpx2.AsyncClient(verify=shared_ssl_context(), trust_env=False) as http:
             saleor = Saleor(chosen, http, clock)
             app.state.saleor = saleor
             yield
             await saleor.state.stop()
 
-    app = FastAPI(title="Saleor", lifespan=open_shop, docs_url=None, redoc_url=None, openapi_url=None)
+    app = FastAPI(title="Saleor", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
     for router in (control_routes(), dashboard_routes()):
-        app.router.routes.extend(router.routes)  # read once, however many Saleors there are
+        app.router.routes.extend(router.routes)  # the routers are cached and shared by all Saleors
     app.add_exception_handler(NotFoundError, _not_found)
-    # Saleor's ALLOWED_GRAPHQL_ORIGINS is "*" unless it is set: browsers may ask from any storefront.
-    app.add_api_route("/graphql/", _allow, methods=["OPTIONS"])
+    # Saleor's ALLOWED_GRAPHQL_ORIGINS is "*" unless it is set: browsers may send requests from any storefront.
+    app.add_api_route("/graphql/", _preflight, methods=["OPTIONS"])
     app.add_api_route("/graphql/", _graphql, methods=["POST"])
     app.add_api_route("/.well-known/jwks.json", _jwks, methods=["GET"])
     return app
@@ -69,34 +69,34 @@ async def _jwks(request: Request) -> Response:
     return JSONResponse(state.key.jwks())
 
 
-async def _allow() -> Response:
+async def _preflight() -> Response:
     headers = {"Access-Control-Allow-Methods": "POST, OPTIONS", "Access-Control-Allow-Headers": "content-type"}
     return Response(headers=headers | _ANY_ORIGIN)
 
 
 async def _graphql(request: Request) -> Response:
-    answer = await _answer(request)
-    answer.headers.update(_ANY_ORIGIN)
-    return answer
+    response = await _graphql_response(request)
+    response.headers.update(_ANY_ORIGIN)
+    return response
 
 
-async def _answer(request: Request) -> Response:
+async def _graphql_response(request: Request) -> Response:
     state = _state(request)
     faults = state.faults
-    state.faults = faults.after_one("graphql")
+    state.faults = faults.remaining_after_one("graphql")
     if faults.graphql_status:
         return Response("Saleor is not at home.", status_code=faults.graphql_status, media_type="text/plain")
     try:
-        asked = loads(await request.body(), any_number=True)
+        graphql_request = loads(await request.body(), any_number=True)
     except ValueError:
-        asked = None
+        graphql_request = None
     saleor: Saleor = request.app.state.saleor
-    status, body = await saleor.api.answer(asked, _token(request), faults)
+    status, body = await saleor.api.handle(graphql_request, _token(request), faults)
     if faults.graphql_answer_lost:
-        return BrokenAnswer()
+        return BrokenResponse()
     return JSONResponse(body, status_code=status)
 
 
 def _token(request: Request) -> str | None:
-    given = request.headers.get("authorization-bearer") or request.headers.get("authorization", "")
-    return given.removeprefix("Bearer ").strip() or None
+    header = request.headers.get("authorization-bearer") or request.headers.get("authorization", "")
+    return header.removeprefix("Bearer ").strip() or None

@@ -1,11 +1,11 @@
-"""Global ids: base64 of ``Type:key``, as GraphQL clients of Saleor see them."""
+"""Global ids: base64 of ``Type:key``, as Saleor's GraphQL clients see them."""
 
 import base64
 import binascii
 
 
 class InvalidIdError(Exception):
-    """Something that is not a global id of the expected type."""
+    """The value is not a global id of the expected type."""
 
     def __init__(self, given: str, expected: str) -> None:
         super().__init__(f"Invalid ID: {given}. Expected: {expected}.")
@@ -17,7 +17,7 @@ def global_id(kind: str, key: object) -> str:
 
 
 def key_of(kind: str, gid: str) -> str:
-    """Return the database key inside a global id; raise InvalidIdError for garbage and for another type's id."""
+    """Return the database key inside a global id; raise InvalidIdError if it is malformed or of another type."""
     try:
         given_kind, _, key = base64.b64decode(gid, validate=True).decode().partition(":")
     except (binascii.Error, UnicodeDecodeError) as exc:
@@ -28,7 +28,7 @@ def key_of(kind: str, gid: str) -> str:
 
 
 def kind_of(gid: str) -> str:
-    """Return the type of a global id; raise InvalidIdError for garbage."""
+    """Return the type of a global id; raise InvalidIdError if it is malformed."""
     try:
         return base64.b64decode(gid, validate=True).decode().partition(":")[0]
     except (binascii.Error, UnicodeDecodeError) as exc:

@@ -1,6 +1,6 @@
-"""Is this a manifest that Saleor takes? (Saleor contract, A.1 and B.2.1)
+"""Validate manifests as Saleor does (Saleor contract, A.1 and B.2.1).
 
-``ManifestRefusedError`` carries the errors as ``appFetchManifest`` shows them: field, code, message.
+``ManifestRefusedError`` contains the errors as ``appFetchManifest`` shows them: field, code, message.
 """
 
 from collections.abc import Mapping
@@ -20,8 +20,8 @@ from app.saleor.testing.vocabulary import WebhookEvent
 _BY_TYPENAME = {event.typename: event for event in WebhookEvent}
 _BY_ENUM_NAME = {event.enum_name: event for event in WebhookEvent}
 _ASYNC_NAMES = {event.enum_name for event in WebhookEvent if event.asynchronous}
-MOST_URL_LENGTH = 255
-"""Of the address of a webhook."""
+MAX_URL_LENGTH = 255
+"""The maximum length of a webhook's target URL."""
 
 _SYNC_NAMES = set(_BY_ENUM_NAME) - _ASYNC_NAMES
 
@@ -40,7 +40,7 @@ def _schema(path: Path) -> GraphQLSchema:
 
 
 def check_manifest(manifest: Any, settings: SaleorSettings) -> list[AppWebhook]:
-    """Return the webhooks of a manifest, without their ids; raise ManifestRefusedError if it breaks a rule of form."""
+    """Return the webhooks of a manifest, without their ids; raise ManifestRefusedError if it is malformed."""
     if not isinstance(manifest, Mapping):
         manifest = {}
     missing = [name for name in ("id", "name", "version") if not manifest.get(name)]
@@ -53,11 +53,11 @@ def check_manifest(manifest: Any, settings: SaleorSettings) -> list[AppWebhook]:
             raise ManifestRefusedError((name, "INVALID_URL_FORMAT", "Incorrect format."))
     for extension in manifest.get("extensions") or ():
         _check_extension(extension, manifest, settings)
-    return [_webhook(raw, settings) for raw in manifest.get("webhooks") or ()]
+    return [_parse_webhook(raw, settings) for raw in manifest.get("webhooks") or ()]
 
 
 def check_version(manifest: Mapping[str, Any], settings: SaleorSettings) -> None:
-    """Raise ManifestRefusedError if the app does not want this Saleor. Only the installation itself asks this."""
+    """Raise ManifestRefusedError if the app does not support this Saleor. Checked only by the installation itself."""
     wanted = manifest.get("requiredSaleorVersion")
     if wanted and not satisfies(settings.version, wanted):
         message = f"Saleor version {settings.version} is not supported by the app."
@@ -65,7 +65,7 @@ def check_version(manifest: Mapping[str, Any], settings: SaleorSettings) -> None
 
 
 def is_absolute(url: Any) -> bool:
-    """Return True for an address of HTTP with a host."""
+    """Return True if this is an HTTP URL with a host."""
     parts = urlsplit(str(url))
     return parts.scheme in {"http", "https"} and bool(parts.hostname)
 
@@ -74,7 +74,7 @@ def _check_extension(raw: Mapping[str, Any], manifest: Mapping[str, Any], settin
     if not set(raw.get("permissions") or ()) <= set(manifest.get("permissions") or ()):
         message = "Extension permission must be listed in App's permissions."
         raise ManifestRefusedError(("extensions", "OUT_OF_SCOPE_PERMISSION", message))
-    # Until 3.22 the core itself knew all places and targets; since then only the Dashboard does.
+    # Until 3.22 the core itself had enums of all mounts and targets; since then only the Dashboard knows them.
     newer = raw.get("target") in {"WIDGET", "NEW_TAB"} or str(raw.get("mount")).endswith("_WIDGETS")
     if newer and settings.minor < (3, 22):
         raise ManifestRefusedError(("extensions", "INVALID", "Incorrect value for field: mount or target"))
@@ -82,7 +82,7 @@ def _check_extension(raw: Mapping[str, Any], manifest: Mapping[str, Any], settin
         raise ManifestRefusedError(("extensions", "INVALID_URL_FORMAT", "Incorrect value for field: url."))
 
 
-def _webhook(raw: Mapping[str, Any], settings: SaleorSettings) -> AppWebhook:
+def _parse_webhook(raw: Mapping[str, Any], settings: SaleorSettings) -> AppWebhook:
     if not is_absolute(raw.get("targetUrl")):
         raise ManifestRefusedError(("webhooks", "INVALID_URL_FORMAT", "Invalid target url."))
     query = str(raw.get("query", ""))
@@ -90,14 +90,14 @@ def _webhook(raw: Mapping[str, Any], settings: SaleorSettings) -> AppWebhook:
         check_query(query, settings)
     except QueryRefusedError as exc:
         raise ManifestRefusedError(("webhooks", "INVALID", f"Subscription query is not valid: {exc}")) from exc
-    in_background, names = raw.get("asyncEvents") or (), raw.get("syncEvents") or ()
-    if set(in_background) & _SYNC_NAMES:
+    async_names, sync_names = raw.get("asyncEvents") or (), raw.get("syncEvents") or ()
+    if set(async_names) & _SYNC_NAMES:
         raise ManifestRefusedError(("webhooks", "INVALID", "Invalid asynchronous event."))
-    if not names and not in_background:
+    if not sync_names and not async_names:
         events = [_BY_TYPENAME[name] for name in sorted(event_types(query)) if name in _BY_TYPENAME]
-    elif set(names) <= _SYNC_NAMES:
-        # Of the asynchronous events this Saleor has those of the list only: it tells of nothing else.
-        events = [_BY_ENUM_NAME[name] for name in (*names, *in_background) if name in _BY_ENUM_NAME]
+    elif set(sync_names) <= _SYNC_NAMES:
+        # This Saleor supports only the asynchronous events in WebhookEvent, and sends no others.
+        events = [_BY_ENUM_NAME[name] for name in (*sync_names, *async_names) if name in _BY_ENUM_NAME]
     else:
         raise ManifestRefusedError(("webhooks", "INVALID", "Invalid synchronous event."))
     return AppWebhook(
@@ -106,7 +106,7 @@ def _webhook(raw: Mapping[str, Any], settings: SaleorSettings) -> AppWebhook:
 
 
 class QueryRefusedError(Exception):
-    """A subscription that is none, or not of this Saleor's schema. ``code`` is one of WebhookErrorCode."""
+    """The query is not a subscription, or does not match this Saleor's schema. ``code`` is one of WebhookErrorCode."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -114,9 +114,9 @@ class QueryRefusedError(Exception):
 
 
 def check_query(query: str, settings: SaleorSettings) -> None:
-    """Raise QueryRefusedError for what this Saleor takes for no subscription."""
+    """Raise QueryRefusedError if this Saleor does not accept the query as a subscription."""
     try:
-        errors = _errors(query, settings.schema_path)
+        errors = _validation_errors(query, settings.schema_path)
         event_types(query)
     except GraphQLSyntaxError as exc:
         raise QueryRefusedError("SYNTAX", exc.message) from exc
@@ -124,10 +124,10 @@ def check_query(query: str, settings: SaleorSettings) -> None:
         message = "it must be one subscription { event { ... } }."
         raise QueryRefusedError("MISSING_SUBSCRIPTION", message) from exc
     if errors:
-        # The library of Saleor puts names into double quotes, ours into single ones.
+        # Saleor's GraphQL library quotes names with double quotes, ours with single ones.
         raise QueryRefusedError("GRAPHQL_ERROR", errors[0].message.replace("'", '"'))
 
 
-@lru_cache(maxsize=64)  # an app's six subscriptions are looked at again and again
-def _errors(query: str, schema: Path | None) -> list[GraphQLError]:
+@lru_cache(maxsize=64)  # an app's six subscriptions are validated repeatedly
+def _validation_errors(query: str, schema: Path | None) -> list[GraphQLError]:
     return validate(_schema(schema), parse(query)) if schema else []

@@ -12,7 +12,7 @@ _SPACE_AFTER_OPERATOR = re.compile(r"(>=|<=|>|<|=|\^|~)\s+")
 
 
 class BadRangeError(ValueError):
-    """Something that is no range."""
+    """The text is not a version range."""
 
 
 def satisfies(version: str, wanted: str) -> bool:
@@ -21,7 +21,7 @@ def satisfies(version: str, wanted: str) -> bool:
     Pre-releases count as the release they precede. Raises BadRangeError.
     """
     subject = _numbers(version)
-    return any(_all_hold(subject, part.strip()) for part in wanted.split("||"))
+    return any(_matches_all(subject, part.strip()) for part in wanted.split("||"))
 
 
 def _numbers(version: str) -> Version:
@@ -32,13 +32,13 @@ def _numbers(version: str) -> Version:
     return low
 
 
-def _all_hold(subject: Version, part: str) -> bool:
+def _matches_all(subject: Version, part: str) -> bool:
     if hyphen := _HYPHEN.match(part):
-        return _holds(subject, f">={hyphen[1]}") and _holds(subject, f"<={hyphen[2]}")
-    return all(_holds(subject, comparator) for comparator in _SPACE_AFTER_OPERATOR.sub(r"\1", part).split())
+        return _matches(subject, f">={hyphen[1]}") and _matches(subject, f"<={hyphen[2]}")
+    return all(_matches(subject, comparator) for comparator in _SPACE_AFTER_OPERATOR.sub(r"\1", part).split())
 
 
-def _holds(subject: Version, comparator: str) -> bool:
+def _matches(subject: Version, comparator: str) -> bool:
     match = _COMPARATOR.match(comparator)
     if not match:
         raise BadRangeError(comparator)
@@ -56,17 +56,17 @@ def _holds(subject: Version, comparator: str) -> bool:
 
 
 def _span(match: re.Match[str]) -> tuple[Version, Version]:
-    """Return the first version that a partial one means, and the first beyond it: 3.20 is 3.20.0 up to 3.21.0."""
-    given = [int(part) for part in match.groups()[1:] if part and part.isdigit()]
-    low = (*given, 0, 0, 0)[:3]
-    if not given:
+    """Return the first version that a partial one covers, and the first beyond it: 3.20 is 3.20.0 up to 3.21.0."""
+    numbers = [int(part) for part in match.groups()[1:] if part and part.isdigit()]
+    low = (*numbers, 0, 0, 0)[:3]
+    if not numbers:
         return _BEGINNING, _NO_END
-    beyond = (*given[:-1], given[-1] + 1, 0, 0, 0)[:3]
+    beyond = (*numbers[:-1], numbers[-1] + 1, 0, 0, 0)[:3]
     return (low[0], low[1], low[2]), (beyond[0], beyond[1], beyond[2])
 
 
 def _next_breaking(low: Version) -> Version:
-    """A caret allows what does not change the leftmost number that is not zero."""
+    """Return the end of a caret range, which allows no change of the leftmost non-zero number."""
     if low[0]:
         return low[0] + 1, 0, 0
     return (0, low[1] + 1, 0) if low[1] else (0, 0, low[2] + 1)

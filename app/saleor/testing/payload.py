@@ -1,6 +1,6 @@
-"""The rich payload: every field of an event that an app may select, in Saleor's names and numbers.
+"""Full payloads: every field of an event that an app may select, with Saleor's names and number formats.
 
-Selected fields that are not here are null in a body and are named in ``Selected.unplayed``; adding one is adding a key.
+Selected fields that are missing here are null in the body and listed in ``Selected.unplayed``; to add one, add a key.
 """
 
 from collections.abc import Mapping
@@ -9,10 +9,10 @@ from decimal import Decimal
 from typing import Any
 
 from app.saleor.testing.ids import global_id, kind_of
-from app.saleor.testing.money import ZERO, in_currency, on_the_wire
+from app.saleor.testing.money import ZERO, json_amount, quantize_price
 from app.saleor.testing.records import App, AppWebhook, Basket, Checkout, Event, GrantedRefund, Line, Order, Transaction
 from app.saleor.testing.rules.coverage import authorize_status, charge_status, total_authorized, total_charged
-from app.saleor.testing.rules.grants import events_of
+from app.saleor.testing.rules.grants import granted_refund_events
 from app.saleor.testing.selection import FieldFailedError, NeedsPermission
 from app.saleor.testing.vocabulary import MANAGE_ORDERS, WebhookEvent
 
@@ -24,8 +24,8 @@ _METHOD_TYPENAMES = {
 Payload = dict[str, Any]
 
 
-def instant(at: datetime) -> str:
-    """Return a time as Saleor writes it."""
+def format_time(at: datetime) -> str:
+    """Return a time in Saleor's format."""
     return at.isoformat()
 
 
@@ -34,11 +34,11 @@ def _metadata(pairs: Mapping[str, str]) -> list[Payload]:
 
 
 def _money(amount: Decimal, currency: str) -> Payload:
-    return {"__typename": "Money", "amount": on_the_wire(amount, currency), "currency": currency}
+    return {"__typename": "Money", "amount": json_amount(amount, currency), "currency": currency}
 
 
-def _taxed(gross: Decimal, currency: str, tax_rate: Decimal = ZERO) -> Payload:
-    net = in_currency(gross / (1 + tax_rate), currency)
+def _taxed_money(gross: Decimal, currency: str, tax_rate: Decimal = ZERO) -> Payload:
+    net = quantize_price(gross / (1 + tax_rate), currency)
     return {
         "currency": currency,
         "gross": _money(gross, currency),
@@ -48,7 +48,7 @@ def _taxed(gross: Decimal, currency: str, tax_rate: Decimal = ZERO) -> Payload:
 
 
 def app(installed: App) -> Payload:
-    """Return an app as ``recipient`` and as the answer to ``query { app }``."""
+    """Return an App, as in ``recipient`` and ``query { app }``."""
     return {
         "__typename": "App",
         "id": installed.id,
@@ -71,15 +71,19 @@ def app(installed: App) -> Payload:
 def webhook(hook: AppWebhook) -> Payload:
     """Return a Webhook."""
     events = {
-        kind: [{"name": each.value, "eventType": each.enum_name} for each in hook.events if each.asynchronous is later]
-        for kind, later in (("syncEvents", False), ("asyncEvents", True))
+        kind: [
+            {"name": each.value, "eventType": each.enum_name}
+            for each in hook.events
+            if each.asynchronous is asynchronous
+        ]
+        for kind, asynchronous in (("syncEvents", False), ("asyncEvents", True))
     }
-    shown = {"id": hook.id, "name": hook.name, "targetUrl": hook.target_url, "isActive": hook.active}
-    return {**shown, **events, "subscriptionQuery": hook.query, "customHeaders": None}
+    fields = {"id": hook.id, "name": hook.name, "targetUrl": hook.target_url, "isActive": hook.active}
+    return {**fields, **events, "subscriptionQuery": hook.query, "customHeaders": None}
 
 
 def _extension(number: int, entry: Mapping[str, Any]) -> Payload:
-    """Return an AppExtension: from 3.22 on its place is text, and not one of a list."""
+    """Return an AppExtension: from 3.22 on its mount and target are text instead of enums."""
     mount, target = str(entry["mount"]).upper(), str(entry.get("target") or "POPUP").upper()
     return {
         "id": global_id("AppExtension", number),
@@ -98,7 +102,7 @@ def event(recorded: Event, currency: str) -> Payload:
     return {
         "__typename": "TransactionEvent",
         "id": recorded.id,
-        "createdAt": instant(recorded.created_at),
+        "createdAt": format_time(recorded.created_at),
         "pspReference": recorded.psp_reference or "",
         "type": recorded.type.value,
         "amount": _money(recorded.amount, currency),
@@ -110,7 +114,7 @@ def event(recorded: Event, currency: str) -> Payload:
 
 
 def transaction(item: Transaction) -> Payload:
-    """Return a TransactionItem; its events are newest first. An unreadable one has ``actions`` that fail."""
+    """Return a TransactionItem with its events newest first. If it is unreadable, its ``actions`` fail to resolve."""
     actions: Any = list(item.actions)
     if item.unreadable:
         spelling = item.actions[0] if item.actions else "CHARGE"
@@ -123,8 +127,8 @@ def transaction(item: Transaction) -> Payload:
         "name": item.name,
         "message": item.message,
         "pspReference": item.psp_reference or "",
-        "createdAt": instant(item.created_at),
-        "modifiedAt": instant(item.modified_at),
+        "createdAt": format_time(item.created_at),
+        "modifiedAt": format_time(item.modified_at),
         "actions": actions,
         "externalUrl": item.external_url,
         **_amounts(item),
@@ -133,7 +137,7 @@ def transaction(item: Transaction) -> Payload:
         "events": [event(recorded, item.currency) for recorded in newest_first],
         "checkout": source(item.checkout) if item.checkout else None,
         "order": source(item.order) if item.order else None,
-        "paymentMethodDetails": _method(item.payment_method_details),
+        "paymentMethodDetails": _payment_method_details(item.payment_method_details),
         "createdBy": None,
         "reason": None,
     }
@@ -155,32 +159,32 @@ def _amounts(item: Transaction) -> Payload:
     }
 
 
-def _covering(item: Transaction) -> Payload:
-    """Return a transaction as its checkout or order lists it: without the way back to that."""
+def _transaction_summary(item: Transaction) -> Payload:
+    """Return a transaction as its checkout or order lists it: without the reference back."""
     return {"__typename": "TransactionItem", "id": item.id, **_amounts(item)}
 
 
-def _method(details: Mapping[str, Any] | None) -> Payload | None:
+def _payment_method_details(details: Mapping[str, Any] | None) -> Payload | None:
     return {"__typename": _METHOD_TYPENAMES[details["type"]], **details} if details else None
 
 
-def source(paid_for: Checkout | Order) -> Payload:
+def source(source_object: Checkout | Order) -> Payload:
     """Return the checkout or order that is being paid for."""
-    if isinstance(paid_for, Order):
-        return _order(paid_for)
-    basket = paid_for.basket
-    total = _taxed(basket.total, basket.currency)
+    if isinstance(source_object, Order):
+        return _order(source_object)
+    basket = source_object.basket
+    total = _taxed_money(basket.total, basket.currency)
     return {
         "__typename": "Checkout",
-        "id": paid_for.id,
-        "token": paid_for.token,
+        "id": source_object.id,
+        "token": source_object.token,
         "email": basket.email,
         "languageCode": basket.language_code,
         "totalPrice": total,
-        "subtotalPrice": _taxed(basket.subtotal, basket.currency),
+        "subtotalPrice": _taxed_money(basket.subtotal, basket.currency),
         "totalBalance": _money(ZERO, basket.currency),
-        "chargeStatus": charge_status(paid_for).value,
-        "authorizeStatus": authorize_status(paid_for).value,
+        "chargeStatus": charge_status(source_object).value,
+        "authorizeStatus": authorize_status(source_object).value,
         "lines": [_checkout_line(line, basket.currency) for line in basket.lines],
         **_common(basket),
     }
@@ -198,8 +202,8 @@ def _order(order: Order) -> Payload:
         "status": order.status,
         "chargeStatus": charge_status(order).value,
         "authorizeStatus": authorize_status(order).value,
-        "total": _taxed(basket.total, basket.currency),
-        "subtotal": _taxed(basket.subtotal, basket.currency),
+        "total": _taxed_money(basket.total, basket.currency),
+        "subtotal": _taxed_money(basket.subtotal, basket.currency),
         "totalCharged": _money(total_charged(order), basket.currency),
         "totalAuthorized": _money(total_authorized(order), basket.currency),
         "lines": [_order_line(line, basket.currency) for line in basket.lines],
@@ -214,7 +218,7 @@ def _common(basket: Basket) -> Payload:
         "user": basket.user,
         "billingAddress": {"__typename": "Address", **basket.address},
         "shippingAddress": {"__typename": "Address", **basket.address},
-        "shippingPrice": _taxed(basket.shipping_price, basket.currency),
+        "shippingPrice": _taxed_money(basket.shipping_price, basket.currency),
         "metadata": _metadata(basket.metadata),
         "privateMetadata": [],
         "discount": _money(ZERO, basket.currency),
@@ -232,18 +236,18 @@ def _channel(slug: str, currency: str) -> Payload:
     }
 
 
-def about_app(whom: App) -> Payload:
-    """Return what both events about an app say."""
-    return {"app": app(whom)}
+def app_event(subject: App) -> Payload:
+    """Return the fields of both events about an app."""
+    return {"app": app(subject)}
 
 
 def customer(user_id: str) -> Payload:
-    """Return what both events about a customer who was deleted say; those of an account have more, which nobody has."""
+    """Return the fields of both events about a deleted customer; account events have more, unsupported here."""
     return {"user": {"__typename": "User", "id": user_id}}
 
 
 def stored_methods(user_id: str, channel_slug: str, currency: str) -> Payload:
-    """Return what both events about a customer's payment methods say."""
+    """Return the fields of both events about a customer's payment methods."""
     return {"user": {"__typename": "User", "id": user_id}, "channel": _channel(channel_slug, currency)}
 
 
@@ -252,8 +256,8 @@ def _checkout_line(line: Line, currency: str) -> Payload:
         "__typename": "CheckoutLine",
         "id": global_id("CheckoutLine", line.key),
         "quantity": line.quantity,
-        "unitPrice": _taxed(line.unit_price, currency, line.tax_rate),
-        "totalPrice": _taxed(line.total, currency, line.tax_rate),
+        "unitPrice": _taxed_money(line.unit_price, currency, line.tax_rate),
+        "totalPrice": _taxed_money(line.total, currency, line.tax_rate),
         "undiscountedTotalPrice": _money(line.before_discounts, currency),
         "variant": _variant(line),
         "metadata": [],
@@ -271,9 +275,9 @@ def _order_line(line: Line, currency: str) -> Payload:
         "productSku": line.sku,
         "productVariantId": _variant(line)["id"],
         "taxRate": float(line.tax_rate),
-        "unitPrice": _taxed(line.unit_price, currency, line.tax_rate),
-        "totalPrice": _taxed(line.total, currency, line.tax_rate),
-        "undiscountedTotalPrice": _taxed(line.before_discounts, currency),
+        "unitPrice": _taxed_money(line.unit_price, currency, line.tax_rate),
+        "totalPrice": _taxed_money(line.total, currency, line.tax_rate),
+        "undiscountedTotalPrice": _taxed_money(line.before_discounts, currency),
         "variant": _variant(line),
         "metadata": [],
         "privateMetadata": [],
@@ -312,7 +316,7 @@ def granted_refund(granted: GrantedRefund) -> Payload:
         "amount": _money(granted.amount, currency),
         "shippingCostsIncluded": granted.shipping_costs_included,
         "transaction": {"__typename": "TransactionItem", "id": granted.transaction.id} if granted.transaction else None,
-        "transactionEvents": [event(each, currency) for each in reversed(events_of(granted))],
+        "transactionEvents": [event(each, currency) for each in reversed(granted_refund_events(granted))],
         "lines": [
             {
                 "__typename": "OrderGrantedRefundLine",
@@ -327,40 +331,46 @@ def granted_refund(granted: GrantedRefund) -> Payload:
 
 
 def envelope(kind: WebhookEvent, recipient: App, at: datetime, version: str) -> Payload:
-    """Return what every event begins with."""
+    """Return the fields that every event begins with."""
     return {
         "__typename": kind.typename,
-        "issuedAt": instant(at),
+        "issuedAt": format_time(at),
         "version": version,
         "issuingPrincipal": None,
         "recipient": app(recipient),
     }
 
 
-def principal(caller: str, paid_for: Checkout | Order) -> Payload:
-    """Return who calls: ``customer`` of that (nobody, if it has none), ``nobody``, or whom a global id names."""
-    whose = (paid_for.basket.user or {}).get("id", "nobody")
-    caller = whose if caller == "customer" else caller
+def issuing_principal(caller: str, source_object: Checkout | Order) -> Payload:
+    """Return the ``issuingPrincipal`` of a caller.
+
+    ``caller`` is ``customer`` (that of the source, ``nobody`` if it has none), ``nobody``, or any global id.
+    """
+    customer_id = (source_object.basket.user or {}).get("id", "nobody")
+    caller = customer_id if caller == "customer" else caller
     kind = None if caller == "nobody" else kind_of(caller)
     return {"issuingPrincipal": None if kind is None else {"__typename": kind, "id": caller}}
 
 
-def gateway_initialize(paid_for: Checkout | Order, amount: Decimal, data: Any) -> Payload:
-    """Return what PAYMENT_GATEWAY_INITIALIZE_SESSION says beyond the envelope and the principal."""
-    wire_amount = on_the_wire(amount, paid_for.basket.currency)
-    return {"amount": wire_amount, "data": data, "sourceObject": source(paid_for)}
+def gateway_initialize(source_object: Checkout | Order, amount: Decimal, data: Any) -> Payload:
+    """Return the fields of PAYMENT_GATEWAY_INITIALIZE_SESSION besides the envelope and the principal."""
+    wire_amount = json_amount(amount, source_object.basket.currency)
+    return {"amount": wire_amount, "data": data, "sourceObject": source(source_object)}
 
 
 def session(item: Transaction, request: Event, data: Any, customer_ip: str) -> Payload:
-    """Return what both session events say; initialize adds ``idempotencyKey``."""
+    """Return the fields of both session events; initialize adds ``idempotencyKey``."""
     return {
         "transaction": transaction(item),
-        "sourceObject": {**source(item.source), "transactions": [_covering(each) for each in item.source.transactions]},
+        "sourceObject": {
+            **source(item.source),
+            "transactions": [_transaction_summary(each) for each in item.source.transactions],
+        },
         "data": data,
         "merchantReference": item.id,
         "customerIpAddress": customer_ip,
         "action": {
-            "amount": on_the_wire(request.amount, item.currency),
+            "amount": json_amount(request.amount, item.currency),
             "currency": item.currency,
             "actionType": request.type.family,
         },
@@ -368,17 +378,17 @@ def session(item: Transaction, request: Event, data: Any, customer_ip: str) -> P
 
 
 def action_requested(item: Transaction, request: Event) -> Payload:
-    """Return what the three *_REQUESTED events say."""
-    amount = {"amount": on_the_wire(request.amount, item.currency), "currency": item.currency}
+    """Return the fields of the three *_REQUESTED events."""
+    amount = {"amount": json_amount(request.amount, item.currency), "currency": item.currency}
     return {
         "transaction": transaction(item),
         "action": {"actionType": request.type.family, **amount},
-        "grantedRefund": granted_refund(request.granted_refund) if request.granted_refund else _NOT_GRANTED,
+        "grantedRefund": granted_refund(request.granted_refund) if request.granted_refund else _NO_GRANTED_REFUND,
     }
 
 
-# Of a plain refund Saleor resolves the granted one too, from nothing: only a field that cannot be null makes it null.
-_NOT_GRANTED: Payload = {
+# For a plain refund Saleor also resolves ``grantedRefund``, from nothing: only a non-null field makes it null.
+_NO_GRANTED_REFUND: Payload = {
     "id": global_id("OrderGrantedRefund", "None"),
     "reason": None,
     "lines": None,

@@ -1,4 +1,4 @@
-"""What this Saleor remembers: apps, checkouts, orders, transactions. Plain mutable records.
+"""The records of this Saleor: apps, checkouts, orders, transactions. Plain mutable objects.
 
 Amounts are ``Decimal`` in the major unit of the currency. Times are aware UTC. Ids are global ids.
 """
@@ -17,7 +17,7 @@ from app.saleor.testing.vocabulary import EventType, GrantedRefundStatus, Webhoo
 
 
 class EventClock:
-    """Dates and numbers the events. Two events never bear the same time, even where a test has stopped the clock."""
+    """Assigns times and ids to events. No two events have the same time, even if a test has stopped the clock."""
 
     def __init__(self, clock: Callable[[], datetime]) -> None:
         self._clock = clock
@@ -25,7 +25,7 @@ class EventClock:
         self._numbers = count(1)
 
     def now(self) -> datetime:
-        """Return the time by the clock, or a microsecond after the last answer if the clock has not moved."""
+        """Return the clock's time, or a microsecond after the last returned time if the clock has not advanced."""
         now = self._clock()
         if self._last is not None and now <= self._last:
             now = self._last + timedelta(microseconds=1)
@@ -39,7 +39,7 @@ class EventClock:
 
 @dataclass
 class Event:
-    """A TransactionEvent. ``counts`` is Saleor's include_in_calculations: only such events move the amounts."""
+    """A TransactionEvent. ``counts`` is Saleor's include_in_calculations: only such events affect the amounts."""
 
     id: str
     created_at: datetime
@@ -69,7 +69,7 @@ class Amounts:
 
 @dataclass
 class Transaction:
-    """A TransactionItem. ``events`` are in the order in which they were written down, not of their ``created_at``."""
+    """A TransactionItem. ``events`` are in the order in which they were recorded, not by ``created_at``."""
 
     token: str
     currency: str
@@ -82,7 +82,7 @@ class Transaction:
     psp_reference: str | None = None
     external_url: str = ""
     actions: list[str] = field(default_factory=list)
-    # An asynchronous answer with `actions` leaves them in a spelling that Saleor cannot read back.
+    # An asynchronous response with `actions` stores them in a spelling that Saleor cannot read back.
     unreadable: bool = False
     amounts: Amounts = field(default_factory=Amounts)
     events: list[Event] = field(default_factory=list)
@@ -99,7 +99,7 @@ class Transaction:
 
     @property
     def source(self) -> "Checkout | Order":
-        """What is being paid for."""
+        """The checkout or order that is paid by this transaction."""
         source = self.order or self.checkout
         if source is None:
             msg = "a transaction belongs to a checkout or to an order"
@@ -111,7 +111,7 @@ class Transaction:
 class Line:
     """A line of a basket. ``unit_price`` is gross, after discounts; ``tax_rate`` a fraction (0.2 is 20 %).
 
-    Stores may hang a sub-merchant on the metadata.
+    Stores may name a sub-merchant in the metadata.
     """
 
     key: str
@@ -133,14 +133,14 @@ class Line:
 
     @property
     def before_discounts(self) -> Decimal:
-        """The same at the price before discounts."""
+        """Quantity times unit price before discounts."""
         price = self.unit_price if self.undiscounted_unit_price is None else self.undiscounted_unit_price
         return price * self.quantity
 
 
 @dataclass
 class Basket:
-    """What a checkout and the order made of it have in common. ``gift_cards`` is what they pay of the total."""
+    """Data that a checkout shares with the order created from it. ``gift_cards`` is the amount that gift cards pay."""
 
     currency: str
     channel_slug: str
@@ -155,12 +155,12 @@ class Basket:
 
     @property
     def subtotal(self) -> Decimal:
-        """The lines without shipping."""
+        """The total of the lines, without shipping."""
         return sum((line.total for line in self.lines), ZERO)
 
     @property
     def total(self) -> Decimal:
-        """What has to be paid, gross: what gift cards do not pay."""
+        """The gross amount to pay: lines and shipping less gift cards."""
         return self.subtotal + self.shipping_price - self.gift_cards
 
 
@@ -180,7 +180,7 @@ class Checkout:
 
 @dataclass
 class GrantedRefund:
-    """A refund that staff promised on an order, and may then ask of a transaction."""
+    """A refund that staff granted on an order, and may then request on a transaction."""
 
     id: str
     order: "Order"
@@ -211,7 +211,7 @@ class Order:
 
 @dataclass(frozen=True)
 class Webhook:
-    """Where an app is told of an event, and what."""
+    """The target URL and subscription of an app for one event."""
 
     event: WebhookEvent
     target_url: str
@@ -220,7 +220,7 @@ class Webhook:
 
 @dataclass
 class AppWebhook:
-    """A webhook that an app brought with its manifest, or made itself. ``events``: those that this Saleor has."""
+    """A webhook from an app's manifest, or created by the app. ``events``: those that this Saleor supports."""
 
     id: str
     name: str
@@ -243,24 +243,24 @@ class App:
     active: bool
     hooks: list[AppWebhook]
     manifest: Mapping[str, Any]
-    told_problems: list[Problem] = field(default_factory=list)
+    reported_problems: list[Problem] = field(default_factory=list)
 
     @property
     def webhooks(self) -> list[Webhook]:
-        """Where it is told of events: each of the webhooks that are active, once for each of its events."""
+        """The active webhooks of the app, one entry for each of their events."""
         return [
             Webhook(event, hook.target_url, hook.query) for hook in self.hooks if hook.active for event in hook.events
         ]
 
     @property
     def problems(self) -> list[dict[str, Any]]:
-        """What the Dashboard shows of the app's problems, the newest first."""
-        return [each.shown() for each in reversed(self.told_problems) if not each.dismissed]
+        """The app's problems as the Dashboard shows them: the open ones, newest first."""
+        return [each.to_payload() for each in reversed(self.reported_problems) if not each.dismissed]
 
 
 @dataclass(frozen=True)
 class Member:
-    """Somebody of the store's staff."""
+    """A member of the store's staff."""
 
     id: str
     name: str

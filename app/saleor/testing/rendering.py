@@ -1,9 +1,9 @@
-"""From records to views."""
+"""Build views from records."""
 
 from app.saleor.testing.ids import global_id
 from app.saleor.testing.records import Checkout, Event, GrantedRefund, Line, Order, Transaction
 from app.saleor.testing.rules.coverage import authorize_status, charge_status, total_authorized, total_charged
-from app.saleor.testing.saleor_state import ArrivedReport
+from app.saleor.testing.saleor_state import ReceivedReport
 from app.saleor.testing.views import (
     AmountsView,
     CheckoutView,
@@ -16,12 +16,12 @@ from app.saleor.testing.views import (
 )
 
 
-def show_event(event: Event) -> EventView:
+def event_view(event: Event) -> EventView:
     """Return the view of an event."""
     return EventView.model_validate(event)
 
 
-def show_transaction(item: Transaction) -> TransactionView:
+def transaction_view(item: Transaction) -> TransactionView:
     """Return the view of a transaction."""
     newest_first = sorted(item.events, key=lambda event: event.created_at, reverse=True)
     return TransactionView(
@@ -34,7 +34,7 @@ def show_transaction(item: Transaction) -> TransactionView:
         actions=list(item.actions),
         readable=not item.unreadable,
         amounts=AmountsView.model_validate(item.amounts),
-        events=[show_event(event) for event in newest_first],
+        events=[event_view(event) for event in newest_first],
         payment_method_details=item.payment_method_details,
         metadata=dict(item.metadata),
         private_metadata=dict(item.private_metadata),
@@ -43,7 +43,7 @@ def show_transaction(item: Transaction) -> TransactionView:
     )
 
 
-def _show_line(line: Line, kind: str) -> LineView:
+def _line_view(line: Line, kind: str) -> LineView:
     return LineView(
         id=global_id(kind, line.key),
         product_name=line.product_name,
@@ -54,7 +54,7 @@ def _show_line(line: Line, kind: str) -> LineView:
     )
 
 
-def show_checkout(checkout: Checkout) -> CheckoutView:
+def checkout_view(checkout: Checkout) -> CheckoutView:
     """Return the view of a checkout."""
     basket = checkout.basket
     return CheckoutView(
@@ -63,12 +63,12 @@ def show_checkout(checkout: Checkout) -> CheckoutView:
         currency=basket.currency,
         charge_status=charge_status(checkout),
         authorize_status=authorize_status(checkout),
-        lines=[_show_line(line, "CheckoutLine") for line in basket.lines],
+        lines=[_line_view(line, "CheckoutLine") for line in basket.lines],
         transaction_ids=[item.id for item in checkout.transactions],
     )
 
 
-def show_granted(granted: GrantedRefund) -> GrantedRefundView:
+def granted_refund_view(granted: GrantedRefund) -> GrantedRefundView:
     """Return the view of a granted refund."""
     return GrantedRefundView(
         id=granted.id,
@@ -78,7 +78,7 @@ def show_granted(granted: GrantedRefund) -> GrantedRefundView:
     )
 
 
-def show_order(order: Order) -> OrderView:
+def order_view(order: Order) -> OrderView:
     """Return the view of an order."""
     basket = order.basket
     return OrderView(
@@ -91,20 +91,20 @@ def show_order(order: Order) -> OrderView:
         authorize_status=authorize_status(order),
         total_charged=total_charged(order),
         total_authorized=total_authorized(order),
-        lines=[_show_line(line, "OrderLine") for line in basket.lines],
+        lines=[_line_view(line, "OrderLine") for line in basket.lines],
         transaction_ids=[item.id for item in order.transactions],
-        granted_refunds=[show_granted(granted) for granted in order.granted_refunds],
+        granted_refunds=[granted_refund_view(granted) for granted in order.granted_refunds],
     )
 
 
-def show_report(report: ArrivedReport) -> ReportView:
-    """Return the view of a report that arrived."""
+def report_view(report: ReceivedReport) -> ReportView:
+    """Return the view of a received report."""
     return ReportView(
         number=report.number,
         at=report.at,
         app_identifier=report.app_identifier,
         arguments=report.arguments,
         already_processed=report.already_processed,
-        event=show_event(report.event) if report.event else None,
+        event=event_view(report.event) if report.event else None,
         errors=report.errors,
     )

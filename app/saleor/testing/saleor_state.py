@@ -1,4 +1,4 @@
-"""Everything that is the case in this Saleor, and how to find it."""
+"""The state of this Saleor, and look-ups in it."""
 
 import asyncio
 import json
@@ -25,7 +25,7 @@ class NotFoundError(LookupError):
 
 @dataclass
 class Delivery:
-    """A request to an app and what came back. ``status`` is None if nothing came back; ``error`` says why."""
+    """A request to an app and its response. ``status`` is None if there was no response; ``error`` gives the reason."""
 
     number: int
     at: datetime
@@ -42,9 +42,9 @@ class Delivery:
 
     @property
     def json(self) -> Any:
-        """The answer as JSON value; None if nothing came back or it is no JSON.
+        """The response as a JSON value; None if there was no response or it is not JSON.
 
-        Its numbers are floats, as in Saleor, whose complaints quote them; money becomes Decimal when it is understood.
+        Numbers are floats, as in Saleor, whose error messages quote them; money becomes Decimal when it is parsed.
         """
         if self.status is None:
             return None
@@ -55,8 +55,8 @@ class Delivery:
 
 
 @dataclass
-class ArrivedReport:
-    """A ``transactionEventReport`` that got past the token check."""
+class ReceivedReport:
+    """A ``transactionEventReport`` that passed the token check."""
 
     number: int
     at: datetime
@@ -68,7 +68,7 @@ class ArrivedReport:
 
 
 class SaleorState:
-    """The records of this Saleor, its key, its faults, and the work that goes on in the background."""
+    """The records of this Saleor, its signing key, its faults, and its background tasks."""
 
     def __init__(
         self, settings: SaleorSettings, clock: Callable[[], datetime] | None = None, sleep: Sleep = asyncio.sleep
@@ -85,7 +85,7 @@ class SaleorState:
         self.orders: dict[str, Order] = {}
         self.transactions: dict[str, Transaction] = {}
         self.deliveries: list[Delivery] = []
-        self.reports: list[ArrivedReport] = []
+        self.reports: list[ReceivedReport] = []
         self.app_numbers = count(1)
         self.problem_numbers = count(1)
         self._webhook_numbers = count(1)
@@ -95,17 +95,17 @@ class SaleorState:
 
     @property
     def key(self) -> SigningKey:
-        """The key that signs, made when it is first needed: that takes a while."""
+        """The signing key, generated when it is first needed, because that takes a while."""
         if self._key is None:
             self._key = SigningKey()
         return self._key
 
     def rotate_key(self) -> None:
-        """Get a new key; the old one vanishes at once, as in Saleor."""
+        """Replace the signing key; the old one is gone at once, as in Saleor."""
         self._key = SigningKey()
 
-    def forget_traffic(self) -> None:
-        """Show no request that was made so far, in either direction; what came of them stays."""
+    def clear_traffic(self) -> None:
+        """Clear the recorded requests in both directions; their effects stay."""
         self.deliveries.clear()
         self.reports.clear()
 
@@ -114,7 +114,7 @@ class SaleorState:
         return global_id("Webhook", next(self._webhook_numbers))
 
     def upgrade(self, version: str) -> None:
-        """Become another version in place, as an operator of a Saleor does it: nobody tells the apps."""
+        """Change the version in place, as an operator of a Saleor does: the apps are not notified."""
         self.settings = self.settings.model_copy(update={"version": version})
 
     def app(self, identifier: str | None) -> App:
@@ -128,7 +128,7 @@ class SaleorState:
         return self._find({app.id: app for app in self.apps.values()}, app_id, "app")
 
     def app_by_token(self, token: str | None) -> App | None:
-        """Return the active app with that token."""
+        """Return the active app with that token; None if there is none."""
         if not token or self.faults.refuse_token:
             return None
         return next((app for app in self.apps.values() if app.token == token and app.active), None)
@@ -137,7 +137,7 @@ class SaleorState:
         """Return a checkout or an order by its global id; raise NotFoundError."""
         found = self.checkouts.get(source_id) or self.orders.get(source_id)
         if found is None:
-            raise NotFoundError(_no("checkout or order", source_id))
+            raise NotFoundError(_not_found_message("checkout or order", source_id))
         return found
 
     def checkout(self, checkout_id: str) -> Checkout:
@@ -162,35 +162,35 @@ class SaleorState:
         try:
             return among[key]
         except KeyError as exc:
-            raise NotFoundError(_no(what, key)) from exc
+            raise NotFoundError(_not_found_message(what, key)) from exc
 
     def sign_in(self, email: str, permissions: Sequence[str] | None = None) -> Member:
-        """Let somebody use the Dashboard from now on; ``permissions`` change or make them. Raises NotFoundError."""
+        """Sign a member of staff in; with ``permissions`` they are created or changed first. Raises NotFoundError."""
         if permissions is not None:
             known = self.members.get(email)
             number = len(self.members) + 1
-            hired = known or Member(global_id("User", number), email.partition("@")[0].capitalize(), email, ())
-            self.members[email] = replace(hired, permissions=tuple(permissions))
+            member = known or Member(global_id("User", number), email.partition("@")[0].capitalize(), email, ())
+            self.members[email] = replace(member, permissions=tuple(permissions))
         self.signed_in = self._find(self.members, email, "member of staff")
         return self.signed_in
 
-    def in_background(self, work: Coroutine[Any, Any, None]) -> None:
-        """Let work go on after the caller has his answer."""
+    def run_in_background(self, work: Coroutine[Any, Any, None]) -> None:
+        """Start a background task that outlives the current request."""
         task = asyncio.create_task(work)
         self._background.add(task)
         task.add_done_callback(self._background.discard)
 
-    async def background_done(self) -> None:
-        """Return when nothing goes on in the background any more; raise what went wrong there."""
+    async def wait_for_background(self) -> None:
+        """Wait until all background tasks have ended; raise the error of one that failed."""
         while self._background:
             await asyncio.gather(*self._background)
 
     async def stop(self) -> None:
-        """Drop the background work."""
+        """Cancel the background tasks."""
         for task in self._background:
             task.cancel()
         await asyncio.gather(*self._background, return_exceptions=True)
 
 
-def _no(what: str, key: str) -> str:
+def _not_found_message(what: str, key: str) -> str:
     return f"This Saleor has no {what} {key!r}."

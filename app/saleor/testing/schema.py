@@ -1,4 +1,4 @@
-"""The part of Saleor's GraphQL schema that payment apps call and storefronts pay with, by Saleor's names and lines."""
+"""The part of Saleor's GraphQL schema that payment apps and paying storefronts use, with Saleor's own definitions."""
 
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
@@ -263,10 +263,10 @@ type TransactionInitializeError { field: String message: String code: Transactio
 enum TransactionInitializeErrorCode { GRAPHQL_ERROR INVALID NOT_FOUND UNIQUE CHECKOUT_COMPLETION_IN_PROGRESS }
 """
 
-# Until 3.22 the core itself knew all places and targets.
-_LISTED_PLACE = "mount: String! target: String!"
-_PLACE = "mountName: String! targetName: String!"
-_METHODS = """
+# Until 3.22 the core itself had enums of all mounts and targets.
+_MOUNTS = "mount: String! target: String!"
+_MOUNT_NAMES = "mountName: String! targetName: String!"
+_PAYMENT_METHOD_DETAILS = """
 input PaymentMethodDetailsInput {
   card: CardPaymentMethodDetailsInput
   other: OtherPaymentMethodDetailsInput
@@ -295,14 +295,14 @@ type AppProblemDismiss { errors: [AppProblemDismissError!]! }
 type AppProblemDismissError { field: String message: String code: AppProblemDismissErrorCode! }
 enum AppProblemDismissErrorCode { GRAPHQL_ERROR INVALID NOT_FOUND REQUIRED }
 """
-_WITH_PROBLEMS = (3, 22, 36)
+_PROBLEMS_SINCE = (3, 22, 36)
 _PROBLEM_MUTATIONS = """
   appProblemCreate(input: AppProblemCreateInput!): AppProblemCreate
   appProblemDismiss(input: AppProblemDismissInput!): AppProblemDismiss
 """
 
 
-def _expected(type_name: str, found: Any) -> GraphQLError:
+def _type_error(type_name: str, found: Any) -> GraphQLError:
     return GraphQLError(f'Expected type "{type_name}", found {found!r}.')
 
 
@@ -310,9 +310,9 @@ def _decimal(value: Any) -> Decimal:
     try:
         amount = Decimal(str(value))
     except InvalidOperation as exc:
-        raise _expected("PositiveDecimal", value) from exc
+        raise _type_error("PositiveDecimal", value) from exc
     if isinstance(value, bool) or not amount.is_finite() or amount < 0:
-        raise _expected("PositiveDecimal", value)
+        raise _type_error("PositiveDecimal", value)
     return amount
 
 
@@ -320,14 +320,14 @@ def _datetime(value: Any) -> datetime:
     try:
         return datetime.fromisoformat(value)
     except (TypeError, ValueError) as exc:
-        raise _expected("DateTime", value) from exc
+        raise _type_error("DateTime", value) from exc
 
 
 def _uuid(value: Any) -> str:
     try:
         return str(UUID(value))
     except (AttributeError, TypeError, ValueError) as exc:
-        raise _expected("UUID", value) from exc
+        raise _type_error("UUID", value) from exc
 
 
 _PARSERS = {"PositiveDecimal": _decimal, "DateTime": _datetime, "UUID": _uuid}
@@ -335,21 +335,21 @@ _PARSERS = {"PositiveDecimal": _decimal, "DateTime": _datetime, "UUID": _uuid}
 
 @cache
 def schema(release: tuple[int, ...]) -> GraphQLSchema:
-    """Return the schema as a release (for example (3, 23, 28)) has it."""
+    """Return the schema of a release, for example (3, 23, 28)."""
     parts = [
         _SDL
         % {
             "method_argument": "paymentMethodDetails: PaymentMethodDetailsInput" if release >= (3, 22) else "",
-            "problem_mutations": _PROBLEM_MUTATIONS if release >= _WITH_PROBLEMS else "",
+            "problem_mutations": _PROBLEM_MUTATIONS if release >= _PROBLEMS_SINCE else "",
             "sync_events": " ".join(each.enum_name for each in WebhookEvent if not each.asynchronous),
             "async_events": " ".join(each.enum_name for each in WebhookEvent if each.asynchronous),
-            "extension": f"{_LISTED_PLACE if release < (3, 23) else ''} {_PLACE if release >= (3, 22) else ''}",
+            "extension": f"{_MOUNTS if release < (3, 23) else ''} {_MOUNT_NAMES if release >= (3, 22) else ''}",
         }
     ]
     if release >= (3, 22):
         gift_card = "giftCard: GiftCardPaymentMethodDetailsInput" if release >= (3, 23) else ""
-        parts.append(_METHODS % {"gift_card": gift_card})
-    if release >= _WITH_PROBLEMS:
+        parts.append(_PAYMENT_METHOD_DETAILS % {"gift_card": gift_card})
+    if release >= _PROBLEMS_SINCE:
         parts.append(_PROBLEMS)
     if release >= (3, 23):
         parts.append(_GIFT_CARD)
@@ -357,12 +357,12 @@ def schema(release: tuple[int, ...]) -> GraphQLSchema:
     for name, parse in _PARSERS.items():
         scalar = built.type_map[name]
         if isinstance(scalar, GraphQLScalarType):
-            _teach(scalar, parse)
+            _set_parser(scalar, parse)
     return built
 
 
-def _teach(scalar: GraphQLScalarType, parse: Any) -> None:
-    """Let a scalar of the SDL read values in variables and in documents the same way."""
+def _set_parser(scalar: GraphQLScalarType, parse: Any) -> None:
+    """Make a scalar of the SDL parse values in variables and in documents the same way."""
 
     def from_document(node: ValueNode) -> Any:
         return parse(value_from_ast_untyped(node))

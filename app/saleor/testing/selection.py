@@ -1,7 +1,7 @@
-"""What a subscription selects of an event: the body of a webhook.
+"""Build a webhook's body: the part of an event that a subscription selects.
 
 A webhook's body is the content of ``event { ... }`` at top level. The document is not executed against a schema; its
-selection set is laid over a rich payload (``app.saleor.testing.payload``): what an app does not select it does not get.
+selection set is applied to a full payload (``app.saleor.testing.payload``): an app gets only the fields it selects.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ from graphql import (
     value_from_ast_untyped,
 )
 
-# Interfaces and unions that payloads belong to without naming them.
+# Interfaces and unions that payloads belong to although their ``__typename`` is another.
 _ABSTRACT = frozenset(
     {"Event", "Node", "ObjectWithMetadata", "OrderOrCheckout", "PaymentMethodDetails", "UserOrApp", "IssuingPrincipal"}
 )
@@ -35,12 +35,12 @@ _METAFIELDS = {
 
 
 class FieldFailedError(Exception):
-    """Put into a payload in place of a value: a field that Saleor cannot resolve."""
+    """A placeholder for a value in a payload: a field that Saleor cannot resolve."""
 
 
 @dataclass(frozen=True)
 class NeedsPermission:
-    """Put into a payload in place of a value that only some apps may read."""
+    """A wrapper for a value in a payload that only apps with the permission may read."""
 
     permission: str
     value: Any
@@ -50,8 +50,8 @@ class NeedsPermission:
 class Selected:
     """The body of a webhook.
 
-    ``unplayed`` are selected fields that this Saleor does not know how to fill: they are null in the body.
-    A test that relies on such a field learns it here, instead of wondering.
+    ``unplayed`` lists selected fields that this Saleor does not support: they are null in the body. Here a test can see
+    that it relies on such a field.
     """
 
     body: dict[str, Any]
@@ -61,12 +61,12 @@ class Selected:
 def select(query: str, event: Mapping[str, Any], permissions: Collection[str] = ()) -> Selected:
     """Return what ``subscription { event { ... } }`` selects of ``event``, in the order of the document.
 
-    ``permissions`` are those of the app that is told.
+    ``permissions`` are those of the receiving app.
     """
-    document = _parsed(query)
+    document = _parse_query(query)
     root = _field(_operation(document).selection_set, "event")
     selection = _Selection(_fragments(document), permissions)
-    body = selection.of(root.selection_set, event, ("event",))
+    body = selection.select(root.selection_set, event, ("event",))
     if not isinstance(body, dict):
         msg = "an event is an object"
         raise TypeError(msg)
@@ -77,14 +77,14 @@ def select(query: str, event: Mapping[str, Any], permissions: Collection[str] = 
 
 def event_types(query: str) -> set[str]:
     """Return the event types that a subscription names: its ``... on X`` inside ``event``, but for ``Event`` itself."""
-    document = _parsed(query)
+    document = _parse_query(query)
     root = _field(_operation(document).selection_set, "event")
-    named = {node.type_condition.name.value for node in _inline(root.selection_set, _fragments(document))}
+    named = {node.type_condition.name.value for node in _inline_fragments(root.selection_set, _fragments(document))}
     return named - _ABSTRACT
 
 
-@lru_cache(maxsize=64)  # an app's six subscriptions are told of again and again
-def _parsed(query: str) -> DocumentNode:
+@lru_cache(maxsize=64)  # an app's six subscriptions are used repeatedly
+def _parse_query(query: str) -> DocumentNode:
     return parse(query)
 
 
@@ -103,20 +103,22 @@ def _field(selections: SelectionSetNode | None, name: str) -> FieldNode:
     return found
 
 
-def _inline(selections: SelectionSetNode | None, fragments: Mapping[str, FragmentDefinitionNode]) -> Iterator[Any]:
+def _inline_fragments(
+    selections: SelectionSetNode | None, fragments: Mapping[str, FragmentDefinitionNode]
+) -> Iterator[Any]:
     for node in selections.selections if selections else ():
         if isinstance(node, InlineFragmentNode) and node.type_condition:
             yield node
         elif isinstance(node, FragmentSpreadNode):
             yield fragments[node.name.value]
-            yield from _inline(fragments[node.name.value].selection_set, fragments)
+            yield from _inline_fragments(fragments[node.name.value].selection_set, fragments)
 
 
-def _merged(node: FieldNode, again: Sequence[FieldNode]) -> SelectionSetNode | None:
-    """Return what is selected of a field that is named several times: all of it (GraphQL, 6.3.2: field collection)."""
-    if not again or node.selection_set is None:
+def _merged_selections(node: FieldNode, duplicates: Sequence[FieldNode]) -> SelectionSetNode | None:
+    """Return the merged selections of a field that is selected several times (GraphQL, 6.3.2: field collection)."""
+    if not duplicates or node.selection_set is None:
         return node.selection_set
-    sets = [each.selection_set for each in (node, *again) if each.selection_set is not None]
+    sets = [each.selection_set for each in (node, *duplicates) if each.selection_set is not None]
     return SelectionSetNode(selections=tuple(one for each in sets for one in each.selections))
 
 
@@ -127,22 +129,22 @@ class _Selection:
         self.errors: list[dict[str, Any]] = []
         self.unplayed: list[str] = []
 
-    def of(self, selections: SelectionSetNode | None, value: Any, path: tuple[str | int, ...]) -> Any:
+    def select(self, selections: SelectionSetNode | None, value: Any, path: tuple[str | int, ...]) -> Any:
         """Return the selected part of a value; raise FieldFailedError if a part of it cannot be resolved."""
         if isinstance(value, FieldFailedError):
             self._fail(value, path)
         if isinstance(value, list):
-            return [self.of(selections, item, (*path, index)) for index, item in enumerate(value)]
+            return [self.select(selections, item, (*path, index)) for index, item in enumerate(value)]
         if selections is None or not isinstance(value, Mapping):
             return value
         result: dict[str, Any] = {}
         selected: dict[str, list[FieldNode]] = {}
         for node in self._nodes(selections.selections, value):
             selected.setdefault((node.alias or node.name).value, []).append(node)
-        for key, [node, *again] in selected.items():
+        for key, [node, *duplicates] in selected.items():
             name, here = node.name.value, (*path, key)
             try:
-                result[key] = self.of(_merged(node, again), self._value(node, value, here), here)
+                result[key] = self.select(_merged_selections(node, duplicates), self._value(node, value, here), here)
             except FieldFailedError:
                 # Only these may be null above the fields that can fail (Saleor contract, A.5).
                 if name not in {"transaction", "order", "grantedRefund"}:
@@ -150,12 +152,12 @@ class _Selection:
                 result[key] = None
         return result
 
-    def _readable(self, value: Any, path: tuple[str | int, ...]) -> Any:
+    def _check_permission(self, value: Any, path: tuple[str | int, ...]) -> Any:
         if not isinstance(value, NeedsPermission):
             return value
         if value.permission not in self._permissions:
-            wanted = f"To access this path, you need one of the following permissions: {value.permission}"
-            self._fail(FieldFailedError(wanted), path, "PermissionDenied")
+            message = f"To access this path, you need one of the following permissions: {value.permission}"
+            self._fail(FieldFailedError(message), path, "PermissionDenied")
         return value.value
 
     def _fail(self, failure: FieldFailedError, path: tuple[str | int, ...], code: str = "GraphQLError") -> None:
@@ -184,7 +186,7 @@ class _Selection:
     def _value(self, node: FieldNode, parent: Mapping[str, Any], path: tuple[str | int, ...]) -> Any:
         name = node.name.value
         if name in parent:
-            return self._readable(parent[name], path)
+            return self._check_permission(parent[name], path)
         if name in _METAFIELDS and _METAFIELDS[name] in parent:
             pairs = {item["key"]: item["value"] for item in parent[_METAFIELDS[name]]}
             arguments = {

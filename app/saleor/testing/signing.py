@@ -1,4 +1,4 @@
-"""Saleor's signatures: detached ones over raw bodies, and tokens (Saleor contract, A.2 and B.2.7)."""
+"""Saleor's signatures: detached JWS over raw bodies, and tokens (Saleor contract, A.2 and B.2.7)."""
 
 import base64
 import hashlib
@@ -25,7 +25,7 @@ def _base64url_number(number: int) -> str:
 
 
 class SigningKey:
-    """The RSA key of this Saleor. It writes its own JWS: what checks it should not be the library that made it."""
+    """The RSA key of this Saleor. It builds JWS itself, so that they are not verified by the library that made them."""
 
     def __init__(self) -> None:
         self._private = rsa.generate_private_key(public_exponent=65537, key_size=KEY_BITS)
@@ -36,12 +36,12 @@ class SigningKey:
         self.kid = _base64url(hashlib.sha256(members.encode()).digest())
 
     def jwks(self) -> dict[str, Any]:
-        """Return what ``/.well-known/jwks.json`` answers: exactly one key."""
+        """Return the JWKS that ``/.well-known/jwks.json`` serves: exactly one key."""
         key = {"kty": "RSA", "key_ops": ["verify"], "n": self._n, "e": self._e, "use": "sig"}
         return {"keys": [{**key, "kid": self.kid, "alg": "RS256"}]}
 
     def sign(self, body: bytes) -> str:
-        """Return the ``Saleor-Signature`` of these bytes: header, nothing, signature, with dots between."""
+        """Return the ``Saleor-Signature`` of these bytes: header, empty payload, signature, separated by dots."""
         fields = {"alg": "RS256", "b64": False, "crit": ["b64"], "kid": self.kid, "typ": "JWT"}
         header = _base64url(_json(fields))
         return f"{header}..{self._signature(header.encode() + b'.' + body)}"

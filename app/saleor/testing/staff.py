@@ -1,4 +1,4 @@
-"""The staff's side: charge, refund, cancel, granted refunds (Saleor contract, A.5 and A.6)."""
+"""Actions by staff: charge, refund, cancel, granted refunds (Saleor contract, A.5 and A.6)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,20 +9,25 @@ from app.saleor.testing import payload
 from app.saleor.testing.app_client import AppClient
 from app.saleor.testing.ids import global_id
 from app.saleor.testing.records import App, Event, GrantedRefund, Order, Transaction, Webhook
-from app.saleor.testing.rendering import show_granted, show_order
-from app.saleor.testing.rules.answers import SaleorCrashedError
-from app.saleor.testing.rules.grants import GrantRefusedError, settle_granted_refund
-from app.saleor.testing.rules.recording import record_action_answer
-from app.saleor.testing.rules.requests import NOBODY_LISTENS, fail_unheard, request_action, request_granted_refund
+from app.saleor.testing.rendering import granted_refund_view, order_view
+from app.saleor.testing.rules.grants import GrantRefusedError, update_granted_refund_status
+from app.saleor.testing.rules.recording import record_action_response
+from app.saleor.testing.rules.requests import (
+    NO_APP_FOR_ACTION,
+    fail_undeliverable_request,
+    request_action,
+    request_granted_refund,
+)
+from app.saleor.testing.rules.responses import SaleorCrashedError
 from app.saleor.testing.saleor_state import Delivery, SaleorState
-from app.saleor.testing.storefront import new_basket
-from app.saleor.testing.views import ActionView, AskedAction, ErrorView, GrantedLine, NewCheckout, OrderView
+from app.saleor.testing.storefront import build_basket
+from app.saleor.testing.views import ActionView, ErrorView, GrantedLine, NewCheckout, OrderView, RequestedAction
 from app.saleor.testing.vocabulary import ACTION_EVENTS, HANDLE_PAYMENTS, Action
 
 
 @dataclass(frozen=True)
-class _Opened:
-    """A request that is written down."""
+class _RecordedRequest:
+    """A request whose event is recorded."""
 
     transaction: Transaction
     action: Action
@@ -31,7 +36,7 @@ class _Opened:
 
 @dataclass(frozen=True)
 class _PendingRequest:
-    """An action on its way to the app."""
+    """An action to be delivered to the app."""
 
     webhook: Webhook
     action: Action
@@ -42,7 +47,7 @@ class _PendingRequest:
 
 
 class Staff:
-    """What staff do in the Dashboard. Mutations answer at once; the app is called in the background."""
+    """Actions of staff in the Dashboard. Mutations return at once; the app is called in the background."""
 
     def __init__(self, state: SaleorState, app_client: AppClient) -> None:
         self._state = state
@@ -51,47 +56,51 @@ class Staff:
     def request_action(
         self, transaction_id: str, action: Action, amount: Decimal | None = None, reason: str = ""
     ) -> ActionView:
-        """``transactionRequestAction``. The amount is clipped to what there is, which may be nothing."""
-        asked = AskedAction(transaction_id=transaction_id, action=action, amount=amount, reason=reason)
-        [answer] = self.request_at_once([asked])
-        return answer
+        """``transactionRequestAction``. The amount is limited to the available one, which may be zero."""
+        requested = RequestedAction(transaction_id=transaction_id, action=action, amount=amount, reason=reason)
+        [result] = self.request_actions([requested])
+        return result
 
-    def refund_granted(self, granted_refund_id: str, transaction_id: str | None = None) -> ActionView:
-        """``transactionRequestRefundForGrantedRefund``: ask the app for a refund that was granted.
+    def request_refund_for_granted_refund(
+        self, granted_refund_id: str, transaction_id: str | None = None
+    ) -> ActionView:
+        """``transactionRequestRefundForGrantedRefund``: request a granted refund from the app.
 
-        ``transaction_id`` counts only where the grant names no transaction itself.
+        ``transaction_id`` is used only if the granted refund itself names no transaction.
         """
-        asked = AskedAction(granted_refund_id=granted_refund_id, transaction_id=transaction_id)
-        [answer] = self.request_at_once([asked])
-        return answer
+        requested = RequestedAction(granted_refund_id=granted_refund_id, transaction_id=transaction_id)
+        [result] = self.request_actions([requested])
+        return result
 
-    def request_at_once(self, wanted: Sequence[AskedAction]) -> list[ActionView]:
-        """Ask for several things at the same moment, as two people do who press their buttons together.
+    def request_actions(self, actions: Sequence[RequestedAction]) -> list[ActionView]:
+        """Request several actions at the same moment, as two members of staff do who click at the same time.
 
-        Each mutation writes its request and builds its webhook's body. Here all requests are written before the first
+        Each mutation records its request and builds its webhook's body. Here all requests are recorded before the first
         body is built, so every body lists all of them (Saleor contract, A.10).
         """
-        opened = [self._open(asked) for asked in wanted]
-        requests = [self._pending_request(each) if isinstance(each, _Opened) else None for each in opened]
-        for pending in requests:
+        recorded = [self._record_request(requested) for requested in actions]
+        deliveries = [
+            self._build_pending_request(each) if isinstance(each, _RecordedRequest) else None for each in recorded
+        ]
+        for pending in deliveries:
             if pending is not None:
-                self._state.in_background(self._carry_out(pending))
+                self._state.run_in_background(self._deliver_and_record(pending))
         return [
-            self._answer(each, heard=pending is not None) if isinstance(each, _Opened) else each
-            for each, pending in zip(opened, requests, strict=True)
+            self._mutation_result(each, has_handler=pending is not None) if isinstance(each, _RecordedRequest) else each
+            for each, pending in zip(recorded, deliveries, strict=True)
         ]
 
-    def new_order(self, wanted: NewCheckout | None = None) -> OrderView:
-        """``draftOrderComplete``: an order that staff took, by telephone say. Nobody has paid anything of it."""
-        order = Order(token=str(uuid4()), number=str(next(self._state.order_numbers)), basket=new_basket(wanted))
+    def create_order(self, wanted: NewCheckout | None = None) -> OrderView:
+        """``draftOrderComplete``: an unpaid order that staff took, for example by telephone."""
+        order = Order(token=str(uuid4()), number=str(next(self._state.order_numbers)), basket=build_basket(wanted))
         self._state.orders[order.id] = order
-        return show_order(order)
+        return order_view(order)
 
     def cancel_order(self, order_id: str) -> OrderView:
         """``orderCancel``."""
         order = self._state.order(order_id)
         order.status = "CANCELED"
-        return show_order(order)
+        return order_view(order)
 
     def grant_refund(
         self,
@@ -103,7 +112,7 @@ class Staff:
         reason: str = "",
         shipping_costs_included: bool = False,
     ) -> ActionView:
-        """``orderGrantRefundCreate``: a promise on an order; nobody is called yet."""
+        """``orderGrantRefundCreate``: grant a refund on an order; the app is not called yet."""
         order = self._state.order(order_id)
         by_id = {global_id("OrderLine", line.key): line for line in order.basket.lines}
         granted = GrantedRefund(
@@ -116,75 +125,82 @@ class Staff:
             transaction=self._state.transaction(transaction_id) if transaction_id else order.transactions[-1],
         )
         order.granted_refunds.append(granted)
-        return ActionView(granted_refund=show_granted(granted))
+        return ActionView(granted_refund=granted_refund_view(granted))
 
-    def _open(self, asked: AskedAction) -> "_Opened | ActionView":
-        """Write the request down; an ActionView says why Saleor does not."""
+    def _record_request(self, requested: RequestedAction) -> "_RecordedRequest | ActionView":
+        """Record the request event; return an ActionView with the errors if Saleor rejects the request."""
         state, key = self._state, str(uuid4())
-        if asked.granted_refund_id is None:
-            transaction = state.transaction(asked.transaction_id or "")
-            unsaid = self._why_not_said(asked)
-            if unsaid is not None:
-                return ActionView(errors=[unsaid])
+        if requested.granted_refund_id is None:
+            transaction = state.transaction(requested.transaction_id or "")
+            reason_error = self._reason_error(requested)
+            if reason_error is not None:
+                return ActionView(errors=[reason_error])
             event = request_action(
-                transaction, asked.action, asked.amount, state.event_clock, idempotency_key=key, reason=asked.reason
+                transaction,
+                requested.action,
+                requested.amount,
+                state.event_clock,
+                idempotency_key=key,
+                reason=requested.reason,
             )
-            return _Opened(transaction, asked.action, event)
-        granted = state.granted_refund(asked.granted_refund_id)
-        transaction = granted.transaction or state.transaction(asked.transaction_id or "")
+            return _RecordedRequest(transaction, requested.action, event)
+        granted = state.granted_refund(requested.granted_refund_id)
+        transaction = granted.transaction or state.transaction(requested.transaction_id or "")
         try:
             event = request_granted_refund(granted, transaction, state.event_clock, idempotency_key=key)
         except GrantRefusedError as refused:
             error = ErrorView(field=refused.field, code=refused.code, message=str(refused))
-            return ActionView(errors=[error], granted_refund=show_granted(granted))
-        return _Opened(transaction, Action.REFUND, event)
+            return ActionView(errors=[error], granted_refund=granted_refund_view(granted))
+        return _RecordedRequest(transaction, Action.REFUND, event)
 
-    def _why_not_said(self, asked: AskedAction) -> ErrorView | None:
-        """Return why this Saleor does not take the reason that is given."""
-        if asked.reason and self._state.settings.minor < (3, 22):
-            words = "Unknown argument 'refundReason' on field 'Mutation.transactionRequestAction'."
-            return ErrorView(field=None, code="GRAPHQL_ERROR", message=words)
-        if asked.reason and asked.action is not Action.REFUND:
+    def _reason_error(self, requested: RequestedAction) -> ErrorView | None:
+        """Return the error if this Saleor rejects the given reason; None otherwise."""
+        if requested.reason and self._state.settings.minor < (3, 22):
+            message = "Unknown argument 'refundReason' on field 'Mutation.transactionRequestAction'."
+            return ErrorView(field=None, code="GRAPHQL_ERROR", message=message)
+        if requested.reason and requested.action is not Action.REFUND:
             return ErrorView(field="refundReason", code="INVALID", message="Only a refund has a reason.")
         return None
 
-    def _pending_request(self, opened: "_Opened") -> "_PendingRequest | None":
-        """Build the webhook; None: there is nobody to tell, and the request has failed."""
-        transaction, request = opened.transaction, opened.request
-        found = self._listener(transaction, opened.action)
+    def _build_pending_request(self, recorded: "_RecordedRequest") -> "_PendingRequest | None":
+        """Build the webhook's body; None if no app can handle the action, in which case the request has failed."""
+        transaction, request = recorded.transaction, recorded.request
+        found = self._find_webhook(transaction, recorded.action)
         if found is None:
-            fail_unheard(transaction, request, self._state.event_clock)
+            fail_undeliverable_request(transaction, request, self._state.event_clock)
             return None
-        body, unplayed = self._app_client.body(*found, payload.action_requested(transaction, request))
-        # After the body was made: it still says what the status was before.
-        settle_granted_refund(request.granted_refund)
-        return _PendingRequest(found[1], opened.action, transaction, request, body, unplayed)
+        body, unplayed = self._app_client.build_body(*found, payload.action_requested(transaction, request))
+        # After the body has been built: it still states the previous status.
+        update_granted_refund_status(request.granted_refund)
+        return _PendingRequest(found[1], recorded.action, transaction, request, body, unplayed)
 
     @staticmethod
-    def _answer(opened: "_Opened", *, heard: bool) -> ActionView:
-        granted = opened.request.granted_refund
-        missing = ErrorView(field="id", code="MISSING_TRANSACTION_ACTION_REQUEST_WEBHOOK", message=NOBODY_LISTENS)
-        return ActionView(errors=[] if heard else [missing], granted_refund=show_granted(granted) if granted else None)
+    def _mutation_result(recorded: "_RecordedRequest", *, has_handler: bool) -> ActionView:
+        granted = recorded.request.granted_refund
+        missing = ErrorView(field="id", code="MISSING_TRANSACTION_ACTION_REQUEST_WEBHOOK", message=NO_APP_FOR_ACTION)
+        return ActionView(
+            errors=[] if has_handler else [missing], granted_refund=granted_refund_view(granted) if granted else None
+        )
 
-    def _listener(self, transaction: Transaction, action: Action) -> tuple[App, Webhook] | None:
+    def _find_webhook(self, transaction: Transaction, action: Action) -> tuple[App, Webhook] | None:
         app = self._state.apps.get(transaction.app_identifier)
         if app is None or not app.active or HANDLE_PAYMENTS not in app.permissions:
             return None
         return next(((app, hook) for hook in app.webhooks if hook.event is ACTION_EVENTS[action]), None)
 
-    async def _carry_out(self, pending: _PendingRequest) -> None:
-        """The task of the background worker; delivered twice if everything is delivered twice."""
+    async def _deliver_and_record(self, pending: _PendingRequest) -> None:
+        """Deliver an action and record the response, as Saleor's background task; twice with ``webhooks_twice``."""
         event_clock = self._state.event_clock
         for _ in range(2 if self._state.faults.webhooks_twice else 1):
-            delivery = await self._deliver(pending)
-            # Below 500 nobody looks at the status: a 400 with a success in its body is a success.
-            answer = delivery.json if delivery.status is not None and delivery.status < 500 else None
+            delivery = await self._deliver_with_retries(pending)
+            # Below 500 the status is ignored: a 400 with a success in its body is a success.
+            response = delivery.json if delivery.status is not None and delivery.status < 500 else None
             try:
-                record_action_answer(pending.transaction, pending.request, pending.action, answer, event_clock)
+                record_action_response(pending.transaction, pending.request, pending.action, response, event_clock)
             except SaleorCrashedError as crash:
                 delivery.error = f"{crash} ({crash.code})"
 
-    async def _deliver(self, pending: _PendingRequest) -> Delivery:
-        """Deliver, and after a 5xx deliver again, each time later; these retries have an empty body."""
+    async def _deliver_with_retries(self, pending: _PendingRequest) -> Delivery:
+        """Deliver, and retry after a 5xx with increasing delays; retries have an empty body."""
         delivery = await self._app_client.post_event(pending.webhook, pending.body, unplayed=pending.unplayed)
-        return await self._app_client.post_again(pending.webhook, delivery)
+        return await self._app_client.retry_event(pending.webhook, delivery)

@@ -1,7 +1,7 @@
-"""What a customer does with the payment methods that apps keep: looks at them, and has one deleted.
+"""A customer's access to the payment methods that apps store: list them, and request the deletion of one.
 
-The real Saleor keeps an app's list for five minutes, for each customer and channel, and forgets it when it has asked
-the app to delete one of them (``trigger_webhook_sync_if_not_cached``); an answer that is not a 2xx is kept by nobody.
+The real Saleor caches an app's list for five minutes per customer and channel, and invalidates it when it has asked the
+app to delete one of them (``trigger_webhook_sync_if_not_cached``); a response that is not a 2xx is not cached.
 """
 
 from datetime import datetime, timedelta
@@ -10,53 +10,53 @@ from typing import Any
 from app.saleor.testing import payload
 from app.saleor.testing.app_client import AppClient
 from app.saleor.testing.records import App, Webhook
-from app.saleor.testing.rules.stored_methods import own_id, read_deletion, read_methods
+from app.saleor.testing.rules.stored_methods import parse_deletion, parse_method_id, parse_methods
 from app.saleor.testing.saleor_state import Delivery, SaleorState
 from app.saleor.testing.views import ErrorView, MethodDeletionView, StoredMethodView
 from app.saleor.testing.vocabulary import HANDLE_PAYMENTS, WebhookEvent
 
-KEPT_FOR = timedelta(minutes=5)
+CACHE_LIFETIME = timedelta(minutes=5)
 _UNDELIVERED = "Payment method request delete failed to deliver."
 
 
 class StoredMethods:
-    """What a customer does who has signed in; a guest cannot ask (Saleor wants AUTHENTICATED_USER)."""
+    """Actions of a signed-in customer; not available to guests (Saleor requires AUTHENTICATED_USER)."""
 
     def __init__(self, state: SaleorState, app_client: AppClient) -> None:
         self._state = state
         self._app_client = app_client
-        self._kept: dict[tuple[str, str, str], tuple[datetime, Any]] = {}
+        self._cache: dict[tuple[str, str, str], tuple[datetime, Any]] = {}
 
-    async def listed(self, user_id: str, channel_slug: str, currency: str) -> list[StoredMethodView]:
-        """``me { storedPaymentMethods(channel:) }``: what all apps keep for the customer."""
+    async def list_methods(self, user_id: str, channel_slug: str, currency: str) -> list[StoredMethodView]:
+        """``me { storedPaymentMethods(channel:) }``: the methods that all apps store for the customer."""
         shown = []
-        for app, webhook in self._listening(WebhookEvent.LIST_STORED_PAYMENT_METHODS):
-            name, now = (app.id, user_id, channel_slug), self._state.event_clock.now()
-            kept = self._kept.get(name)
-            if kept is None or kept[0] + KEPT_FOR <= now:
+        for app, webhook in self._subscribers(WebhookEvent.LIST_STORED_PAYMENT_METHODS):
+            cache_key, now = (app.id, user_id, channel_slug), self._state.event_clock.now()
+            cached = self._cache.get(cache_key)
+            if cached is None or cached[0] + CACHE_LIFETIME <= now:
                 fields = payload.stored_methods(user_id, channel_slug, currency)
-                answer = _json((await self._app_client.deliver(app, webhook, fields))[0])
-                if answer is None:
+                response = _successful_json((await self._app_client.deliver(app, webhook, fields))[0])
+                if response is None:
                     continue
-                kept = self._kept[name] = (now, answer)
-            shown += [StoredMethodView.model_validate(each) for each in read_methods(kept[1], app.identifier)]
+                cached = self._cache[cache_key] = (now, response)
+            shown += [StoredMethodView.model_validate(each) for each in parse_methods(cached[1], app.identifier)]
         return shown
 
     async def delete(self, user_id: str, method_id: str, channel_slug: str, currency: str) -> MethodDeletionView:
-        """``storedPaymentMethodRequestDelete``: the app that keeps it is asked; ``method_id`` is Saleor's of it."""
-        named = own_id(method_id)
+        """``storedPaymentMethodRequestDelete``: ask the app that stores it; ``method_id`` is Saleor's id."""
+        app_and_id = parse_method_id(method_id)
         event = WebhookEvent.STORED_PAYMENT_METHOD_DELETE_REQUESTED
-        asked = [each for each in self._listening(event) if named and each[0].identifier == named[0]]
-        if named is None or not asked:
-            return _view("FAILED_TO_DELIVER", _UNDELIVERED)
-        app, webhook = asked[0]
-        fields = payload.stored_methods(user_id, channel_slug, currency) | {"paymentMethodId": named[1]}
-        answer = _json((await self._app_client.deliver(app, webhook, fields))[0])
-        if answer:
-            self._kept.pop((app.id, user_id, channel_slug), None)
-        return _view(*read_deletion(answer))
+        owners = [each for each in self._subscribers(event) if app_and_id and each[0].identifier == app_and_id[0]]
+        if app_and_id is None or not owners:
+            return _deletion_view("FAILED_TO_DELIVER", _UNDELIVERED)
+        app, webhook = owners[0]
+        fields = payload.stored_methods(user_id, channel_slug, currency) | {"paymentMethodId": app_and_id[1]}
+        response = _successful_json((await self._app_client.deliver(app, webhook, fields))[0])
+        if response:
+            self._cache.pop((app.id, user_id, channel_slug), None)
+        return _deletion_view(*parse_deletion(response))
 
-    def _listening(self, event: WebhookEvent) -> list[tuple[App, Webhook]]:
+    def _subscribers(self, event: WebhookEvent) -> list[tuple[App, Webhook]]:
         return [
             (app, hook)
             for app in self._state.apps.values()
@@ -65,12 +65,12 @@ class StoredMethods:
         ]
 
 
-def _json(delivery: Delivery) -> Any:
-    """Only a 2xx answer is read."""
+def _successful_json(delivery: Delivery) -> Any:
+    """Return the JSON of a 2xx response; None otherwise, because no other is read."""
     return delivery.json if delivery.status is not None and 200 <= delivery.status < 300 else None
 
 
-def _view(result: str, error: str | None) -> MethodDeletionView:
+def _deletion_view(result: str, error: str | None) -> MethodDeletionView:
     failed = result != "SUCCESSFULLY_DELETED"
     errors = [ErrorView(field=None, code="GATEWAY_ERROR", message=error or "")] if failed else []
     return MethodDeletionView(result=result, errors=errors)

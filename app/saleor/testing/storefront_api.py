@@ -1,41 +1,41 @@
-"""What storefronts ask over the API, from browsers too: the mutations by which is paid. Anybody may."""
+"""The payment mutations that storefronts call over the API, also from browsers; they require no permission."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from app.saleor.testing import payload
-from app.saleor.testing.rules.answers import SaleorCrashedError
+from app.saleor.testing.rules.responses import SaleorCrashedError
 from app.saleor.testing.saleor_state import NotFoundError, SaleorState
 from app.saleor.testing.storefront import Storefront
 from app.saleor.testing.views import SessionView
 
 
 class StorefrontApi:
-    """Resolves the mutations."""
+    """Resolves the storefront mutations."""
 
     def __init__(self, state: SaleorState, storefront: Storefront) -> None:
         self._state = state
         self._storefront = storefront
 
     def resolvers(self) -> Mapping[str, Callable[..., Any]]:
-        """Return what resolves each of them."""
+        """Return the resolvers by the name of their mutation."""
         return {
-            "paymentGatewayInitialize": self._offer,
+            "paymentGatewayInitialize": self._gateway_initialize,
             "transactionInitialize": self._initialize,
             "transactionProcess": self._process,
             "checkoutComplete": self._complete,
         }
 
     def _caller(self, info: Any) -> str:
-        """Return the app whose token the request bears, or nobody: shoppers do not sign in at this Saleor."""
+        """Return the id of the app whose token the request carries, or ``nobody``: shoppers do not sign in here."""
         app = self._state.app_by_token(info.context)
         return "nobody" if app is None else app.id
 
-    async def _offer(self, info: Any, **arguments: Any) -> payload.Payload:
+    async def _gateway_initialize(self, info: Any, **arguments: Any) -> payload.Payload:
         configs = []
         for each in arguments.get("paymentGateways") or ():
             try:
-                found = await self._storefront.gateway_initialize(
+                view = await self._storefront.gateway_initialize(
                     arguments["id"],
                     data=each.get("data"),
                     amount=arguments.get("amount"),
@@ -44,8 +44,8 @@ class StorefrontApi:
                 )
             except NotFoundError as exc:
                 return {"gatewayConfigs": None, "errors": [_not_found(exc)]}
-            errors = [error.model_dump() for error in found.errors]
-            configs.append({"id": each["id"], "data": found.data, "errors": errors})
+            errors = [error.model_dump() for error in view.errors]
+            configs.append({"id": each["id"], "data": view.data, "errors": errors})
         return {"gatewayConfigs": configs, "errors": []}
 
     async def _initialize(self, info: Any, **arguments: Any) -> payload.Payload:
@@ -62,37 +62,37 @@ class StorefrontApi:
         )
 
     async def _process(self, info: Any, **arguments: Any) -> payload.Payload:
-        asked = self._storefront.process(
+        pending = self._storefront.process(
             arguments.get("id") or "", data=arguments.get("data"), caller=self._caller(info)
         )
-        return await self._session(asked)
+        return await self._session(pending)
 
-    async def _session(self, asked: Awaitable[SessionView]) -> payload.Payload:
-        """Return a session's answer. Raises SaleorCrashedError when the app's answer brings Saleor down."""
+    async def _session(self, pending: Awaitable[SessionView]) -> payload.Payload:
+        """Return the mutation's result. Raises SaleorCrashedError when the app's response made Saleor itself fail."""
         try:
-            session = await asked
+            session = await pending
         except NotFoundError as exc:
             return {"transaction": None, "transactionEvent": None, "data": None, "errors": [_not_found(exc)]}
         if session.internal_error:
             raise SaleorCrashedError(session.internal_error)
-        begun = event = None
+        transaction = event = None
         if session.transaction and session.event:
-            begun = self._state.transaction(session.transaction.id)
-            event = next(each for each in begun.events if each.id == session.event.id)
+            transaction = self._state.transaction(session.transaction.id)
+            event = next(each for each in transaction.events if each.id == session.event.id)
         return {
-            "transaction": payload.transaction(begun) if begun else None,
-            "transactionEvent": payload.event(event, begun.currency) if begun and event else None,
+            "transaction": payload.transaction(transaction) if transaction else None,
+            "transactionEvent": payload.event(event, transaction.currency) if transaction and event else None,
             "data": session.data,
             "errors": [each.model_dump() for each in session.errors],
         }
 
     def _complete(self, _info: Any, **arguments: Any) -> payload.Payload:
         try:
-            done = self._storefront.complete(arguments.get("id") or "")
+            completion = self._storefront.complete(arguments.get("id") or "")
         except NotFoundError as exc:
             return {"order": None, "errors": [_not_found(exc)]}
-        order = payload.source(self._state.order(done.order.id)) if done.order else None
-        return {"order": order, "errors": [each.model_dump() for each in done.errors]}
+        order = payload.source(self._state.order(completion.order.id)) if completion.order else None
+        return {"order": order, "errors": [each.model_dump() for each in completion.errors]}
 
 
 def _not_found(error: NotFoundError) -> dict[str, Any]:

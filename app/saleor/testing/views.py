@@ -1,4 +1,4 @@
-"""What the control API and its client tell each other: frozen models, amounts exact."""
+"""The data that the control API and its client exchange: frozen models with exact amounts."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -10,7 +10,7 @@ from app.saleor.testing.vocabulary import Action, AuthorizeStatus, ChargeStatus,
 
 
 class View(BaseModel):
-    """A frozen answer."""
+    """A frozen response model."""
 
     model_config = ConfigDict(frozen=True, from_attributes=True)
 
@@ -69,7 +69,7 @@ class TransactionView(View):
     checkout_id: str | None
     order_id: str | None
 
-    def types(self) -> list[str]:
+    def event_types(self) -> list[str]:
         """Return the types of the events in the order in which they happened."""
         return [event.type.value for event in reversed(self.events)]
 
@@ -78,12 +78,12 @@ class TransactionView(View):
         for event in self.events:
             if event.type == kind:
                 return event
-        msg = f"no {kind} among {self.types()}"
+        msg = f"no {kind} among {self.event_types()}"
         raise LookupError(msg)
 
 
 class LineView(View):
-    """A line of an order or checkout; ``id`` is what granting a refund refers to."""
+    """A line of an order or checkout; ``GrantedLine.line_id`` refers to its ``id``."""
 
     id: str
     product_name: str
@@ -132,36 +132,36 @@ class OrderView(View):
 
 
 class InstallationView(View):
-    """How an installation ended. ``status`` is INSTALLED or FAILED."""
+    """The result of an installation. ``status`` is INSTALLED or FAILED."""
 
     status: str
     message: str | None = None
     fetch_errors: list[ErrorView] = []
-    """What ``appFetchManifest`` showed to the person before the installation began."""
+    """The errors that ``appFetchManifest`` showed to staff before the installation began."""
     app_id: str | None = None
     token: str | None = None
 
 
 class GatewayView(View):
-    """What ``paymentGatewayInitialize`` gave the storefront."""
+    """The result of ``paymentGatewayInitialize`` for the storefront."""
 
     data: Any
     errors: list[ErrorView]
 
 
 class SessionView(View):
-    """What ``transactionInitialize`` or ``transactionProcess`` gave the storefront."""
+    """The result of ``transactionInitialize`` or ``transactionProcess`` for the storefront."""
 
     transaction: TransactionView | None = None
     event: EventView | None = None
     data: Any = None
     errors: list[ErrorView] = []
     internal_error: str | None = None
-    """The exception's name when the app's answer made Saleor itself fail."""
+    """The exception's name if the app's response made Saleor itself fail."""
 
     @property
-    def paid_for(self) -> TransactionView:
-        """The transaction, where there must be one."""
+    def required_transaction(self) -> TransactionView:
+        """The transaction; raise LookupError if there is none."""
         if self.transaction is None:
             msg = f"no transaction: {self.errors or self.internal_error}"
             raise LookupError(msg)
@@ -169,7 +169,7 @@ class SessionView(View):
 
 
 class StoredMethodView(View):
-    """A StoredPaymentMethod. ``id`` is Saleor's, for having it deleted; ``payment_method_id`` the app's own."""
+    """A StoredPaymentMethod. ``id`` is Saleor's id, for a deletion; ``payment_method_id`` is the app's own."""
 
     id: str
     payment_method_id: str
@@ -182,23 +182,23 @@ class StoredMethodView(View):
 
 
 class MethodDeletionView(View):
-    """What ``storedPaymentMethodRequestDelete`` gave the storefront."""
+    """The result of ``storedPaymentMethodRequestDelete`` for the storefront."""
 
     result: str
     errors: list[ErrorView] = []
 
 
 class CompletionView(View):
-    """What ``checkoutComplete`` gave the storefront."""
+    """The result of ``checkoutComplete`` for the storefront."""
 
     order: OrderView | None = None
     errors: list[ErrorView] = []
 
 
-class AskedAction(View):
-    """What staff ask of a transaction; with ``granted_refund_id`` that refund, whatever else is said.
+class RequestedAction(View):
+    """An action that staff request on a transaction; with ``granted_refund_id``, that refund, whatever else is set.
 
-    ``reason`` is Saleor's ``refundReason``: of refunds, from 3.22 on.
+    ``reason`` is Saleor's ``refundReason``: for refunds, from 3.22 on.
     """
 
     transaction_id: str | None = None
@@ -209,14 +209,14 @@ class AskedAction(View):
 
 
 class ActionView(View):
-    """What a staff mutation answered; the webhook goes out afterwards."""
+    """The result of a staff mutation; the webhook is sent afterwards."""
 
     errors: list[ErrorView] = []
     granted_refund: GrantedRefundView | None = None
 
 
 class DeliveryView(View):
-    """A request that this Saleor sent to an app, and what came back."""
+    """A request that this Saleor sent to an app, and its response."""
 
     number: int
     at: datetime
@@ -233,7 +233,7 @@ class DeliveryView(View):
 
 
 class ReportView(View):
-    """A ``transactionEventReport`` that arrived, with its arguments as sent and what became of it."""
+    """A received ``transactionEventReport``, with its arguments as sent and its result."""
 
     number: int
     at: datetime
@@ -257,7 +257,7 @@ class AppView(View):
 
 
 class MemberView(View):
-    """Somebody of the store's staff."""
+    """A member of the store's staff."""
 
     id: str
     name: str
@@ -281,24 +281,24 @@ class NewLine(View):
 
 
 class NewCheckout(View):
-    """What a shopper has in the basket; everything has a default."""
+    """The content of a new checkout; everything has a default."""
 
     lines: list[NewLine] | None = None
     shipping_price: Decimal = Decimal("70.00")
     gift_cards: Decimal = Decimal(0)
-    """What gift cards pay of it."""
+    """The part of the total that gift cards pay."""
     currency: str = "UAH"
     channel_slug: str = "uah"
     email: str = "taras@example.com"
     language_code: str = "EN"
     user: dict[str, Any] | None = None
     address: dict[str, Any] | None = None
-    """Instead of the default address: ``firstName``, ``phone`` and so on."""
+    """Fields that override the default address: ``firstName``, ``phone`` and so on."""
     metadata: dict[str, str] = {}
 
 
 class GrantedLine(View):
-    """A line of a refund to be granted."""
+    """A line of a refund that is to be granted."""
 
     line_id: str
     quantity: int = 1

@@ -1,10 +1,10 @@
-"""Saleor's own words, spelled out a second time on purpose: the kit judges the SDK and must not share its mistakes."""
+"""Saleor's enums, deliberately defined a second time: this package tests the SDK and must not share its mistakes."""
 
 from enum import StrEnum
 
 
 class EventType(StrEnum):
-    """TransactionEventTypeEnum, in Saleor's order (its complaints list the members in this order)."""
+    """TransactionEventTypeEnum, in Saleor's order (its error messages list the members in this order)."""
 
     AUTHORIZATION_SUCCESS = "AUTHORIZATION_SUCCESS"
     AUTHORIZATION_FAILURE = "AUTHORIZATION_FAILURE"
@@ -27,22 +27,22 @@ class EventType(StrEnum):
 
     @property
     def family(self) -> str:
-        """AUTHORIZATION, CHARGE, REFUND, CANCEL or INFO: the kind of money movement that the event speaks of."""
+        """AUTHORIZATION, CHARGE, REFUND, CANCEL or INFO: the kind of money movement that the event is about."""
         return self.value.partition("_")[0]
 
     @property
     def outcome(self) -> str:
-        """What is left of the name after its family: SUCCESS, FAILURE, REQUEST, ACTION_REQUIRED, BACK ..."""
+        """The rest of the name after its family: SUCCESS, FAILURE, REQUEST, ACTION_REQUIRED, BACK ..."""
         return self.value.partition("_")[2]
 
     @property
     def failure(self) -> "EventType":
-        """The event that Saleor books when an event of this type cannot be accepted; INFO stays INFO."""
+        """The event that Saleor records when it rejects an event of this type; INFO stays INFO."""
         return EventType.INFO if self is EventType.INFO else EventType(f"{self.family}_FAILURE")
 
 
 class Flow(StrEnum):
-    """TransactionFlowStrategyEnum: what a storefront may ask for."""
+    """TransactionFlowStrategyEnum: the flows that a storefront may request."""
 
     CHARGE = "CHARGE"
     AUTHORIZATION = "AUTHORIZATION"
@@ -54,7 +54,7 @@ class Flow(StrEnum):
 
 
 class Action(StrEnum):
-    """TransactionActionEnum: what staff may ask for."""
+    """TransactionActionEnum: the actions that staff may request."""
 
     CHARGE = "CHARGE"
     REFUND = "REFUND"
@@ -120,7 +120,7 @@ class WebhookEvent(StrEnum):
 
     @property
     def asynchronous(self) -> bool:
-        """Whether it is sent in the background, and nobody reads the answer."""
+        """Whether it is sent in the background and its response is not read."""
         return self in {
             WebhookEvent.ACCOUNT_DELETED,
             WebhookEvent.CUSTOMER_DELETED,

@@ -1,7 +1,7 @@
 """Balances (gateway interface, 11). Only X-API-AUTH is needed here.
 
-Both spellings of the rolling reserve occur at the gateway: the list says `rollingReserve`, one account
-`rolling_reserve`, as the interface's examples do.
+The gateway has two spellings of the rolling reserve, as in the interface's examples: `rollingReserve` in the list,
+`rolling_reserve` in a single account.
 """
 
 from typing import Any
@@ -10,27 +10,27 @@ from uuid import UUID
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from app.sandbox.api.access import TheSandbox, authenticate
-from app.sandbox.api.answers import json_answer
+from app.sandbox.api.access import SandboxDep, authenticate
+from app.sandbox.api.responses import json_response
 from app.sandbox.core.gateway_state import Account
 from app.sandbox.core.refusals import InvalidFieldsError, UnknownRecordError
 from app.sandbox.sandbox import Sandbox
 
 router = APIRouter(prefix="/api/v1/balances/pos/{pos_id}/accounts")
 
-_FIRST_CURRENCY = "UAH"
+_DEFAULT_CURRENCY = "UAH"
 
 
 @router.get("")
-async def accounts(request: Request, sandbox: TheSandbox, pos_id: str) -> Response:
-    """All accounts of a merchant project; one for each currency that was used."""
+async def accounts(request: Request, sandbox: SandboxDep, pos_id: str) -> Response:
+    """Return all accounts of a merchant project; one for each currency that was used."""
     found = _accounts(request, sandbox, pos_id)
-    return json_answer({"accounts": [_record(account, "rollingReserve") for account in found]})
+    return json_response({"accounts": [_record(account, "rollingReserve") for account in found]})
 
 
 @router.get("/{account_id}")
-async def account(request: Request, sandbox: TheSandbox, pos_id: str, account_id: str) -> Response:
-    """One account."""
+async def account(request: Request, sandbox: SandboxDep, pos_id: str, account_id: str) -> Response:
+    """Return one account."""
     found = _accounts(request, sandbox, pos_id)
     try:
         wanted = UUID(account_id)
@@ -38,14 +38,14 @@ async def account(request: Request, sandbox: TheSandbox, pos_id: str, account_id
         raise InvalidFieldsError([("account_id", "must be a UUID")]) from None
     for candidate in found:
         if candidate.account_id == wanted:
-            return json_answer(_record(candidate, "rolling_reserve"))
+            return json_response(_record(candidate, "rolling_reserve"))
     raise UnknownRecordError("Account not found")
 
 
 def _accounts(request: Request, sandbox: Sandbox, pos_id: str) -> list[Account]:
     pos = authenticate(sandbox, request, pos_id, with_endpoints_key=False)
     sandbox.catch_up()
-    sandbox.state.account(pos.pos_id, _FIRST_CURRENCY)  # a project has an account from the first day
+    sandbox.state.account(pos.pos_id, _DEFAULT_CURRENCY)  # a project always has an account
     return list(sandbox.state.accounts[pos.pos_id].values())
 
 

@@ -5,8 +5,8 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from app.sandbox.api.access import JsonObject, PathPos, TheSandbox, authenticate
-from app.sandbox.api.answers import json_answer
+from app.sandbox.api.access import AuthenticatedPos, JsonObject, SandboxDep, authenticate
+from app.sandbox.api.responses import json_response
 from app.sandbox.core import attempts, secondary
 from app.sandbox.core.bodies import CaptureBody, RefundBody, SplitCaptureBody, SplitRefundBody, VoidBody, read_body
 from app.sandbox.core.fields import check_webhook_port
@@ -20,49 +20,51 @@ router = APIRouter()
 
 
 @router.post("/api/v1/capture")
-async def capture(request: Request, sandbox: TheSandbox, body: JsonObject) -> Response:
-    """Capture without split; not in the interface, but in the provider's public pages."""
+async def capture(request: Request, sandbox: SandboxDep, body: JsonObject) -> Response:
+    """Capture without split; not in the interface, but on the provider's public pages."""
     pos = authenticate(sandbox, request, body.get("pos_id"))
     return _capture(sandbox, pos, read_body(CaptureBody, body))
 
 
 @router.post("/api/v1/split/capture")
-async def split_capture(request: Request, sandbox: TheSandbox, body: JsonObject) -> Response:
-    """3: take a hold, whole or in part; `split` distributes what is taken."""
+async def split_capture(request: Request, sandbox: SandboxDep, body: JsonObject) -> Response:
+    """3: capture a hold, whole or in part; `split` distributes the captured amount."""
     pos = authenticate(sandbox, request, body.get("pos_id"))
     return _capture(sandbox, pos, read_body(SplitCaptureBody, body))
 
 
 @router.post("/api/v1/void")
-async def void(request: Request, sandbox: TheSandbox, body: JsonObject) -> Response:
-    """4: give a hold back."""
+async def void(request: Request, sandbox: SandboxDep, body: JsonObject) -> Response:
+    """4: void a hold."""
     pos = authenticate(sandbox, request, body.get("pos_id"))
     fields = read_body(VoidBody, body)
-    order = secondary.Order(currency=fields.order_currency, comment=fields.comment, server_url=fields.server_url)
-    return act(sandbox, _payment(sandbox, pos, fields.order_id), "void", order)
+    operation_request = secondary.OperationRequest(
+        currency=fields.order_currency, comment=fields.comment, server_url=fields.server_url
+    )
+    return perform_operation(sandbox, _payment(sandbox, pos, fields.order_id), "void", operation_request)
 
 
 @router.post("/api/v1/refund")
-async def refund(request: Request, sandbox: TheSandbox, body: JsonObject) -> Response:
-    """5: give money back."""
+async def refund(request: Request, sandbox: SandboxDep, body: JsonObject) -> Response:
+    """5: refund a payment."""
     pos = authenticate(sandbox, request, body.get("pos_id"))
     fields = read_body(RefundBody, body)
-    order = secondary.Order(
+    operation_request = secondary.OperationRequest(
         amount=fields.refund_amount,
         currency=fields.order_currency,
         comment=fields.comment,
         server_url=fields.server_url,
         products=fields.goods,
     )
-    return act(sandbox, _payment(sandbox, pos, fields.order_id), "refund", order)
+    return perform_operation(sandbox, _payment(sandbox, pos, fields.order_id), "refund", operation_request)
 
 
 @router.post("/api/v1/split/refund")
-async def split_refund(request: Request, sandbox: TheSandbox, body: JsonObject) -> Response:
-    """6: give money back, each sub-merchant its part."""
+async def split_refund(request: Request, sandbox: SandboxDep, body: JsonObject) -> Response:
+    """6: refund a payment, each sub-merchant its share."""
     pos = authenticate(sandbox, request, body.get("pos_id"))
     fields = read_body(SplitRefundBody, body)
-    order = secondary.Order(
+    operation_request = secondary.OperationRequest(
         amount=fields.refund_amount,
         currency=fields.currency,
         split=fields.shares,
@@ -70,35 +72,37 @@ async def split_refund(request: Request, sandbox: TheSandbox, body: JsonObject) 
         comment=fields.comment,
         server_url=fields.server_url,
     )
-    return act(sandbox, _payment(sandbox, pos, fields.order_id), "refund", order)
+    return perform_operation(sandbox, _payment(sandbox, pos, fields.order_id), "refund", operation_request)
 
 
 @router.post("/api/v1/pos/{pos_id}/order/{order_id}/cancel")
-async def cancel(sandbox: TheSandbox, pos: PathPos, order_id: str) -> Response:
-    """7: cancel an unpaid hosted payment; the answer is an array."""
+async def cancel(sandbox: SandboxDep, pos: AuthenticatedPos, order_id: str) -> Response:
+    """7: cancel an unpaid hosted payment; the response is an array."""
     payment = _payment(sandbox, pos, order_id)
     attempts.cancel(sandbox.state, payment, sandbox.now())
     sandbox.publish_changes()
-    return json_answer([payment_record(sandbox.state, payment, "processing_time")])
+    return json_response([payment_record(sandbox.state, payment, "processing_time")])
 
 
-def act(sandbox: Sandbox, payment: Payment, method: OperationMethod, order: secondary.Order) -> Response:
-    """Carry out an operation and answer with its record; a refusal is answered as the point of sale's options say."""
-    check_webhook_port(sandbox.state.behaviour(payment.pos_id), order.server_url)
+def perform_operation(
+    sandbox: Sandbox, payment: Payment, method: OperationMethod, operation_request: secondary.OperationRequest
+) -> Response:
+    """Perform an operation and return its record; the response to a refusal depends on the point of sale's options."""
+    check_webhook_port(sandbox.state.behaviour(payment.pos_id), operation_request.server_url)
     try:
-        operation = secondary.operate(sandbox.state, payment, method, order, sandbox.now())
+        operation = secondary.operate(sandbox.state, payment, method, operation_request, sandbox.now())
     except NotPossibleError as refusal:
         if sandbox.state.behaviour(payment.pos_id).refusal == "message":
             raise
-        return json_answer(_refused_record(sandbox, payment, method, order, refusal))
+        return json_response(_refused_record(sandbox, payment, method, operation_request, refusal))
     finally:
         sandbox.publish_changes()
-    return json_answer(operation_record(operation))
+    return json_response(operation_record(operation))
 
 
 def _capture(sandbox: Sandbox, pos: PointOfSale, fields: CaptureBody) -> Response:
     through_split = isinstance(fields, SplitCaptureBody)
-    order = secondary.Order(
+    operation_request = secondary.OperationRequest(
         amount=fields.charge_amount,
         currency=fields.order_currency,
         split=fields.shares if isinstance(fields, SplitCaptureBody) else [],
@@ -107,16 +111,20 @@ def _capture(sandbox: Sandbox, pos: PointOfSale, fields: CaptureBody) -> Respons
         server_url=fields.server_url,
         products=fields.goods,
     )
-    return act(sandbox, _payment(sandbox, pos, fields.order_id), "capture", order)
+    return perform_operation(sandbox, _payment(sandbox, pos, fields.order_id), "capture", operation_request)
 
 
 def _payment(sandbox: Sandbox, pos: PointOfSale, order_id: str) -> Payment:
-    sandbox.catch_up()  # what expired a moment ago must not be operated on
+    sandbox.catch_up()  # an expired payment must not be operated on
     return sandbox.state.first_payment(pos.pos_id, order_id)
 
 
 def _refused_record(
-    sandbox: Sandbox, payment: Payment, method: OperationMethod, order: secondary.Order, refusal: NotPossibleError
+    sandbox: Sandbox,
+    payment: Payment,
+    method: OperationMethod,
+    operation_request: secondary.OperationRequest,
+    refusal: NotPossibleError,
 ) -> dict[str, Any]:
     operation = Operation(
         operation_id=sandbox.state.new_id(),
@@ -124,11 +132,11 @@ def _refused_record(
         order_id=payment.order_id,
         pos_id=payment.pos_id,
         method=method,
-        amount=order.amount or payment.amount,
+        amount=operation_request.amount or payment.amount,
         currency=payment.currency,
         created_at=sandbox.now(),
-        comment=order.comment,
-        through_split=order.through_split,
+        comment=operation_request.comment,
+        through_split=operation_request.through_split,
     )
-    operation.move(refusal.status_code, sandbox.now())
+    operation.set_status(refusal.status_code, sandbox.now())
     return operation_record(operation)

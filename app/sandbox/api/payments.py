@@ -5,10 +5,10 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from app.sandbox.api.access import JsonObject, TheSandbox, authenticate, base_url
-from app.sandbox.api.answers import json_answer
+from app.sandbox.api.access import JsonObject, SandboxDep, authenticate, base_url
+from app.sandbox.api.responses import json_response
 from app.sandbox.core.bodies import DirectPayment, HostedPayment, Payout, read_body
-from app.sandbox.core.creation import open_hosted, pay_direct, pay_out
+from app.sandbox.core.creation import create_direct_payment, create_hosted_payment, create_payout
 from app.sandbox.core.refusals import InvalidFieldsError
 from app.sandbox.render import checkout_url, payment_record
 from app.sandbox.sandbox import Sandbox
@@ -20,14 +20,14 @@ Qr = Annotated[bool, Query(description="answer with the address of a QR page")]
 
 
 @router.post("/api/v1/payment")
-async def create(request: Request, sandbox: TheSandbox, body: JsonObject, qr: Qr = False) -> Response:
+async def create(request: Request, sandbox: SandboxDep, body: JsonObject, qr: Qr = False) -> Response:
     """1: direct, hosted or payout."""
     return _create(request, sandbox, body, qr=qr)
 
 
 @router.post("/api/v1/split/purchase")
-async def create_split(request: Request, sandbox: TheSandbox, body: JsonObject, qr: Qr = False) -> Response:
-    """2: like 1, and the amount is distributed among sub-merchants."""
+async def create_split(request: Request, sandbox: SandboxDep, body: JsonObject, qr: Qr = False) -> Response:
+    """2: like 1, with the amount distributed among sub-merchants."""
     return _create(request, sandbox, body, qr=qr, split=True)
 
 
@@ -40,34 +40,37 @@ def _create(request: Request, sandbox: Sandbox, body: dict[str, Any], *, qr: boo
     _check_split(sandbox.state.behaviour(pos.pos_id), body, split=split)
     try:
         if body.get("mode") == "hosted":
-            return _hosted(request, sandbox, pos, body, qr=qr)
-        return _direct(request, sandbox, pos, body)
+            return _create_hosted(request, sandbox, pos, body, qr=qr)
+        return _create_direct(request, sandbox, pos, body)
     finally:
         sandbox.publish_changes()
 
 
-def _hosted(request: Request, sandbox: Sandbox, pos: PointOfSale, body: dict[str, Any], *, qr: bool) -> Response:
+def _create_hosted(request: Request, sandbox: Sandbox, pos: PointOfSale, body: dict[str, Any], *, qr: bool) -> Response:
     fields = read_body(HostedPayment, body)
-    payment = open_hosted(sandbox.state, pos.pos_id, fields, base_url(request), sandbox.now())
+    payment = create_hosted_payment(sandbox.state, pos.pos_id, fields, base_url(request), sandbox.now())
     if qr:
-        return json_answer({"qr_link": checkout_url(payment, "qr")})
+        return json_response({"qr_link": checkout_url(payment, "qr")})
     form = checkout_url(payment, "form")
     if sandbox.state.behaviour(pos.pos_id).hosted_answer == "json":
-        return json_answer({"redirect_url": form})
+        return json_response({"redirect_url": form})
     return Response(status_code=303, headers={"location": form})
 
 
-def _direct(request: Request, sandbox: Sandbox, pos: PointOfSale, body: dict[str, Any]) -> Response:
+def _create_direct(request: Request, sandbox: Sandbox, pos: PointOfSale, body: dict[str, Any]) -> Response:
     state, now, address = sandbox.state, sandbox.now(), base_url(request)
     if body.get("method") == "credit":
-        payment = pay_out(state, pos.pos_id, read_body(Payout, body), address, now)
+        payment = create_payout(state, pos.pos_id, read_body(Payout, body), address, now)
     else:
-        payment = pay_direct(state, pos.pos_id, read_body(DirectPayment, body), address, now)
-    return json_answer(payment_record(state, payment, "processing_time"))
+        payment = create_direct_payment(state, pos.pos_id, read_body(DirectPayment, body), address, now)
+    return json_response(payment_record(state, payment, "processing_time"))
 
 
 def _check_split(behaviour: Behaviour, body: dict[str, Any], *, split: bool) -> None:
-    """Purchases are split at one address, and everything there is split; reservations as the options say."""
+    """Check that purchases are split only at the split endpoint, which takes nothing else; options allow reservations.
+
+    Raises InvalidFieldsError.
+    """
     if split and body.get("split") is None:
         raise InvalidFieldsError([("split", "Field required")])
     if split and body.get("method") != "purchase":

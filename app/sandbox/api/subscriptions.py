@@ -1,4 +1,4 @@
-"""Subscriptions, wallet tokens and the health check: what the interface leaves open, by the provider's public pages."""
+"""Subscriptions, wallet tokens and the health check. What the interface omits is from the provider's public pages."""
 
 from typing import Any
 from uuid import UUID
@@ -6,12 +6,12 @@ from uuid import UUID
 from fastapi import APIRouter, Request
 from fastapi.responses import PlainTextResponse, Response
 
-from app.sandbox.api.access import JsonObject, PathPos, TheSandbox, authenticate, by_key_alone
-from app.sandbox.api.answers import json_answer
-from app.sandbox.api.operations import act
+from app.sandbox.api.access import AuthenticatedPos, JsonObject, SandboxDep, authenticate, authenticate_by_api_key
+from app.sandbox.api.operations import perform_operation
+from app.sandbox.api.responses import json_response
 from app.sandbox.core import secondary, wallets
 from app.sandbox.core.bodies import SubscriptionRefundBody, WalletSessionBody, WalletTokenBody, read_body
-from app.sandbox.core.creation import wallet_token
+from app.sandbox.core.creation import create_wallet_card
 from app.sandbox.core.records import Payment, Subscription
 from app.sandbox.core.refusals import UnknownRecordError
 from app.sandbox.core.subscriptions import stop
@@ -22,53 +22,55 @@ router = APIRouter()
 
 @router.get("/health")
 async def health() -> PlainTextResponse:
-    """Whether it runs."""
+    """Respond OK: the sandbox is running."""
     return PlainTextResponse("OK")
 
 
 @router.put("/api/v1/recurring/{recurring_id}/cancel")
-async def cancel(request: Request, sandbox: TheSandbox, recurring_id: UUID) -> Response:
-    """No further charges."""
-    caller = by_key_alone(sandbox, request)
+async def cancel(request: Request, sandbox: SandboxDep, recurring_id: UUID) -> Response:
+    """Cancel a subscription: there are no further charges."""
+    caller = authenticate_by_api_key(sandbox, request)
     subscription = sandbox.state.subscriptions.get(recurring_id)
     if subscription is None or sandbox.points_of_sale[subscription.pos_id].api_key != caller.api_key:
         raise UnknownRecordError("Subscription not found")
     sandbox.catch_up()
     stop(subscription, sandbox.now())
     sandbox.publish_changes()
-    return json_answer(_canceled(subscription, sandbox.state.payments[subscription.first_payment_id]))
+    return json_response(_cancellation_record(subscription, sandbox.state.payments[subscription.first_payment_id]))
 
 
 @router.post("/api/v1/pos/{pos_id}/recurring/{recurring_id}/payments/{payment_id}/refund")
-async def refund(sandbox: TheSandbox, pos: PathPos, recurring_id: UUID, payment_id: UUID, body: JsonObject) -> Response:
-    """Give the money of one charge back."""
+async def refund(
+    sandbox: SandboxDep, pos: AuthenticatedPos, recurring_id: UUID, payment_id: UUID, body: JsonObject
+) -> Response:
+    """Refund one charge."""
     fields = read_body(SubscriptionRefundBody, body)
     payment = sandbox.state.payments.get(payment_id)
     if payment is None or (payment.pos_id, payment.recurring_id) != (pos.pos_id, recurring_id):
         raise UnknownRecordError("Payment not found")
-    order = secondary.Order(
+    operation_request = secondary.OperationRequest(
         amount=fields.refund_amount,
         currency=fields.order_currency,
         comment=fields.comment,
         server_url=fields.server_url,
     )
-    return act(sandbox, payment, "refund", order)
+    return perform_operation(sandbox, payment, "refund", operation_request)
 
 
 @router.post("/api/v1/tokenization/tokenize")
-async def tokenize(request: Request, sandbox: TheSandbox, body: JsonObject) -> Response:
-    """A card token for a wallet's token. Only X-API-AUTH is needed."""
+async def tokenize(request: Request, sandbox: SandboxDep, body: JsonObject) -> Response:
+    """Return a card token for a wallet's token. Only X-API-AUTH is needed."""
     pos = authenticate(sandbox, request, body.get("pos_id"), with_endpoints_key=False)
     wallets.check_allowed(sandbox.state, pos.pos_id, str(body.get("token")).partition(":")[0])
     fields = read_body(WalletTokenBody, body)
-    card = wallet_token(sandbox.state, pos.pos_id, sandbox.now(), wallets.code_of(fields.token))
+    card = create_wallet_card(sandbox.state, pos.pos_id, sandbox.now(), wallets.code_of(fields.token))
     sandbox.save()
-    return json_answer({"cc_token": card.token})
+    return json_response({"cc_token": card.token})
 
 
 @router.post("/api/v1/applepay/session")
-async def wallet_session(request: Request, sandbox: TheSandbox, body: JsonObject) -> Response:
-    """A merchant session for Apple's payment sheet. Apple is not called: it is a made-up one."""
+async def wallet_session(request: Request, sandbox: SandboxDep, body: JsonObject) -> Response:
+    """Return a merchant session for Apple's payment sheet. Apple is not called: the session is made up."""
     pos = authenticate(sandbox, request, body.get("pos_id"))
     wallets.check_allowed(sandbox.state, pos.pos_id, "applepay")
     read_body(WalletSessionBody, body)
@@ -78,10 +80,10 @@ async def wallet_session(request: Request, sandbox: TheSandbox, body: JsonObject
         "displayName": pos.name,
         "signature": "made-up",
     }
-    return json_answer(session)
+    return json_response(session)
 
 
-def _canceled(subscription: Subscription, first: Payment) -> dict[str, Any]:
+def _cancellation_record(subscription: Subscription, first: Payment) -> dict[str, Any]:
     plan = subscription.plan
     return {
         "recurring_payment": {

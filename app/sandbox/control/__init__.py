@@ -1,4 +1,4 @@
-"""The sandbox's own endpoints under `/_sandbox`, which no gateway has, and the client for them."""
+"""The sandbox's own endpoints under `/_sandbox`, which no real gateway has, and the client for them."""
 
 from app.sandbox.control.client import SandboxControl, SandboxRefusedError
 

@@ -22,11 +22,11 @@ from app.sandbox.deliveries import Delivery
 from app.sandbox.scripting import FaultRule, WebhookRule
 from app.sandbox.settings import Behaviour
 
-Answer = TypeVar("Answer", bound=BaseModel)
+ResponseT = TypeVar("ResponseT", bound=BaseModel)
 
 
 class SandboxRefusedError(Exception):
-    """The sandbox would not do what was asked; `http_status` and the message say why."""
+    """The sandbox refused a request; `http_status` and the message give the reason."""
 
     def __init__(self, http_status: int, message: str) -> None:
         super().__init__(message)
@@ -34,36 +34,36 @@ class SandboxRefusedError(Exception):
 
 
 class SandboxControl:
-    """Steers a running sandbox. Every method raises SandboxRefusedError when the sandbox will not.
+    """Controls a running sandbox. Every method raises SandboxRefusedError when the sandbox refuses.
 
-    Give it a client of your own (it stays open), or let it have one and close it with `async with`.
+    Pass a client of your own (it stays open), or let it create one and use `async with` to close it.
     """
 
     def __init__(self, base_url: str, http: httpx2.AsyncClient | None = None) -> None:
         self._base = f"{base_url.rstrip('/')}/_sandbox"
-        self._own = http is None
+        self._owns_client = http is None
         self._http = http if http is not None else httpx2.AsyncClient(trust_env=False, timeout=70)
 
     async def __aenter__(self) -> Self:
-        """Itself."""
+        """Return this object."""
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close the client, if it is its own."""
-        if self._own:
+        """Close the client, if this object created it."""
+        if self._owns_client:
             await self._http.aclose()
 
     # The payer -----------------------------------------------------------------------------------------------
 
     async def payments(self) -> list[PaymentView]:
-        """All payments, oldest first."""
-        return (await self._ask("GET", "/payments", views.Payments)).payments
+        """Return all payments, oldest first."""
+        return (await self._request("GET", "/payments", views.Payments)).payments
 
     async def payment(self, order_id: str) -> PaymentView:
-        """One payment."""
-        return await self._ask("GET", f"/payments/{quote(order_id)}", PaymentView)
+        """Return one payment."""
+        return await self._request("GET", f"/payments/{quote(order_id)}", PaymentView)
 
     async def pay(
         self,
@@ -74,8 +74,8 @@ class SandboxControl:
         processed_amount: Decimal | None = None,
     ) -> PaymentView:
         """Pay on the hosted page. `challenge` answers 3-D Secure at once if the card asks for it."""
-        ask = views.Pay(card=card, challenge=challenge, processed_amount=processed_amount)
-        return await self._act(order_id, "pay", ask)
+        body = views.Pay(card=card, challenge=challenge, processed_amount=processed_amount)
+        return await self._act(order_id, "pay", body)
 
     async def decline(self, order_id: str, status_code: str = "4009") -> PaymentView:
         """Try to pay with a card that is declined with this code."""
@@ -98,7 +98,7 @@ class SandboxControl:
     async def settle(
         self, order_id: str, status_code: str = "1000", *, operation_id: UUID | None = None
     ) -> PaymentView:
-        """Decide what is pending: the payment, else its latest pending operation, or the one named."""
+        """Settle what is pending: the payment, else its latest pending operation, or the named one."""
         return await self._act(order_id, "settle", views.Settle(status_code=status_code, operation_id=operation_id))
 
     async def portal(
@@ -110,21 +110,21 @@ class SandboxControl:
         split: Mapping[UUID, Decimal] | None = None,
         silent: bool = False,
     ) -> PaymentView:
-        """Do something in the merchant portal, behind the shop's back. `silent`: no webhook tells of it."""
-        shares = [Share(sub_merchant_id=who, amount=what) for who, what in (split or {}).items()]
-        ask = views.Portal(operation=operation, amount=amount, split=shares, silent=silent)
-        return await self._act(order_id, "portal", ask)
+        """Perform an operation in the merchant portal, without the shop. `silent`: without a webhook."""
+        shares = [Share(sub_merchant_id=payee, amount=part) for payee, part in (split or {}).items()]
+        body = views.Portal(operation=operation, amount=amount, split=shares, silent=silent)
+        return await self._act(order_id, "portal", body)
 
     async def dispute(
         self, order_id: str, amount: Decimal | None = None, *, status_code: str = "1000", silent: bool = False
     ) -> PaymentView:
         """Let the payer's bank take money back: all that was paid, or an amount."""
-        ask = views.Dispute(amount=amount, status_code=status_code, silent=silent)
-        return await self._act(order_id, "dispute", ask)
+        body = views.Dispute(amount=amount, status_code=status_code, silent=silent)
+        return await self._act(order_id, "dispute", body)
 
     async def sub_merchants(self) -> dict[UUID, views.SubMerchantView]:
-        """What each sub-merchant got, gave back and has; of one currency, if a story uses one only."""
-        found = (await self._ask("GET", "/sub-merchants", views.SubMerchants)).sub_merchants
+        """Return what each sub-merchant has received, given back and still has; correct for a single currency only."""
+        found = (await self._request("GET", "/sub-merchants", views.SubMerchants)).sub_merchants
         return {each.sub_merchant_id: each for each in found}
 
     async def outcome(
@@ -132,28 +132,28 @@ class SandboxControl:
     ) -> Script:
         """Choose the code that the next matching payment or operation ends with."""
         script = Script(status_code=status_code, method=method, order_id=order_id, times=times)
-        return await self._ask("POST", "/rules/outcome", Script, script)
+        return await self._request("POST", "/rules/outcome", Script, script)
 
     # The network ---------------------------------------------------------------------------------------------
 
     async def fault(self, rule: FaultRule) -> FaultRule:
-        """Let the next matching calls go wrong."""
-        return await self._ask("POST", "/rules/fault", FaultRule, rule)
+        """Add a fault of the next matching calls."""
+        return await self._request("POST", "/rules/fault", FaultRule, rule)
 
     async def webhook_rule(self, rule: WebhookRule) -> WebhookRule:
-        """Let the next matching webhooks go astray."""
-        return await self._ask("POST", "/rules/webhook", WebhookRule, rule)
+        """Add a fault of the next matching webhooks."""
+        return await self._request("POST", "/rules/webhook", WebhookRule, rule)
 
     async def clear_rules(self) -> None:
-        """Forget all rules and chosen outcomes."""
+        """Clear all rules and scripted outcomes."""
         await self._send("DELETE", "/rules")
 
     # Webhooks ------------------------------------------------------------------------------------------------
 
     async def webhooks(self, order_id: str | None = None) -> list[Delivery]:
-        """Webhooks, all or those of one order, oldest first."""
+        """Return all webhooks, or those of one order, oldest first."""
         query = "" if order_id is None else f"?order_id={quote(order_id)}"
-        return (await self._ask("GET", f"/webhooks{query}", views.Deliveries)).webhooks
+        return (await self._request("GET", f"/webhooks{query}", views.Deliveries)).webhooks
 
     async def fire_webhook(
         self,
@@ -163,60 +163,62 @@ class SandboxControl:
         changes: Mapping[str, Any] | None = None,
         secret: str | None = None,
     ) -> Delivery:
-        """Send a fresh webhook about how things are. `changes` overwrite fields; `secret` signs with another one."""
-        ask = {"operation": operation, "changes": dict(changes or {}), "secret": secret}
-        answer = await self._send("POST", f"/payments/{quote(order_id)}/webhook", dumps(ask))
-        return Delivery.model_validate_json(answer)
+        """Send a new webhook of the current state. `changes` overwrite fields; `secret` replaces the signing secret."""
+        body = {"operation": operation, "changes": dict(changes or {}), "secret": secret}
+        response = await self._send("POST", f"/payments/{quote(order_id)}/webhook", dumps(body))
+        return Delivery.model_validate_json(response)
 
     async def repeat_webhook(self, delivery_id: UUID) -> Delivery:
-        """Send the very same webhook once more."""
-        return await self._ask("POST", f"/webhooks/{delivery_id}/repeat", Delivery)
+        """Send an identical webhook once more."""
+        return await self._request("POST", f"/webhooks/{delivery_id}/repeat", Delivery)
 
     async def hold_webhooks(self, order_id: str | None = None) -> None:
-        """Keep webhooks back until they are released."""
+        """Hold webhooks until they are released."""
         await self.webhook_rule(WebhookRule(effect="hold", order_id=order_id))
 
     async def release_webhooks(self, order_id: str | None = None, *, newest_first: bool = False) -> list[Delivery]:
-        """Send what was held back, in order or the other way round."""
-        ask = views.Release(order_id=order_id, newest_first=newest_first)
-        return (await self._ask("POST", "/webhooks/release", views.Deliveries, ask)).webhooks
+        """Send the held webhooks, oldest or newest first."""
+        body = views.Release(order_id=order_id, newest_first=newest_first)
+        return (await self._request("POST", "/webhooks/release", views.Deliveries, body)).webhooks
 
-    async def webhooks_idle(self, timeout: float = 10.0) -> bool:
-        """Wait until no webhook is under way. False when the seconds are over first."""
-        return (await self._ask("POST", f"/webhooks/idle?timeout={timeout}", views.Idle)).idle
+    async def wait_for_webhooks(self, timeout: float = 10.0) -> bool:
+        """Wait until no webhook is in flight. Return False after the timeout, in seconds."""
+        return (await self._request("POST", f"/webhooks/idle?timeout={timeout}", views.Idle)).idle
 
     # The sandbox itself --------------------------------------------------------------------------------------
 
     async def now(self) -> datetime:
-        """The sandbox's time."""
-        return (await self._ask("GET", "/clock", views.Clock)).now
+        """Return the sandbox's time."""
+        return (await self._request("GET", "/clock", views.Clock)).now
 
     async def advance(self, by: timedelta) -> datetime:
-        """Move time forward; what became due has happened afterwards."""
-        return (await self._ask("POST", "/clock", views.Clock, views.Advance(seconds=by.total_seconds()))).now
+        """Move time forward; changes that become due have been applied when it returns."""
+        return (await self._request("POST", "/clock", views.Clock, views.Advance(seconds=by.total_seconds()))).now
 
     async def options(self, pos_id: UUID | None = None, **changes: Any) -> Behaviour:
-        """How a point of sale behaves (the first, unless named), changed as given."""
+        """Return the options of a point of sale (the first by default), after applying the changes."""
         query = "" if pos_id is None else f"?pos_id={pos_id}"
         if not changes:
-            return await self._ask("GET", f"/options{query}", Behaviour)
-        answer = await self._send("PATCH", f"/options{query}", to_json(changes).decode())
-        return Behaviour.model_validate_json(answer)
+            return await self._request("GET", f"/options{query}", Behaviour)
+        response = await self._send("PATCH", f"/options{query}", to_json(changes).decode())
+        return Behaviour.model_validate_json(response)
 
     async def calls(self) -> list[Call]:
-        """The newest calls to the gateway's own paths, oldest first; payer's pages among them."""
-        return (await self._ask("GET", "/calls", views.TakenCalls)).calls
+        """Return the newest calls to the gateway's own paths, including the payer's pages, oldest first."""
+        return (await self._request("GET", "/calls", views.RecordedCalls)).calls
 
     async def reset(self) -> None:
-        """Forget everything."""
+        """Clear everything."""
         await self._send("POST", "/reset")
 
-    async def _act(self, order_id: str, act: str, ask: views.Ask | None = None) -> PaymentView:
-        return await self._ask("POST", f"/payments/{quote(order_id)}/{act}", PaymentView, ask)
+    async def _act(self, order_id: str, action: str, body: views.ControlRequest | None = None) -> PaymentView:
+        return await self._request("POST", f"/payments/{quote(order_id)}/{action}", PaymentView, body)
 
-    async def _ask(self, method: str, path: str, answer: type[Answer], ask: BaseModel | None = None) -> Answer:
-        content = None if ask is None else ask.model_dump_json()
-        return answer.model_validate_json(await self._send(method, path, content))
+    async def _request(
+        self, method: str, path: str, model: type[ResponseT], body: BaseModel | None = None
+    ) -> ResponseT:
+        content = None if body is None else body.model_dump_json()
+        return model.model_validate_json(await self._send(method, path, content))
 
     async def _send(self, method: str, path: str, content: str | None = None) -> bytes:
         headers = {} if content is None else {"content-type": "application/json"}

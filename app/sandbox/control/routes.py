@@ -1,4 +1,4 @@
-"""Control endpoints: play the payer, the bank, the merchant portal, the broken network, and time."""
+"""Control endpoints: simulate the payer, the bank, the merchant portal, network faults, and time."""
 
 import asyncio
 from datetime import timedelta
@@ -9,8 +9,8 @@ from fastapi import APIRouter, Body, Depends, Query, Request
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 
-from app.sandbox.api.access import JsonObject, TheSandbox, sandbox_of
-from app.sandbox.control.access import only_from_here
+from app.sandbox.api.access import JsonObject, SandboxDep, sandbox_of
+from app.sandbox.control.access import reject_cross_site
 from app.sandbox.control.views import (
     Advance,
     Challenge,
@@ -24,17 +24,17 @@ from app.sandbox.control.views import (
     Payments,
     PaymentView,
     Portal,
+    RecordedCalls,
     Release,
     Settle,
     SubMerchants,
     SubMerchantView,
-    TakenCalls,
     payment_view,
 )
 from app.sandbox.core import attempts, secondary
 from app.sandbox.core.bodies import read_body
 from app.sandbox.core.cards import coded_card
-from app.sandbox.core.creation import card_on_file
+from app.sandbox.core.creation import get_or_create_card
 from app.sandbox.core.gateway_state import Script
 from app.sandbox.core.records import Operation, Payment
 from app.sandbox.core.refusals import UnknownRecordError
@@ -47,10 +47,10 @@ _LONGEST_WAIT = 60.0
 Found = TypeVar("Found")
 
 
-router = APIRouter(prefix="/_sandbox", dependencies=[Depends(only_from_here)])
+router = APIRouter(prefix="/_sandbox", dependencies=[Depends(reject_cross_site)])
 
 
-async def _the_payment(request: Request, order_id: str, pos_id: UUID | None = None) -> Payment:
+async def _get_payment(request: Request, order_id: str, pos_id: UUID | None = None) -> Payment:
     sandbox = sandbox_of(request)
     sandbox.catch_up()
     places = [pos_id] if pos_id else list(sandbox.points_of_sale)
@@ -60,142 +60,142 @@ async def _the_payment(request: Request, order_id: str, pos_id: UUID | None = No
     return found[0]
 
 
-ThePayment = Annotated[Payment, Depends(_the_payment)]
+PaymentDep = Annotated[Payment, Depends(_get_payment)]
 
 
 @router.get("/payments")
-async def payments(sandbox: TheSandbox) -> Payments:
-    """All payments."""
+async def payments(sandbox: SandboxDep) -> Payments:
+    """Return all payments."""
     sandbox.catch_up()
     return Payments(payments=[payment_view(sandbox.state, p) for p in sandbox.state.payments.values()])
 
 
 @router.get("/payments/{order_id}")
-async def payment(sandbox: TheSandbox, payment: ThePayment) -> PaymentView:
-    """One payment."""
+async def payment(sandbox: SandboxDep, payment: PaymentDep) -> PaymentView:
+    """Return one payment."""
     return payment_view(sandbox.state, payment)
 
 
 @router.post("/payments/{order_id}/pay")
-async def pay(sandbox: TheSandbox, payment: ThePayment, ask: Pay) -> PaymentView:
+async def pay(sandbox: SandboxDep, payment: PaymentDep, command: Pay) -> PaymentView:
     """Pay with a test card; `challenge` answers 3-D Secure at once when the card asks for it."""
-    card = card_on_file(sandbox.state, payment.pos_id, ask.card.replace(" ", ""), sandbox.now())
-    attempts.attempt(sandbox.state, payment, card, sandbox.now(), processed_amount=ask.processed_amount)
-    if payment.waits_for_payer and ask.challenge != "leave":
-        attempts.answer_challenge(sandbox.state, payment, sandbox.now(), passed=ask.challenge == "pass")
-    return _done(sandbox, payment)
+    card = get_or_create_card(sandbox.state, payment.pos_id, command.card.replace(" ", ""), sandbox.now())
+    attempts.attempt(sandbox.state, payment, card, sandbox.now(), processed_amount=command.processed_amount)
+    if payment.waits_for_payer and command.challenge != "leave":
+        attempts.answer_challenge(sandbox.state, payment, sandbox.now(), passed=command.challenge == "pass")
+    return _publish_and_view(sandbox, payment)
 
 
 @router.post("/payments/{order_id}/decline")
-async def decline(sandbox: TheSandbox, payment: ThePayment, ask: Decline) -> PaymentView:
+async def decline(sandbox: SandboxDep, payment: PaymentDep, command: Decline) -> PaymentView:
     """Pay with a card that ends with a failure code."""
-    card = card_on_file(sandbox.state, payment.pos_id, coded_card(ask.status_code), sandbox.now())
+    card = get_or_create_card(sandbox.state, payment.pos_id, coded_card(command.status_code), sandbox.now())
     attempts.attempt(sandbox.state, payment, card, sandbox.now())
-    return _done(sandbox, payment)
+    return _publish_and_view(sandbox, payment)
 
 
 @router.post("/payments/{order_id}/challenge")
-async def challenge(sandbox: TheSandbox, payment: ThePayment, ask: Challenge) -> PaymentView:
+async def challenge(sandbox: SandboxDep, payment: PaymentDep, command: Challenge) -> PaymentView:
     """Pass or fail 3-D Secure."""
-    attempts.answer_challenge(sandbox.state, payment, sandbox.now(), passed=ask.passed)
-    return _done(sandbox, payment)
+    attempts.answer_challenge(sandbox.state, payment, sandbox.now(), passed=command.passed)
+    return _publish_and_view(sandbox, payment)
 
 
 @router.post("/payments/{order_id}/abandon")
-async def abandon(sandbox: TheSandbox, payment: ThePayment) -> PaymentView:
-    """The payer closes the page. Nothing happens, and nobody is told."""
+async def abandon(sandbox: SandboxDep, payment: PaymentDep) -> PaymentView:
+    """Close the page as the payer. Nothing happens, and no webhook is sent."""
     return payment_view(sandbox.state, payment)
 
 
 @router.post("/payments/{order_id}/expire")
-async def expire(sandbox: TheSandbox, payment: ThePayment) -> PaymentView:
-    """The lifetime of the page ends now."""
+async def expire(sandbox: SandboxDep, payment: PaymentDep) -> PaymentView:
+    """End the lifetime of the page now."""
     attempts.expire(sandbox.state, payment, sandbox.now())
-    return _done(sandbox, payment)
+    return _publish_and_view(sandbox, payment)
 
 
 @router.post("/payments/{order_id}/settle")
-async def settle(sandbox: TheSandbox, payment: ThePayment, ask: Settle) -> PaymentView:
-    """The bank decides about what is pending."""
+async def settle(sandbox: SandboxDep, payment: PaymentDep, command: Settle) -> PaymentView:
+    """Settle what is pending, as the bank."""
     pending = [entry for entry in sandbox.state.operations_of(payment) if not entry.final]
-    if ask.operation_id is not None:
-        pending = [entry for entry in pending if entry.operation_id == ask.operation_id]
+    if command.operation_id is not None:
+        pending = [entry for entry in pending if entry.operation_id == command.operation_id]
     if payment.final and pending:
-        secondary.settle(sandbox.state, pending[-1], ask.status_code, sandbox.now())
+        secondary.settle(sandbox.state, pending[-1], command.status_code, sandbox.now())
     else:
-        attempts.settle(sandbox.state, payment, ask.status_code, sandbox.now())
-    return _done(sandbox, payment)
+        attempts.settle(sandbox.state, payment, command.status_code, sandbox.now())
+    return _publish_and_view(sandbox, payment)
 
 
 @router.post("/payments/{order_id}/portal")
-async def portal(sandbox: TheSandbox, payment: ThePayment, ask: Portal) -> PaymentView:
-    """Capture, void or refund as a person in the merchant portal would; its webhook goes to the payment's address."""
-    order = secondary.Order(
-        amount=ask.amount,
-        split=ask.split,
-        through_split=bool(ask.split),
-        comment=ask.comment,
+async def portal(sandbox: SandboxDep, payment: PaymentDep, command: Portal) -> PaymentView:
+    """Capture, void or refund as in the merchant portal; the webhook goes to the payment's address."""
+    operation_request = secondary.OperationRequest(
+        amount=command.amount,
+        split=command.split,
+        through_split=bool(command.split),
+        comment=command.comment,
         server_url=payment.server_url,
     )
-    sandbox.publish_changes()  # what happened before is not silent
-    secondary.operate(sandbox.state, payment, ask.operation, order, sandbox.now())
-    if ask.silent:
-        sandbox.save_silently()
-    return _done(sandbox, payment)
+    sandbox.publish_changes()  # earlier changes are not silent
+    secondary.operate(sandbox.state, payment, command.operation, operation_request, sandbox.now())
+    if command.silent:
+        sandbox.save_without_webhooks()
+    return _publish_and_view(sandbox, payment)
 
 
 @router.post("/payments/{order_id}/dispute")
-async def dispute(sandbox: TheSandbox, payment: ThePayment, ask: Dispute) -> PaymentView:
-    """The payer's bank takes money back; the webhook goes to the payment's address."""
+async def dispute(sandbox: SandboxDep, payment: PaymentDep, command: Dispute) -> PaymentView:
+    """Take money back, as the payer's bank; the webhook goes to the payment's address."""
     sandbox.publish_changes()
-    script = Script(status_code=ask.status_code, method="dispute", order_id=payment.order_id)
+    script = Script(status_code=command.status_code, method="dispute", order_id=payment.order_id)
     sandbox.state.scripts.insert(0, script)
     try:
-        order = secondary.Order(amount=ask.amount, server_url=payment.server_url)
-        secondary.operate(sandbox.state, payment, "dispute", order, sandbox.now())
+        operation_request = secondary.OperationRequest(amount=command.amount, server_url=payment.server_url)
+        secondary.operate(sandbox.state, payment, "dispute", operation_request, sandbox.now())
     finally:
         sandbox.state.scripts = [each for each in sandbox.state.scripts if each is not script]
-    if ask.silent:
-        sandbox.save_silently()
-    return _done(sandbox, payment)
+    if command.silent:
+        sandbox.save_without_webhooks()
+    return _publish_and_view(sandbox, payment)
 
 
 @router.post("/payments/{order_id}/webhook")
-async def fire(sandbox: TheSandbox, payment: ThePayment, body: JsonObject) -> Delivery:
-    """Send a fresh webhook about how things are now. Numbers in `changes` are sent exactly as given."""
-    ask = read_body(Fire, body)
+async def fire(sandbox: SandboxDep, payment: PaymentDep, body: JsonObject) -> Delivery:
+    """Send a new webhook of the current state. Numbers in `changes` are sent exactly as given."""
+    command = read_body(Fire, body)
     entries = sandbox.state.records_of(payment.pos_id, payment.order_id)
-    wanted = [e for e in entries if ask.operation in {None, e.method}]
-    entry: Payment | Operation = payment if ask.operation is None else _last(wanted)
+    wanted = [e for e in entries if command.operation in {None, e.method}]
+    entry: Payment | Operation = payment if command.operation is None else _last(wanted)
     if entry.server_url is None:
         raise UnknownRecordError("The request named no server_url")
-    delivery = sandbox.write_webhook(entry, entry.server_url, changes=ask.changes, secret=ask.secret)
+    delivery = sandbox.create_webhook(entry, entry.server_url, changes=command.changes, secret=command.secret)
     sandbox.send(delivery)
     sandbox.save()
     return delivery
 
 
 @router.get("/sub-merchants")
-async def sub_merchants(sandbox: TheSandbox) -> SubMerchants:
-    """What sub-merchants have of split payments, at all points of sale."""
+async def sub_merchants(sandbox: SandboxDep) -> SubMerchants:
+    """Return what sub-merchants have from split payments, at all points of sale."""
     sandbox.catch_up()
     accounts = [each for pos in sandbox.state.sub_accounts.values() for each in pos.values()]
     return SubMerchants(sub_merchants=[SubMerchantView(**each.model_dump(), balance=each.balance) for each in accounts])
 
 
 @router.get("/webhooks")
-async def webhooks(sandbox: TheSandbox, order_id: str | None = None) -> Deliveries:
-    """Webhooks, all or those of one order."""
+async def webhooks(sandbox: SandboxDep, order_id: str | None = None) -> Deliveries:
+    """Return all webhooks, or those of one order."""
     return Deliveries(webhooks=[d for d in sandbox.deliveries if order_id in {None, d.order_id}])
 
 
 @router.post("/webhooks/release")
-async def release(sandbox: TheSandbox, ask: Release) -> Deliveries:
-    """Send what was held, oldest or newest first. Holding ends."""
+async def release(sandbox: SandboxDep, command: Release) -> Deliveries:
+    """Send the held webhooks, oldest or newest first, and stop holding."""
     rules = sandbox.rules.webhooks
-    rules[:] = [r for r in rules if r.effect != "hold" or ask.order_id not in {None, r.order_id}]
-    held = [d for d in sandbox.deliveries if d.state == "held" and ask.order_id in {None, d.order_id}]
-    if ask.newest_first:
+    rules[:] = [r for r in rules if r.effect != "hold" or command.order_id not in {None, r.order_id}]
+    held = [d for d in sandbox.deliveries if d.state == "held" and command.order_id in {None, d.order_id}]
+    if command.newest_first:
         held.reverse()
     for delivery in held:
         sandbox.send(delivery)
@@ -204,8 +204,8 @@ async def release(sandbox: TheSandbox, ask: Release) -> Deliveries:
 
 
 @router.post("/webhooks/{delivery_id}/repeat")
-async def repeat(sandbox: TheSandbox, delivery_id: UUID) -> Delivery:
-    """Send the very same webhook once more."""
+async def repeat(sandbox: SandboxDep, delivery_id: UUID) -> Delivery:
+    """Send an identical webhook once more."""
     found = [delivery for delivery in sandbox.deliveries if delivery.delivery_id == delivery_id]
     copy = sandbox.repeat(_last(found))
     sandbox.save()
@@ -213,48 +213,48 @@ async def repeat(sandbox: TheSandbox, delivery_id: UUID) -> Delivery:
 
 
 @router.post("/webhooks/idle")
-async def idle(sandbox: TheSandbox, timeout: Annotated[float, Query(gt=0, le=_LONGEST_WAIT)] = 10.0) -> Idle:
-    """Wait until no webhook is under way, or the seconds are over."""
+async def wait_until_idle(sandbox: SandboxDep, timeout: Annotated[float, Query(gt=0, le=_LONGEST_WAIT)] = 10.0) -> Idle:
+    """Wait until no webhook is in flight, or until the timeout, in seconds."""
     if sandbox.webhook_sender is not None:
         try:
-            await asyncio.wait_for(sandbox.webhook_sender.idle(), timeout)
+            await asyncio.wait_for(sandbox.webhook_sender.wait_until_idle(), timeout)
         except TimeoutError:
             return Idle(idle=False)
     return Idle(idle=True)
 
 
 @router.get("/rules")
-async def rules(sandbox: TheSandbox) -> Rules:
-    """Fault and webhook rules that wait to be used."""
+async def rules(sandbox: SandboxDep) -> Rules:
+    """Return the fault and webhook rules that are not used up."""
     return sandbox.rules
 
 
 @router.delete("/rules")
-async def clear_rules(sandbox: TheSandbox) -> Rules:
-    """Forget all rules and scripted outcomes."""
+async def clear_rules(sandbox: SandboxDep) -> Rules:
+    """Clear all rules and scripted outcomes."""
     sandbox.rules = Rules()
     sandbox.state.scripts.clear()
     return sandbox.rules
 
 
 @router.post("/rules/fault")
-async def add_fault(sandbox: TheSandbox, rule: FaultRule) -> FaultRule:
-    """Let the next matching calls go wrong."""
+async def add_fault(sandbox: SandboxDep, rule: FaultRule) -> FaultRule:
+    """Add a fault of the next matching calls."""
     rule.rule_id = str(sandbox.state.new_id())
     sandbox.rules.faults.append(rule)
     return rule
 
 
 @router.post("/rules/webhook")
-async def add_webhook_rule(sandbox: TheSandbox, rule: WebhookRule) -> WebhookRule:
-    """Let the next matching webhooks go astray."""
+async def add_webhook_rule(sandbox: SandboxDep, rule: WebhookRule) -> WebhookRule:
+    """Add a fault of the next matching webhooks."""
     rule.rule_id = str(sandbox.state.new_id())
     sandbox.rules.webhooks.append(rule)
     return rule
 
 
 @router.post("/rules/outcome")
-async def add_outcome(sandbox: TheSandbox, script: Script) -> Script:
+async def add_outcome(sandbox: SandboxDep, script: Script) -> Script:
     """Choose the code that the next matching payment or operation ends with."""
     script.script_id = str(sandbox.state.new_id())
     sandbox.state.scripts.append(script)
@@ -263,57 +263,59 @@ async def add_outcome(sandbox: TheSandbox, script: Script) -> Script:
 
 
 @router.get("/options")
-async def options(sandbox: TheSandbox, pos_id: UUID | None = None) -> Behaviour:
-    """How a point of sale behaves."""
-    return sandbox.state.behaviour(_pos(sandbox, pos_id))
+async def options(sandbox: SandboxDep, pos_id: UUID | None = None) -> Behaviour:
+    """Return the options of a point of sale."""
+    return sandbox.state.behaviour(_resolve_pos_id(sandbox, pos_id))
 
 
 @router.patch("/options")
 async def change_options(
-    sandbox: TheSandbox, changes: Annotated[dict[str, Any], Body()], pos_id: UUID | None = None
+    sandbox: SandboxDep, changes: Annotated[dict[str, Any], Body()], pos_id: UUID | None = None
 ) -> Behaviour:
-    """Change how a point of sale behaves; what is not named stays."""
-    where = _pos(sandbox, pos_id)
+    """Change options of a point of sale; those not named stay."""
+    resolved_pos_id = _resolve_pos_id(sandbox, pos_id)
     try:
-        behaviour = Behaviour.model_validate(sandbox.state.behaviour(where).model_dump() | changes, by_name=True)
+        behaviour = Behaviour.model_validate(
+            sandbox.state.behaviour(resolved_pos_id).model_dump() | changes, by_name=True
+        )
     except ValidationError as error:
         names = ", ".join(str(problem["loc"][0]) for problem in error.errors())
         raise HTTPException(400, f"These options are not understood: {names}") from None
-    sandbox.state.behaviours[where] = behaviour
+    sandbox.state.behaviours[resolved_pos_id] = behaviour
     sandbox.save()
     return behaviour
 
 
 @router.get("/clock")
-async def clock(sandbox: TheSandbox) -> Clock:
-    """The sandbox's time."""
+async def clock(sandbox: SandboxDep) -> Clock:
+    """Return the sandbox's time."""
     return Clock(now=sandbox.now())
 
 
 @router.post("/clock")
-async def advance(sandbox: TheSandbox, ask: Advance) -> Clock:
-    """Move time forward; what became due happens before the answer."""
-    sandbox.state.clock_offset += timedelta(seconds=ask.seconds)
+async def advance(sandbox: SandboxDep, command: Advance) -> Clock:
+    """Move time forward; changes that become due are applied before the response."""
+    sandbox.state.clock_offset += timedelta(seconds=command.seconds)
     sandbox.catch_up()
     sandbox.save()
     return Clock(now=sandbox.now())
 
 
 @router.get("/calls")
-async def calls(sandbox: TheSandbox) -> TakenCalls:
-    """The newest calls to the gateway's own paths, payer's pages among them."""
-    return TakenCalls(calls=list(sandbox.calls.calls))
+async def calls(sandbox: SandboxDep) -> RecordedCalls:
+    """Return the newest calls to the gateway's own paths, including the payer's pages."""
+    return RecordedCalls(calls=list(sandbox.calls.calls))
 
 
 @router.post("/reset")
-async def reset(sandbox: TheSandbox) -> Payments:
-    """Begin anew, as if just started."""
+async def reset(sandbox: SandboxDep) -> Payments:
+    """Start anew, as if just started."""
     sandbox.reset()
     sandbox.save()
     return Payments(payments=[])
 
 
-def _done(sandbox: Sandbox, payment: Payment) -> PaymentView:
+def _publish_and_view(sandbox: Sandbox, payment: Payment) -> PaymentView:
     sandbox.publish_changes()
     return payment_view(sandbox.state, payment)
 
@@ -324,5 +326,5 @@ def _last(entries: list[Found]) -> Found:
     return entries[-1]
 
 
-def _pos(sandbox: Sandbox, pos_id: UUID | None) -> UUID:
+def _resolve_pos_id(sandbox: Sandbox, pos_id: UUID | None) -> UUID:
     return sandbox.point_of_sale(pos_id or sandbox.settings.points_of_sale[0].pos_id).pos_id

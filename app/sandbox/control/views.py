@@ -1,4 +1,4 @@
-"""What the control endpoints say and take. Amounts are text here, exact."""
+"""Request and response bodies of the control endpoints. Amounts are text here, to be exact."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -28,7 +28,7 @@ class OperationView(BaseModel):
 
 
 class PaymentView(BaseModel):
-    """A payment, the addresses of its pages, and what was done about it."""
+    """A payment, the addresses of its pages, and the operations on it."""
 
     payment_id: UUID
     pos_id: UUID
@@ -58,7 +58,7 @@ class PaymentView(BaseModel):
 
 
 def payment_view(state: GatewayState, payment: Payment) -> PaymentView:
-    """A payment as the control endpoints show it."""
+    """Return a payment as the control endpoints show it."""
     return PaymentView(
         payment_id=payment.payment_id,
         pos_id=payment.pos_id,
@@ -100,13 +100,13 @@ def _operation_view(operation: Operation) -> OperationView:
     )
 
 
-class Ask(BaseModel):
-    """Root of what is asked: a field that is not known is a mistake."""
+class ControlRequest(BaseModel):
+    """Base of request bodies: an unknown field is an error."""
 
     model_config = ConfigDict(extra="forbid")
 
 
-class Pay(Ask):
+class Pay(ControlRequest):
     """Pay as the payer would on the page."""
 
     card: str = "4242424242424242"
@@ -114,27 +114,27 @@ class Pay(Ask):
     processed_amount: Decimal | None = Field(default=None, gt=0, decimal_places=2)
 
 
-class Decline(Ask):
+class Decline(ControlRequest):
     """Pay with a card that is declined."""
 
     status_code: str = Field(default=INSUFFICIENT_FUNDS, pattern=r"^[3-9]\d{3}$")
 
 
-class Challenge(Ask):
+class Challenge(ControlRequest):
     """Answer 3-D Secure."""
 
     passed: bool = True
 
 
-class Settle(Ask):
-    """Decide what is pending: the payment, or one of its operations."""
+class Settle(ControlRequest):
+    """Settle what is pending: the payment, or one of its operations."""
 
     status_code: str = Field(default=OK, pattern=r"^\d{4}$")
     operation_id: UUID | None = None
 
 
-class Portal(Ask):
-    """Something that a person did in the merchant portal: the shop hears of it by webhook, or (`silent`) not at all."""
+class Portal(ControlRequest):
+    """An operation in the merchant portal: the shop receives a webhook of it, or (`silent`) none."""
 
     operation: Literal["capture", "void", "refund"]
     amount: Decimal | None = Field(default=None, gt=0, decimal_places=2)
@@ -143,7 +143,7 @@ class Portal(Ask):
     silent: bool = False
 
 
-class Dispute(Ask):
+class Dispute(ControlRequest):
     """The payer's bank takes money back: all of it, or `amount`. `status_code` may leave it pending."""
 
     amount: Decimal | None = Field(default=None, gt=0, decimal_places=2)
@@ -151,22 +151,22 @@ class Dispute(Ask):
     silent: bool = False
 
 
-class Fire(Ask):
-    """Send a fresh webhook about a payment or its latest operation of one method. `changes` overwrite its fields."""
+class Fire(ControlRequest):
+    """Send a new webhook of a payment or its latest operation of one method. `changes` overwrite its fields."""
 
     operation: str | None = None
     changes: dict[str, Any] = Field(default_factory=dict)
     secret: str | None = None
 
 
-class Release(Ask):
-    """Send what was held back, and stop holding."""
+class Release(ControlRequest):
+    """Send the held webhooks, and stop holding."""
 
     order_id: str | None = None
     newest_first: bool = False
 
 
-class Advance(Ask):
+class Advance(ControlRequest):
     """Move the sandbox's clock forward."""
 
     seconds: float = Field(gt=0)
@@ -179,7 +179,7 @@ class Clock(BaseModel):
 
 
 class Idle(BaseModel):
-    """Whether nothing is being delivered any more."""
+    """Whether no webhook is in flight."""
 
     idle: bool
 
@@ -197,7 +197,7 @@ class Payments(BaseModel):
 
 
 class SubMerchantView(BaseModel):
-    """What a sub-merchant got of split payments, gave back, and has."""
+    """What a sub-merchant has received from split payments and given back, and its balance."""
 
     sub_merchant_id: UUID
     currency: str
@@ -207,12 +207,12 @@ class SubMerchantView(BaseModel):
 
 
 class SubMerchants(BaseModel):
-    """Sub-merchants that got something, in the order in which they first did."""
+    """Sub-merchants that have received something, in the order in which they first did."""
 
     sub_merchants: list[SubMerchantView]
 
 
-class TakenCalls(BaseModel):
+class RecordedCalls(BaseModel):
     """Calls to the gateway, oldest first."""
 
     calls: list[Call]

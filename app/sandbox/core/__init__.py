@@ -1,1 +1,1 @@
-"""The sandbox gateway's own books: what it knows and the rules by which it changes. No I/O, no clock, no HTTP."""
+"""The sandbox gateway's state, and the rules by which it changes. No I/O, no clock, no HTTP."""

@@ -1,4 +1,4 @@
-"""What becomes of a payment once somebody tries to pay it, and what else may end it.
+"""The attempt to pay a payment and its outcome, and the other ways in which a payment ends.
 
 Source: gateway interface, States and transitions. A payment only moves forward: init, pending, success or failure.
 """
@@ -14,8 +14,8 @@ from app.sandbox.core.codes import (
     INVALID_OPERATION,
     OK,
     PROCESSING,
+    SELF_SETTLING_CODES,
     SESSION_EXPIRED,
-    SETTLES_BY_ITSELF,
     Status,
     status_of,
 )
@@ -25,9 +25,9 @@ from app.sandbox.core.refusals import NotPossibleError
 from app.sandbox.core.subscriptions import activate
 
 
-def outcome(state: GatewayState, payment: Payment, card_code: str) -> str:
-    """The code an attempt ends with: what was scripted, else the card's, else the amount's ending."""
-    scripted = state.scripted(payment.method, payment.order_id)
+def outcome_code(state: GatewayState, payment: Payment, card_code: str) -> str:
+    """Return the status code of an attempt: the scripted one, else the card's, else that of the amount's ending."""
+    scripted = state.take_scripted_code(payment.method, payment.order_id)
     if scripted is not None:
         return scripted
     if card_code != OK or not state.behaviour(payment.pos_id).amount_endings:
@@ -38,9 +38,9 @@ def outcome(state: GatewayState, payment: Payment, card_code: str) -> str:
 def attempt(
     state: GatewayState, payment: Payment, card: CardOnFile, now: datetime, *, processed_amount: Decimal | None = None
 ) -> None:
-    """Pay an `init` payment with a card. The merchant hears of `pending` first, then of what it came to.
+    """Pay an `init` payment with a card. The merchant is notified of `pending` first, then of the outcome.
 
-    `processed_amount` stands for an alternative method where the payer changed the amount.
+    `processed_amount` simulates an alternative method with which the payer changed the amount.
     Raises NotPossibleError when the payment is no longer `init`.
     """
     if payment.status is not Status.INIT:
@@ -50,24 +50,24 @@ def attempt(
     if processed_amount is not None:
         payment.payway = "bank_pay"
         payment.processed_amount = processed_amount
-    code = outcome(state, payment, card.code)
+    code = outcome_code(state, payment, card.code)
     if state.behaviour(payment.pos_id).pending_webhook and status_of(code) is not Status.PENDING:
-        payment.move(PROCESSING, now)
-        state.announce(payment)
-    finish(state, payment, code, now)
+        payment.set_status(PROCESSING, now)
+        state.record_change(payment)
+    apply_status_code(state, payment, code, now)
 
 
-def finish(state: GatewayState, payment: Payment, code: str, now: datetime) -> None:
-    """Give a payment that is not final the status of a code, with everything that goes with it."""
+def apply_status_code(state: GatewayState, payment: Payment, code: str, now: datetime) -> None:
+    """Set the status of a code on a payment that is not final, with all its consequences."""
     behaviour = state.behaviour(payment.pos_id)
     if status_of(code) is Status.SUCCESS:
         code = _succeed(state, payment, now)
-    payment.move(code, now)
-    if code in SETTLES_BY_ITSELF:
+    payment.set_status(code, now)
+    if code in SELF_SETTLING_CODES:
         payment.settles_at = now + behaviour.settle_after
     if payment.status is Status.FAILURE:
         payment.fee = None
-    state.announce(payment)
+    state.record_change(payment)
 
 
 def _succeed(state: GatewayState, payment: Payment, now: datetime) -> str:
@@ -82,46 +82,46 @@ def _succeed(state: GatewayState, payment: Payment, now: datetime) -> str:
     payment.eci = "05"
     payment.fee = state.fee_for(payment.pos_id, payment.paid_amount, payment.currency)
     if payment.method == "purchase":
-        own = shares.pay_in(state, payment, shares.as_paid(payment), payment.paid_amount)
-        state.take_in(payment, own)
+        own = shares.credit_sub_merchants(state, payment, shares.paid_shares(payment), payment.paid_amount)
+        state.credit_merchant(payment, own)
     if payment.plan is not None:
         activate(state, payment, now)
     return state.behaviour(payment.pos_id).auth_success_code if payment.method == "auth" else OK
 
 
 def answer_challenge(state: GatewayState, payment: Payment, now: datetime, *, passed: bool) -> None:
-    """The payer passed or failed 3-D Secure. Raises NotPossibleError when nobody waits for that."""
+    """Apply the payer's pass or failure of 3-D Secure. Raises NotPossibleError if the payment does not wait for it."""
     if not payment.waits_for_payer:
         raise NotPossibleError("This payment waits for no confirmation", INVALID_OPERATION)
     if not passed:
-        finish(state, payment, CHALLENGE_FAILED, now)
+        apply_status_code(state, payment, CHALLENGE_FAILED, now)
         return
     if state.behaviour(payment.pos_id).pending_webhook:
-        payment.move(PROCESSING, now)
-        state.announce(payment)
-    finish(state, payment, OK, now)
+        payment.set_status(PROCESSING, now)
+        state.record_change(payment)
+    apply_status_code(state, payment, OK, now)
 
 
 def settle(state: GatewayState, payment: Payment, code: str, now: datetime) -> None:
-    """Give a payment that is not final the outcome of a code, whatever it waited for. Raises NotPossibleError."""
+    """Settle a payment that is not final with a code, whatever it waits for. Raises NotPossibleError if it is final."""
     if payment.final:
         raise NotPossibleError("This payment is final", INVALID_OPERATION)
-    finish(state, payment, code, now)
+    apply_status_code(state, payment, code, now)
 
 
 def expire(state: GatewayState, payment: Payment, now: datetime) -> None:
-    """The lifetime is over: 4149 for an unpaid page, 4147 for a challenge nobody answered. Raises NotPossibleError."""
+    """End the lifetime: 4149 for an unpaid page, 4147 for an unanswered challenge. Else raises NotPossibleError."""
     if payment.status is Status.INIT:
-        finish(state, payment, SESSION_EXPIRED, now)
+        apply_status_code(state, payment, SESSION_EXPIRED, now)
     elif payment.waits_for_payer:
-        finish(state, payment, CHALLENGE_FAILED, now)
+        apply_status_code(state, payment, CHALLENGE_FAILED, now)
     else:
         raise NotPossibleError("Only an unpaid payment expires", INVALID_OPERATION)
 
 
 def cancel(state: GatewayState, payment: Payment, now: datetime) -> None:
-    """Cancel an unpaid hosted payment (gateway interface, 7). Raises NotPossibleError for every other."""
-    fits = payment.mode == "hosted" and payment.method in {"purchase", "auth"}
-    if not fits or payment.status is not Status.INIT:
+    """Cancel an unpaid hosted payment (gateway interface, 7). Raises NotPossibleError for any other payment."""
+    cancellable = payment.mode == "hosted" and payment.method in {"purchase", "auth"}
+    if not cancellable or payment.status is not Status.INIT:
         raise NotPossibleError("Only an unpaid hosted payment can be cancelled", INVALID_OPERATION)
-    finish(state, payment, CANCELLED, now)
+    apply_status_code(state, payment, CANCELLED, now)

@@ -1,8 +1,7 @@
-"""What a merchant may send, field by field (gateway interface, Endpoints 1 to 7 and 10).
+"""Request bodies, field by field (gateway interface, Endpoints 1 to 7 and 10).
 
-A field that a request does not have is refused: a misspelt `refund_amount` would else be a full refund. A body that
-breaks a rule is answered by the names of the fields and what is wrong with each; what was sent is never echoed, since
-it may be a card number.
+An unknown field is rejected: otherwise a misspelt `refund_amount` would be a full refund. The response to an invalid
+body names the fields and what is wrong with each; it never echoes what was sent, since that may be a card number.
 """
 
 from collections.abc import Mapping
@@ -27,13 +26,13 @@ from app.sandbox.core.fields import (
 )
 from app.sandbox.core.records import RecurringPlan, Share
 from app.sandbox.core.refusals import InvalidFieldsError
-from app.sandbox.core.wallets import wallets_own
+from app.sandbox.core.wallets import validate_wallet_token
 
-_NOT_OF_THE_CUSTOMER = {"customer_lang", "customer_referrer"}
+_EXCLUDED_CUSTOMER_FIELDS = {"customer_lang", "customer_referrer"}
 
 
 class Body(BaseModel):
-    """Root of all bodies: no type is changed into another, and no field is taken that is not named."""
+    """Base of all bodies: types are not coerced, and unknown fields are rejected."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -53,7 +52,7 @@ class Taxes(Body):
 
 
 class Product(Body):
-    """A product, with or without fiscalization. The interface shows no field; these come from the public pages."""
+    """A product, with or without fiscalization. The interface shows no fields; these come from the public pages."""
 
     id: str | None = None
     name: str | None = None
@@ -87,7 +86,7 @@ class WithProducts(Body):
 
     @property
     def goods(self) -> list[dict[str, Any]]:
-        """The products as they were sent."""
+        """The products, as sent."""
         return [product.model_dump(exclude_unset=True) for product in self.products or ()]
 
 
@@ -98,12 +97,12 @@ class WithSplit(Body):
 
     @property
     def shares(self) -> list[Share]:
-        """The parts as the state keeps them."""
+        """The shares, as stored in the state."""
         return [Share(sub_merchant_id=item.sub_merchant_id, amount=item.amount) for item in self.split or ()]
 
 
 class Plan(Body, RecurringPlan):
-    """`init_recurring`; its fields from the public pages."""
+    """`init_recurring`; its fields come from the public pages."""
 
     start_date: Day | None = None
     expiry_date: Day | None = None
@@ -113,7 +112,7 @@ class Plan(Body, RecurringPlan):
 
 
 class Creation(Body):
-    """What payments and payouts have in common (1a, 1b, 1c)."""
+    """Base of payments and payouts (1a, 1b, 1c)."""
 
     pos_id: Identifier
     amount: Amount
@@ -140,12 +139,12 @@ class Creation(Body):
         return {
             name: value
             for name, value in self.model_dump(exclude_none=True).items()
-            if name.startswith("customer_") and name not in _NOT_OF_THE_CUSTOMER
+            if name.startswith("customer_") and name not in _EXCLUDED_CUSTOMER_FIELDS
         }
 
 
 class PaymentFields(Creation, WithProducts, WithSplit):
-    """What direct and hosted payments have in common (1a, 1b)."""
+    """Base of direct and hosted payments (1a, 1b)."""
 
     customer_patronym: str | None = None
     customer_email: Text
@@ -172,7 +171,7 @@ class Fingerprint(Body):
 
 
 class DirectPayment(PaymentFields):
-    """1a: the merchant's own page has collected the card, or there is a token or a wallet's cryptogram."""
+    """1a: the merchant's own page collected the card, or there is a token or a wallet's cryptogram."""
 
     mode: Literal["direct"]
     method: Literal["auth", "purchase", "lookup", "p2p"]
@@ -190,7 +189,7 @@ class DirectPayment(PaymentFields):
     recipient_cc_number: CardNumber | None = None
 
     @model_validator(mode="after")
-    def _one_way_to_pay(self) -> "DirectPayment":
+    def _check_payment_source(self) -> "DirectPayment":
         card = (self.cc_number, self.exp_month, self.exp_year, self.card_cvv)
         if self.cc_token is None and self.cryptogram is None and None in card:
             raise InvalidFieldsError([("cc_number", "cc_number, exp_month, exp_year and card_cvv go together")])
@@ -202,7 +201,7 @@ class DirectPayment(PaymentFields):
 
 
 class HostedPayment(PaymentFields):
-    """1b: the gateway's page collects the card. No card, address, fingerprint or referrer of the payer is taken."""
+    """1b: the gateway's page collects the card. The payer's card, address, fingerprint and referrer are rejected."""
 
     mode: Literal["hosted"]
     method: Literal["auth", "purchase", "lookup"]
@@ -243,14 +242,14 @@ class Payout(Creation):
     properties: Recipient | None = None
 
     @model_validator(mode="after")
-    def _one_recipient(self) -> "Payout":
+    def _check_recipient(self) -> "Payout":
         if (self.cc_number is None) == (self.cc_token is None):
             raise InvalidFieldsError([("cc_number", "either cc_number or cc_token is sent")])
         return self
 
 
 class OperationBody(Body):
-    """What operations on a payment have in common (3 to 6)."""
+    """Base of operations on a payment (3 to 6)."""
 
     pos_id: Identifier
     order_id: ShortOrderId
@@ -259,24 +258,24 @@ class OperationBody(Body):
 
 
 class CaptureBody(OperationBody, WithProducts):
-    """The capture without split, from the public pages. `charge_amount` omitted takes the whole reservation."""
+    """The capture without split, from the public pages. Without `charge_amount` it captures the whole reservation."""
 
     order_currency: Currency
     charge_amount: Amount | None = None
 
 
 class SplitCaptureBody(CaptureBody, WithSplit):
-    """3: take a reservation; `split` distributes what is taken."""
+    """3: capture a reservation; `split` distributes the captured amount."""
 
 
 class VoidBody(OperationBody):
-    """4: the whole reservation is given back."""
+    """4: void the whole reservation."""
 
     order_currency: Currency
 
 
 class RefundBody(OperationBody, WithProducts):
-    """5: `refund_amount` omitted refunds everything."""
+    """5: without `refund_amount` it refunds everything."""
 
     order_currency: Currency
     refund_amount: Amount | None = None
@@ -284,7 +283,7 @@ class RefundBody(OperationBody, WithProducts):
 
 
 class SplitRefundBody(OperationBody, WithSplit):
-    """6: note `currency`, where the other bodies say `order_currency`."""
+    """6: note `currency`, where the other bodies have `order_currency`."""
 
     currency: Currency
     refund_amount: Amount
@@ -305,7 +304,9 @@ class WalletTokenBody(Body):
     """The exchange of a wallet's token, from the provider's public pages: which wallet, and its JSON in Base64."""
 
     pos_id: Identifier
-    token: Annotated[str, Field(pattern=r"^(applepay|gpay):[A-Za-z0-9+/]+={0,2}$"), AfterValidator(wallets_own)]
+    token: Annotated[
+        str, Field(pattern=r"^(applepay|gpay):[A-Za-z0-9+/]+={0,2}$"), AfterValidator(validate_wallet_token)
+    ]
 
 
 class WalletSessionBody(Body):
@@ -360,5 +361,5 @@ def read_body(model: type[BodyT], body: Mapping[str, Any]) -> BodyT:
             )
             for problem in error.errors(include_url=False, include_input=False, include_context=False)
         ]
-    # Outside of the handler: pydantic's error carries what was sent, which may be a card number.
+    # Outside of the handler: pydantic's error contains what was sent, which may be a card number.
     raise InvalidFieldsError(violations)

@@ -1,7 +1,7 @@
-"""Test cards and amount endings: how a person or a test chooses what becomes of a payment.
+"""Test cards and amount endings: how a person or a test chooses the outcome of a payment.
 
-Nobody should type a real card here, and nobody can use one: every number that is not a test card is bad card data.
-No card number is ever kept; a card on file is its mask and the outcome that it stands for.
+Real cards should not be entered here, and cannot be used: every number that is not a test card is bad card data.
+No card number is ever stored; a card on file is its mask and the outcome that it stands for.
 """
 
 from decimal import Decimal
@@ -31,7 +31,7 @@ SECONDARY_ENDINGS = {"09": INSUFFICIENT_FUNDS, "19": PROCESSING}
 
 
 def luhn_digit(digits: str) -> str:
-    """The check digit that makes `digits` a well-formed card number."""
+    """Return the check digit that makes `digits` a well-formed card number."""
     total = 0
     for place, digit in enumerate(reversed(digits)):
         doubled = int(digit) * 2 if place % 2 == 0 else int(digit)
@@ -40,13 +40,13 @@ def luhn_digit(digits: str) -> str:
 
 
 def coded_card(code: str) -> str:
-    """The card number that ends with a status code: `4000 0000 <code> 000` and its check digit."""
+    """Return the card number whose payments end with a status code: `4000 0000 <code> 000` and its check digit."""
     digits = f"{CODED_PREFIX}{code}000"
     return digits + luhn_digit(digits)
 
 
 def code_of_card(number: str) -> str:
-    """The status code that a card number stands for; 4144 when it is no test card."""
+    """Return the status code that a card number stands for; 4144 when it is not a test card."""
     if number in PLAIN_CARDS:
         return PLAIN_CARDS[number]
     code = number[8:12]
@@ -55,11 +55,11 @@ def code_of_card(number: str) -> str:
     return BAD_CARD
 
 
-def masked(number: str) -> str:
-    """First six digits, six mask characters, last four (gateway interface, Conventions)."""
+def mask_number(number: str) -> str:
+    """Return the first six digits, six mask characters, the last four digits (gateway interface, Conventions)."""
     return f"{number[:6]}******{number[-4:]}"
 
 
 def ending_of(amount: Decimal) -> str:
-    """The two digits of the cents."""
+    """Return the two digits of the cents."""
     return f"{amount:.2f}"[-2:]

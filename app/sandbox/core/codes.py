@@ -1,6 +1,6 @@
-"""Status codes as the gateway gives them, with the status that goes with each.
+"""The gateway's status codes, and the status that goes with each.
 
-Source: gateway interface, Errors; the codes that it leaves out, from the provider's public list. The wording is ours.
+Source: gateway interface, Errors; the codes that it omits, from the provider's public list. The wording is ours.
 """
 
 from enum import StrEnum
@@ -64,23 +64,23 @@ DESCRIPTIONS = {
     CANCELLED: "Payment cancelled",
 }
 
-WAITS_FOR_PAYER = frozenset({OTP_NEEDED, CHALLENGE_NEEDED, "2123", "2124"})
-"""Pending codes that only the payer can move on."""
+PAYER_ACTION_CODES = frozenset({OTP_NEEDED, CHALLENGE_NEEDED, "2123", "2124"})
+"""Pending codes that only the payer can resolve."""
 
-SETTLES_BY_ITSELF = frozenset({"2001", "2012", PROCESSING})
-"""Pending codes that become a success after a while; the others stay until somebody decides."""
+SELF_SETTLING_CODES = frozenset({"2001", "2012", PROCESSING})
+"""Pending codes that become a success after a while; the others stay until they are settled explicitly."""
 
 LIMITS = {"4010": "payments_per_day", "4012": "amount_per_day"}
 """Codes that carry `limit_info`."""
 
 
 def status_of(code: str) -> Status:
-    """The status that a code stands for: 1xxx success, 2xxx pending, all others failure."""
+    """Return the status that a code stands for: 1xxx success, 2xxx pending, all others failure."""
     if code.startswith("1"):
         return Status.SUCCESS
     return Status.PENDING if code.startswith("2") else Status.FAILURE
 
 
 def description_of(code: str) -> str:
-    """Text for a code. A code that the list does not have is worded as a bank's refusal."""
+    """Return the text of a code. An unlisted code has the text of a bank's refusal."""
     return DESCRIPTIONS.get(code, "Declined by the bank")

@@ -1,4 +1,4 @@
-"""Opening a payment: the checks that need more than one field, and the record it begins with.
+"""Creation of payments: the checks that need more than one field, and the initial record.
 
 Source: gateway interface, 1 and 2.
 """
@@ -15,51 +15,55 @@ from app.sandbox.core.gateway_state import GatewayState
 from app.sandbox.core.records import CardOnFile, Payment
 from app.sandbox.core.refusals import InvalidFieldsError
 
-TAX_ID_ABOVE = Decimal(30_000)
+TAX_ID_THRESHOLD = Decimal(30_000)
 _WALLET_PREFIX = "rcr:"
-_TOKEN_LIFE = timedelta(days=3 * 365)
+_TOKEN_LIFETIME = timedelta(days=3 * 365)
 
 
-def open_hosted(state: GatewayState, pos_id: UUID, body: HostedPayment, base_url: str, now: datetime) -> Payment:
-    """Open a payment that the gateway's page will take. Raises InvalidFieldsError."""
-    _check(state, pos_id, body)
-    if not _currency_taken(state, pos_id, body.currency):
+def create_hosted_payment(
+    state: GatewayState, pos_id: UUID, body: HostedPayment, base_url: str, now: datetime
+) -> Payment:
+    """Create a payment that is paid on the gateway's page. Raises InvalidFieldsError."""
+    _validate(state, pos_id, body)
+    if not _is_currency_accepted(state, pos_id, body.currency):
         raise InvalidFieldsError([("currency", "is not one that this point of sale takes")])
     lifetime = timedelta(seconds=body.order_timeout) if body.order_timeout else None
-    payment = _open(state, pos_id, body, base_url, now, lifetime=lifetime)
+    payment = _create_payment(state, pos_id, body, base_url, now, lifetime=lifetime)
     payment.language = "uk" if (body.customer_lang or "").lower().startswith("uk") else "en"
     return payment
 
 
-def pay_direct(state: GatewayState, pos_id: UUID, body: DirectPayment, base_url: str, now: datetime) -> Payment:
-    """Open a payment and pay it at once with what the merchant's page collected. Raises InvalidFieldsError."""
-    _check(state, pos_id, body)
-    payment = _open(state, pos_id, body, base_url, now)
-    if not _currency_taken(state, pos_id, body.currency):
-        attempts.finish(state, payment, BAD_CURRENCY, now)
+def create_direct_payment(
+    state: GatewayState, pos_id: UUID, body: DirectPayment, base_url: str, now: datetime
+) -> Payment:
+    """Create a payment and pay it at once with the data from the merchant's page. Raises InvalidFieldsError."""
+    _validate(state, pos_id, body)
+    payment = _create_payment(state, pos_id, body, base_url, now)
+    if not _is_currency_accepted(state, pos_id, body.currency):
+        attempts.apply_status_code(state, payment, BAD_CURRENCY, now)
         return payment
-    attempts.attempt(state, payment, _card_of(state, pos_id, body, now), now)
+    attempts.attempt(state, payment, _card_from_body(state, pos_id, body, now), now)
     return payment
 
 
-def pay_out(state: GatewayState, pos_id: UUID, body: Payout, base_url: str, now: datetime) -> Payment:
-    """Send money to a card. Raises InvalidFieldsError."""
-    _check(state, pos_id, body)
-    payment = _open(state, pos_id, body, base_url, now)
+def create_payout(state: GatewayState, pos_id: UUID, body: Payout, base_url: str, now: datetime) -> Payment:
+    """Create a payout to a card. Raises InvalidFieldsError."""
+    _validate(state, pos_id, body)
+    payment = _create_payment(state, pos_id, body, base_url, now)
     payment.properties = None if body.properties is None else body.properties.model_dump(exclude_unset=True)
     if body.cc_number is not None:
-        recipient = card_on_file(state, pos_id, body.cc_number, now)
+        recipient = get_or_create_card(state, pos_id, body.cc_number, now)
     else:
-        recipient = _by_token(state, pos_id, body.cc_token or "", now)
+        recipient = _find_card_by_token(state, pos_id, body.cc_token or "", now)
     attempts.attempt(state, payment, recipient, now)
     return payment
 
 
-def card_on_file(
+def get_or_create_card(
     state: GatewayState, pos_id: UUID, number: str, now: datetime, *, code: str | None = None
 ) -> CardOnFile:
-    """The card with its token; the same test card always has the same token. The number is forgotten."""
-    mask, code = cards.masked(number), code or cards.code_of_card(number)
+    """Return the card with its token; the same test card always has the same token. The number is not stored."""
+    mask, code = cards.mask_number(number), code or cards.code_of_card(number)
     for known in state.cards.values():
         if (known.pos_id, known.mask, known.code) == (pos_id, mask, code):
             return known
@@ -68,21 +72,21 @@ def card_on_file(
         pos_id=pos_id,
         mask=mask,
         code=code,
-        expires=now + _TOKEN_LIFE,
+        expires=now + _TOKEN_LIFETIME,
     )
     state.cards[card.token] = card
     return card
 
 
-def wallet_token(state: GatewayState, pos_id: UUID, now: datetime, code: str = OK) -> CardOnFile:
-    """A token for a wallet's card, which ends with `code`. Such tokens begin with `rcr:`."""
+def create_wallet_card(state: GatewayState, pos_id: UUID, now: datetime, code: str = OK) -> CardOnFile:
+    """Create a wallet's card on file, whose payments end with `code`. Its token begins with `rcr:`."""
     token = _WALLET_PREFIX + state.new_id().hex
-    card = CardOnFile(token=token, pos_id=pos_id, mask="424242******4242", code=code, expires=now + _TOKEN_LIFE)
+    card = CardOnFile(token=token, pos_id=pos_id, mask="424242******4242", code=code, expires=now + _TOKEN_LIFETIME)
     state.cards[token] = card
     return card
 
 
-def _open(
+def _create_payment(
     state: GatewayState,
     pos_id: UUID,
     body: HostedPayment | DirectPayment | Payout,
@@ -117,11 +121,11 @@ def _open(
         payment.products, payment.shares = body.goods, body.shares
     state.add_payment(payment)
     if isinstance(body, PaymentFields) and body.init_recurring is not None:
-        subscriptions.begin(state, payment, body.init_recurring, now)
+        subscriptions.create_subscription(state, payment, body.init_recurring, now)
     return payment
 
 
-def _check(state: GatewayState, pos_id: UUID, body: HostedPayment | DirectPayment | Payout) -> None:
+def _validate(state: GatewayState, pos_id: UUID, body: HostedPayment | DirectPayment | Payout) -> None:
     behaviour = state.behaviour(pos_id)
     low, high = behaviour.minimum_amount, behaviour.maximum_amount
     if not low <= body.amount <= high:
@@ -134,40 +138,40 @@ def _check(state: GatewayState, pos_id: UUID, body: HostedPayment | DirectPaymen
     if behaviour.sector == "microfinance":
         if body.customer_birthday is None and body.customer_tax_id is None:
             raise InvalidFieldsError([("customer_birthday", "this or customer_tax_id is mandatory")])
-        if body.currency == "UAH" and body.amount > TAX_ID_ABOVE and body.customer_tax_id is None:
+        if body.currency == "UAH" and body.amount > TAX_ID_THRESHOLD and body.customer_tax_id is None:
             raise InvalidFieldsError([("customer_tax_id", "is mandatory above 30000 UAH")])
     if behaviour.sector != "general" and body.mode == "hosted":
-        _names_given(body)
+        _require_names(body)
 
 
-def _names_given(body: PaymentFields) -> None:
+def _require_names(body: PaymentFields) -> None:
     missing = [name for name in ("customer_fname", "customer_lname") if not getattr(body, name)]
     if missing:
         raise InvalidFieldsError([(name, "Field required") for name in missing])
 
 
-def _currency_taken(state: GatewayState, pos_id: UUID, currency: str) -> bool:
+def _is_currency_accepted(state: GatewayState, pos_id: UUID, currency: str) -> bool:
     currencies = state.behaviour(pos_id).currencies
     return currencies is None or currency in currencies
 
 
-def _card_of(state: GatewayState, pos_id: UUID, body: DirectPayment, now: datetime) -> CardOnFile:
+def _card_from_body(state: GatewayState, pos_id: UUID, body: DirectPayment, now: datetime) -> CardOnFile:
     if body.cc_token is not None:
-        return _by_token(state, pos_id, body.cc_token, now)
+        return _find_card_by_token(state, pos_id, body.cc_token, now)
     if body.cc_number is None or body.exp_month is None or body.exp_year is None:
-        return wallet_token(state, pos_id, now)  # a cryptogram: a wallet's card
-    return typed_card(state, pos_id, body.cc_number, (body.exp_year, body.exp_month), now)
+        return create_wallet_card(state, pos_id, now)  # a cryptogram, so a wallet's card
+    return entered_card(state, pos_id, body.cc_number, (body.exp_year, body.exp_month), now)
 
 
-def typed_card(state: GatewayState, pos_id: UUID, number: str, expiry: tuple[int, int], now: datetime) -> CardOnFile:
-    """A card that somebody typed in. `expiry` is year (two or four digits) and month; one that is over: 4001."""
+def entered_card(state: GatewayState, pos_id: UUID, number: str, expiry: tuple[int, int], now: datetime) -> CardOnFile:
+    """Return an entered card. `expiry` is year (two or four digits) and month; an expired card has code 4001."""
     year, month = expiry
     full_year = year + 2000 if year < 100 else year
-    over = (full_year, month) < (now.year, now.month)
-    return card_on_file(state, pos_id, number, now, code=CARD_EXPIRED if over else None)
+    expired = (full_year, month) < (now.year, now.month)
+    return get_or_create_card(state, pos_id, number, now, code=CARD_EXPIRED if expired else None)
 
 
-def _by_token(state: GatewayState, pos_id: UUID, token: str, now: datetime) -> CardOnFile:
+def _find_card_by_token(state: GatewayState, pos_id: UUID, token: str, now: datetime) -> CardOnFile:
     card = state.cards.get(token)
     if card is not None and card.pos_id == pos_id and card.expires > now:
         return card

@@ -1,6 +1,6 @@
-"""The types of the fields that requests have (gateway interface, Conventions and Endpoints).
+"""The types of fields in requests (gateway interface, Conventions and Endpoints).
 
-They take what the interface says and nothing near it: an amount is a JSON number, a text is a JSON string.
+They accept exactly what the interface specifies: an amount is a JSON number, a text is a JSON string.
 """
 
 import ipaddress
@@ -18,10 +18,12 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from app.sandbox.core.refusals import InvalidFieldsError
 from app.sandbox.settings import Behaviour
 
-# CLDR has the codes of ISO 3166-1 alpha-2, and these besides, which are no countries there.
-_NO_COUNTRIES = frozenset(["AC", "CP", "CQ", "DG", "EA", "EU", "EZ", "IC", "QO", "TA", "UN", "XA", "XB", "XK", "ZZ"])
-COUNTRIES = frozenset(str(code) for code in Locale("en").territories if len(str(code)) == 2) - _NO_COUNTRIES
-# Currencies that somebody pays with today, and those of ISO 4217 that nobody does (XTS is for tests).
+# CLDR has the codes of ISO 3166-1 alpha-2, and also these, which are not countries there.
+_NON_COUNTRY_CODES = frozenset(
+    ["AC", "CP", "CQ", "DG", "EA", "EU", "EZ", "IC", "QO", "TA", "UN", "XA", "XB", "XK", "ZZ"]
+)
+COUNTRIES = frozenset(str(code) for code in Locale("en").territories if len(str(code)) == 2) - _NON_COUNTRY_CODES
+# Currencies in use today, and those of ISO 4217 that are not in use as money (XTS is for tests).
 CURRENCIES = frozenset(
     code for used in get_global("territory_currencies").values() for code, _first, last, _tender in used if last is None
 )
@@ -29,25 +31,25 @@ _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
-def _web_address(value: str) -> str:
+def _validate_web_address(value: str) -> str:
     try:
         parts = urlsplit(value)
-        good = parts.scheme in _DEFAULT_PORTS and bool(parts.hostname) and (parts.port or 1) > 0
+        valid = parts.scheme in _DEFAULT_PORTS and bool(parts.hostname) and (parts.port or 1) > 0
     except ValueError:
-        good = False
-    if not good:
+        valid = False
+    if not valid:
         raise ValueError("must be an absolute http or https address")
     return value
 
 
-def _number(value: object) -> object:
-    # Numbers of a body are int or Decimal (app.exact_json); true and false are no numbers, and text is none.
+def _parse_number(value: object) -> object:
+    # Numbers of a body are int or Decimal (app.exact_json); true, false and text are not numbers.
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
-        raise ValueError("must be a number")  # noqa: TRY004 - pydantic makes a violation of a ValueError only
+        raise ValueError("must be a number")  # noqa: TRY004 - pydantic turns only a ValueError into a violation
     return Decimal(value)
 
 
-def _listed(codes: frozenset[str], standard: str) -> AfterValidator:
+def _code_validator(codes: frozenset[str], standard: str) -> AfterValidator:
     def check(value: str) -> str:
         if value not in codes:
             raise ValueError(f"must be a code of {standard}")
@@ -56,7 +58,7 @@ def _listed(codes: frozenset[str], standard: str) -> AfterValidator:
     return AfterValidator(check)
 
 
-def _uuid(value: object) -> UUID:
+def _parse_uuid(value: object) -> UUID:
     try:
         if isinstance(value, str | UUID):
             return UUID(str(value))
@@ -65,7 +67,7 @@ def _uuid(value: object) -> UUID:
     raise ValueError("must be a UUID")
 
 
-def _day(value: str) -> str:
+def _validate_day(value: str) -> str:
     try:
         if re.fullmatch(r"\d{4}-\d\d-\d\d", value):
             date.fromisoformat(value)
@@ -75,7 +77,7 @@ def _day(value: str) -> str:
     raise ValueError("must be a date, yyyy-MM-dd")
 
 
-def _moment(value: object) -> datetime:
+def _parse_moment(value: object) -> datetime:
     try:
         if isinstance(value, str) and _MOMENT.fullmatch(value):
             return datetime.fromisoformat(value)
@@ -84,19 +86,19 @@ def _moment(value: object) -> datetime:
     raise ValueError("must be ISO 8601 with an offset")
 
 
-Number = Annotated[Any, BeforeValidator(_number)]
+Number = Annotated[Any, BeforeValidator(_parse_number)]
 Amount = Annotated[
     Decimal,
-    BeforeValidator(_number),
+    BeforeValidator(_parse_number),
     Field(gt=0, max_digits=14, decimal_places=2),
     AfterValidator(lambda amount: amount.quantize(Decimal("0.01"))),
 ]
-Currency = Annotated[str, _listed(CURRENCIES, "ISO 4217")]
-Country = Annotated[str, _listed(COUNTRIES, "ISO 3166-1 alpha-2")]
-Day = Annotated[str, AfterValidator(_day)]
-Moment = Annotated[datetime, BeforeValidator(_moment)]
-Identifier = Annotated[UUID, BeforeValidator(_uuid)]
-WebAddress = Annotated[str, AfterValidator(_web_address)]
+Currency = Annotated[str, _code_validator(CURRENCIES, "ISO 4217")]
+Country = Annotated[str, _code_validator(COUNTRIES, "ISO 3166-1 alpha-2")]
+Day = Annotated[str, AfterValidator(_validate_day)]
+Moment = Annotated[datetime, BeforeValidator(_parse_moment)]
+Identifier = Annotated[UUID, BeforeValidator(_parse_uuid)]
+WebAddress = Annotated[str, AfterValidator(_validate_web_address)]
 Text = Annotated[str, Field(min_length=1)]
 ShortOrderId = Annotated[str, Field(min_length=1, max_length=32)]
 Comment = Annotated[str, Field(max_length=2048)]
@@ -105,7 +107,7 @@ CardNumber = Annotated[str, Field(pattern=r"^\d{12,19}$")]
 
 
 def is_loopback(url: str) -> bool:
-    """Whether an address is on this machine, by its own words (no name is looked up)."""
+    """Whether an address is on this machine, judging by its text alone (no name is resolved)."""
     try:
         host = urlsplit(url).hostname or ""
     except ValueError:
@@ -119,7 +121,7 @@ def is_loopback(url: str) -> bool:
 
 
 def check_webhook_port(behaviour: Behaviour, server_url: str | None) -> None:
-    """Refuse a webhook target on a port that was not arranged (gateway interface, Delivery).
+    """Check that a webhook target has a port that was arranged (gateway interface, Delivery).
 
     Raises InvalidFieldsError.
     """

@@ -1,4 +1,4 @@
-"""What the gateway keeps: payments, operations on them, subscriptions, cards on file, registers."""
+"""The gateway's records: payments, operations on them, subscriptions, cards on file, registers."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -7,7 +7,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
-from app.sandbox.core.codes import LIMITS, WAITS_FOR_PAYER, Status, description_of, status_of
+from app.sandbox.core.codes import LIMITS, PAYER_ACTION_CODES, Status, description_of, status_of
 
 PaymentMethod = Literal["purchase", "auth", "credit", "lookup", "p2p"]
 OperationMethod = Literal["capture", "void", "refund", "dispute"]
@@ -15,7 +15,7 @@ Mode = Literal["direct", "hosted"]
 
 
 class Share(BaseModel):
-    """What of an amount belongs to one sub-merchant."""
+    """The part of an amount that belongs to one sub-merchant."""
 
     sub_merchant_id: UUID
     amount: Decimal
@@ -31,14 +31,14 @@ class Fee(BaseModel):
 
 
 class LimitInfo(BaseModel):
-    """When to try again, and which limit declined the payment."""
+    """When to retry, and which limit declined the payment."""
 
     retry_after: datetime
     description: str
 
 
 class Entry(BaseModel):
-    """What payments and operations have in common: an amount, an owner and a status that only moves forward."""
+    """Base of payments and operations: an amount, an owner and a status that only moves forward."""
 
     payment_id: UUID
     order_id: str
@@ -55,24 +55,24 @@ class Entry(BaseModel):
     server_url: str | None = None
     fee: Fee | None = None
     reserve: Decimal = Decimal("0.00")
-    """What of it the gateway keeps back."""
+    """The part of the amount that the gateway withholds."""
     limit_info: LimitInfo | None = None
     shares: list[Share] = Field(default_factory=list)
     base_url: str = ""
-    """Where links in the record begin; the address that the creating request came to."""
+    """The base address of links in the record: the address that the creating request was sent to."""
 
     @property
     def final(self) -> bool:
-        """Whether nothing changes it any more."""
+        """Whether the status can no longer change."""
         return self.status in {Status.SUCCESS, Status.FAILURE}
 
     @property
     def status_description(self) -> str | None:
-        """Text of the status code."""
+        """The text of the status code."""
         return None if self.status_code is None else description_of(self.status_code)
 
-    def move(self, status_code: str, now: datetime) -> None:
-        """Take the status that a code stands for. The caller has made sure that the record is not final."""
+    def set_status(self, status_code: str, now: datetime) -> None:
+        """Set the status that a code stands for. The caller ensures that the record is not final."""
         self.status_code = status_code
         self.status = status_of(status_code)
         self.processed_at = now
@@ -105,7 +105,7 @@ class Payment(Entry):
     mode: Mode
     method: PaymentMethod
     checkout_id: UUID
-    """Secret part of the addresses of the pages that belong to it."""
+    """The secret part of the addresses of its pages."""
     expires_at: datetime
     description: str = ""
     gateway_order_id: str | None = None
@@ -126,18 +126,18 @@ class Payment(Entry):
     payway: str | None = None
     processed_amount: Decimal | None = None
     customer_fee: Decimal = Decimal("0.00")
-    """What the payer pays on top."""
+    """The fee that the payer pays on top."""
     plan: RecurringPlan | None = None
     recurring_id: UUID | None = None
 
     @property
     def waits_for_payer(self) -> bool:
-        """Whether the payer must act (3DS, one-time password) before it goes on."""
-        return self.status is Status.PENDING and self.status_code in WAITS_FOR_PAYER
+        """Whether the payer must act (3DS, one-time password) before the payment continues."""
+        return self.status is Status.PENDING and self.status_code in PAYER_ACTION_CODES
 
     @property
     def paid_amount(self) -> Decimal:
-        """What was paid: the payer may have changed the amount with some alternative methods."""
+        """The amount paid: with some alternative methods the payer may have changed it."""
         return self.amount if self.processed_amount is None else self.processed_amount
 
 
@@ -150,11 +150,11 @@ class Operation(Entry):
     comment: str | None = None
     products: list[dict[str, Any]] = Field(default_factory=list)
     through_split: bool = False
-    """Whether it came to a split endpoint: some field names in the answer depend on that."""
+    """Whether it was requested at a split endpoint: some field names in the response depend on that."""
 
 
 class CardOnFile(BaseModel):
-    """A card that was used: its mask, the token that stands for it, and what paying with it leads to."""
+    """A card that was used: its mask, its token, and the status code of payments with it."""
 
     token: str
     pos_id: UUID
@@ -180,7 +180,7 @@ class Subscription(BaseModel):
 
 
 class Register(BaseModel):
-    """A transaction register that was asked for; its rows are fixed at that moment."""
+    """A requested transaction register; its rows are fixed at the time of the request."""
 
     report_id: str
     pos_id: UUID

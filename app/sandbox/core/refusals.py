@@ -1,8 +1,8 @@
-"""Why the gateway says no before anything is recorded.
+"""Refusals: the gateway's reasons to reject a request before anything is recorded.
 
-Refusal
+RefusalError
   +-- UnknownRecordError        no such order, payment, operation, subscription or register
-  +-- DuplicateOrderError       the order id was used before, whatever became of it
+  +-- DuplicateOrderError       the order id was used before, whatever the outcome
   +-- InvalidFieldsError        a field is missing or breaks its rule: (field name, violation), one or more
   +-- TooManyCallsError         one point of sale has called too often
   +-- NotPossibleError          the payment is not in a state that allows it; carries the closest status code
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 
 class RefusalError(Exception):
-    """Root of the tree above. `code` is what the answer's `args.code` holds."""
+    """Root of the tree above. `code` is the `args.code` of the response."""
 
     code = "P-400"
 
@@ -22,7 +22,7 @@ class RefusalError(Exception):
 
 
 class UnknownRecordError(RefusalError):
-    """Nothing is known under that identifier."""
+    """There is no record with that identifier."""
 
     code = "P-404"
 
@@ -37,7 +37,7 @@ class DuplicateOrderError(RefusalError):
 
 
 class TooManyCallsError(RefusalError):
-    """Try again after a while (HTTP 429)."""
+    """Too many calls: retry after a while (HTTP 429)."""
 
     code = "P-429"
 

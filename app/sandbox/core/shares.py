@@ -1,4 +1,4 @@
-"""Who got what of a split payment. No sub-merchant ever gives back more than it received."""
+"""The shares of sub-merchants in split payments. No sub-merchant ever gives back more than it received."""
 
 from collections.abc import Iterable
 from decimal import ROUND_DOWN, Decimal
@@ -10,10 +10,10 @@ from app.sandbox.core.refusals import InvalidFieldsError
 
 
 def check(state: GatewayState, pos_id: UUID, shares: Iterable[Share], amount: Decimal) -> None:
-    """Refuse parts that do not make up the whole, or whose sub-merchants are not known, each once. InvalidFieldsError.
+    """Check that shares sum to the amount, and name known sub-merchants, each once. Raises InvalidFieldsError.
 
-    That they make up the whole no page says; every sample does. A point of sale can be told to take less
-    (``split_must_sum``), but never more.
+    No page says that they must sum to the amount; they do in every sample. An option of the point of sale
+    (``split_must_sum``) allows less, but never more.
     """
     shares = list(shares)
     payees, known = [share.sub_merchant_id for share in shares], state.behaviour(pos_id).sub_merchants
@@ -27,19 +27,19 @@ def check(state: GatewayState, pos_id: UUID, shares: Iterable[Share], amount: De
 
 
 def total_of(shares: Iterable[Share]) -> Decimal:
-    """What the parts sum to."""
+    """Return the sum of the shares."""
     return sum((share.amount for share in shares), Decimal(0))
 
 
-def received(state: GatewayState, payment: Payment) -> list[Share]:
-    """What the sub-merchants got: with two steps the capture says so, else the payment."""
+def received_shares(state: GatewayState, payment: Payment) -> list[Share]:
+    """Return what the sub-merchants received: the shares of the capture in a two-step payment, else the payment's."""
     if payment.method == "auth":
-        return [share for capture in state.living(payment, "capture") for share in capture.shares]
-    return as_paid(payment)
+        return [share for capture in state.active_operations(payment, "capture") for share in capture.shares]
+    return paid_shares(payment)
 
 
-def as_paid(payment: Payment) -> list[Share]:
-    """The shares of a payment; in proportion where the payer paid another amount than was asked."""
+def paid_shares(payment: Payment) -> list[Share]:
+    """Return the shares of a payment; in proportion if the payer paid another amount than requested."""
     paid = payment.paid_amount
     if paid == payment.amount or not payment.shares:
         return payment.shares
@@ -52,35 +52,37 @@ def as_paid(payment: Payment) -> list[Share]:
     return parts
 
 
-def pay_in(state: GatewayState, entry: Payment | Operation, shares: Iterable[Share], amount: Decimal) -> Decimal:
-    """Give sub-merchants their parts of what was taken; what is left belongs to the merchant."""
+def credit_sub_merchants(
+    state: GatewayState, entry: Payment | Operation, shares: Iterable[Share], amount: Decimal
+) -> Decimal:
+    """Credit sub-merchants their shares of the amount taken; return the rest, which belongs to the merchant."""
     for share in shares:
         state.sub_account(entry.pos_id, share.sub_merchant_id, entry.currency).received += share.amount
         amount -= share.amount
     return amount
 
 
-def pay_out(state: GatewayState, refund: Operation) -> None:
-    """Take their parts of a refund from the sub-merchants."""
+def debit_sub_merchants(state: GatewayState, refund: Operation) -> None:
+    """Debit the sub-merchants their shares of a refund."""
     for share in refund.shares:
         state.sub_account(refund.pos_id, share.sub_merchant_id, refund.currency).given_back += share.amount
 
 
-def left(state: GatewayState, payment: Payment) -> dict[UUID, Decimal]:
-    """What each sub-merchant can still give back. Refunds that are pending count as given."""
+def refundable_amounts(state: GatewayState, payment: Payment) -> dict[UUID, Decimal]:
+    """Return the amount that each sub-merchant can still give back. Pending refunds count as given back."""
     sums: dict[UUID, Decimal] = {}
-    for share in received(state, payment):
+    for share in received_shares(state, payment):
         sums[share.sub_merchant_id] = sums.get(share.sub_merchant_id, Decimal(0)) + share.amount
-    for refund in state.living(payment, "refund"):
+    for refund in state.active_operations(payment, "refund"):
         for share in refund.shares:
             sums[share.sub_merchant_id] = sums.get(share.sub_merchant_id, Decimal(0)) - share.amount
     return sums
 
 
-def must_fit(shares: Iterable[Share], limits: dict[UUID, Decimal]) -> None:
-    """Raises InvalidFieldsError when a part is larger than what that sub-merchant has."""
-    rest = dict(limits)
+def check_within_limits(shares: Iterable[Share], limits: dict[UUID, Decimal]) -> None:
+    """Check that no share is larger than what its sub-merchant has. Raises InvalidFieldsError."""
+    remaining = dict(limits)
     for share in shares:
-        rest[share.sub_merchant_id] = rest.get(share.sub_merchant_id, Decimal(0)) - share.amount
-        if rest[share.sub_merchant_id] < 0:
+        remaining[share.sub_merchant_id] = remaining.get(share.sub_merchant_id, Decimal(0)) - share.amount
+        if remaining[share.sub_merchant_id] < 0:
             raise InvalidFieldsError([("split", f"more than sub-merchant {share.sub_merchant_id} received")])

@@ -1,4 +1,4 @@
-"""Recurring payments: a purchase with a plan starts one, time charges it, the merchant may cancel it.
+"""Subscriptions: a purchase with a plan starts one, it is charged over time, the merchant may cancel it.
 
 Source: gateway interface, 8 and 9 (`recurring` of a record); the plan's fields from the provider's public pages.
 """
@@ -15,8 +15,8 @@ _MONTHS = {"month": 1, "quarter": 3, "year": 12}
 _DAYS = {"day": 1, "week": 7}
 
 
-def following(moment: datetime, plan: RecurringPlan) -> datetime:
-    """One interval later. A month that is too short gives its last day."""
+def add_interval(moment: datetime, plan: RecurringPlan) -> datetime:
+    """Return the moment one interval later. In a month that is too short it is the last day."""
     if plan.interval_unit in _DAYS:
         return moment + timedelta(days=_DAYS[plan.interval_unit] * plan.interval_count)
     months = moment.month - 1 + _MONTHS[plan.interval_unit] * plan.interval_count
@@ -24,8 +24,8 @@ def following(moment: datetime, plan: RecurringPlan) -> datetime:
     return moment.replace(year=year, month=month, day=min(moment.day, calendar.monthrange(year, month)[1]))
 
 
-def begin(state: GatewayState, payment: Payment, plan: RecurringPlan, now: datetime) -> None:
-    """Write a subscription down as `init`; it becomes `active` when its first payment succeeds."""
+def create_subscription(state: GatewayState, payment: Payment, plan: RecurringPlan, now: datetime) -> None:
+    """Create a subscription as `init`; it becomes `active` when its first payment succeeds."""
     subscription = Subscription(
         recurring_id=state.new_id(),
         pos_id=payment.pos_id,
@@ -40,14 +40,14 @@ def begin(state: GatewayState, payment: Payment, plan: RecurringPlan, now: datet
 
 
 def activate(state: GatewayState, payment: Payment, now: datetime) -> None:
-    """The first payment succeeded: charges follow from now on."""
+    """Activate the subscription of a first payment that succeeded: charges follow from now on."""
     subscription = state.subscriptions.get(payment.recurring_id) if payment.recurring_id else None
     if subscription is None or subscription.status != "init":
         return
     subscription.status = "active"
     subscription.updated_at = now
     plan = subscription.plan
-    first = following(now, plan)
+    first = add_interval(now, plan)
     if plan.start_date:
         first = max(now, datetime.combine(date.fromisoformat(plan.start_date), time(tzinfo=UTC)))
     if plan.time:
@@ -56,7 +56,7 @@ def activate(state: GatewayState, payment: Payment, now: datetime) -> None:
 
 
 def stop(subscription: Subscription, now: datetime) -> None:
-    """Cancel a subscription. Raises NotPossibleError when that has happened before."""
+    """Cancel a subscription. Raises NotPossibleError when it is canceled already."""
     if subscription.status == "canceled":
         raise NotPossibleError("This subscription is canceled", INVALID_OPERATION)
     subscription.status = "canceled"
@@ -64,8 +64,8 @@ def stop(subscription: Subscription, now: datetime) -> None:
     subscription.next_charge_at = subscription.regular_charge_at = None
 
 
-def due(state: GatewayState, now: datetime) -> list[Subscription]:
-    """The active subscriptions whose next charge is due."""
+def due_subscriptions(state: GatewayState, now: datetime) -> list[Subscription]:
+    """Return the active subscriptions whose next charge is due."""
     return [
         subscription
         for subscription in state.subscriptions.values()
@@ -73,8 +73,8 @@ def due(state: GatewayState, now: datetime) -> list[Subscription]:
     ]
 
 
-def next_payment(state: GatewayState, subscription: Subscription, now: datetime) -> Payment | None:
-    """The payment of a charge that is due, not attempted yet; None when the plan has come to its end."""
+def create_due_payment(state: GatewayState, subscription: Subscription, now: datetime) -> Payment | None:
+    """Create the payment of a due charge, not attempted yet; return None when the plan has expired."""
     plan = subscription.plan
     if plan.expiry_date and now.date() > date.fromisoformat(plan.expiry_date):
         stop(subscription, now)
@@ -106,7 +106,7 @@ def next_payment(state: GatewayState, subscription: Subscription, now: datetime)
 
 
 def reschedule(subscription: Subscription, now: datetime, *, failed: bool) -> None:
-    """After a charge: the next interval, or another try of this one while the plan allows it."""
+    """Schedule the next charge: a retry of a failed one while the plan allows it, otherwise the next interval's."""
     plan = subscription.plan
     if failed and subscription.failed_attempts < plan.retry_attempts:
         subscription.failed_attempts += 1
@@ -114,5 +114,5 @@ def reschedule(subscription: Subscription, now: datetime, *, failed: bool) -> No
         subscription.next_charge_at = now + timedelta(hours=hours)
         return
     subscription.failed_attempts = 0
-    regular = following(subscription.regular_charge_at or now, plan)
+    regular = add_interval(subscription.regular_charge_at or now, plan)
     subscription.next_charge_at = subscription.regular_charge_at = regular

@@ -1,1 +1,1 @@
-"""What people see: the payer's checkout, QR and 3-D Secure pages, receipts, and the overview. No JavaScript needed."""
+"""The pages: the payer's checkout, QR and 3-D Secure pages, receipts, and the overview. They need no JavaScript."""

@@ -1,7 +1,7 @@
 """The payer's pages (gateway interface, 1b: checkout form and QR page; 3DS behind `user_action_url`).
 
-After the payment the payer goes back to `result_url` with `order_id` and `status` added to its query. The parameters
-are unsigned, so they are good for display only; their names come from the provider's plugins.
+After the payment the payer returns to `result_url` with `order_id` and `status` added to its query. The parameters
+are unsigned, so they are for display only; their names come from the provider's plugins.
 """
 
 import re
@@ -15,14 +15,14 @@ from fastapi import APIRouter, Depends, Form, Request
 from fastapi.responses import RedirectResponse, Response
 from markupsafe import Markup
 
-from app.sandbox.api.access import TheSandbox, sandbox_of
+from app.sandbox.api.access import SandboxDep, sandbox_of
 from app.sandbox.core import attempts
 from app.sandbox.core.cards import code_of_card, coded_card
 from app.sandbox.core.codes import BAD_CARD, OTP_NEEDED, Status
-from app.sandbox.core.creation import typed_card
+from app.sandbox.core.creation import entered_card
 from app.sandbox.core.records import Payment
-from app.sandbox.pages.rendering import page
-from app.sandbox.pages.words import WORDS, Language, money
+from app.sandbox.pages.rendering import render_page
+from app.sandbox.pages.texts import TEXTS, Language, format_money
 from app.sandbox.render import checkout_url
 from app.sandbox.sandbox import Sandbox
 
@@ -34,47 +34,47 @@ TILES = (
 )
 _RESULT = {Status.SUCCESS: "success", Status.FAILURE: "rejected", Status.PENDING: "pending", Status.INIT: "init"}
 _EXPIRY = re.compile(r"^(0[1-9]|1[0-2])\s*/\s*(\d{2})$")
-_ONE_TIME_PASSWORD = "123456"  # noqa: S105 - the page itself says it
+_ONE_TIME_PASSWORD = "123456"  # noqa: S105 - the page itself shows it
 
 
-async def _the_payment(request: Request, checkout_id: UUID) -> Payment:
+async def _get_payment(request: Request, checkout_id: UUID) -> Payment:
     sandbox = sandbox_of(request)
     sandbox.catch_up()
-    return sandbox.state.payment_with_page(checkout_id)
+    return sandbox.state.payment_by_checkout_id(checkout_id)
 
 
-ThePayment = Annotated[Payment, Depends(_the_payment)]
+PaymentDep = Annotated[Payment, Depends(_get_payment)]
 Field = Annotated[str, Form()]
 
 
 @router.get("/form")
-async def form(request: Request, sandbox: TheSandbox, payment: ThePayment) -> Response:
-    """Where the payer pays; once that was tried, what became of it."""
+async def form(request: Request, sandbox: SandboxDep, payment: PaymentDep) -> Response:
+    """Return the page where the payer pays; after an attempt, its outcome."""
     if payment.waits_for_payer:
-        return RedirectResponse(_here(payment, "3ds"), 303)
+        return RedirectResponse(_page_path(payment, "3ds"), 303)
     if payment.status is not Status.INIT:
-        return _outcome(request, payment)
-    return _form(request, sandbox, payment, {}, {})
+        return _outcome_page(request, payment)
+    return _form_page(request, sandbox, payment, {}, {})
 
 
 @router.post("/form")
 async def pay(
     request: Request,
-    sandbox: TheSandbox,
-    payment: ThePayment,
+    sandbox: SandboxDep,
+    payment: PaymentDep,
     number: Field = "",
     expiry: Field = "",
 ) -> Response:
-    """The payer typed a card, or chose how it shall end."""
+    """Pay with the card that the payer entered, or apply the outcome that the payer chose."""
     if payment.status is not Status.INIT:
-        return RedirectResponse(_here(payment, "form"), 303)
+        return RedirectResponse(_page_path(payment, "form"), 303)
     chosen = await request.form()
     if chosen.get("way") == "abandon":
-        return _says(request, payment, "left.html")
+        return _render(request, payment, "left.html")
     if chosen.get("way") == "expire":
         attempts.expire(sandbox.state, payment, sandbox.now())
         sandbox.publish_changes()
-        return RedirectResponse(_here(payment, "form"), 303)
+        return RedirectResponse(_page_path(payment, "form"), 303)
     now = sandbox.now()
     tile = str(chosen.get("card", ""))
     number, expiry, cvv = (
@@ -82,51 +82,51 @@ async def pay(
         if tile
         else (re.sub(r"[\s-]", "", number), expiry.strip(), str(chosen.get("cvv", "")))
     )
-    problems = _problems(number, expiry, cvv)
+    problems = _validate_card_fields(number, expiry, cvv)
     if problems:
-        return _form(request, sandbox, payment, {"number": number, "expiry": expiry}, problems)
+        return _form_page(request, sandbox, payment, {"number": number, "expiry": expiry}, problems)
     month, year = (int(part) for part in expiry.split("/"))
-    card = typed_card(sandbox.state, payment.pos_id, number, (year, month), now)
+    card = entered_card(sandbox.state, payment.pos_id, number, (year, month), now)
     attempts.attempt(sandbox.state, payment, card, now)
     sandbox.publish_changes()
-    return _onward(payment)
+    return _redirect_after_attempt(payment)
 
 
 @router.get("/3ds")
-async def challenge(request: Request, payment: ThePayment) -> Response:
-    """Where the bank asks the payer."""
+async def challenge(request: Request, payment: PaymentDep) -> Response:
+    """Return the bank's page, where the payer confirms or refuses the payment."""
     if not payment.waits_for_payer:
-        return RedirectResponse(_here(payment, "form"), 303)
-    return _says(request, payment, "challenge.html", problem=None, with_code=payment.status_code == OTP_NEEDED)
+        return RedirectResponse(_page_path(payment, "form"), 303)
+    return _render(request, payment, "challenge.html", problem=None, with_code=payment.status_code == OTP_NEEDED)
 
 
 @router.post("/3ds")
 async def answer_challenge(
-    request: Request, sandbox: TheSandbox, payment: ThePayment, answer: Field, otp: Field = ""
+    request: Request, sandbox: SandboxDep, payment: PaymentDep, answer: Field, otp: Field = ""
 ) -> Response:
-    """What the payer told the bank."""
+    """Apply the payer's answer to the bank."""
     if not payment.waits_for_payer:
-        return RedirectResponse(_here(payment, "form"), 303)
+        return RedirectResponse(_page_path(payment, "form"), 303)
     with_code = payment.status_code == OTP_NEEDED
     if answer == "confirm" and with_code and otp.strip() != _ONE_TIME_PASSWORD:
-        return _says(request, payment, "challenge.html", 400, problem="bad_otp", with_code=True)
+        return _render(request, payment, "challenge.html", 400, problem="bad_otp", with_code=True)
     attempts.answer_challenge(sandbox.state, payment, sandbox.now(), passed=answer == "confirm")
     sandbox.publish_changes()
-    return _onward(payment)
+    return _redirect_after_attempt(payment)
 
 
 @router.get("/qr")
-async def qr(request: Request, payment: ThePayment) -> Response:
-    """The address of the form as a QR code. The page looks again by itself while the payment is open."""
+async def qr(request: Request, payment: PaymentDep) -> Response:
+    """Return the address of the form as a QR code. The page refreshes itself while the payment is open."""
     if payment.status is not Status.INIT:
-        return _outcome(request, payment)
+        return _outcome_page(request, payment)
     code = segno.make(checkout_url(payment, "form"), error="m", micro=False)
     drawing = code.svg_inline(border=2, omitsize=True, dark="#000", light="#fff")
-    return _says(request, payment, "qr.html", svg=Markup(drawing))  # noqa: S704 - segno drew it, no stranger wrote in it
+    return _render(request, payment, "qr.html", svg=Markup(drawing))  # noqa: S704 - drawn by segno, with no untrusted text in it
 
 
-def shop_address(payment: Payment) -> str | None:
-    """`result_url` with the outcome added; what its query held before stays as it was."""
+def shop_url(payment: Payment) -> str | None:
+    """Return `result_url` with the outcome added to its query; None without one. Its own query parameters stay."""
     if payment.result_url is None:
         return None
     parts = urlsplit(payment.result_url)
@@ -134,17 +134,17 @@ def shop_address(payment: Payment) -> str | None:
     return urlunsplit(parts._replace(query=f"{parts.query}&{added}" if parts.query else added))
 
 
-def _onward(payment: Payment) -> Response:
+def _redirect_after_attempt(payment: Payment) -> Response:
     if payment.waits_for_payer:
-        return RedirectResponse(_here(payment, "3ds"), 303)
-    return RedirectResponse(shop_address(payment) or _here(payment, "form"), 303)
+        return RedirectResponse(_page_path(payment, "3ds"), 303)
+    return RedirectResponse(shop_url(payment) or _page_path(payment, "form"), 303)
 
 
-def _form(
+def _form_page(
     request: Request, sandbox: Sandbox, payment: Payment, typed: dict[str, str], problems: dict[str, str]
 ) -> Response:
     now: datetime = sandbox.now()
-    return _says(
+    return _render(
         request,
         payment,
         "form.html",
@@ -152,36 +152,36 @@ def _form(
         minutes=max(1, round((payment.expires_at - now).total_seconds() / 60)),
         typed={"number": "4242 4242 4242 4242", "expiry": f"12/{(now.year + 3) % 100:02}"} | typed,
         problems=problems,
-        tiles=[(code, number, _grouped(number)) for code, number in TILES],
-        fits_in_qr=_here(payment, "qr"),
+        tiles=[(code, number, _group_digits(number)) for code, number in TILES],
+        fits_in_qr=_page_path(payment, "qr"),
     )
 
 
-def _outcome(request: Request, payment: Payment) -> Response:
-    return _says(request, payment, "outcome.html")
+def _outcome_page(request: Request, payment: Payment) -> Response:
+    return _render(request, payment, "outcome.html")
 
 
-def _says(request: Request, payment: Payment, template: str, status: int = 200, **values: object) -> Response:
+def _render(request: Request, payment: Payment, template: str, status: int = 200, **values: object) -> Response:
     language: Language = payment.language
-    if request.query_params.get("lang") in WORDS:
+    if request.query_params.get("lang") in TEXTS:
         language = "uk" if request.query_params["lang"] == "uk" else "en"
-    return page(
+    return render_page(
         request,
         template,
         status,
         payment=payment,
         merchant=sandbox_of(request).point_of_sale(payment.pos_id).name,
-        amount=money(payment.paid_amount, payment.currency, language),
-        words=WORDS[language],
+        amount=format_money(payment.paid_amount, payment.currency, language),
+        words=TEXTS[language],
         language=language,
         other_language="en" if language == "uk" else "uk",
-        shop=shop_address(payment),
-        form_address=_here(payment, "form"),
+        shop=shop_url(payment),
+        form_address=_page_path(payment, "form"),
         **values,
     )
 
 
-def _problems(number: str, expiry: str, cvv: str) -> dict[str, str]:
+def _validate_card_fields(number: str, expiry: str, cvv: str) -> dict[str, str]:
     problems = {}
     if code_of_card(number) == BAD_CARD and number != coded_card(BAD_CARD):
         problems["number"] = "bad_number"
@@ -192,9 +192,9 @@ def _problems(number: str, expiry: str, cvv: str) -> dict[str, str]:
     return problems
 
 
-def _grouped(number: str) -> str:
+def _group_digits(number: str) -> str:
     return " ".join(number[place : place + 4] for place in range(0, len(number), 4))
 
 
-def _here(payment: Payment, name: str) -> str:
+def _page_path(payment: Payment, name: str) -> str:
     return f"/api/v1/checkout/{payment.checkout_id}/{name}"

@@ -1,4 +1,4 @@
-"""The first page: every payment with its operations and webhooks, and buttons to play bank, portal and network."""
+"""The overview page: each payment with its operations and webhooks, and buttons to act as bank, portal and network."""
 
 import contextlib
 from collections import defaultdict
@@ -9,26 +9,26 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Form, Request
 from fastapi.responses import RedirectResponse, Response
 
-from app.sandbox.api.access import TheSandbox, base_url
-from app.sandbox.control.access import only_from_here
+from app.sandbox.api.access import SandboxDep, base_url
+from app.sandbox.control.access import reject_cross_site
 from app.sandbox.core import attempts, secondary, shares
 from app.sandbox.core.codes import INSUFFICIENT_FUNDS, OK, Status
 from app.sandbox.core.gateway_state import GatewayState
 from app.sandbox.core.records import Operation, Payment
 from app.sandbox.core.refusals import RefusalError, UnknownRecordError
 from app.sandbox.deliveries import Delivery
-from app.sandbox.pages.rendering import page
-from app.sandbox.pages.words import money
+from app.sandbox.pages.rendering import render_page
+from app.sandbox.pages.texts import format_money
 from app.sandbox.render import checkout_url
 from app.sandbox.sandbox import Sandbox
 from app.sandbox.settings import PointOfSale
 
-router = APIRouter(dependencies=[Depends(only_from_here)])
+router = APIRouter(dependencies=[Depends(reject_cross_site)])
 
-SHOWN = 100
+MAX_ROWS = 100
 """How many payments the page shows, newest first."""
 
-_SIGN = {
+_PILL_BY_STATE = {
     "delivered": "success",
     "failed": "failure",
     "refused": "failure",
@@ -51,14 +51,14 @@ class Row:
 
 
 @router.get("/")
-async def overview(request: Request, sandbox: TheSandbox) -> Response:
-    """What there is."""
+async def overview(request: Request, sandbox: SandboxDep) -> Response:
+    """Return the overview of the newest payments."""
     sandbox.catch_up()
     deliveries = defaultdict[UUID, list[Delivery]](list)
     for delivery in reversed(sandbox.deliveries):
         deliveries[delivery.payment_id].append(delivery)
-    newest = list(sandbox.state.payments.values())[: -SHOWN - 1 : -1]
-    return page(
+    newest = list(sandbox.state.payments.values())[: -MAX_ROWS - 1 : -1]
+    return render_page(
         request,
         "overview.html",
         rows=[_row(sandbox, payment, deliveries[payment.payment_id]) for payment in newest],
@@ -70,27 +70,27 @@ async def overview(request: Request, sandbox: TheSandbox) -> Response:
         now=sandbox.now(),
         moved=sandbox.state.clock_offset,
         rules=len(sandbox.rules.faults) + len(sandbox.rules.webhooks) + len(sandbox.state.scripts),
-        sign=_SIGN,
+        sign=_PILL_BY_STATE,
     )
 
 
 @router.post("/overview/payment")
-async def act(sandbox: TheSandbox, payment_id: Annotated[UUID, Form()], act: Annotated[str, Form()]) -> Response:
-    """One of the buttons of a payment."""
+async def act(sandbox: SandboxDep, payment_id: Annotated[UUID, Form()], act: Annotated[str, Form()]) -> Response:
+    """Handle a button of a payment."""
     sandbox.catch_up()
     payment = sandbox.state.payments.get(payment_id)
     if payment is None:
         raise UnknownRecordError("Payment not found")
-    # The page may be older than the payment; shown anew, it offers what is possible now.
+    # The page may be stale; reloaded, it offers what is possible now.
     with contextlib.suppress(RefusalError):
-        _act(sandbox, payment, act)
+        _perform_action(sandbox, payment, act)
     sandbox.publish_changes()
     return RedirectResponse("/", 303)
 
 
 @router.post("/overview/webhook")
-async def send_again(sandbox: TheSandbox, delivery_id: Annotated[UUID, Form()]) -> Response:
-    """Send a webhook once more; one that was held is sent at last."""
+async def send_again(sandbox: SandboxDep, delivery_id: Annotated[UUID, Form()]) -> Response:
+    """Resend a webhook, or send one that was held."""
     for delivery in sandbox.deliveries:
         if delivery.delivery_id == delivery_id:
             if delivery.state == "held":
@@ -102,10 +102,10 @@ async def send_again(sandbox: TheSandbox, delivery_id: Annotated[UUID, Form()]) 
     raise UnknownRecordError("Webhook not found")
 
 
-def _act(sandbox: Sandbox, payment: Payment, name: str) -> None:
+def _perform_action(sandbox: Sandbox, payment: Payment, name: str) -> None:
     state, now = sandbox.state, sandbox.now()
     rest = secondary.taken_amount(state, payment) - secondary.refunded_amount(state, payment)
-    order = secondary.Order(server_url=payment.server_url)
+    operation_request = secondary.OperationRequest(server_url=payment.server_url)
     match name:
         case "accept" | "decline":
             code = OK if name == "accept" else INSUFFICIENT_FUNDS
@@ -115,13 +115,15 @@ def _act(sandbox: Sandbox, payment: Payment, name: str) -> None:
             else:
                 attempts.settle(state, payment, code, now)
         case "capture":
-            secondary.capture(state, payment, order, now)
+            secondary.capture(state, payment, operation_request, now)
         case "void":
-            secondary.void(state, payment, order, now)
+            secondary.void(state, payment, operation_request, now)
         case "refund":
-            secondary.refund(state, payment, secondary.Order(amount=rest, server_url=payment.server_url), now)
+            secondary.refund(
+                state, payment, secondary.OperationRequest(amount=rest, server_url=payment.server_url), now
+            )
         case "webhook" if payment.server_url is not None:
-            sandbox.send(sandbox.write_webhook(payment, payment.server_url))
+            sandbox.send(sandbox.create_webhook(payment, payment.server_url))
 
 
 def _row(sandbox: Sandbox, payment: Payment, deliveries: list[Delivery]) -> Row:
@@ -129,11 +131,11 @@ def _row(sandbox: Sandbox, payment: Payment, deliveries: list[Delivery]) -> Row:
     operations = state.operations_of(payment)
     return Row(
         payment=payment,
-        amount=money(payment.paid_amount, payment.currency, "en"),
-        operations=[(entry, money(entry.amount, entry.currency, "en")) for entry in reversed(operations)],
+        amount=format_money(payment.paid_amount, payment.currency, "en"),
+        operations=[(entry, format_money(entry.amount, entry.currency, "en")) for entry in reversed(operations)],
         deliveries=deliveries,
         links=_links(payment),
-        acts=_acts(state, payment, operations),
+        acts=_available_actions(state, payment, operations),
     )
 
 
@@ -145,15 +147,15 @@ def _links(payment: Payment) -> list[tuple[str, str]]:
     return []
 
 
-def _acts(state: GatewayState, payment: Payment, operations: list[Operation]) -> list[tuple[str, str]]:
+def _available_actions(state: GatewayState, payment: Payment, operations: list[Operation]) -> list[tuple[str, str]]:
     acts = []
     pending = payment.status is Status.PENDING or any(not entry.final for entry in operations)
     if pending:
         acts += [("accept", "Bank accepts"), ("decline", "Bank declines")]
-    if state.is_free_hold(payment):
+    if state.is_open_hold(payment):
         acts += [("capture", "Capture"), ("void", "Void")]
     rest = secondary.taken_amount(state, payment) - secondary.refunded_amount(state, payment)
-    if rest > 0 and not shares.received(state, payment):
+    if rest > 0 and not shares.received_shares(state, payment):
         acts.append(("refund", "Refund"))
     if payment.server_url is not None:
         acts.append(("webhook", "Send webhook"))

@@ -1,4 +1,4 @@
-"""From a template to an answer. The pages load nothing from anywhere else, and say so to the browser."""
+"""Rendering of templates to responses. The pages load nothing from other sites; a policy tells the browser so."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ _POLICY = (
 
 
 def template_environment(folder: Path = _TEMPLATES) -> Environment:
-    """The templates, with everything that is filled in escaped."""
+    """Return the template environment, in which all values are escaped."""
     return Environment(
         loader=FileSystemLoader(folder),
         autoescape=True,
@@ -25,8 +25,8 @@ def template_environment(folder: Path = _TEMPLATES) -> Environment:
     )
 
 
-def page(request: Request, template: str, status: int = 200, **values: object) -> HTMLResponse:
-    """A page. `values` are what the template asks for."""
+def render_page(request: Request, template: str, status: int = 200, **values: object) -> HTMLResponse:
+    """Return a page. `values` are the template's variables."""
     environment = request.app.state.templates
     assert isinstance(environment, Environment)  # noqa: S101 - create_sandbox put it there
     html = environment.get_template(template).render(values)

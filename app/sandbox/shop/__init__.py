@@ -1,8 +1,8 @@
-"""The demo's shop: a storefront as small as can be, over HTTP, for browsers.
+"""The demo's shop: a minimal storefront over HTTP, for browsers.
 
-It does what ``docs/storefront.md`` tells storefronts to do: ``paymentGatewayInitialize``, ``transactionInitialize``,
-send the shopper to ``checkoutUrl``, ``transactionProcess`` when they are back, ``checkoutComplete``. On one page the
-storefront kit does it, in the shopper's browser.
+It does what ``docs/storefront.md`` requires of storefronts: ``paymentGatewayInitialize``, ``transactionInitialize``,
+send the shopper to ``checkoutUrl``, ``transactionProcess`` when they return, ``checkoutComplete``. On one page the
+storefront kit does this, in the shopper's browser.
 """
 
 from collections.abc import Awaitable, Callable
@@ -17,7 +17,7 @@ from fastapi.staticfiles import StaticFiles
 from app.saleor.testing.client import FakeSaleor
 from app.saleor.testing.views import CheckoutView, CompletionView, GatewayView, NewCheckout, SessionView
 from app.saleor.testing.vocabulary import Flow
-from app.sandbox.control.access import only_from_here
+from app.sandbox.control.access import reject_cross_site
 from app.sandbox.pages.rendering import STATIC, template_environment
 from app.sandbox.timeline import Timeline
 from app.static import kit_tag
@@ -46,62 +46,65 @@ class Shop:
         self._templates = template_environment(HERE / "templates")
 
     def application(self) -> FastAPI:
-        """Its pages."""
+        """Return the application that serves the shop's pages."""
         app = FastAPI(openapi_url=None)
         app.mount("/sandbox-static", StaticFiles(directory=STATIC))
         app.mount("/shop-static", StaticFiles(directory=HERE / "static"))
         app.add_api_route("/", self.front, methods=["GET"])
-        app.add_api_route("/buy", self.buy, methods=["POST"], dependencies=[Depends(only_from_here)])
+        app.add_api_route("/buy", self.buy, methods=["POST"], dependencies=[Depends(reject_cross_site)])
         app.add_api_route("/checkout", self.checkout, methods=["GET"])
         app.add_api_route("/back", self.back, methods=["GET"])
         return app
 
     async def front(self) -> Response:
-        """What there is to buy."""
+        """Return the front page, with the product."""
         return self._page("front.html")
 
     async def buy(self, way: Field = "pay", checkout: Field = "", language: Field = "EN") -> Response:
-        """Fill a basket, or take one that could not be paid, and send the shopper to the payment page."""
+        """Fill a basket, or reuse one whose payment failed, and redirect the shopper to the payment page."""
         if way == "button":
-            return await self._to_the_button(language)
+            return await self._redirect_to_button(language)
         saleor, flow = self._saleor, Flow.AUTHORIZATION if way == "reserve" else Flow.CHARGE
-        async with self._timeline.exchange("shopper", "shop", f"checks out ({way})") as noted:
-            basket = await self._ask(
+        async with self._timeline.record("shopper", "shop", f"checks out ({way})") as exchange:
+            basket = await self._call_saleor(
                 "checkoutCreate: apple juice and delivery" if not checkout else "checkout",
-                saleor.checkout(checkout) if checkout else saleor.new_checkout(NewCheckout(language_code=language)),
+                saleor.checkout(checkout) if checkout else saleor.create_checkout(NewCheckout(language_code=language)),
                 lambda basket: f"{basket.total:.2f} {basket.currency} to pay",
             )
-            await self._ask(
-                "paymentGatewayInitialize: how can be paid?", saleor.gateway_initialize(basket.id), _offered
+            await self._call_saleor(
+                "paymentGatewayInitialize: how can be paid?", saleor.gateway_initialize(basket.id), _describe_gateway
             )
-            data = {"returnUrl": f"{self._url}/back", "qr": way == "qr"}
-            session = await self._ask(
+            request_data = {"returnUrl": f"{self._url}/back", "qr": way == "qr"}
+            session = await self._call_saleor(
                 f"transactionInitialize: {flow.value} {basket.total:.2f} {basket.currency}",
-                saleor.initialize(basket.id, action=flow, data=data),
-                _result,
+                saleor.initialize(basket.id, action=flow, data=request_data),
+                _describe_session,
             )
-            answered = session.data if isinstance(session.data, dict) else {}
-            if link := answered.get("qrUrl" if way == "qr" else "checkoutUrl"):
-                noted.answer = "sent to the payment page"
+            data = session.data if isinstance(session.data, dict) else {}
+            if link := data.get("qrUrl" if way == "qr" else "checkoutUrl"):
+                exchange.response = "sent to the payment page"
                 return RedirectResponse(link, 303)
-            noted.answer, noted.failed = "no payment page", True
-            return self._unpaid(basket, session, 502)
+            exchange.response, exchange.failed = "no payment page", True
+            return self._unpaid_page(basket, session, 502)
 
-    async def _to_the_button(self, language: str) -> Response:
-        async with self._timeline.exchange("shopper", "shop", "checks out (payment button)") as noted:
-            basket = await self._ask(
+    async def _redirect_to_button(self, language: str) -> Response:
+        async with self._timeline.record("shopper", "shop", "checks out (payment button)") as exchange:
+            basket = await self._call_saleor(
                 "checkoutCreate: apple juice and delivery",
-                self._saleor.new_checkout(NewCheckout(language_code=language)),
+                self._saleor.create_checkout(NewCheckout(language_code=language)),
                 lambda basket: f"{basket.total:.2f} {basket.currency} to pay",
             )
-            noted.answer = "the button is on the shop's page"
+            exchange.response = "the button is on the shop's page"
         return RedirectResponse(f"/checkout?{urlencode({'checkout': basket.id, 'language': language.lower()})}", 303)
 
     async def checkout(self, checkout: str, language: str = "en") -> Response:
-        """The payment button: from here on the shopper's browser talks to Saleor, before the payment and after it."""
+        """Return the page with the payment button: from here on the shopper's browser calls Saleor itself.
+
+        It does so before the payment and after it.
+        """
         try:
             basket = await self._saleor.checkout(checkout)
-        except LookupError:  # it is an order by now, or nobody's
+        except LookupError:  # it has become an order, or does not exist
             return RedirectResponse("/", 303)
         page = self._page(
             "checkout.html",
@@ -117,32 +120,38 @@ class Shop:
         return page
 
     async def back(self, transaction_id: Annotated[str, Query(alias="transactionId")]) -> Response:
-        """The shopper is back from the payment page: ask how it went, and place the order."""
+        """Process the transaction of a shopper who returns from the payment page, and place the order."""
         saleor = self._saleor
-        async with self._timeline.exchange("shopper", "shop", "is back") as noted:
+        async with self._timeline.record("shopper", "shop", "is back") as exchange:
             transaction = await saleor.transaction(transaction_id)
             if transaction.order_id is None:
                 checkout = transaction.checkout_id or ""
-                session = await self._ask("transactionProcess: how did it go?", saleor.process(transaction_id), _result)
+                session = await self._call_saleor(
+                    "transactionProcess: how did it go?", saleor.process(transaction_id), _describe_session
+                )
                 if session.event is None or session.event.type not in PLACED:
-                    noted.answer, noted.failed = "not paid", True
-                    return self._unpaid(await saleor.checkout(checkout), session)
-                await self._ask("checkoutComplete: place the order", saleor.complete(checkout), _order)
+                    exchange.response, exchange.failed = "not paid", True
+                    return self._unpaid_page(await saleor.checkout(checkout), session)
+                await self._call_saleor(
+                    "checkoutComplete: place the order", saleor.complete(checkout), _describe_completion
+                )
                 transaction = await saleor.transaction(transaction_id)
             order = await saleor.order(transaction.order_id or "")
-            noted.answer = f"order {order.number}"
+            exchange.response = f"order {order.number}"
             return self._page("thanks.html", order=order)
 
-    async def _ask(self, said: str, answer: Awaitable[T], words: Callable[[T], str]) -> T:
-        async with self._timeline.exchange("shop", "Saleor", said) as noted:
-            answered = await answer
-            noted.answer = words(answered)
-        return answered
+    async def _call_saleor(self, request: str, call: Awaitable[T], describe: Callable[[T], str]) -> T:
+        async with self._timeline.record("shop", "Saleor", request) as exchange:
+            result = await call
+            exchange.response = describe(result)
+        return result
 
-    def _unpaid(self, checkout: CheckoutView, session: SessionView, status: int = 200) -> Response:
-        """Tell the shopper the first of the errors that the app names, else what Saleor recorded."""
+    def _unpaid_page(self, checkout: CheckoutView, session: SessionView, status: int = 200) -> Response:
+        """Return a page with the first of the app's errors, or else with what Saleor recorded."""
         errors = session.data.get("errors") if isinstance(session.data, dict) else None
-        says = errors[0]["message"] if errors else (session.event and session.event.message) or _result(session)
+        says = (
+            errors[0]["message"] if errors else (session.event and session.event.message) or _describe_session(session)
+        )
         return self._page("unpaid.html", status, says=says, checkout=checkout)
 
     def _page(self, template: str, status: int = 200, **values: object) -> HTMLResponse:
@@ -150,17 +159,17 @@ class Shop:
         return HTMLResponse(html, status, headers=HEADERS)
 
 
-def _offered(config: GatewayView) -> str:
+def _describe_gateway(config: GatewayView) -> str:
     return ", ".join(error.message for error in config.errors) or "by this app"
 
 
-def _result(session: SessionView) -> str:
+def _describe_session(session: SessionView) -> str:
     if session.event is not None:
         return session.event.type.value
     return session.internal_error or ", ".join(error.message for error in session.errors)
 
 
-def _order(completed: CompletionView) -> str:
+def _describe_completion(completed: CompletionView) -> str:
     if completed.order is None:
         return ", ".join(error.message for error in completed.errors)
     return f"order {completed.order.number}, chargeStatus {completed.order.charge_status}"

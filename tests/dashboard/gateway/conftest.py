@@ -23,7 +23,7 @@ REFUSED_KEYS = '{"message": "Invalid pos_id field or credentials", "args": {"cod
 
 
 @dataclass
-class GatewayAtHand:
+class SandboxGateway:
     """The sandbox: where it is, what it keeps, and what makes it behave otherwise."""
 
     url: str
@@ -43,7 +43,9 @@ class GatewayAtHand:
         """Return how many calls there were whose path has this in it."""
         return sum(part in each.path for each in await self.control.calls())
 
-    def paid(self, order_id: str, at: datetime | None = None, amount: str = "569.50", **different: object) -> Payment:
+    def add_payment(
+        self, order_id: str, at: datetime | None = None, amount: str = "569.50", **different: object
+    ) -> Payment:
         """Let the gateway have a payment that has succeeded."""
         at = at or datetime.now(UTC)
         payment = Payment(
@@ -60,13 +62,13 @@ class GatewayAtHand:
             checkout_id=uuid4(),
             expires_at=at,
         ).model_copy(update=different)
-        payment.move("1000", at)
+        payment.set_status("1000", at)
         self.sandbox.state.add_payment(payment)
         return payment
 
 
 @pytest.fixture
-async def at_hand() -> AsyncIterator[GatewayAtHand]:
+async def at_hand() -> AsyncIterator[SandboxGateway]:
     point = PointOfSale(
         pos_id=UUID(POS_ID),
         api_key=KEYS["GATEWAY_API_KEY"],
@@ -78,11 +80,11 @@ async def at_hand() -> AsyncIterator[GatewayAtHand]:
         running_sandbox(SandboxSettings(port=0, points_of_sale=(point,))) as (url, app),
         SandboxControl(url) as control,
     ):
-        yield GatewayAtHand(url, app.state.sandbox, control)
+        yield SandboxGateway(url, app.state.sandbox, control)
 
 
 @pytest.fixture
-async def account(staff_client: StaffClient, at_hand: GatewayAtHand) -> MerchantAccount:
+async def account(staff_client: StaffClient, at_hand: SandboxGateway) -> MerchantAccount:
     """The store's account, at the sandbox."""
     accounts = staff_client.services.accounts
     changed = await accounts.change_keys(

@@ -8,8 +8,8 @@ import pytest
 from app.db.tables import MerchantAccount
 from app.sandbox.scripting import FaultRule
 from tests.commands.conftest import one_database
-from tests.dashboard.dashboard_app import NEXT_DOOR, StaffClient, other_store
-from tests.dashboard.gateway.conftest import GatewayAtHand
+from tests.dashboard.dashboard_app import OTHER_STORE, StaffClient, other_store
+from tests.dashboard.gateway.conftest import SandboxGateway
 from tests.dashboard.payments import test_payment_page
 
 BALANCES = "/api/v1/balances/*"
@@ -21,7 +21,7 @@ def text(answer: httpx2.Response) -> str:
 
 
 async def test_what_an_account_has_and_as_of_when(
-    staff_client: StaffClient, account: MerchantAccount, at_hand: GatewayAtHand
+    staff_client: StaffClient, account: MerchantAccount, at_hand: SandboxGateway
 ) -> None:
     at_hand.has("1234.5", "20.00")
     at_hand.has("-7.10", currency="EUR")
@@ -46,7 +46,7 @@ async def test_what_an_account_has_and_as_of_when(
 
 
 async def test_refresh_asks_at_once_and_that_account_only(
-    staff_client: StaffClient, account: MerchantAccount, at_hand: GatewayAtHand
+    staff_client: StaffClient, account: MerchantAccount, at_hand: SandboxGateway
 ) -> None:
     await staff_client.see("/balances")
     at_hand.has("55.00")
@@ -58,7 +58,7 @@ async def test_refresh_asks_at_once_and_that_account_only(
 
 @one_database
 async def test_those_who_look_at_once_ask_once(
-    staff_client: StaffClient, account: MerchantAccount, at_hand: GatewayAtHand
+    staff_client: StaffClient, account: MerchantAccount, at_hand: SandboxGateway
 ) -> None:
     pages = await asyncio.gather(*(staff_client.see("/balances") for _ in range(10)))
     assert {each.status_code for each in pages} == {200}
@@ -66,33 +66,33 @@ async def test_those_who_look_at_once_ask_once(
 
 
 async def test_a_key_that_may_not_read_balances_is_told_so_with_what_to_do(
-    staff_client: StaffClient, account: MerchantAccount, at_hand: GatewayAtHand
+    staff_client: StaffClient, account: MerchantAccount, at_hand: SandboxGateway
 ) -> None:
     await at_hand.fault(BALANCES)
     page = text(await staff_client.see("/balances"))
-    assert "These keys may not read balances: the gateway at" in page
+    assert "These keys have no access to balances: the gateway at" in page
     assert "ask its support to allow it for this point of sale" in page
-    assert "Payments and refunds work all the same." in page
+    assert "Payments and refunds still work." in page
 
 
 @one_database
 @pytest.mark.parametrize(
     ("rule", "words"),
     [
-        (FaultRule(path=BALANCES, effect="status", status=503), "is in trouble (HTTP 503): try again later"),
+        (FaultRule(path=BALANCES, effect="status", status=503), "has problems (HTTP 503): try again later"),
         (FaultRule(path=BALANCES, effect="status", status=429), "is busy: try again in a minute"),
         (
             FaultRule(path=BALANCES, effect="status", status=404, wording="html"),
             "is not this area of the gateway (HTTP",
         ),
-        (FaultRule(path=BALANCES, effect="status", status=404), "has nothing of this kind for this point of sale"),
-        (FaultRule(path=BALANCES, effect="drop"), "gives no answer that can be read: try again"),
-        (FaultRule(path=BALANCES, effect="garbage", body='{"accounts": [{"id": 7}]}'), "no answer that can be read"),
+        (FaultRule(path=BALANCES, effect="status", status=404), "does not offer this for this point of sale"),
+        (FaultRule(path=BALANCES, effect="drop"), "gives no readable response: try again"),
+        (FaultRule(path=BALANCES, effect="garbage", body='{"accounts": [{"id": 7}]}'), "no readable response"),
         (FaultRule(path=BALANCES, effect="garbage", body="<script>alert(1)</script>"), "is not this area"),
     ],
 )
 async def test_a_failed_ask_shows_the_older_figures_with_their_age(
-    staff_client: StaffClient, account: MerchantAccount, at_hand: GatewayAtHand, rule: FaultRule, words: str
+    staff_client: StaffClient, account: MerchantAccount, at_hand: SandboxGateway, rule: FaultRule, words: str
 ) -> None:
     at_hand.has("77.70")
     await staff_client.see("/balances")
@@ -111,11 +111,11 @@ async def test_a_failed_ask_shows_the_older_figures_with_their_age(
 
 @one_database
 async def test_keys_that_cannot_be_opened_and_a_gateway_that_is_not_there(
-    staff_client: StaffClient, account: MerchantAccount, at_hand: GatewayAtHand
+    staff_client: StaffClient, account: MerchantAccount, at_hand: SandboxGateway
 ) -> None:
     accounts = staff_client.services.accounts
     await accounts.change(account.id, base_url="http://127.0.0.1:9")
-    assert "there is no connection to 127.0.0.1:9" in text(await staff_client.see("/balances"))
+    assert "cannot connect to 127.0.0.1:9" in text(await staff_client.see("/balances"))
     staff_client.shop.clock.forward(seconds=1)  # an account that was changed is asked anew
     await accounts.change(account.id, api_key_sealed="v1:nobody:opens:this")
     assert "the secret key file lacks the key" in text(await staff_client.see("/balances"))
@@ -124,7 +124,7 @@ async def test_keys_that_cannot_be_opened_and_a_gateway_that_is_not_there(
 @pytest.mark.threat("xss-dashboard")
 @one_database
 async def test_names_of_the_gateway_are_text(
-    staff_client: StaffClient, account: MerchantAccount, at_hand: GatewayAtHand
+    staff_client: StaffClient, account: MerchantAccount, at_hand: SandboxGateway
 ) -> None:
     odd = '{"accounts": [{"id": "1", "name": "<b>\\u0000\\ud800 x", "currency": "UAH", "balances": {"available": 1}}]}'
     await at_hand.control.fault(FaultRule(path=BALANCES, effect="garbage", body=odd))
@@ -136,7 +136,7 @@ async def test_names_of_the_gateway_are_text(
 @pytest.mark.threat("staff-of-another-store")
 @one_database
 async def test_a_store_sees_its_own_accounts_only(
-    staff_client: StaffClient, account: MerchantAccount, at_hand: GatewayAtHand
+    staff_client: StaffClient, account: MerchantAccount, at_hand: SandboxGateway
 ) -> None:
     other = await other_store(staff_client.shop)
     mine = text(await staff_client.see("/balances"))
@@ -145,8 +145,8 @@ async def test_a_store_sees_its_own_accounts_only(
     for strange in (other.id, "nobody", "%00", "a" * 5000, "%ED%A0%80"):
         answer = await staff_client.do(f"/balances/{strange}/refresh")
         assert (answer.status_code, answer.json()["detail"]["code"]) == (404, "UNKNOWN_ACCOUNT"), strange
-    token = staff_client.token(iss=NEXT_DOOR)
-    theirs = await staff_client.http.get("/parts/balances", headers=staff_client.headers(token, NEXT_DOOR))
+    token = staff_client.token(iss=OTHER_STORE)
+    theirs = await staff_client.http.get("/parts/balances", headers=staff_client.headers(token, OTHER_STORE))
     assert "Main" not in theirs.text
     assert (await staff_client.http.get("/parts/balances")).status_code == 401
     staff_client.permissions = ("MANAGE_ORDERS",)

@@ -7,8 +7,8 @@ from app.db.tables import MerchantAccount
 from app.sandbox.scripting import FaultRule
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient, other_store
-from tests.dashboard.framing import Complaints, dashboard_of, sign_in
-from tests.dashboard.gateway.conftest import GatewayAtHand
+from tests.dashboard.framing import BrowserErrors, dashboard_of, sign_in
+from tests.dashboard.gateway.conftest import SandboxGateway
 from tests.dashboard.gateway.test_balances import BALANCES, text
 from tests.dashboard.test_in_browser import open_dialog
 from tests.payments.split.people import POTTER, SMITH
@@ -27,7 +27,7 @@ async def warned(staff_client: StaffClient, order_id: str, **fields: str) -> str
 
 
 async def test_what_the_balance_does_not_cover_is_said_before(
-    staff_client: StaffClient, payment: str, at_hand: GatewayAtHand
+    staff_client: StaffClient, payment: str, at_hand: SandboxGateway
 ) -> None:
     at_hand.has("30.00", reserve="500.00")
     page = await staff_client.see(f"/payments/{payment}")
@@ -49,7 +49,7 @@ async def test_what_the_balance_does_not_cover_is_said_before(
 
 @one_database
 async def test_several_balances_of_the_currency_count_together_and_others_do_not(
-    staff_client: StaffClient, payment: str, at_hand: GatewayAtHand
+    staff_client: StaffClient, payment: str, at_hand: SandboxGateway
 ) -> None:
     two = [("UAH", "60.00"), ("uah", "39.99"), ("EUR", "900.00")]
     body = ", ".join(
@@ -63,7 +63,7 @@ async def test_several_balances_of_the_currency_count_together_and_others_do_not
 
 @one_database
 async def test_of_a_split_refund_the_parts_count(
-    staff_client: StaffClient, payment: str, at_hand: GatewayAtHand
+    staff_client: StaffClient, payment: str, at_hand: SandboxGateway
 ) -> None:
     at_hand.has("30.00")
     parts = {f"from_{POTTER}": "20", f"from_{SMITH}": "10.01"}
@@ -72,7 +72,7 @@ async def test_of_a_split_refund_the_parts_count(
 
 @one_database
 async def test_where_nothing_is_known_nothing_is_said(
-    staff_client: StaffClient, payment: str, at_hand: GatewayAtHand
+    staff_client: StaffClient, payment: str, at_hand: SandboxGateway
 ) -> None:
     await at_hand.fault(BALANCES)
     assert await warned(staff_client, payment, amount="100") == ""
@@ -84,9 +84,9 @@ async def test_where_nothing_is_known_nothing_is_said(
 
 
 @one_database
-async def test_it_hinders_nothing(staff_client: StaffClient, payment: str, at_hand: GatewayAtHand) -> None:
+async def test_it_hinders_nothing(staff_client: StaffClient, payment: str, at_hand: SandboxGateway) -> None:
     at_hand.has("0")
-    at_hand.paid(payment, amount="100.00")
+    at_hand.add_payment(payment, amount="100.00")
     assert "may be refused" in await warned(staff_client, payment, amount="100")
     answer = await staff_client.do(f"/payments/{payment}/refund", key="0" * 32, amount="100.00")
     assert answer.status_code == 200
@@ -95,7 +95,7 @@ async def test_it_hinders_nothing(staff_client: StaffClient, payment: str, at_ha
 
 @one_database
 async def test_of_another_stores_payment_nothing_is_said(
-    staff_client: StaffClient, payment: str, at_hand: GatewayAtHand
+    staff_client: StaffClient, payment: str, at_hand: SandboxGateway
 ) -> None:
     staff_client.shop.account = await other_store(staff_client.shop)
     theirs = await staff_client.payment(2)
@@ -108,10 +108,10 @@ async def test_of_another_stores_payment_nothing_is_said(
 @pytest.mark.browser
 @one_database
 async def test_it_comes_and_goes_with_what_is_typed(
-    browser: Browser, staff_client: StaffClient, payment: str, at_hand: GatewayAtHand
+    browser: Browser, staff_client: StaffClient, payment: str, at_hand: SandboxGateway
 ) -> None:
     at_hand.has("30.00")
-    complaints = Complaints()
+    complaints = BrowserErrors()
     async with dashboard_of(browser, staff_client.app, f"/payments/{payment}", complaints=complaints) as (page, frame):
         await sign_in(page, staff_client.token())
         form = await open_dialog(frame, "Refund")

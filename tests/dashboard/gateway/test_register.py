@@ -16,8 +16,8 @@ from app.gateway.models.reports import Detail
 from app.sandbox.scripting import FaultRule
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient, other_store
-from tests.dashboard.framing import Complaints, dashboard_of, sign_in
-from tests.dashboard.gateway.conftest import GatewayAtHand
+from tests.dashboard.framing import BrowserErrors, dashboard_of, sign_in
+from tests.dashboard.gateway.conftest import SandboxGateway
 from tests.dashboard.gateway.test_balances import text
 
 DAY = datetime(2026, 10, 5, 12, 0, tzinfo=UTC)
@@ -43,13 +43,13 @@ def file_in(answer: httpx2.Response) -> str:
 
 @pytest.mark.threat("csv-formulas")
 async def test_a_register_as_csv_that_no_spreadsheet_computes(
-    staff_client: StaffClient, account: MerchantAccount, at_hand: GatewayAtHand
+    staff_client: StaffClient, account: MerchantAccount, at_hand: SandboxGateway
 ) -> None:
     page = await staff_client.see("/register")
     assert 'value="2026-11-01"' in page.text
     assert "originalAmount" in text(page)
-    at_hand.paid("=1+1", DAY, "100.00")
-    at_hand.paid("later", DAY.replace(month=11))
+    at_hand.add_payment("=1+1", DAY, "100.00")
+    at_hand.add_payment("later", DAY.replace(month=11))
     answer = await download(staff_client, account, field=["orderId", "amount", "dateTime"])
     lines = told(answer)
     assert (lines[0]["name"], lines[0]["type"]) == ("register-2026-10-01-2026-10-31.csv", "text/csv")
@@ -57,15 +57,15 @@ async def test_a_register_as_csv_that_no_spreadsheet_computes(
         "\N{BYTE ORDER MARK}orderId,amount,dateTime",
         "'=1+1,100.00,2026-10-05T12:00:00Z",
     ]
-    assert "Oct 1, 2026 to Oct 31, 2026: 1 of 1 lines have come." in [each.get("told") for each in lines]
-    assert lines[-1] == {"whole": "1 lines are saved."}
+    assert "Oct 1, 2026 to Oct 31, 2026: 1 of 1 lines received." in [each.get("told") for each in lines]
+    assert lines[-1] == {"whole": "1 lines saved."}
 
 
 async def test_json_lines_of_a_year_window_by_window(
-    staff_client: StaffClient, account: MerchantAccount, at_hand: GatewayAtHand
+    staff_client: StaffClient, account: MerchantAccount, at_hand: SandboxGateway
 ) -> None:
     for month in (1, 6, 12):
-        at_hand.paid(f"order-{month}", DAY.replace(month=month))
+        at_hand.add_payment(f"order-{month}", DAY.replace(month=month))
     await at_hand.control.options(register_polls=0)
     year = {"from": "2026-01-01", "to": "2026-12-31", "form": "ndjson"}
     answer = await download(staff_client, account, **year, status="success", method="purchase")
@@ -79,27 +79,30 @@ async def test_json_lines_of_a_year_window_by_window(
 @one_database
 @pytest.mark.parametrize("effect", ["truncate", "drop", "garbage"])
 async def test_what_breaks_off_is_no_file(
-    staff_client: StaffClient, account: MerchantAccount, at_hand: GatewayAtHand, effect: Any
+    staff_client: StaffClient, account: MerchantAccount, at_hand: SandboxGateway, effect: Any
 ) -> None:
-    at_hand.paid("order", DAY)
+    at_hand.add_payment("order", DAY)
     await at_hand.control.options(register_polls=0)
     await at_hand.control.fault(FaultRule(path="/streaming-report/fetch/*", effect=effect))
     lines = told(await download(staff_client, account))
     assert not any("whole" in each for each in lines)
     assert lines[-1] == {
-        "failed": "The register broke off, and nothing was saved: the gateway did not give all of it. Try again."
+        "failed": (
+            "The download was interrupted, and nothing was saved: the gateway did not send the whole "
+            "register. Try again."
+        )
     }
 
 
 @one_database
 async def test_what_cannot_be_had_is_refused_at_once(
-    staff_client: StaffClient, account: MerchantAccount, at_hand: GatewayAtHand
+    staff_client: StaffClient, account: MerchantAccount, at_hand: SandboxGateway
 ) -> None:
     for _ in range(6):  # and takes no place of others
         await at_hand.fault("/streaming-report/start")
         answer = await download(staff_client, account)
         assert (answer.status_code, answer.json()["detail"]["code"]) == (502, "GATEWAY")
-        assert "does not let these keys use this area [S-403]" in answer.json()["detail"]["message"]
+        assert "does not allow these keys to use this area [S-403]" in answer.json()["detail"]["message"]
 
 
 @one_database
@@ -121,7 +124,7 @@ def test_fields_are_in_the_order_in_which_they_are_said_and_each_once() -> None:
 
 @one_database
 async def test_another_stores_register_is_not_found(
-    staff_client: StaffClient, account: MerchantAccount, at_hand: GatewayAtHand
+    staff_client: StaffClient, account: MerchantAccount, at_hand: SandboxGateway
 ) -> None:
     other = await other_store(staff_client.shop)
     for strange in (other.id, str(uuid4()), "", "\0"):
@@ -135,19 +138,19 @@ async def test_another_stores_register_is_not_found(
 @pytest.mark.browser
 @one_database
 async def test_a_file_is_saved_when_it_is_whole_and_only_then(
-    browser: Browser, staff_client: StaffClient, account: MerchantAccount, at_hand: GatewayAtHand
+    browser: Browser, staff_client: StaffClient, account: MerchantAccount, at_hand: SandboxGateway
 ) -> None:
-    at_hand.paid("order-1", datetime(2026, 11, 5, tzinfo=UTC))
-    complaints = Complaints()
+    at_hand.add_payment("order-1", datetime(2026, 11, 5, tzinfo=UTC))
+    complaints = BrowserErrors()
     async with dashboard_of(browser, staff_client.app, "/balances", complaints=complaints) as (page, frame):
         await sign_in(page, staff_client.token())
-        await frame.get_by_role("link", name="Download the gateway’s register of a period").click()
+        await frame.get_by_role("link", name="Download the gateway’s register for a period").click()
         async with page.expect_download() as coming:
             await frame.get_by_role("button", name="Download").click()
         saved = await coming.value
         assert saved.suggested_filename == "register-2026-11-01-2026-11-21.csv"
         assert "order-1" in await asyncio.to_thread((await saved.path()).read_text)
-        await expect(frame.locator("output")).to_have_text("1 lines are saved.")
+        await expect(frame.locator("output")).to_have_text("1 lines saved.")
         await at_hand.control.fault(FaultRule(path="/streaming-report/fetch/*", effect="truncate"))
         await frame.get_by_role("button", name="Download").click()
         await expect(frame.get_by_role("alert")).to_contain_text("nothing was saved")

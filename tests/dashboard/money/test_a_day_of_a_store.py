@@ -8,7 +8,7 @@ from uuid import UUID
 from app.db.reconciliations import next_time
 from tests.dashboard.dashboard_app import open_staff_client
 from tests.payments.reconciliation.conftest import Store, store
-from tests.payments.split.market import becomes_a_market, bought
+from tests.payments.split.market import enable_splitting, split_checkout
 from tests.payments.split.people import POTTER, SMITH
 
 __all__ = ["store"]
@@ -19,15 +19,15 @@ PAGE = "/money?from=2026-11-24&to=2026-11-24"
 async def a_day(store: Store) -> None:
     """A fee that a payer pays, a refund, a charge-back, a part that was captured, and a basket of two sellers."""
     await store.control.options(customer_fee_percent=Decimal("2.5"), customer_fee_in=["registers"])
-    refunded = await store.paid("1000.10")
+    refunded = await store.complete_payment("1000.10")
     await store.control.portal(refunded, "refund", Decimal("30.03"), silent=True)
-    disputed = await store.paid("50.00")
+    disputed = await store.complete_payment("50.00")
     await store.control.dispute(disputed, Decimal("50.00"), silent=True)
-    reserved = await store.paid("80.00", flow="AUTHORIZATION")
+    reserved = await store.complete_payment("80.00", flow="AUTHORIZATION")
     await store.control.portal(reserved, "capture", Decimal("60.07"), silent=True)
-    store.shop = await becomes_a_market(store.shop)
+    store.shop = await enable_splitting(store.shop)
     store.shop.transaction = store.shop.saleor.new_transaction()
-    await store.shop.begin(sourceObject=bought() | {"id": "Q2hlY2tvdXQ6OQ=="})
+    await store.shop.begin(sourceObject=split_checkout() | {"id": "Q2hlY2tvdXQ6OQ=="})
     split = store.shop.order_id
     await store.control.pay(split)
     taken = {UUID(POTTER): Decimal("5.00"), UUID(SMITH): Decimal("3.00")}
@@ -52,7 +52,7 @@ async def test_from_the_shoppers_to_the_accountant(store: Store) -> None:
         assert "agree up to" in page
         assert page.count("1,679.67") == 2
         assert page.count("300.00") == page.count("199.50") == 3  # of two sellers by both books, and as our net
-        assert "only the gateway says whose all of it is" in page  # of what was refunded in the portal
+        assert "only the gateway knows whose money all of it is" in page  # of what was refunded in the portal
         file = await staff.do("/money.csv", **DAYS)
         assert "Download by sub-merchant as CSV" in page
         divided = await staff.do("/money.csv", **DAYS, by="receiver")

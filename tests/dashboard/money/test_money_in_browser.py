@@ -10,7 +10,7 @@ from app.db.tables import Kind
 from tests.commands.books import operation
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient
-from tests.dashboard.framing import Complaints, dashboard_of, sign_in
+from tests.dashboard.framing import BrowserErrors, dashboard_of, sign_in
 from tests.dashboard.money.test_money_page import ALL_OF_IT, AT, compared, sold
 
 pytestmark = pytest.mark.browser
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.browser
 async def test_from_a_month_to_a_day_and_its_file(browser: Browser, staff_client: StaffClient) -> None:
     await sold(staff_client)
     await compared(staff_client.services, staff_client.shop.account, *ALL_OF_IT)
-    complaints = Complaints()
+    complaints = BrowserErrors()
     async with dashboard_of(
         browser,
         staff_client.app,
@@ -35,7 +35,7 @@ async def test_from_a_month_to_a_day_and_its_file(browser: Browser, staff_client
         await expect(frame.get_by_text("Nothing was charged, refunded, charged back or paid out.")).to_be_visible()
         # Days are those of UTC, wherever the browser is.
         await frame.get_by_label("From").fill("2026-11-20")
-        await frame.get_by_label("to, this day included").fill("2026-11-20")
+        await frame.get_by_label("to (inclusive)").fill("2026-11-20")
         await frame.get_by_role("button", name="Show").click()
         await expect(frame.get_by_role("heading", name="Nov 20, 2026")).to_be_visible()
         await expect(frame.get_by_text("both agree")).to_be_visible()
@@ -49,7 +49,7 @@ async def test_from_a_month_to_a_day_and_its_file(browser: Browser, staff_client
 
         await frame.get_by_label("From").fill("2026-11-21")
         await frame.get_by_role("button", name="Show").click()
-        await expect(frame.get_by_text("The last day is before the first.")).to_be_visible()
+        await expect(frame.get_by_text("The last day is before the first day.")).to_be_visible()
         await page.set_viewport_size({"width": 360, "height": 800})
         wide = await frame.locator("html").evaluate("it => it.scrollWidth - it.clientWidth")
         assert wide == 0
@@ -66,7 +66,7 @@ async def test_beside_the_dashboards_menu_on_a_small_screen_all_columns_are_in_s
     refunded = operation(Kind.REFUND, amount=Decimal("19262.11"), updated_at=AT)
     await staff_client.payment(1, operations=[paid, refunded])
     async with dashboard_of(browser, staff_client.app, "/money?from=2026-11-01&to=2026-11-30") as (page, frame):
-        await page.evaluate("speak('uk')")
+        await page.evaluate("setLocale('uk')")
         await sign_in(page, staff_client.token())
         beside = await page.evaluate("() => innerWidth - document.querySelector('iframe').clientWidth")
         await page.set_viewport_size({"width": 763 + beside, "height": 900})

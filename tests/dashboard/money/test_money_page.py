@@ -6,8 +6,8 @@ from decimal import Decimal
 
 import pytest
 
-from app.db.day_sums import NOBODYS, Total, keep_days
-from app.db.reconciliations import Finding, change, record
+from app.db.day_sums import UNKNOWN_CHANNEL, Total, store_days
+from app.db.reconciliations import Finding, record_findings, update_run
 from app.db.tables import (
     Booked,
     ComparedDay,
@@ -18,9 +18,9 @@ from app.db.tables import (
     ReconciliationRun,
     RunState,
 )
-from app.payments.reconciliation.run import begin
+from app.payments.reconciliation.run import begin_run
 from app.payments.services import Services
-from tests.commands.books import a_payment, operation
+from tests.commands.books import operation, store_payment
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient, names, other_store
 
@@ -37,7 +37,7 @@ async def sold(staff_client: StaffClient, number: int = 1, **different: object) 
         operation(Kind.REFUND, amount=Decimal("34.50"), updated_at=AT),
     ]
     account = staff_client.shop.account
-    await a_payment(staff_client.services, account, rows, **names(number), **different)  # type: ignore[arg-type] # any column
+    await store_payment(staff_client.services, account, rows, **names(number), **different)  # type: ignore[arg-type] # any column
 
 
 async def compared(
@@ -45,7 +45,7 @@ async def compared(
 ) -> int:
     """The books of that day were compared, and the gateway's have so much; or of so many hours of it."""
     await services.accounts.change(account.id, created_at=AT - timedelta(days=10))
-    run_id = await begin(services, account)
+    run_id = await begin_run(services, account)
     midnight = AT - timedelta(hours=12)
     day = ComparedDay(
         account_id=account.id,
@@ -60,10 +60,10 @@ async def compared(
         for kind, amount, channel in totals
     ]
     async with services.database.transaction() as session:
-        await keep_days(session, account.id, [(day, rows)])
+        await store_days(session, account.id, [(day, rows)])
         until = midnight + timedelta(days=1, hours=1, minutes=45)
         done = {"state": RunState.DONE, "due_at": None, "covered_until": until, "finished_at": until}
-        await change(session, run_id, **done)
+        await update_run(session, run_id, **done)
     return run_id
 
 
@@ -86,15 +86,15 @@ async def test_a_day_that_both_books_agree_on(staff_client: StaffClient) -> None
     assert "not yet compared" not in page
     assert "agree up to" in page
     assert "2026-11-21T01:45:00Z" in page
-    assert "That was checked on" in page
+    assert "This was checked on" in page
 
 
 async def test_a_day_that_differs_is_marked_in_words(staff_client: StaffClient) -> None:
     await sold(staff_client)
-    strays = (Booked.CHARGED, "5.00", NOBODYS)
+    strays = (Booked.CHARGED, "5.00", UNKNOWN_CHANNEL)
     await compared(staff_client.services, staff_client.shop.account, *ALL_OF_IT, strays)
     page = (await staff_client.see("/money?from=2026-11-19&to=2026-11-21")).text
-    assert "Sums of these days differ" in page
+    assert "Some totals in these days differ" in page
     assert "they differ" in page
     assert "Not made by this app" in page
     assert 'href="/attention"' in page
@@ -111,9 +111,11 @@ async def test_single_payments_that_differ_are_told(staff_client: StaffClient) -
         facts: dict[str, object] = {"gateway": None, "ours": None}
         kind, state = DiscrepancyKind.MISSED, DiscrepancyState.FOUND
         found = Finding("key", kind, state, payment.order_id, facts, payment_id=payment.id)
-        await record(session, run, [found], AT)
+        await record_findings(session, run, [found], AT)
     for path in ("/money", "/attention"):
-        assert "differ in single payments: 1." in (await staff_client.see(path)).text, path
+        assert (
+            "Payments that differ between our records and the gateway’s: 1." in (await staff_client.see(path)).text
+        ), path
 
 
 @one_database
@@ -121,9 +123,9 @@ async def test_part_of_a_day_does_not_claim_to_be_the_whole(staff_client: StaffC
     await sold(staff_client)
     await compared(staff_client.services, staff_client.shop.account, *ALL_OF_IT, hours=14)
     page = (await staff_client.see("/money?from=2026-11-19&to=2026-11-21")).text
-    assert "compared up to 14:00 UTC only" in page
+    assert "compared only up to 14:00 UTC" in page
     assert page.count("1,234.50") == 2  # in all, and by day: ours
-    assert "Days not yet compared as a whole: 3." in page
+    assert "Days not yet fully compared: 3." in page
 
 
 @pytest.mark.threat("staff-of-another-store")
@@ -131,7 +133,7 @@ async def test_part_of_a_day_does_not_claim_to_be_the_whole(staff_client: StaffC
 async def test_another_store_sees_nothing_of_it(staff_client: StaffClient) -> None:
     another = await other_store(staff_client.shop)
     rows = [operation(Kind.CREATE, amount=Decimal("777.77"), updated_at=AT)]
-    await a_payment(staff_client.services, another, rows, **names(7))
+    await store_payment(staff_client.services, another, rows, **names(7))
     await compared(staff_client.services, another, (Booked.CHARGED, "777.77", "theirs"))
     for path in ("/money?from=2026-11-20", f"/money?from=2026-11-20&account={another.id}"):
         page = (await staff_client.see(path)).text
@@ -172,7 +174,7 @@ async def test_days_that_cannot_be_meant(staff_client: StaffClient) -> None:
         assert answer.status_code == 422
         assert set(answer.json()["detail"]["fields"]) == {"from", "to"}
     answer = await staff_client.see("/money?from=2020-01-01&to=2026-01-01")
-    assert answer.json()["detail"]["fields"] == {"to": "At most 366 days are shown at once."}
+    assert answer.json()["detail"]["fields"] == {"to": "You can view at most 366 days at once."}
 
 
 @one_database

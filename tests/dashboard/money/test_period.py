@@ -13,14 +13,14 @@ days = st.dates(date(2000, 1, 1), date(2099, 12, 31))
 
 
 def test_without_a_word_it_is_this_month() -> None:
-    period = Period.of({}, TODAY)
+    period = Period.from_params({}, TODAY)
     assert (period.first, period.last, period.span) == (date(2026, 11, 1), date(2026, 11, 30), Span.MONTH)
     assert period.after(TODAY) is None
     assert period.day(TODAY).first == TODAY
 
 
 def test_a_day_a_month_and_anything_else() -> None:
-    day = Period.of({"from": "2026-02-28", "account": "a"}, TODAY)
+    day = Period.from_params({"from": "2026-02-28", "account": "a"}, TODAY)
     assert (day.span, day.last, day.account) == (Span.DAY, day.first, "a")
     assert str(day.after(TODAY) and day.after(TODAY).first) == "2026-03-01"  # type: ignore[union-attr] # it is there
     assert day.path == "/money?from=2026-02-28&to=2026-02-28&account=a"
@@ -49,7 +49,7 @@ def test_a_day_a_month_and_anything_else() -> None:
 )
 def test_what_is_no_period_is_said_of_each_field(said: dict[str, str], fields: set[str]) -> None:
     with pytest.raises(WrongPeriodError) as wrong:
-        Period.of(said, TODAY)
+        Period.from_params(said, TODAY)
     assert set(wrong.value.fields) == fields
 
 
@@ -57,11 +57,11 @@ def test_what_is_no_period_is_said_of_each_field(said: dict[str, str], fields: s
 def test_periods_follow_each_other_without_a_gap(first: date, length: int, today: date) -> None:
     last = min(first + timedelta(days=length), date(2099, 12, 31))
     period = Period(first, last)
-    assert Period.of(period.fields, today) == period
+    assert Period.from_params(period.fields, today) == period
     before, after = period.before, period.after(today)
     if before is not None:
         assert (before.last, before.span is Span.MONTH) >= (first - timedelta(days=1), period.span is Span.MONTH)
-        assert Period.of(before.fields, today) == before
+        assert Period.from_params(before.fields, today) == before
     if after is not None:
         assert after.first == last + timedelta(days=1) <= today
-        assert Period.of(after.fields, today) == after
+        assert Period.from_params(after.fields, today) == after

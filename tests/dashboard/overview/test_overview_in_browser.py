@@ -5,8 +5,8 @@ from playwright.async_api import Browser, expect
 
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient
-from tests.dashboard.framing import Complaints, dashboard_of, place_of, sign_in
-from tests.pages.two_months import sell_for_two_months
+from tests.dashboard.framing import BrowserErrors, dashboard_of, path_of, sign_in
+from tests.pages.two_months import add_two_months_of_payments
 
 pytestmark = pytest.mark.browser
 
@@ -16,21 +16,23 @@ async def test_from_the_first_page_to_another_period_to_the_payments_and_back(
     browser: Browser, staff_client: StaffClient
 ) -> None:
     services = staff_client.services
-    await sell_for_two_months(services, staff_client.shop.account, services.now(), currencies=("UAH", "UAH", "EUR"))
-    complaints = Complaints()
+    await add_two_months_of_payments(
+        services, staff_client.shop.account, services.now(), currencies=("UAH", "UAH", "EUR")
+    )
+    complaints = BrowserErrors()
     async with dashboard_of(browser, staff_client.app, complaints=complaints) as (page, frame):
         await sign_in(page, staff_client.token())
         await expect(frame.get_by_role("heading", name="Overview")).to_be_visible()
         await expect(frame.get_by_role("img", name="Charged by day, in UAH")).to_be_visible()
-        await expect(frame.get_by_role("table", name="Successful payments by how they were paid")).to_be_visible()
+        await expect(frame.get_by_role("table", name="Successful payments by payment method")).to_be_visible()
 
         await frame.get_by_role("link", name="30 days").click()
         await expect(frame.get_by_role("link", name="30 days")).to_have_attribute("aria-current", "true")
-        assert await place_of(frame) == "/?days=30"
+        assert await path_of(frame) == "/?days=30"
         await frame.get_by_label("Currency").select_option("EUR")
         await frame.get_by_role("button", name="Show").click()
         await expect(frame.get_by_role("img", name="Charged by day, in EUR")).to_be_visible()
-        assert await place_of(frame) == "/?days=30&currency=EUR"
+        assert await path_of(frame) == "/?days=30&currency=EUR"
 
         await frame.get_by_role("link", name="Payments", exact=True).click()
         await expect(frame.get_by_role("heading", name="Payments")).to_be_visible()
@@ -38,7 +40,7 @@ async def test_from_the_first_page_to_another_period_to_the_payments_and_back(
         await expect(frame.get_by_role("img", name="Charged by day, in EUR")).to_be_visible()
         await page.evaluate("() => history.back()")
         await expect(frame.get_by_role("img", name="Charged by day, in UAH")).to_be_visible()
-        assert await place_of(frame) == "/?days=30"
+        assert await path_of(frame) == "/?days=30"
         await page.evaluate("() => history.back()")
         await expect(frame.get_by_role("link", name="7 days")).to_have_attribute("aria-current", "true")
 

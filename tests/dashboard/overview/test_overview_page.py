@@ -9,12 +9,12 @@ import pytest
 from sqlalchemy import delete
 
 from app.db.day_sums import Days
-from app.db.summed_days import keep_sums
+from app.db.summed_days import store_sums
 from app.db.tables import Kind, State, SummedDay
-from tests.commands.books import a_payment, operation
+from tests.commands.books import operation, store_payment
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient, names, other_store
-from tests.pages.two_months import sell_for_two_months
+from tests.pages.two_months import add_two_months_of_payments
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)  # the clock's
 DAY = timedelta(days=1)
@@ -43,7 +43,7 @@ async def sold(
         )
     ]
     account = different.pop("account", staff_client.shop.account)
-    await a_payment(
+    await store_payment(
         staff_client.services, account, operations=rows, created_at=at, amount=Decimal(amount),
         **names(number), **different,
     )  # fmt: skip
@@ -54,7 +54,7 @@ async def summed(staff_client: StaffClient, days: int = 62) -> None:
     accounts = sorted(each.id for each in await staff_client.services.accounts.all(staff_client.shop.installation.id))
     over = Days((NOON - days * DAY).date(), (NOON - DAY).date())
     async with staff_client.services.database.transaction() as session:
-        await keep_sums(session, accounts, over, NOON)
+        await store_sums(session, accounts, over, NOON)
 
 
 def words(page: str) -> str:
@@ -82,7 +82,7 @@ async def test_figures_are_those_of_the_period_and_are_compared_with_the_one_bef
     assert "Average payment 200.00 UAH before: 200.00 UAH" in page
     assert "Insufficient funds 1 100.0%" in page
     assert "Visa 2 100.0%" in page
-    assert "Pages on which nobody tried to pay: 1." in page
+    assert "Payment pages where nobody tried to pay: 1." in page
     assert "Nov 15 – 21, 2026 compared with Nov 8 – 14, 2026" in page.replace("\N{THIN SPACE}", " ")
 
 
@@ -116,7 +116,7 @@ async def test_whatever_is_kept_and_whatever_is_not_the_figures_are_the_same(sta
         ({"card_mask": "424242******4242", "payway": "google_pay"}, "Google Pay"),
         ({"payway": "bank_pay"}, "Bank pay"),
         ({"payway": "cc"}, "Card"),
-        ({}, "Not said"),
+        ({}, "Not specified"),
         ({"wallet": "applepay", "card_mask": "424242******4242"}, "Apple Pay"),
         ({"wallet": "gpay"}, "Google Pay"),
         ({"saved_card_id": "card", "card_mask": "424242******4242"}, "Saved card"),
@@ -128,8 +128,8 @@ async def test_how_people_paid_is_told_by_what_is_known(
     details = {name: value for name, value in said.items() if name in {"card_mask", "payway"}}
     row = operation(Kind.CREATE, updated_at=NOON, details=details)
     different: dict[str, Any] = {name: value for name, value in said.items() if name not in details}
-    await a_payment(staff_client.services, staff_client.shop.account, operations=[row], **names(1), **different)
-    assert f"How Payments Share {shown} 1 100.0%" in await seen(staff_client)
+    await store_payment(staff_client.services, staff_client.shop.account, operations=[row], **names(1), **different)
+    assert f"Payment method Payments Share {shown} 1 100.0%" in await seen(staff_client)
 
 
 async def test_currencies_are_never_added_and_the_one_used_most_is_first(staff_client: StaffClient) -> None:
@@ -176,7 +176,7 @@ async def test_a_store_that_has_sold_nothing_is_led_to_a_trial(staff_client: Sta
     assert "There is nothing to show yet" in page
     assert 'href="/set-up/try"' in page
     assert "<svg" not in page
-    assert "Nothing needs you." in page
+    assert "Nothing needs your attention." in page
     staff_client.permissions = ("HANDLE_PAYMENTS",)
     page = (await staff_client.see("/")).text
     assert "set-up" not in page
@@ -194,7 +194,7 @@ async def test_what_needs_somebody_is_told_with_the_newest(staff_client: StaffCl
 
 @one_database
 async def test_every_value_of_a_chart_is_in_a_table_too(staff_client: StaffClient) -> None:
-    await sell_for_two_months(staff_client.services, staff_client.shop.account, NOON)
+    await add_two_months_of_payments(staff_client.services, staff_client.shop.account, NOON)
     page = (await staff_client.see("/?days=30")).text
     assert page.count('role="img"') == 1
     assert re.search(r'aria-labelledby="by-day-title by-day-words"', page)
@@ -210,8 +210,8 @@ async def test_every_value_of_a_chart_is_in_a_table_too(staff_client: StaffClien
 
 @one_database
 async def test_a_page_sums_few_days_itself_and_says_what_is_left(staff_client: StaffClient) -> None:
-    await sell_for_two_months(staff_client.services, staff_client.shop.account, NOON)
-    assert "still being summed" not in await seen(staff_client, "/?days=30")
+    await add_two_months_of_payments(staff_client.services, staff_client.shop.account, NOON)
+    assert "still being added up" not in await seen(staff_client, "/?days=30")
     async with staff_client.services.database.transaction() as session:
         await session.exec(delete(SummedDay))
-    assert "Days that are still being summed: 50." in await seen(staff_client, "/?days=30")
+    assert "Days still being added up: 50." in await seen(staff_client, "/?days=30")

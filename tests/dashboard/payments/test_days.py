@@ -15,15 +15,15 @@ CLOCKS = st.integers(-14 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(m
 @given(st.dates(date(2, 1, 1), date(9998, 12, 30)), CLOCKS)
 def test_a_day_is_the_24_hours_of_its_clocks_and_is_said_again_as_it_was(day: date, clocks: timezone) -> None:
     midnight = datetime(day.year, day.month, day.day, tzinfo=clocks)
-    read = Day.read(f"{day}{midnight.isoformat()[-6:]}")
+    read = Day.parse(f"{day}{midnight.isoformat()[-6:]}")
     assert read is not None
     assert (read.begins, read.ends) == (midnight, midnight + timedelta(days=1))
-    assert Day.read(str(read)) == read
+    assert Day.parse(str(read)) == read
 
 
 def test_a_day_on_which_the_clocks_change_has_as_many_hours_as_it_has() -> None:
     """Kyiv, 29 March 2026: the browser says how far its clocks are ahead at the beginning, and at the end."""
-    first, last = Day.read("2026-03-29+02:00"), Day.read("2026-03-29+03:00")
+    first, last = Day.parse("2026-03-29+02:00"), Day.parse("2026-03-29+03:00")
     assert first is not None
     assert last is not None
     kyiv = ZoneInfo("Europe/Kyiv")
@@ -33,7 +33,7 @@ def test_a_day_on_which_the_clocks_change_has_as_many_hours_as_it_has() -> None:
 
 
 def test_without_clocks_it_is_a_day_of_utc() -> None:
-    assert Day.read("2026-11-21") == Day(date(2026, 11, 21))
+    assert Day.parse("2026-11-21") == Day(date(2026, 11, 21))
     assert Day(date(2026, 11, 21)).begins == datetime(2026, 11, 21, tzinfo=UTC)
 
 
@@ -51,4 +51,4 @@ def test_without_clocks_it_is_a_day_of_utc() -> None:
     ],
 )
 def test_what_is_no_day_is_none(said: str) -> None:
-    assert Day.read(said) is None
+    assert Day.parse(said) is None

@@ -8,7 +8,7 @@ from playwright.async_api import Browser, expect
 
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient
-from tests.dashboard.framing import Complaints, dashboard_of, heard_again, place_of, sign_in
+from tests.dashboard.framing import BrowserErrors, dashboard_of, path_of, sign_in, wait_for_messages
 
 pytestmark = pytest.mark.browser
 
@@ -19,10 +19,10 @@ OLENA = "olena@example.com"
 async def test_looking_for_a_shopper_leaves_her_address_in_no_address_of_a_page(
     browser: Browser, staff_client: StaffClient
 ) -> None:
-    kept = staff_client.services.emails.kept(staff_client.shop.installation.id, OLENA)
+    kept = staff_client.services.emails.digest_to_store(staff_client.shop.installation.id, OLENA)
     for number in range(1, 31):
         await staff_client.payment(number, email_digest=kept if number <= 28 else None)
-    complaints, asked = Complaints(), list[str]()
+    complaints, asked = BrowserErrors(), list[str]()
     async with dashboard_of(browser, staff_client.app, "/payments", complaints=complaints) as (page, frame):
         page.on("request", lambda request: asked.append(request.url))
         page.on("framenavigated", lambda moved: asked.append(moved.url))
@@ -33,7 +33,7 @@ async def test_looking_for_a_shopper_leaves_her_address_in_no_address_of_a_page(
         await frame.get_by_role("button", name="Older").click()
         await expect(frame.get_by_role("row")).to_have_count(4)
         await expect(frame.get_by_label("Search")).to_have_value(OLENA)
-        asked += [await place_of(frame)]
+        asked += [await path_of(frame)]
         asked.append(await frame.locator("html").evaluate("() => location.href"))
         assert len([each for each in asked if each.endswith("/parts/payments")]) == 2
         assert not [each for each in asked if "olena" in each]
@@ -51,12 +51,12 @@ async def test_days_are_those_of_the_browser(browser: Browser, staff_client: Sta
     async with dashboard_of(browser, staff_client.app, "/payments", timezone="Europe/Kyiv") as (page, frame):
         await sign_in(page, staff_client.token())
         await frame.get_by_text("Channel, account, days").click()
-        await frame.get_by_label("Begun from").fill("2026-03-29")
-        await frame.get_by_label("to, this day included").fill("2026-03-29")
+        await frame.get_by_label("Started from").fill("2026-03-29")
+        await frame.get_by_label("to (inclusive)").fill("2026-03-29")
         await frame.get_by_role("button", name="Search").click()
         await expect(frame.get_by_role("row")).to_have_count(3)
         await expect(frame.get_by_role("link", name="Order")).to_have_text(["Order 1003", "Order 1002"])
-        await expect(frame.get_by_label("Begun from")).to_have_value("2026-03-29")
+        await expect(frame.get_by_label("Started from")).to_have_value("2026-03-29")
 
 
 @one_database
@@ -65,7 +65,7 @@ async def test_what_is_found_is_saved_as_a_file_from_within_the_sandboxed_frame(
 ) -> None:
     for number in range(1, 31):
         await staff_client.payment(number, channel="eur" if number <= 28 else "uah")
-    complaints = Complaints()
+    complaints = BrowserErrors()
     async with dashboard_of(browser, staff_client.app, "/payments?channel=eur", complaints=complaints) as (page, frame):
         await sign_in(page, staff_client.token())
         async with page.expect_download() as download:
@@ -78,7 +78,7 @@ async def test_what_is_found_is_saved_as_a_file_from_within_the_sandboxed_frame(
 
         staff_client.shop.clock.forward(hours=1)  # the token is over, and the Dashboard has no other one
         await frame.get_by_role("button", name="Download as CSV").click()
-        await heard_again(page, "notifyReady", 2)
+        await wait_for_messages(page, "notifyReady", 2)
         async with page.expect_download():
             await page.evaluate("token => refresh(token)", staff_client.token())
         await expect(frame.get_by_role("alert")).to_be_hidden()
@@ -94,7 +94,7 @@ async def test_beside_the_dashboards_menu_on_a_small_screen_all_columns_are_in_s
     await staff_client.payment(1, saved_card_id="a-card", saved_card_mask="545454******5454", channel="default-channel")
     await staff_client.payment(2)
     async with dashboard_of(browser, staff_client.app, "/payments") as (page, frame):
-        await page.evaluate("language => speak(language)", language)
+        await page.evaluate("language => setLocale(language)", language)
         await sign_in(page, staff_client.token())
         beside = await page.evaluate("() => innerWidth - document.querySelector('iframe').clientWidth")
         await page.set_viewport_size({"width": 763 + beside, "height": 900})

@@ -7,13 +7,13 @@ import pytest
 
 from app.db.tables import Kind, State
 from tests.commands.conftest import one_database
-from tests.dashboard.dashboard_app import NEXT_DOOR, StaffClient, other_store
+from tests.dashboard.dashboard_app import OTHER_STORE, StaffClient, other_store
 from tests.dashboard.payments.test_payment_page import text
-from tests.loopback import said
-from tests.payments.fake_gateway import operation, payment, refused
+from tests.loopback import json_reply
+from tests.payments.fake_gateway import operation, payment, refusal_reply
 from tests.payments.fake_saleor import amounts
-from tests.payments.shop import TOTAL, at_once
-from tests.payments.split.market import becomes_a_market, bought, recorded
+from tests.payments.shop import TOTAL, run_concurrently
+from tests.payments.split.market import enable_splitting, recorded, split_checkout
 from tests.payments.split.people import POTTER, SMITH
 
 
@@ -34,93 +34,95 @@ async def press(staff_client: StaffClient, what: str, **fields: str) -> str:
 
 async def test_exactly_what_is_possible_is_offered(staff_client: StaffClient) -> None:
     shop = staff_client.shop
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     await shop.begin(flow="AUTHORIZATION")
     assert set(await forms(staff_client)) == {"cancel"}
     await shop.notify(payment(shop.order_id, method="auth"))
     await shop.work()
     assert set(await forms(staff_client)) == {"capture", "void"}
-    shop.gateway.will(said(operation("capture", shop.order_id, "300.00")))
+    shop.gateway.will_answer(json_reply(operation("capture", shop.order_id, "300.00")))
     page = await press(staff_client, "capture", amount="300")
-    assert "It is charged." in page
+    assert "The amount was captured." in page
     assert set(await forms(staff_client)) == {"refund"}
-    shop.gateway.will(said(operation("refund", shop.order_id, "300.00")))
-    assert "It is refunded." in await press(staff_client, "refund", amount="300,00")
+    shop.gateway.will_answer(json_reply(operation("refund", shop.order_id, "300.00")))
+    assert "The amount was refunded." in await press(staff_client, "refund", amount="300,00")
     assert await forms(staff_client) == {}
-    assert "Nothing can be done with this payment now." in text(await staff_client.see(f"/payments/{shop.order_id}"))
+    assert "No actions are available for this payment right now." in text(
+        await staff_client.see(f"/payments/{shop.order_id}")
+    )
     await shop.work()
     assert shop.amounts == amounts(refunded="300.00", canceled="269.50")
 
 
 @one_database
 async def test_a_reservation_is_released(staff_client: StaffClient) -> None:
-    await staff_client.shop.paid("AUTHORIZATION")
-    staff_client.shop.gateway.will(said(operation("void", staff_client.shop.order_id, TOTAL)))
+    await staff_client.shop.complete_payment("AUTHORIZATION")
+    staff_client.shop.gateway.will_answer(json_reply(operation("void", staff_client.shop.order_id, TOTAL)))
     page = await press(staff_client, "void")
-    assert "The reservation is released." in page
-    assert "staff asks in the app to release the reservation of 569.50 UAH (staff@example.com)" in page
+    assert "The authorized amount was released." in page
+    assert "staff asks in the app to release the authorization of 569.50 UAH (staff@example.com)" in page
 
 
 @one_database
 async def test_the_reason_reaches_the_gateway_and_the_list_of_events(staff_client: StaffClient) -> None:
-    await staff_client.shop.paid()
-    staff_client.shop.gateway.will(said(operation("refund", staff_client.shop.order_id, "100.00")))
+    await staff_client.shop.complete_payment()
+    staff_client.shop.gateway.will_answer(json_reply(operation("refund", staff_client.shop.order_id, "100.00")))
     page = await press(staff_client, "refund", amount="100", reason="<b>Too</b> small")
     assert "to refund 100.00 UAH (staff@example.com)" in page
     assert "“<b>Too</b> small”" in page, "as text, in which nothing is a tag"
-    assert staff_client.shop.gateway.heard[-1].json["comment"] == "<b>Too</b> small"
+    assert staff_client.shop.gateway.requests[-1].json["comment"] == "<b>Too</b> small"
 
 
 @one_database
 async def test_an_unpaid_page_is_closed(staff_client: StaffClient) -> None:
     shop = staff_client.shop
-    shop.gateway.will(shop.gateway.page(), said([payment(shop.order_id, "failure", status_code="6007")]))
+    shop.gateway.will_answer(shop.gateway.page(), json_reply([payment(shop.order_id, "failure", status_code="6007")]))
     await shop.begin()
-    assert "The payment is cancelled, and its page is closed." in await press(staff_client, "cancel")
+    assert "The payment was cancelled, and its payment page is closed." in await press(staff_client, "cancel")
 
 
 async def test_the_same_form_sent_twice_is_done_once_and_answered_alike(staff_client: StaffClient) -> None:
     shop = staff_client.shop
-    await shop.paid()
-    shop.gateway.will(said(operation("refund", shop.order_id, "100.00")))
+    await shop.complete_payment()
+    shop.gateway.will_answer(json_reply(operation("refund", shop.order_id, "100.00")))
     form = {"key": (await forms(staff_client))["refund"], "amount": "100.00"}
-    answers = await at_once(*(staff_client.do(f"/payments/{shop.order_id}/refund", **form) for _ in range(3)))
+    answers = await run_concurrently(*(staff_client.do(f"/payments/{shop.order_id}/refund", **form) for _ in range(3)))
     assert {each.status_code for each in answers} == {200}
-    assert "It is refunded." in text(await staff_client.do(f"/payments/{shop.order_id}/refund", **form))
+    assert "The amount was refunded." in text(await staff_client.do(f"/payments/{shop.order_id}/refund", **form))
     assert shop.gateway.calls == ["refund"]
     other = await staff_client.do(f"/payments/{shop.order_id}/refund", key=form["key"], amount="200.00")
     assert other.status_code == 422
-    assert "asked for something else" in other.json()["detail"]["message"]
+    assert "with a different request" in other.json()["detail"]["message"]
 
 
 @one_database
 async def test_what_is_under_way_comes_first_and_the_page_says_so(staff_client: StaffClient) -> None:
     shop = staff_client.shop
-    await shop.paid()
-    shop.gateway.will(said(operation("refund", shop.order_id, "100.00", "pending")))
-    assert "How it ends is not known yet" in await press(staff_client, "refund", amount="100.00")
+    await shop.complete_payment()
+    shop.gateway.will_answer(json_reply(operation("refund", shop.order_id, "100.00", "pending")))
+    assert "The outcome is not known yet" in await press(staff_client, "refund", amount="100.00")
     page = text(await staff_client.see(f"/payments/{shop.order_id}"))
-    assert "What you ask for now waits until that is settled." in page
-    assert "sent when what is under way is settled" in await press(staff_client, "refund", amount="1.00")
+    assert "Anything you request now waits until it has finished." in page
+    assert "sent when the operation in progress has finished" in await press(staff_client, "refund", amount="1.00")
     assert shop.gateway.calls == ["refund"]
 
 
 @one_database
 async def test_what_the_gateway_refuses_is_said(staff_client: StaffClient) -> None:
     shop = staff_client.shop
-    await shop.paid()
-    shop.gateway.will(refused("Insufficient balance", "P-400"))
+    await shop.complete_payment()
+    shop.gateway.will_answer(refusal_reply("Insufficient balance", "P-400"))
     answer = await press(staff_client, "refund", amount="100.00")
-    assert "It was not done: The gateway refused the request: Insufficient balance" in answer
+    assert "The operation failed: The gateway refused the request: Insufficient balance" in answer
     assert set(await forms(staff_client)) == {"refund"}
 
 
 async def test_a_refund_of_a_marketplace_is_taken_from_whom_the_form_says(staff_client: StaffClient) -> None:
-    shop = await becomes_a_market(staff_client.shop)
-    await shop.paid(sourceObject=bought())
-    shop.gateway.will(said(operation("refund", shop.order_id, "50.50")))
+    shop = await enable_splitting(staff_client.shop)
+    await shop.complete_payment(sourceObject=split_checkout())
+    shop.gateway.will_answer(json_reply(operation("refund", shop.order_id, "50.50")))
     fields = {f"from_{POTTER}": "40", f"from_{SMITH}": "10,50"}
-    assert "It is refunded." in await press(staff_client, "refund", amount="", **fields)
+    assert "The amount was refunded." in await press(staff_client, "refund", amount="", **fields)
     assert await recorded(shop, Kind.REFUND) == {POTTER: Decimal("40.00"), SMITH: Decimal("10.50")}
 
 
@@ -129,9 +131,9 @@ async def test_a_refund_of_a_marketplace_is_taken_from_whom_the_form_says(staff_
     ("fields", "words"),
     [
         ({"amount": "569.51"}, "Refund at most 569.50 UAH."),
-        ({"amount": "1,000"}, "Write amounts like 1234.50."),
-        ({"amount": ""}, "Say how much"),
-        ({"amount": "0"}, "Say how much"),
+        ({"amount": "1,000"}, "Enter amounts like 1234.50."),
+        ({"amount": ""}, "Enter how much"),
+        ({"amount": "0"}, "Enter how much"),
         ({"amount": "1.00", "key": "0" * 31}, "Reload the page"),
         ({"amount": "1.00", "key": ""}, "Reload the page"),
     ],
@@ -140,12 +142,12 @@ async def test_what_cannot_be_done_is_refused_in_words(
     staff_client: StaffClient, fields: dict[str, str], words: str
 ) -> None:
     shop = staff_client.shop
-    await shop.paid()
+    await shop.complete_payment()
     form = {"key": (await forms(staff_client))["refund"]} | fields
     answer = await staff_client.do(f"/payments/{shop.order_id}/refund", **form)
     assert answer.status_code == 422
     assert words in answer.json()["detail"]["message"]
-    assert shop.gateway.heard == []
+    assert shop.gateway.requests == []
     assert all(each.state is State.SUCCESS for each in (await shop.aggregate()).operations)
 
 
@@ -153,12 +155,12 @@ async def test_what_cannot_be_done_is_refused_in_words(
 @one_database
 async def test_nobody_acts_on_a_payment_next_door(staff_client: StaffClient) -> None:
     await other_store(staff_client.shop)
-    await staff_client.shop.paid()
+    await staff_client.shop.complete_payment()
     form = {"key": (await forms(staff_client))["refund"], "amount": "1.00"}
-    token = staff_client.token(iss=NEXT_DOOR)
-    headers = staff_client.headers(token, saleor=NEXT_DOOR)
+    token = staff_client.token(iss=OTHER_STORE)
+    headers = staff_client.headers(token, saleor=OTHER_STORE)
     answer = await staff_client.http.post(
         f"/parts/payments/{staff_client.shop.order_id}/refund", headers=headers, data=form
     )
     assert answer.status_code == 404
-    assert staff_client.shop.gateway.heard == []
+    assert staff_client.shop.gateway.requests == []

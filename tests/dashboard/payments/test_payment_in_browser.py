@@ -6,11 +6,11 @@ from playwright.async_api import Browser, expect
 from app.db.tables import Kind
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient
-from tests.dashboard.framing import Complaints, dashboard_of, heard, pasted, sign_in
+from tests.dashboard.framing import BrowserErrors, clipboard_text, dashboard_of, messages_of, sign_in
 from tests.dashboard.test_in_browser import open_dialog, unfold
-from tests.loopback import Heard, said
+from tests.loopback import ReceivedRequest, json_reply
 from tests.payments.fake_gateway import action_of, operation, payment
-from tests.payments.split.market import becomes_a_market, bought, recorded
+from tests.payments.split.market import enable_splitting, recorded, split_checkout
 from tests.payments.split.people import POTTER, SMITH
 
 pytestmark = [pytest.mark.browser, one_database]
@@ -19,9 +19,9 @@ pytestmark = [pytest.mark.browser, one_database]
 async def test_a_refund_of_a_marketplace_pressed_twice_is_done_once(
     browser: Browser, staff_client: StaffClient
 ) -> None:
-    shop = await becomes_a_market(staff_client.shop)
-    await shop.paid(sourceObject=bought())
-    complaints = Complaints()
+    shop = await enable_splitting(staff_client.shop)
+    await shop.complete_payment(sourceObject=split_checkout())
+    complaints = BrowserErrors()
     path = f"/payments/{shop.order_id}"
     async with dashboard_of(browser, staff_client.app, path, complaints=complaints) as (page, frame):
         await sign_in(page, staff_client.token())
@@ -29,12 +29,12 @@ async def test_a_refund_of_a_marketplace_pressed_twice_is_done_once(
         await expect(form.get_by_label("Amount, UAH")).to_have_value("")
         await form.get_by_label("Potter").fill("40")
         await form.get_by_label("Smith").fill("10,50")
-        shop.gateway.will(said(operation("refund", shop.order_id, "50.50")))
+        shop.gateway.will_answer(json_reply(operation("refund", shop.order_id, "50.50")))
         await form.get_by_role("button", name="Refund now").dblclick()
-        await expect(frame.get_by_role("status")).to_have_text("It is refunded.")
+        await expect(frame.get_by_role("status")).to_have_text("The amount was refunded.")
         await expect(frame.get_by_role("status")).to_be_focused()
         await expect(frame.get_by_text("partly refunded")).to_be_visible()
-        assert (await heard(page, "notification"))[-1]["status"] == "success"
+        assert (await messages_of(page, "notification"))[-1]["status"] == "success"
         assert complaints == []
     assert shop.gateway.calls == ["refund"]
     assert {who: str(part) for who, part in (await recorded(shop, Kind.REFUND)).items()} == {
@@ -46,9 +46,9 @@ async def test_a_refund_of_a_marketplace_pressed_twice_is_done_once(
 async def test_the_page_changes_by_itself_until_all_is_told(browser: Browser, staff_client: StaffClient) -> None:
     """But not under the hands of somebody who has begun to fill in a form."""
     shop = staff_client.shop
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     await shop.begin(flow="AUTHORIZATION")
-    complaints = Complaints()
+    complaints = BrowserErrors()
     path = f"/payments/{shop.order_id}"
     async with dashboard_of(browser, staff_client.app, path, complaints=complaints) as (page, frame):
         await sign_in(page, staff_client.token())
@@ -62,12 +62,14 @@ async def test_the_page_changes_by_itself_until_all_is_told(browser: Browser, st
         await expect(frame.locator("header .badge")).to_have_text("authorized", timeout=15_000)
         await expect(step).to_be_visible()  # as somebody wanted to look at it
         assert await frame.locator("[data-watch]").count() == 0  # nothing is open: nobody asks any more
-        shop.gateway.will(said(operation("capture", shop.order_id, "300.00", "pending", named="part")))
+        shop.gateway.will_answer(
+            json_reply(operation("capture", shop.order_id, "300.00", "pending", operation_id="part"))
+        )
         form = await open_dialog(frame, "Capture")
         await form.get_by_label("Amount, UAH").fill("300")
         await form.get_by_role("button", name="Capture now").click()
         await expect(frame.locator("header .badge")).to_have_text("authorized, charge under way")
-        await shop.notify(operation("capture", shop.order_id, "300.00", named="part"))
+        await shop.notify(operation("capture", shop.order_id, "300.00", operation_id="part"))
         await shop.work()
         await expect(frame.locator("header .badge")).to_have_text("charged", timeout=15_000)
         await expect(frame.get_by_role("button", name="Refund")).to_be_visible()
@@ -76,16 +78,16 @@ async def test_the_page_changes_by_itself_until_all_is_told(browser: Browser, st
 
 async def test_nothing_moves_before_the_button_inside(browser: Browser, staff_client: StaffClient) -> None:
     shop = staff_client.shop
-    await shop.paid("AUTHORIZATION")
+    await shop.complete_payment("AUTHORIZATION")
     async with dashboard_of(browser, staff_client.app, f"/payments/{shop.order_id}", width=360) as (page, frame):
         await sign_in(page, staff_client.token())
-        await page.evaluate("dress('dark')")
-        await page.evaluate("speak('uk')")
+        await page.evaluate("setTheme('dark')")
+        await page.evaluate("setLocale('uk')")
         form = await open_dialog(frame, "Списати")
         await expect(form.get_by_text("Авторизовано 569,50")).to_be_visible()
         wide = await frame.locator("html").evaluate("html => html.scrollWidth - html.clientWidth")
         assert wide == 0
-        assert shop.gateway.heard == []
+        assert shop.gateway.requests == []
         await form.get_by_label("Сума, UAH").fill("600")
         await form.get_by_role("button", name="Списати зараз").click()
         await expect(form.get_by_role("alert")).to_be_visible()
@@ -94,7 +96,7 @@ async def test_nothing_moves_before_the_button_inside(browser: Browser, staff_cl
         await expect(frame.get_by_role("dialog")).to_have_count(0)
         await expect(frame.get_by_role("button", name="Списати")).to_be_focused()
         await page.keyboard.press("Enter")
-        shop.gateway.will(said(operation("capture", shop.order_id, "300.00")))
+        shop.gateway.will_answer(json_reply(operation("capture", shop.order_id, "300.00")))
         await form.get_by_label("Сума, UAH").fill("300,00")
         await form.get_by_role("button", name="Списати зараз").click()
         await expect(frame.get_by_role("status")).to_have_text("Кошти списано.")
@@ -103,22 +105,22 @@ async def test_nothing_moves_before_the_button_inside(browser: Browser, staff_cl
 
 async def test_what_was_said_is_fetched_only_when_somebody_looks(browser: Browser, staff_client: StaffClient) -> None:
     shop = staff_client.shop
-    await shop.paid()
+    await shop.complete_payment()
     shop.gateway.book[shop.order_id] = [payment(shop.order_id)]
-    looked: list[Heard] = []
+    looked: list[ReceivedRequest] = []
 
-    async def note(asked: Heard) -> None:
+    async def note(asked: ReceivedRequest) -> None:
         looked.append(asked)
 
-    shop.gateway.on_arrival = note
-    complaints = Complaints()
+    shop.gateway.on_request = note
+    complaints = BrowserErrors()
     path = f"/payments/{shop.order_id}"
     async with dashboard_of(browser, staff_client.app, path, complaints=complaints) as (page, frame):
         await sign_in(page, staff_client.token())
-        said_before = await unfold(frame, "What was asked, notified and told")
-        await expect(said_before.get_by_role("heading", name="The gateway notified: purchase")).to_be_visible()
+        said_before = await unfold(frame, "Requests, notifications and events")
+        await expect(said_before.get_by_role("heading", name="Notification from the gateway: purchase")).to_be_visible()
         assert looked == []
-        shown = await unfold(frame, "What the gateway shows at this moment")
+        shown = await unfold(frame, "Current state at the gateway")
         await expect(shown.get_by_text('"status": "success"')).to_be_visible()
         assert [action_of(each) for each in looked] == ["look"]
         assert complaints == []
@@ -137,7 +139,7 @@ async def test_on_a_phone_what_is_rarely_read_is_folded_and_stays_as_somebody_le
     staff_client: StaffClient,
 ) -> None:
     shop = staff_client.shop
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     await shop.begin(flow="AUTHORIZATION")
     async with dashboard_of(browser, staff_client.app, f"/payments/{shop.order_id}", width=360) as (page, frame):
         await sign_in(page, staff_client.token())
@@ -154,31 +156,31 @@ async def test_on_a_phone_what_is_rarely_read_is_folded_and_stays_as_somebody_le
         await page.set_viewport_size({"width": 1000, "height": 900})
         await expect(frame.get_by_role("button", name="Activity")).to_have_count(0)
         await expect(frame.get_by_text("Raw messages")).to_be_visible()
-        await expect(frame.get_by_text("Order at the gateway")).to_be_visible()
+        await expect(frame.get_by_text("Gateway order ID")).to_be_visible()
 
 
 async def test_ids_and_the_link_to_the_page_are_copied(browser: Browser, staff_client: StaffClient) -> None:
     shop = staff_client.shop
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     await shop.begin()
-    complaints = Complaints()
+    complaints = BrowserErrors()
     path = f"/payments/{shop.order_id}"
     async with dashboard_of(browser, staff_client.app, path, complaints=complaints) as (page, frame):
         await sign_in(page, staff_client.token())
-        button = frame.get_by_role("button", name="Copy the order ID at the gateway")
+        button = frame.get_by_role("button", name="Copy the gateway order ID")
         told = frame.locator("#copied")
         await button.press("Enter")
         await expect(told).to_have_text("Copied")
         await expect(button).to_be_focused()
-        assert await pasted(page) == shop.order_id
+        assert await clipboard_text(page) == shop.order_id
         await expect(told).to_have_text("")  # else what is said next could be of this
         await frame.get_by_role("button", name="Copy the link to this page").click()
         await expect(told).to_have_text("Copied")
-        assert f"/payments/{shop.order_id}?saleorApiUrl=" in await pasted(page)
+        assert f"/payments/{shop.order_id}?saleorApiUrl=" in await clipboard_text(page)
         await expect(told).to_have_text("")
         await frame.get_by_role("link", name="All payments").click()
         await expect(frame.get_by_role("heading", name="Payments", exact=True)).to_be_visible()
-        await frame.get_by_role("button", name="Copy the order ID at the gateway").press("Enter")
+        await frame.get_by_role("button", name="Copy the gateway order ID").press("Enter")
         await expect(told).to_have_text("Copied")
-        assert await pasted(page) == shop.order_id
+        assert await clipboard_text(page) == shop.order_id
         assert complaints == []

@@ -8,7 +8,7 @@ import httpx2
 import pytest
 
 from app.db.tables import Kind, State
-from tests.commands.books import a_payment, operation
+from tests.commands.books import operation, store_payment
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient, names, open_staff_client, other_store
 from tests.payments.shop import Shop
@@ -55,7 +55,7 @@ async def test_those_with_a_problem_and_those_that_stand_so(staff_client: StaffC
     assert numbers(await staff_client.see("/payments?status=pending")) == [3]
     assert numbers(await staff_client.see("/payments?status=paid&problems=1")) == [4, 2]
     assert numbers(await staff_client.see("/payments?status=nonsense")) == [4, 3, 2, 1]
-    assert "No such payment was found." in (await staff_client.see("/payments?status=refunded")).text
+    assert "No payments found." in (await staff_client.see("/payments?status=refunded")).text
 
 
 def chips(answer: httpx2.Response) -> dict[str, str]:
@@ -93,18 +93,18 @@ async def test_chips_say_how_many_there_are_and_keep_what_is_looked_for(staff_cl
 
 
 async def test_more_than_are_counted_say_so(staff_client: StaffClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.db.search.MOST_COUNTED", 2)
-    monkeypatch.setattr("app.dashboard.payments.listing.MOST_COUNTED", 2)
+    monkeypatch.setattr("app.db.search.MAX_COUNTED", 2)
+    monkeypatch.setattr("app.dashboard.payments.listing.MAX_COUNTED", 2)
     for number in (1, 2, 3):
         await staff_client.payment(number)
     page = await staff_client.see("/payments")
     assert chips(page)["All"] == "2+!"
-    assert "choose days to see what they come to" in page.text
+    assert "Choose days to see their total" in page.text
 
 
 async def test_an_empty_list_says_what_to_do(staff_client: StaffClient) -> None:
     page = (await staff_client.see("/payments")).text
-    assert "There is no payment yet." in page
+    assert "There are no payments yet." in page
     assert "Set up and try it out" not in page  # who may not is not sent there
     assert 'role="search"' not in page
     staff_client.permissions = ("HANDLE_PAYMENTS", "MANAGE_APPS")
@@ -116,7 +116,7 @@ async def test_a_payment_is_found_by_whatever_staff_have_at_hand(staff_client: S
     for number in (1, 2, 3):
         await staff_client.payment(number, amount=Decimal(1000 + number))
     named = names(4) | {"order_id": "abcdef" + "0" * 26}
-    await a_payment(
+    await store_payment(
         staff_client.services, staff_client.shop.account, [operation(operation_id="payment-of-4"), refund], **named
     )
     for search in ("1002", "%231002", f"{2:032x}", "transaction-2", "00000000-0000-0000-0000-000000000002"):
@@ -126,7 +126,7 @@ async def test_a_payment_is_found_by_whatever_staff_have_at_hand(staff_client: S
     for search in ("1003.00", "1 003,00", "1,003.00 UAH", "1003 грн"):
         assert numbers(await staff_client.see(f"/payments?search={search}")) == [3], search
     for search in ("%25", "100", "1003.01", "1003.00 EUR", "abcde", "100%25"):
-        assert "No such payment" in (await staff_client.see(f"/payments?search={search}")).text, search
+        assert "No payments found." in (await staff_client.see(f"/payments?search={search}")).text, search
 
 
 async def test_what_is_looked_for_stands_in_the_form_and_in_the_links(staff_client: StaffClient) -> None:
@@ -142,7 +142,7 @@ async def test_what_is_looked_for_stands_in_the_form_and_in_the_links(staff_clie
 
 async def test_channel_account_and_days_of_whoever_looks(staff_client: StaffClient) -> None:
     other = await other_store(staff_client.shop)
-    await a_payment(staff_client.services, other, **names(9), channel="pln")
+    await store_payment(staff_client.services, other, **names(9), channel="pln")
     await staff_client.payment(1, channel="eur", created_at=datetime(2026, 11, 20, 22, 30, tzinfo=UTC))
     await staff_client.payment(2, created_at=datetime(2026, 11, 21, 12, 0, tzinfo=UTC))
     await staff_client.payment(3, created_at=datetime(2026, 11, 21, 22, 30, tzinfo=UTC))
@@ -155,7 +155,7 @@ async def test_channel_account_and_days_of_whoever_looks(staff_client: StaffClie
     assert numbers(
         await staff_client.see(f"/payments?account={staff_client.shop.account.id}&channel=default-channel")
     ) == [3, 2]
-    assert "No such payment" in (await staff_client.see(f"/payments?account={other.id}")).text
+    assert "No payments found." in (await staff_client.see(f"/payments?account={other.id}")).text
     assert numbers(await staff_client.see("/payments?from=2026-11-21&to=2026-11-21")) == [3, 2]
     assert numbers(await staff_client.see("/payments?from=2026-11-21%2B02:00&to=2026-11-21%2B02:00")) == [2, 1]
     assert numbers(await staff_client.see("/payments?to=2026-11-20")) == [1]
@@ -173,11 +173,12 @@ async def test_a_row_says_where_how_much_and_with_what(staff_client: StaffClient
 
 async def test_a_shopper_is_found_by_an_address_that_no_address_of_a_page_says(staff_client: StaffClient) -> None:
     sent = {"email": "olena@example.com"}
-    staff_client.shop.gateway.will(staff_client.shop.gateway.page())
+    staff_client.shop.gateway.will_answer(staff_client.shop.gateway.page())
     await staff_client.shop.begin(data={"customer": sent})
     for number in range(1, 28):
         await staff_client.payment(
-            number, email_digest=staff_client.services.emails.kept(staff_client.shop.installation.id, sent["email"])
+            number,
+            email_digest=staff_client.services.emails.digest_to_store(staff_client.shop.installation.id, sent["email"]),
         )
     await staff_client.payment(28)
 
@@ -190,7 +191,7 @@ async def test_a_shopper_is_found_by_an_address_that_no_address_of_a_page_says(s
     rest = await staff_client.do("/payments", **fields)
     assert staff_client.shop.order_id in rest.text
     assert numbers(rest) == [2, 1]
-    assert "No such payment" in (await staff_client.do("/payments", search="taras@example.com")).text
+    assert "No payments found." in (await staff_client.do("/payments", search="taras@example.com")).text
 
     refused = await staff_client.see("/payments?search=olena%40example.com")
     assert refused.status_code == 422
@@ -199,10 +200,10 @@ async def test_a_shopper_is_found_by_an_address_that_no_address_of_a_page_says(s
 
 
 async def test_what_is_found_can_be_had_as_a_file(staff_client: StaffClient) -> None:
-    await a_payment(staff_client.services, await other_store(staff_client.shop), **names(99))
+    await store_payment(staff_client.services, await other_store(staff_client.shop), **names(99))
     emails, store = staff_client.services.emails, staff_client.shop.installation.id
     for number in range(1, 28):
-        await staff_client.payment(number, email_digest=emails.kept(store, "olena@example.com"))
+        await staff_client.payment(number, email_digest=emails.digest_to_store(store, "olena@example.com"))
     await staff_client.payment(28, amount=Decimal("1234.50"), problem="Очі")
     whole = await staff_client.do("/payments.csv")
     assert whole.headers["content-type"] == "text/csv; charset=utf-8"

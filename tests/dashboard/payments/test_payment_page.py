@@ -10,14 +10,22 @@ import pytest
 from app.amounts import NotAnAmountError
 from app.dashboard.payments.actions import read_amounts
 from app.db.tables import Kind
-from app.payments.split.choice import chosen_in
+from app.payments.split.choice import chosen_shares
 from tests.commands.books import event, notification, operation
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient
-from tests.loopback import said
+from tests.loopback import json_reply
 from tests.payments.fake_gateway import operation as operation_record
-from tests.payments.fake_gateway import payment, refused
-from tests.payments.split.market import MUGS, SHARES, becomes_a_market, bought, granted, refund, shares
+from tests.payments.fake_gateway import payment, refusal_reply
+from tests.payments.split.market import (
+    MUGS,
+    SHARES,
+    enable_splitting,
+    granted_refund_event,
+    refund,
+    shares,
+    split_checkout,
+)
 from tests.payments.split.people import MARKET, POTTER, SMITH
 
 
@@ -30,8 +38,8 @@ def text(answer: httpx2.Response) -> str:
 @pytest.fixture
 async def market(staff_client: StaffClient) -> StaffClient:
     """The office of a marketplace whose shopper has paid 569.50."""
-    await becomes_a_market(staff_client.shop)
-    await staff_client.shop.paid(sourceObject=bought())
+    await enable_splitting(staff_client.shop)
+    await staff_client.shop.complete_payment(sourceObject=split_checkout())
     return staff_client
 
 
@@ -51,7 +59,7 @@ async def test_each_step_names_the_trace_by_which_an_operator_finds_its_log_line
     kept = await staff_client.payment(1, operations=[operation(trace_id=asked)], events=[event(trace_id=told)])
     page = text(await staff_client.see(f"/payments/{kept.order_id}"))
     assert re.search(rf"asks the gateway for a payment page Trace {asked}", page), page
-    assert re.search(rf"tells Saleor CHARGE_SUCCESS .* Trace {told}", page), page
+    assert re.search(rf"reports CHARGE_SUCCESS .* to Saleor.* Trace {told}", page), page
 
 
 async def test_everything_that_staff_want_to_know(staff_client: StaffClient) -> None:
@@ -74,12 +82,12 @@ async def test_everything_that_staff_want_to_know(staff_client: StaffClient) -> 
         "Charged 100.00 UAH Refunded 0.00 UAH Can be refunded 100.00 UAH",
         "Fee 1.4525 UAH Paid with Visa •••• 4242",
         "Order number 1001",
-        f"Order at the gateway {1:032x} Transaction in Saleor transaction-1",
+        f"Gateway order ID {1:032x} Transaction in Saleor transaction-1",
         "Merchant account Main",
         "Needs review Compare it with the <portal>.",
-        "Nothing is being waited for.",
+        "Nothing is pending.",
         "gateway notifies: payment succeeded, 100.00 UAH",
-        "app tells Saleor CHARGE_SUCCESS",
+        "app reports CHARGE_SUCCESS",
     ):
         assert words in page, page
     assert 'href="https://gateway.example/receipt?a=1&amp;b=2" target="_blank" rel="noopener noreferrer"' in answer.text
@@ -142,11 +150,11 @@ async def test_the_same_in_ukrainian(staff_client: StaffClient) -> None:
 @one_database
 async def test_the_whole_story_in_ukrainian(staff_client: StaffClient) -> None:
     shop = staff_client.shop
-    await shop.paid()
-    shop.gateway.will(refused("Insufficient balance", "P-400"))
-    await shop.staff("REFUND", "100.00", "first")
-    shop.gateway.will(said(operation_record("refund", shop.order_id, "50.00", "pending")))
-    await shop.staff("REFUND", "50.00", "second")
+    await shop.complete_payment()
+    shop.gateway.will_answer(refusal_reply("Insufficient balance", "P-400"))
+    await shop.request_action("REFUND", "100.00", "first")
+    shop.gateway.will_answer(json_reply(operation_record("refund", shop.order_id, "50.00", "pending")))
+    await shop.request_action("REFUND", "50.00", "second")
     await shop.notify(payment(shop.order_id, amount="500.00"))
     await shop.work()
     answer = await staff_client.see(f"/payments/{shop.order_id}", **{"Accept-Language": "uk"})
@@ -171,15 +179,15 @@ async def test_the_whole_story_in_ukrainian(staff_client: StaffClient) -> None:
 
 async def test_staff_ask_the_gateway_now(staff_client: StaffClient) -> None:
     shop = staff_client.shop
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     await shop.begin()
     assert "waiting for the shopper" in text(await staff_client.see(f"/payments/{shop.order_id}"))
     shop.gateway.book[shop.order_id] = [payment(shop.order_id)]
     looked = text(await staff_client.do(f"/payments/{shop.order_id}/look"))
-    assert "The gateway was asked: this is how it stands now." in looked
+    assert "The payment was looked up at the gateway. This is its current state." in looked
     assert "Payment of 569.50 UAH paid" in looked
     await shop.work()
-    assert shop.saleor.told[-1] == "CHARGE_SUCCESS"
+    assert shop.saleor.reported_types[-1] == "CHARGE_SUCCESS"
 
 
 @one_database
@@ -188,7 +196,7 @@ async def test_a_gateway_that_does_not_answer_is_said_in_words(staff_client: Sta
     await staff_client.services.accounts.change(staff_client.shop.account.id, base_url="http://127.0.0.1:9")
     answer = await staff_client.do(f"/payments/{kept.order_id}/look")
     assert answer.status_code == 502
-    assert answer.json()["detail"]["message"] == "The gateway could not be asked. Try again in a minute."
+    assert answer.json()["detail"]["message"] == "The request to the gateway failed. Try again in a minute."
 
 
 async def test_staff_choose_from_whom_the_next_refund_is_taken(market: StaffClient) -> None:
@@ -196,22 +204,22 @@ async def test_staff_choose_from_whom_the_next_refund_is_taken(market: StaffClie
     here = f"/payments/{shop.order_id}"
     before = text(await market.see(here))
     assert "Potter 300.00 UAH 300.00 UAH 0.00 UAH 300.00 UAH" in before
-    assert "Nothing is chosen" in before
+    assert "No choice is set" in before
     assert "300.00 UAH is left" in before
 
     fields = {f"from_{POTTER}": "40", f"from_{SMITH}": "10,5", f"from_{MARKET}": " "}
     chosen = text(await market.do(f"{here}/next-refund", **fields))
-    assert "The choice is kept for the next refund." in chosen
-    assert "Chosen: the next refund of exactly 50.50 UAH is taken like this. Potter: 40.00 UAH Smith: 10.50" in chosen
-    assert chosen_in(await shop.aggregate()) == {POTTER: Decimal("40.00"), SMITH: Decimal("10.50")}
-    assert shop.gateway.heard == []
+    assert "Your choice was saved for the next refund." in chosen
+    assert "Chosen: the next refund of exactly 50.50 UAH is taken like this: Potter: 40.00 UAH Smith: 10.50" in chosen
+    assert chosen_shares(await shop.aggregate()) == {POTTER: Decimal("40.00"), SMITH: Decimal("10.50")}
+    assert shop.gateway.requests == []
 
-    refused = await shop.staff("REFUND", "50.00", "another-amount")
+    refused = await shop.request_action("REFUND", "50.00", "another-amount")
     assert refused.result == "REFUND_FAILURE"
-    taken = shares(await refund(shop, "50.50", "first", granted=granted((MUGS, 1))))
+    taken = shares(await refund(shop, "50.50", "first", granted=granted_refund_event((MUGS, 1))))
     assert taken == {POTTER: Decimal("40.00"), SMITH: Decimal("10.50")}
     after = text(await market.see(here))
-    assert "Nothing is chosen" in after
+    assert "No choice is set" in after
     assert "Potter 300.00 UAH 300.00 UAH 40.00 UAH 260.00 UAH" in after
 
 
@@ -221,8 +229,8 @@ async def test_a_choice_is_removed(market: StaffClient) -> None:
     here = f"/payments/{shop.order_id}/next-refund"
     await market.do(here, **{f"from_{POTTER}": "40.00"})
     removed = text(await market.do(f"{here}/leave-to-rules"))
-    assert "The choice is removed" in removed
-    assert chosen_in(await shop.aggregate()) is None
+    assert "Your choice was removed" in removed
+    assert chosen_shares(await shop.aggregate()) is None
     assert set(shares(await refund(shop, "40.00", "first"))) == set(SHARES)
 
 
@@ -231,13 +239,13 @@ async def test_a_choice_is_removed(market: StaffClient) -> None:
     ("fields", "words"),
     [
         ({f"from_{SMITH}": "199.51"}, "cannot be taken from the sub-merchant Smith: 199.50 UAH is left"),
-        ({f"from_{SMITH}": "1.001"}, "Write amounts like 1234.50."),
+        ({f"from_{SMITH}": "1.001"}, "Enter amounts like 1234.50."),
         ({f"from_{SMITH}": "0"}, "zero"),
-        ({f"from_{SMITH}": "-1"}, "Write amounts like"),
-        ({f"from_{SMITH}": "1,000"}, "Write amounts like"),
+        ({f"from_{SMITH}": "-1"}, "Enter amounts like"),
+        ({f"from_{SMITH}": "1,000"}, "Enter amounts like"),
         ({"from_nobody": "1.00"}, "not a sub-merchant"),
-        ({f"from_{SMITH}": ""}, "Nobody is chosen"),
-        ({}, "Nobody is chosen"),
+        ({f"from_{SMITH}": ""}, "No sub-merchant is chosen"),
+        ({}, "No sub-merchant is chosen"),
     ],
 )
 async def test_what_cannot_be_chosen_changes_nothing(market: StaffClient, fields: dict[str, str], words: str) -> None:
@@ -246,7 +254,7 @@ async def test_what_cannot_be_chosen_changes_nothing(market: StaffClient, fields
     answer = await market.do(here, **fields)
     assert answer.status_code == 422
     assert words in answer.json()["detail"]["message"]
-    assert chosen_in(await market.shop.aggregate()) == {POTTER: Decimal("40.00")}
+    assert chosen_shares(await market.shop.aggregate()) == {POTTER: Decimal("40.00")}
 
 
 @one_database
@@ -266,7 +274,7 @@ def test_amounts_are_read_by_whom_they_are_taken_from() -> None:
 
 async def test_a_stamp_tells_that_the_page_would_show_something_else(staff_client: StaffClient) -> None:
     shop = staff_client.shop
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     await shop.begin()
     address = f"/payments/{shop.order_id}/stamp"
     before = (await staff_client.see(address)).text

@@ -3,33 +3,35 @@
 import re
 
 from tests.commands.conftest import one_database
-from tests.dashboard.dashboard_app import NEXT_DOOR, StaffClient, other_store
+from tests.dashboard.dashboard_app import OTHER_STORE, StaffClient, other_store
 from tests.dashboard.payments.test_payment_page import text
-from tests.loopback import said
+from tests.loopback import json_reply
 from tests.payments.fake_gateway import BROKEN, operation
 from tests.payments.fake_saleor import amounts
 from tests.payments.operations.test_subscriptions import CANCELLED, charge, subscribed
 from tests.payments.shop import TOTAL
 
-ENDED = "The subscription is cancelled: nothing more is charged for it."
+ENDED = "The subscription was cancelled. Nothing more will be charged for it."
 
 
 async def test_a_later_charge_is_shown_and_given_back(staff_client: StaffClient) -> None:
     shop = staff_client.shop
     await subscribed(shop)
     address = f"/payments/{shop.order_id}"
-    assert "Nothing was charged after the first payment yet." in text(await staff_client.see(address))
+    assert "Nothing has been charged since the first payment." in text(await staff_client.see(address))
     await shop.notify(charge(shop, "second"))
     await shop.work()
     page = await staff_client.see(address)
-    assert "Status active: the gateway charges it by itself" in text(page)
+    assert "Status active: the gateway charges it automatically" in text(page)
     assert "charges 569.50 UAH for the subscription" in text(page)
     hidden = '<input type="hidden" name="%s" value="(%s)">'
     forms = re.findall(hidden % ("key", "[0-9a-f]{32}") + r"\s*" + hidden % ("charge", "second"), page.text)
-    shop.gateway.will(said(operation("refund", shop.order_id, "69.50", named="back", payment_id="second")))
+    shop.gateway.will_answer(
+        json_reply(operation("refund", shop.order_id, "69.50", operation_id="back", payment_id="second"))
+    )
     for _ in range(2):
         answer = await staff_client.do(f"{address}/refund", key=forms[0][0], charge="second", amount="69.50")
-        assert "It is refunded." in text(answer)
+        assert "The amount was refunded." in text(answer)
     assert "569.50 UAH 69.50 UAH second" in text(answer)
     await shop.work()
     assert shop.amounts == amounts(charged="1069.50", refunded="69.50")
@@ -40,7 +42,7 @@ async def test_it_is_cancelled_once_whoever_presses_twice(staff_client: StaffCli
     shop = staff_client.shop
     await subscribed(shop)
     address = f"/payments/{shop.order_id}/cancel-subscription"
-    shop.gateway.will(BROKEN, CANCELLED)
+    shop.gateway.will_answer(BROKEN, CANCELLED)
     refused = await staff_client.do(address)
     assert (refused.status_code, "did not say" in refused.text) == (409, True)
     for _ in range(2):
@@ -55,7 +57,7 @@ async def test_it_is_cancelled_once_whoever_presses_twice(staff_client: StaffCli
 async def test_another_stores_is_not_found(staff_client: StaffClient) -> None:
     await subscribed(staff_client.shop)
     await other_store(staff_client.shop)
-    headers = staff_client.headers(staff_client.token(iss=NEXT_DOOR), saleor=NEXT_DOOR)
+    headers = staff_client.headers(staff_client.token(iss=OTHER_STORE), saleor=OTHER_STORE)
     address = f"/parts/payments/{staff_client.shop.order_id}/cancel-subscription"
     answer = await staff_client.http.post(address, headers=headers)
     assert answer.status_code == 404

@@ -7,7 +7,7 @@ from app.db.aggregates import ByOrder
 from app.db.tables import State
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient
-from tests.dashboard.framing import Complaints, dashboard_of, sign_in
+from tests.dashboard.framing import BrowserErrors, dashboard_of, sign_in
 from tests.dashboard.payouts.test_payouts import may_pay_out, payouts_asked
 from tests.payments.cards.seals import NUMBER
 from tests.payments.payouts import MASK
@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.browser, one_database]
 
 async def test_a_typed_card_is_paid_out_to_once(browser: Browser, staff_client: StaffClient) -> None:
     await may_pay_out(staff_client)
-    complaints, posted = Complaints(), list[str]()
+    complaints, posted = BrowserErrors(), list[str]()
 
     def note(request: Request) -> None:
         posted.append(f"{request.url} {request.post_data or ''}")
@@ -30,16 +30,16 @@ async def test_a_typed_card_is_paid_out_to_once(browser: Browser, staff_client: 
         await frame.get_by_label("First name").fill("Solomiia")
         await frame.get_by_label("Last name").fill("Pavlychko")
         await frame.get_by_role("button", name="Go on").click()
-        await expect(frame.get_by_label("What it is for")).to_have_attribute("aria-invalid", "true")
+        await expect(frame.get_by_label("Purpose of the payout")).to_have_attribute("aria-invalid", "true")
         await expect(frame.get_by_label("Card number")).to_have_value("4242 4242 4242 4242")
-        await frame.get_by_label("What it is for").fill("A prize")
+        await frame.get_by_label("Purpose of the payout").fill("A prize")
         await frame.get_by_role("button", name="Go on").click()
         await expect(frame.get_by_role("heading", level=1)).to_contain_text("40.00")
         for told in (MASK, "Solomiia Pavlychko", "A prize"):
             await expect(frame.get_by_text(told)).to_be_visible()
         assert not payouts_asked(staff_client)
-        await frame.get_by_role("button", name="Pay it out now").dblclick()
-        await expect(frame.get_by_role("status")).to_have_text("It is paid out.")
+        await frame.get_by_role("button", name="Pay out now").dblclick()
+        await expect(frame.get_by_role("status")).to_have_text("The payout was made.")
         await expect(frame.get_by_role("heading", level=1)).to_contain_text("Payout of")
         complaints[:] = [each for each in complaints if "422" not in each]  # the form that was not complete
         assert complaints == []
@@ -60,7 +60,7 @@ async def test_a_number_that_is_no_card_is_told_beside_it(browser: Browser, staf
         await frame.get_by_label("Card number").fill("4242 4242 4242 4241")
         await frame.get_by_role("button", name="Go on").click()
         await expect(frame.get_by_label("Card number")).to_have_attribute("aria-invalid", "true")
-        await expect(frame.locator("#wrong-card")).to_have_text("The card number is not right. Please check it.")
+        await expect(frame.locator("#wrong-card")).to_have_text("The card number is not valid. Please check it.")
         wide = await frame.locator("html").evaluate("html => html.scrollWidth - html.clientWidth")
         assert wide == 0
     assert not payouts_asked(staff_client)

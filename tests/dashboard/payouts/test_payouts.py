@@ -12,15 +12,15 @@ from app.db.problems import load_problems
 from app.db.tables import Payment
 from app.i18n.messages import LazyMessage
 from app.payments.cards.keys import offered_key
-from app.payments.core.problems import raise_on
+from app.payments.core.problems import add_problem
 from tests.commands.books import BEGUN, DIFFERS
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient, other_store
-from tests.loopback import Behaviour, HangUp, Heard, said
+from tests.loopback import Behaviour, HangUp, ReceivedRequest, json_reply
 from tests.payments.cards.seals import NUMBER, seal
 from tests.payments.fake_gateway import payment
-from tests.payments.payouts import MASK, pays_out
-from tests.payments.shop import source
+from tests.payments.payouts import MASK, enable_payouts
+from tests.payments.shop import source_object
 
 MINE = "staff@example.com"
 TYPED = {
@@ -41,16 +41,17 @@ async def staff_client(staff_client: StaffClient) -> StaffClient:
 
 async def may_pay_out(client: StaffClient) -> None:
     shop = client.shop
-    await pays_out(shop, payout_staff=[MINE], pci_dss_confirmed_at=shop.clock.now)
+    await enable_payouts(shop, payout_staff=[MINE], pci_dss_confirmed_at=shop.clock.now)
     usual = shop.gateway.answer
 
-    def answer(heard: Heard) -> Behaviour:
-        if "/balances/" in heard.path:
+    def answer(request: ReceivedRequest) -> Behaviour:
+        if "/balances/" in request.path:
             has = {"id": "1", "name": "x", "currency": "UAH", "balances": {"available": Decimal("50.00")}}
-            return said({"accounts": [has]})
-        if heard.method == "GET" or shop.gateway.script:
-            return usual(heard)
-        return said(payment(heard.json["order_id"], mode="direct", method="credit", amount=heard.json["amount"]))
+            return json_reply({"accounts": [has]})
+        if request.method == "GET" or shop.gateway.script:
+            return usual(request)
+        members = request.json
+        return json_reply(payment(members["order_id"], mode="direct", method="credit", amount=members["amount"]))
 
     shop.gateway.answer = answer  # type: ignore[method-assign] # a gateway that has little money and pays out
 
@@ -61,7 +62,7 @@ async def typed(client: StaffClient, **different: str) -> dict[str, str]:
     page = (await client.see("/payouts/new")).text
     key = re.search(r'name="key" value="([0-9a-f]{32})"', page)
     assert key is not None
-    jwk = (await offered_key(shop.services.card_keys.of(shop.installation.id), shop.clock.now)).public_jwk
+    jwk = (await offered_key(shop.services.card_keys.for_store(shop.installation.id), shop.clock.now)).public_jwk
     card = seal({"for": f"payout:{key[1]}", "number": NUMBER}, jwk)
     return {**TYPED, "key": key[1], "account": shop.account.id, "card": card, **different}
 
@@ -75,8 +76,8 @@ async def reviewed(client: StaffClient, **different: str) -> str:
     return sealed[1]
 
 
-def payouts_asked(client: StaffClient) -> list[Heard]:
-    return [each for each in client.shop.gateway.heard if each.method == "POST"]
+def payouts_asked(client: StaffClient) -> list[ReceivedRequest]:
+    return [each for each in client.shop.gateway.requests if each.method == "POST"]
 
 
 def wrong(answer: httpx2.Response) -> dict[str, str]:
@@ -87,7 +88,7 @@ def wrong(answer: httpx2.Response) -> dict[str, str]:
 
 async def test_from_the_form_over_the_review_to_the_list(staff_client: StaffClient) -> None:
     page = (await staff_client.see("/payouts")).text
-    assert "Nothing was paid out yet." in page
+    assert "There are no payouts yet." in page
     answer = await staff_client.do("/payouts/review", **await typed(staff_client))
     for told in ("100.00", MASK, "Соломія Павличко", "A prize", "Львів", "this payout of"):
         assert told in answer.text.replace("\xa0", " "), told
@@ -96,7 +97,7 @@ async def test_from_the_form_over_the_review_to_the_list(staff_client: StaffClie
 
     done = await staff_client.do("/payouts/confirm", sealed=await reviewed(staff_client))
     assert done.status_code == 200, done.text
-    assert "It is paid out." in done.text
+    assert "The payout was made." in done.text
     [heard] = payouts_asked(staff_client)
     assert heard.json["cc_number"] == NUMBER
     order_id = heard.json["order_id"]
@@ -116,11 +117,11 @@ async def test_from_the_form_over_the_review_to_the_list(staff_client: StaffClie
 @pytest.mark.law(4)
 async def test_confirmed_twice_it_is_one_payout_and_both_see_it(staff_client: StaffClient) -> None:
     sealed = await reviewed(staff_client)
-    staff_client.shop.gateway.will(HangUp())
+    staff_client.shop.gateway.will_answer(HangUp())
     first = await staff_client.do("/payouts/confirm", sealed=sealed)
     again = await staff_client.do("/payouts/confirm", sealed=sealed)
     for each in (first, again):
-        assert "How it ends is not known yet" in each.text
+        assert "The outcome is not known yet" in each.text
     assert first.headers["content-location"] == again.headers["content-location"]
     assert len(payouts_asked(staff_client)) == 1
 
@@ -183,15 +184,15 @@ async def test_another_store_sees_and_confirms_nothing(staff_client: StaffClient
 
 async def test_a_customers_saved_card_is_found_by_their_address_and_paid(staff_client: StaffClient) -> None:
     shop = staff_client.shop
-    await shop.paid(sourceObject=source(user={"id": "VXNlcjo3"}))
+    await shop.complete_payment(sourceObject=source_object(user={"id": "VXNlcjo3"}))
     owner = Payment.model_construct(installation_id=shop.installation.id, account_id=shop.account.id)
-    card = shop.services.saved_cards.of_payment(
+    card = shop.services.saved_cards.build_card(
         owner, "VXNlcjo3", token="tok_1", mask=MASK, brand="Visa", expires_at=None, now=shop.clock.now
     )
     async with shop.services.database.transaction() as session:
         session.add(card)
     nobody = await staff_client.do("/payouts/new", account=shop.account.id, customer_email="nobody@example.com")
-    assert "keeps no card" in nobody.text
+    assert "has no saved card" in nobody.text
     found = await staff_client.do("/payouts/new", account=shop.account.id, customer_email="Taras@example.com")
     assert f'value="{card.id} VXNlcjo3"' in found.text
     assert "tok_1" not in found.text
@@ -214,7 +215,7 @@ async def test_a_payout_that_needs_review_is_among_payouts_and_not_among_payment
     async with staff_client.services.database.transaction() as session:
         payout = (await session.exec(select(Payment).where(Payment.order_id == order_id))).one()
         await load_problems(session, [payout])
-        raise_on(payout, DIFFERS, LazyMessage("The gateway says something else of a payout"), BEGUN)
+        add_problem(payout, DIFFERS, LazyMessage("The gateway says something else of a payout"), BEGUN)
 
     for search in (
         "",

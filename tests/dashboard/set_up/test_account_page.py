@@ -13,16 +13,16 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from app.dashboard.set_up.forms import GROUPS
-from app.db.reconciliations import change, history
+from app.db.reconciliations import list_runs, update_run
 from app.db.tables import MerchantAccount, ProductsForm, RunState
 from app.payments.accounts.options import OPTIONS
-from app.payments.reconciliation.run import begin
+from app.payments.reconciliation.run import begin_run
 from app.payments.services import Addresses
-from tests.commands.books import a_payment
+from tests.commands.books import store_payment
 from tests.commands.conftest import KEYS, NEW_KEYS, PointOfSale, one_database, row_of
 from tests.dashboard.dashboard_app import StaffClient, open_staff_client
 from tests.dashboard.set_up.conftest import LONG_KEYS
-from tests.loopback import serving
+from tests.loopback import serve_app
 from tests.payments.split.people import MARKET, POTTER, SMITH
 
 NO_KEYS = {"api_key": "", "api_secret": "", "endpoints_key": "", "grace": "24"}
@@ -72,7 +72,7 @@ async def test_what_is_shown_of_an_account(staff_client: StaffClient, account: M
     page = (await staff_client.see(f"/set-up/accounts/{account.id}")).text
     for words in ("Main", "Live", account.pos_id, account.base_url, "https://shop.example.com", "uah",
                   f"http://127.0.0.1:8100/api/webhooks/gateway/{account.id}",
-                  "No notification has come yet."):  # fmt: skip
+                  "No notification has arrived yet."):  # fmt: skip
         assert words in page, words
     assert "cannot notify" not in page  # both are on this machine
 
@@ -99,7 +99,7 @@ async def test_what_only_the_operator_can_mend_is_set_apart_with_a_line_to_ask_f
         listed = (await there.see("/set-up")).text
     told = operators_part(page)
     address = f"{base_url}/api/webhooks/gateway/{account.id}"
-    assert f"The gateway cannot notify {address}" in told
+    assert f"The gateway cannot send notifications to {address}" in told
     assert "outcomes are known later" in told
     [line] = re.findall(r"<textarea[^>]* readonly[^>]*>([^<]+)</textarea>", told)
     assert "APP_BASE_URL" in line
@@ -108,7 +108,7 @@ async def test_what_only_the_operator_can_mend_is_set_apart_with_a_line_to_ask_f
     assert "APP_BASE_URL" not in own
     assert "no storefront is named" in own  # and not "told": that is for the owner to mend
     assert "no storefront is named" not in told
-    assert "For whoever runs the app" in listed
+    assert "For the app operator" in listed
     assert "Something is missing" in listed
 
 
@@ -121,7 +121,7 @@ async def test_an_account_that_only_the_operator_can_help_is_not_called_the_owne
     assert "What is missing" not in page
     listed = (await staff_client.see("/set-up")).text
     assert "Something is missing" not in listed
-    assert "For whoever runs the app" in listed
+    assert "For the app operator" in listed
 
 
 @pytest.mark.threat("keys-sent-elsewhere")
@@ -140,7 +140,7 @@ async def test_of_keys_no_more_is_shown_than_by_what_they_are_recognised(
 
 async def test_the_newest_notification_is_told(staff_client: StaffClient, account: MerchantAccount) -> None:
     for order in ("1", "2"):
-        await staff_client.services.inbox.keep(
+        await staff_client.services.inbox.store(
             account_id=account.id, digest=order, data="x", order_id=order, now=staff_client.shop.clock()
         )
         staff_client.shop.clock.forward(minutes=1)
@@ -150,13 +150,13 @@ async def test_the_newest_notification_is_told(staff_client: StaffClient, accoun
 
 async def test_up_to_when_its_books_are_compared_is_told(staff_client: StaffClient, account: MerchantAccount) -> None:
     path = f"/set-up/accounts/{account.id}"
-    assert "were not compared with the gateway’s yet" in (await staff_client.see(path)).text
-    run_id = await begin(staff_client.services, account)
+    assert "have not been compared with the gateway’s yet" in (await staff_client.see(path)).text
+    run_id = await begin_run(staff_client.services, account)
     until = staff_client.shop.clock() - timedelta(minutes=15)
     async with staff_client.services.database.transaction() as session:
-        await change(session, run_id, covered_until=until)
+        await update_run(session, run_id, covered_until=until)
     page = (await staff_client.see(path)).text
-    assert "are compared with the gateway’s up to" in page
+    assert "have been compared with the gateway’s up to" in page
     assert f"{until:%Y-%m-%dT%H:%M:%SZ}" in page
 
 
@@ -165,11 +165,11 @@ async def test_books_are_compared_at_once_by_the_worker(staff_client: StaffClien
     assert "Compare them now" in (await staff_client.see(path)).text
     for _ in range(2):  # pressed twice it is done once
         page = (await staff_client.do(f"{path}/compare")).text
-        assert "The books are being compared." in page
+        assert "The records are being compared." in page
         assert "They are being compared now." in page
         assert "Compare them now" not in page
     async with staff_client.services.database.transaction() as session:
-        runs = await history(session, account_id=account.id, most=9)
+        runs = await list_runs(session, account_id=account.id, most=9)
     assert [(each.state, each.due_at) for each in runs] == [(RunState.RUNNING, staff_client.shop.clock())]
 
 
@@ -284,17 +284,17 @@ class TestKeys:
     ) -> None:
         path = f"/set-up/accounts/{account.id}/check"
         page = (await staff_client.do(path)).text
-        assert "The gateway takes the keys of this account." in page
+        assert "The gateway accepts the keys of this account." in page
         assert page.count("works</span>") == 3
         pos.areas["balances"] = JSONResponse({"message": "no", "args": {"code": "S-403"}}, 401)
         page = (await staff_client.do(path)).text
         assert "not permitted</span>" in page
-        assert "does not let these keys use this area [S-403]: ask its support to allow it" in page
+        assert "does not allow these keys to use this area [S-403]: ask its support to allow it" in page
         assert "cannot warn you before a refund" in page
         pos.keys = NEW_KEYS
         answer = await staff_client.do(path)
         assert 'data-status="error"' in answer.text
-        assert "refuses these keys [S-404]" in answer.text
+        assert "rejects these keys [S-404]" in answer.text
 
     @pytest.mark.fault("key-lost")
     async def test_keys_that_cannot_be_opened_are_no_stack_trace(
@@ -302,7 +302,7 @@ class TestKeys:
     ) -> None:
         await staff_client.services.accounts.change(account.id, api_key_sealed="v1:nobody:opens:this")
         page = (await staff_client.see(f"/set-up/accounts/{account.id}")).text
-        assert "The keys of this account cannot be opened" in operators_part(page)
+        assert "The keys of this account cannot be decrypted" in operators_part(page)
         assert "APP_SECRET_KEY_FILE" in operators_part(page)
         for path in ("check", "keys"):
             form = NO_KEYS | {"api_key": "new"}
@@ -318,7 +318,7 @@ async def test_a_wallet_that_the_gateway_does_not_allow_stays_off_and_it_is_said
     answer = await staff_client.do(path, **SAME, apple_pay="yes", google_pay="yes")
     detail = answer.json()["detail"]
     assert (answer.status_code, detail["code"], list(detail["fields"])) == (422, "WALLET_NOT_TAKEN", ["apple_pay"])
-    assert "has nothing of this kind for this point of sale [4152]" in str(detail)
+    assert "does not offer this for this point of sale [4152]" in str(detail)
     kept = await row(staff_client, account)
     assert (kept.apple_pay, kept.google_pay) == (False, False)
 
@@ -352,7 +352,7 @@ class TestNobodyIsSentTheKeysBecauseStaffSaySo:
             heard.headers.append(dict(request.headers))
             return JSONResponse({"message": "Order not found", "args": {"code": "P-404"}}, 404)
 
-        async with serving(Starlette(routes=[Route("/{any:path}", answer)])) as heard.url:
+        async with serve_app(Starlette(routes=[Route("/{any:path}", answer)])) as heard.url:
             yield heard
 
     @pytest.mark.threat("keys-sent-elsewhere")
@@ -414,7 +414,7 @@ async def test_switched_off_and_on_again(staff_client: StaffClient, account: Mer
 
 
 async def test_removed_or_kept_for_its_payments(staff_client: StaffClient, account: MerchantAccount) -> None:
-    await a_payment(staff_client.services, account)
+    await store_payment(staff_client.services, account)
     answer = await staff_client.do(f"/set-up/accounts/{account.id}/remove")
     assert "It is kept for the payments" in answer.text
     assert not (await row(staff_client, account)).enabled
@@ -422,7 +422,7 @@ async def test_removed_or_kept_for_its_payments(staff_client: StaffClient, accou
         for table in ("operation", "payment"):
             await session.exec(text(f"DELETE FROM {table}"))  # type: ignore[call-overload] # noqa: S608 - two words
     answer = await staff_client.do(f"/set-up/accounts/{account.id}/remove")
-    assert "The account is deleted, with its keys." in answer.text
+    assert "The account and its keys were deleted." in answer.text
     assert answer.headers["content-location"] == "/set-up"
     assert await staff_client.services.accounts.all() == []
 
@@ -433,7 +433,7 @@ class TestSplit:
     async def test_rules_are_checked_shown_and_kept(self, staff_client: StaffClient, account: MerchantAccount) -> None:
         path = f"/set-up/accounts/{account.id}/split"
         checked = await staff_client.do(path, rules=self.RULES, do="check")
-        assert "The rules are right. Nothing was saved" in checked.text
+        assert "The rules are valid. Nothing was saved" in checked.text
         assert "669.97" in checked.text
         assert (await row(staff_client, account)).split_rules is None
 

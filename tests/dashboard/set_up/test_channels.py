@@ -29,12 +29,12 @@ async def test_channels_are_shown_with_what_they_lack(staff_client: StaffClient)
     await staff_client.services.accounts.map_channel("pl", staff_client.shop.account.id)
     await staff_client.services.accounts.map_channel("gone", staff_client.shop.account.id)
     page = (await staff_client.see("/set-up/channels")).text
-    for words in ("Україна", "Polska &lt;b&gt;", "the account does not take its currency", "Shoppers can pay",
-                  "the channel is not active in Saleor", "no account takes its money",
-                  "Saleor has no such channel any more"):  # fmt: skip
+    for words in ("Україна", "Polska &lt;b&gt;", "the account does not accept its currency", "Shoppers can pay",
+                  "the channel is not active in Saleor", "no merchant account is assigned",
+                  "the channel no longer exists in Saleor"):  # fmt: skip
         assert words in page, words
     assert page.count("Shoppers can pay") == 1
-    assert "Slug of the channel" not in page
+    assert "Channel slug" not in page
 
 
 async def test_channels_are_mapped_and_unmapped_together(staff_client: StaffClient) -> None:
@@ -42,14 +42,14 @@ async def test_channels_are_mapped_and_unmapped_together(staff_client: StaffClie
     second = await add_account(staff_client.services, staff_client.shop.installation.id, name="Second")
     wanted = {"account.uah": "", "account.pl": second.id, "account.old": staff_client.shop.account.id}
     answer = await staff_client.http.post("/parts/set-up/channels", headers=staff_client.headers(), data=wanted)
-    assert "The channels are kept." in answer.text
+    assert "The channels were saved." in answer.text
     assert await routes(staff_client) == {"pl": second.id, "old": staff_client.shop.account.id}
 
 
 async def test_when_saleor_cannot_be_reached_a_slug_can_be_typed(staff_client: StaffClient) -> None:
     staff_client.saleor.graphql = JSONResponse({}, 503)
     page = (await staff_client.see("/set-up/channels")).text
-    assert "Saleor does not tell of its channels at the moment" in page
+    assert "The channels could not be loaded from Saleor right now" in page
     account = staff_client.shop.account.id
     typed = {"account.uah": account, "slug": "second-channel", "account_of_slug": account}
     answer = await staff_client.http.post("/parts/set-up/channels", headers=staff_client.headers(), data=typed)
@@ -80,7 +80,7 @@ class TestTheFirstVisit:
 
     async def test_without_an_account_there_is_no_channel_to_be_chosen(self, nothing: StaffClient) -> None:
         open_saleor(nothing)
-        assert "First there must be a merchant account." in (await nothing.see("/set-up/channels")).text
+        assert "You need a merchant account first." in (await nothing.see("/set-up/channels")).text
 
     @one_database
     @pytest.mark.parametrize(("language", "words"), [("en", "can set it up"), ("uk", "Налаштувати його може")])

@@ -8,7 +8,7 @@ from playwright.async_api import Browser, expect
 
 from app.payments.services import Addresses
 from tests.commands.conftest import one_database
-from tests.dashboard.dashboard_app import NEXT_DOOR, StaffClient, open_staff_client, other_store
+from tests.dashboard.dashboard_app import OTHER_STORE, StaffClient, open_staff_client, other_store
 from tests.dashboard.framing import dashboard_of, sign_in
 from tests.payments.shop import SALEOR
 
@@ -41,7 +41,7 @@ async def test_the_dashboard_that_somebody_is_in_is_proposed_and_kept_only_when_
     assert "location" not in (await follow(staff_client)).headers
     assert ORIGIN not in (await follow(staff_client)).text  # looking at it has saved nothing
     saved = await save(staff_client, f"{ORIGIN}/shop-admin")
-    assert "The address is kept." in saved.text
+    assert "The address was saved." in saved.text
     link = await follow(staff_client)
     assert link.status_code == 200  # nobody is sent there without seeing where
     assert "location" not in link.headers
@@ -70,7 +70,7 @@ async def test_what_the_operator_has_said_stands(staff_client: StaffClient) -> N
     await staff_client.services.installations.set_dashboard(installation, DASHBOARD)
     page = await see(staff_client, "https://evil.example.com")
     assert "You are in another Dashboard" in page
-    assert "tell whoever runs the app" in page
+    assert "contact the app operator" in page
     assert "<form" not in page.partition("<h1")[2]
     refused = await save(staff_client, "https://evil.example.com/", "https://evil.example.com")
     assert (refused.status_code, refused.json()["detail"]["code"]) == (409, "OPERATORS")
@@ -138,7 +138,7 @@ async def test_a_store_speaks_for_its_own_links_only_and_frames_nothing(staff_cl
     await other_store(staff_client.shop)
     before = (await staff_client.http.get("/payments")).headers["content-security-policy"]
     await save(staff_client, DASHBOARD)
-    assert ORIGIN not in (await follow(staff_client, NEXT_DOOR)).text
+    assert ORIGIN not in (await follow(staff_client, OTHER_STORE)).text
     assert (await staff_client.http.get("/payments")).headers["content-security-policy"] == before
 
 
@@ -150,10 +150,10 @@ async def test_in_the_dashboard_its_address_is_filled_in_and_the_link_leads_back
     async with dashboard_of(browser, staff_client.app, PAGE) as (page, frame):
         await sign_in(page, staff_client.token())
         there = await page.evaluate("location.origin")
-        field = frame.get_by_label("Address of the Dashboard")
+        field = frame.get_by_label("Dashboard address")
         await expect(field).to_have_value(f"{there}/dashboard/")
-        await frame.get_by_role("button", name="Save the address").click()
-        await expect(frame.get_by_text("The address is kept.")).to_be_visible()
+        await frame.get_by_role("button", name="Save address").click()
+        await expect(frame.get_by_text("The address was saved.")).to_be_visible()
         ours = await frame.locator("html").evaluate("() => location.origin")
         await page.goto(f"{ours}/payments?saleorApiUrl={SALEOR}")
         await page.get_by_role("link", name="Open it in the Dashboard").click()

@@ -6,14 +6,14 @@ import pytest
 from playwright.async_api import Browser, FrameLocator, Page, expect
 from starlette.responses import JSONResponse
 
-from app.shopper import standing
+from app.shopper import view_builder
 from app.shopper.limits import PageLimits
 from app.shopper.look_ups import LookUps
 from app.shopper.router import create_shopper_router
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient
-from tests.dashboard.framing import Complaints, dashboard_of, place_of, sign_in
-from tests.payments.fake_gateway import NO_SUCH_ORDER, POS_ID, payment, refused
+from tests.dashboard.framing import BrowserErrors, dashboard_of, path_of, sign_in
+from tests.payments.fake_gateway import NO_SUCH_ORDER, POS_ID, payment, refusal_reply
 
 pytestmark = pytest.mark.browser
 
@@ -26,7 +26,7 @@ async def new_store(nothing: StaffClient) -> StaffClient:
     services = nothing.services
     nothing.app.include_router(
         create_shopper_router(
-            find=lambda order_id: standing.find(services, order_id),
+            find=lambda order_id: view_builder.find_view(services, order_id),
             on_return=LookUps(services).follow_up,
             limits=PageLimits(services.now),
         )
@@ -56,9 +56,9 @@ async def fill_in_the_account(frame: FrameLocator, staff_client: StaffClient, se
 
 @one_database
 async def test_from_nothing_to_the_first_payment(browser: Browser, new_store: StaffClient) -> None:
-    complaints, shop = Complaints(), new_store.shop
+    complaints, shop = BrowserErrors(), new_store.shop
     async with dashboard_of(browser, new_store.app, width=400, complaints=complaints) as (page, frame):
-        await page.evaluate("dress('dark')")
+        await page.evaluate("setTheme('dark')")
         await sign_in(page, new_store.token())
         await expect(frame.get_by_role("heading", name="Add your merchant account")).to_be_visible()
         await expect(frame.locator("html")).to_have_attribute("data-theme", "dark")
@@ -70,7 +70,7 @@ async def test_from_nothing_to_the_first_payment(browser: Browser, new_store: St
         await the_channels_are_saleors_own(frame)
         order_id = await a_trial_is_begun(page, frame, new_store)
 
-        await page.evaluate("speak('uk')")
+        await page.evaluate("setLocale('uk')")
         await expect(frame.get_by_role("heading", name="Пробний платіж на 1,00")).to_be_visible()
         await shop.notify(payment(order_id, amount="1.00"))
         await shop.work()
@@ -90,35 +90,35 @@ async def test_from_nothing_to_the_first_payment(browser: Browser, new_store: St
 
 
 async def wrong_keys_are_refused(frame: FrameLocator, staff_client: StaffClient) -> None:
-    staff_client.shop.gateway.will_look(refused("Invalid credentials", "S-404", 401))
+    staff_client.shop.gateway.will_answer_look_ups(refusal_reply("Invalid credentials", "S-404", 401))
     await fill_in_the_account(frame, staff_client, "not-the-secret")
-    await frame.get_by_role("button", name="Try the keys out and save").click()
-    await expect(frame.get_by_role("alert")).to_contain_text("refuses these keys [S-404]")
+    await frame.get_by_role("button", name="Test the keys and save").click()
+    await expect(frame.get_by_role("alert")).to_contain_text("rejects these keys [S-404]")
     await expect(frame.get_by_label("API secret")).to_have_value("not-the-secret")
     assert await staff_client.services.accounts.all() == []
 
 
 async def right_keys_are_kept(page: Page, frame: FrameLocator, staff_client: StaffClient) -> None:
     # It knows no such order with these keys, and does not take made-up ones.
-    staff_client.shop.gateway.will_look(NO_SUCH_ORDER, refused("Invalid credentials", "S-404", 401))
+    staff_client.shop.gateway.will_answer_look_ups(NO_SUCH_ORDER, refusal_reply("Invalid credentials", "S-404", 401))
     await frame.get_by_label("API secret").fill("the-api-secret")
-    await frame.get_by_role("button", name="Try the keys out and save").click()
-    await expect(frame.get_by_role("status")).to_contain_text("the account is kept")
+    await frame.get_by_role("button", name="Test the keys and save").click()
+    await expect(frame.get_by_role("status")).to_contain_text("the account was saved")
     await expect(frame.get_by_role("status")).to_be_focused()
     (account,) = await staff_client.services.accounts.all()
     staff_client.shop.account = account
-    assert await place_of(frame) == f"/set-up/accounts/{account.id}"
+    assert await path_of(frame) == f"/set-up/accounts/{account.id}"
     await frame.get_by_role("button", name="Copy").click()
     await expect(frame.get_by_role("button", name="Copied")).to_be_visible()
     await no_wider_than_the_phone(frame)
 
 
 async def the_channels_are_saleors_own(frame: FrameLocator) -> None:
-    await expect(frame.get_by_role("link", name="Say which channels use it")).to_be_visible()
+    await expect(frame.get_by_role("link", name="Choose which channels use it")).to_be_visible()
     await frame.get_by_role("link", name="Continue: Channels").click()
-    await expect(frame.get_by_text("no account takes its money")).to_be_visible()
+    await expect(frame.get_by_text("no merchant account is assigned")).to_be_visible()
     await frame.get_by_role("combobox", name="Merchant account").select_option("Main (UAH)")
-    await frame.get_by_role("button", name="Save the channels").click()
+    await frame.get_by_role("button", name="Save channels").click()
     await expect(frame.get_by_text("Shoppers can pay")).to_be_visible()
     await no_wider_than_the_phone(frame)
 
@@ -128,12 +128,12 @@ async def a_trial_is_begun(page: Page, frame: FrameLocator, staff_client: StaffC
     await frame.get_by_label("Phone number").fill("+380501234567")
     await frame.get_by_label("First name").fill("Тарас")
     await frame.get_by_label("Last name").fill("Шевченко")
-    staff_client.shop.gateway.will(staff_client.shop.gateway.page())
+    staff_client.shop.gateway.will_answer(staff_client.shop.gateway.page())
     await frame.get_by_role("button", name="Open the payment page").click()
-    await expect(frame.get_by_role("heading", name="Trial of 1.00")).to_be_visible()
+    await expect(frame.get_by_role("heading", name="Trial payment of 1.00")).to_be_visible()
     await the_qr_code_is_drawn(frame)
     await no_wider_than_the_phone(frame)
-    return (await place_of(frame)).removeprefix("/set-up/try/")
+    return (await path_of(frame)).removeprefix("/set-up/try/")
 
 
 async def the_qr_code_is_drawn(frame: FrameLocator) -> None:
@@ -148,8 +148,8 @@ async def test_a_refused_field_is_shown_and_what_was_typed_stays(browser: Browse
         await sign_in(page, new_store.token())
         await fill_in_the_account(frame, new_store, "the-api-secret")
         await frame.get_by_label("Storefronts").fill("shop.example.com/uk")
-        await frame.get_by_role("button", name="Try the keys out and save").click()
-        await expect(frame.get_by_role("alert")).to_contain_text("Storefronts: Write storefronts without a path")
+        await frame.get_by_role("button", name="Test the keys and save").click()
+        await expect(frame.get_by_role("alert")).to_contain_text("Storefronts: Enter storefronts without a path")
         await expect(frame.get_by_label("Storefronts")).to_be_focused()
         await expect(frame.get_by_label("Storefronts")).to_have_attribute("aria-invalid", "true")
         await expect(frame.get_by_label("API key")).to_have_value("the-api-key")
@@ -165,15 +165,15 @@ async def test_every_refused_field_says_what_is_wrong_with_it_until_it_is_right(
         await fill_in_the_account(frame, new_store, "the-api-secret")
         await frame.get_by_label("Storefronts").fill("shop.example.com/uk")
         await frame.get_by_label("Point of sale", exact=True).fill("17")
-        await frame.get_by_role("button", name="Try the keys out and save").click()
+        await frame.get_by_role("button", name="Test the keys and save").click()
         point, storefronts = frame.get_by_label("Point of sale", exact=True), frame.get_by_label("Storefronts")
         await expect(point).to_be_focused()
-        await expect(point).to_have_accessible_error_message(re.compile("Copy the id from the merchant portal"))
-        await expect(storefronts).to_have_accessible_error_message(re.compile("Write storefronts without a path"))
+        await expect(point).to_have_accessible_error_message(re.compile("Copy the ID from the merchant portal"))
+        await expect(storefronts).to_have_accessible_error_message(re.compile("Enter storefronts without a path"))
         await expect(frame.locator(".wrong")).to_have_count(2)
 
         await point.fill(POS_ID)
-        await frame.get_by_role("button", name="Try the keys out and save").click()
+        await frame.get_by_role("button", name="Test the keys and save").click()
         await expect(storefronts).to_be_focused()
         await expect(frame.locator(".wrong")).to_have_count(1)
         await expect(point).not_to_have_attribute("aria-invalid", "true")
@@ -185,15 +185,15 @@ async def test_rules_are_only_checked_by_the_button_that_says_so(browser: Browse
     account = staff_client.shop.account
     async with dashboard_of(browser, staff_client.app, f"/set-up/accounts/{account.id}") as (page, frame):
         await sign_in(page, staff_client.token())
-        await frame.get_by_text("Write the rules").click()
+        await frame.get_by_text("Edit the rules").click()
         rules = frame.get_by_label("Rules, as TOML or JSON")
         await rules.fill('mode = "percentages"')
-        await frame.get_by_role("button", name="Only check them").click()
+        await frame.get_by_role("button", name="Only check").click()
         await expect(frame.get_by_role("alert")).to_contain_text("the percentages sum to 0")
         await expect(rules).to_be_focused()
         seller = "7d1f4c2b-0000-4000-8000-000000000001"
         await rules.fill(f'mode = "percentages"\npercentages = {{ "{seller}" = 100 }}')
-        await frame.get_by_role("button", name="Only check them").click()
+        await frame.get_by_role("button", name="Only check").click()
         await expect(frame.get_by_role("status")).to_contain_text("Nothing was saved")
         await expect(frame.get_by_role("cell", name="669.97").first).to_be_visible()
     (kept,) = await staff_client.services.accounts.all()
@@ -207,7 +207,7 @@ async def test_books_are_compared_when_a_button_is_pressed(browser: Browser, sta
         await sign_in(page, staff_client.token())
         button = frame.get_by_role("button", name="Compare them now")
         await button.click()
-        await expect(frame.get_by_role("status")).to_contain_text("The books are being compared.")
+        await expect(frame.get_by_role("status")).to_contain_text("The records are being compared.")
         await expect(frame.get_by_text("They are being compared now.")).to_be_visible()
         await expect(button).to_have_count(0)
         await no_wider_than_the_phone(frame)

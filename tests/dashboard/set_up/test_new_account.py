@@ -18,7 +18,7 @@ async def test_an_account_is_tried_out_and_kept(nothing: StaffClient, pos: Point
     assert answer.status_code == 200, answer.text
     assert pos.asked == [f"/api/v1/pos/{POS_ID}/orders/0"] * 2  # with these keys, and with others
     assert answer.headers["content-location"] == f"/set-up/accounts/{account.id}"
-    assert "The gateway takes these keys, and the account is kept." in answer.text
+    assert "The gateway accepted these keys, and the account was saved." in answer.text
     assert (account.name, account.pos_id, account.base_url) == ("Main", POS_ID, pos.url)
     assert (account.currencies, account.storefront_origins) == (["UAH", "EUR"], ["https://shop.example.com"])
     assert account.test_project

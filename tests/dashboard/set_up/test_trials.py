@@ -8,8 +8,8 @@ import pytest
 from app.db.tables import MerchantAccount
 from tests.commands.conftest import add_account, one_database
 from tests.dashboard.dashboard_app import StaffClient, other_store
-from tests.loopback import said
-from tests.payments.fake_gateway import operation, payment, refused
+from tests.loopback import json_reply
+from tests.payments.fake_gateway import operation, payment, refusal_reply
 
 
 def form(account: MerchantAccount, **different: str) -> dict[str, str]:
@@ -29,7 +29,7 @@ def form(account: MerchantAccount, **different: str) -> dict[str, str]:
 
 async def begun(staff_client: StaffClient) -> str:
     """Begin a trial; return its order."""
-    staff_client.shop.gateway.will(staff_client.shop.gateway.page())
+    staff_client.shop.gateway.will_answer(staff_client.shop.gateway.page())
     answer = await staff_client.do("/set-up/try", **form(staff_client.shop.account))
     assert answer.status_code == 200, answer.text
     found = re.fullmatch(r"/set-up/try/([0-9a-f]{32})", answer.headers["content-location"])
@@ -56,7 +56,7 @@ async def test_from_the_form_to_the_money_and_back(staff_client: StaffClient) ->
     await shop.work()
     standing = (await staff_client.see(f"/set-up/try/{order_id}/standing")).text
     assert "It works: the payment has arrived." in standing
-    assert "The gateway has notified the app of it at" in standing
+    assert "The gateway notified the app at" in standing
     assert "data-final" in standing
     assert "c0ffee" not in (await staff_client.see(f"/set-up/try/{order_id}")).text
 
@@ -67,7 +67,7 @@ async def test_from_the_form_to_the_money_and_back(staff_client: StaffClient) ->
     assert "Transaction in Saleor" not in seen
     key = re.search(r'action="/payments/\w+/refund".*?name="key" value="([^"]+)"', seen, re.DOTALL)
     assert key is not None
-    gateway.will(said(operation("refund", order_id, "1.00")))
+    gateway.will_answer(json_reply(operation("refund", order_id, "1.00")))
     await staff_client.do(f"/payments/{order_id}/refund", key=key[1], amount="1.00")
     assert "refunded" in (await staff_client.see(f"/set-up/try/{order_id}")).text
     await shop.work()
@@ -85,7 +85,7 @@ async def test_the_way_is_done_once_somebody_has_paid(staff_client: StaffClient)
 
 
 async def test_a_form_that_is_sent_twice_is_one_payment(staff_client: StaffClient) -> None:
-    staff_client.shop.gateway.will(staff_client.shop.gateway.page())
+    staff_client.shop.gateway.will_answer(staff_client.shop.gateway.page())
     filled = form(staff_client.shop.account)
     first = await staff_client.do("/set-up/try", **filled)
     again = await staff_client.do("/set-up/try", **filled)
@@ -94,7 +94,7 @@ async def test_a_form_that_is_sent_twice_is_one_payment(staff_client: StaffClien
 
 
 async def test_what_the_gateway_refuses_is_told_on_the_page(staff_client: StaffClient) -> None:
-    staff_client.shop.gateway.will(refused("The terminal is closed", "P-412"))
+    staff_client.shop.gateway.will_answer(refusal_reply("The terminal is closed", "P-412"))
     answer = await staff_client.do("/set-up/try", **form(staff_client.shop.account))
     assert answer.status_code == 200
     assert "The terminal is closed" in answer.text
@@ -106,7 +106,7 @@ async def test_a_payment_that_was_found_by_looking_says_that_nobody_notified(sta
     staff_client.shop.gateway.book[order_id] = [payment(order_id, amount="1.00")]
     staff_client.shop.clock.forward(minutes=2)
     await staff_client.shop.work()
-    assert "The gateway has not notified the app" in (await staff_client.see(f"/set-up/try/{order_id}/standing")).text
+    assert "The gateway did not notify the app" in (await staff_client.see(f"/set-up/try/{order_id}/standing")).text
 
 
 @one_database
@@ -119,7 +119,7 @@ async def test_a_payment_that_was_found_by_looking_says_that_nobody_notified(sta
 async def test_what_cannot_be_is_refused(staff_client: StaffClient, typed: dict[str, str], field: str | None) -> None:
     answer = await staff_client.do("/set-up/try", **form(staff_client.shop.account, **typed))
     assert (answer.status_code, list(answer.json()["detail"].get("fields", []))) == (422, [field] if field else [])
-    assert staff_client.shop.gateway.heard == []
+    assert staff_client.shop.gateway.requests == []
 
 
 @one_database
@@ -138,4 +138,4 @@ async def test_of_several_accounts_one_is_chosen_and_one_that_is_off_is_not_offe
     assert "Second (Live, EUR)" in page
     for each in await staff_client.services.accounts.all():
         await staff_client.services.accounts.change(each.id, enabled=False)
-    assert "First there must be a merchant account." in (await staff_client.see("/set-up/try")).text
+    assert "You need a merchant account first." in (await staff_client.see("/set-up/try")).text

@@ -15,9 +15,9 @@ from playwright.async_api import Page, ViewportSize
 from app.bootstrap import open_services
 from app.db.migrate import migrate
 from app.saleor.testing import NewCheckout
-from tests.journeys.stories import begin, order_id_of, told
-from tests.pages.places import addresses, page_routes
-from tests.pages.screenshots.of_the_dashboard import PORT, SameClock, same_names, sold_for_two_months, with_payouts
+from tests.journeys.stories import begin, order_id_of, wait_for_event
+from tests.pages.places import addresses_of, page_routes
+from tests.pages.screenshots.of_the_dashboard import PORT, SameClock, add_two_months_of_sales, enable_payouts, fixed_ids
 from tests.pages.screenshots.photographer import HERE, Photographer
 from tests.pages.stack import AppUnderTest, open_app_under_test
 
@@ -41,7 +41,7 @@ img {{ display: block; width: 100%; border: 1px solid #adb5bd; border-radius: 6p
 
 
 @dataclass(frozen=True)
-class Look:
+class Rendering:
     """How somebody looks at a page."""
 
     caption: str
@@ -50,11 +50,11 @@ class Look:
     language: str
 
 
-LOOKS = (
-    Look("Desk, light, English", DESK, False, "en"),
-    Look("Desk, dark, Ukrainian", DESK, True, "uk"),
-    Look("Phone, light, Ukrainian", PHONE, False, "uk"),
-    Look("Phone, dark, English", PHONE, True, "en"),
+RENDERINGS = (
+    Rendering("Desk, light, English", DESK, False, "en"),
+    Rendering("Desk, dark, Ukrainian", DESK, True, "uk"),
+    Rendering("Phone, light, Ukrainian", PHONE, False, "uk"),
+    Rendering("Phone, dark, English", PHONE, True, "en"),
 )
 
 
@@ -67,15 +67,15 @@ def sheet_of(route: str) -> str:
 async def photograph(photographer: Photographer) -> None:
     """Open the app, let a store sell for two months, and take the sheet of every page."""
     SHEETS.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="pictures-") as place, same_names():
+    with tempfile.TemporaryDirectory(prefix="pictures-") as place, fixed_ids():
         folder = Path(place)
         database = f"sqlite:///{folder / 'payments.sqlite'}"
         await migrate(database)
         clock = SameClock()
         async with open_app_under_test(folder, database, now=clock, port=PORT) as app_under_test:
             shoppers = await _shoppers(app_under_test)
-            await with_payouts(app_under_test, clock)
-            await sold_for_two_months(app_under_test, clock)
+            await enable_payouts(app_under_test, clock)
+            await add_two_months_of_sales(app_under_test, clock)
             for route in page_routes(app_under_test.application):
                 await _take(photographer, app_under_test, route, shoppers)
 
@@ -88,10 +88,10 @@ async def _shoppers(app_under_test: AppUnderTest) -> dict[tuple[str, str], str]:
             await services.accounts.change(each.id, shop_name="Троянда й сини", shop_color="#c2185b")
     seen = {}
     for language in ("en", "uk"):
-        basket = await shop.saleor.new_checkout(NewCheckout(language_code=language.upper()))
+        basket = await shop.saleor.create_checkout(NewCheckout(language_code=language.upper()))
         _, declined = await begin(shop, checkout_id=basket.id)
         await shop.gateway.decline(order_id_of(declined))
-        await told(shop, declined.paid_for.id, "CHARGE_FAILURE")
+        await wait_for_event(shop, declined.required_transaction.id, "CHARGE_FAILURE")
         _, again = await begin(shop, checkout_id=basket.id)
         seen["/pay/{order_id}", language] = order_id_of(again)
         seen["/pay/return/{order_id}", language] = order_id_of(declined)
@@ -102,7 +102,7 @@ async def _take(
     photographer: Photographer, app_under_test: AppUnderTest, route: str, shoppers: dict[tuple[str, str], str]
 ) -> None:
     pictures = []
-    for look in LOOKS:
+    for look in RENDERINGS:
         page = await _opened(photographer, app_under_test, route, shoppers.get((route, look.language)), look)
         await page.wait_for_timeout(_SETTLED)
         pictures.append((look.caption, await photographer.take(page)))
@@ -111,10 +111,10 @@ async def _take(
 
 
 async def _opened(
-    photographer: Photographer, app_under_test: AppUnderTest, route: str, order_id: str | None, look: Look
+    photographer: Photographer, app_under_test: AppUnderTest, route: str, order_id: str | None, look: Rendering
 ) -> Page:
     known = app_under_test.known if order_id is None else {"order_id": [order_id]}
-    path, store = addresses(route, known)[0], app_under_test.shop.saleor
+    path, store = addresses_of(route, known)[0], app_under_test.shop.saleor
     touch = look.viewport is PHONE
     if route == WIDGET:
         order = f"{store.dashboard_url}orders/{app_under_test.orders[-1].replace('=', '%3D')}"

@@ -19,16 +19,16 @@ from sqlmodel import col, select
 from app.bootstrap import open_services
 from app.db.migrate import migrate
 from app.db.tables import ReconciliationRun, RunState
-from app.payments.reconciliation.run import begin, go_on
+from app.payments.reconciliation.run import begin_run, complete_run
 from app.payments.services import Services
 from app.saleor.testing import staff, storefront
 from tests.journeys.stack import eventually
-from tests.journeys.stories import BACK, order_id_of, told
+from tests.journeys.stories import BACK, order_id_of, wait_for_event
 from tests.journeys.stories import begin as begin_to_pay
 from tests.journeys.wallet_shop import GATEWAY_AT_GOOGLE
 from tests.pages.screenshots.photographer import Photographer
 from tests.pages.stack import AppUnderTest, open_app_under_test
-from tests.pages.two_months import sell_for_two_months
+from tests.pages.two_months import add_two_months_of_payments
 
 CHECKOUT = """<!doctype html><html lang="en"><meta charset="utf-8"><style>
 body {{ width: 440px; margin: 0; padding: 28px; box-sizing: border-box; background: #fff; color: #1c1c1c;
@@ -48,7 +48,7 @@ TALL: ViewportSize = {"width": 1120, "height": 1180}
 
 async def photograph(photographer: Photographer) -> None:
     """Open the app_under_test, and take every picture of the Dashboard."""
-    with tempfile.TemporaryDirectory(prefix="pictures-") as place, same_names():
+    with tempfile.TemporaryDirectory(prefix="pictures-") as place, fixed_ids():
         folder = Path(place)
         address = f"sqlite:///{folder / 'payments.sqlite'}"
         await migrate(address)
@@ -65,7 +65,7 @@ async def photograph(photographer: Photographer) -> None:
 
 
 @contextmanager
-def same_names() -> Iterator[None]:
+def fixed_ids() -> Iterator[None]:
     """Let Saleor call things the same each time."""
     names = random.Random(7)  # noqa: S311 - names that are the same each time, not secrets
 
@@ -121,12 +121,12 @@ async def _at_the_gateway(app_under_test: AppUnderTest, photographer: Photograph
 
 
 async def _payouts(app_under_test: AppUnderTest, photographer: Photographer, clock: SameClock) -> None:
-    await with_payouts(app_under_test, clock)
+    await enable_payouts(app_under_test, clock)
     page = await photographer.open_frame(await app_under_test.frame(app_under_test.shop.saleor, "/payouts/new"), TALL)
     await photographer.take(page, "dashboard-payout.png")
 
 
-async def with_payouts(app_under_test: AppUnderTest, clock: SameClock) -> None:
+async def enable_payouts(app_under_test: AppUnderTest, clock: SameClock) -> None:
     """Let the owner switch payouts on, and name who may make them."""
     async with open_services(app_under_test.shop.settings, clock) as services:
         [account] = await services.accounts.all()
@@ -159,30 +159,30 @@ async def _money(app_under_test: AppUnderTest, photographer: Photographer, clock
     clock.later = timedelta(days=1)
     async with open_services(app_under_test.shop.settings, clock) as services:
         for account in await services.accounts.all():
-            run = await go_on(services, await begin(services, account))
+            run = await complete_run(services, await begin_run(services, account))
             assert run.state is RunState.DONE, run.failure
     path = f"/money?from={BEGUN:%Y-%m-%d}&to={clock():%Y-%m-%d}"
     page = await photographer.open_frame(await app_under_test.frame(app_under_test.shop.saleor, path), TALL)
     await photographer.take(page, "dashboard-money.png")
 
 
-async def _is_compared(services: Services, now: datetime) -> bool:
+async def _wait_for_comparison(services: Services, now: datetime) -> bool:
     under_way = select(ReconciliationRun).where(col(ReconciliationRun.due_at) <= now + timedelta(minutes=5))
     async with services.database.transaction() as session:
         return (await session.exec(under_way)).first() is not None
 
 
-async def sold_for_two_months(app_under_test: AppUnderTest, clock: SameClock) -> None:
+async def add_two_months_of_sales(app_under_test: AppUnderTest, clock: SameClock) -> None:
     """Let the store have sold for two months, which the gateway knows nothing of: no comparison must be under way."""
     async with open_services(app_under_test.shop.settings, clock) as services:
         [account] = await services.accounts.all()
-        while await _is_compared(services, clock()):  # noqa: ASYNC110 - the app's worker tells nobody
+        while await _wait_for_comparison(services, clock()):  # noqa: ASYNC110 - the app's worker tells nobody
             await asyncio.sleep(0.2)
-        await sell_for_two_months(services, account, clock())
+        await add_two_months_of_payments(services, account, clock())
 
 
 async def _overview(app_under_test: AppUnderTest, photographer: Photographer, clock: SameClock) -> None:
-    await sold_for_two_months(app_under_test, clock)
+    await add_two_months_of_sales(app_under_test, clock)
     address = await app_under_test.frame(app_under_test.shop.saleor, "/?days=30")
     await photographer.take(await photographer.open_frame(address, TALL), "dashboard-overview.png")
     page = await photographer.open_frame(address, TALL, dark=True, language="uk")
@@ -195,7 +195,7 @@ async def _subscription(app_under_test: AppUnderTest, photographer: Photographer
     async with open_services(shop.settings, clock) as services:
         [account] = await services.accounts.all()
         await services.accounts.change(account.id, subscriptions=True, split_rules=None)
-    basket = await shop.saleor.new_checkout()
+    basket = await shop.saleor.create_checkout()
 
     async def offered() -> bool:  # the app remembers the account for a moment
         return bool((await shop.saleor.gateway_initialize(basket.id)).data["subscriptions"])
@@ -203,12 +203,14 @@ async def _subscription(app_under_test: AppUnderTest, photographer: Photographer
     await eventually(offered)
     _, session = await begin_to_pay(shop, data={**BACK, "subscription": {"interval": "month"}}, checkout_id=basket.id)
     await shop.gateway.pay(order_id_of(session))
-    await told(shop, session.paid_for.id, "CHARGE_SUCCESS")
+    await wait_for_event(shop, session.required_transaction.id, "CHARGE_SUCCESS")
     clock.later += timedelta(days=32)
     await shop.gateway.advance(timedelta(seconds=1))
 
     async def charged() -> bool:
-        return (await shop.saleor.transaction(session.paid_for.id)).types().count("CHARGE_SUCCESS") > 1
+        return (await shop.saleor.transaction(session.required_transaction.id)).event_types().count(
+            "CHARGE_SUCCESS"
+        ) > 1
 
     await eventually(charged)
     frame = await app_under_test.frame(shop.saleor, f"/payments/{order_id_of(session)}")
@@ -225,7 +227,7 @@ async def _wallets(app_under_test: AppUnderTest, photographer: Photographer, clo
     async with open_services(shop.settings, clock) as services:
         [account] = await services.accounts.all()
         await services.accounts.change(account.id, apple_pay=True, google_pay=True, **GATEWAY_AT_GOOGLE)
-    basket = await shop.saleor.new_checkout()
+    basket = await shop.saleor.create_checkout()
 
     async def offered() -> dict[str, object] | None:
         wallets: dict[str, object] | None = (await shop.saleor.gateway_initialize(basket.id)).data.get("wallets")

@@ -82,10 +82,10 @@ class Recorder(Output):
         self.steps: dict[str, str] = {}
         self._name = ""
 
-    def step(self, number: int, name: str, title: str) -> AbstractContextManager[object]:
+    def show_step(self, number: int, name: str, title: str) -> AbstractContextManager[object]:
         """What was shown before belongs to the step before. Pictures stand still: no spinner."""
         self._cut(name)
-        self.show("step", self.heading(number, title))
+        self.show("step", self.format_heading(number, title))
         return nullcontext()
 
     def show(self, event: str, *lines: RenderableType, **values: object) -> None:
@@ -107,13 +107,13 @@ class Recorder(Output):
 
 async def payment_page(stack: Stack, language: str = "EN") -> str:
     """Begin a payment, and return the address of its page."""
-    checkout = await stack.saleor.new_checkout(NewCheckout(language_code=language))
+    checkout = await stack.saleor.create_checkout(NewCheckout(language_code=language))
     session = await stack.saleor.initialize(checkout.id, data={"returnUrl": f"{stack.urls['shop']}/back"})
     address: str = session.data["checkoutUrl"]
     return address
 
 
-async def three_pages(demo: Demo, photographer: Photographer) -> list[tuple[str, bytes]]:
+async def photograph_three_pages(demo: Demo, photographer: Photographer) -> list[tuple[str, bytes]]:
     """Photograph what a shopper sees before and after, and what staff see; with captions."""
     stack = demo.stack
     (app,) = await stack.saleor.apps()
@@ -129,7 +129,7 @@ async def three_pages(demo: Demo, photographer: Photographer) -> list[tuple[str,
     return [("The shopper pays", paying), ("comes back", back), ("staff see all of it", staff)]
 
 
-async def pages_of_shoppers(demo: Demo, photographer: Photographer) -> None:
+async def photograph_shopper_pages(demo: Demo, photographer: Photographer) -> None:
     """Take every picture but the composed one."""
     stack = demo.stack
     page = await photographer.open(await payment_page(stack))
@@ -155,7 +155,7 @@ async def pages_of_shoppers(demo: Demo, photographer: Photographer) -> None:
     await photographer.take(await photographer.open(stack.urls["gateway"], DESK), "sandbox.png")
 
 
-async def payment_button(demo: Demo, photographer: Photographer) -> None:
+async def photograph_payment_button(demo: Demo, photographer: Photographer) -> None:
     """Take the picture of a storefront with the kit in it, whose shopper pays with a phone."""
     page = await photographer.open(demo.stack.urls["shop"], KIT, sharpness=1)
     await page.get_by_role("button", name="Check out with the payment button").click()
@@ -174,9 +174,9 @@ async def photograph(photographer: Photographer) -> None:
         async with stack, demo.http:
             if not await demo.play():
                 raise SystemExit("the demo went wrong: saleor-gateway demo --once says how")
-            pictures = await three_pages(demo, photographer)
-            await pages_of_shoppers(demo, photographer)
-            await payment_button(demo, photographer)
+            pictures = await photograph_three_pages(demo, photographer)
+            await photograph_shopper_pages(demo, photographer)
+            await photograph_payment_button(demo, photographer)
     recorder.finish()
     told = "\n\n".join(recorder.steps[name] for name in (*TOLD_IN_THE_PICTURE, "end"))
     await compose(photographer, pictures, told)

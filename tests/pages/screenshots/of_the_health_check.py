@@ -7,7 +7,7 @@ from playwright.async_api import ViewportSize
 
 from app.bootstrap import open_saleor, open_services
 from app.db.migrate import migrate
-from app.saleor.installed_app import app_in_saleor
+from app.saleor.installed_app import fetch_app_in_saleor
 from tests.pages.screenshots.photographer import Photographer
 from tests.pages.stack import AppUnderTest, open_app_under_test
 
@@ -30,13 +30,13 @@ async def _show(app_under_test: AppUnderTest, photographer: Photographer) -> Non
     async with open_services(settings) as services, open_saleor(settings) as client:
         installation = await services.installations.find(store.api_url)
         assert installation is not None
-        webhooks = (await app_in_saleor(client, installation)).app.webhooks or ()
+        webhooks = (await fetch_app_in_saleor(client, installation)).app.webhooks or ()
         charge, refund = (
             next(each.id for each in webhooks if f"TRANSACTION_{kind}_REQUESTED" in each.events)
             for kind in ("CHARGE", "REFUND")
         )
-        await client.ask(installation, "webhook_delete", {"id": charge})
-        await client.ask(installation, "webhook_update", {"id": refund, "input": {"isActive": False}})
+        await client.execute(installation, "webhook_delete", {"id": charge})
+        await client.execute(installation, "webhook_update", {"id": refund, "input": {"isActive": False}})
     page = await photographer.open_frame(await app_under_test.frame(store, "/set-up/health"), TALL)
     await page.frame_locator("iframe").locator("[data-final]").wait_for()
     await photographer.take(page, "dashboard-health.png")

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from app.db.tables import MerchantAccount
-from app.payments.accounts.channels import Missing, is_slug, lay_beside
+from app.payments.accounts.channels import Missing, is_slug, match_channels
 from app.saleor.channels import Channel
 
 UAH = Channel("uah", "Україна", "UAH", active=True)
@@ -35,19 +35,19 @@ def account(**different: Any) -> MerchantAccount:
 def test_what_is_missing(
     channel: Channel, taken_by: MerchantAccount | None, missing: list[Missing], *, works: bool
 ) -> None:
-    (standing,) = lay_beside([channel], {"uah": taken_by} if taken_by else {})
+    (standing,) = match_channels([channel], {"uah": taken_by} if taken_by else {})
     assert (list(standing.missing), standing.works) == (missing, works)
 
 
 def test_a_mapped_channel_that_saleor_has_no_more_is_shown_after_the_others() -> None:
-    standings = lay_beside([UAH], {"gone": account()})
+    standings = match_channels([UAH], {"gone": account()})
     assert [each.slug for each in standings] == ["uah", "gone"]
     assert standings[1].missing == (Missing.CHANNEL,)
     assert not standings[1].works
 
 
 def test_when_saleor_does_not_tell_nothing_is_said_to_be_missing_there() -> None:
-    (standing,) = lay_beside(None, {"uah": account()})
+    (standing,) = match_channels(None, {"uah": account()})
     assert (standing.name, standing.currency, standing.missing, standing.works) == (None, None, (), True)
 
 

@@ -8,7 +8,13 @@ from hypothesis import strategies as st
 
 from app.payments.accounts.option_values import OptionsRefusedError, read_option, read_options
 from app.payments.accounts.options import OPTIONS, Form
-from app.payments.requests.payment import LONGEST_DESCRIPTION, PLACEHOLDERS, TemplateError, check_template, describe
+from app.payments.requests.payment import (
+    LONGEST_DESCRIPTION,
+    PLACEHOLDERS,
+    TemplateError,
+    check_template,
+    render_description,
+)
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
@@ -105,18 +111,18 @@ def test_whatever_was_accepted_describes_every_payment(template: str, values: di
         check_template(template)
     except TemplateError:
         return
-    told = describe(template, values, "Payment 1")
+    told = render_description(template, values, "Payment 1")
     assert 1 <= len(told) <= LONGEST_DESCRIPTION
     assert told == told.strip()
 
 
 def test_a_template_of_nothing_but_what_is_missing_is_the_usual_description() -> None:
-    assert describe("{checkout}", {}, "Order 21") == "Order 21"
-    assert describe(None, {"order": "21"}, "Order 21") == "Order 21"
+    assert render_description("{checkout}", {}, "Order 21") == "Order 21"
+    assert render_description(None, {"order": "21"}, "Order 21") == "Order 21"
 
 
 def test_what_a_value_holds_is_never_read_as_a_placeholder() -> None:
-    assert describe("{order} {store}", {"order": "{store}", "store": "Shop"}, "") == "{store} Shop"
+    assert render_description("{order} {store}", {"order": "{store}", "store": "Shop"}, "") == "{store} Shop"
 
 
 def test_several_values_are_each_kept_once() -> None:

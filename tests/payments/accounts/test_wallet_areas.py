@@ -9,7 +9,7 @@ import pytest
 
 from app.db.tables import MerchantAccount
 from app.gateway import Credentials, GatewayClient
-from app.payments.accounts.areas import Area, try_areas
+from app.payments.accounts.gateway_access import Area, check_areas
 from tests.conftest import Clock
 from tests.sandbox.harness import POS, Harness, open_harness
 
@@ -32,7 +32,7 @@ async def tried(harness: Harness, **columns: Any) -> Mapping[Area, bool]:
         "base_url": harness.url,
     }
     async with httpx2.AsyncClient(trust_env=False) as http:
-        return {each.area: each.works for each in await try_areas(GatewayClient(http, Credentials(**keys)), account)}
+        return {each.area: each.works for each in await check_areas(GatewayClient(http, Credentials(**keys)), account)}
 
 
 async def test_wallets_that_are_not_offered_are_not_asked_for(harness: Harness) -> None:

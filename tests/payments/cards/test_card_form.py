@@ -60,5 +60,5 @@ def test_what_passes_the_check_is_found_and_nothing_else(digits: str, around: st
 
 def test_where_long_numbers_are_usual_only_the_longer_ones_count() -> None:
     assert holds_card_number("378282246310005")
-    assert not holds_card_number("378282246310005", fewest=16)
-    assert holds_card_number("4242424242424242", fewest=16)
+    assert not holds_card_number("378282246310005", min_digits=16)
+    assert holds_card_number("4242424242424242", min_digits=16)

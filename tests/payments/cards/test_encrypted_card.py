@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from app.gateway.luhn import passes_luhn
 from app.payments.cards.card_form import PaymentInstrument
-from app.payments.cards.encrypted_card import LONGEST, is_sealed, open_sealed
-from app.payments.cards.keys import GRACE, _new_pair
+from app.payments.cards.encrypted_card import MAX_CHARACTERS, is_sealed, open_sealed
+from app.payments.cards.keys import GRACE, _generate_key_pair
 from app.payments.core.refusal import RefusalCode, RefusalError
 from tests.payments.cards.seals import CARD, CVV, NUMBER, seal
 
@@ -25,7 +25,7 @@ TOKEN = "rcr:0f9a61c2d1"
 @cache
 def pair(number: int = 0) -> tuple[dict[str, Any], str]:
     """Return a public and a private key; the same ones for the same number."""
-    return _new_pair()
+    return _generate_key_pair()
 
 
 def opened(sealed: str, language: str = "en") -> PaymentInstrument:
@@ -109,8 +109,8 @@ def test_a_token_and_a_cryptogram_open_too() -> None:
 def test_a_card_that_cannot_be_right_is_told_to_the_shopper(typed: dict[str, Any], field: str, words: str) -> None:
     refusal = refusal_of(sealed(CARD | typed))
     assert (refusal.code, refusal.field) == (RefusalCode.INVALID_CARD, f"data.card.{field}")
-    assert words in (refusal.shopper or "")
-    assert "картки" in (refusal_of(sealed(CARD | typed), "uk").shopper or "").lower()
+    assert words in (refusal.shopper_message or "")
+    assert "картки" in (refusal_of(sealed(CARD | typed), "uk").shopper_message or "").lower()
 
 
 def test_a_card_is_good_until_its_month_has_ended_everywhere() -> None:
@@ -233,7 +233,7 @@ def test_a_cut_card_does_not_open(data: st.DataObject) -> None:
 
 @pytest.mark.threat("huge-body")
 def test_what_is_too_long_is_not_even_read() -> None:
-    long = sealed({"cryptogram": {"data": "x" * LONGEST}})
+    long = sealed({"cryptogram": {"data": "x" * MAX_CHARACTERS}})
     assert not is_sealed(long)
     assert refusal_of(long).code is RefusalCode.CARD_UNREADABLE
 

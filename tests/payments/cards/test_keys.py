@@ -12,10 +12,10 @@ from app.db.card_keys import CardKeyRepository, StoreCardKeys
 from app.db.database import Database, create_engine
 from app.db.installations import InstallationRepository
 from app.db.vault import Vault, VaultError
-from app.payments.cards.keys import offered_key, opening_keys, rotate
+from app.payments.cards.keys import decryption_keys, offered_key, rotate
 from tests.conftest import Clock
 from tests.db.rows import an_installation
-from tests.payments.shop import at_once
+from tests.payments.shop import run_concurrently
 
 
 @pytest.fixture
@@ -26,11 +26,11 @@ async def store(database: Database, vault: Vault, clock: Clock) -> int:
 
 @pytest.fixture
 def book(database: Database, vault: Vault, store: int) -> StoreCardKeys:
-    return CardKeyRepository(database, vault).of(store)
+    return CardKeyRepository(database, vault).for_store(store)
 
 
 async def kids(book: StoreCardKeys, clock: Clock) -> list[str]:
-    return [key.kid for key in await opening_keys(book, clock.now)]
+    return [key.kid for key in await decryption_keys(book, clock.now)]
 
 
 async def test_the_first_key_is_made_on_first_need_and_kept(book: StoreCardKeys, clock: Clock) -> None:
@@ -87,7 +87,7 @@ async def test_an_operator_rotates_at_once_and_may_forget_what_leaked(book: Stor
     new = await rotate(book, clock.forward(minutes=1))
     assert (await offered_key(book, clock.now)).kid == new.kid
     assert await kids(book, clock) == [new.kid, old.kid]
-    newest = await rotate(book, clock.forward(minutes=1), forget_old=True)
+    newest = await rotate(book, clock.forward(minutes=1), delete_old=True)
     assert await kids(book, clock) == [newest.kid]
 
 
@@ -96,8 +96,8 @@ async def test_processes_that_need_a_key_at_once_agree_on_one(
 ) -> None:
     others = [Database(create_engine(database_url)) for _ in range(3)]
     try:
-        saleor = [CardKeyRepository(each, vault).of(store) for each in (database, *others)]
-        offers = await at_once(*(offered_key(book, clock.now) for book in saleor * 2))
+        saleor = [CardKeyRepository(each, vault).for_store(store) for each in (database, *others)]
+        offers = await run_concurrently(*(offered_key(book, clock.now) for book in saleor * 2))
     finally:
         for other in others:
             await other.close()
@@ -124,12 +124,12 @@ async def test_the_private_half_is_sealed_and_bound_to_its_key(
 @pytest.mark.threat("stolen-ciphertext")
 async def test_no_store_opens_what_was_encrypted_for_another(database: Database, vault: Vault, clock: Clock) -> None:
     installations, keys = InstallationRepository(database, vault, clock), CardKeyRepository(database, vault)
-    ours = keys.of((await an_installation(installations)).id)
-    theirs = keys.of((await an_installation(installations, "https://other.example.com/graphql/")).id)
+    ours = keys.for_store((await an_installation(installations)).id)
+    theirs = keys.for_store((await an_installation(installations, "https://other.example.com/graphql/")).id)
     mine, other = await offered_key(ours, clock.now), await offered_key(theirs, clock.now)
     assert mine.kid != other.kid
-    assert [key.kid for key in await opening_keys(ours, clock.now)] == [mine.kid]
+    assert [key.kid for key in await decryption_keys(ours, clock.now)] == [mine.kid]
     with pytest.raises(VaultError):
         ours.private_jwk(other)
-    await ours.forget([other.kid])
+    await ours.delete([other.kid])
     assert [key.kid for key in await theirs.all()] == [other.kid]

@@ -14,17 +14,17 @@ from hypothesis import strategies as st
 from app.db.aggregates import PaymentAggregate
 from app.db.tables import Flow, Kind, State
 from app.i18n.messages import LazyMessage
-from app.payments.core.apply import apply, conclude, note, raise_problem
+from app.payments.core.apply import apply, conclude, enqueue_note, raise_problem
 from app.payments.core.balance import balance
 from app.payments.core.mapper import Observation
-from app.payments.core.problems import of_words, problem_words
+from app.payments.core.problems import cause_of_mismatch, problem_text
 from app.payments.core.refusal import RefusalError
 from app.payments.operations.actions import step_for
-from app.saleor.answers import AvailableAction
+from app.saleor.responses import AvailableAction
 from app.saleor.testing.records import Transaction
 from app.saleor.testing.rules.reports import Report, record_report
 from app.saleor.testing.vocabulary import EventType
-from tests.payments.aggregates import HUNDRED, NOON, ORDER, POS, an_aggregate, an_operation, posting, seen
+from tests.payments.aggregates import HUNDRED, NOON, ORDER, POS, an_aggregate, an_operation, observation, posting
 from tests.payments.fake_saleor import FakeSaleor
 
 PATHS = [
@@ -49,7 +49,7 @@ class History:
 
 
 def _words(kind: Kind, path: Sequence[State], amount: Decimal, name: str) -> list[Observation]:
-    return [seen(kind, state, amount, name) for state in path]
+    return [observation(kind, state, amount, name) for state in path]
 
 
 @st.composite
@@ -96,7 +96,7 @@ def story(aggregate: PaymentAggregate) -> tuple[object, ...]:
     operations = {(each.kind, each.operation_id, each.state, each.amount) for each in aggregate.operations}
     # Notes tell of the way, which may be heard of in another order, and not of the end.
     events = {(each.type, each.psp_reference, each.amount) for each in aggregate.events if each.type != "INFO"}
-    return operations, events, balance(aggregate.payment.flow, aggregate.operations), problem_words(aggregate.payment)
+    return operations, events, balance(aggregate.payment.flow, aggregate.operations), problem_text(aggregate.payment)
 
 
 def told_to_saleor(aggregate: PaymentAggregate, saleor: FakeSaleor, transaction: Transaction, already: int) -> None:
@@ -149,7 +149,7 @@ def test_the_order_in_which_the_gateway_speaks_does_not_matter(data: st.DataObje
         references = [operation.psp_reference for operation in aggregate.operations if operation.psp_reference]
         assert len(references) == len(set(references))  # law 9
     assert story(aggregate) == story(in_order)
-    assert problem_words(aggregate.payment) is None
+    assert problem_text(aggregate.payment) is None
     if any(event.available_actions is not None for event in aggregate.events):
         both_ledgers_agree(aggregate, transaction)
 
@@ -222,7 +222,7 @@ def test_what_is_offered_is_possible(history: History) -> None:
 def test_what_is_captured_and_what_is_released_sum_to_what_was_reserved(part: int) -> None:
     captured = part * CENT
     aggregate = an_aggregate(Flow.AUTHORIZATION, State.SUCCESS)
-    apply(aggregate, POS, [seen(Kind.CAPTURE, State.SUCCESS, captured, "the-capture")], posting())
+    apply(aggregate, POS, [observation(Kind.CAPTURE, State.SUCCESS, captured, "the-capture")], posting())
     told = {event.type: event for event in aggregate.events}
     assert told["CHARGE_SUCCESS"].amount + told["CANCEL_SUCCESS"].amount == HUNDRED
     assert told["CHARGE_SUCCESS"].psp_reference != told["CANCEL_SUCCESS"].psp_reference
@@ -230,7 +230,7 @@ def test_what_is_captured_and_what_is_released_sum_to_what_was_reserved(part: in
 
 def test_a_full_capture_releases_nothing() -> None:
     aggregate = an_aggregate(Flow.AUTHORIZATION, State.SUCCESS)
-    apply(aggregate, POS, [seen(Kind.CAPTURE, State.SUCCESS, HUNDRED, "the-capture")], posting())
+    apply(aggregate, POS, [observation(Kind.CAPTURE, State.SUCCESS, HUNDRED, "the-capture")], posting())
     assert [event.type for event in aggregate.events] == ["CHARGE_SUCCESS"]
 
 
@@ -238,7 +238,7 @@ def test_a_second_capture_by_others_releases_nothing_twice() -> None:
     """The gateway takes a reservation once; if it does otherwise for others, at least our sums stay right."""
     aggregate = an_aggregate(Flow.AUTHORIZATION, State.SUCCESS)
     for name, amount in (("first", "30.00"), ("second", "40.00")):
-        apply(aggregate, POS, [seen(Kind.CAPTURE, State.SUCCESS, Decimal(amount), name)], posting())
+        apply(aggregate, POS, [observation(Kind.CAPTURE, State.SUCCESS, Decimal(amount), name)], posting())
     assert [event.amount for event in aggregate.events if event.type == "CANCEL_SUCCESS"] == [Decimal("70.00")]
 
 
@@ -248,34 +248,34 @@ class TestWhoseRecordItIs:
         open_one = an_operation(Kind.REFUND, State.UNKNOWN)
         named = an_operation(Kind.REFUND, State.PENDING, operation_id="refund-1")
         aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, open_one, named)
-        apply(aggregate, POS, [seen(Kind.REFUND, State.SUCCESS, gateway_id="refund-1")], posting())
+        apply(aggregate, POS, [observation(Kind.REFUND, State.SUCCESS, gateway_id="refund-1")], posting())
         assert (open_one.state, named.state) == (State.UNKNOWN, State.SUCCESS)
 
     def test_the_one_that_is_being_answered_before_another_one(self) -> None:
         first, second = an_operation(Kind.REFUND, State.INTENT), an_operation(Kind.REFUND, State.INTENT)
         aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, first, second)
-        apply(aggregate, POS, [seen(Kind.REFUND, State.SUCCESS, gateway_id="refund-1")], posting(second.id))
+        apply(aggregate, POS, [observation(Kind.REFUND, State.SUCCESS, gateway_id="refund-1")], posting(second.id))
         assert (first.operation_id, second.operation_id) == (None, "refund-1")
 
     def test_the_one_in_flight_before_one_that_was_given_up(self) -> None:
         given_up = an_operation(Kind.REFUND, State.FAILURE, inferred=True)
         in_flight = an_operation(Kind.REFUND, State.UNKNOWN)
         aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, given_up, in_flight)
-        apply(aggregate, POS, [seen(Kind.REFUND, State.SUCCESS, gateway_id="refund-1")], posting())
+        apply(aggregate, POS, [observation(Kind.REFUND, State.SUCCESS, gateway_id="refund-1")], posting())
         assert (given_up.state, in_flight.state) == (State.FAILURE, State.SUCCESS)
 
     def test_never_one_of_another_amount_nor_one_that_was_not_sent(self) -> None:
         other = an_operation(Kind.REFUND, State.UNKNOWN, Decimal("99.00"))
         not_sent = an_operation(Kind.REFUND, State.WAITING)
         aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, other, not_sent)
-        apply(aggregate, POS, [seen(Kind.REFUND, State.SUCCESS, gateway_id="refund-1")], posting())
+        apply(aggregate, POS, [observation(Kind.REFUND, State.SUCCESS, gateway_id="refund-1")], posting())
         assert (other.state, not_sent.state) == (State.UNKNOWN, State.WAITING)
         assert aggregate.operations[-1].asked_by_saleor is False
 
     def test_a_void_is_always_of_the_whole(self) -> None:
         ours = an_operation(Kind.VOID, State.UNKNOWN)
         aggregate = an_aggregate(Flow.AUTHORIZATION, State.SUCCESS, ours)
-        apply(aggregate, POS, [seen(Kind.VOID, State.SUCCESS, gateway_id="void-1")], posting())
+        apply(aggregate, POS, [observation(Kind.VOID, State.SUCCESS, gateway_id="void-1")], posting())
         assert ours.state is State.SUCCESS
 
 
@@ -296,7 +296,7 @@ class TestOurOwnConclusions:
         assert aggregate.events == []
         again = an_operation(Kind.CANCEL, State.INTENT, Decimal(0), asked_by_saleor=False)
         aggregate.operations.append(again)
-        apply(aggregate, POS, [seen(Kind.CREATE, State.FAILURE)], posting())
+        apply(aggregate, POS, [observation(Kind.CREATE, State.FAILURE)], posting())
         assert again.state is State.SUCCESS
         assert [event.type for event in aggregate.events] == ["CHARGE_FAILURE"]
 
@@ -309,7 +309,7 @@ class TestOurOwnConclusions:
     ) -> None:
         cancel = an_operation(Kind.CANCEL, State.UNKNOWN, Decimal(0), psp_reference="cancel-1")
         aggregate = an_aggregate(Flow.CHARGE, State.INIT, cancel)
-        apply(aggregate, POS, [seen(Kind.CREATE, said)], posting())
+        apply(aggregate, POS, [observation(Kind.CREATE, said)], posting())
         assert cancel.state is ends
         assert (aggregate.events[-1].type, aggregate.events[-1].psp_reference) == (event, "cancel-1")
 
@@ -336,7 +336,7 @@ class TestEvents:
     def test_what_the_answer_carries_waits_until_saleor_must_have_read_it(self) -> None:
         refund = an_operation(Kind.REFUND, State.INTENT)
         aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, refund)
-        apply(aggregate, POS, [seen(Kind.REFUND, State.SUCCESS, gateway_id="refund-1")], posting(refund.id))
+        apply(aggregate, POS, [observation(Kind.REFUND, State.SUCCESS, gateway_id="refund-1")], posting(refund.id))
         [event] = aggregate.events
         assert event.next_attempt_at == NOON + posting().schedule.answer_window
         assert event.created_at == NOON
@@ -344,19 +344,19 @@ class TestEvents:
     def test_the_same_problem_is_told_once_and_a_second_one_too(self) -> None:
         aggregate = an_aggregate(Flow.CHARGE, State.INIT)
         for words in ("first", "first", "second"):
-            raise_problem(aggregate, LazyMessage(words), NOON, cause=of_words(words, None, "x"))
+            raise_problem(aggregate, LazyMessage(words), NOON, cause=cause_of_mismatch(words, None, "x"))
         assert [event.message for event in aggregate.events] == ["first", "second"]
         assert len({event.psp_reference for event in aggregate.events}) == 2
-        assert problem_words(aggregate.payment) == "first\nsecond"
+        assert problem_text(aggregate.payment) == "first\nsecond"
 
     def test_a_note_says_what_is_possible_and_changes_nothing(self) -> None:
         aggregate = an_aggregate(Flow.CHARGE, State.INIT)
-        note(aggregate, "Waiting for the shopper", posting())
+        enqueue_note(aggregate, "Waiting for the shopper", posting())
         [event] = aggregate.events
         assert (event.type, event.psp_reference, event.amount) == ("INFO", ORDER, Decimal(0))
         assert event.available_actions == ["CANCEL"]
 
     def test_a_message_is_cut_where_saleor_would_cut_it(self) -> None:
         aggregate = an_aggregate(Flow.CHARGE, State.INIT)
-        apply(aggregate, POS, [seen(Kind.CREATE, State.FAILURE, message="x" * 2000)], posting())
+        apply(aggregate, POS, [observation(Kind.CREATE, State.FAILURE, message="x" * 2000)], posting())
         assert len(aggregate.events[0].message) == 512

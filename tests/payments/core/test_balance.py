@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.db.tables import Flow, Kind, Operation, PaymentStatus, State
-from app.payments.core.balance import ZERO, Balance, balance, in_flight, status_of
+from app.payments.core.balance import ZERO, Balance, balance, is_in_flight, status_of
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.operations.actions import Step, step_for
-from app.saleor.answers import AvailableAction
+from app.saleor.responses import AvailableAction
 from tests.payments.aggregates import HUNDRED, an_operation
 
 CHARGE, REFUND, CANCEL = AvailableAction.CHARGE, AvailableAction.REFUND, AvailableAction.CANCEL
@@ -111,8 +111,8 @@ def test_a_refund_on_its_way_counts_as_made(state: State) -> None:
     ],
 )
 def test_what_is_in_flight(state: State, counts: bool) -> None:
-    assert in_flight(an_operation(Kind.REFUND, state)) is counts
-    assert not in_flight(create(state))  # the payment itself blocks nothing
+    assert is_in_flight(an_operation(Kind.REFUND, state)) is counts
+    assert not is_in_flight(create(state))  # the payment itself blocks nothing
 
 
 @given(flow=st.sampled_from(list(Flow)), state=st.sampled_from(list(State)), others=operations)
@@ -161,7 +161,10 @@ def test_a_step_is_always_within_what_is_possible(
 
 @pytest.mark.law(14)
 @pytest.mark.parametrize("action", [CHARGE, REFUND])
-@pytest.mark.parametrize(("amount", "words"), [("0", "nothing is"), ("-1", "nothing is"), ("0.001", "two decimals")])
+@pytest.mark.parametrize(
+    ("amount", "words"),
+    [("0", "no authorization|nothing is"), ("-1", "no authorization|nothing is"), ("0.001", "two decimal places")],
+)
 def test_what_is_no_amount_of_money_is_refused(action: AvailableAction, amount: str, words: str) -> None:
     now = balance(Flow.CHARGE, [create(State.SUCCESS)])
     with pytest.raises(RefusalError, match=words) as refused:

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from app.db.tables import Flow, Kind, Operation, State
-from app.payments.core.balance import book
+from app.payments.core.balance import update_booking
 from tests.payments.aggregates import NOON, an_aggregate, an_operation
 
 
 def booked(kind: Kind, state: State = State.SUCCESS, flow: Flow = Flow.CHARGE, **details: Any) -> Operation:
     aggregate = an_aggregate(flow, State.SUCCESS)
     operation = an_operation(kind, state, details=details)
-    book(aggregate.payment, operation)
+    update_booking(aggregate.payment, operation)
     return operation
 
 
@@ -41,7 +41,7 @@ def test_it_is_of_the_day_that_the_gateway_says_and_stays_so() -> None:
     assert operation.booked_at == NOON - timedelta(hours=12, seconds=1)
     assert operation.account_id == "account"
     operation.details = {"processed_at": "2026-11-25T00:00:00Z"}
-    book(an_aggregate(Flow.CHARGE, State.SUCCESS).payment, operation)
+    update_booking(an_aggregate(Flow.CHARGE, State.SUCCESS).payment, operation)
     assert operation.booked_at == NOON - timedelta(hours=12, seconds=1)
 
 
@@ -49,7 +49,7 @@ def test_a_fee_that_comes_late() -> None:
     assert booked(Kind.REFUND).fee is None
     operation = booked(Kind.REFUND)
     operation.details = {"fee": {"amount": "1.2345"}}
-    book(an_aggregate(Flow.CHARGE, State.SUCCESS).payment, operation)
+    update_booking(an_aggregate(Flow.CHARGE, State.SUCCESS).payment, operation)
     assert (operation.fee, operation.fee_currency) == (Decimal("1.2345"), "UAH")
 
 
@@ -65,5 +65,5 @@ def test_a_fee_that_no_column_holds_is_not_known(amount: str, currency: str) -> 
 def test_what_turns_out_to_have_failed_is_booked_no_longer() -> None:
     operation = booked(Kind.REFUND, fee={"amount": "1.00", "currency": "UAH"})
     operation.state = State.FAILURE
-    book(an_aggregate(Flow.CHARGE, State.SUCCESS).payment, operation)
+    update_booking(an_aggregate(Flow.CHARGE, State.SUCCESS).payment, operation)
     assert (operation.booked_at, operation.account_id, operation.fee, operation.fee_currency) == (None,) * 4

@@ -10,7 +10,7 @@ from app.db.tables import Kind, State
 from app.gateway.models import read_record
 from app.i18n.messages import LazyMessage
 from app.payments.core.details import Details, Sum, card_mask, web_address
-from tests.loopback import said
+from tests.loopback import json_reply
 from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop
@@ -35,7 +35,7 @@ SAID: dict[str, Any] = FEES | {
 
 
 def details(record: dict[str, Any]) -> Details:
-    return Details.of(read_record(record))
+    return Details.from_record(read_record(record))
 
 
 def shown(told: Details) -> dict[str, str]:
@@ -47,9 +47,9 @@ def test_of_a_payment() -> None:
     told = details(payment("order-1", **SAID, processed_amount=Decimal("500.00"), processed_currency="UAH"))
     assert shown(told) == {
         "card": "424242******4242",
-        "way to pay": "cc",
+        "payment method": "cc",
         "bank": "Privat",
-        "really paid": "500.00 UAH",
+        "actually paid": "500.00 UAH",
         "fee": "8.54 UAH (1.00 UAH fixed, 7.54 UAH by percentage)",
         "receipt": "https://gateway.example/public/receipt/1",
         "payment at the gateway": "payment-of-order-1",
@@ -68,7 +68,7 @@ def test_of_a_split_refund() -> None:
         Sum(amount=Decimal("1.10"), currency="UAH"),
         Sum(amount=Decimal("0.005"), currency="UAH"),
     )
-    assert shown(told)["fees of the shares"] == "1.10 UAH, 0.005 UAH"
+    assert shown(told)["fees on the shares"] == "1.10 UAH, 0.005 UAH"
     assert shown(told)["fee"] == "2"
 
 
@@ -77,14 +77,14 @@ def test_of_a_decline_by_a_limit() -> None:
     told = details(payment("order-1", "failure", status_code="4010", limit_info=info))
     assert told.retry_after == datetime(2026, 11, 22, tzinfo=UTC)
     assert shown(told)["limit"] == "10 payments a day"
-    assert shown(told)["may be tried again after"] == "2026-11-22 00:00 UTC"
+    assert shown(told)["can be retried after"] == "2026-11-22 00:00 UTC"
 
 
 @pytest.mark.threat("card-numbers")
 def test_what_is_kept_is_exact_and_holds_no_secret() -> None:
-    row = details(payment("order-1", **SAID)).row()
+    row = details(payment("order-1", **SAID)).to_row()
     assert row["fee"] == {"amount": "8.54", "currency": "UAH"}
-    assert Details.kept(row) == details(payment("order-1", **SAID))
+    assert Details.from_row(row) == details(payment("order-1", **SAID))
     assert "tok_very_secret" not in str(row)
     assert "taras@example.com" not in str(row)
 
@@ -107,66 +107,72 @@ def test_a_receipt_is_a_web_address_or_nothing(url: str) -> None:
 def test_later_words_go_before_earlier_ones_and_take_nothing_away() -> None:
     early = Details(payway="cc", eci="05")
     late = Details(payway="bank_pay", bank="Privat")
-    assert early.completed_by(late) == Details(payway="bank_pay", eci="05", bank="Privat")
+    assert early.merged_with(late) == Details(payway="bank_pay", eci="05", bank="Privat")
 
 
 async def kept(shop: Shop, kind: Kind = Kind.CREATE) -> Details:
-    return Details.kept((await shop.operation(kind)).details)
+    return Details.from_row((await shop.operation(kind)).details)
 
 
 class TestWhereverItComesFrom:
     async def test_a_look_up(self, shop: Shop) -> None:
-        shop.gateway.will(shop.gateway.page())
+        shop.gateway.will_answer(shop.gateway.page())
         await shop.begin()
         shop.gateway.book[shop.order_id] = [payment(shop.order_id, **SAID)]
-        await shop.come_back()
+        await shop.process_session()
         assert (await kept(shop)).fee == Sum(amount=Decimal("8.54"), currency="UAH")
 
     async def test_a_notification(self, shop: Shop) -> None:
-        shop.gateway.will(shop.gateway.page())
+        shop.gateway.will_answer(shop.gateway.page())
         await shop.begin()
         await shop.notify(payment(shop.order_id, **SAID))
         await shop.work()
         assert (await kept(shop)).gateway_order_id == "acquirer-1"
 
-    async def test_an_answer(self, paid: Shop) -> None:
+    async def test_an_answer(self, paid_shop: Shop) -> None:
         fee = {"amount": Decimal("0.50"), "currency": "UAH"}
         receipt = "https://gateway.example/public/receipt/2"
-        paid.gateway.will(said(operation("refund", paid.order_id, "100.00", named="r-1", fee=fee, receipt_url=receipt)))
-        await paid.staff("REFUND", "100.00")
-        told = await kept(paid, Kind.REFUND)
+        paid_shop.gateway.will_answer(
+            json_reply(
+                operation("refund", paid_shop.order_id, "100.00", operation_id="r-1", fee=fee, receipt_url=receipt)
+            )
+        )
+        await paid_shop.request_action("REFUND", "100.00")
+        told = await kept(paid_shop, Kind.REFUND)
         assert (told.receipt_url, str(told.fee)) == (receipt, "0.50 UAH")
 
-    async def test_a_refund_by_others(self, paid: Shop) -> None:
+    async def test_a_refund_by_others(self, paid_shop: Shop) -> None:
         receipt = "https://gateway.example/public/receipt/3"
-        await paid.notify(operation("refund", paid.order_id, "1.00", named="portal-1", receipt_url=receipt))
-        await paid.work()
-        assert (await kept(paid, Kind.REFUND)).receipt_url == receipt
+        await paid_shop.notify(
+            operation("refund", paid_shop.order_id, "1.00", operation_id="portal-1", receipt_url=receipt)
+        )
+        await paid_shop.work()
+        assert (await kept(paid_shop, Kind.REFUND)).receipt_url == receipt
 
 
 @pytest.mark.law(7)
-async def test_a_fee_that_comes_late_is_added_and_moves_nothing(paid: Shop) -> None:
+async def test_a_fee_that_comes_late_is_added_and_moves_nothing(paid_shop: Shop) -> None:
     """Law 7 is about states: what explains a final operation may still come."""
-    await paid.notify(payment(paid.order_id, **FEES))
-    await paid.work()
-    assert str((await kept(paid)).fee) == "8.54 UAH"
-    assert (await paid.operation(Kind.CREATE)).state is State.SUCCESS
-    assert paid.amounts == amounts(charged=TOTAL)
-    assert paid.saleor.reports == []
+    await paid_shop.notify(payment(paid_shop.order_id, **FEES))
+    await paid_shop.work()
+    assert str((await kept(paid_shop)).fee) == "8.54 UAH"
+    assert (await paid_shop.operation(Kind.CREATE)).state is State.SUCCESS
+    assert paid_shop.amounts == amounts(charged=TOTAL)
+    assert paid_shop.saleor.reports == []
 
 
-async def test_a_record_from_further_back_only_fills_in(paid: Shop) -> None:
-    await paid.notify(payment(paid.order_id, eci="05", payway="cc"))
-    await paid.notify(payment(paid.order_id, "pending", eci="07", bank_short_name="Privat"))
-    await paid.work()
-    told = await kept(paid)
+async def test_a_record_from_further_back_only_fills_in(paid_shop: Shop) -> None:
+    await paid_shop.notify(payment(paid_shop.order_id, eci="05", payway="cc"))
+    await paid_shop.notify(payment(paid_shop.order_id, "pending", eci="07", bank_short_name="Privat"))
+    await paid_shop.work()
+    told = await kept(paid_shop)
     assert (told.eci, told.payway, told.bank) == ("05", "cc", "Privat")
 
 
 @pytest.mark.law(8)
 async def test_staff_are_helped_to_find_a_payment_that_does_not_agree(shop: Shop) -> None:
     """It is no success, but whoever compares it with the merchant portal needs its names."""
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     await shop.begin()
     await shop.notify(payment(shop.order_id, amount="1.00", gateway_order_id="acquirer-1"))
     await shop.work()
@@ -175,10 +181,10 @@ async def test_staff_are_helped_to_find_a_payment_that_does_not_agree(shop: Shop
 
 async def test_the_storefront_hears_when_to_try_again(shop: Shop) -> None:
     """Gateway interface, ``limit_info``."""
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     await shop.begin()
     info = {"retry_after": "2026-11-22T00:00:00.000", "description": "10 payments a day"}
     shop.gateway.book[shop.order_id] = [payment(shop.order_id, "failure", status_code="4010", limit_info=info)]
-    answer = await shop.come_back()
+    answer = await shop.process_session()
     [error] = answer.data["errors"]
     assert (error["code"], error["retryAfter"]) == ("4010", "2026-11-22T00:00:00Z")

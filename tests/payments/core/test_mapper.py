@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from app.amounts import is_amount
 from app.db.tables import Flow, Kind, State
-from app.payments.core.mapper import Transition, event_of, judge
-from tests.payments.aggregates import HUNDRED, known, seen
+from app.payments.core.mapper import Transition, compute_transition, event_type_of
+from tests.payments.aggregates import HUNDRED, known_operation, observation
 
 kinds = st.sampled_from(list(Kind))
 states = st.sampled_from(list(State))
@@ -30,13 +30,13 @@ amounts = st.decimals(min_value="-1000", max_value="1000", places=3)
     ],
 )
 def test_what_saleor_hears_of_an_end(kind: Kind, flow: Flow, success: str, failure: str) -> None:
-    assert event_of(kind, flow, State.SUCCESS) == success
-    assert event_of(kind, flow, State.FAILURE) == failure
+    assert event_type_of(kind, flow, State.SUCCESS) == success
+    assert event_type_of(kind, flow, State.FAILURE) == failure
 
 
 @given(kind=kinds, flow=st.sampled_from(list(Flow)), state=states.filter(lambda state: not state.final))
 def test_saleor_hears_nothing_of_the_way_there(kind: Kind, flow: Flow, state: State) -> None:
-    assert event_of(kind, flow, state) is None
+    assert event_type_of(kind, flow, state) is None
 
 
 @pytest.mark.law(7)
@@ -44,7 +44,7 @@ def test_saleor_hears_nothing_of_the_way_there(kind: Kind, flow: Flow, state: St
 def test_forward_only(kind: Kind, before: State, after: State, inferred: bool) -> None:
     """Only our own conclusion from silence is ever taken back."""
     inferred = inferred and before is State.FAILURE
-    transition = judge(known(kind, before, inferred=inferred), seen(kind, after))
+    transition = compute_transition(known_operation(kind, before, inferred=inferred), observation(kind, after))
     if transition.state is not None:
         assert transition.state is after
         assert after.rank > before.rank or inferred
@@ -62,7 +62,9 @@ def test_a_success_says_what_was_asked_or_what_was_paid_and_nothing_else(
 ) -> None:
     """Over all amounts that a gateway could name."""
     more: dict[str, Any] = {"pos": {"pos_id": "another"}, "order": {"order_id": "another"}}.get(other, {})
-    transition = judge(known(kind, before), seen(kind, State.SUCCESS, amount, paid=paid, **more))
+    transition = compute_transition(
+        known_operation(kind, before), observation(kind, State.SUCCESS, amount, paid=paid, **more)
+    )
     if transition.event is not None:
         assert amount == HUNDRED
         assert transition.amount == (HUNDRED if paid is None else paid)
@@ -73,7 +75,7 @@ def test_a_success_says_what_was_asked_or_what_was_paid_and_nothing_else(
 
 @given(kind=kinds, before=states, amount=amounts, paid=st.none() | amounts)
 def test_a_failure_never_changes_an_amount(kind: Kind, before: State, amount: Decimal, paid: Decimal | None) -> None:
-    transition = judge(known(kind, before), seen(kind, State.FAILURE, amount, paid=paid))
+    transition = compute_transition(known_operation(kind, before), observation(kind, State.FAILURE, amount, paid=paid))
     assert transition.amount is None
 
 
@@ -94,16 +96,20 @@ def test_a_failure_never_changes_an_amount(kind: Kind, before: State, amount: De
     ],
 )
 def test_whatever_does_not_agree_is_a_problem_in_words_and_no_success(wrong: dict[str, Any]) -> None:
-    transition = judge(known(Kind.CREATE, State.INIT), seen(Kind.CREATE, State.SUCCESS, **wrong))
+    transition = compute_transition(
+        known_operation(Kind.CREATE, State.INIT), observation(Kind.CREATE, State.SUCCESS, **wrong)
+    )
     assert (transition.state, transition.event) == (None, None)
     assert transition.problem is not None
     assert transition.problem.endswith(".")
 
 
 def test_what_nobody_of_ours_asked_for_may_have_any_amount_of_money() -> None:
-    nobody = known(Kind.REFUND, State.INTENT, asked=None)
-    assert judge(nobody, seen(Kind.REFUND, State.SUCCESS, Decimal("12.34"))).amount == Decimal("12.34")
-    assert judge(nobody, seen(Kind.REFUND, State.SUCCESS, Decimal("12.345"))).problem is not None
+    nobody = known_operation(Kind.REFUND, State.INTENT, requested_amount=None)
+    assert compute_transition(nobody, observation(Kind.REFUND, State.SUCCESS, Decimal("12.34"))).amount == Decimal(
+        "12.34"
+    )
+    assert compute_transition(nobody, observation(Kind.REFUND, State.SUCCESS, Decimal("12.345"))).problem is not None
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def test_a_sentence_is_english_text() -> None:
 @given(VALUES)
 def test_it_is_kept_as_json_and_said_again(value: Value) -> None:
     words = LazyMessage("It is %(value)s.", value=value)
-    again = LazyMessage.of(json.loads(json.dumps(words.kept())))
+    again = LazyMessage.from_json(json.loads(json.dumps(words.to_json())))
     assert (again, again.message, again.values) == (words, words.message, words.values)
 
 

@@ -8,12 +8,12 @@ import pytest
 from app.db.tables import Flow, Kind, State
 from app.gateway.models import read_record
 from app.payments.core.mapper import Observation
-from app.payments.core.observation import seen_in
+from app.payments.core.observation import observation_from_record
 from tests.payments.fake_gateway import POS_ID, operation, payment
 
 
 def saw(record: dict[str, Any], language: str = "en") -> Observation:
-    seen = seen_in(read_record(record), language)
+    seen = observation_from_record(read_record(record), language)
     assert seen is not None
     return seen
 
@@ -29,7 +29,7 @@ def test_a_payment(method: str, flow: Flow) -> None:
 
 @pytest.mark.parametrize("method", ["capture", "void", "refund"])
 def test_what_is_done_to_a_payment(method: str) -> None:
-    seen = saw(operation(method, "order-1", "10.00", named="operation-1"))
+    seen = saw(operation(method, "order-1", "10.00", operation_id="operation-1"))
     assert (seen.kind.value, seen.flow, seen.gateway_id) == (method, None, "operation-1")
 
 
@@ -46,7 +46,7 @@ def test_a_dispute_is_one_whether_it_names_an_operation_or_only_the_payment() ->
 @pytest.mark.law(8)
 @pytest.mark.parametrize("method", ["p2p", "lookup", "recurrent", "something-new"])
 def test_what_no_payment_of_ours_has_is_not_taken_for_the_payment(method: str) -> None:
-    assert seen_in(read_record(payment("order-1", method=method)), "en") is None
+    assert observation_from_record(read_record(payment("order-1", method=method)), "en") is None
 
 
 @pytest.mark.parametrize(

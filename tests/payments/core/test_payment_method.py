@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from app.exact_json import dumps, loads
 from app.gateway.models import PaymentRecord, read_record
-from app.payments.core.details import as_kept, from_kept, paid_with
-from app.saleor.answers import SessionAnswer, TransactionFlow
+from app.payments.core.details import payment_method_from_row, payment_method_of, payment_method_to_row
 from app.saleor.documents import Documents
 from app.saleor.payment_methods import CardDetails, OtherMethod, PaymentMethod
 from app.saleor.reports import EventReport
-from app.saleor.testing.rules.answers import read_session_answer
+from app.saleor.responses import SessionResponse, TransactionFlow
+from app.saleor.testing.rules.responses import parse_session_response
 from app.saleor.versions import WITH_PAYMENT_METHODS, Version
 from app.saleor.vocabulary import EventType
 from tests.conftest import REPOSITORY
@@ -29,7 +29,7 @@ VISA = CardDetails(name="Visa ****4242", brand="Visa", first_digits="4242", last
 def paid(**members: Any) -> PaymentMethod | None:
     record = read_record(payment("order-1", **members))
     assert isinstance(record, PaymentRecord)
-    return paid_with(record)
+    return payment_method_of(record)
 
 
 @pytest.mark.parametrize(
@@ -58,12 +58,12 @@ def paid(**members: Any) -> PaymentMethod | None:
 )
 def test_by_card_or_otherwise(said: dict[str, Any], method: PaymentMethod | None) -> None:
     assert paid(**said) == method
-    assert from_kept(as_kept(method)) == method
+    assert payment_method_from_row(payment_method_to_row(method)) == method
 
 
 def test_the_first_rows_knew_only_cards() -> None:
     row = {"name": "Visa ****4242", "brand": "Visa", "first_digits": "4242", "last_digits": "4242"}
-    assert from_kept(row) == VISA
+    assert payment_method_from_row(row) == VISA
 
 
 def kept(version: Version, method: PaymentMethod) -> Any:
@@ -93,8 +93,8 @@ def kept(version: Version, method: PaymentMethod) -> Any:
 def test_whatever_the_gateway_says_no_saleor_refuses_it(mask: str | None, payway: str | None) -> None:
     """Saleor contract, A.4 and A.7: cards without an expiry, cards without a mask, and all that is no card."""
     method = paid(cc_mask=mask, payway=payway)
-    answer = SessionAnswer.success(TransactionFlow.CHARGE, psp_reference="p-1", amount=Decimal("1.00"), card=method)
-    booked = read_session_answer(loads(dumps(answer.dump()))).method_details
+    answer = SessionResponse.success(TransactionFlow.CHARGE, psp_reference="p-1", amount=Decimal("1.00"), card=method)
+    booked = parse_session_response(loads(dumps(answer.dump()))).method_details
     assert (booked is None) == (method is None)
     if method is not None:
         for version in VERSIONS:

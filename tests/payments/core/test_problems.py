@@ -8,23 +8,23 @@ from app.db.aggregates import ById, row_id_of
 from app.db.tables import Flow, Kind, Payment, State
 from app.i18n.messages import LazyMessage
 from app.payments.core.problems import (
-    AND_MORE,
     KEYS,
     KEYS_REFUSED,
+    MORE_MISMATCHES,
     UNREADABLE,
     acknowledge,
-    clear,
-    clear_about,
-    disagrees,
-    of_words,
+    add_problem,
+    cause_of_mismatch,
+    clear_mismatches,
+    clear_problem,
+    has_mismatch,
     open_problems,
     problem_messages,
-    problem_words,
-    raise_on,
+    problem_text,
 )
-from tests.loopback import Reply, said
+from tests.loopback import Reply, json_reply
 from tests.payments.aggregates import NOON, an_aggregate
-from tests.payments.fake_gateway import operation, payment, refused
+from tests.payments.fake_gateway import operation, payment, refusal_reply
 from tests.payments.problems import by_cause
 from tests.payments.shop import Shop
 
@@ -38,30 +38,30 @@ def a_payment() -> Payment:
 class TestOnPaper:
     def test_several_at_once_and_each_goes_with_its_cause(self) -> None:
         it = a_payment()
-        raise_on(it, of_words(AMOUNT, 1, ""), AMOUNT, NOON)
-        raise_on(it, KEYS, KEYS_REFUSED, NOON)
-        assert problem_words(it) == f"The amount differs.\n{KEYS_REFUSED}"
-        clear(it, KEYS, NOON)
-        clear(it, of_words("never raised", 1, ""), NOON)
+        add_problem(it, cause_of_mismatch(AMOUNT, 1, ""), AMOUNT, NOON)
+        add_problem(it, KEYS, KEYS_REFUSED, NOON)
+        assert problem_text(it) == f"The amount differs.\n{KEYS_REFUSED}"
+        clear_problem(it, KEYS, NOON)
+        clear_problem(it, cause_of_mismatch("never raised", 1, ""), NOON)
         assert problem_messages(it) == ["The amount differs."]
-        clear(it, of_words(AMOUNT, 1, ""), NOON)
+        clear_problem(it, cause_of_mismatch(AMOUNT, 1, ""), NOON)
         assert open_problems(it) == []
 
     def test_what_comes_back_is_a_problem_again(self) -> None:
         it = a_payment()
         for _ in range(2):
-            raise_on(it, KEYS, KEYS_REFUSED, NOON)
+            add_problem(it, KEYS, KEYS_REFUSED, NOON)
             assert by_cause(it) == {KEYS: KEYS_REFUSED}
-            clear(it, KEYS, NOON)
+            clear_problem(it, KEYS, NOON)
             assert open_problems(it) == []
 
     def test_what_ends_and_begins_again_in_one_step_is_one_row(self) -> None:
         it = a_payment()
         later = NOON + timedelta(hours=1)
-        raise_on(it, KEYS, KEYS_REFUSED, NOON)
-        clear(it, KEYS, later)
+        add_problem(it, KEYS, KEYS_REFUSED, NOON)
+        clear_problem(it, KEYS, later)
         assert not it.has_problems
-        raise_on(it, KEYS, KEYS_REFUSED, later)
+        add_problem(it, KEYS, KEYS_REFUSED, later)
         assert by_cause(it) == {KEYS: KEYS_REFUSED}
         assert [(each.raised_at, each.ended_at) for each in it.problems] == [(later, None)]
         assert it.problem_since == later
@@ -69,56 +69,60 @@ class TestOnPaper:
     def test_the_payment_knows_since_when_there_is_something_to_look_at(self) -> None:
         it = a_payment()
         for number, words in enumerate((AMOUNT, CURRENCY)):
-            raise_on(it, of_words(words, number, ""), words, NOON + timedelta(hours=number))
+            add_problem(it, cause_of_mismatch(words, number, ""), words, NOON + timedelta(hours=number))
         assert it.problem_since == NOON
-        clear(it, of_words(AMOUNT, 0, ""), NOON)
+        clear_problem(it, cause_of_mismatch(AMOUNT, 0, ""), NOON)
         assert it.problem_since == NOON + timedelta(hours=1)
         acknowledge(it, NOON)
         assert it.has_problems  # it is known, so that it is not raised again
         assert open_problems(it) == []
-        assert disagrees(it)
+        assert has_mismatch(it)
 
     def test_what_is_about_another_operation_stays(self) -> None:
         it = a_payment()
         for operation_id, gateway_id in ((1, "one"), (2, "two"), (None, "one"), (None, "two")):
-            raise_on(it, of_words(AMOUNT, operation_id, gateway_id), AMOUNT, NOON)
-        raise_on(it, UNREADABLE, CURRENCY, NOON)
-        clear_about(it, 1, "one", NOON)
-        assert list(by_cause(it)) == [of_words(AMOUNT, 2, ""), of_words(AMOUNT, None, "two"), UNREADABLE]
+            add_problem(it, cause_of_mismatch(AMOUNT, operation_id, gateway_id), AMOUNT, NOON)
+        add_problem(it, UNREADABLE, CURRENCY, NOON)
+        clear_mismatches(it, 1, "one", NOON)
+        assert list(by_cause(it)) == [
+            cause_of_mismatch(AMOUNT, 2, ""),
+            cause_of_mismatch(AMOUNT, None, "two"),
+            UNREADABLE,
+        ]
 
     def test_when_there_are_more_than_are_listed_staff_are_told_of_each_new_one(self) -> None:
         it = a_payment()
         for number in range(22):
-            raise_on(it, of_words(AMOUNT, number, ""), AMOUNT, NOON)
-        assert problem_messages(it).count(AND_MORE) == 1
+            add_problem(it, cause_of_mismatch(AMOUNT, number, ""), AMOUNT, NOON)
+        assert problem_messages(it).count(MORE_MISMATCHES) == 1
         acknowledge(it, NOON)
-        raise_on(it, of_words(AMOUNT, 5, ""), AMOUNT, NOON)
+        add_problem(it, cause_of_mismatch(AMOUNT, 5, ""), AMOUNT, NOON)
         assert open_problems(it) == []
-        raise_on(it, of_words(AMOUNT, 30, ""), AMOUNT, NOON)
-        assert problem_messages(it) == [AND_MORE]
+        add_problem(it, cause_of_mismatch(AMOUNT, 30, ""), AMOUNT, NOON)
+        assert problem_messages(it) == [MORE_MISMATCHES]
 
     def test_words_that_no_database_can_hold(self) -> None:
         odd = LazyMessage("%(what)s", what="\x00\ud800")
         it = a_payment()
-        raise_on(it, of_words(odd, None, "\udfff"), odd, NOON)
-        assert problem_words(it) == "\ufffd\ufffd"
+        add_problem(it, cause_of_mismatch(odd, None, "\udfff"), odd, NOON)
+        assert problem_text(it) == "\ufffd\ufffd"
 
     def test_what_staff_have_looked_at_is_not_told_again_when_the_gateway_repeats_itself(self) -> None:
         it = a_payment()
-        raise_on(it, of_words(AMOUNT, 1, ""), AMOUNT, NOON)
+        add_problem(it, cause_of_mismatch(AMOUNT, 1, ""), AMOUNT, NOON)
         assert acknowledge(it, NOON) == ("The amount differs.",)
-        raise_on(it, of_words(AMOUNT, 1, ""), AMOUNT, NOON)
+        add_problem(it, cause_of_mismatch(AMOUNT, 1, ""), AMOUNT, NOON)
         assert open_problems(it) == []
-        raise_on(it, of_words(CURRENCY, 1, ""), CURRENCY, NOON)
-        assert problem_words(it) == "The currency differs."
+        add_problem(it, cause_of_mismatch(CURRENCY, 1, ""), CURRENCY, NOON)
+        assert problem_text(it) == "The currency differs."
         assert acknowledge(it, NOON) == ("The currency differs.",)
         assert acknowledge(it, NOON) == ()
 
     def test_nobody_can_look_wrong_keys_away(self) -> None:
         it = a_payment()
-        raise_on(it, KEYS, KEYS_REFUSED, NOON)
+        add_problem(it, KEYS, KEYS_REFUSED, NOON)
         assert acknowledge(it, NOON) == ()
-        assert problem_words(it) == KEYS_REFUSED
+        assert problem_text(it) == KEYS_REFUSED
 
 
 class TestKeys:
@@ -126,46 +130,46 @@ class TestKeys:
     async def test_every_payment_of_the_account_is_relieved_when_they_are_accepted(self, shop: Shop) -> None:
         """The one that failed for them is asked nothing any more: it must not keep its problem for ever."""
         failed = shop.transaction
-        shop.gateway.will(refused("Invalid credentials", "S-404", 401))
+        shop.gateway.will_answer(refusal_reply("Invalid credentials", "S-404", 401))
         await shop.begin()
-        assert problem_words((await shop.aggregate()).payment) == KEYS_REFUSED
+        assert problem_text((await shop.aggregate()).payment) == KEYS_REFUSED
         shop.transaction = shop.saleor.new_transaction()
-        shop.gateway.will(shop.gateway.page())
+        shop.gateway.will_answer(shop.gateway.page())
         await shop.begin()
-        assert problem_words((await shop.aggregate()).payment) is None
+        assert problem_text((await shop.aggregate()).payment) is None
         shop.transaction = failed
-        assert problem_words((await shop.aggregate()).payment) is None
+        assert problem_text((await shop.aggregate()).payment) is None
 
     async def test_a_look_up_that_succeeds_again(self, shop: Shop) -> None:
-        shop.gateway.will(shop.gateway.page())
+        shop.gateway.will_answer(shop.gateway.page())
         await shop.begin()
-        shop.gateway.will_look(refused("Invalid credentials", "S-404", 401))
-        await shop.come_back()
-        assert problem_words((await shop.aggregate()).payment) == KEYS_REFUSED
+        shop.gateway.will_answer_look_ups(refusal_reply("Invalid credentials", "S-404", 401))
+        await shop.process_session()
+        assert problem_text((await shop.aggregate()).payment) == KEYS_REFUSED
         shop.gateway.book[shop.order_id] = [payment(shop.order_id)]
-        await shop.come_back()
-        assert problem_words((await shop.aggregate()).payment) is None
+        await shop.process_session()
+        assert problem_text((await shop.aggregate()).payment) is None
 
-    async def test_an_operation_that_is_accepted_again(self, paid: Shop) -> None:
-        paid.gateway.will(refused("Invalid credentials", "S-404", 401))
-        await paid.staff("REFUND", "1.00", "first")
-        assert problem_words((await paid.aggregate()).payment) == KEYS_REFUSED
-        paid.gateway.will(said(operation("refund", paid.order_id, "1.00")))
-        await paid.staff("REFUND", "1.00", "second")
-        assert problem_words((await paid.aggregate()).payment) is None
+    async def test_an_operation_that_is_accepted_again(self, paid_shop: Shop) -> None:
+        paid_shop.gateway.will_answer(refusal_reply("Invalid credentials", "S-404", 401))
+        await paid_shop.request_action("REFUND", "1.00", "first")
+        assert problem_text((await paid_shop.aggregate()).payment) == KEYS_REFUSED
+        paid_shop.gateway.will_answer(json_reply(operation("refund", paid_shop.order_id, "1.00")))
+        await paid_shop.request_action("REFUND", "1.00", "second")
+        assert problem_text((await paid_shop.aggregate()).payment) is None
 
     async def test_another_problem_stays(self, shop: Shop) -> None:
-        shop.gateway.will(shop.gateway.page())
+        shop.gateway.will_answer(shop.gateway.page())
         await shop.begin()
         await shop.notify(payment(shop.order_id, amount="1.00"))
         await shop.work()
-        shop.gateway.will_look(refused("Invalid credentials", "S-404", 401))
-        await shop.come_back()
-        assert KEYS_REFUSED in (problem_words((await shop.aggregate()).payment) or "")
-        await shop.come_back()
-        problem = problem_words((await shop.aggregate()).payment) or ""
+        shop.gateway.will_answer_look_ups(refusal_reply("Invalid credentials", "S-404", 401))
+        await shop.process_session()
+        assert KEYS_REFUSED in (problem_text((await shop.aggregate()).payment) or "")
+        await shop.process_session()
+        problem = problem_text((await shop.aggregate()).payment) or ""
         assert KEYS_REFUSED not in problem
-        assert "1.00 UAH, but 569.50 UAH was asked" in problem
+        assert "1.00 UAH, but 569.50 UAH was requested" in problem
 
 
 class TestAddress:
@@ -173,22 +177,22 @@ class TestAddress:
         ("status", "link"), [(301, "/api/v1/payment"), (307, "/api/v1/checkout/1/form"), (303, "/api/v1/payment")]
     )
     async def test_a_gateway_that_has_moved(self, shop: Shop, status: int, link: str) -> None:
-        shop.gateway.will(Reply(status, headers={"Location": f"{shop.gateway.url}{link}"}))
+        shop.gateway.will_answer(Reply(status, headers={"Location": f"{shop.gateway.url}{link}"}))
         answer = await shop.begin()
         assert "checkoutUrl" not in str(answer.data)
-        assert "leads elsewhere" in (problem_words((await shop.aggregate()).payment) or "")
+        assert "redirects elsewhere" in (problem_text((await shop.aggregate()).payment) or "")
         shop.gateway.book[shop.order_id] = [payment(shop.order_id, "failure", status_code="6007")]
-        await shop.later(minutes=5)
-        assert problem_words((await shop.aggregate()).payment) is None
+        await shop.pass_time(minutes=5)
+        assert problem_text((await shop.aggregate()).payment) is None
 
 
 async def test_a_mismatch_that_staff_have_settled_is_not_raised_again_by_the_next_look_up(shop: Shop) -> None:
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     await shop.begin()
     await shop.notify(payment(shop.order_id, amount="1.00"))
     await shop.work()
     which = ById(row_id_of((await shop.aggregate()).payment))
     await shop.services.payments.update(which, lambda aggregate: acknowledge(aggregate.payment, shop.clock.now))
-    await shop.come_back()
-    assert problem_words((await shop.aggregate()).payment) is None
+    await shop.process_session()
+    assert problem_text((await shop.aggregate()).payment) is None
     assert (await shop.operation(Kind.CREATE)).state is State.INIT

@@ -45,8 +45,8 @@ def test_there_is_always_a_next_look_and_it_is_never_far(
     now, expires_at = NOON + gone, None if expiry is None else NOON + expiry
     look = SCHEDULE.next_poll(state, polls, now, since=NOON, expires_at=expires_at)
     assert look is not None
-    assert now < look <= now + SCHEDULE.longest
-    settled = NOON + SCHEDULE.settling
+    assert now < look <= now + SCHEDULE.longest_pause
+    settled = NOON + SCHEDULE.settling_time
     if state in {State.INTENT, State.UNKNOWN} and now < settled:
         assert look <= settled  # the settling time is not slept through
     if state is State.INIT and expires_at is not None and now < expires_at:
@@ -64,7 +64,7 @@ def test_pauses_are_spread_and_never_longer_than_without(tries: int, drawn: floa
 
 @given(gone=spans)
 def test_silence_settles_only_after_the_settling_time(gone: timedelta) -> None:
-    assert SCHEDULE.settled_by_silence(NOON, NOON + gone) is (gone >= timedelta(minutes=15))
+    assert SCHEDULE.is_settled_by_silence(NOON, NOON + gone) is (gone >= timedelta(minutes=15))
 
 
 @pytest.mark.fault("clock-ahead")
@@ -72,20 +72,20 @@ def test_silence_settles_only_after_the_settling_time(gone: timedelta) -> None:
 def test_within_the_settling_time_there_are_enough_looks_to_settle_and_after_a_jump_of_the_clock_there_are_not(
     first: int, settling: int
 ) -> None:
-    schedule = replace(SCHEDULE, first_settle=timedelta(seconds=first), settling=timedelta(seconds=settling))
+    schedule = replace(SCHEDULE, first_settle=timedelta(seconds=first), settling_time=timedelta(seconds=settling))
     now, looks = NOON, 0
-    while not schedule.settled_by_silence(NOON, now):
+    while not schedule.is_settled_by_silence(NOON, now):
         due = schedule.next_poll(State.UNKNOWN, looks, now, since=NOON, expires_at=None)
         assert due is not None
         now, looks = due, looks + 1
         # Were the clock put ahead to the end of the settling time now, so many looks would not settle it.
-        if now <= NOON + schedule.settling / 2 - timedelta(seconds=first):
-            assert not schedule.looked_for_long(looks)
-    assert schedule.looked_for_long(looks)
+        if now <= NOON + schedule.settling_time / 2 - timedelta(seconds=first):
+            assert not schedule.has_enough_look_ups(looks)
+    assert schedule.has_enough_look_ups(looks)
 
 
 def test_an_intent_is_taken_for_a_crash_only_when_its_call_must_be_over() -> None:
-    assert SCHEDULE.after_intent(NOON) > NOON + SCHEDULE.budget
+    assert SCHEDULE.intent_deadline(NOON) > NOON + SCHEDULE.budget
 
 
 @pytest.mark.law(11)

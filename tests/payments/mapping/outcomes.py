@@ -1,4 +1,4 @@
-"""Everything that the gateway can say or fail to say, each by a short name and in words for people."""
+"""Every answer or failure of the gateway, each with a short name and a text for readers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,13 +6,13 @@ from decimal import Decimal
 from typing import Any
 
 from app.gateway.statuses import TABLE, Status
-from tests.loopback import Behaviour, HangUp, Reply, Silence, said
-from tests.payments.fake_gateway import BROKEN, NO_SUCH_ORDER, refused
+from tests.loopback import Behaviour, HangUp, Reply, Silence, json_reply
+from tests.payments.fake_gateway import BROKEN, NO_SUCH_ORDER, refusal_reply
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """``record`` are the members of the gateway's record that matter; without one, ``reply`` is what comes instead.
+    """``record`` holds the relevant members of the gateway's record; without one, ``reply`` is the answer instead.
 
     ``reachable`` False: there is no connection. ``code`` is the gateway's own, where an answer may repeat it.
     """
@@ -28,20 +28,20 @@ def _record(words: str, status: str, code: str | None = None, **members: Any) ->
     return Outcome(words, {"status": status, "status_code": code} | members, code=code)
 
 
-def _without_dot(words: str) -> str:
+def _first_sentence(words: str) -> str:
     return words.partition(". ")[0].rstrip(".")
 
 
 PENDING = {
-    code: _record(f"pending, `{code}`: {_without_dot(TABLE[code].staff)}", "pending", code)
+    code: _record(f"pending, `{code}`: {_first_sentence(TABLE[code].staff)}", "pending", code)
     for code in ("2001", "2012", "2013", "2119", "2201")
 }
 SHOPPERS_TURN = {
-    code: _record(f"pending, `{code}`: {_without_dot(TABLE[code].staff)}", "pending", code)
+    code: _record(f"pending, `{code}`: {_first_sentence(TABLE[code].staff)}", "pending", code)
     for code in ("2102", "2122", "2123", "2124")
 } | {"user_action_required": _record("pending, `user_action_required`", "pending", "2001", user_action_required=True)}
 FAILED = {
-    code: _record(f"failure, `{code}`: {_without_dot(row.staff)}", "failure", code)
+    code: _record(f"failure, `{code}`: {_first_sentence(row.staff)}", "failure", code)
     for code, row in TABLE.items()
     if row.status is Status.FAILURE
 } | {
@@ -57,7 +57,7 @@ ANOTHER = {
     ),
     "another order": _record("success of another order", "success", "1000", order_id="0" * 32),
 }
-# Of payments only: the shopper may change the amount, and what was made may be the wrong kind of payment.
+# Of payments only: the shopper may change the amount, and the payment may be of the wrong kind.
 PAYER_CHANGED = {
     "processed_amount": _record(
         "success; the payer changed the amount to 500.00",
@@ -78,20 +78,20 @@ PAYER_CHANGED = {
 CREATED = {"init": _record("`init`: it is there, and nobody has paid", "init")}
 
 REFUSED = {
-    "refused": Outcome("refused (4xx) in words", reply=refused("Invalid operation", "4150"), code="4150"),
+    "refused": Outcome("refused (4xx) in words", reply=refusal_reply("Invalid operation", "4150"), code="4150"),
     "invalid": Outcome(
         "refused (400) because of a field",
-        reply=said({"message": "Invalid", "args": [{"field_name": "amount", "violation": "1.00-500.00"}]}, 400),
+        reply=json_reply({"message": "Invalid", "args": [{"field_name": "amount", "violation": "1.00-500.00"}]}, 400),
     ),
-    "busy": Outcome("too many requests (429)", reply=refused("Too many", "T-429", 429), code="T-429"),
+    "busy": Outcome("too many requests (429)", reply=refusal_reply("Too many", "T-429", 429), code="T-429"),
 }
 KEYS = {
     "keys refused": Outcome(
-        "the keys are refused (401)", reply=refused("Invalid credentials", "S-404", 401), code="S-404"
+        "the keys are refused (401)", reply=refusal_reply("Invalid credentials", "S-404", 401), code="S-404"
     )
 }
 DUPLICATE = {
-    "duplicate": Outcome("this order id was used before (`P-409`)", reply=refused("Order exists", "P-409", 409))
+    "duplicate": Outcome("this order id was used before (`P-409`)", reply=refusal_reply("Order exists", "P-409", 409))
 }
 NOT_FOUND = {"not found": Outcome("there is no such order (404)", reply=NO_SUCH_ORDER, code="P-404")}
 NOT_SENT = {"not sent": Outcome("it cannot be reached; nothing was sent", reachable=False)}
@@ -107,4 +107,4 @@ PAGE = Outcome("a link to its page")
 
 OF_PAYMENT = CREATED | PENDING | SHOPPERS_TURN | SUCCESS | PAYER_CHANGED | ANOTHER | FAILED
 OF_OPERATION = CREATED | PENDING | SHOPPERS_TURN | SUCCESS | ANOTHER | FAILED
-TROUBLE = REFUSED | KEYS | DUPLICATE | NOT_FOUND | NOT_SENT | UNKNOWN
+FAULTS = REFUSED | KEYS | DUPLICATE | NOT_FOUND | NOT_SENT | UNKNOWN

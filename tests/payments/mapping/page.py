@@ -1,4 +1,4 @@
-"""Makes docs/mapping.md of the table: ``python -m tests.payments.mapping.page``."""
+"""Generates docs/mapping.md from the table: ``python -m tests.payments.mapping.page``."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -40,7 +40,7 @@ _GROUPS = (
 _EVENT = re.compile(r"…?[A-Z]*_?(?:ACTION_REQUIRED|REQUEST|SUCCESS|FAILURE)\b|\bINFO\b")
 
 
-def page() -> str:
+def render_page() -> str:
     """Return the whole page."""
     index = "\n".join(f"- [{each.title}](#{_anchor(each.title)})" for each in SECTIONS)
     return "\n".join([_INTRO, index, "", *(_section(each) for each in SECTIONS)])
@@ -48,10 +48,10 @@ def page() -> str:
 
 def _section(section: Section) -> str:
     columns = {
-        section.first_column: [_said(section, row) for row in section.rows],
-        "Saleor is answered": [_answer(row.answer) for row in section.rows],
+        section.first_column: [_render_outcomes(section, row) for row in section.rows],
+        "Saleor is answered": [_render_answer(row.answer) for row in section.rows],
         "Kept": [row.kept.replace("; ", "<br>") for row in section.rows],
-        "Told besides": [_told(row.told) for row in section.rows],
+        "Told besides": [_render_reported(row.told) for row in section.rows],
         "Saleor's books": [row.saleor for row in section.rows],
     }
     kept = {name: cells for name, cells in columns.items() if set(cells) - {"–", "nothing", "as before"}}
@@ -60,29 +60,29 @@ def _section(section: Section) -> str:
     return "\n".join([f"## {section.title}", "", section.intro, "", *head, *rows, ""])
 
 
-def _said(section: Section, row: Row) -> str:
-    return "<br>".join(_in_words(section, list(row.said)))
+def _render_outcomes(section: Section, row: Row) -> str:
+    return "<br>".join(_outcome_texts(section, list(row.said)))
 
 
-def _in_words(section: Section, said: list[str]) -> Iterator[str]:
+def _outcome_texts(section: Section, said: list[str]) -> Iterator[str]:
     while said:
         group = next((each for each in _GROUPS if each[0][0] == said[0] and set(each[0]) <= set(said)), None)
         if group is None:
             yield section.cases[said.pop(0)]
             continue
         names, words = group
-        yield words.format(_listed(section, names))
+        yield words.format(_list_names(section, names))
         said = [name for name in said if name not in names]
 
 
-def _listed(section: Section, names: Iterable[str]) -> str:
+def _list_names(section: Section, names: Iterable[str]) -> str:
     if names is LOST:
         return ", ".join(section.cases[name] for name in names)
     codes = ", ".join(f"`{name}`" for name in names if name != "unknown code")
     return f"{codes}, and any that nobody documents" if "unknown code" in names else codes
 
 
-def _answer(text: str) -> str:
+def _render_answer(text: str) -> str:
     if text == "-":
         return "–"
     text, quote, words = text.partition(" “")
@@ -90,15 +90,15 @@ def _answer(text: str) -> str:
     text = re.sub(r" with (.+)$", lambda found: f"; data: `{found[1].replace(', ', '`, `')}`", text)
     text = text.replace(" error of the gateway", "; error: the gateway's code")
     text = re.sub(r" error (\w+)$", r"; error: `\1`", text)
-    return _offered(text) + (f"<br>“{words}" if quote else "")
+    return _render_actions(text) + (f"<br>“{words}" if quote else "")
 
 
-def _told(text: str) -> str:
+def _render_reported(text: str) -> str:
     text = _EVENT.sub(lambda found: f"`{found[0]}`", text).replace(" 0.00", "")
-    return "<br>".join(_offered(part).replace("the same", "*the same*") for part in text.split("; "))
+    return "<br>".join(_render_actions(part).replace("the same", "*the same*") for part in text.split("; "))
 
 
-def _offered(text: str) -> str:
+def _render_actions(text: str) -> str:
     text = text.replace(" [next]", ", offered: *what is possible next*").replace(" []", ", offered: nothing")
     return re.sub(r" \[([A-Z, ]+)\]", r", offered: \1", text)
 
@@ -108,4 +108,4 @@ def _anchor(title: str) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page())
+    PAGE.write_text(render_page())

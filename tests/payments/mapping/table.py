@@ -1,7 +1,7 @@
-"""The table: for everything that can be asked and everything that the gateway can say, what follows.
+"""The table: the consequences of every request with every answer of the gateway.
 
-What follows stands in ``rows.txt``, which says how it is read. Here is what it is compared with: every case, in words,
-and how it is played. ``test_mapping`` compares; ``page`` makes docs/mapping.md of both.
+The consequences are in ``rows.txt``, which explains its format. This module has what they are compared with: every
+case, its text, and how it is played. ``test_mapping`` compares; ``page`` generates docs/mapping.md from both.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -9,19 +9,19 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from tests.payments.mapping import stage
+from tests.payments.mapping import scenes
 from tests.payments.mapping.outcomes import (
     FAILED,
+    FAULTS,
     OF_OPERATION,
     OF_PAYMENT,
     PAGE,
     PENDING,
     SHOPPERS_TURN,
-    TROUBLE,
     UNKNOWN,
     Outcome,
 )
-from tests.payments.mapping.stage import Consequences
+from tests.payments.mapping.scenes import Consequences
 from tests.payments.mapping.stories import IMPOSSIBLE, LATE, OTHERS, Story
 from tests.payments.shop import TOTAL, Shop
 
@@ -46,17 +46,17 @@ class Row:
 
     @property
     def consequences(self) -> Consequences:
-        """What must follow."""
+        """The expected consequences."""
         return Consequences(self.answer, self.kept, self.told, self.saleor)
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Everything that can happen when one thing is asked; ``name`` is its heading in ``rows.txt``.
+    """All cases of one request; ``name`` is its heading in ``rows.txt``.
 
-    ``cases`` are all that can happen then, in words.
+    ``cases`` are the texts of all cases.
 
-    ``play`` is given a shop, the name of a case and the flow (empty where there is only one).
+    ``play`` takes a shop, the name of a case and the flow (empty where there is only one).
     """
 
     name: str
@@ -69,7 +69,7 @@ class Section:
 
     @property
     def rows(self) -> list[Row]:
-        """What must follow, in the order of the file."""
+        """The expected rows, in the order of the file."""
         return _rows(self.name)
 
 
@@ -85,7 +85,7 @@ def _row(line: str) -> Row:
     return Row(tuple(chain.from_iterable(names)), answer, kept, told, saleor)
 
 
-def _asked(
+def _cases_of_outcomes(
     outcomes: Mapping[str, Outcome], play: Callable[[Shop, str, Outcome], Awaitable[Consequences]]
 ) -> tuple[Mapping[str, str], Callable[[Shop, str, str], Awaitable[Consequences]]]:
     async def case(shop: Shop, name: str, flow: str) -> Consequences:
@@ -94,7 +94,7 @@ def _asked(
     return {name: outcome.words for name, outcome in outcomes.items()}, case
 
 
-def _told(
+def _cases_of_stories(
     stories: Mapping[str, tuple[str, Story]],
 ) -> tuple[Mapping[str, str], Callable[[Shop, str, str], Awaitable[Consequences]]]:
     async def case(shop: Shop, name: str, _: str) -> Consequences:
@@ -105,13 +105,13 @@ def _told(
 
 def _staff(what: str, amount: str) -> Callable[[Shop, str, Outcome], Awaitable[Consequences]]:
     async def ask(shop: Shop, _: str, outcome: Outcome) -> Consequences:
-        return await stage.staff_ask(shop, what, amount, outcome)
+        return await scenes.request_action(shop, what, amount, outcome)
 
     return ask
 
 
 async def _close(shop: Shop, _: str, outcome: Outcome) -> Consequences:
-    return await stage.staff_close(shop, outcome)
+    return await scenes.cancel_open_payment(shop, outcome)
 
 
 _SAID = "The gateway says"
@@ -121,7 +121,7 @@ SECTIONS = (
         "A shopper begins to pay on the gateway's page",
         "`transactionInitialize`. The gateway is asked for a payment page.",
         _SAID,
-        *_asked(OF_PAYMENT | TROUBLE | {"page": PAGE}, stage.begins),
+        *_cases_of_outcomes(OF_PAYMENT | FAULTS | {"page": PAGE}, scenes.begin_on_page),
         FLOWS,
     ),
     Section(
@@ -129,7 +129,7 @@ SECTIONS = (
         "A shopper begins to pay with a card typed into the storefront",
         "`transactionInitialize` with a sealed card. The gateway is asked to take it.",
         _SAID,
-        *_asked(OF_PAYMENT | TROUBLE, stage.begins_with_a_card),
+        *_cases_of_outcomes(OF_PAYMENT | FAULTS, scenes.begin_with_card),
         FLOWS,
     ),
     Section(
@@ -137,7 +137,7 @@ SECTIONS = (
         "A shopper comes back from the gateway's page",
         "`transactionProcess`. The order is looked up.",
         _SAID,
-        *_asked(OF_PAYMENT | TROUBLE, stage.comes_back),
+        *_cases_of_outcomes(OF_PAYMENT | FAULTS, scenes.return_from_page),
         FLOWS,
     ),
     Section(
@@ -145,7 +145,7 @@ SECTIONS = (
         "A shopper comes back from the bank",
         "`transactionProcess` of a typed card that waited for 3-D Secure. The order is looked up.",
         _SAID,
-        *_asked(OF_PAYMENT | TROUBLE, stage.comes_back_from_the_bank),
+        *_cases_of_outcomes(OF_PAYMENT | FAULTS, scenes.return_from_bank),
         FLOWS,
     ),
     Section(
@@ -153,7 +153,7 @@ SECTIONS = (
         "Nobody asks: the gateway notifies of a payment",
         "The payment page was open. The shopper may never come back to the storefront.",
         _SAID,
-        *_asked(OF_PAYMENT, stage.is_notified),
+        *_cases_of_outcomes(OF_PAYMENT, scenes.notify_payment),
         FLOWS,
     ),
     Section(
@@ -161,7 +161,7 @@ SECTIONS = (
         "Nobody asks, and no notification comes: the worker looks",
         "The payment page was open. A minute later the worker looks the order up.",
         _SAID,
-        *_asked(OF_PAYMENT | TROUBLE, stage.is_looked_up),
+        *_cases_of_outcomes(OF_PAYMENT | FAULTS, scenes.look_up_payment),
         FLOWS,
     ),
     Section(
@@ -169,55 +169,55 @@ SECTIONS = (
         "Staff charge a reservation",
         "All of the 569.50 that is reserved.",
         _SAID,
-        *_asked(OF_OPERATION | TROUBLE, _staff("charge", TOTAL)),
+        *_cases_of_outcomes(OF_OPERATION | FAULTS, _staff("charge", TOTAL)),
     ),
     Section(
         "charge a part",
         "Staff charge a part of a reservation",
         "300.00 of 569.50. The gateway takes a reservation once, so the rest is released.",
         _SAID,
-        *_asked(OF_OPERATION | TROUBLE, _staff("charge", "300.00")),
+        *_cases_of_outcomes(OF_OPERATION | FAULTS, _staff("charge", "300.00")),
     ),
     Section(
         "refund",
         "Staff refund",
         "100.00 of the 569.50 that was paid.",
         _SAID,
-        *_asked(OF_OPERATION | TROUBLE, _staff("refund", "100.00")),
+        *_cases_of_outcomes(OF_OPERATION | FAULTS, _staff("refund", "100.00")),
     ),
     Section(
         "release",
         "Staff release a reservation",
         "They cancel, and 569.50 is reserved.",
         _SAID,
-        *_asked(OF_OPERATION | TROUBLE, _staff("release", TOTAL)),
+        *_cases_of_outcomes(OF_OPERATION | FAULTS, _staff("release", TOTAL)),
     ),
     Section(
         "close",
         "Staff cancel a payment that nobody has made yet",
         "The payment page is open.",
         _SAID,
-        *_asked(OF_PAYMENT | TROUBLE, _close),
+        *_cases_of_outcomes(OF_PAYMENT | FAULTS, _close),
     ),
     Section(
         "others",
         "Others act on a payment",
         "In the merchant portal, or the provider by itself. Nobody in Saleor has asked; 569.50 was reserved or paid.",
         "What happens",
-        *_told(OTHERS),
+        *_cases_of_stories(OTHERS),
     ),
     Section(
         "late",
         "The gateway says it late, or says something else",
         "Of a payment of 569.50, or of what staff asked when the line broke.",
         "What the gateway says, and when",
-        *_told(LATE),
+        *_cases_of_stories(LATE),
     ),
     Section(
         "impossible",
         "Staff ask for what cannot be done",
         "The gateway is not asked. Staff read why, and what they can do instead.",
         "What staff ask, and how the payment of 569.50 stands",
-        *_told(IMPOSSIBLE),
+        *_cases_of_stories(IMPOSSIBLE),
     ),
 )

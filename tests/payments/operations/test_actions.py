@@ -7,199 +7,211 @@ import pytest
 from sqlmodel import select
 
 from app.db.tables import Kind, Operation, ProductsForm, State
-from app.payments.core.problems import problem_words
+from app.payments.core.problems import problem_text
 from app.payments.core.schedule import Schedule
-from app.payments.operations.actions import requested
-from tests.loopback import Heard, said
+from app.payments.operations.actions import answer_action_request
+from tests.loopback import ReceivedRequest, json_reply
 from tests.payments.baskets import line, taxed
-from tests.payments.fake_gateway import action_of, operation, payment, refused
+from tests.payments.fake_gateway import action_of, operation, payment, refusal_reply
 from tests.payments.fake_saleor import amounts
-from tests.payments.shop import TOTAL, Shop, action_event, source
+from tests.payments.shop import TOTAL, Shop, action_event, source_object
 
 ALL = Decimal(TOTAL)
 
 
 class TestCharge:
-    async def test_the_whole_reservation(self, reserved: Shop) -> None:
-        reserved.gateway.will(said(operation("capture", reserved.order_id, TOTAL, named="capture-1")))
-        answer = await reserved.staff("CHARGE", TOTAL)
+    async def test_the_whole_reservation(self, reserved_shop: Shop) -> None:
+        reserved_shop.gateway.will_answer(
+            json_reply(operation("capture", reserved_shop.order_id, TOTAL, operation_id="capture-1"))
+        )
+        answer = await reserved_shop.request_action("CHARGE", TOTAL)
         assert answer.result == "CHARGE_SUCCESS"
         assert answer.psp_reference == "capture-1"
-        [asked] = reserved.gateway.heard
+        [asked] = reserved_shop.gateway.requests
         assert asked.path == "/api/v1/capture"
         assert asked.json["charge_amount"] == ALL
-        assert asked.json["order_id"] == reserved.order_id
-        assert asked.json["server_url"].endswith(reserved.account.id)
-        await reserved.later(minutes=1)
-        assert reserved.amounts == amounts(charged=TOTAL)
-        assert reserved.transaction.actions == ["REFUND"]
+        assert asked.json["order_id"] == reserved_shop.order_id
+        assert asked.json["server_url"].endswith(reserved_shop.account.id)
+        await reserved_shop.pass_time(minutes=1)
+        assert reserved_shop.amounts == amounts(charged=TOTAL)
+        assert reserved_shop.transaction.actions == ["REFUND"]
 
-    async def test_a_part_of_it_releases_the_rest(self, reserved: Shop) -> None:
-        reserved.gateway.will(said(operation("capture", reserved.order_id, "300.00", named="capture-1")))
-        answer = await reserved.staff("CHARGE", "300.00")
+    async def test_a_part_of_it_releases_the_rest(self, reserved_shop: Shop) -> None:
+        reserved_shop.gateway.will_answer(
+            json_reply(operation("capture", reserved_shop.order_id, "300.00", operation_id="capture-1"))
+        )
+        answer = await reserved_shop.request_action("CHARGE", "300.00")
         assert answer.result == "CHARGE_SUCCESS"
-        await reserved.later(minutes=1)
-        assert reserved.saleor.told == ["CHARGE_SUCCESS", "CANCEL_SUCCESS"]
-        release = reserved.saleor.reports[-1]
+        await reserved_shop.pass_time(minutes=1)
+        assert reserved_shop.saleor.reported_types == ["CHARGE_SUCCESS", "CANCEL_SUCCESS"]
+        release = reserved_shop.saleor.reports[-1]
         assert release.amount == Decimal("269.50")
-        assert release.psp_reference not in {"capture-1", reserved.order_id}
-        assert reserved.amounts == amounts(charged="300.00", canceled="269.50")
-        assert reserved.transaction.actions == ["REFUND"]
+        assert release.psp_reference not in {"capture-1", reserved_shop.order_id}
+        assert reserved_shop.amounts == amounts(charged="300.00", canceled="269.50")
+        assert reserved_shop.transaction.actions == ["REFUND"]
 
-    async def test_a_reservation_is_taken_once(self, reserved: Shop) -> None:
-        reserved.gateway.will(said(operation("capture", reserved.order_id, "300.00")))
-        await reserved.staff("CHARGE", "300.00", "first")
-        answer = await reserved.staff("CHARGE", "1.00", "second")
+    async def test_a_reservation_is_taken_once(self, reserved_shop: Shop) -> None:
+        reserved_shop.gateway.will_answer(json_reply(operation("capture", reserved_shop.order_id, "300.00")))
+        await reserved_shop.request_action("CHARGE", "300.00", "first")
+        answer = await reserved_shop.request_action("CHARGE", "1.00", "second")
         assert answer.result == "CHARGE_FAILURE"
-        assert "takes a reservation once" in (answer.message or "")
-        assert reserved.gateway.calls == ["capture"]
+        assert "can charge an authorization only once" in (answer.message or "")
+        assert reserved_shop.gateway.calls == ["capture"]
 
-    async def test_more_than_is_reserved_is_refused(self, reserved: Shop) -> None:
-        answer = await reserved.staff("CHARGE", "569.51")
+    async def test_more_than_is_reserved_is_refused(self, reserved_shop: Shop) -> None:
+        answer = await reserved_shop.request_action("CHARGE", "569.51")
         assert answer.result == "CHARGE_FAILURE"
-        assert reserved.gateway.heard == []
+        assert reserved_shop.gateway.requests == []
 
-    async def test_the_gateway_declines(self, reserved: Shop) -> None:
-        record = operation("capture", reserved.order_id, TOTAL, "failure", named="capture-1")
-        reserved.gateway.will(said(record))
-        answer = await reserved.staff("CHARGE", TOTAL)
+    async def test_the_gateway_declines(self, reserved_shop: Shop) -> None:
+        record = operation("capture", reserved_shop.order_id, TOTAL, "failure", operation_id="capture-1")
+        reserved_shop.gateway.will_answer(json_reply(record))
+        answer = await reserved_shop.request_action("CHARGE", TOTAL)
         assert answer.result == "CHARGE_FAILURE"
         assert answer.psp_reference == "capture-1"
         assert "[4150]" in (answer.message or "")
-        await reserved.later(minutes=1)
-        assert reserved.amounts == amounts(authorized=TOTAL)
-        assert reserved.transaction.actions == ["CANCEL", "CHARGE"]  # it can be tried again
+        await reserved_shop.pass_time(minutes=1)
+        assert reserved_shop.amounts == amounts(authorized=TOTAL)
+        assert reserved_shop.transaction.actions == ["CANCEL", "CHARGE"]  # it can be tried again
 
     @pytest.mark.law(9)
-    async def test_the_bank_takes_its_time(self, reserved: Shop) -> None:
+    async def test_the_bank_takes_its_time(self, reserved_shop: Shop) -> None:
         """Asked, pending and done are one chain under the gateway's id."""
-        reserved.gateway.will(said(operation("capture", reserved.order_id, TOTAL, "pending", named="capture-1")))
-        answer = await reserved.staff("CHARGE", TOTAL)
+        reserved_shop.gateway.will_answer(
+            json_reply(operation("capture", reserved_shop.order_id, TOTAL, "pending", operation_id="capture-1"))
+        )
+        answer = await reserved_shop.request_action("CHARGE", TOTAL)
         assert answer.dump() == {"pspReference": "capture-1"}
-        assert reserved.amounts.charge_pending == ALL
-        await reserved.notify(operation("capture", reserved.order_id, TOTAL, named="capture-1"))
-        await reserved.later(seconds=1)  # by then Saleor has read the answer
-        assert reserved.amounts == amounts(charged=TOTAL)
+        assert reserved_shop.amounts.charge_pending == ALL
+        await reserved_shop.notify(operation("capture", reserved_shop.order_id, TOTAL, operation_id="capture-1"))
+        await reserved_shop.pass_time(seconds=1)  # by then Saleor has read the answer
+        assert reserved_shop.amounts == amounts(charged=TOTAL)
 
 
 class TestCancel:
-    async def test_a_reservation_is_voided(self, reserved: Shop) -> None:
-        reserved.gateway.will(said(operation("void", reserved.order_id, TOTAL, named="void-1")))
-        answer = await reserved.staff("CANCEL", TOTAL)
+    async def test_a_reservation_is_voided(self, reserved_shop: Shop) -> None:
+        reserved_shop.gateway.will_answer(
+            json_reply(operation("void", reserved_shop.order_id, TOTAL, operation_id="void-1"))
+        )
+        answer = await reserved_shop.request_action("CANCEL", TOTAL)
         assert answer.result == "CANCEL_SUCCESS"
         assert answer.amount == ALL
-        await reserved.later(minutes=1)
-        assert reserved.amounts == amounts(canceled=TOTAL)
-        assert reserved.transaction.actions == []
+        await reserved_shop.pass_time(minutes=1)
+        assert reserved_shop.amounts == amounts(canceled=TOTAL)
+        assert reserved_shop.transaction.actions == []
 
     async def test_a_page_that_nobody_has_paid_on_is_closed(self, shop: Shop) -> None:
-        shop.gateway.will(shop.gateway.page(), said([payment(shop.order_id, "failure", status_code="6007")]))
+        shop.gateway.will_answer(
+            shop.gateway.page(), json_reply([payment(shop.order_id, "failure", status_code="6007")])
+        )
         await shop.begin()
-        await shop.later(seconds=25)
-        answer = await shop.staff("CANCEL")
+        await shop.pass_time(seconds=25)
+        answer = await shop.request_action("CANCEL")
         assert answer.result == "CANCEL_SUCCESS"
         assert answer.amount == 0
         assert shop.gateway.calls == ["payment", "cancel"]
-        await shop.later(minutes=1)
-        assert shop.saleor.told == ["INFO", "CHARGE_FAILURE", "CANCEL_SUCCESS"]
+        await shop.pass_time(minutes=1)
+        assert shop.saleor.reported_types == ["INFO", "CHARGE_FAILURE", "CANCEL_SUCCESS"]
         assert shop.amounts == amounts()
 
     async def test_the_shopper_was_quicker(self, shop: Shop) -> None:
-        shop.gateway.will(shop.gateway.page(), said([payment(shop.order_id)]))
+        shop.gateway.will_answer(shop.gateway.page(), json_reply([payment(shop.order_id)]))
         await shop.begin()
-        answer = await shop.staff("CANCEL")
+        answer = await shop.request_action("CANCEL")
         assert answer.result == "CANCEL_FAILURE"
         assert "refund it instead" in (answer.message or "")
-        await shop.later(minutes=1)
+        await shop.pass_time(minutes=1)
         assert shop.amounts == amounts(charged=TOTAL)
 
-    async def test_what_was_taken_is_refunded_instead(self, paid: Shop) -> None:
-        answer = await paid.staff("CANCEL")
+    async def test_what_was_taken_is_refunded_instead(self, paid_shop: Shop) -> None:
+        answer = await paid_shop.request_action("CANCEL")
         assert answer.result == "CANCEL_FAILURE"
         assert "refund it instead" in (answer.message or "")
-        assert paid.gateway.heard == []
+        assert paid_shop.gateway.requests == []
 
 
 class TestRefund:
-    async def test_goes_to_where_the_account_has_moved(self, paid: Shop) -> None:
+    async def test_goes_to_where_the_account_has_moved(self, paid_shop: Shop) -> None:
         """From the next call on: whoever changes an account need not start the app anew."""
-        paid.clock.forward(seconds=1)
-        await paid.services.accounts.change(paid.account.id, base_url="http://127.0.0.1:9")
-        paid.services = replace(paid.services, schedule=Schedule(pauses_before_resending=()))
-        answer = await paid.staff("REFUND", "100.00")
+        paid_shop.clock.forward(seconds=1)
+        await paid_shop.services.accounts.change(paid_shop.account.id, base_url="http://127.0.0.1:9")
+        paid_shop.services = replace(paid_shop.services, schedule=Schedule(pauses_before_resending=()))
+        answer = await paid_shop.request_action("REFUND", "100.00")
         assert answer.result == "REFUND_FAILURE"
         assert "could not be reached" in (answer.message or "")
-        assert paid.gateway.heard == []
+        assert paid_shop.gateway.requests == []
 
     @pytest.mark.law(9)
-    async def test_several_parts_each_with_a_reference_of_its_own(self, paid: Shop) -> None:
+    async def test_several_parts_each_with_a_reference_of_its_own(self, paid_shop: Shop) -> None:
         """Of two refunds under one reference Saleor would swallow the second."""
         for number, part in enumerate(["100.00", "100.00", "369.50"]):
-            paid.gateway.will(said(operation("refund", paid.order_id, part, named=f"refund-{number}")))
-            answer = await paid.staff("REFUND", part, key=f"key-{number}")
+            paid_shop.gateway.will_answer(
+                json_reply(operation("refund", paid_shop.order_id, part, operation_id=f"refund-{number}"))
+            )
+            answer = await paid_shop.request_action("REFUND", part, key=f"key-{number}")
             assert answer.result == "REFUND_SUCCESS"
             assert answer.psp_reference == f"refund-{number}"
-        await paid.later(minutes=1)
-        assert paid.amounts == amounts(refunded=TOTAL)
-        assert paid.transaction.actions == []
-        sent = [heard for heard in paid.gateway.heard if action_of(heard) == "refund"]
+        await paid_shop.pass_time(minutes=1)
+        assert paid_shop.amounts == amounts(refunded=TOTAL)
+        assert paid_shop.transaction.actions == []
+        sent = [heard for heard in paid_shop.gateway.requests if action_of(heard) == "refund"]
         assert [heard.json["refund_amount"] for heard in sent] == [100, 100, Decimal("369.50")]
 
-    async def test_never_more_than_was_paid(self, paid: Shop) -> None:
-        paid.gateway.will(said(operation("refund", paid.order_id, "569.00")))
-        await paid.staff("REFUND", "569.00", "first")
-        answer = await paid.staff("REFUND", "0.51", "second")
+    async def test_never_more_than_was_paid(self, paid_shop: Shop) -> None:
+        paid_shop.gateway.will_answer(json_reply(operation("refund", paid_shop.order_id, "569.00")))
+        await paid_shop.request_action("REFUND", "569.00", "first")
+        answer = await paid_shop.request_action("REFUND", "0.51", "second")
         assert answer.result == "REFUND_FAILURE"
-        assert "569.00 UAH is refunded already. Refund at most 0.50 UAH." in (answer.message or "")
-        assert paid.gateway.calls == ["refund"]
+        assert "569.00 UAH has already been refunded. Refund at most 0.50 UAH." in (answer.message or "")
+        assert paid_shop.gateway.calls == ["refund"]
 
-    async def test_a_part_of_what_was_captured(self, reserved: Shop) -> None:
-        reserved.gateway.will(
-            said(operation("capture", reserved.order_id, "300.00")),
-            said(operation("refund", reserved.order_id, "299.00")),
+    async def test_a_part_of_what_was_captured(self, reserved_shop: Shop) -> None:
+        reserved_shop.gateway.will_answer(
+            json_reply(operation("capture", reserved_shop.order_id, "300.00")),
+            json_reply(operation("refund", reserved_shop.order_id, "299.00")),
         )
-        await reserved.staff("CHARGE", "300.00", "charge")
-        assert (await reserved.staff("REFUND", "300.01", "too much")).result == "REFUND_FAILURE"
-        assert (await reserved.staff("REFUND", "299.00", "refund")).result == "REFUND_SUCCESS"
-        await reserved.later(minutes=1)
-        assert reserved.amounts == amounts(charged="1.00", refunded="299.00", canceled="269.50")
+        await reserved_shop.request_action("CHARGE", "300.00", "charge")
+        assert (await reserved_shop.request_action("REFUND", "300.01", "too much")).result == "REFUND_FAILURE"
+        assert (await reserved_shop.request_action("REFUND", "299.00", "refund")).result == "REFUND_SUCCESS"
+        await reserved_shop.pass_time(minutes=1)
+        assert reserved_shop.amounts == amounts(charged="1.00", refunded="299.00", canceled="269.50")
 
 
 @pytest.mark.law(1)
-async def test_when_the_call_arrives_the_intent_is_in_the_database(paid: Shop) -> None:
+async def test_when_the_call_arrives_the_intent_is_in_the_database(paid_shop: Shop) -> None:
     seen: list[tuple[Kind, State, Decimal]] = []
 
-    async def look_into_the_database(_: Heard) -> None:
-        async with paid.services.database.transaction() as session:
+    async def look_into_the_database(_: ReceivedRequest) -> None:
+        async with paid_shop.services.database.transaction() as session:
             row = (await session.exec(select(Operation).where(Operation.idempotency_key == "key-1"))).one()
         seen.append((row.kind, row.state, row.amount))
 
-    paid.gateway.on_arrival = look_into_the_database
-    paid.gateway.will(said(operation("refund", paid.order_id, "10.00")))
-    await paid.staff("REFUND", "10.00")
+    paid_shop.gateway.on_request = look_into_the_database
+    paid_shop.gateway.will_answer(json_reply(operation("refund", paid_shop.order_id, "10.00")))
+    await paid_shop.request_action("REFUND", "10.00")
     assert seen == [(Kind.REFUND, State.INTENT, Decimal("10.00"))]
 
 
 class TestRefusedBeforeAnything:
     @pytest.mark.law(14)
-    @pytest.mark.parametrize(("amount", "words"), [("0", "nothing is left to refund"), ("1.001", "two decimals")])
-    async def test_what_is_no_amount_of_money(self, paid: Shop, amount: str, words: str) -> None:
-        before = len((await paid.aggregate()).operations)
-        answer = await paid.staff("REFUND", amount)
+    @pytest.mark.parametrize(("amount", "words"), [("0", "nothing is left to refund"), ("1.001", "two decimal places")])
+    async def test_what_is_no_amount_of_money(self, paid_shop: Shop, amount: str, words: str) -> None:
+        before = len((await paid_shop.aggregate()).operations)
+        answer = await paid_shop.request_action("REFUND", amount)
         assert answer.result == "REFUND_FAILURE"
         assert words in (answer.message or "")
-        assert paid.gateway.heard == []
-        assert len((await paid.aggregate()).operations) == before
-        assert await paid.staff("REFUND", amount, booked=False) == answer
+        assert paid_shop.gateway.requests == []
+        assert len((await paid_shop.aggregate()).operations) == before
+        assert await paid_shop.request_action("REFUND", amount, booked=False) == answer
 
     async def test_a_payment_that_is_not_ours(self, shop: Shop) -> None:
-        answer = await shop.staff("REFUND", "1.00")
+        answer = await shop.request_action("REFUND", "1.00")
         assert answer.result == "REFUND_FAILURE"
         assert "not made with this app" in (answer.message or "")
-        assert shop.gateway.heard == []
+        assert shop.gateway.requests == []
 
-    async def test_a_payment_of_another_saleor(self, paid: Shop) -> None:
-        saleor = paid.services.installations
+    async def test_a_payment_of_another_saleor(self, paid_shop: Shop) -> None:
+        saleor = paid_shop.services.installations
         await saleor.save(
             saleor_api_url="https://other.example.com/graphql/",
             saleor_domain="other.example.com",
@@ -210,36 +222,38 @@ class TestRefusedBeforeAnything:
         )
         other = await saleor.find("https://other.example.com/graphql/")
         assert other is not None
-        answer = await requested(paid.services, action_event(paid.transaction.id, "REFUND", "1.00", "key-1"), other)
-        assert answer.result == "REFUND_FAILURE"
-        assert paid.gateway.heard == []
-
-    async def test_a_request_that_saleor_does_not_name(self, paid: Shop) -> None:
-        """Without its key a repetition could not be told from a second request."""
-        answer = await requested(
-            paid.services, action_event(paid.transaction.id, "REFUND", "1.00", None), paid.installation
+        answer = await answer_action_request(
+            paid_shop.services, action_event(paid_shop.transaction.id, "REFUND", "1.00", "key-1"), other
         )
         assert answer.result == "REFUND_FAILURE"
-        assert paid.gateway.heard == []
+        assert paid_shop.gateway.requests == []
 
-    async def test_another_currency(self, paid: Shop) -> None:
-        event = action_event(paid.transaction.id, "REFUND", "1.00", "key-1", currency="PLN")
-        answer = await requested(paid.services, event, paid.installation)
+    async def test_a_request_that_saleor_does_not_name(self, paid_shop: Shop) -> None:
+        """Without its key a repetition could not be told from a second request."""
+        answer = await answer_action_request(
+            paid_shop.services, action_event(paid_shop.transaction.id, "REFUND", "1.00", None), paid_shop.installation
+        )
+        assert answer.result == "REFUND_FAILURE"
+        assert paid_shop.gateway.requests == []
+
+    async def test_another_currency(self, paid_shop: Shop) -> None:
+        event = action_event(paid_shop.transaction.id, "REFUND", "1.00", "key-1", currency="PLN")
+        answer = await answer_action_request(paid_shop.services, event, paid_shop.installation)
         assert answer.result == "REFUND_FAILURE"
         assert "in UAH" in (answer.message or "")
-        assert paid.gateway.heard == []
+        assert paid_shop.gateway.requests == []
 
 
-async def test_a_refusal_of_the_gateway_is_a_failure_with_a_reference(paid: Shop) -> None:
-    paid.gateway.will(refused("Insufficient balance", "P-400"))
-    answer = await paid.staff("REFUND", "100.00")
+async def test_a_refusal_of_the_gateway_is_a_failure_with_a_reference(paid_shop: Shop) -> None:
+    paid_shop.gateway.will_answer(refusal_reply("Insufficient balance", "P-400"))
+    answer = await paid_shop.request_action("REFUND", "100.00")
     assert answer.result == "REFUND_FAILURE"
     assert "Insufficient balance" in (answer.message or "")
     assert "[P-400]" in (answer.message or "")
-    await paid.later(minutes=1)
-    assert paid.amounts == amounts(charged=TOTAL)
-    assert paid.saleor.told == ["REFUND_FAILURE"]
-    assert paid.saleor.reports[0].psp_reference == answer.psp_reference
+    await paid_shop.pass_time(minutes=1)
+    assert paid_shop.amounts == amounts(charged=TOTAL)
+    assert paid_shop.saleor.reported_types == ["REFUND_FAILURE"]
+    assert paid_shop.saleor.reports[0].psp_reference == answer.psp_reference
 
 
 @pytest.mark.law(8)
@@ -253,22 +267,24 @@ class TestTrustThenCompare:
         ],
     )
     async def test_an_answer_about_something_else_is_never_a_success(
-        self, paid: Shop, wrong: dict[str, object]
+        self, paid_shop: Shop, wrong: dict[str, object]
     ) -> None:
-        paid.gateway.will(said(operation("refund", paid.order_id, "100.00", named="refund-1") | wrong))
-        answer = await paid.staff("REFUND", "100.00")
+        paid_shop.gateway.will_answer(
+            json_reply(operation("refund", paid_shop.order_id, "100.00", operation_id="refund-1") | wrong)
+        )
+        answer = await paid_shop.request_action("REFUND", "100.00")
         assert answer.result is None
-        aggregate = await paid.aggregate()
-        assert problem_words(aggregate.payment)
-        await paid.later(hours=1)
-        assert paid.saleor.told == ["INFO"]
-        assert paid.saleor.reports[0].message == problem_words(aggregate.payment)
-        assert paid.amounts == amounts(charged="469.50", refund_pending="100.00")
+        aggregate = await paid_shop.aggregate()
+        assert problem_text(aggregate.payment)
+        await paid_shop.pass_time(hours=1)
+        assert paid_shop.saleor.reported_types == ["INFO"]
+        assert paid_shop.saleor.reports[0].message == problem_text(aggregate.payment)
+        assert paid_shop.amounts == amounts(charged="469.50", refund_pending="100.00")
 
-    async def test_an_answer_of_another_order_is_no_answer(self, paid: Shop) -> None:
-        paid.gateway.will(said(operation("refund", "another-order", "100.00")))
-        assert (await paid.staff("REFUND", "100.00")).result is None
-        assert (await paid.operation(Kind.REFUND)).state is State.UNKNOWN
+    async def test_an_answer_of_another_order_is_no_answer(self, paid_shop: Shop) -> None:
+        paid_shop.gateway.will_answer(json_reply(operation("refund", "another-order", "100.00")))
+        assert (await paid_shop.request_action("REFUND", "100.00")).result is None
+        assert (await paid_shop.operation(Kind.REFUND)).state is State.UNKNOWN
 
 
 class TestFiscalMerchant:
@@ -277,23 +293,23 @@ class TestFiscalMerchant:
         """The account's present options do not change what a payment was made with."""
         await shop.services.accounts.change(shop.account.id, products=ProductsForm.FISCAL, receipt_delivery="sms")
         basket = {"lines": [line(1, "499.50", 3)], "shippingPrice": taxed("70.00"), "totalPrice": taxed(TOTAL)}
-        shop.gateway.will(shop.gateway.page())
-        await shop.begin(flow="AUTHORIZATION", sourceObject=source(**basket))
+        shop.gateway.will_answer(shop.gateway.page())
+        await shop.begin(flow="AUTHORIZATION", sourceObject=source_object(**basket))
         await shop.notify(payment(shop.order_id, method="auth"))
         await shop.work()
         await shop.services.accounts.change(shop.account.id, products=ProductsForm.NONE, receipt_delivery=None)
         recorded: list[Operation] = []
 
-        async def look_into_the_ledger(heard: Heard) -> None:
+        async def look_into_the_ledger(heard: ReceivedRequest) -> None:
             recorded.extend(each for each in (await shop.aggregate()).operations if each.kind.value == action_of(heard))
 
-        shop.gateway.on_arrival = look_into_the_ledger
-        shop.gateway.will(said(operation("capture", shop.order_id, "300.00")))
-        shop.gateway.will(said(operation("refund", shop.order_id, "300.00")))
-        await shop.staff("CHARGE", "300.00", "capture")
-        await shop.staff("REFUND", "300.00", "refund")
+        shop.gateway.on_request = look_into_the_ledger
+        shop.gateway.will_answer(json_reply(operation("capture", shop.order_id, "300.00")))
+        shop.gateway.will_answer(json_reply(operation("refund", shop.order_id, "300.00")))
+        await shop.request_action("CHARGE", "300.00", "capture")
+        await shop.request_action("REFUND", "300.00", "refund")
 
-        *_, captured, refunded = (each.json for each in shop.gateway.heard)
+        *_, captured, refunded = (each.json for each in shop.gateway.requests)
         for asked, row in zip((captured, refunded), recorded, strict=True):
             assert [each["name"] for each in asked["products"]] == [each["name"] for each in row.request["products"]]
             assert sum(each["qty"] * each["amount"] for each in asked["products"]) == Decimal("300.00")

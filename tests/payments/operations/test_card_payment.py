@@ -14,16 +14,16 @@ from app.db.tables import Kind, Mode, State
 from app.gateway.models import Status
 from app.gateway.statuses import explain
 from app.payments.cards.keys import offered_key, rotate
-from app.payments.core.problems import problem_words
+from app.payments.core.problems import problem_text
 from app.payments.core.schedule import Schedule
-from app.payments.operations.gateway_initialize import offer
-from app.saleor.answers import SessionAnswer
-from tests.loopback import Behaviour, HangUp, Heard, Reply, Silence, said
+from app.payments.operations.gateway_initialize import answer_gateway_initialize
+from app.saleor.responses import SessionResponse
+from tests.loopback import Behaviour, HangUp, ReceivedRequest, Reply, Silence, json_reply
 from tests.payments.cards.seals import BROWSER, CARD, CVV, NUMBER, seal
-from tests.payments.fake_gateway import BROKEN, payment, refused
+from tests.payments.fake_gateway import BROKEN, payment, refusal_reply
 from tests.payments.fake_saleor import amounts
 from tests.payments.operations.test_gateway_initialize import event as offer_event
-from tests.payments.shop import TOTAL, Shop, at_once, source
+from tests.payments.shop import TOTAL, Shop, run_concurrently, source_object
 
 TOKEN = "rcr:5f0c9a17d3e24b6c"
 CHECKOUT = "Q2hlY2tvdXQ6MQ=="
@@ -39,7 +39,7 @@ async def shop(shop: Shop) -> Shop:
 
 async def typed(shop: Shop, card: object = CARD, **more: Any) -> dict[str, Any]:
     """Return what the storefront passes: the card, sealed for the key that is offered, and the browser."""
-    answer = await offer(shop.services, offer_event(), shop.installation)
+    answer = await answer_gateway_initialize(shop.services, offer_event(), shop.installation)
     sealed = seal({"for": CHECKOUT, **card} if isinstance(card, dict) else card, answer.data["card"]["jwk"])
     return {"card": sealed, "browserFingerprint": BROWSER, "customer": {"ip": "203.0.113.7"}} | more
 
@@ -56,14 +56,14 @@ def waiting(shop: Shop, url: str | None = BANK, code: str = "2122", **more: Any)
     return direct(shop, "pending", status_code=code, user_action_required=True, user_action_url=url, **more)
 
 
-def error_of(answer: SessionAnswer) -> dict[str, Any]:
+def error_of(answer: SessionResponse) -> dict[str, Any]:
     [error] = answer.data["errors"]
     assert isinstance(error, dict)
     return error
 
 
 async def test_a_paid_card_is_a_success_under_the_gateways_id_with_the_card(shop: Shop) -> None:
-    shop.gateway.will(said(record := direct(shop)))
+    shop.gateway.will_answer(json_reply(record := direct(shop)))
     answer = await shop.begin(data=await typed(shop))
     assert answer.result == "CHARGE_SUCCESS"
     assert answer.psp_reference == record["payment_id"]
@@ -71,17 +71,17 @@ async def test_a_paid_card_is_a_success_under_the_gateways_id_with_the_card(shop
     assert "4242" in str(answer.card)
     assert [each.value for each in answer.actions or ()] == ["REFUND"]
     assert shop.amounts == amounts(charged=TOTAL)
-    await shop.later(minutes=1)
-    assert shop.saleor.told == ["CHARGE_SUCCESS"]  # an answer can get lost, so it is reported too
+    await shop.pass_time(minutes=1)
+    assert shop.saleor.reported_types == ["CHARGE_SUCCESS"]  # an answer can get lost, so it is reported too
     assert shop.amounts == amounts(charged=TOTAL)
 
 
 async def test_the_gateway_is_asked_for_everything_that_a_direct_payment_takes(shop: Shop) -> None:
     await shop.services.accounts.change(shop.account.id, merchant_mcc="5814", order_3ds_bypass="always")
-    shop.gateway.will(said(direct(shop)))
+    shop.gateway.will_answer(json_reply(direct(shop)))
     customer = {"ip": "203.0.113.7", "referrer": "https://shop.example.com/cart"}
     await shop.begin(data=await typed(shop, customer=customer))
-    [heard] = shop.gateway.heard
+    [heard] = shop.gateway.requests
     asked = heard.json
     assert heard.path == "/api/v1/payment"
     card = {"cc_number": NUMBER, "exp_month": 12, "exp_year": 2030, "card_cvv": CVV}
@@ -107,7 +107,7 @@ async def test_the_gateway_is_asked_for_everything_that_a_direct_payment_takes(s
 
 
 async def test_a_reservation_is_taken_and_then_captured(shop: Shop) -> None:
-    shop.gateway.will(said(direct(shop, method="auth")))
+    shop.gateway.will_answer(json_reply(direct(shop, method="auth")))
     answer = await shop.begin(flow="AUTHORIZATION", data=await typed(shop))
     assert answer.result == "AUTHORIZATION_SUCCESS"
     assert shop.amounts == amounts(authorized=TOTAL)
@@ -118,11 +118,11 @@ async def test_a_reservation_is_taken_and_then_captured(shop: Shop) -> None:
     ("means", "member"), [({"token": TOKEN}, "cc_token"), ({"cryptogram": {"data": "x"}}, "cryptogram")]
 )
 async def test_a_token_or_a_cryptogram_pays_too(shop: Shop, means: dict[str, Any], member: str) -> None:
-    shop.gateway.will(said(direct(shop)))
+    shop.gateway.will_answer(json_reply(direct(shop)))
     answer = await shop.begin(data=await typed(shop, means))
     assert answer.result == "CHARGE_SUCCESS"
-    assert shop.gateway.heard[0].json[member] == next(iter(means.values()))
-    assert "cc_number" not in shop.gateway.heard[0].json
+    assert shop.gateway.requests[0].json[member] == next(iter(means.values()))
+    assert "cc_number" not in shop.gateway.requests[0].json
 
 
 @pytest.mark.law(1)
@@ -130,13 +130,13 @@ async def test_when_the_call_arrives_the_intent_is_there_and_holds_everything_bu
     """No row ever holds a card."""
     seen: list[tuple[State, set[str], set[str]]] = []
 
-    async def look_into_the_database(heard: Heard) -> None:
+    async def look_into_the_database(heard: ReceivedRequest) -> None:
         operation = await shop.operation(Kind.CREATE)
         seen.append((operation.state, set(heard.json) - {"pos_id"}, set(operation.request)))
         assert operation.psp_reference is None
 
-    shop.gateway.on_arrival = look_into_the_database
-    shop.gateway.will(said(direct(shop)))
+    shop.gateway.on_request = look_into_the_database
+    shop.gateway.will_answer(json_reply(direct(shop)))
     await shop.begin(data=await typed(shop))
     [(state, asked, kept)] = seen
     assert state is State.INTENT
@@ -158,13 +158,13 @@ async def test_no_row_log_or_answer_holds_the_card(
     secrets = [secret for secret in (NUMBER, CVV, TOKEN) if secret in str(means)]
     echo = f"it said {' and '.join(secrets)}"
     replies = {
-        "success": said(direct(shop, cc_token=TOKEN)),
-        "echoed": said({"message": echo, "args": [{"field_name": "card", "violation": echo}]}, 400),
+        "success": json_reply(direct(shop, cc_token=TOKEN)),
+        "echoed": json_reply({"message": echo, "args": [{"field_name": "card", "violation": echo}]}, 400),
         "unknown": BROKEN,
     }
-    shop.gateway.will(replies[outcome])
+    shop.gateway.will_answer(replies[outcome])
     answer = await shop.begin(data=await typed(shop, means))
-    await shop.later(hours=1)
+    await shop.pass_time(hours=1)
     async with shop.services.database.transaction() as session:
         connection = await session.connection()
         rows = [
@@ -179,7 +179,7 @@ async def test_no_row_log_or_answer_holds_the_card(
 
 async def test_a_declined_card_is_a_failure_with_words_for_the_shopper_and_when_to_come_again(shop: Shop) -> None:
     limit = {"retry_after": "2026-11-21T14:30:00.000", "description": "daily count"}
-    shop.gateway.will(said(direct(shop, "failure", status_code="4010", limit_info=limit)))
+    shop.gateway.will_answer(json_reply(direct(shop, "failure", status_code="4010", limit_info=limit)))
     answer = await shop.begin(data=await typed(shop, language="uk"))
     assert answer.result == "CHARGE_FAILURE"
     error = error_of(answer)
@@ -191,7 +191,7 @@ async def test_a_declined_card_is_a_failure_with_words_for_the_shopper_and_when_
 
 
 async def test_a_refused_request_is_a_failure_under_our_own_reference(shop: Shop) -> None:
-    shop.gateway.will(refused("Invalid amount", "P-400"))
+    shop.gateway.will_answer(refusal_reply("Invalid amount", "P-400"))
     answer = await shop.begin(data=await typed(shop))
     assert (answer.result, answer.psp_reference) == ("CHARGE_FAILURE", shop.order_id)
     assert error_of(answer)["code"] == "P-400"
@@ -200,33 +200,33 @@ async def test_a_refused_request_is_a_failure_under_our_own_reference(shop: Shop
 
 async def test_a_shopper_who_must_confirm_is_led_to_the_bank_and_pays(shop: Shop) -> None:
     data = await typed(shop, returnUrl="https://shop.example.com/back")
-    shop.gateway.will(said(waiting(shop)))
+    shop.gateway.will_answer(json_reply(waiting(shop)))
     answer = await shop.begin(data=data)
     assert answer.result == "CHARGE_ACTION_REQUIRED"
     assert answer.data == {"redirectUrl": BANK}
     assert answer.psp_reference == f"payment-of-{shop.order_id}"
     assert shop.amounts == amounts()  # nothing counts as paid before it is
-    assert await shop.come_back(data=data) == answer  # still waiting: the same link
+    assert await shop.process_session(data=data) == answer  # still waiting: the same link
     direct(shop)
-    paid = await shop.come_back(data=data)
+    paid = await shop.process_session(data=data)
     assert (paid.result, paid.psp_reference) == ("CHARGE_SUCCESS", answer.psp_reference)
     assert shop.amounts == amounts(charged=TOTAL)
     assert shop.gateway.calls == ["payment"]
 
 
 async def test_a_shopper_who_does_not_confirm_has_not_paid(shop: Shop) -> None:
-    shop.gateway.will(said(waiting(shop)))
+    shop.gateway.will_answer(json_reply(waiting(shop)))
     await shop.begin(data=await typed(shop))
     await shop.notify(payment(shop.order_id, "failure", mode="direct", status_code="4147"))
     await shop.work()
-    assert "CHARGE_FAILURE" in shop.saleor.told
-    answer = await shop.come_back()
+    assert "CHARGE_FAILURE" in shop.saleor.reported_types
+    answer = await shop.process_session()
     assert error_of(answer)["code"] == "4147"
 
 
 @pytest.mark.parametrize("code", ["2102", "2123", "2124"])
 async def test_what_waits_for_the_shopper_does_not_count_as_paid(shop: Shop, code: str) -> None:
-    shop.gateway.will(said(direct(shop, "pending", status_code=code)))
+    shop.gateway.will_answer(json_reply(direct(shop, "pending", status_code=code)))
     answer = await shop.begin(data=await typed(shop))
     assert answer.result == "CHARGE_ACTION_REQUIRED"
     words = explain(Status.PENDING, code).shopper("uk")
@@ -236,16 +236,16 @@ async def test_what_waits_for_the_shopper_does_not_count_as_paid(shop: Shop, cod
 
 
 async def test_after_the_bank_asked_it_is_the_banks_turn_and_a_late_word_does_not_change_that(shop: Shop) -> None:
-    shop.gateway.will(said(asked := waiting(shop)))
+    shop.gateway.will_answer(json_reply(asked := waiting(shop)))
     await shop.begin(data=await typed(shop))
     direct(shop, "pending", status_code="2001")
-    answer = await shop.come_back()
+    answer = await shop.process_session()
     assert answer.result == "CHARGE_REQUEST"
     await shop.notify({**asked, "user_action_required": None, "user_action_url": None})
     await shop.work()
     assert not (await shop.operation(Kind.CREATE)).waits_for_shopper
     direct(shop)
-    await shop.later(hours=1)
+    await shop.pass_time(hours=1)
     assert shop.amounts == amounts(charged=TOTAL)
 
 
@@ -253,14 +253,14 @@ async def test_after_the_bank_asked_it_is_the_banks_turn_and_a_late_word_does_no
 async def test_the_link_is_not_lost_when_a_notification_overtakes_the_answer(shop: Shop) -> None:
     """Pending is pending; but where to go is only in the answer."""
 
-    async def notify(heard: Heard) -> None:
+    async def notify(heard: ReceivedRequest) -> None:
         if heard.method == "POST":
             await shop.notify(direct(shop, "pending", status_code="2001"))
             await shop.work()
             waiting(shop)
 
-    shop.gateway.on_arrival = notify
-    shop.gateway.will(said(waiting(shop)))
+    shop.gateway.on_request = notify
+    shop.gateway.will_answer(json_reply(waiting(shop)))
     answer = await shop.begin(data=await typed(shop))
     assert answer.result == "CHARGE_ACTION_REQUIRED"
     assert answer.data == {"redirectUrl": BANK}
@@ -268,14 +268,14 @@ async def test_the_link_is_not_lost_when_a_notification_overtakes_the_answer(sho
 
 @pytest.mark.threat("open-redirect")
 async def test_a_link_that_no_browser_should_follow_is_not_passed_on(shop: Shop) -> None:
-    shop.gateway.will(said(waiting(shop, url="javascript:alert(1)")))
+    shop.gateway.will_answer(json_reply(waiting(shop, url="javascript:alert(1)")))
     answer = await shop.begin(data=await typed(shop))
     assert "redirectUrl" not in answer.data
 
 
 @pytest.mark.law(9)
 async def test_what_is_at_the_bank_counts_until_it_is_known_under_one_reference(shop: Shop) -> None:
-    shop.gateway.will(said(direct(shop, "pending", status_code="2119")))
+    shop.gateway.will_answer(json_reply(direct(shop, "pending", status_code="2119")))
     answer = await shop.begin(data=await typed(shop))
     assert (answer.result, answer.psp_reference) == ("CHARGE_REQUEST", f"payment-of-{shop.order_id}")
     assert shop.amounts == amounts(charge_pending=TOTAL)
@@ -290,13 +290,13 @@ async def test_an_unknown_outcome_is_pending_under_our_reference_and_never_sent_
     shop: Shop, trouble: Behaviour
 ) -> None:
     data = await typed(shop)
-    shop.gateway.will(trouble)
-    async with shop.impatient(1.5):
+    shop.gateway.will_answer(trouble)
+    async with shop.webhook_budget(1.5):
         answer = await shop.begin(data=data)
     assert (answer.result, answer.psp_reference) == ("CHARGE_REQUEST", shop.order_id)
     assert await shop.begin(data=data) == answer
     direct(shop)
-    await shop.later(minutes=5)
+    await shop.pass_time(minutes=5)
     assert shop.amounts == amounts(charged=TOTAL)
     assert {each.psp_reference for each in shop.saleor.reports} == {shop.order_id}
     assert shop.gateway.calls == ["payment"]
@@ -305,22 +305,22 @@ async def test_an_unknown_outcome_is_pending_under_our_reference_and_never_sent_
 @pytest.mark.law(2)
 async def test_an_answer_that_tells_of_something_else_leaves_the_outcome_unknown(shop: Shop) -> None:
     data = await typed(shop)
-    shop.gateway.will(said(payment(shop.order_id, mode="direct", method="payout")))
+    shop.gateway.will_answer(json_reply(payment(shop.order_id, mode="direct", method="payout")))
     answer = await shop.begin(data=data)
     assert (answer.result, answer.psp_reference) == ("CHARGE_REQUEST", f"payment-of-{shop.order_id}")
     direct(shop)
-    await shop.later(minutes=5)
+    await shop.pass_time(minutes=5)
     assert shop.amounts == amounts(charged=TOTAL)
     assert shop.gateway.calls == ["payment"]
 
 
 @pytest.mark.law(2)
 async def test_an_unknown_payment_of_which_nothing_is_found_has_failed(shop: Shop) -> None:
-    shop.gateway.will(BROKEN)
+    shop.gateway.will_answer(BROKEN)
     answer = await shop.begin(data=await typed(shop))
     assert answer.result == "CHARGE_REQUEST"
-    await shop.later(minutes=20)
-    assert shop.saleor.told == ["CHARGE_FAILURE"]
+    await shop.pass_time(minutes=20)
+    assert shop.saleor.reported_types == ["CHARGE_FAILURE"]
     assert shop.amounts == amounts()
     assert shop.gateway.calls == ["payment"]
 
@@ -329,36 +329,36 @@ async def test_an_unknown_payment_of_which_nothing_is_found_has_failed(shop: Sho
 async def test_an_unknown_payment_is_looked_up_every_few_seconds_at_first(shop: Shop) -> None:
     """The shopper waits. There is no page whose link could still be on its way."""
     data = await typed(shop)
-    shop.gateway.will(BROKEN)
+    shop.gateway.will_answer(BROKEN)
     await shop.begin(data=data)
-    await shop.later(seconds=4)
+    await shop.pass_time(seconds=4)
     assert shop.gateway.polls == 1
     direct(shop)
-    await shop.later(seconds=8)
+    await shop.pass_time(seconds=8)
     assert shop.amounts == amounts(charged=TOTAL)
 
 
 async def test_an_unknown_payment_that_waits_for_nobody_ends_as_the_gateway_says(shop: Shop) -> None:
-    shop.gateway.will(BROKEN)
+    shop.gateway.will_answer(BROKEN)
     await shop.begin(data=await typed(shop))
     waiting(shop)
-    await shop.later(minutes=30)
-    assert shop.saleor.told == []  # it is there, so it has not failed
+    await shop.pass_time(minutes=30)
+    assert shop.saleor.reported_types == []  # it is there, so it has not failed
     direct(shop, "failure", status_code="4147")
-    await shop.later(hours=2)
-    assert shop.saleor.told == ["CHARGE_FAILURE"]
+    await shop.pass_time(hours=2)
+    assert shop.saleor.reported_types == ["CHARGE_FAILURE"]
     assert shop.amounts == amounts()
 
 
 @pytest.mark.law(8)
 async def test_another_amount_than_asked_is_never_booked_and_never_given_up(shop: Shop) -> None:
-    shop.gateway.will(said(direct(shop, amount="1.00")))
+    shop.gateway.will_answer(json_reply(direct(shop, amount="1.00")))
     answer = await shop.begin(data=await typed(shop))
     assert answer.result == "CHARGE_ACTION_REQUIRED"  # what does not agree must not count as covered
     assert error_of(answer)["code"] == "UNDER_REVIEW"  # and the shopper, whose money may have moved, must not pay again
-    await shop.later(hours=3)
-    assert shop.saleor.told == ["INFO"]
-    assert "was asked" in (problem_words((await shop.aggregate()).payment) or "")
+    await shop.pass_time(hours=3)
+    assert shop.saleor.reported_types == ["INFO"]
+    assert "was requested" in (problem_text((await shop.aggregate()).payment) or "")
     assert not (await shop.operation(Kind.CREATE)).state.final
 
 
@@ -366,10 +366,10 @@ async def test_another_amount_than_asked_is_never_booked_and_never_given_up(shop
 @pytest.mark.law(4)
 async def test_a_repeated_delivery_pays_once(shop: Shop) -> None:
     data = await typed(shop)
-    shop.gateway.will(said(direct(shop)))
+    shop.gateway.will_answer(json_reply(direct(shop)))
     first = await shop.begin(data=data)
     assert await shop.begin(data=data) == first
-    assert await shop.come_back(data=data) == first
+    assert await shop.process_session(data=data) == first
     assert shop.gateway.calls == ["payment"]
 
 
@@ -377,15 +377,15 @@ async def test_two_deliveries_at_once_pay_once_and_the_other_does_not_count_as_p
     data = await typed(shop)
     arrived, go_on = asyncio.Event(), asyncio.Event()
 
-    async def hold(heard: Heard) -> None:
+    async def hold(heard: ReceivedRequest) -> None:
         arrived.set()
         await go_on.wait()
 
-    shop.gateway.on_arrival = hold
-    shop.gateway.will(said(direct(shop)))
+    shop.gateway.on_request = hold
+    shop.gateway.will_answer(json_reply(direct(shop)))
     paying = asyncio.create_task(shop.begin(data=data))
     await arrived.wait()
-    for again in (await shop.begin(data=data), await shop.come_back(data=data)):
+    for again in (await shop.begin(data=data), await shop.process_session(data=data)):
         assert again.result == "CHARGE_ACTION_REQUIRED"
         assert error_of(again)["code"] == "CREATION_UNKNOWN"
     go_on.set()
@@ -398,40 +398,40 @@ async def test_two_deliveries_at_once_pay_once_and_the_other_does_not_count_as_p
 @pytest.mark.fault("webhook-repeated")
 async def test_many_deliveries_at_once_pay_once(shop: Shop) -> None:
     data = await typed(shop)
-    shop.gateway.will(said(direct(shop)))
-    await at_once(*(shop.begin(data=data) for _ in range(4)))
+    shop.gateway.will_answer(json_reply(direct(shop)))
+    await run_concurrently(*(shop.begin(data=data) for _ in range(4)))
     assert shop.gateway.calls == ["payment"]
 
 
 async def test_a_process_that_died_around_the_call_leaves_a_payment_that_is_looked_up(shop: Shop) -> None:
     arrived = asyncio.Event()
 
-    async def die(heard: Heard) -> None:
+    async def die(heard: ReceivedRequest) -> None:
         if heard.method == "POST":
             direct(shop)
             arrived.set()
 
-    shop.gateway.on_arrival = die
-    shop.gateway.will(Silence())
+    shop.gateway.on_request = die
+    shop.gateway.will_answer(Silence())
     paying = asyncio.create_task(shop.begin(data=await typed(shop)))
     await arrived.wait()
     paying.cancel()
     await asyncio.gather(paying, return_exceptions=True)
     assert (await shop.operation(Kind.CREATE)).state is State.INTENT
-    await shop.later(minutes=1)
-    assert shop.saleor.told == ["CHARGE_SUCCESS"]
+    await shop.pass_time(minutes=1)
+    assert shop.saleor.reported_types == ["CHARGE_SUCCESS"]
     assert shop.gateway.calls == ["payment"]
 
 
 async def test_nobody_can_cancel_what_the_gateway_would_not(shop: Shop) -> None:
     """Gateway interface, 7: only unpaid hosted payments are cancelled."""
-    shop.gateway.will(said(direct(shop, "init", status_code=None)))
+    shop.gateway.will_answer(json_reply(direct(shop, "init", status_code=None)))
     answer = await shop.begin(data=await typed(shop))
     assert answer.result == "CHARGE_REQUEST"
     assert answer.actions == ()
-    refusal = await shop.staff("CANCEL")
+    refusal = await shop.request_action("CANCEL")
     assert refusal.result == "CANCEL_FAILURE"
-    await shop.later(days=2)
+    await shop.pass_time(days=2)
     assert shop.gateway.calls == ["payment"]  # nor does the app close it by itself
     assert all(not each.available_actions for each in shop.saleor.reports)
 
@@ -446,8 +446,8 @@ async def test_a_connection_that_was_never_made_is_a_failure(shop: Shop) -> None
 
 
 async def test_a_payment_that_saleor_could_not_begin_is_made_when_the_shopper_comes_back(shop: Shop) -> None:
-    shop.gateway.will(said(direct(shop)))
-    assert (await shop.come_back(data=await typed(shop))).result == "CHARGE_SUCCESS"
+    shop.gateway.will_answer(json_reply(direct(shop)))
+    assert (await shop.process_session(data=await typed(shop))).result == "CHARGE_SUCCESS"
 
 
 @pytest.mark.parametrize(
@@ -479,12 +479,12 @@ async def test_what_is_wrong_is_refused_before_anything_is_recorded(
     assert error["code"] == code
     assert error["field"].startswith(field)
     assert NUMBER not in str(answer.dump())
-    assert await shop.recorded() is None
-    assert shop.gateway.heard == []
+    assert await shop.find_aggregate() is None
+    assert shop.gateway.requests == []
 
 
 async def test_a_card_that_is_nothing_leads_to_the_page(shop: Shop) -> None:
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     assert (await shop.begin(data={"card": None})).data["checkoutUrl"]
 
 
@@ -495,37 +495,37 @@ async def test_what_is_wrong_with_the_card_is_told_to_the_shopper_in_words(shop:
         "message": "Номер картки неправильний. Будь ласка, перевірте його.",
         "field": "data.card.number",
     }
-    assert answer.message == "The card number is not one: nothing was asked of the gateway."
-    assert await shop.recorded() is None
+    assert answer.message == "The card number is not valid: nothing was sent to the gateway."
+    assert await shop.find_aggregate() is None
 
 
 async def test_a_direct_payment_needs_a_name_whatever_the_account_says(shop: Shop) -> None:
     await shop.services.accounts.change(shop.account.id, names_required=False)
-    nameless = source(billingAddress={"phone": "+380501234567", "country": {"code": "UA"}})
+    nameless = source_object(billingAddress={"phone": "+380501234567", "country": {"code": "UA"}})
     answer = await shop.begin(data=await typed(shop), sourceObject=nameless)
     assert error_of(answer)["code"] == "MISSING_NAME"
 
 
 async def test_the_shoppers_address_is_saleors_word_when_the_storefront_says_nothing(shop: Shop) -> None:
-    shop.gateway.will(said(direct(shop)))
+    shop.gateway.will_answer(json_reply(direct(shop)))
     await shop.begin(data=await typed(shop, customer={}), customerIpAddress="2001:db8::7")
-    assert shop.gateway.heard[0].json["customer_ip"] == "2001:db8::7"
+    assert shop.gateway.requests[0].json["customer_ip"] == "2001:db8::7"
 
 
 async def test_without_the_stores_word_cards_are_neither_offered_nor_taken(shop: Shop) -> None:
     data = await typed(shop)
     await shop.services.accounts.change(shop.account.id, pci_dss_confirmed_at=None)
-    told = (await offer(shop.services, offer_event(), shop.installation)).data
+    told = (await answer_gateway_initialize(shop.services, offer_event(), shop.installation)).data
     assert told["modes"] == ["hosted"]
     assert "card" not in told
     answer = await shop.begin(data=data)
     assert error_of(answer)["code"] == "CARDS_NOT_ENABLED"
-    assert await shop.recorded() is None
+    assert await shop.find_aggregate() is None
 
 
 @pytest.mark.threat("stolen-ciphertext")
 async def test_the_key_is_offered_only_in_its_public_half(shop: Shop) -> None:
-    told = (await offer(shop.services, offer_event(), shop.installation)).data
+    told = (await answer_gateway_initialize(shop.services, offer_event(), shop.installation)).data
     assert told["modes"] == ["hosted", "direct"]
     assert (told["card"]["alg"], told["card"]["enc"]) == ("RSA-OAEP-256", "A256GCM")
     assert not {"d", "p", "q", "dp", "dq", "qi"} & set(told["card"]["jwk"])
@@ -533,22 +533,22 @@ async def test_the_key_is_offered_only_in_its_public_half(shop: Shop) -> None:
 
 async def test_a_page_that_was_open_for_long_still_pays_and_then_asks_for_the_new_key(shop: Shop) -> None:
     old = await typed(shop)
-    await rotate(shop.services.card_keys.of(shop.installation.id), shop.clock.forward(hours=1))
-    shop.gateway.will(said(direct(shop)))
+    await rotate(shop.services.card_keys.for_store(shop.installation.id), shop.clock.forward(hours=1))
+    shop.gateway.will_answer(json_reply(direct(shop)))
     assert (await shop.begin(data=old)).result == "CHARGE_SUCCESS"
     shop.transaction = shop.saleor.new_transaction()
     shop.clock.forward(days=1)
     assert error_of(await shop.begin(data=old))["code"] == "SEAL_OUTDATED"
-    new = await offered_key(shop.services.card_keys.of(shop.installation.id), shop.clock.now)
-    assert [key.kid for key in await shop.services.card_keys.of(shop.installation.id).all()] == [new.kid]
+    new = await offered_key(shop.services.card_keys.for_store(shop.installation.id), shop.clock.now)
+    assert [key.kid for key in await shop.services.card_keys.for_store(shop.installation.id).all()] == [new.kid]
 
 
 @pytest.mark.threat("stolen-ciphertext")
 async def test_a_card_sealed_for_one_checkout_pays_no_other(shop: Shop) -> None:
     sealed = await typed(shop, CARD | {"for": CHECKOUT})
-    other = source(id="Q2hlY2tvdXQ6Mg==")
+    other = source_object(id="Q2hlY2tvdXQ6Mg==")
     assert error_of(await shop.begin(data=sealed, sourceObject=other))["code"] == "CARD_UNREADABLE"
-    shop.gateway.will(said(direct(shop)))
+    shop.gateway.will_answer(json_reply(direct(shop)))
     assert (await shop.begin(data=sealed)).result == "CHARGE_SUCCESS"
 
 
@@ -565,24 +565,24 @@ async def test_a_card_sealed_for_another_store_does_not_pay_in_this_one(shop: Sh
     )
     other = await shop.services.installations.find("https://other.example.com/graphql/")
     assert other is not None
-    key = await offered_key(shop.services.card_keys.of(other.id), shop.clock.now)
+    key = await offered_key(shop.services.card_keys.for_store(other.id), shop.clock.now)
     data = await typed(shop) | {"card": seal(CARD | {"for": CHECKOUT}, key.public_jwk)}
     assert error_of(await shop.begin(data=data))["code"] == "SEAL_OUTDATED"
-    assert await shop.recorded() is None
+    assert await shop.find_aggregate() is None
 
 
 async def test_the_page_of_an_earlier_attempt_is_closed_once_the_card_has_paid(shop: Shop) -> None:
     total = {"totalPrice": {"gross": {"amount": Decimal(TOTAL), "currency": "UAH"}}}
-    shop.gateway.will(shop.gateway.page())
-    await shop.begin(sourceObject=source(**total))
+    shop.gateway.will_answer(shop.gateway.page())
+    await shop.begin(sourceObject=source_object(**total))
     await shop.notify(payment(shop.order_id, "init"))
     await shop.work()
     older = shop.order_id
     shop.transaction = shop.saleor.new_transaction()
     cancelled = payment(older, "failure", status_code="6007")
-    shop.gateway.will(said(direct(shop)), said([cancelled]))
-    answer = await shop.begin(data=await typed(shop), sourceObject=source(**total))
+    shop.gateway.will_answer(json_reply(direct(shop)), json_reply([cancelled]))
+    answer = await shop.begin(data=await typed(shop), sourceObject=source_object(**total))
     assert answer.result == "CHARGE_SUCCESS"
     await shop.work()
     assert shop.gateway.calls == ["payment", "payment", "cancel"]
-    assert older in shop.gateway.heard[-1].path or older in shop.gateway.heard[-2].path
+    assert older in shop.gateway.requests[-1].path or older in shop.gateway.requests[-2].path

@@ -9,20 +9,20 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.db.tables import Kind, State
-from app.payments.operations.competing_attempts import Attempt, replaced
+from app.payments.operations.competing_attempts import Attempt, pages_to_close
 from app.saleor.testing.records import Transaction
-from tests.loopback import HangUp, Heard, said
-from tests.payments.fake_gateway import action_of, payment, refused
+from tests.loopback import HangUp, ReceivedRequest, json_reply
+from tests.payments.fake_gateway import action_of, payment, refusal_reply
 from tests.payments.fake_saleor import amounts
-from tests.payments.shop import Shop, at_once, source
+from tests.payments.shop import Shop, run_concurrently, source_object
 
 TOTAL = Decimal(100)
-REPLACED = "A newer attempt to pay has taken its place, and the payment page was closed [6007]"
+REPLACED = "A newer payment attempt has replaced this one, and the payment page was closed [6007]"
 
 
 def basket(total: object = TOTAL, **changed: Any) -> dict[str, Any]:
     """Return a checkout over that total."""
-    return source(totalPrice={"gross": {"amount": Decimal(str(total)), "currency": "UAH"}}, **changed)
+    return source_object(totalPrice={"gross": {"amount": Decimal(str(total)), "currency": "UAH"}}, **changed)
 
 
 def listed(transaction: Transaction, **covered: object) -> dict[str, Any]:
@@ -38,7 +38,7 @@ def another(shop: Shop) -> Shop:
 
 async def opened(shop: Shop, amount: object = TOTAL, **said_of_it: Any) -> Shop:
     """Open a page in the shop, over that amount of a basket over 100.00."""
-    shop.gateway.will(shop.gateway.page(shop.order_id))
+    shop.gateway.will_answer(shop.gateway.page(shop.order_id))
     answer = await shop.begin(amount=amount, **({"sourceObject": basket()} | said_of_it))
     assert answer.data["checkoutUrl"]
     shop.gateway.book[shop.order_id] = [payment(shop.order_id, "init", amount)]
@@ -50,7 +50,7 @@ def closes(shop: Shop, *others: Shop) -> None:
     for each in (shop, *others):
         [record] = each.gateway.book[each.order_id]
         record |= {"status": "failure", "status_code": "6007"}
-        each.gateway.will(said([record]))
+        each.gateway.will_answer(json_reply([record]))
 
 
 class TestANewAttempt:
@@ -61,18 +61,18 @@ class TestANewAttempt:
         closes(shop)
         await shop.work()
         assert shop.gateway.calls == ["payment", "payment", "cancel"]
-        assert shop.gateway.heard[-1].path.split("/")[-2] == shop.order_id
+        assert shop.gateway.requests[-1].path.split("/")[-2] == shop.order_id
         report = next(each for each in shop.saleor.reports if each.type == "CHARGE_FAILURE")
         assert (report.transaction_id, report.message) == (shop.transaction.id, REPLACED)
         assert shop.transaction.actions == []
-        back = await shop.come_back()
+        back = await shop.process_session()
         assert back.data["errors"][0]["code"] == "6007"
 
     async def test_leaves_its_own_page_open(self, shop: Shop) -> None:
         await opened(shop)
         new = await opened(another(shop))
         closes(shop)
-        await shop.later(minutes=30)
+        await shop.pass_time(minutes=30)
         assert new.transaction.actions == ["CANCEL"]
         assert (await new.operation(Kind.CREATE)).state is State.INIT
 
@@ -87,7 +87,7 @@ class TestANewAttempt:
 
     async def test_that_is_refused_closes_nothing(self, shop: Shop) -> None:
         await opened(shop)
-        shop.gateway.will(refused("Invalid amount provided", "P-400"))
+        shop.gateway.will_answer(refusal_reply("Invalid amount provided", "P-400"))
         await another(shop).begin(amount=TOTAL, sourceObject=basket())
         await shop.work()
         assert shop.gateway.calls == ["payment", "payment"]
@@ -98,16 +98,16 @@ class TestANewAttempt:
         await opened(shop)
         new = another(shop)
 
-        async def notify(heard: Heard) -> None:
-            if action_of(heard) == "payment":
+        async def notify(request: ReceivedRequest) -> None:
+            if action_of(request) == "payment":
                 await new.notify(payment(new.order_id, "init", TOTAL))
                 await new.work()
 
-        shop.gateway.on_arrival = notify
-        shop.gateway.will(HangUp())
+        shop.gateway.on_request = notify
+        shop.gateway.will_answer(HangUp())
         await new.begin(amount=TOTAL, sourceObject=basket())
-        shop.gateway.will(said([payment(new.order_id, "failure", TOTAL, status_code="6007")]))
-        await shop.later(minutes=1)
+        shop.gateway.will_answer(json_reply([payment(new.order_id, "failure", TOTAL, status_code="6007")]))
+        await shop.pass_time(minutes=1)
         assert shop.gateway.calls == ["payment", "payment", "cancel"]
         assert (await shop.operation(Kind.CREATE)).state is State.INIT
         assert (await new.operation(Kind.CREATE)).state is State.FAILURE
@@ -121,7 +121,7 @@ class TestANewAttempt:
 
     async def test_closes_nothing_when_saleor_does_not_say_the_total(self, shop: Shop) -> None:
         await opened(shop)
-        await opened(another(shop), sourceObject=source())
+        await opened(another(shop), sourceObject=source_object())
         await shop.work()
         assert "cancel" not in shop.gateway.calls
 
@@ -147,8 +147,8 @@ class TestANewAttempt:
         """Whichever opens last sees the other; the one that was begun last stays."""
         one, other = shop, another(shop)
         for each in (one, other):
-            shop.gateway.will(shop.gateway.page(each.order_id))
-        await at_once(*(each.begin(amount=TOTAL, sourceObject=basket()) for each in (one, other)))
+            shop.gateway.will_answer(shop.gateway.page(each.order_id))
+        await run_concurrently(*(each.begin(amount=TOTAL, sourceObject=basket()) for each in (one, other)))
         states = [(await each.aggregate()).operations for each in (one, other)]
         closing = [each for operations in states for each in operations if each.kind is Kind.CANCEL]
         assert [each.state for each in closing] == [State.WAITING]
@@ -198,11 +198,13 @@ class TestAnOlderPageThatIsBeingPaid:
         await opened(shop)
         await opened(another(shop))
         shop.gateway.book[shop.order_id] = [payment(shop.order_id, amount=TOTAL)]  # in this very second
-        shop.gateway.will(refused("Invalid operation", "4150"), *[refused("Invalid operation", "4150")] * 9)
-        await shop.later(minutes=1)
+        shop.gateway.will_answer(
+            refusal_reply("Invalid operation", "4150"), *[refusal_reply("Invalid operation", "4150")] * 9
+        )
+        await shop.pass_time(minutes=1)
         shop.gateway.script.clear()
         assert shop.amounts == amounts(charged="100.00")
-        assert {"CHARGE_SUCCESS", "INFO"} == set(shop.saleor.told)  # the cancellation fails quietly
+        assert {"CHARGE_SUCCESS", "INFO"} == set(shop.saleor.reported_types)  # the cancellation fails quietly
         assert (await shop.operation(Kind.CANCEL)).state is State.FAILURE
 
     @pytest.mark.law(12)
@@ -214,18 +216,18 @@ class TestAnOlderPageThatIsBeingPaid:
         closes(newer)
         await shop.work()
         assert shop.gateway.calls == ["payment", "payment", "cancel"]
-        assert shop.gateway.heard[-1].path.split("/")[-2] == newer.order_id
+        assert shop.gateway.requests[-1].path.split("/")[-2] == newer.order_id
         assert shop.amounts == amounts(charged="100.00")
 
     @pytest.mark.law(2)
     async def test_a_closing_whose_outcome_is_not_known_is_looked_up(self, shop: Shop) -> None:
         await opened(shop)
         await opened(another(shop))
-        shop.gateway.will(HangUp())
+        shop.gateway.will_answer(HangUp())
         await shop.work()
         [record] = shop.gateway.book[shop.order_id]
         record |= {"status": "failure", "status_code": "6007"}
-        await shop.later(minutes=2)
+        await shop.pass_time(minutes=2)
         assert shop.gateway.calls.count("cancel") == 1
         assert next(each for each in shop.saleor.reports if each.type == "CHARGE_FAILURE").message == REPLACED
 
@@ -233,8 +235,8 @@ class TestAnOlderPageThatIsBeingPaid:
     async def test_waits_for_the_cancellation_of_staff(self, shop: Shop) -> None:
         """What staff have asked for is enough."""
         await opened(shop)
-        shop.gateway.will(HangUp())
-        await shop.staff("CANCEL")
+        shop.gateway.will_answer(HangUp())
+        await shop.request_action("CANCEL")
         await opened(another(shop))
         await shop.work()
         assert shop.gateway.calls == ["payment", "cancel", "payment"]
@@ -243,13 +245,13 @@ class TestAnOlderPageThatIsBeingPaid:
     async def test_when_the_call_arrives_the_intent_is_in_the_database(self, shop: Shop) -> None:
         seen: list[State] = []
 
-        async def look_into_the_database(heard: Heard) -> None:
-            if action_of(heard) == "cancel":
+        async def look_into_the_database(request: ReceivedRequest) -> None:
+            if action_of(request) == "cancel":
                 seen.append((await shop.operation(Kind.CANCEL)).state)
 
         await opened(shop)
         await opened(another(shop))
-        shop.gateway.on_arrival = look_into_the_database
+        shop.gateway.on_request = look_into_the_database
         closes(shop)
         await shop.work()
         assert seen == [State.INTENT]
@@ -276,7 +278,7 @@ class TestTheRule:
     def test_what_stays_open_can_be_paid_together_or_is_the_newest_alone(
         self, known: list[Attempt], to_pay: Decimal
     ) -> None:
-        closing = replaced(known, to_pay)
+        closing = pages_to_close(known, to_pay)
         staying = [each for each in known if each.open and each.number not in closing]
         covered = sum(each.covered for each in known)
         alone = len(staying) <= 1 and not covered
@@ -286,7 +288,7 @@ class TestTheRule:
     def test_only_open_pages_are_closed_and_the_newest_only_if_it_asks_for_what_is_covered(
         self, known: list[Attempt], to_pay: Decimal
     ) -> None:
-        closing = replaced(known, to_pay)
+        closing = pages_to_close(known, to_pay)
         alive = [each for each in known if each.open or each.covered]
         assert len(closing) == len(set(closing))
         assert set(closing) <= {each.number for each in known if each.open}
@@ -299,7 +301,7 @@ class TestTheRule:
     def test_what_fits_is_left_alone(self, known: list[Attempt], more: Decimal) -> None:
         asked = sum((each.amount for each in known if each.open), Decimal(0))
         covered = sum((each.covered for each in known), Decimal(0))
-        assert replaced(known, asked + covered + more) == []
+        assert pages_to_close(known, asked + covered + more) == []
 
     @pytest.mark.parametrize(
         ("pages", "closed"),
@@ -316,4 +318,4 @@ class TestTheRule:
     )
     def test_examples_of_a_basket_over_100(self, pages: list[str], closed: list[int]) -> None:
         known = [Attempt(number, Decimal(amount), open=True) for number, amount in enumerate(pages, 1)]
-        assert replaced(known, Decimal(100)) == closed
+        assert pages_to_close(known, Decimal(100)) == closed

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from app.payments.operations.gateway_initialize import offer
+from app.payments.operations.gateway_initialize import answer_gateway_initialize
 from app.saleor.events import PaymentGatewayInitializeSession
-from tests.payments.shop import Shop, source
+from tests.payments.shop import Shop, source_object
 
 
 def event(data: Any = None, **changed: Any) -> PaymentGatewayInitializeSession:
@@ -14,7 +14,7 @@ def event(data: Any = None, **changed: Any) -> PaymentGatewayInitializeSession:
         {
             "issuedAt": "2026-11-21T12:00:00+00:00",
             "recipient": {"id": "QXBwOjE=", "identifier": "gateway.payments.app"},
-            "sourceObject": source(**changed),
+            "sourceObject": source_object(**changed),
             "amount": None,
             "data": data,
         }
@@ -22,7 +22,7 @@ def event(data: Any = None, **changed: Any) -> PaymentGatewayInitializeSession:
 
 
 async def test_how_a_checkout_can_be_paid(shop: Shop) -> None:
-    answer = await offer(shop.services, event(), shop.installation)
+    answer = await answer_gateway_initialize(shop.services, event(), shop.installation)
     assert answer.data == {
         "available": True,
         "mode": "hosted",
@@ -33,7 +33,7 @@ async def test_how_a_checkout_can_be_paid(shop: Shop) -> None:
         "subscriptions": False,
         "saveCard": False,
     }
-    assert shop.gateway.heard == []
+    assert shop.gateway.requests == []
 
 
 @pytest.mark.parametrize(
@@ -44,6 +44,6 @@ async def test_how_a_checkout_can_be_paid(shop: Shop) -> None:
     ],
 )
 async def test_why_it_cannot_be_paid(shop: Shop, channel: dict[str, str], code: str) -> None:
-    answer = await offer(shop.services, event(channel=channel), shop.installation)
+    answer = await answer_gateway_initialize(shop.services, event(channel=channel), shop.installation)
     assert answer.data["available"] is False
     assert [error["code"] for error in answer.data["errors"]] == [code]

@@ -10,16 +10,16 @@ from sqlmodel import select
 
 from app.db.tables import EventState, Flow, Kind, Operation, Payment, State
 from app.gateway.errors import GatewayError
-from app.payments.core.problems import problem_words
+from app.payments.core.problems import problem_text
 from app.payments.core.schedule import Schedule
-from app.saleor.answers import SessionAnswer
-from tests.loopback import Behaviour, HangUp, Heard, Reply, Silence, said
-from tests.payments.fake_gateway import BROKEN, POS_ID, payment, refused
+from app.saleor.responses import SessionResponse
+from tests.loopback import Behaviour, HangUp, ReceivedRequest, Reply, Silence, json_reply
+from tests.payments.fake_gateway import BROKEN, POS_ID, payment, refusal_reply
 from tests.payments.fake_saleor import amounts
-from tests.payments.shop import CUSTOMER, TOTAL, Shop, at_once, source
+from tests.payments.shop import CUSTOMER, TOTAL, Shop, run_concurrently, source_object
 
 
-def error_of(answer: SessionAnswer) -> dict[str, Any]:
+def error_of(answer: SessionResponse) -> dict[str, Any]:
     """Return what the storefront reads of a failure."""
     [error] = answer.data["errors"]
     assert isinstance(error, dict)
@@ -34,7 +34,7 @@ def error_of(answer: SessionAnswer) -> dict[str, Any]:
     ],
 )
 async def test_the_shopper_is_led_to_the_payment_page(shop: Shop, flow: str, method: str, result: str) -> None:
-    shop.gateway.will(shop.gateway.page("abc"))
+    shop.gateway.will_answer(shop.gateway.page("abc"))
     answer = await shop.begin(flow=flow, data={"returnUrl": "https://shop.example.com/back", "language": "uk"})
     assert answer.result == result
     assert answer.amount == Decimal(TOTAL)
@@ -44,7 +44,7 @@ async def test_the_shopper_is_led_to_the_payment_page(shop: Shop, flow: str, met
         "qrUrl": f"{shop.gateway.url}/api/v1/checkout/abc/qr",
         "expiresAt": "2026-11-21T13:00:00Z",
     }
-    [asked] = shop.gateway.heard
+    [asked] = shop.gateway.requests
     assert asked.path == "/api/v1/payment"
     assert asked.json["method"] == method
     assert asked.json["amount"] == Decimal(TOTAL)
@@ -57,7 +57,7 @@ async def test_the_shopper_is_led_to_the_payment_page(shop: Shop, flow: str, met
 
 
 async def test_the_qr_page_is_asked_for_when_the_storefront_wants_it(shop: Shop) -> None:
-    shop.gateway.will(said({"qr_link": f"{shop.gateway.url}/api/v1/checkout/abc/qr"}))
+    shop.gateway.will_answer(json_reply({"qr_link": f"{shop.gateway.url}/api/v1/checkout/abc/qr"}))
     answer = await shop.begin(data={"qr": True})
     assert answer.data["qrUrl"].endswith("/checkout/abc/qr")
     assert answer.data["checkoutUrl"].endswith("/checkout/abc/form")
@@ -65,10 +65,10 @@ async def test_the_qr_page_is_asked_for_when_the_storefront_wants_it(shop: Shop)
 
 async def test_staff_can_cancel_a_page_that_waits_for_its_shopper(shop: Shop) -> None:
     """Saleor hears of it when it must have read the answer."""
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     await shop.begin()
     assert await shop.work() == 0
-    await shop.later(seconds=25)
+    await shop.pass_time(seconds=25)
     [note] = shop.saleor.reports
     assert note.type == "INFO"
     assert note.amount == 0
@@ -78,11 +78,11 @@ async def test_staff_can_cancel_a_page_that_waits_for_its_shopper(shop: Shop) ->
 
 @pytest.mark.law(5)
 async def test_saleor_is_not_told_that_a_shopper_is_waited_for_who_has_paid(shop: Shop) -> None:
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     await shop.begin()
     await shop.notify(payment(shop.order_id))
     await shop.work()
-    assert shop.saleor.told == ["CHARGE_SUCCESS"]
+    assert shop.saleor.reported_types == ["CHARGE_SUCCESS"]
     assert [each.state for each in (await shop.aggregate()).events] == [EventState.SUPERSEDED, EventState.DELIVERED]
     assert shop.transaction.actions == ["REFUND"]
 
@@ -90,11 +90,11 @@ async def test_saleor_is_not_told_that_a_shopper_is_waited_for_who_has_paid(shop
 @pytest.mark.law(5)
 async def test_a_problem_does_not_wait_for_the_note_before_it(shop: Shop) -> None:
     """It is told after the note, as it came, and at once."""
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     await shop.begin()
     await shop.notify(payment(shop.order_id, amount="5.69"))
     await shop.work()
-    assert shop.saleor.told == ["INFO", "INFO"]
+    assert shop.saleor.reported_types == ["INFO", "INFO"]
     assert "5.69" in (shop.saleor.reports[-1].message or "")
 
 
@@ -103,14 +103,14 @@ async def test_when_the_call_arrives_the_intent_is_in_the_database(shop: Shop) -
     """Another transaction sees it, so it is committed; and it says all that the call says."""
     seen: list[tuple[State, dict[str, Any]]] = []
 
-    async def look_into_the_database(heard: Heard) -> None:
+    async def look_into_the_database(heard: ReceivedRequest) -> None:
         async with shop.services.database.transaction() as session:
             row = (await session.exec(select(Operation))).one()
         seen.append((row.state, row.request))
         assert {name for name in heard.json if name != "pos_id"} == set(row.request)
 
-    shop.gateway.on_arrival = look_into_the_database
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.on_request = look_into_the_database
+    shop.gateway.will_answer(shop.gateway.page())
     await shop.begin()
     [(state, request)] = seen
     assert state is State.INTENT
@@ -125,8 +125,8 @@ async def test_without_a_readable_answer_nobody_has_the_link_and_the_shopper_tri
     shop: Shop, trouble: Behaviour
 ) -> None:
     """A conclusion of ours, not the gateway's word. Beyond the budget no answer is waited for."""
-    shop.gateway.will(trouble)
-    async with shop.impatient():
+    shop.gateway.will_answer(trouble)
+    async with shop.webhook_budget():
         answer = await shop.begin()
     assert answer.result == "CHARGE_FAILURE"
     assert error_of(answer)["code"] == "TRY_AGAIN"
@@ -155,24 +155,24 @@ async def test_a_connection_that_was_never_made_is_a_failure_that_can_be_repeate
 
 async def test_a_refused_payment_is_a_failure_with_the_reason_for_staff_and_words_for_the_shopper(shop: Shop) -> None:
     violation = {"field_name": "amount", "violation": "must be in [1.00-500.00] UAH"}
-    shop.gateway.will(said({"message": "Invalid amount provided", "args": [violation]}, 400))
+    shop.gateway.will_answer(json_reply({"message": "Invalid amount provided", "args": [violation]}, 400))
     answer = await shop.begin()
     assert answer.result == "CHARGE_FAILURE"
     assert answer.psp_reference == shop.order_id
     assert "amount: must be in [1.00-500.00] UAH" in (answer.message or "")
     assert error_of(answer)["message"] == "Оплата не пройшла. Спробуйте ще раз."
-    await shop.later(minutes=1)
-    assert shop.saleor.told == ["CHARGE_FAILURE"]  # an answer can get lost, so it is reported too
+    await shop.pass_time(minutes=1)
+    assert shop.saleor.reported_types == ["CHARGE_FAILURE"]  # an answer can get lost, so it is reported too
     assert [event.type.value for event in shop.transaction.events if event.counts] == ["CHARGE_FAILURE"]
 
 
 @pytest.mark.fault("gateway-keys")
 async def test_wrong_keys_are_a_problem_for_staff(shop: Shop) -> None:
-    shop.gateway.will(refused("Invalid pos_id field or credentials", "S-404", 401))
+    shop.gateway.will_answer(refusal_reply("Invalid pos_id field or credentials", "S-404", 401))
     answer = await shop.begin()
     assert answer.result == "CHARGE_FAILURE"
     aggregate = await shop.aggregate()
-    assert "refuses the keys" in (problem_words(aggregate.payment) or "")
+    assert "rejects the keys" in (problem_text(aggregate.payment) or "")
     assert error_of(answer)["code"] == "STORE_UNAVAILABLE"
     assert "Зверніться до магазину" in error_of(answer)["message"]
     assert "S-404" in (answer.message or "")
@@ -180,7 +180,7 @@ async def test_wrong_keys_are_a_problem_for_staff(shop: Shop) -> None:
 
 @pytest.mark.fault("gateway-busy")
 async def test_a_busy_gateway_has_declined_nothing(shop: Shop) -> None:
-    shop.gateway.will(refused("Too many requests", "P-429", 429))
+    shop.gateway.will_answer(refusal_reply("Too many requests", "P-429", 429))
     answer = await shop.begin()
     assert (answer.result, error_of(answer)["code"]) == ("CHARGE_FAILURE", "BUSY")
     assert "за хвилину" in error_of(answer)["message"]
@@ -190,18 +190,18 @@ async def test_a_busy_gateway_has_declined_nothing(shop: Shop) -> None:
 @pytest.mark.law(2)
 async def test_an_order_id_that_the_gateway_knows_already_is_looked_up(shop: Shop) -> None:
     """Whoever made that page, this shopper has no link to it. If it was paid, that is money."""
-    shop.gateway.will(refused("Order exists", "P-409", 409))
+    shop.gateway.will_answer(refusal_reply("Order exists", "P-409", 409))
     answer = await shop.begin()
     assert (answer.result, error_of(answer)["code"]) == ("CHARGE_FAILURE", "TRY_AGAIN")
     assert (await shop.operation(Kind.CREATE)).inferred
     shop.gateway.book[shop.order_id] = [payment(shop.order_id)]
-    await shop.later(minutes=1)
+    await shop.pass_time(minutes=1)
     assert shop.amounts == amounts(charged=TOTAL)
 
 
 async def test_a_payment_that_is_declined_at_once(shop: Shop) -> None:
     record = payment(shop.order_id, "failure", status_code="4009")
-    shop.gateway.will(said(record))
+    shop.gateway.will_answer(json_reply(record))
     answer = await shop.begin()
     assert answer.result == "CHARGE_FAILURE"
     assert error_of(answer) == {"code": "4009", "message": error_of(answer)["message"]}
@@ -212,8 +212,8 @@ async def test_a_payment_that_is_declined_at_once(shop: Shop) -> None:
 @pytest.mark.threat("replayed-webhook")
 @pytest.mark.law(4)
 async def test_the_same_webhook_twice_at_once_makes_one_payment(shop: Shop) -> None:
-    shop.gateway.will(shop.gateway.page())
-    answers = await at_once(shop.begin(), shop.begin(), shop.begin())
+    shop.gateway.will_answer(shop.gateway.page())
+    answers = await run_concurrently(shop.begin(), shop.begin(), shop.begin())
     assert {answer.result for answer in answers} == {"CHARGE_ACTION_REQUIRED"}
     # Whoever is answered before there is a page is told to wait, under the reference that it will have.
     told = {(answer.psp_reference, "checkoutUrl" in answer.data) for answer in answers}
@@ -228,12 +228,12 @@ async def test_the_same_webhook_twice_at_once_makes_one_payment(shop: Shop) -> N
 async def test_a_notification_that_overtakes_the_answer_is_not_undone_by_it(shop: Shop) -> None:
     """The link, which only the answer tells, is kept."""
 
-    async def pay_meanwhile(heard: Heard) -> None:
+    async def pay_meanwhile(heard: ReceivedRequest) -> None:
         await shop.notify(payment(shop.order_id))
         await shop.work()
 
-    shop.gateway.on_arrival = pay_meanwhile
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.on_request = pay_meanwhile
+    shop.gateway.will_answer(shop.gateway.page())
     answer = await shop.begin()
     assert answer.result == "CHARGE_SUCCESS"
     assert (await shop.aggregate()).payment.checkout_url
@@ -241,34 +241,34 @@ async def test_a_notification_that_overtakes_the_answer_is_not_undone_by_it(shop
 
 
 async def test_a_page_whose_first_notification_overtakes_the_answer_still_waits_for_its_shopper(shop: Shop) -> None:
-    async def init_meanwhile(heard: Heard) -> None:
-        shop.gateway.on_arrival = None
+    async def init_meanwhile(heard: ReceivedRequest) -> None:
+        shop.gateway.on_request = None
         await shop.notify(payment(shop.order_id, "init"))
         await shop.work()
         # The storefront is quick as well: it must not find the page abandoned while its link is on its way.
-        early = await shop.come_back()
+        early = await shop.process_session()
         assert early.result == "CHARGE_ACTION_REQUIRED"
 
-    shop.gateway.on_arrival = init_meanwhile
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.on_request = init_meanwhile
+    shop.gateway.will_answer(shop.gateway.page())
     answer = await shop.begin()
     assert answer.result == "CHARGE_ACTION_REQUIRED"
     assert answer.data["checkoutUrl"]
     assert shop.gateway.calls == ["payment"]
-    await shop.later(seconds=25)
+    await shop.pass_time(seconds=25)
     assert shop.transaction.actions == ["CANCEL"]
 
 
 @pytest.mark.law(8)
 async def test_a_payment_paid_in_full_by_another_amount_is_never_a_success(shop: Shop) -> None:
     """In the answer itself."""
-    shop.gateway.will(said(payment(shop.order_id, amount="5.69")))
+    shop.gateway.will_answer(json_reply(payment(shop.order_id, amount="5.69")))
     answer = await shop.begin()
     assert answer.result == "CHARGE_ACTION_REQUIRED"
     aggregate = await shop.aggregate()
-    assert "5.69 UAH, but 569.50 UAH was asked" in (problem_words(aggregate.payment) or "")
+    assert "5.69 UAH, but 569.50 UAH was requested" in (problem_text(aggregate.payment) or "")
     await shop.work()
-    assert shop.saleor.told == ["INFO"]
+    assert shop.saleor.reported_types == ["INFO"]
     assert shop.amounts == amounts()
 
 
@@ -276,24 +276,24 @@ _PHONE = "+380501234567"
 REFUSED = [
     ("INVALID_AMOUNT", "amount", {"amount": "0"}),
     ("INVALID_AMOUNT", "amount", {"amount": "569.505"}),
-    ("CHANNEL_NOT_MAPPED", None, {"sourceObject": source(channel={"slug": "pln", "currencyCode": "PLN"})}),
+    ("CHANNEL_NOT_MAPPED", None, {"sourceObject": source_object(channel={"slug": "pln", "currencyCode": "PLN"})}),
     ("CURRENCY_NOT_SUPPORTED", None, {"currency": "PLN"}),
     ("INVALID_DATA", "data", {"data": "a text"}),
     ("INVALID_DATA", "data.language", {"data": {"language": "Ukrainian, please"}}),
     ("INVALID_DATA", "data.customer.email", {"data": {"customer": {"email": "taras"}}}),
     ("CARD_DATA_REFUSED", "data.payment.cardNumber", {"data": {"payment": {"cardNumber": "4242424242424242"}}}),
     ("INVALID_RETURN_URL", "data.returnUrl", {"data": {"returnUrl": "https://evil.example/"}}),
-    ("MISSING_EMAIL", "data.customer.email", {"sourceObject": source(email=None)}),
+    ("MISSING_EMAIL", "data.customer.email", {"sourceObject": source_object(email=None)}),
     (
         "MISSING_PHONE",
         "data.customer.phone",
-        {"sourceObject": source(billingAddress={"firstName": "A", "lastName": "B"})},
+        {"sourceObject": source_object(billingAddress={"firstName": "A", "lastName": "B"})},
     ),
-    ("MISSING_NAME", "data.customer.firstName", {"sourceObject": source(billingAddress={"phone": _PHONE})}),
+    ("MISSING_NAME", "data.customer.firstName", {"sourceObject": source_object(billingAddress={"phone": _PHONE})}),
     (
         "MISSING_NAME",
         "data.customer.lastName",
-        {"sourceObject": source(billingAddress={"firstName": "Т", "phone": _PHONE})},
+        {"sourceObject": source_object(billingAddress={"firstName": "Т", "phone": _PHONE})},
     ),
 ]
 
@@ -312,14 +312,14 @@ class TestRefusedBeforeAnything:
         assert error_of(answer).get("field") == field
         assert answer.message == error_of(answer)["message"]
         assert "4242424242424242" not in str(answer.dump())
-        assert shop.gateway.heard == []
-        assert await shop.recorded() is None
+        assert shop.gateway.requests == []
+        assert await shop.find_aggregate() is None
 
     async def test_when_the_account_is_switched_off(self, shop: Shop) -> None:
         await shop.services.accounts.change(shop.account.id, enabled=False)
         assert error_of(await shop.begin())["code"] == "ACCOUNT_DISABLED"
-        assert shop.gateway.heard == []
-        assert await shop.recorded() is None
+        assert shop.gateway.requests == []
+        assert await shop.find_aggregate() is None
 
     @pytest.mark.law(9)
     async def test_two_refusals_never_share_a_reference(self, shop: Shop) -> None:
@@ -329,9 +329,9 @@ class TestRefusedBeforeAnything:
 
 
 async def test_what_the_storefront_knows_of_the_shopper_goes_before_what_saleor_knows(shop: Shop) -> None:
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     await shop.begin(data={"customer": CUSTOMER | {"email": "other@example.com", "country": "PL"}})
-    [asked] = shop.gateway.heard
+    [asked] = shop.gateway.requests
     assert asked.json["customer_email"] == "other@example.com"
     assert asked.json["customer_country"] == "PL"
     assert asked.json["customer_phone"] == "+380501234567"
@@ -339,30 +339,30 @@ async def test_what_the_storefront_knows_of_the_shopper_goes_before_what_saleor_
 
 async def test_an_account_without_the_need_for_names_takes_payments_without_them(shop: Shop) -> None:
     await shop.services.accounts.change(shop.account.id, names_required=False)
-    shop.gateway.will(shop.gateway.page())
-    answer = await shop.begin(sourceObject=source(billingAddress={"phone": "+380501234567"}))
+    shop.gateway.will_answer(shop.gateway.page())
+    answer = await shop.begin(sourceObject=source_object(billingAddress={"phone": "+380501234567"}))
     assert answer.result == "CHARGE_ACTION_REQUIRED"
-    assert "customer_fname" not in shop.gateway.heard[0].json
+    assert "customer_fname" not in shop.gateway.requests[0].json
 
 
 async def test_a_payment_remembers_what_it_was_made_for(shop: Shop) -> None:
-    shop.gateway.will(shop.gateway.page())
-    order = source(__typename="Order", id="T3JkZXI6MQ==", number="1042")
+    shop.gateway.will_answer(shop.gateway.page())
+    order = source_object(__typename="Order", id="T3JkZXI6MQ==", number="1042")
     await shop.begin(flow="AUTHORIZATION", sourceObject=order, data={"returnUrl": "https://shop.example.com/back"})
     async with shop.services.database.transaction() as session:
         row = (await session.exec(select(Payment))).one()
     assert (row.flow, row.amount, row.currency, row.channel) == (Flow.AUTHORIZATION, Decimal(TOTAL), "UAH", "uah")
     assert (row.order_number, row.language) == ("1042", "uk")
-    assert shop.services.personal.return_url(row) == "https://shop.example.com/back"
+    assert shop.services.personal.open_return_url(row) == "https://shop.example.com/back"
     assert "shop.example.com" not in (row.return_url_sealed or "")
-    [asked] = shop.gateway.heard
+    [asked] = shop.gateway.requests
     assert asked.json["description"] == "Order 1042"
     assert {"key": "saleor_order", "value": "1042"} in asked.json["attributes"]
 
 
 async def test_an_error_of_the_keys_leaves_no_trace_of_a_payment(shop: Shop) -> None:
     await shop.services.accounts.change(shop.account.id, api_key_sealed="v1.00000000.nothing")
-    with pytest.raises(Exception, match="no key opens") as caught:
+    with pytest.raises(Exception, match="no key decrypts") as caught:
         await shop.begin()
     assert not isinstance(caught.value, GatewayError)
-    assert await shop.recorded() is None
+    assert await shop.find_aggregate() is None

@@ -7,14 +7,14 @@ import pytest
 
 from app.db.aggregates import load_by_transaction
 from app.db.tables import Kind, State
-from app.payments.alerts.items import AlertKind, open_items
-from app.payments.core.problems import problem_words
+from app.payments.alerts.open_alerts import AlertKind, find_open_alerts
+from app.payments.core.problems import problem_text
 from app.payments.operations.competing_attempts import compare_attempts
 from app.payments.staff.manual_resolution import Decision, settle
 from app.payments.sync.notifications import process
-from app.saleor.answers import SessionAnswer
-from tests.loopback import HangUp, Heard, said
-from tests.payments.fake_gateway import BROKEN, action_of, operation, payment, refused
+from app.saleor.responses import SessionResponse
+from tests.loopback import HangUp, ReceivedRequest, json_reply
+from tests.payments.fake_gateway import BROKEN, action_of, operation, payment, refusal_reply
 from tests.payments.fake_saleor import amounts
 from tests.payments.operations.test_competing_attempts import TOTAL, another, basket, listed, opened
 from tests.payments.problems import kinds_of
@@ -22,16 +22,16 @@ from tests.payments.shop import Shop
 
 pytestmark = pytest.mark.law(12)
 
-BUSY = refused("Too many requests", "P-429", 429)
+BUSY = refusal_reply("Too many requests", "P-429", 429)
 
 
-def code(answer: SessionAnswer) -> str:
+def code(answer: SessionResponse) -> str:
     """Return the code of the only error."""
     [error] = answer.data["errors"]
     return str(error["code"])
 
 
-async def begins(shop: Shop, amount: object = TOTAL, **said_of_it: Any) -> SessionAnswer:
+async def begins(shop: Shop, amount: object = TOTAL, **said_of_it: Any) -> SessionResponse:
     """A shopper begins to pay, with no page foreseen at the gateway."""
     return await shop.begin(amount=amount, **({"sourceObject": basket()} | said_of_it))
 
@@ -49,7 +49,7 @@ async def comes_to(shop: Shop, status: str, amount: object = TOTAL, **more: Any)
 def would_close(*shops: Shop) -> None:
     """The gateway closes these pages when it is asked, in this order."""
     for each in shops:
-        each.gateway.will(said([payment(each.order_id, "failure", TOTAL, status_code="6007")]))
+        each.gateway.will_answer(json_reply([payment(each.order_id, "failure", TOTAL, status_code="6007")]))
 
 
 class TestNoPageIsOpenedForWhatIsCovered:
@@ -64,7 +64,7 @@ class TestNoPageIsOpenedForWhatIsCovered:
         assert (answer.result, code(answer)) == ("CHARGE_FAILURE", why)
         assert "не платіть ще раз" in answer.data["errors"][0]["message"]
         assert shop.gateway.calls == ["payment"]
-        assert await new.recorded() is None
+        assert await new.find_aggregate() is None
 
     async def test_a_part_of_it(self, shop: Shop) -> None:
         await opened(shop, 60)
@@ -86,7 +86,7 @@ class TestNoPageIsOpenedForWhatIsCovered:
     async def test_what_is_refunded_is_to_be_paid_again(self, shop: Shop) -> None:
         await opened(shop)
         await comes_to(shop, "success")
-        await shop.notify(operation("refund", shop.order_id, TOTAL, named="refund-1"))
+        await shop.notify(operation("refund", shop.order_id, TOTAL, operation_id="refund-1"))
         await shop.work()
         await opened(another(shop))
 
@@ -94,14 +94,14 @@ class TestNoPageIsOpenedForWhatIsCovered:
         await opened(shop, flow="AUTHORIZATION")
         await comes_to(shop, "success", method="auth")
         assert code(await begins(another(shop))) == "ALREADY_PAID"
-        await shop.notify(operation("void", shop.order_id, TOTAL, named="void-1"))
+        await shop.notify(operation("void", shop.order_id, TOTAL, operation_id="void-1"))
         await shop.work()
         await opened(another(shop))
 
     async def test_of_a_reservation_that_was_captured_in_part_the_captured_part_is_covered(self, shop: Shop) -> None:
         await opened(shop, flow="AUTHORIZATION")
         await comes_to(shop, "success", method="auth")
-        await shop.notify(operation("capture", shop.order_id, 60, named="capture-1"))
+        await shop.notify(operation("capture", shop.order_id, 60, operation_id="capture-1"))
         await shop.work()
         assert code(await begins(another(shop), "40.01")) == "ALREADY_PAID"
         await opened(another(shop), 40)
@@ -127,7 +127,7 @@ class TestNoPageIsOpenedForWhatIsCovered:
         await opened(shop)
         await comes_to(shop, "success")
         new = another(shop)
-        new.gateway.will(new.gateway.page())
+        new.gateway.will_answer(new.gateway.page())
         assert (await begins(new, currency="EUR")).data["checkoutUrl"]
 
     async def test_of_another_checkout_it_is_another_debt(self, shop: Shop) -> None:
@@ -156,19 +156,19 @@ class TestNoPageIsOpenedForWhatIsCovered:
         await opened(shop)
         new = another(shop)
 
-        async def pay_the_older(heard: Heard) -> None:
-            if action_of(heard) == "payment":
-                shop.gateway.on_arrival = None
+        async def pay_the_older(request: ReceivedRequest) -> None:
+            if action_of(request) == "payment":
+                shop.gateway.on_request = None
                 await shop.notify(payment(shop.order_id, "success", TOTAL))
                 await shop.work()
 
-        shop.gateway.on_arrival = pay_the_older
-        shop.gateway.will(shop.gateway.page("late"))
+        shop.gateway.on_request = pay_the_older
+        shop.gateway.will_answer(shop.gateway.page("late"))
         answer = await begins(new)
         assert (answer.result, code(answer)) == ("CHARGE_FAILURE", "ALREADY_PAID")
         assert (await new.aggregate()).payment.checkout_url is None
         would_close(new)
-        await new.later(minutes=2)
+        await new.pass_time(minutes=2)
         assert shop.gateway.calls == ["payment", "payment", "cancel"]
         assert (await new.operation(Kind.CANCEL)).state is State.SUCCESS
         assert new.transaction.amounts == amounts()
@@ -180,7 +180,7 @@ class TestAPageIsClosedAsSoonAsAnotherAttemptIsPaid:
         """Two pages over the same, of which the older could not be closed because somebody was on it."""
         older = await opened(shop)
         newer = await opened(another(shop))
-        shop.gateway.will(refused("Invalid operation", "4150"))
+        shop.gateway.will_answer(refusal_reply("Invalid operation", "4150"))
         await shop.work()
         return older, newer
 
@@ -197,13 +197,13 @@ class TestAPageIsClosedAsSoonAsAnotherAttemptIsPaid:
         older, newer = two
         older.gateway.book[older.order_id] = [payment(older.order_id, "success", TOTAL)]
         would_close(newer)
-        await older.later(minutes=2)
+        await older.pass_time(minutes=2)
         assert await state(newer) is State.FAILURE
 
     async def test_the_newer_when_the_shopper_of_the_older_comes_back(self, two: tuple[Shop, Shop]) -> None:
         older, newer = two
         older.gateway.book[older.order_id] = [payment(older.order_id, "success", TOTAL)]
-        assert (await older.come_back()).result == "CHARGE_SUCCESS"
+        assert (await older.process_session()).result == "CHARGE_SUCCESS"
         would_close(newer)
         await older.work()
         assert await state(newer) is State.FAILURE
@@ -218,9 +218,9 @@ class TestAPageIsClosedAsSoonAsAnotherAttemptIsPaid:
 
     async def test_the_older_by_a_notification_of_the_newer(self, two: tuple[Shop, Shop]) -> None:
         older, newer = two
-        older.gateway.will(*[said([payment(older.order_id, "failure", TOTAL, status_code="6007")])] * 2)
+        older.gateway.will_answer(*[json_reply([payment(older.order_id, "failure", TOTAL, status_code="6007")])] * 2)
         await comes_to(newer, "success")
-        await older.later(minutes=2)
+        await older.pass_time(minutes=2)
         older.gateway.script.clear()
         assert await state(older) is State.FAILURE
         assert await state(newer) is State.SUCCESS
@@ -257,7 +257,7 @@ class TestAPageIsClosedAsSoonAsAnotherAttemptIsPaid:
         shop.account = await shop.services.accounts.change(shop.account.id, cancel_older=False)
         older = await opened(shop)
         newer = await opened(another(shop))
-        await shop.later(minutes=2)
+        await shop.pass_time(minutes=2)
         assert "cancel" not in shop.gateway.calls
         would_close(older)
         await comes_to(newer, "success")
@@ -267,7 +267,7 @@ class TestAPageIsClosedAsSoonAsAnotherAttemptIsPaid:
         """That the others are to be looked at stands in the commit that learns of it."""
         older, newer = two
         await older.notify(payment(older.order_id, "success", TOTAL))
-        notification = next(iter(await older.services.inbox.of_order(older.account.id, older.order_id)))
+        notification = next(iter(await older.services.inbox.find_for_order(older.account.id, older.order_id)))
         await process(older.services, notification.id)  # and nobody gets to anything else
         assert (await older.aggregate()).payment.attempts_due_at is not None
         assert await state(newer) is State.INIT
@@ -293,8 +293,10 @@ class TestAPageIsClosedUntilTheGatewayConfirmsIt:
     async def test_though_the_gateway_was_busy(self, shop: Shop, trouble: Any) -> None:
         older = await opened(shop)
         await opened(another(shop))
-        older.gateway.will(trouble, trouble, said([payment(older.order_id, "failure", TOTAL, status_code="6007")]))
-        await older.later(minutes=5)
+        older.gateway.will_answer(
+            trouble, trouble, json_reply([payment(older.order_id, "failure", TOTAL, status_code="6007")])
+        )
+        await older.pass_time(minutes=5)
         assert await state(older) is State.FAILURE
         assert older.gateway.calls == ["payment", "payment", "cancel", "cancel", "cancel"]
 
@@ -302,14 +304,14 @@ class TestAPageIsClosedUntilTheGatewayConfirmsIt:
     async def test_it_becomes_an_alert_when_it_cannot_be_closed_which_ends_with_it(self, shop: Shop) -> None:
         older = await opened(shop)
         await opened(another(shop))
-        older.gateway.will(*[BUSY] * 100)
-        await older.later(minutes=20)
+        older.gateway.will_answer(*[BUSY] * 100)
+        await older.pass_time(minutes=20)
         older.gateway.script.clear()
-        assert "has not closed" in (problem_words((await older.aggregate()).payment) or "")
-        assert AlertKind.WAITING in {each.what for each in await open_items(shop.services, shop.installation)}
-        older.gateway.will(said([payment(older.order_id, "failure", TOTAL, status_code="6007")]))
-        await older.later(minutes=10)
-        assert problem_words((await older.aggregate()).payment) is None
+        assert "has not closed" in (problem_text((await older.aggregate()).payment) or "")
+        assert AlertKind.WAITING in {each.what for each in await find_open_alerts(shop.services, shop.installation)}
+        older.gateway.will_answer(json_reply([payment(older.order_id, "failure", TOTAL, status_code="6007")]))
+        await older.pass_time(minutes=10)
+        assert problem_text((await older.aggregate()).payment) is None
 
 
 class TestBothArePaidEvenSo:
@@ -317,7 +319,7 @@ class TestBothArePaidEvenSo:
     async def both(self, shop: Shop) -> tuple[Shop, Shop]:
         older = await opened(shop)
         newer = await opened(another(shop))
-        shop.gateway.will(*[refused("Invalid operation", "4150")] * 5)
+        shop.gateway.will_answer(*[refusal_reply("Invalid operation", "4150")] * 5)
         await shop.work()
         await comes_to(older, "success")
         await comes_to(newer, "success")
@@ -330,19 +332,19 @@ class TestBothArePaidEvenSo:
         for one, other in (both, (newer, older)):
             row = (await one.aggregate()).payment
             assert kinds_of(row) == "paid twice"
-            assert "Paid twice: 200.00 UAH were paid or reserved for 100.00 UAH" in (problem_words(row) or "")
-            assert other.order_id in (problem_words(row) or "")
-        [item] = await open_items(older.services, older.installation)
+            assert "Paid twice: 200.00 UAH was paid or authorized for 100.00 UAH" in (problem_text(row) or "")
+            assert other.order_id in (problem_text(row) or "")
+        [item] = await find_open_alerts(older.services, older.installation)
         assert (item.what, item.count) == (AlertKind.PAID_TWICE, 2)
         told = {each.transaction_id for each in older.saleor.reports if "Paid twice" in (each.message or "")}
         assert told == {older.transaction.id, newer.transaction.id}
 
     async def test_it_is_over_when_one_is_refunded(self, both: tuple[Shop, Shop]) -> None:
         older, newer = both
-        await older.notify(operation("refund", older.order_id, TOTAL, named="refund-1"))
+        await older.notify(operation("refund", older.order_id, TOTAL, operation_id="refund-1"))
         await older.work()
-        assert [problem_words((await each.aggregate()).payment) for each in both] == [None, None]
-        assert await open_items(newer.services, newer.installation) == []
+        assert [problem_text((await each.aggregate()).payment) for each in both] == [None, None]
+        assert await find_open_alerts(newer.services, newer.installation) == []
 
     async def test_more_than_the_total_by_one_payment_alone_is_not_paid_twice(self, shop: Shop) -> None:
         shop.account = await shop.services.accounts.change(shop.account.id, cancel_older=False)
@@ -350,12 +352,12 @@ class TestBothArePaidEvenSo:
         would_close(other)
         await comes_to(generous, "success", 120)
         assert await state(other) is State.FAILURE
-        assert [problem_words((await each.aggregate()).payment) for each in (generous, other)] == [None, None]
+        assert [problem_text((await each.aggregate()).payment) for each in (generous, other)] == [None, None]
 
     async def test_it_is_no_problem_of_an_attempt_that_has_paid_nothing(self, shop: Shop) -> None:
         shop.account = await shop.services.accounts.change(shop.account.id, cancel_older=False)
         first, second, third = await opened(shop), await opened(another(shop)), await opened(another(shop))
-        shop.gateway.will(*[refused("Invalid operation", "4150")] * 5)
+        shop.gateway.will_answer(*[refusal_reply("Invalid operation", "4150")] * 5)
         await comes_to(third, "failure")
         await comes_to(first, "success")
         await comes_to(second, "success")
@@ -367,17 +369,17 @@ class TestBothArePaidEvenSo:
         sixty, forty = await opened(shop, 60), await opened(another(shop), 40)
         await comes_to(sixty, "success", 60)
         await comes_to(forty, "success", 40)
-        assert [problem_words((await each.aggregate()).payment) for each in (sixty, forty)] == [None, None]
+        assert [problem_text((await each.aggregate()).payment) for each in (sixty, forty)] == [None, None]
 
     @pytest.mark.law(2)
     async def test_on_a_page_that_was_given_up(self, shop: Shop) -> None:
         """Its late success is money, and something else was paid meanwhile."""
-        shop.gateway.will(HangUp())
+        shop.gateway.will_answer(HangUp())
         assert code(await begins(shop)) == "TRY_AGAIN"
         again = await opened(another(shop))
         await comes_to(again, "success")
         await comes_to(shop, "success")
-        await shop.later(minutes=1)
+        await shop.pass_time(minutes=1)
         assert shop.amounts == again.amounts == amounts(charged="100.00")
         assert [kinds_of((await each.aggregate()).payment) for each in (shop, again)] == ["paid twice"] * 2
 
@@ -399,7 +401,7 @@ async def test_a_payment_that_is_alone_costs_nothing_more(shop: Shop) -> None:
     await opened(shop)
     for status, status_code in [("pending", "2102"), ("pending", "2001"), ("success", "1000")]:
         await shop.notify(payment(shop.order_id, status, TOTAL, status_code=status_code))
-        newest = max(await shop.services.inbox.of_order(shop.account.id, shop.order_id), key=lambda each: each.id)
+        newest = max(await shop.services.inbox.find_for_order(shop.account.id, shop.order_id), key=lambda each: each.id)
         await process(shop.services, newest.id)
         row = (await shop.aggregate()).payment
         assert (row.has_rivals, row.attempts_due_at, row.to_pay) == (False, None, Decimal("100.00"))

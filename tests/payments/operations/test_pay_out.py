@@ -10,27 +10,38 @@ from sqlmodel import SQLModel, select
 
 from app.db.aggregates import ByOrder, PaymentAggregate
 from app.db.repository import PaymentRepository
-from app.db.search import Names, Wanted, called, payments_page
+from app.db.search import PaymentFilter, PaymentNames, find_by_name, payments_page
 from app.db.tables import Flow, Kind, SaleorEvent, State
 from app.payments.cards.card_form import PaymentInstrument
 from app.payments.core.balance import balance
-from app.payments.core.problems import problem_words
+from app.payments.core.problems import problem_text
 from app.payments.operations.pay_out import OVER_THE_LIMIT, ConfirmedPayout, PayoutCard, pay_out
 from app.payments.requests.payout import PayoutRefusedError
 from app.payments.staff.status import standing
 from app.payments.staff.timeline import timeline
-from app.shopper.standing import find as find_for_shopper
-from tests.loopback import Behaviour, HangUp, Heard, said
+from app.shopper.view_builder import find_view as find_for_shopper
+from tests.loopback import Behaviour, HangUp, ReceivedRequest, json_reply
 from tests.payments.cards.seals import NUMBER
-from tests.payments.fake_gateway import BROKEN, refused
-from tests.payments.payouts import MASK, NAME, OTHER, STAFF, a_payout, audit_of, credited, order_of, pays_out, recorded
-from tests.payments.shop import Shop, at_once
+from tests.payments.fake_gateway import BROKEN, refusal_reply
+from tests.payments.payouts import (
+    MASK,
+    NAME,
+    OTHER,
+    STAFF,
+    a_payout,
+    audit_of,
+    enable_payouts,
+    order_of,
+    payout_record,
+    recorded,
+)
+from tests.payments.shop import Shop, run_concurrently
 
 
 @pytest.fixture
 async def shop(shop: Shop) -> Shop:
     """A shop whose owner lets staff pay out to cards."""
-    await pays_out(shop)
+    await enable_payouts(shop)
     return shop
 
 
@@ -40,13 +51,13 @@ async def sent(shop: Shop, wish: ConfirmedPayout) -> PaymentAggregate:
 
 async def test_a_card_is_paid_and_the_gateway_is_asked_for_everything_that_a_payout_takes(shop: Shop) -> None:
     wish = a_payout(shop)
-    shop.gateway.will(said(credited(wish)))
+    shop.gateway.will_answer(json_reply(payout_record(wish)))
     aggregate = await sent(shop, wish)
     assert (aggregate.payment.flow, standing(aggregate)) == (Flow.PAYOUT, "paid out")
-    [heard] = shop.gateway.heard
-    assert heard.path == "/api/v1/payment"
+    [request] = shop.gateway.requests
+    assert request.path == "/api/v1/payment"
     properties = {"recipient_first_name": NAME, "recipient_last_name": "Павличко", "recipient_doc_number": "АБ123456"}
-    assert heard.json == {
+    assert request.json == {
         "pos_id": shop.account.pos_id,
         "mode": "direct",
         "method": "credit",
@@ -67,9 +78,9 @@ async def test_a_card_is_paid_and_the_gateway_is_asked_for_everything_that_a_pay
 @pytest.mark.threat("dishonest-staff")
 async def test_who_asked_and_who_confirmed_is_kept_with_when_and_from_where(shop: Shop) -> None:
     wish = a_payout(shop)
-    shop.gateway.will(said(credited(wish)))
+    shop.gateway.will_answer(json_reply(payout_record(wish)))
     kept = await audit_of(shop, await sent(shop, wish))
-    assert (kept.asked_by, kept.asked_at, kept.asked_from) == (STAFF, wish.asked.at, "203.0.113.7")
+    assert (kept.asked_by, kept.asked_at, kept.asked_from) == (STAFF, wish.requested.at, "203.0.113.7")
     assert (kept.confirmed_by, kept.confirmed_at, kept.confirmed_from) == (OTHER, shop.clock.now, "203.0.113.8")
     assert kept.card_mask == MASK
 
@@ -78,13 +89,13 @@ async def test_who_asked_and_who_confirmed_is_kept_with_when_and_from_where(shop
 async def test_when_the_call_arrives_the_intent_is_there_with_everything_but_the_card(shop: Shop) -> None:
     wish, seen = a_payout(shop), []
 
-    async def look(heard: Heard) -> None:
+    async def look(request: ReceivedRequest) -> None:
         aggregate = await recorded(shop, wish)
-        told = shop.services.personal.opened(aggregate.payment.transaction_id, aggregate.create)
-        seen.append((aggregate.create.state, set(heard.json) - set(told), await audit_of(shop, aggregate)))
+        told = shop.services.personal.open_request(aggregate.payment.transaction_id, aggregate.create)
+        seen.append((aggregate.create.state, set(request.json) - set(told), await audit_of(shop, aggregate)))
 
-    shop.gateway.on_arrival = look
-    shop.gateway.will(said(credited(wish)))
+    shop.gateway.on_request = look
+    shop.gateway.will_answer(json_reply(payout_record(wish)))
     await sent(shop, wish)
     [(state, lacking, _)] = seen
     assert (state, lacking) == (State.INTENT, {"pos_id", "cc_number"})
@@ -92,7 +103,7 @@ async def test_when_the_call_arrives_the_intent_is_there_with_everything_but_the
 
 async def test_no_column_has_the_card_and_none_in_clear_the_recipient(shop: Shop) -> None:
     wish = a_payout(shop)
-    shop.gateway.will(said(credited(wish)))
+    shop.gateway.will_answer(json_reply(payout_record(wish)))
     await sent(shop, wish)
     async with shop.services.database.transaction() as session:
         rows = [
@@ -110,8 +121,8 @@ async def test_no_column_has_the_card_and_none_in_clear_the_recipient(shop: Shop
 async def test_the_same_wish_twice_is_one_payout(shop: Shop) -> None:
     """A double click, a repeated submit, two browsers with the same review."""
     wish = a_payout(shop)
-    shop.gateway.will(said(credited(wish)))
-    first, again = await at_once(sent(shop, wish), sent(shop, wish))
+    shop.gateway.will_answer(json_reply(payout_record(wish)))
+    first, again = await run_concurrently(sent(shop, wish), sent(shop, wish))
     later = await sent(shop, wish)
     assert first.payment.order_id == again.payment.order_id == later.payment.order_id
     assert shop.gateway.calls == ["payment"]
@@ -121,10 +132,10 @@ async def test_the_same_wish_twice_is_one_payout(shop: Shop) -> None:
 @pytest.mark.parametrize("answer", [BROKEN, HangUp()])
 async def test_an_answer_that_is_lost_is_looked_up_and_never_asked_for_again(shop: Shop, answer: Behaviour) -> None:
     wish = a_payout(shop)
-    shop.gateway.will(answer)
+    shop.gateway.will_answer(answer)
     assert standing(await sent(shop, wish)) == "not known yet"
-    shop.gateway.book[order_of(wish)] = [credited(wish)]
-    await shop.later(minutes=1)
+    shop.gateway.book[order_of(wish)] = [payout_record(wish)]
+    await shop.pass_time(minutes=1)
     assert standing(await recorded(shop, wish)) == "paid out"
     assert shop.gateway.calls == ["payment"]
 
@@ -132,11 +143,11 @@ async def test_an_answer_that_is_lost_is_looked_up_and_never_asked_for_again(sho
 @pytest.mark.law(2)
 async def test_what_never_arrived_has_failed_once_the_gateway_has_shown_nothing_for_long_enough(shop: Shop) -> None:
     wish = a_payout(shop)
-    shop.gateway.will(HangUp())
+    shop.gateway.will_answer(HangUp())
     await sent(shop, wish)
-    await shop.later(minutes=14)
+    await shop.pass_time(minutes=14)
     assert (await recorded(shop, wish)).create.state is State.UNKNOWN
-    await shop.later(minutes=5)
+    await shop.pass_time(minutes=5)
     create = (await recorded(shop, wish)).create
     assert (create.state, create.inferred) == (State.FAILURE, True)
     assert shop.gateway.calls == ["payment"]
@@ -153,14 +164,14 @@ async def test_the_process_that_died_around_the_call_has_paid_out_if_the_gateway
         raise Killed
 
     wish = a_payout(shop)
-    shop.gateway.book[order_of(wish)] = [credited(wish)]
-    shop.gateway.will(said(credited(wish)))
+    shop.gateway.book[order_of(wish)] = [payout_record(wish)]
+    shop.gateway.will_answer(json_reply(payout_record(wish)))
     with monkeypatch.context() as dying:
         dying.setattr(PaymentRepository, "update_attempts", killed)  # by which the outcome would be recorded
         with pytest.raises(Killed):
             await sent(shop, wish)
     assert (await recorded(shop, wish)).create.state is State.INTENT
-    await shop.later(minutes=1)
+    await shop.pass_time(minutes=1)
     assert standing(await recorded(shop, wish)) == "paid out"
     assert shop.gateway.calls == ["payment"]
 
@@ -170,15 +181,15 @@ async def test_the_process_that_died_around_the_call_has_paid_out_if_the_gateway
 async def test_a_notification_that_comes_first_is_the_outcome_and_a_late_one_changes_nothing(shop: Shop) -> None:
     wish = a_payout(shop)
 
-    async def notify_first(heard: Heard) -> None:
-        shop.gateway.on_arrival = None
-        await shop.notify(credited(wish))
+    async def notify_first(request: ReceivedRequest) -> None:
+        shop.gateway.on_request = None
+        await shop.notify(payout_record(wish))
         await shop.work()
 
-    shop.gateway.on_arrival = notify_first
-    shop.gateway.will(said(credited(wish, "pending")))
+    shop.gateway.on_request = notify_first
+    shop.gateway.will_answer(json_reply(payout_record(wish, "pending")))
     assert standing(await sent(shop, wish)) == "paid out"
-    await shop.notify(credited(wish, "pending", status_code="2119"))
+    await shop.notify(payout_record(wish, "pending", status_code="2119"))
     await shop.work()
     aggregate = await recorded(shop, wish)
     assert standing(aggregate) == "paid out"
@@ -187,10 +198,10 @@ async def test_a_notification_that_comes_first_is_the_outcome_and_a_late_one_cha
 
 async def test_one_at_the_bank_is_looked_up_until_it_is_known(shop: Shop) -> None:
     wish = a_payout(shop)
-    shop.gateway.will(said(credited(wish, "pending")))
+    shop.gateway.will_answer(json_reply(payout_record(wish, "pending")))
     assert standing(await sent(shop, wish)) == "waiting for the bank"
-    shop.gateway.book[order_of(wish)] = [credited(wish, "failure", status_code="4009")]
-    await shop.later(minutes=5)
+    shop.gateway.book[order_of(wish)] = [payout_record(wish, "failure", status_code="4009")]
+    await shop.pass_time(minutes=5)
     assert standing(await recorded(shop, wish)) == "failed"
 
 
@@ -198,29 +209,29 @@ async def test_one_at_the_bank_is_looked_up_until_it_is_known(shop: Shop) -> Non
 @pytest.mark.parametrize("differs", [{"amount": "1000.00"}, {"currency": "EUR"}, {"method": "purchase"}])
 async def test_what_does_not_agree_is_no_success_but_a_problem(shop: Shop, differs: dict[str, Any]) -> None:
     wish = a_payout(shop)
-    record = credited(wish)
+    record = payout_record(wish)
     record |= {name: Decimal(value) if name == "amount" else value for name, value in differs.items()}
-    shop.gateway.will(said(record))
+    shop.gateway.will_answer(json_reply(record))
     aggregate = await sent(shop, wish)
     assert aggregate.create.state is State.UNKNOWN
-    assert "The gateway reports" in (problem_words(aggregate.payment) or "")
+    assert "The gateway reports" in (problem_text(aggregate.payment) or "")
 
 
 async def test_a_payment_that_the_gateway_calls_a_payout_is_no_success(shop: Shop) -> None:
     """The reverse: what a shopper pays is never booked by the record of a payout."""
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     await shop.begin()
-    record = credited(a_payout(shop, "569.50"))
+    record = payout_record(a_payout(shop, "569.50"))
     await shop.notify(record | {"order_id": shop.order_id, "mode": "hosted"})
     await shop.work()
     aggregate = await shop.aggregate()
     assert aggregate.create.state is not State.SUCCESS
-    assert "it was made for CHARGE" in (problem_words(aggregate.payment) or "")
+    assert "it was created with CHARGE" in (problem_text(aggregate.payment) or "")
 
 
 async def test_the_gateway_refuses_it(shop: Shop) -> None:
     wish = a_payout(shop)
-    shop.gateway.will(refused("Invalid operation", "4150"))
+    shop.gateway.will_answer(refusal_reply("Invalid operation", "4150"))
     aggregate = await sent(shop, wish)
     assert standing(aggregate) == "failed"
     assert "4150" in (aggregate.create.message or "")
@@ -229,13 +240,13 @@ async def test_the_gateway_refuses_it(shop: Shop) -> None:
 @pytest.mark.law(5)
 async def test_saleor_is_told_nothing_and_nothing_can_be_asked_of_it(shop: Shop) -> None:
     wish = a_payout(shop)
-    shop.gateway.will(said(credited(wish) | {"amount": Decimal(1)}), said(credited(wish)))
+    shop.gateway.will_answer(json_reply(payout_record(wish) | {"amount": Decimal(1)}), json_reply(payout_record(wish)))
     aggregate = await sent(shop, wish)  # with a problem, of which Saleor hears at other payments
     assert balance(aggregate.payment.flow, aggregate.operations).actions == ()
     wish = a_payout(shop)
-    shop.gateway.will(said(credited(wish)))
+    shop.gateway.will_answer(json_reply(payout_record(wish)))
     assert balance(Flow.PAYOUT, (await sent(shop, wish)).operations).actions == ()
-    await shop.later(minutes=5)
+    await shop.pass_time(minutes=5)
     assert shop.saleor.reports == []
     async with shop.services.database.transaction() as session:
         assert (await session.exec(select(SaleorEvent))).all() == []
@@ -247,11 +258,11 @@ async def test_the_limit_of_a_day_holds_for_any_24_hours_and_however_many_are_se
     wishes = [a_payout(shop, "600.00") for _ in range(4)]
     by_order = {order_of(each): each for each in wishes}
 
-    def answer(heard: Heard) -> Behaviour:
-        return said(credited(by_order[heard.json["order_id"]]))
+    def answer(request: ReceivedRequest) -> Behaviour:
+        return json_reply(payout_record(by_order[request.json["order_id"]]))
 
     shop.gateway.answer = answer  # type: ignore[method-assign] # whichever comes
-    done = await at_once(*(sent(shop, each) for each in wishes))
+    done = await run_concurrently(*(sent(shop, each) for each in wishes))
     paid = [each for each in done if each.create.state is State.SUCCESS]
     assert len(paid) <= 2  # 1500 in a day
     assert len(shop.gateway.calls) == len(paid)
@@ -268,18 +279,18 @@ async def test_the_limit_of_a_day_holds_for_any_24_hours_and_however_many_are_se
 
 async def test_one_of_which_nobody_knows_the_outcome_counts_and_one_that_has_failed_does_not(shop: Shop) -> None:
     unknown, failing, next_ = (a_payout(shop, "900.00") for _ in range(3))
-    shop.gateway.will(HangUp())
+    shop.gateway.will_answer(HangUp())
     await sent(shop, unknown)
     assert (await sent(shop, failing)).create.status_code == OVER_THE_LIMIT
-    await shop.later(minutes=20)
+    await shop.pass_time(minutes=20)
     assert (await recorded(shop, unknown)).create.state is State.FAILURE
-    shop.gateway.will(said(credited(next_)))
+    shop.gateway.will_answer(json_reply(payout_record(next_)))
     assert standing(await sent(shop, next_)) == "paid out"
 
 
 async def test_a_saved_card_that_the_gateway_takes_no_more_is_offered_no_more(shop: Shop) -> None:
     saved = shop.services.saved_cards
-    row = saved.of_payment(
+    row = saved.build_card(
         (await sent_once(shop)).payment,
         "VXNlcjo3",
         token="tok_1",
@@ -292,16 +303,16 @@ async def test_a_saved_card_that_the_gateway_takes_no_more_is_offered_no_more(sh
         session.add(row)
     shop.clock.forward(minutes=1)
     wish = a_payout(shop, card=PayoutCard(PaymentInstrument({"cc_token": "tok_1"}), MASK, row))
-    shop.gateway.will(said(credited(wish, "failure", status_code="4001")))
+    shop.gateway.will_answer(json_reply(payout_record(wish, "failure", status_code="4001")))
     await sent(shop, wish)
-    asked = shop.gateway.heard[-1].json
+    asked = shop.gateway.requests[-1].json
     assert (asked["cc_token"], asked["customer_id"], "cc_number" in asked) == ("tok_1", "VXNlcjo3", False)
-    assert not await saved.usable(shop.installation.id, shop.account.id, "VXNlcjo3", shop.clock.now)
+    assert not await saved.usable_cards(shop.installation.id, shop.account.id, "VXNlcjo3", shop.clock.now)
 
 
 async def sent_once(shop: Shop) -> PaymentAggregate:
     wish = a_payout(shop)
-    shop.gateway.will(said(credited(wish)))
+    shop.gateway.will_answer(json_reply(payout_record(wish)))
     return await sent(shop, wish)
 
 
@@ -317,19 +328,19 @@ async def test_what_the_gateway_could_not_take_is_refused_before_anything_is_rec
 @pytest.mark.law(13)
 async def test_one_that_is_open_for_a_day_is_put_to_people(shop: Shop) -> None:
     wish = a_payout(shop)
-    shop.gateway.will(said(credited(wish, "pending")))
+    shop.gateway.will_answer(json_reply(payout_record(wish, "pending")))
     await sent(shop, wish)
-    shop.gateway.book[order_of(wish)] = [credited(wish, "pending")]
-    await shop.later(hours=26)
-    assert "not known what became of the" in str(problem_words((await recorded(shop, wish)).payment))
+    shop.gateway.book[order_of(wish)] = [payout_record(wish, "pending")]
+    await shop.pass_time(hours=26)
+    assert "the outcome of the" in str(problem_text((await recorded(shop, wish)).payment))
 
 
 async def test_its_timeline_tells_who_wanted_it_and_what_became_of_it(shop: Shop) -> None:
     aggregate = await sent_once(shop)
     told = [str(each.words) for each in timeline(aggregate, [])]
-    assert told[0] == "wants 100.00 UAH paid out to a card"
+    assert told[0] == "requests a payout of 100.00 UAH to a card"
     assert f"asks in the app to pay 100.00 UAH out to a card ({OTHER})" in told
-    assert any(each.startswith("answers that the payout succeeded") for each in told)
+    assert any(each.startswith("responds that the payout succeeded") for each in told)
 
 
 async def test_no_shopper_sees_it(shop: Shop) -> None:
@@ -337,27 +348,27 @@ async def test_no_shopper_sees_it(shop: Shop) -> None:
     assert await find_for_shopper(shop.services, aggregate.payment.order_id) is None
 
 
-async def test_it_is_in_no_list_of_payments_but_found_by_its_names(paid: Shop) -> None:
-    await pays_out(paid)
-    wish = a_payout(paid)
-    paid.gateway.will(said(credited(wish) | {"amount": Decimal(1)}))
-    order_id = (await sent(paid, wish)).payment.order_id
-    async with paid.services.database.transaction() as session:
-        listed = await payments_page(session, Wanted(installation_id=paid.installation.id), most=10)
-        problems = await payments_page(session, Wanted(problems=True), most=10)
-        of_both = await payments_page(session, Wanted(problems=True, payouts=True), most=10)
-        named = await called(session, Names(exact=[order_id]))
-    assert [each.order_id for each in listed] == [paid.order_id]
+async def test_it_is_in_no_list_of_payments_but_found_by_its_names(paid_shop: Shop) -> None:
+    await enable_payouts(paid_shop)
+    wish = a_payout(paid_shop)
+    paid_shop.gateway.will_answer(json_reply(payout_record(wish) | {"amount": Decimal(1)}))
+    order_id = (await sent(paid_shop, wish)).payment.order_id
+    async with paid_shop.services.database.transaction() as session:
+        listed = await payments_page(session, PaymentFilter(installation_id=paid_shop.installation.id), most=10)
+        problems = await payments_page(session, PaymentFilter(problems=True), most=10)
+        of_both = await payments_page(session, PaymentFilter(problems=True, payouts=True), most=10)
+        named = await find_by_name(session, PaymentNames(exact=[order_id]))
+    assert [each.order_id for each in listed] == [paid_shop.order_id]
     assert problems == []
     assert [each.order_id for each in of_both] == [each.order_id for each in named] == [order_id]
 
 
-async def test_it_is_no_attempt_to_pay_the_order_that_it_is_about(paid: Shop) -> None:
-    await pays_out(paid)
-    about = (await paid.aggregate()).payment.id
-    wish = a_payout(paid, about=about)
-    paid.gateway.will(said(credited(wish)))
-    aggregate = await sent(paid, wish)
-    assert (await audit_of(paid, aggregate)).for_payment_id == about
-    assert (await paid.aggregate()).payment.has_rivals is False
+async def test_it_is_no_attempt_to_pay_the_order_that_it_is_about(paid_shop: Shop) -> None:
+    await enable_payouts(paid_shop)
+    about = (await paid_shop.aggregate()).payment.id
+    wish = a_payout(paid_shop, for_payment_id=about)
+    paid_shop.gateway.will_answer(json_reply(payout_record(wish)))
+    aggregate = await sent(paid_shop, wish)
+    assert (await audit_of(paid_shop, aggregate)).for_payment_id == about
+    assert (await paid_shop.aggregate()).payment.has_rivals is False
     assert [each.kind for each in aggregate.operations] == [Kind.CREATE]

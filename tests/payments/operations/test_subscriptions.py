@@ -10,9 +10,9 @@ from app import exact_json
 from app.db.tables import Kind, State
 from app.payments.core.balance import balance
 from app.payments.core.refusal import RefusalError
-from app.payments.staff.actions import StaffRequest, ask_for
+from app.payments.staff.actions import StaffRequest, request_action
 from app.payments.staff.subscription import cancel_subscription
-from tests.loopback import said
+from tests.loopback import json_reply
 from tests.payments.fake_gateway import BROKEN, operation, payment
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import CUSTOMER, TOTAL, Shop
@@ -29,7 +29,7 @@ def charge(shop: Shop, named: str, status: str = "success", amount: object = TOT
 
 async def subscribed(shop: Shop) -> None:
     """The shopper has paid, and with that the subscription has begun."""
-    await shop.paid()
+    await shop.complete_payment()
     shop.gateway.book[shop.order_id].clear()
     await shop.notify(payment(shop.order_id, recurring=ACTIVE))
     await shop.work()
@@ -53,11 +53,11 @@ async def test_a_charge_that_is_notified_is_told_to_saleor_once(shop: Shop) -> N
     await subscribed(shop)
     for _ in range(2):
         await shop.notify(charge(shop, "second"))
-        await shop.later(minutes=1)
+        await shop.pass_time(minutes=1)
     assert shop.amounts == amounts(charged="1139.00")
     assert await charges(shop) == [("second", State.SUCCESS, SUM)]
     await shop.notify(charge(shop, "third", amount="100.00"))
-    await shop.later(minutes=1)
+    await shop.pass_time(minutes=1)
     assert shop.amounts == amounts(charged="1239.00")
     assert not (await shop.aggregate()).payment.has_problems
 
@@ -67,7 +67,7 @@ async def test_a_charge_whose_notification_is_lost_is_found_by_the_next_look(sho
     await subscribed(shop)
     shop.gateway.book[shop.order_id].append(charge(shop, "second"))
     await shop.notify(charge(shop, "third"))
-    await shop.later(hours=1)
+    await shop.pass_time(hours=1)
     assert [named for named, _, _ in await charges(shop)] == ["third", "second"]
     assert shop.amounts == amounts(charged="1708.50")
 
@@ -75,11 +75,11 @@ async def test_a_charge_whose_notification_is_lost_is_found_by_the_next_look(sho
 async def test_a_charge_is_pending_first_and_then_there(shop: Shop) -> None:
     await subscribed(shop)
     await shop.notify(charge(shop, "second", "pending"))
-    await shop.later(seconds=30)
+    await shop.pass_time(seconds=30)
     assert await charges(shop) == [("second", State.PENDING, SUM)]
     assert shop.amounts == amounts(charged=TOTAL)
     shop.gateway.book[shop.order_id].append(charge(shop, "second"))
-    await shop.later(hours=2)  # nobody notifies: it is looked up
+    await shop.pass_time(hours=2)  # nobody notifies: it is looked up
     assert shop.amounts == amounts(charged="1139.00")
 
 
@@ -87,7 +87,7 @@ async def test_a_charge_that_is_declined_takes_nothing_and_is_told(shop: Shop) -
     """The first payment stays what it is: it was not it that failed."""
     await subscribed(shop)
     await shop.notify(charge(shop, "second", "failure"))
-    await shop.later(minutes=1)
+    await shop.pass_time(minutes=1)
     assert shop.amounts == amounts(charged=TOTAL)
     kept = await shop.aggregate()
     assert kept.create.state is State.SUCCESS
@@ -100,7 +100,7 @@ async def test_a_subscription_that_was_cancelled_stays_so_whatever_comes_late(sh
     await subscribed(shop)
     for status in ("canceled", "active"):
         await shop.notify(charge(shop, f"of-{status}", recurring={"id": "rec-1", "status": status}))
-        await shop.later(minutes=1)
+        await shop.pass_time(minutes=1)
     assert (await shop.aggregate()).payment.recurring_status == "canceled"
 
 
@@ -109,15 +109,15 @@ async def test_a_refund_of_saleors_gives_back_the_first_payment_and_no_more(shop
     """The gateway takes the refund of a later charge elsewhere: which charge is meant only staff can say."""
     await subscribed(shop)
     await shop.notify(charge(shop, "second"))
-    await shop.later(minutes=1)
-    answer = await shop.staff("REFUND", SUM + 1, "one")
+    await shop.pass_time(minutes=1)
+    answer = await shop.request_action("REFUND", SUM + 1, "one")
     assert answer.result == "REFUND_FAILURE"
     assert "subscription" in str(answer.message)
-    shop.gateway.will(said(shop.refunded(TOTAL, "back")))
-    assert (await shop.staff("REFUND", TOTAL, "two")).result == "REFUND_SUCCESS"
-    await shop.later(minutes=10)
+    shop.gateway.will_answer(json_reply(shop.record_refund(TOTAL, "back")))
+    assert (await shop.request_action("REFUND", TOTAL, "two")).result == "REFUND_SUCCESS"
+    await shop.pass_time(minutes=10)
     assert shop.amounts == amounts(charged=TOTAL, refunded=TOTAL)
-    answer = await shop.staff("REFUND", 1, "three")
+    answer = await shop.request_action("REFUND", 1, "three")
     assert (answer.result, answer.actions) == ("REFUND_FAILURE", ())
 
 
@@ -125,8 +125,8 @@ async def test_a_refund_of_saleors_gives_back_the_first_payment_and_no_more(shop
 async def test_a_refund_of_a_later_charge_in_the_portal_leaves_the_first_payment_alone(shop: Shop) -> None:
     await subscribed(shop)
     await shop.notify(charge(shop, "second"))
-    await shop.notify(operation("refund", shop.order_id, TOTAL, named="back", payment_id="second"))
-    await shop.later(minutes=1)
+    await shop.notify(operation("refund", shop.order_id, TOTAL, operation_id="back", payment_id="second"))
+    await shop.pass_time(minutes=1)
     assert shop.amounts == amounts(charged=TOTAL, refunded=TOTAL)
     kept = await shop.aggregate()
     now = balance(kept.payment.flow, kept.operations)
@@ -137,10 +137,10 @@ async def test_a_refund_of_a_later_charge_in_the_portal_leaves_the_first_payment
 async def test_a_refund_in_flight_is_not_taken_for_one_of_another_charge(shop: Shop) -> None:
     await subscribed(shop)
     await shop.notify(charge(shop, "second"))
-    await shop.later(minutes=1)
-    shop.gateway.will(BROKEN)
-    await shop.staff("REFUND", TOTAL, "one")
-    await shop.notify(operation("refund", shop.order_id, TOTAL, named="of-second", payment_id="second"))
+    await shop.pass_time(minutes=1)
+    shop.gateway.will_answer(BROKEN)
+    await shop.request_action("REFUND", TOTAL, "one")
+    await shop.notify(operation("refund", shop.order_id, TOTAL, operation_id="of-second", payment_id="second"))
     await shop.work()
     states = [
         (each.operation_id, each.state) for each in (await shop.aggregate()).operations if each.kind is Kind.REFUND
@@ -156,50 +156,50 @@ def refund_of(charge_id: str, amount: object, key: str = "1") -> StaffRequest:
 async def test_staff_give_a_later_charge_back_and_the_first_payment_stays(shop: Shop) -> None:
     await subscribed(shop)
     await shop.notify(charge(shop, "second"))
-    await shop.later(minutes=1)
-    record = operation("refund", shop.order_id, "500.00", named="back", payment_id="second")
-    shop.gateway.will(said(record))
+    await shop.pass_time(minutes=1)
+    record = operation("refund", shop.order_id, "500.00", operation_id="back", payment_id="second")
+    shop.gateway.will_answer(json_reply(record))
     shop.gateway.book[shop.order_id].append(record)
     for _ in range(2):  # a double click
-        _, done = await ask_for(shop.services, shop.order_id, refund_of("second", "500.00"))
+        _, done = await request_action(shop.services, shop.order_id, refund_of("second", "500.00"))
         assert (done.state, done.charge_id) == (State.SUCCESS, "second")
-    [heard] = [each for each in shop.gateway.heard if each.method == "POST"]
+    [heard] = [each for each in shop.gateway.requests if each.method == "POST"]
     assert heard.path.endswith("/recurring/rec-1/payments/second/refund")
-    await shop.later(minutes=10)
+    await shop.pass_time(minutes=10)
     assert shop.amounts == amounts(charged="639.00", refunded="500.00")
     with pytest.raises(RefusalError, match="at most"):
-        await ask_for(shop.services, shop.order_id, refund_of("second", "69.51", "2"))
+        await request_action(shop.services, shop.order_id, refund_of("second", "69.51", "2"))
     with pytest.raises(RefusalError, match="no such charge"):
-        await ask_for(shop.services, shop.order_id, refund_of("another", "1.00", "3"))
-    with pytest.raises(RefusalError, match="asked for something else"):
-        await ask_for(shop.services, shop.order_id, refund_of("another", "500.00"))
+        await request_action(shop.services, shop.order_id, refund_of("another", "1.00", "3"))
+    with pytest.raises(RefusalError, match="with a different request"):
+        await request_action(shop.services, shop.order_id, refund_of("another", "500.00"))
 
 
 @pytest.mark.law(2)
 async def test_a_refund_of_a_later_charge_whose_answer_is_lost_is_looked_up_and_not_asked_again(shop: Shop) -> None:
     await subscribed(shop)
     await shop.notify(charge(shop, "second"))
-    await shop.later(minutes=1)
-    shop.gateway.will(BROKEN)
-    await ask_for(shop.services, shop.order_id, refund_of("second", TOTAL))
+    await shop.pass_time(minutes=1)
+    shop.gateway.will_answer(BROKEN)
+    await request_action(shop.services, shop.order_id, refund_of("second", TOTAL))
     shop.gateway.book[shop.order_id].append(
-        operation("refund", shop.order_id, TOTAL, named="back", payment_id="second")
+        operation("refund", shop.order_id, TOTAL, operation_id="back", payment_id="second")
     )
-    await shop.later(minutes=10)
+    await shop.pass_time(minutes=10)
     assert shop.gateway.calls == ["refund"]
     assert shop.amounts == amounts(charged=TOTAL, refunded=TOTAL)
 
 
-CANCELLED = said({"recurring_status": "canceled"})
+CANCELLED = json_reply({"recurring_status": "canceled"})
 
 
 async def test_staff_cancel_the_subscription_and_saleor_hears_who_did(shop: Shop) -> None:
     await subscribed(shop)
-    shop.gateway.will(CANCELLED)
+    shop.gateway.will_answer(CANCELLED)
     for _ in range(2):  # the second time nobody is asked
         ended = await cancel_subscription(shop.services, shop.order_id, "olena")
         assert ended.payment.recurring_status == "canceled"
-    await shop.later(minutes=1)
+    await shop.pass_time(minutes=1)
     notes = [each.message for each in (await shop.aggregate()).events if each.type == "INFO"]
     assert [each for each in notes if "olena" in (each or "")] == [
         "Staff cancelled the subscription in the app (olena)"
@@ -208,17 +208,17 @@ async def test_staff_cancel_the_subscription_and_saleor_hears_who_did(shop: Shop
 
 async def test_a_cancellation_whose_answer_is_lost_is_found_by_a_look(shop: Shop) -> None:
     await subscribed(shop)
-    shop.gateway.will(BROKEN)
+    shop.gateway.will_answer(BROKEN)
     with pytest.raises(RefusalError, match="did not say"):
         await cancel_subscription(shop.services, shop.order_id, "olena")
     shop.gateway.book[shop.order_id][0]["recurring"] = {"id": "rec-1", "status": "canceled"}
-    shop.gateway.will(BROKEN)
+    shop.gateway.will_answer(BROKEN)
     ended = await cancel_subscription(shop.services, shop.order_id, "olena")
     assert ended.payment.recurring_status == "canceled"
 
 
 async def test_what_has_begun_no_subscription_has_none_to_cancel(shop: Shop) -> None:
-    await shop.paid()
+    await shop.complete_payment()
     with pytest.raises(RefusalError, match="no subscription"):
         await cancel_subscription(shop.services, shop.order_id, "olena")
     with pytest.raises(RefusalError, match="no such payment"):
@@ -230,9 +230,9 @@ MONTHLY = {"interval": "month", "every": 1}
 
 async def test_a_storefront_begins_a_subscription_where_the_store_allows_it(shop: Shop) -> None:
     await shop.services.accounts.change(shop.account.id, subscriptions=True)
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     await shop.begin(data={"customer": CUSTOMER, "subscription": MONTHLY | {"endsOn": "2027-11-21"}})
-    [heard] = [each for each in shop.gateway.heard if each.method == "POST"]
+    [heard] = [each for each in shop.gateway.requests if each.method == "POST"]
     assert exact_json.loads(heard.body)["init_recurring"] == {
         "interval_unit": "month",
         "interval_count": 1,
@@ -243,8 +243,8 @@ async def test_a_storefront_begins_a_subscription_where_the_store_allows_it(shop
 @pytest.mark.parametrize(
     ("allowed", "flow", "plan", "why"),
     [
-        (False, "CHARGE", MONTHLY, "begins no subscriptions"),
-        (True, "AUTHORIZATION", MONTHLY, "charged at once"),
+        (False, "CHARGE", MONTHLY, "does not offer subscriptions"),
+        (True, "AUTHORIZATION", MONTHLY, "charged immediately"),
         (True, "CHARGE", MONTHLY | {"amount": "1.00"}, "data.subscription.amount"),
         (True, "CHARGE", {"interval": "decade", "every": 31}, "data.subscription.interval"),
         (True, "CHARGE", MONTHLY | {"startsOn": "2027-01-02", "endsOn": "2027-01-01"}, "expiry_date"),

@@ -9,14 +9,14 @@ from sqlmodel import select
 
 from app.db.aggregates import PaymentAggregate, find_by_order
 from app.db.tables import Kind, Payment, SaleorEvent, State
-from app.payments.core.problems import problem_words
+from app.payments.core.problems import problem_text
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.operations.trial_payment import Trial, begin_trial
-from app.payments.staff.actions import StaffRequest, ask_for
+from app.payments.staff.actions import StaffRequest, request_action
 from app.payments.staff.status import standing
-from app.payments.staff.timeline import Who, timeline
-from tests.loopback import HangUp, Heard, said
-from tests.payments.fake_gateway import BROKEN, operation, payment, refused
+from app.payments.staff.timeline import Actor, timeline
+from tests.loopback import HangUp, ReceivedRequest, json_reply
+from tests.payments.fake_gateway import BROKEN, operation, payment, refusal_reply
 from tests.payments.shop import Shop
 
 
@@ -44,7 +44,7 @@ async def sheet_of(shop: Shop, order_id: str) -> PaymentAggregate:
 
 async def begun(shop: Shop) -> str:
     """Begin a trial; return its order."""
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     return (await begin_trial(shop.services, shop.account, a_trial())).payment.order_id
 
 
@@ -68,7 +68,7 @@ async def test_it_is_paid_and_saleor_is_told_nothing(shop: Shop) -> None:
         "waiting for the shopper",
     )
     assert aggregate.payment.checkout_url is not None
-    asked = shop.gateway.heard[-1].json
+    asked = shop.gateway.requests[-1].json
     assert (asked["order_id"], asked["amount"], asked["description"]) == (
         order_id,
         Decimal("1.00"),
@@ -93,17 +93,17 @@ async def told_nothing(shop: Shop) -> None:
 async def test_it_is_journaled_before_the_gateway_is_asked(shop: Shop) -> None:
     states = []
 
-    async def look(heard: Heard) -> None:
-        states.append((await sheet_of(shop, heard.json["order_id"])).create.state)
+    async def look(request: ReceivedRequest) -> None:
+        states.append((await sheet_of(shop, request.json["order_id"])).create.state)
 
-    shop.gateway.on_arrival = look
+    shop.gateway.on_request = look
     await begun(shop)
     assert states == [State.INTENT]
 
 
 @pytest.mark.law(4)
 async def test_the_same_wish_twice_is_one_payment(shop: Shop) -> None:
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     trial = a_trial()
     first = await begin_trial(shop.services, shop.account, trial)
     again = await begin_trial(shop.services, shop.account, trial)
@@ -113,9 +113,9 @@ async def test_the_same_wish_twice_is_one_payment(shop: Shop) -> None:
 
 async def test_staff_refund_it(shop: Shop) -> None:
     order_id = await paid(shop)
-    shop.gateway.will(said(operation("refund", order_id, "1.00")))
+    shop.gateway.will_answer(json_reply(operation("refund", order_id, "1.00")))
     staff_request = StaffRequest(Kind.REFUND, by="VXNlcjox", key="k", amount=Decimal("1.00"))
-    await ask_for(shop.services, order_id, staff_request, installation_id=shop.installation.id)
+    await request_action(shop.services, order_id, staff_request, installation_id=shop.installation.id)
     assert standing(await sheet_of(shop, order_id)) == "refunded"
     await shop.work()
     await told_nothing(shop)
@@ -123,8 +123,8 @@ async def test_staff_refund_it(shop: Shop) -> None:
 
 async def test_staff_cancel_it_while_nobody_has_paid(shop: Shop) -> None:
     order_id = await begun(shop)
-    shop.gateway.will(said([payment(order_id, amount="1.00", status="failure", status_code="6007")]))
-    await ask_for(
+    shop.gateway.will_answer(json_reply([payment(order_id, amount="1.00", status="failure", status_code="6007")]))
+    await request_action(
         shop.services, order_id, StaffRequest(Kind.CANCEL, by="VXNlcjox", key="k"), installation_id=shop.installation.id
     )
     assert standing(await sheet_of(shop, order_id)) == "cancelled"
@@ -134,7 +134,7 @@ async def test_staff_cancel_it_while_nobody_has_paid(shop: Shop) -> None:
 
 @pytest.mark.parametrize("answer", [BROKEN, HangUp()])
 async def test_a_page_whose_link_got_lost_is_looked_up(shop: Shop, answer: object) -> None:
-    shop.gateway.will(answer)  # type: ignore[arg-type] # either
+    shop.gateway.will_answer(answer)  # type: ignore[arg-type] # either
     order_id = (await begin_trial(shop.services, shop.account, a_trial())).payment.order_id
     create = (await sheet_of(shop, order_id)).create
     assert (create.state, create.inferred) == (State.FAILURE, True)
@@ -150,7 +150,7 @@ async def test_a_page_that_nobody_pays_is_closed_when_its_time_is_over(shop: Sho
     record = payment(order_id, amount="1.00", status="init")
     shop.gateway.book[order_id] = [record]
     closed = payment(order_id, amount="1.00", status="failure", status_code="6007")
-    shop.gateway.will(said([closed]))
+    shop.gateway.will_answer(json_reply([closed]))
     shop.clock.forward(hours=1, minutes=3)
     await shop.work()
     assert shop.gateway.calls == ["payment", "cancel"]
@@ -159,7 +159,7 @@ async def test_a_page_that_nobody_pays_is_closed_when_its_time_is_over(shop: Sho
 
 
 async def test_what_the_gateway_refuses_is_said(shop: Shop) -> None:
-    shop.gateway.will(refused("The terminal is closed", "P-412"))
+    shop.gateway.will_answer(refusal_reply("The terminal is closed", "P-412"))
     aggregate = await begin_trial(shop.services, shop.account, a_trial())
     assert aggregate.create.state is State.FAILURE
     assert "The terminal is closed" in (aggregate.create.message or "")
@@ -171,7 +171,7 @@ async def test_another_amount_than_was_asked_is_a_problem_here_too(shop: Shop) -
     await shop.notify(payment(order_id, amount="100.00"))
     await shop.work()
     aggregate = await sheet_of(shop, order_id)
-    assert problem_words(aggregate.payment) is not None
+    assert problem_text(aggregate.payment) is not None
     assert aggregate.create.state is State.INIT
     await told_nothing(shop)
 
@@ -192,7 +192,7 @@ async def test_what_cannot_be_is_refused_before_anything_is_recorded(
     with pytest.raises(RefusalError) as refusal:
         await begin_trial(shop.services, shop.account, a_trial(**different))
     assert refusal.value.code is code
-    assert shop.gateway.heard == []
+    assert shop.gateway.requests == []
     async with shop.services.database.transaction() as session:
         assert (await session.exec(select(Payment))).all() == []
 
@@ -213,12 +213,12 @@ async def test_its_timeline_says_who_tried(shop: Shop) -> None:
     aggregate = await sheet_of(shop, await paid(shop))
     begun_by, *_ = timeline(aggregate, [], {})
     assert (begun_by.who, begun_by.words) == (
-        Who.STAFF,
-        "tries the account out with a payment: 1.00 UAH, taken at once",
+        Actor.STAFF,
+        "tests the account with a payment: 1.00 UAH, charged immediately",
     )
 
 
 async def test_a_payment_of_the_shop_beside_it_is_told_as_always(shop: Shop) -> None:
     await paid(shop)
-    await shop.paid()
+    await shop.complete_payment()
     assert shop.amounts.charged == Decimal("569.50")

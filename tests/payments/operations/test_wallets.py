@@ -13,14 +13,14 @@ from sqlmodel import SQLModel, select
 
 from app.db.tables import Kind, Mode, SavedCard, State
 from app.payments.core.schedule import Schedule
-from app.payments.operations.gateway_initialize import offer
-from app.saleor.answers import SessionAnswer
-from tests.loopback import Behaviour, HangUp, Heard, Reply, said
+from app.payments.operations.gateway_initialize import answer_gateway_initialize
+from app.saleor.responses import SessionResponse
+from tests.loopback import Behaviour, HangUp, ReceivedRequest, Reply, json_reply
 from tests.payments.cards.seals import APPLE_TOKEN, BROWSER, CARD, GOOGLE_TOKEN, seal
-from tests.payments.fake_gateway import BROKEN, payment, refused
+from tests.payments.fake_gateway import BROKEN, payment, refusal_reply
 from tests.payments.fake_saleor import amounts
 from tests.payments.operations.test_gateway_initialize import event as offer_event
-from tests.payments.shop import TOTAL, Shop, at_once, source
+from tests.payments.shop import TOTAL, Shop, run_concurrently, source_object
 
 TOKEN = "rcr:8f1e7c0d5b6a4932"
 CHECKOUT = "Q2hlY2tvdXQ6MQ=="
@@ -39,7 +39,7 @@ async def shop(shop: Shop) -> Shop:
 
 
 async def offered(shop: Shop, data: Any = None) -> dict[str, Any]:
-    told = (await offer(shop.services, offer_event(data), shop.installation)).data
+    told = (await answer_gateway_initialize(shop.services, offer_event(data), shop.installation)).data
     assert isinstance(told, dict)
     return told
 
@@ -59,13 +59,13 @@ def paid(shop: Shop, status: str = "success", **more: Any) -> dict[str, Any]:
     return record
 
 
-def error_of(answer: SessionAnswer) -> dict[str, Any]:
+def error_of(answer: SessionResponse) -> dict[str, Any]:
     [error] = answer.data["errors"]
     assert isinstance(error, dict)
     return error
 
 
-EXCHANGED = said({"cc_token": TOKEN})
+EXCHANGED = json_reply({"cc_token": TOKEN})
 
 
 async def test_what_there_is_of_wallets_is_offered_with_what_their_sheets_need(shop: Shop) -> None:
@@ -83,7 +83,7 @@ async def test_what_there_is_of_wallets_is_offered_with_what_their_sheets_need(s
             "merchantName": shop.account.name,
         },
     }
-    assert shop.gateway.heard == []
+    assert shop.gateway.requests == []
 
 
 @pytest.mark.parametrize(
@@ -110,11 +110,11 @@ async def test_a_test_project_plays_with_googles_test_environment(shop: Shop) ->
 
 
 async def test_apples_sheet_opens_with_a_session_that_the_gateway_gets(shop: Shop) -> None:
-    shop.gateway.will(said(SESSION))
+    shop.gateway.will_answer(json_reply(SESSION))
     told = await offered(shop, {"applePay": {"validationUrl": APPLES}})
     assert told["applePay"] == {"merchantSession": SESSION}
     assert "errors" not in told
-    [heard] = shop.gateway.heard
+    [heard] = shop.gateway.requests
     assert (heard.path, heard.json["validation_url"]) == ("/api/v1/applepay/session", APPLES)
 
 
@@ -137,19 +137,21 @@ async def test_nobody_is_asked_for_a_session_at_an_address_that_a_stranger_chose
     assert (error["code"], error["field"]) == ("INVALID_DATA", "data.applePay.validationUrl")
     assert "evil" not in error["message"]
     assert told["available"] is True
-    assert shop.gateway.heard == []
+    assert shop.gateway.requests == []
 
 
 async def test_without_apple_pay_no_session_is_asked_for(shop: Shop) -> None:
     await shop.services.accounts.change(shop.account.id, apple_pay=False)
     told = await offered(shop, {"applePay": {"validationUrl": APPLES}})
     assert [each["code"] for each in told["errors"]] == ["WALLET_NOT_ENABLED"]
-    assert shop.gateway.heard == []
+    assert shop.gateway.requests == []
 
 
-@pytest.mark.parametrize("answer", [BROKEN, HangUp(), refused("Not enabled", "P-403"), said([]), Reply(404)])
+@pytest.mark.parametrize(
+    "answer", [BROKEN, HangUp(), refusal_reply("Not enabled", "P-403"), json_reply([]), Reply(404)]
+)
 async def test_where_the_gateway_gives_no_session_the_rest_is_offered(shop: Shop, answer: Behaviour) -> None:
-    shop.gateway.will(answer)
+    shop.gateway.will_answer(answer)
     told = await offered(shop, {"applePay": {"validationUrl": APPLES}})
     assert [each["code"] for each in told["errors"]] == ["WALLET_UNAVAILABLE"]
     assert told["available"] is True
@@ -158,10 +160,10 @@ async def test_where_the_gateway_gives_no_session_the_rest_is_offered(shop: Shop
 
 @pytest.mark.parametrize(("wallet", "prefix"), [("applePay", "applepay:"), ("googlePay", "gpay:")])
 async def test_a_wallets_token_is_exchanged_and_pays(shop: Shop, wallet: str, prefix: str) -> None:
-    shop.gateway.will(EXCHANGED, said(record := paid(shop)))
+    shop.gateway.will_answer(EXCHANGED, json_reply(record := paid(shop)))
     answer = await shop.begin(data=await given(shop, wallet))
     assert (answer.result, answer.psp_reference) == ("CHARGE_SUCCESS", record["payment_id"])
-    exchange, paying = shop.gateway.heard
+    exchange, paying = shop.gateway.requests
     assert exchange.path == "/api/v1/tokenization/tokenize"
     assert not exchange.has("X-API-KEY")
     token = exchange.json["token"]
@@ -176,7 +178,7 @@ async def test_a_wallets_token_is_exchanged_and_pays(shop: Shop, wallet: str, pr
 
 
 async def test_a_reservation_is_taken_and_then_captured(shop: Shop) -> None:
-    shop.gateway.will(EXCHANGED, said(paid(shop, method="auth")))
+    shop.gateway.will_answer(EXCHANGED, json_reply(paid(shop, method="auth")))
     answer = await shop.begin(flow="AUTHORIZATION", data=await given(shop))
     assert answer.result == "AUTHORIZATION_SUCCESS"
     assert [each.value for each in answer.actions or ()] == ["CHARGE", "CANCEL"]
@@ -185,8 +187,8 @@ async def test_a_reservation_is_taken_and_then_captured(shop: Shop) -> None:
 async def test_a_customer_who_agrees_pays_with_the_gateways_token_again_without_the_wallet(shop: Shop) -> None:
     """Such a token begins with ``rcr:`` (gateway interface, What the service does, 7)."""
     await shop.services.accounts.change(shop.account.id, saved_cards=True)
-    olena = source(user={"id": "VXNlcjox"})
-    shop.gateway.will(EXCHANGED, said(paid(shop, cc_token=TOKEN)))
+    olena = source_object(user={"id": "VXNlcjox"})
+    shop.gateway.will_answer(EXCHANGED, json_reply(paid(shop, cc_token=TOKEN)))
     first = await shop.begin(data=await given(shop, saveCard=True), sourceObject=olena)
     assert first.result == "CHARGE_SUCCESS"
     async with shop.services.database.transaction() as session:
@@ -194,12 +196,12 @@ async def test_a_customer_who_agrees_pays_with_the_gateways_token_again_without_
     assert TOKEN not in str(card)
 
     shop.transaction = shop.saleor.new_transaction()
-    shop.gateway.heard.clear()
-    shop.gateway.will(said(paid(shop)))
+    shop.gateway.requests.clear()
+    shop.gateway.will_answer(json_reply(paid(shop)))
     data = {"savedCardId": card.id, "browserFingerprint": BROWSER, "customer": {"ip": "203.0.113.7"}}
-    again = await shop.begin(data=data, sourceObject=source(user={"id": "VXNlcjox"}, id="Q2hlY2tvdXQ6Mg=="))
+    again = await shop.begin(data=data, sourceObject=source_object(user={"id": "VXNlcjox"}, id="Q2hlY2tvdXQ6Mg=="))
     assert again.result == "CHARGE_SUCCESS"
-    [asked] = shop.gateway.heard
+    [asked] = shop.gateway.requests
     assert asked.json["cc_token"] == TOKEN
 
 
@@ -207,15 +209,15 @@ async def test_the_bank_may_want_to_hear_from_the_shopper(shop: Shop) -> None:
     """A card of Google Pay that is only a number (PAN_ONLY) is confirmed like any other."""
     bank = "https://bank.example.com/3ds?session=1"
     waiting = paid(shop, "pending", status_code="2122", user_action_required=True, user_action_url=bank)
-    shop.gateway.will(EXCHANGED, said(waiting))
+    shop.gateway.will_answer(EXCHANGED, json_reply(waiting))
     answer = await shop.begin(data=await given(shop, "googlePay"))
     assert (answer.result, answer.data) == ("CHARGE_ACTION_REQUIRED", {"redirectUrl": bank})
     paid(shop)
-    assert (await shop.come_back()).result == "CHARGE_SUCCESS"
+    assert (await shop.process_session()).result == "CHARGE_SUCCESS"
 
 
 async def test_a_declined_wallet_is_a_failure_with_words_for_the_shopper(shop: Shop) -> None:
-    shop.gateway.will(EXCHANGED, said(paid(shop, "failure", status_code="4009")))
+    shop.gateway.will_answer(EXCHANGED, json_reply(paid(shop, "failure", status_code="4009")))
     answer = await shop.begin(data=await given(shop, language="uk"))
     assert (answer.result, error_of(answer)["code"]) == ("CHARGE_FAILURE", "4009")
     assert shop.amounts == amounts()
@@ -225,35 +227,35 @@ async def test_a_declined_wallet_is_a_failure_with_words_for_the_shopper(shop: S
 async def test_when_the_token_is_exchanged_the_intent_is_there_and_holds_none(shop: Shop) -> None:
     seen: list[tuple[str, State, bool]] = []
 
-    async def look_into_the_database(heard: Heard) -> None:
+    async def look_into_the_database(heard: ReceivedRequest) -> None:
         operation = await shop.operation(Kind.CREATE)
         seen.append((heard.path, operation.state, "cc_token" in operation.request))
 
-    shop.gateway.on_arrival = look_into_the_database
-    shop.gateway.will(EXCHANGED, said(paid(shop)))
+    shop.gateway.on_request = look_into_the_database
+    shop.gateway.will_answer(EXCHANGED, json_reply(paid(shop)))
     await shop.begin(data=await given(shop))
     intended = State.INTENT
     assert seen == [("/api/v1/tokenization/tokenize", intended, False), ("/api/v1/payment", intended, False)]
 
 
 @pytest.mark.law(2)
-@pytest.mark.parametrize("answer", [BROKEN, HangUp(), said([]), Reply(502, b"<html>")])
+@pytest.mark.parametrize("answer", [BROKEN, HangUp(), json_reply([]), Reply(502, b"<html>")])
 async def test_an_exchange_without_a_readable_answer_has_paid_nothing_and_is_a_failure(
     shop: Shop, answer: Behaviour
 ) -> None:
     tries = 1 + len(shop.services.schedule.pauses_before_resending)
-    shop.gateway.will(*[answer] * tries)
+    shop.gateway.will_answer(*[answer] * tries)
     answered = await shop.begin(data=await given(shop))
     assert answered.result == "CHARGE_FAILURE"
-    assert {each.path for each in shop.gateway.heard} == {"/api/v1/tokenization/tokenize"}
+    assert {each.path for each in shop.gateway.requests} == {"/api/v1/tokenization/tokenize"}
     assert shop.amounts == amounts()
-    await shop.later(hours=1)
+    await shop.pass_time(hours=1)
     assert (await shop.operation(Kind.CREATE)).state is State.FAILURE
-    assert "/api/v1/payment" not in {each.path for each in shop.gateway.heard}
+    assert "/api/v1/payment" not in {each.path for each in shop.gateway.requests}
 
 
 async def test_a_lost_exchange_is_made_again_and_pays_once(shop: Shop) -> None:
-    shop.gateway.will(HangUp(), EXCHANGED, said(paid(shop)))
+    shop.gateway.will_answer(HangUp(), EXCHANGED, json_reply(paid(shop)))
     assert (await shop.begin(data=await given(shop))).result == "CHARGE_SUCCESS"
     assert shop.gateway.calls.count("payment") == 1
 
@@ -264,27 +266,29 @@ async def test_a_payment_that_was_not_sent_is_tried_again_with_the_token_that_wa
     columns = {"base_url": "http://127.0.0.1:9", "balances_url": shop.gateway.url}  # tokens are got elsewhere
     shop.account = await shop.services.accounts.change(shop.account.id, **columns)
     shop.services = replace(shop.services, schedule=Schedule(pauses_before_resending=(timedelta(0),) * 2))
-    shop.gateway.will(EXCHANGED)
+    shop.gateway.will_answer(EXCHANGED)
     answer = await shop.begin(data=data)
     assert answer.result == "CHARGE_FAILURE"
     assert "could not be reached" in (answer.message or "")
-    assert [each.path for each in shop.gateway.heard] == ["/api/v1/tokenization/tokenize"]
+    assert [each.path for each in shop.gateway.requests] == ["/api/v1/tokenization/tokenize"]
 
 
 async def test_a_token_that_the_gateway_refuses_is_a_failure_at_once(shop: Shop) -> None:
-    shop.gateway.will(said({"message": "Invalid token", "args": [{"field_name": "token", "violation": "used"}]}, 400))
+    shop.gateway.will_answer(
+        json_reply({"message": "Invalid token", "args": [{"field_name": "token", "violation": "used"}]}, 400)
+    )
     answer = await shop.begin(data=await given(shop))
     assert answer.result == "CHARGE_FAILURE"
-    assert len(shop.gateway.heard) == 1
+    assert len(shop.gateway.requests) == 1
 
 
 @pytest.mark.law(2)
 async def test_a_lost_payment_is_looked_up_and_never_sent_again(shop: Shop) -> None:
-    shop.gateway.will(EXCHANGED, BROKEN)
+    shop.gateway.will_answer(EXCHANGED, BROKEN)
     answer = await shop.begin(data=await given(shop))
     assert (answer.result, answer.psp_reference) == ("CHARGE_REQUEST", shop.order_id)
     paid(shop)
-    await shop.later(minutes=5)
+    await shop.pass_time(minutes=5)
     assert shop.amounts == amounts(charged=TOTAL)
     assert shop.gateway.calls.count("payment") == 1
 
@@ -292,27 +296,27 @@ async def test_a_lost_payment_is_looked_up_and_never_sent_again(shop: Shop) -> N
 @pytest.mark.law(4)
 async def test_a_repeated_delivery_exchanges_and_pays_nothing_again(shop: Shop) -> None:
     data = await given(shop)
-    shop.gateway.will(EXCHANGED, said(paid(shop)))
+    shop.gateway.will_answer(EXCHANGED, json_reply(paid(shop)))
     first = await shop.begin(data=data)
     assert await shop.begin(data=data) == first
-    again = await at_once(*(shop.begin(data=data) for _ in range(3)))
+    again = await run_concurrently(*(shop.begin(data=data) for _ in range(3)))
     assert all(each == first for each in again)
-    assert len(shop.gateway.heard) == 2
+    assert len(shop.gateway.requests) == 2
 
 
 @pytest.mark.law(7)
 async def test_the_notification_is_faster_than_the_answer(shop: Shop) -> None:
     record = paid(shop)
 
-    async def notify_first(heard: Heard) -> None:
+    async def notify_first(heard: ReceivedRequest) -> None:
         if heard.path == "/api/v1/payment":
             await shop.notify(record)
             await shop.work()
 
-    shop.gateway.on_arrival = notify_first
-    shop.gateway.will(EXCHANGED, said(record))
+    shop.gateway.on_request = notify_first
+    shop.gateway.will_answer(EXCHANGED, json_reply(record))
     assert (await shop.begin(data=await given(shop))).result == "CHARGE_SUCCESS"
-    await shop.later(minutes=1)
+    await shop.pass_time(minutes=1)
     assert shop.amounts == amounts(charged=TOTAL)
 
 
@@ -321,8 +325,8 @@ async def test_a_wallet_that_is_not_offered_is_not_taken(shop: Shop) -> None:
     await shop.services.accounts.change(shop.account.id, google_pay=False)
     answer = await shop.begin(data=data)
     assert error_of(answer)["code"] == "WALLET_NOT_ENABLED"
-    assert await shop.recorded() is None
-    assert shop.gateway.heard == []
+    assert await shop.find_aggregate() is None
+    assert shop.gateway.requests == []
 
 
 async def test_where_only_wallets_are_taken_a_sealed_card_is_not(shop: Shop) -> None:
@@ -331,7 +335,7 @@ async def test_where_only_wallets_are_taken_a_sealed_card_is_not(shop: Shop) -> 
         data = {"card": seal({**means, "for": CHECKOUT}, key), "browserFingerprint": BROWSER}
         answer = await shop.begin(data=data | {"customer": {"ip": "203.0.113.7"}})
         assert error_of(answer)["code"] == "CARDS_NOT_ENABLED"
-    assert shop.gateway.heard == []
+    assert shop.gateway.requests == []
 
 
 @pytest.mark.parametrize(
@@ -351,7 +355,7 @@ async def test_what_no_wallet_gave_is_refused_without_being_told(shop: Shop, wal
     error = error_of(answer)
     assert (error["code"], error["field"]) == ("CARD_UNREADABLE", f"data.card.{wallet}")
     assert "c2VhbGVk" not in str(answer.dump())
-    assert shop.gateway.heard == []
+    assert shop.gateway.requests == []
 
 
 async def test_two_means_at_once_are_one_too_many(shop: Shop) -> None:
@@ -373,25 +377,25 @@ async def test_no_row_log_or_answer_holds_what_the_wallet_gave_nor_the_token(
 ) -> None:
     data = await given(shop, wallet)
 
-    async def echo(heard: Heard) -> None:
+    async def echo(heard: ReceivedRequest) -> None:
         """A gateway that repeats what it was sent."""
         if outcome in ("echoed", "refused") and not shop.gateway.script:
             told = heard.json.get("token") or heard.json.get("cc_token")
             violation = [{"field_name": "token", "violation": f"got {told}"}]
-            shop.gateway.will(said({"message": f"it said {told}", "args": violation}, 400))
+            shop.gateway.will_answer(json_reply({"message": f"it said {told}", "args": violation}, 400))
 
-    shop.gateway.on_arrival = echo
+    shop.gateway.on_request = echo
     tries = 1 + len(shop.services.schedule.pauses_before_resending)
     replies: dict[str, list[Behaviour]] = {
-        "success": [EXCHANGED, said(paid(shop, cc_token=TOKEN))],
+        "success": [EXCHANGED, json_reply(paid(shop, cc_token=TOKEN))],
         "echoed": [EXCHANGED],
         "refused": [],
         "unknown": [EXCHANGED, BROKEN],
         "broken exchange": [BROKEN] * tries,
     }
-    shop.gateway.will(*replies[outcome])
+    shop.gateway.will_answer(*replies[outcome])
     answer = await shop.begin(data=data)
-    await shop.later(hours=1)
+    await shop.pass_time(hours=1)
     async with shop.services.database.transaction() as session:
         connection = await session.connection()
         rows = [
@@ -410,7 +414,7 @@ async def test_a_budget_that_the_exchange_has_used_up_pays_nothing(shop: Shop) -
     """One budget is for both calls together."""
     data = await given(shop)
     shop.services = replace(shop.services, schedule=Schedule(budget=timedelta(seconds=2)))
-    shop.gateway.will(said({"cc_token": TOKEN}, delay=4), said(paid(shop)))
+    shop.gateway.will_answer(json_reply({"cc_token": TOKEN}, delay=4), json_reply(paid(shop)))
     answer = await shop.begin(data=data)
     assert answer.result == "CHARGE_FAILURE"
-    assert [each.path for each in shop.gateway.heard] == ["/api/v1/tokenization/tokenize"]
+    assert [each.path for each in shop.gateway.requests] == ["/api/v1/tokenization/tokenize"]

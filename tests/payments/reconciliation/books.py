@@ -6,7 +6,7 @@ from typing import Any
 
 from app.db.aggregates import PaymentAggregate
 from app.db.tables import EventState, Flow, Kind, Operation, SaleorEvent, SplitShare, State
-from app.payments.core.mapper import event_of
+from app.payments.core.mapper import event_type_of
 from app.payments.reconciliation.entries import BookLine
 from tests.payments.aggregates import HUNDRED, NOON, ORDER, an_aggregate, an_operation
 
@@ -28,7 +28,7 @@ def line(method: str = "purchase", status: str | None = "success", amount: objec
     return BookLine(**(members | more))
 
 
-def done(kind: Kind, amount: object = "100.00", state: State = State.SUCCESS, **more: Any) -> Operation:
+def ended_operation(kind: Kind, amount: object = "100.00", state: State = State.SUCCESS, **more: Any) -> Operation:
     """Return an operation that has ended, as the gateway said."""
     operation = an_operation(kind, state, Decimal(str(amount)), **more)
     operation.operation_id = operation.psp_reference = f"operation-{operation.id}"
@@ -42,13 +42,13 @@ def payment(
     aggregate = an_aggregate(flow, state, *operations, amount=amount)
     aggregate.create.operation_id = PAYMENT
     for each in aggregate.operations:
-        type_ = event_of(each.kind, flow, each.state)
+        type_ = event_type_of(each.kind, flow, each.state)
         if type_ is not None:
-            aggregate.events.append(told(each, type_.value))
+            aggregate.events.append(event_of(each, type_.value))
     return aggregate
 
 
-def told(operation: Operation, type_: str, state: EventState = EventState.DELIVERED) -> SaleorEvent:
+def event_of(operation: Operation, type_: str, state: EventState = EventState.DELIVERED) -> SaleorEvent:
     """Return the event by which Saleor was told of an operation."""
     return SaleorEvent(
         payment_id=1,

@@ -11,13 +11,13 @@ from pydantic import SecretStr
 from sqlmodel import col, select
 
 from app.db.database import Database
-from app.db.reconciliations import change
+from app.db.reconciliations import update_run
 from app.db.tables import Discrepancy, ReconciliationRun, RunState
 from app.db.vault import Vault
 from app.payments.core.problems import problem_messages
-from app.payments.reconciliation.run import begin, reconcile
+from app.payments.reconciliation.run import begin_run, reconcile
 from app.payments.services import Services
-from app.payments.sync.on_demand import ask_now
+from app.payments.sync.on_demand import look_up_now
 from app.sandbox.control.client import SandboxControl
 from app.sandbox.sandbox import Sandbox
 from app.sandbox.server import running_sandbox
@@ -54,7 +54,7 @@ class Store:
         await self.control.pay(self.shop.order_id)
         return self.shop.order_id
 
-    async def paid(self, amount: str = "100.00", *, flow: str = "CHARGE") -> str:
+    async def complete_payment(self, amount: str = "100.00", *, flow: str = "CHARGE") -> str:
         """A shopper has paid, and both the app and Saleor know it."""
         order_id = await self.pay(amount, flow=flow)
         await self.look(order_id)
@@ -62,13 +62,13 @@ class Store:
 
     async def look(self, order_id: str) -> None:
         """The app learns of an order, and tells Saleor."""
-        assert await ask_now(self.services, order_id) is None
+        assert await look_up_now(self.services, order_id) is None
         await self.shop.work()
 
     async def begin(self, start: datetime | None = None, end: datetime | None = None) -> int:
         """Somebody asks for a comparison, an hour later."""
         self.shop.clock.forward(hours=1)
-        return await begin(self.services, self.shop.account, start, end)
+        return await begin_run(self.services, self.shop.account, start, end)
 
     async def goes_on(self, run_id: int) -> ReconciliationRun:
         """It goes on until it has ended, each time when it is due."""
@@ -115,9 +115,9 @@ class Store:
         for name, value in columns.items():
             setattr(payment, name, value)
 
-    async def is_due_now(self, run_id: int) -> None:
+    async def make_due(self, run_id: int) -> None:
         async with self.services.database.transaction() as session:
-            await change(session, run_id, due_at=self.shop.clock.now)
+            await update_run(session, run_id, due_at=self.shop.clock.now)
 
 
 @asynccontextmanager

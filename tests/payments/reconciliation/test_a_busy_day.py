@@ -5,12 +5,12 @@ from decimal import Decimal
 
 import pytest
 
-from app.db.reconciliations import next_time, plan
+from app.db.reconciliations import next_time, plan_run
 from app.db.tables import RunState
 from app.payments.core.problems import problem_messages
 from app.saleor.errors import SaleorUnreachableError
 from app.saleor.testing.records import Amounts, Transaction
-from tests.payments.alert_cases import whats
+from tests.payments.alert_cases import subjects
 from tests.payments.fake_saleor import amounts
 from tests.payments.reconciliation.conftest import Store
 
@@ -21,26 +21,26 @@ async def hour(store: Store, number: int) -> Amounts:
     """What happens in an hour, and what must be true of its payment in the end."""
     match number % 6:
         case 0:
-            order_id = await store.paid()
+            order_id = await store.complete_payment()
             await store.control.portal(order_id, "refund", Decimal("10.00"), silent=True)
             return amounts(charged="90.00", refunded="10.00")
         case 1:
             await store.pay()
             return amounts(charged="100.00")
         case 2:
-            order_id = await store.paid()
+            order_id = await store.complete_payment()
             await store.control.dispute(order_id, Decimal("40.00"), silent=True)
             return amounts(charged="60.00")
         case 3:
-            order_id = await store.paid(flow="AUTHORIZATION")
+            order_id = await store.complete_payment(flow="AUTHORIZATION")
             await store.control.portal(order_id, "capture", Decimal("60.00"), silent=True)
             return amounts(charged="60.00", canceled="40.00")
         case 4:
-            order_id = await store.paid(flow="AUTHORIZATION")
+            order_id = await store.complete_payment(flow="AUTHORIZATION")
             await store.control.portal(order_id, "void", silent=True)
             return amounts(canceled="100.00")
         case _:
-            await store.paid()
+            await store.complete_payment()
             return amounts(charged="100.00")
 
 
@@ -52,15 +52,15 @@ async def test_after_the_night_three_ledgers_agree_but_for_one_wrong_amount(stor
     for number in range(HOURS):
         clock.forward(hours=1)
         if number == HOURS // 2:
-            store.shop.saleor.troubles.extend([SaleorUnreachableError("nobody answers")] * 20)
+            store.shop.saleor.failures.extend([SaleorUnreachableError("nobody answers")] * 20)
         must_be = await hour(store, number)
         expected.append((store.shop.transaction, must_be))
-    wrong = await store.paid()
+    wrong = await store.complete_payment()
     await store.write(wrong, amount=Decimal("90.00"))
     expected.append((store.shop.transaction, amounts(charged="100.00")))
     assert sum(each.amounts != must_be for each, must_be in expected) > HOURS // 2  # nobody has told of them
     async with store.services.database.transaction() as session:
-        await plan(session, store.shop.account, clock.now)
+        await plan_run(session, store.shop.account, clock.now)
     clock.now = next_time(2, clock.now + timedelta(hours=1))
     for _ in range(12):  # the register is made, look-ups are done, and Saleor is told what it did not take
         await store.shop.work()
@@ -70,9 +70,9 @@ async def test_after_the_night_three_ledgers_agree_but_for_one_wrong_amount(stor
     assert [each.amounts for each, _ in expected] == [must_be for _, must_be in expected]
     payment = (await store.shop.aggregate()).payment
     assert [str(each) for each in problem_messages(payment)] == [
-        "The gateway reports 90.00 UAH, but 100.00 UAH was asked."
+        "The gateway reports 90.00 UAH, but 100.00 UAH was requested."
     ]
-    by_kind = {what.value: count for what, count in await whats(store.shop)}
+    by_kind = {what.value: count for what, count in await subjects(store.shop)}
     assert by_kind == {"mismatch": 1, "dispute": HOURS // 6}
     asked = await store.looked_up()
     clock.now = next_time(2, clock.now)

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from app.db.aggregates import PaymentAggregate
 from app.db.tables import DiscrepancyKind, EventState, Flow, Kind, Operation, State
 from app.payments.core.details import Details, Sum
-from app.payments.reconciliation.compare import Difference, Period, differences, of_nobody
+from app.payments.reconciliation.compare import Difference, Period, differences_of_unknown_order, find_differences
 from app.payments.reconciliation.entries import BookLine, Entry, entries_of
 from tests.payments.aggregates import NOON
-from tests.payments.reconciliation.books import done, line, lines_of, payment, split, told
+from tests.payments.reconciliation.books import ended_operation, event_of, line, lines_of, payment, split
 
 pytestmark = pytest.mark.law(13)
 DAY = Period(NOON - timedelta(hours=12), NOON + timedelta(hours=12))
@@ -23,13 +23,13 @@ CENTS = st.integers(min_value=1, max_value=10_000).map(lambda cents: Decimal(cen
 
 
 def kinds(aggregate: PaymentAggregate, *lines: BookLine, period: Period | None = DAY) -> list[str]:
-    return sorted(each.kind.value for each in differences(aggregate, entries_of(lines), period))
+    return sorted(each.kind.value for each in find_differences(aggregate, entries_of(lines), period))
 
 
 class TestThereIsNone:
     def test_when_both_say_the_same(self) -> None:
         assert kinds(payment(), line()) == []
-        assert kinds(payment(done(Kind.REFUND, "10.00")), line(), line("refund", amount="10.00")) == []
+        assert kinds(payment(ended_operation(Kind.REFUND, "10.00")), line(), line("refund", amount="10.00")) == []
         assert kinds(payment(state=State.FAILURE), line(status="failure")) == []
 
     def test_when_the_payer_pays_a_fee_on_top(self) -> None:
@@ -44,22 +44,22 @@ class TestThereIsNone:
         aggregate = payment()
         aggregate.create.amount = Decimal("90.00")
         assert kinds(aggregate, line()) == ["amount"]
-        aggregate.create.details = Details(processed=Sum(amount=Decimal("90.00"))).row()
+        aggregate.create.details = Details(processed=Sum(amount=Decimal("90.00"))).to_row()
         assert kinds(aggregate, line()) == kinds(aggregate, line(amount="90.00")) == []
 
     def test_when_the_books_lag_behind(self) -> None:
         assert kinds(payment(), line(status="pending")) == []
         assert kinds(payment(), line(status="init")) == []
-        assert kinds(payment(done(Kind.REFUND)), line(), line("refund", "pending")) == []
+        assert kinds(payment(ended_operation(Kind.REFUND)), line(), line("refund", "pending")) == []
 
     def test_when_an_operation_that_is_on_its_way_is_on_its_way(self) -> None:
-        refunding = done(Kind.REFUND, state=State.PENDING)
+        refunding = ended_operation(Kind.REFUND, state=State.PENDING)
         assert kinds(payment(refunding), line(), line("refund", "pending")) == []
         assert kinds(payment(state=State.PENDING), line(status="pending")) == []
 
     def test_when_what_is_not_of_the_period_is_not_in_its_books(self) -> None:
         night = Period(NOON + timedelta(days=1), NOON + timedelta(days=2))
-        refund = done(Kind.REFUND, created_at=NOON + timedelta(days=1, hours=5))
+        refund = ended_operation(Kind.REFUND, created_at=NOON + timedelta(days=1, hours=5))
         assert kinds(payment(refund), line("refund"), period=night) == []
 
     def test_at_the_ends_of_a_period_where_clocks_may_differ(self) -> None:
@@ -96,16 +96,16 @@ class TestMissed:
 
     def test_how_our_own_operation_has_ended(self) -> None:
         for status in ("success", "failure"):
-            refund = done(Kind.REFUND, "10.00", State.UNKNOWN)
+            refund = ended_operation(Kind.REFUND, "10.00", State.UNKNOWN)
             assert kinds(payment(refund), line(), line("refund", status, "10.00")) == ["missed"]
 
     def test_the_second_of_two_equal_refunds_and_both(self) -> None:
         first = line("refund", amount="10.00")
         second = line("refund", amount="10.00", at=NOON + timedelta(hours=1))
-        known = payment(done(Kind.REFUND, "10.00"))
-        [missing] = differences(known, entries_of([line(), first, second]), DAY)
+        known = payment(ended_operation(Kind.REFUND, "10.00"))
+        [missing] = find_differences(known, entries_of([line(), first, second]), DAY)
         assert (missing.kind, missing.copies) == (DiscrepancyKind.MISSED, 2)
-        both = differences(payment(), entries_of([line(), first, second]), DAY)
+        both = find_differences(payment(), entries_of([line(), first, second]), DAY)
         assert [each.copies for each in both] == [1, 2]
         assert len({each.key("order") for each in both}) == 2
 
@@ -119,7 +119,7 @@ def subscribed(*operations: Operation) -> PaymentAggregate:
 
 class TestSubscriptions:
     def test_a_later_charge_that_we_know(self) -> None:
-        second = done(Kind.RECURRING)
+        second = ended_operation(Kind.RECURRING)
         later = line(payment_id=second.operation_id, at=NOON + timedelta(hours=1))
         assert kinds(subscribed(second), line(), later) == []
         assert kinds(subscribed(second), line()) == ["not shown"]
@@ -132,17 +132,19 @@ class TestSubscriptions:
         assert kinds(payment(), line(), line(payment_id="second")) == ["unknown"]
 
     def test_equal_refunds_of_two_charges_are_told_apart(self) -> None:
-        second = done(Kind.RECURRING)
-        of_second = done(Kind.REFUND, charge_id=second.operation_id)
+        second = ended_operation(Kind.RECURRING)
+        of_second = ended_operation(Kind.REFUND, charge_id=second.operation_id)
         books = [line(), line(payment_id=second.operation_id), line("refund", payment_id=second.operation_id)]
         assert kinds(subscribed(second, of_second), *books) == []
-        assert kinds(subscribed(second, done(Kind.REFUND)), *books) == ["missed", "not shown"]
+        assert kinds(subscribed(second, ended_operation(Kind.REFUND)), *books) == ["missed", "not shown"]
 
 
 class TestOtherDifferences:
     def test_another_amount(self) -> None:
         assert kinds(payment(), line(amount="90.00")) == ["amount"]
-        assert kinds(payment(done(Kind.REFUND, "10.00")), line(), line("refund", amount="1.00")) == ["amount"]
+        assert kinds(payment(ended_operation(Kind.REFUND, "10.00")), line(), line("refund", amount="1.00")) == [
+            "amount"
+        ]
 
     def test_another_currency(self) -> None:
         assert "currency" in kinds(payment(), line(currency="USD"), period=None)
@@ -150,7 +152,7 @@ class TestOtherDifferences:
     def test_another_end(self) -> None:
         assert kinds(payment(), line(status="failure")) == ["state"]
         assert kinds(payment(state=State.FAILURE), line()) == ["state"]
-        assert kinds(payment(done(Kind.REFUND, state=State.FAILURE)), line(), line("refund")) == ["state"]
+        assert kinds(payment(ended_operation(Kind.REFUND, state=State.FAILURE)), line(), line("refund")) == ["state"]
 
     def test_a_reservation_in_place_of_a_charge(self) -> None:
         assert kinds(payment(), line("auth")) == ["state"]
@@ -159,7 +161,7 @@ class TestOtherDifferences:
         assert kinds(payment(), line(), line(payment_id="another")) == ["unknown"]
 
     def test_what_only_we_know(self) -> None:
-        assert kinds(payment(done(Kind.REFUND)), line()) == ["not shown"]
+        assert kinds(payment(ended_operation(Kind.REFUND)), line()) == ["not shown"]
         assert kinds(payment()) == ["not shown"]
         assert kinds(payment(state=State.FAILURE)) == kinds(payment(state=State.PENDING)) == []
 
@@ -167,9 +169,9 @@ class TestOtherDifferences:
         aggregate = payment()
         aggregate.events.clear()
         assert kinds(aggregate, line()) == ["untold"]
-        aggregate.events.append(told(aggregate.create, "CHARGE_SUCCESS", EventState.REFUSED))
+        aggregate.events.append(event_of(aggregate.create, "CHARGE_SUCCESS", EventState.REFUSED))
         assert kinds(aggregate, line()) == ["untold"]
-        aggregate.events.append(told(aggregate.create, "CHARGE_SUCCESS", EventState.WAITING))
+        aggregate.events.append(event_of(aggregate.create, "CHARGE_SUCCESS", EventState.WAITING))
         assert kinds(aggregate, line()) == []
 
     def test_a_trial_is_told_to_nobody(self) -> None:
@@ -193,7 +195,7 @@ class TestOtherDifferences:
 
     def test_equal_refunds_of_different_receivers_are_none(self) -> None:
         """Made-up stories of a marketplace have shown it: no line names its operation."""
-        refunds = [done(Kind.REFUND, "10.00"), done(Kind.REFUND, "10.00")]
+        refunds = [ended_operation(Kind.REFUND, "10.00"), ended_operation(Kind.REFUND, "10.00")]
         aggregate = payment(*refunds)
         split(aggregate, aggregate.create, maker="70.00", seller="30.00")
         split(aggregate, refunds[0], maker="10.00")
@@ -204,11 +206,11 @@ class TestOtherDifferences:
 
 class TestOrdersOfNobody:
     def test_money_that_has_moved_is_a_difference_once(self) -> None:
-        [found] = of_nobody(entries_of([line(), line("refund")]))
+        [found] = differences_of_unknown_order(entries_of([line(), line("refund")]))
         assert found.kind is DiscrepancyKind.UNKNOWN
 
     def test_what_has_moved_nothing_is_none(self) -> None:
-        assert of_nobody(entries_of([line(status="failure"), line(status="init")])) == []
+        assert differences_of_unknown_order(entries_of([line(status="failure"), line(status="init")])) == []
 
 
 class TestEntries:
@@ -223,19 +225,19 @@ class TestEntries:
 
     def test_what_is_kept_of_one_is_the_same(self) -> None:
         [entry] = entries_of([line(receiver="a", receiver_amount=Decimal(50))])
-        assert Entry.kept(entry.facts()) == entry
+        assert Entry.from_facts(entry.facts()) == entry
 
 
 @st.composite
 def _payments(draw: st.DrawFn) -> PaymentAggregate:
     """Payments of any history, of which Saleor was told."""
     if draw(st.booleans()):
-        refunds = [done(Kind.REFUND, each) for each in draw(st.lists(CENTS, max_size=4))]
-        failed = [done(Kind.REFUND, each, State.FAILURE) for each in draw(st.lists(CENTS, max_size=2))]
+        refunds = [ended_operation(Kind.REFUND, each) for each in draw(st.lists(CENTS, max_size=4))]
+        failed = [ended_operation(Kind.REFUND, each, State.FAILURE) for each in draw(st.lists(CENTS, max_size=2))]
         aggregate = payment(*refunds, *failed, amount=Decimal(1000))
     else:
         second = draw(st.sampled_from([Kind.CAPTURE, Kind.VOID, None]))
-        steps = [] if second is None else [done(second, draw(CENTS))]
+        steps = [] if second is None else [ended_operation(second, draw(CENTS))]
         aggregate = payment(*steps, flow=Flow.AUTHORIZATION, amount=Decimal(1000))
     if draw(st.booleans()):
         split(aggregate, aggregate.create, maker="400.00", seller="600.00")
@@ -267,7 +269,7 @@ def test_each_line_that_we_do_not_know_is_found_and_so_is_each_that_is_missing(
         said = entries_of(lines)
         gone = next(n for n, each in enumerate(said) if each.kind is forgotten.kind and each.state is State.SUCCESS
                     and each.amount == forgotten.amount)  # fmt: skip
-        left: list[Difference] = differences(aggregate, said[:gone] + said[gone + 1 :], DAY)
+        left: list[Difference] = find_differences(aggregate, said[:gone] + said[gone + 1 :], DAY)
         assert [each.kind for each in left] == [DiscrepancyKind.NOT_SHOWN]
 
 
@@ -276,8 +278,8 @@ def test_a_difference_is_known_by_what_it_is_about_and_by_nothing_else(
     aggregate: PaymentAggregate, other: PaymentAggregate, data: st.DataObject
 ) -> None:
     lines = lines_of(other)
-    found = differences(aggregate, entries_of(lines), DAY)
+    found = find_differences(aggregate, entries_of(lines), DAY)
     keys = [each.key("order") for each in found]
     assert len(set(keys)) == len(keys)
     shuffled = data.draw(st.permutations(lines))
-    assert {each.key("order") for each in differences(aggregate, entries_of(shuffled), DAY)} == set(keys)
+    assert {each.key("order") for each in find_differences(aggregate, entries_of(shuffled), DAY)} == set(keys)

@@ -7,8 +7,8 @@ from sqlmodel import select
 from app.db.tables import Discrepancy, DiscrepancyKind
 from app.gateway.models.payout import Payout as Request
 from app.payments.operations.pay_out import pay_out
-from app.payments.staff.money import Agreement, By
-from tests.payments.payouts import a_payout, pays_out
+from app.payments.staff.money import Agreement, GroupBy
+from tests.payments.payouts import a_payout, enable_payouts
 from tests.payments.reconciliation.conftest import Store
 from tests.payments.reconciliation.test_day_sums import NOON, money, night
 
@@ -20,12 +20,12 @@ async def differences(store: Store) -> list[Discrepancy]:
 
 async def test_a_payout_is_known_to_both_books_and_to_the_days_money(store: Store) -> None:
     store.shop.clock.now = NOON
-    await pays_out(store.shop)
-    await store.paid("500.00")
+    await enable_payouts(store.shop)
+    await store.complete_payment("500.00")
     done = await pay_out(store.services, store.shop.account, a_payout(store.shop, "120.50"))
     assert done.create.state.value == "success", done.create.message
     await night(store)
-    [day] = (await money(store)).rows(By.DAY)
+    [day] = (await money(store)).rows(GroupBy.DAY)
     assert (day.ours.paid_out, day.ours.payouts, day.ours.charged) == (Decimal("120.50"), 1, Decimal("500.00"))
     assert (day.gateway.paid_out, day.gateway.payouts) == (Decimal("120.50"), 1)
     assert day.agreement is Agreement.AGREE, (day.compared, day.gateway)
@@ -45,18 +45,18 @@ async def others_pay_out(store: Store) -> None:
 
 async def test_one_of_another_system_is_put_to_people_once_staff_pay_out_here(store: Store) -> None:
     store.shop.clock.now = NOON
-    await store.paid("500.00")
+    await store.complete_payment("500.00")
     await others_pay_out(store)
     await night(store)
     assert await differences(store) == []
-    [day] = (await money(store)).rows(By.DAY)
+    [day] = (await money(store)).rows(GroupBy.DAY)
     assert (day.gateway.payouts, day.agreement) == (0, Agreement.AGREE)
 
 
 async def test_it_is_told_of_where_staff_pay_out_here(store: Store) -> None:
     store.shop.clock.now = NOON
-    await pays_out(store.shop)
-    await store.paid("500.00")
+    await enable_payouts(store.shop)
+    await store.complete_payment("500.00")
     await others_pay_out(store)
     await night(store)
     [found] = await differences(store)

@@ -7,11 +7,11 @@ from decimal import Decimal
 
 import pytest
 
-from app.db.reconciliations import next_time, plan
+from app.db.reconciliations import next_time, plan_run
 from app.db.tables import RunState, Source
 from app.i18n.messages import LazyMessage
 from app.payments.reconciliation.progress import Progress
-from app.payments.reconciliation.run import COVERED, reconcile
+from app.payments.reconciliation.run import FIRST_RUN_REACH, reconcile
 from app.payments.reconciliation.spool import open_spool
 from app.sandbox.scripting import FaultRule
 from tests.payments.fake_saleor import amounts
@@ -24,7 +24,7 @@ PERIOD = "/api/v1/pos/*/transactions"
 
 
 async def refunded_in_silence(store: Store) -> str:
-    order_id = await store.paid()
+    order_id = await store.complete_payment()
     await store.control.portal(order_id, "refund", Decimal("30.00"), silent=True)
     return order_id
 
@@ -42,23 +42,23 @@ async def hindered(store: Store, *rules: FaultRule) -> tuple[int, str]:
     assert run.due_at > store.shop.clock.now
     assert store.shop.amounts == amounts(charged="100.00")
     assert await store.differences() == []
-    return run_id, "" if run.failure is None else LazyMessage.of(run.failure)
+    return run_id, "" if run.failure is None else LazyMessage.from_json(run.failure)
 
 
 class TestNothingIsMadeOfHalfABook:
     @pytest.mark.parametrize(
         ("rule", "words"),
         [
-            (FaultRule(path=FETCH, effect="drop"), "did not give its books"),
-            (FaultRule(path=FETCH, effect="truncate"), "did not give its books"),
+            (FaultRule(path=FETCH, effect="drop"), "did not provide its records"),
+            (FaultRule(path=FETCH, effect="truncate"), "did not provide its records"),
             (FaultRule(path=FETCH, effect="garbage"), "not a JSON object"),
             (FaultRule(path=FETCH, effect="status", status=200, body="", headers={}), "broke off: 0 of 2"),
             (
                 FaultRule(path=FETCH, effect="status", status=200, body="x", headers={"content-encoding": "gzip"}),
-                "did not give its books",
+                "did not provide its records",
             ),
-            (FaultRule(path=FETCH, effect="status", status=503), "did not give its books"),
-            (FaultRule(path=START, effect="status", status=500), "did not give its books"),
+            (FaultRule(path=FETCH, effect="status", status=503), "did not provide its records"),
+            (FaultRule(path=START, effect="status", status=500), "did not provide its records"),
         ],
     )
     async def test_it_is_said_and_tried_again(self, store: Store, rule: FaultRule, words: str) -> None:
@@ -76,12 +76,12 @@ class TestNothingIsMadeOfHalfABook:
         await reconcile(store.services, run_id)  # the register is being made
         [register] = store.sandbox.state.registers.values()
         register.rows[:] = register.rows * 2 if change == "more" else register.rows[:1]
-        await store.is_due_now(run_id)
+        await store.make_due(run_id)
         await reconcile(store.services, run_id)
         run = await store.run(run_id)
         assert (run.state, run.orders, run.covered_until) == (RunState.RUNNING, 0, None)
         assert run.failure is not None
-        assert ("4 records" if change == "more" else "1 of 2") in LazyMessage.of(run.failure)
+        assert ("4 records" if change == "more" else "1 of 2") in LazyMessage.from_json(run.failure)
         assert await store.differences() == []
 
 
@@ -96,11 +96,11 @@ async def test_a_register_that_is_being_made_is_waited_for_and_not_asked_for_twi
 @pytest.mark.fault("books-broken-off")
 async def test_a_register_that_is_never_made(store: Store) -> None:
     await store.control.options(register_polls=1000)
-    await store.paid()
+    await store.complete_payment()
     run = await store.goes_on(await store.begin())
     assert run.state is RunState.FAILED
     assert run.failure is not None
-    assert "not made the register in time" in LazyMessage.of(run.failure)
+    assert "not prepare the register in time" in LazyMessage.from_json(run.failure)
 
 
 async def test_a_register_that_is_gone_is_asked_for_anew(store: Store) -> None:
@@ -138,7 +138,7 @@ async def test_a_list_that_breaks_off(store: Store) -> None:
 
 @pytest.mark.fault("gateway-busy")
 async def test_a_gateway_that_wants_to_be_left_alone_is(store: Store) -> None:
-    await store.paid()
+    await store.complete_payment()
     rule = FaultRule(path=START, effect="status", status=429, headers={"retry-after": "1800"})
     run_id, _ = await hindered(store, rule)
     assert (await store.run(run_id)).due_at == store.shop.clock.now + timedelta(minutes=30)
@@ -193,7 +193,7 @@ class Deadly(Progress):
 async def test_killed_in_the_middle_and_taken_over_it_ends_the_same(
     store: Store, monkeypatch: pytest.MonkeyPatch, point: int
 ) -> None:
-    monkeypatch.setattr("app.payments.reconciliation.windows.AT_ONCE", 1)
+    monkeypatch.setattr("app.payments.reconciliation.windows.BATCH_SIZE", 1)
     await store.control.options(register_polls=0)
     for _ in range(3):
         await refunded_in_silence(store)
@@ -208,7 +208,7 @@ async def test_killed_in_the_middle_and_taken_over_it_ends_the_same(
     assert (run.state, run.orders, run.lines, run.repaired) == (RunState.DONE, 3, 6, 3)
     assert await store.differences() == [("missed", "repaired")] * 3
     await store.shop.work()
-    assert store.shop.saleor.told.count("REFUND_SUCCESS") == 3
+    assert store.shop.saleor.reported_types.count("REFUND_SUCCESS") == 3
 
 
 async def test_killed_over_a_look_up_what_was_found_is_not_forgotten(
@@ -222,7 +222,7 @@ async def test_killed_over_a_look_up_what_was_found_is_not_forgotten(
     await store.control.options(register_polls=0)
     run_id = await store.begin()
     with monkeypatch.context() as patch:
-        patch.setattr("app.payments.reconciliation.orders.ask_now", dies)
+        patch.setattr("app.payments.reconciliation.orders.look_up_now", dies)
         with pytest.raises(KilledError):
             await reconcile(store.services, run_id)
     assert await store.differences() == [("missed", "found")]
@@ -241,7 +241,7 @@ async def test_two_comparisons_of_one_account_at_the_same_time(store: Store) -> 
     assert [(each.state, each.attempts, each.orders) for each in runs] == [(RunState.DONE, 0, 3)] * 2
     assert await store.differences() == [("missed", "repaired")] * 3
     await store.shop.work()
-    assert store.shop.saleor.told.count("REFUND_SUCCESS") == 3
+    assert store.shop.saleor.reported_types.count("REFUND_SUCCESS") == 3
 
 
 class TestPeriods:
@@ -251,7 +251,7 @@ class TestPeriods:
             store.shop.account.id, created_at=now - timedelta(days=400)
         )
         first = await store.compare()
-        assert first.starts_at == first.started_at - COVERED if first.started_at else None
+        assert first.starts_at == first.started_at - FIRST_RUN_REACH if first.started_at else None
         assert sum(each.path == START for each in await store.control.calls()) == 6
         store.shop.clock.forward(days=1)
         second = await store.compare()
@@ -288,7 +288,7 @@ class TestEachNight:
         clock = store.shop.clock
         await refunded_in_silence(store)
         async with store.services.database.transaction() as session:
-            await plan(session, store.shop.account, clock.now)
+            await plan_run(session, store.shop.account, clock.now)
         night = next_time(2, clock.now)
         clock.now = night - timedelta(minutes=1)
         await store.shop.work()
@@ -306,7 +306,7 @@ class TestEachNight:
         clock = store.shop.clock
         clock.now = datetime(2026, 11, 23, 12, tzinfo=UTC)
         async with store.services.database.transaction() as session:
-            await plan(session, store.shop.account, clock.now)
+            await plan_run(session, store.shop.account, clock.now)
         await store.services.accounts.change(store.shop.account.id, reconcile_at=5)
         clock.now = datetime(2026, 11, 24, 2, 0, 1, tzinfo=UTC)
         await store.shop.work()
@@ -320,11 +320,11 @@ async def test_lines_are_read_by_order_however_they_came() -> None:
         for name in names:
             await spool.add(line(order_id=name))
         await spool.close()
-        assert await spool.orders() == spool.lines == 5000
+        assert await spool.count_orders() == spool.lines == 5000
         read: list[str] = []
-        while found := await spool.of_orders(read[-1] if read else None, 700):
+        while found := await spool.next_orders(read[-1] if read else None, 700):
             read += found
         assert read == sorted(names)
         assert await spool.missing(["order-0001", "another"]) == {"another"}
-        [[again]] = (await spool.of_orders("order-4998", 5)).values()
+        [[again]] = (await spool.next_orders("order-4998", 5)).values()
         assert again == line(order_id="order-4999")

@@ -8,12 +8,12 @@ import pytest
 from sqlmodel import delete
 
 from app.db.tables import DiscrepancyState, Kind, RunState, SaleorEvent, Source, State
-from app.payments.staff.manual_resolution import tell_refused_again
+from app.payments.staff.manual_resolution import resend_refused_events
 from app.saleor.errors import SaleorRefusedError, SaleorUnreachableError
 from app.sandbox.core.codes import Status
 from tests.payments.fake_saleor import amounts
 from tests.payments.reconciliation.conftest import POINT, Store
-from tests.payments.split.market import becomes_a_market, bought
+from tests.payments.split.market import enable_splitting, split_checkout
 from tests.payments.split.people import POTTER, SMITH
 
 pytestmark = pytest.mark.law(13)
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.law(13)
 
 async def test_books_that_agree(store: Store) -> None:
     for _ in range(3):
-        await store.paid()
+        await store.complete_payment()
     asked = await store.looked_up()
     run = await store.compare()
     assert (run.lines, run.orders, run.looked_up, run.repaired, run.to_people) == (3, 3, 0, 0, 0)
@@ -32,9 +32,9 @@ async def test_books_that_agree(store: Store) -> None:
 
 @pytest.mark.fault("notification-lost")
 async def test_a_refund_in_the_portal_of_which_nobody_has_told(store: Store) -> None:
-    order_id = await store.paid()
+    order_id = await store.complete_payment()
     await store.control.portal(order_id, "refund", Decimal("30.00"), silent=True)
-    await store.shop.later(days=1)
+    await store.shop.pass_time(days=1)
     assert store.shop.amounts == amounts(charged="100.00")  # nobody has looked
     run = await store.compare()
     assert store.shop.amounts == amounts(charged="70.00", refunded="30.00")
@@ -47,7 +47,7 @@ async def test_a_refund_in_the_portal_of_which_nobody_has_told(store: Store) -> 
 
 
 async def test_two_equal_refunds_in_the_portal(store: Store) -> None:
-    order_id = await store.paid()
+    order_id = await store.complete_payment()
     for _ in range(2):
         await store.control.portal(order_id, "refund", Decimal("10.00"), silent=True)
     await store.compare()
@@ -73,7 +73,7 @@ async def test_a_failure_that_was_missed(store: Store) -> None:
 
 async def test_a_hold_that_was_released_by_itself(store: Store) -> None:
     await store.control.options(automatic_void_after=timedelta(hours=12))
-    await store.paid(flow="AUTHORIZATION")
+    await store.complete_payment(flow="AUTHORIZATION")
     assert store.shop.amounts == amounts(authorized="100.00")
     store.shop.clock.forward(hours=13)
     await store.control.payments()  # time has passed at the gateway too
@@ -82,28 +82,28 @@ async def test_a_hold_that_was_released_by_itself(store: Store) -> None:
 
 
 async def test_a_charge_back(store: Store) -> None:
-    order_id = await store.paid()
+    order_id = await store.complete_payment()
     await store.control.dispute(order_id, Decimal("100.00"), silent=True)
     await store.compare()
-    assert "CHARGE_BACK" in store.shop.saleor.told
+    assert "CHARGE_BACK" in store.shop.saleor.reported_types
     assert await store.differences() == [("missed", "repaired")]
-    assert "taken 100.00 UAH of this payment back" in (await store.words())[0]
+    assert "took back 100.00 UAH of this payment" in (await store.words())[0]
 
 
 async def test_the_payers_fee_is_no_difference(store: Store) -> None:
     await store.control.options(customer_fee_percent=Decimal("2.5"), customer_fee_in=["registers"])
-    await store.paid()
+    await store.complete_payment()
     run = await store.compare()
     assert (run.lines, run.looked_up) == (1, 0)
     assert await store.differences() == []
 
 
 async def test_another_amount_is_put_to_people_in_words_and_once(store: Store) -> None:
-    order_id = await store.paid()
+    order_id = await store.complete_payment()
     await store.write(order_id, amount=Decimal("90.00"))
     await store.compare()
     assert await store.differences() == [("amount", "put to people")]
-    assert await store.words() == ["The gateway reports 90.00 UAH, but 100.00 UAH was asked."]
+    assert await store.words() == ["The gateway reports 90.00 UAH, but 100.00 UAH was requested."]
     assert store.shop.amounts == amounts(charged="100.00")
     await store.compare()
     assert await store.differences() == [("amount", "put to people")]
@@ -111,7 +111,7 @@ async def test_another_amount_is_put_to_people_in_words_and_once(store: Store) -
 
 
 async def test_what_ends_otherwise_is_put_to_people(store: Store) -> None:
-    order_id = await store.paid()
+    order_id = await store.complete_payment()
     await store.write(order_id, status_code="4009", status=Status.FAILURE)
     await store.compare()
     assert await store.differences() == [("state", "put to people")]
@@ -119,7 +119,7 @@ async def test_what_ends_otherwise_is_put_to_people(store: Store) -> None:
 
 
 async def test_what_only_we_know_is_put_to_people_and_ends_when_it_is_shown(store: Store) -> None:
-    order_id = await store.paid()
+    order_id = await store.complete_payment()
     state = store.sandbox.state
     [payment] = state.payments_of(POINT.pos_id, order_id)
     store.shop.clock.forward(hours=3)
@@ -135,7 +135,7 @@ async def test_what_only_we_know_is_put_to_people_and_ends_when_it_is_shown(stor
 
 
 async def test_a_payment_of_somebody_else_at_our_point_of_sale(store: Store) -> None:
-    await store.paid()
+    await store.complete_payment()
     [payment] = store.sandbox.state.payments.values()
     stranger = payment.model_copy(
         update={"order_id": "invoice-7", "payment_id": store.sandbox.state.new_id(), "checkout_id": payment.payment_id}
@@ -150,13 +150,13 @@ async def test_a_payment_of_somebody_else_at_our_point_of_sale(store: Store) -> 
 
 async def test_what_saleor_has_refused_is_put_to_people_until_it_has_taken_it(store: Store) -> None:
     order_id = await store.pay()
-    store.shop.saleor.troubles.append(SaleorRefusedError("INVALID", "amount", "no"))
+    store.shop.saleor.failures.append(SaleorRefusedError("INVALID", "amount", "no"))
     await store.look(order_id)
     [words] = await store.words()
     await store.compare()
     assert await store.differences() == [("untold", "put to people")]
     assert await store.words() == [words]  # the refusal is a problem already
-    assert await tell_refused_again(store.services, store.shop.installation.id) == 1
+    assert await resend_refused_events(store.services, store.shop.installation.id) == 1
     await store.shop.work()
     await store.compare()
     assert await store.differences() == [("untold", "ended")]
@@ -164,7 +164,7 @@ async def test_what_saleor_has_refused_is_put_to_people_until_it_has_taken_it(st
 
 
 async def test_what_was_never_written_down_for_saleor_is_put_to_people(store: Store) -> None:
-    order_id = await store.paid()
+    order_id = await store.complete_payment()
     async with store.services.database.transaction() as session:
         await session.exec(delete(SaleorEvent))
     await store.compare()
@@ -175,7 +175,7 @@ async def test_what_was_never_written_down_for_saleor_is_put_to_people(store: St
 
 async def test_a_saleor_that_is_down_is_told_later_and_that_is_no_difference(store: Store) -> None:
     order_id = await store.pay()
-    store.shop.saleor.troubles.extend([SaleorUnreachableError("nobody answers")] * 1000)
+    store.shop.saleor.failures.extend([SaleorUnreachableError("nobody answers")] * 1000)
     await store.look(order_id)
     await store.compare()
     assert await store.differences() == []
@@ -207,8 +207,8 @@ class TestAMarketplace:
 
     async def sold(self, store: Store) -> str:
         """Somebody has bought at a marketplace, for 569.50."""
-        store.shop = await becomes_a_market(store.shop)
-        await store.shop.begin(sourceObject=bought())
+        store.shop = await enable_splitting(store.shop)
+        await store.shop.begin(sourceObject=split_checkout())
         await store.control.pay(store.shop.order_id)
         await store.look(store.shop.order_id)
         return store.shop.order_id

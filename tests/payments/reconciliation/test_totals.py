@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from app.amounts import LARGEST
 from app.db.database import Database
-from app.db.day_sums import Days, OrderOwner, compared_days, gateway_shares, gateway_totals, keep_days
-from app.db.reconciliations import forget_account
+from app.db.day_sums import Days, OrderOwner, compared_days, gateway_shares, gateway_totals, store_days
+from app.db.reconciliations import delete_comparisons
 from app.db.tables import MerchantAccount
 from app.gateway.models.reports import LONGEST_PERIOD, RegisterLine
 from app.payments.reconciliation.compare import Period
 from app.payments.reconciliation.entries import BookLine, book_line
-from app.payments.reconciliation.run import begin
+from app.payments.reconciliation.run import begin_run
 from app.payments.reconciliation.totals import LEAD, Totals, windows
 from tests.payments.reconciliation.books import line
 from tests.payments.shop import Shop
@@ -34,7 +34,7 @@ def summed(*lines: BookLine, owner: OrderOwner | None = OWNER) -> dict[date, Any
     totals.add(lines, owner)
     return {
         day.day: (day.unreadable, [(each.kind.value, each.amount, each.count) for each in rows if not each.receiver])
-        for day, rows in totals.books("account", 1, END)
+        for day, rows in totals.daily_books("account", 1, END)
     }
 
 
@@ -85,7 +85,7 @@ def test_sums_that_no_column_holds_are_not_made() -> None:
     totals = Totals(Period(START, END))
     for number in range(1100):
         totals.add([line(amount=LARGEST, payment_id=f"payment-{number}")], OWNER)
-    [(day, [total])] = [each for each in totals.books("account", 1, END) if each[1]]
+    [(day, [total])] = [each for each in totals.daily_books("account", 1, END) if each[1]]
     assert (total.count, day.unreadable) == (1000, 100)
 
 
@@ -103,7 +103,7 @@ def test_names_of_any_text_make_keys_that_differ(names: list[tuple[str, str]]) -
         said = book_line(told)
         assert said is not None
         totals.add([said], None)
-    [rows] = [rows for day, rows in totals.books("account", 1, END) if day.day == NOON.date()]
+    [rows] = [rows for day, rows in totals.daily_books("account", 1, END) if day.day == NOON.date()]
     assert len({(each.currency, each.receiver, each.kind) for each in rows}) == len(rows)
 
 
@@ -118,10 +118,10 @@ async def test_they_are_kept_whatever_their_names(shop: Shop, database: Database
         said = book_line(told)
         assert said is not None
         totals.add([said], None)
-    run_id = await begin(shop.services, account)
+    run_id = await begin_run(shop.services, account)
     for _ in range(2):
         async with database.transaction() as session:
-            await keep_days(session, account.id, totals.books(account.id, run_id, END))
+            await store_days(session, account.id, totals.daily_books(account.id, run_id, END))
     days = Days(date(2026, 11, 1), date(2026, 11, 30))
     async with database.transaction() as session:
         found = await gateway_totals(session, [account.id], days)
@@ -130,7 +130,7 @@ async def test_they_are_kept_whatever_their_names(shop: Shop, database: Database
     assert sum(each.count for each in found) == sum(each.count for each in shares) == 7
     assert len(found) == len(shares) == 5  # three are written alike
     async with database.transaction() as session:
-        await forget_account(session, account.id)
+        await delete_comparisons(session, account.id)
         assert await compared_days(session, [account.id], days) == []
 
 

@@ -14,14 +14,14 @@ from app.payments.core.refusal import RefusalError
 from app.payments.requests.payment import payload_of
 from app.saleor.events import TransactionInitializeSession
 from tests.payments.requests.test_payment import TRANSACTION, an_account, planned
-from tests.payments.shop import CUSTOMER, SALEOR, session_event, source
+from tests.payments.shop import CUSTOMER, SALEOR, session_event, source_object
 
 PERSONAL = ("taras", "Тарас", "Шевченко", "380501234567", "1990-05-17", "3123456789")
-ORDER = source(__typename="Order", id="T3JkZXI6MQ==", number="21")
+ORDER = source_object(__typename="Order", id="T3JkZXI6MQ==", number="21")
 
 
 def asked(sourceObject: dict[str, Any] | None = None, **chosen: Any) -> HostedPayment:  # noqa: N803 - Saleor's name
-    return planned(an_account(**chosen), sourceObject=sourceObject or source()).request
+    return planned(an_account(**chosen), sourceObject=sourceObject or source_object()).request
 
 
 def test_a_checkout_is_found_by_saleors_names() -> None:
@@ -52,8 +52,8 @@ def test_an_order_is_found_by_its_number_too() -> None:
     ("template", "paid", "told"),
     [
         ("Замовлення {order} · {store}", ORDER, "Замовлення 21 · Main"),
-        ("{order}", source(), order_id_of(TRANSACTION, SALEOR)),
-        ("{channel}: {checkout}", source(), "uah: Q2hlY2tvdXQ6MQ=="),
+        ("{order}", source_object(), order_id_of(TRANSACTION, SALEOR)),
+        ("{channel}: {checkout}", source_object(), "uah: Q2hlY2tvdXQ6MQ=="),
         ("{channel}: {checkout}", ORDER, "uah:"),
         ("{checkout}", ORDER, "Order 21"),
         ("{transaction}", ORDER, TRANSACTION),
@@ -86,7 +86,7 @@ def test_the_accounts_category_and_receipts_are_told() -> None:
     assert (request.merchant_mcc, request.f_receipt_delivery, request.order_3ds_bypass) == ("5411", "viber", "never")
 
 
-NAMELESS = source(billingAddress={"phone": "+380501234567"})
+NAMELESS = source_object(billingAddress={"phone": "+380501234567"})
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from app.payments.requests.payment import HostedPlan, plan_hosted
 from app.payments.services import Addresses
 from app.saleor.events import TransactionInitializeSession
 from tests.payments.aggregates import NOON
-from tests.payments.shop import CUSTOMER, SALEOR, session_event, source
+from tests.payments.shop import CUSTOMER, SALEOR, session_event, source_object
 
 TRANSACTION = "VHJhbnNhY3Rpb25JdGVtOjAzNjRhYTlhLTMxZWItNDRmYi1hZWZmLTRkNzEyZTc3ZTU0OQ=="
 
@@ -91,7 +91,9 @@ def test_the_accounts_own_ways_are_kept() -> None:
 
 def test_search_words_are_made_to_fit_what_the_merchant_portal_takes() -> None:
     """No payment fails over a search word."""
-    order = source(__typename="Order", number="№ 4242424242424242", channel={"slug": "ж" * 300, "currencyCode": "UAH"})
+    order = source_object(
+        __typename="Order", number="№ 4242424242424242", channel={"slug": "ж" * 300, "currencyCode": "UAH"}
+    )
     found = {each.key: each.value for each in planned(sourceObject=order).request.attributes or []}
     assert found["saleor_channel"] == "ж" * 250
     assert "4242424242424242" not in found["saleor_order"]
@@ -104,7 +106,7 @@ def test_a_payment_page_in_a_language_that_the_gateway_does_not_have() -> None:
 
 def test_names_from_the_shipping_address_when_the_billing_address_has_none() -> None:
     request = planned(
-        sourceObject=source(
+        sourceObject=source_object(
             billingAddress=None, shippingAddress={"firstName": "Леся", "lastName": "Українка", "phone": "+380671234567"}
         )
     ).request
@@ -114,6 +116,6 @@ def test_names_from_the_shipping_address_when_the_billing_address_has_none() -> 
 
 def test_what_breaks_a_limit_of_the_gateway_is_refused_by_the_storefronts_name_and_without_the_value() -> None:
     with pytest.raises(RefusalError) as refused:
-        planned(sourceObject=source(billingAddress=CUSTOMER | {"country": {"code": "ukraine"}}))
+        planned(sourceObject=source_object(billingAddress=CUSTOMER | {"country": {"code": "ukraine"}}))
     assert (refused.value.code, refused.value.field) == (RefusalCode.INVALID_DATA, "data.customer.country")
     assert "ukraine" not in refused.value.message

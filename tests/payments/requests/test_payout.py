@@ -8,12 +8,12 @@ import pytest
 
 from app.db.tables import MerchantAccount
 from app.payments.requests.payout import (
-    OFF,
+    PAYOUTS_OFF,
     RECIPIENT,
     PayoutRefusedError,
     PayoutTerms,
-    day_limit_words,
-    read_terms,
+    day_limit_message,
+    parse_terms,
 )
 from tests.payments.cards.seals import NUMBER
 
@@ -38,12 +38,12 @@ def an_account(**different: Any) -> MerchantAccount:
 
 def refused(account: MerchantAccount | None = None, **typed: str) -> dict[str, str]:
     with pytest.raises(PayoutRefusedError) as refusal:
-        read_terms(account or an_account(), TYPED | typed, TODAY)
-    return {name: str(words) for name, words in refusal.value.refused.items()}
+        parse_terms(account or an_account(), TYPED | typed, TODAY)
+    return {name: str(words) for name, words in refusal.value.errors.items()}
 
 
 def read(account: MerchantAccount | None = None, **typed: str) -> PayoutTerms:
-    return read_terms(account or an_account(), TYPED | typed, TODAY)
+    return parse_terms(account or an_account(), TYPED | typed, TODAY)
 
 
 def test_what_is_typed_is_read_without_space_around_it_and_in_the_accounts_first_currency() -> None:
@@ -67,15 +67,15 @@ def test_everything_that_is_wrong_is_told_at_once() -> None:
         is_operation_taxable="true",
     )
     assert wrong == {
-        "amount": "Write amounts like 1234.50.",
-        "description": "This is needed.",
-        "recipient_first_name": "This is needed.",
-        "recipient_birth_date": "Write a day that has been, like 1991-08-24.",
-        "recipient_doc_issue_date": "Write a day that has been, like 1991-08-24.",
-        "recipient_country": "Write a country as two capital letters, like UA, or a part of it, like UA-32.",
-        "recipient_city": "A card number does not belong here.",
-        "recipient_address": "Write at most 255 printable characters.",
-        "is_operation_taxable": "Only an account of the gambling sector tells this.",
+        "amount": "Enter amounts like 1234.50.",
+        "description": "This field is required.",
+        "recipient_first_name": "This field is required.",
+        "recipient_birth_date": "Enter a date in the past, like 1991-08-24.",
+        "recipient_doc_issue_date": "Enter a date in the past, like 1991-08-24.",
+        "recipient_country": "Enter a country as two capital letters, like UA, or a part of it, like UA-32.",
+        "recipient_city": "Do not enter a card number here.",
+        "recipient_address": "Enter at most 255 printable characters.",
+        "is_operation_taxable": "Only accounts in the gambling sector send this.",
     }
 
 
@@ -87,7 +87,7 @@ def test_no_amount_that_is_none_is_taken(amount: str) -> None:
 
 def test_the_limit_of_a_payout_is_the_largest_that_is_taken() -> None:
     assert read(amount="1000.00").amount == Decimal("1000.00")
-    assert refused(amount="1000.01") == {"amount": "This account pays out at most 1000.00 UAH at once."}
+    assert refused(amount="1000.01") == {"amount": "This account pays out at most 1000.00 UAH at a time."}
 
 
 @pytest.mark.parametrize(
@@ -96,14 +96,14 @@ def test_the_limit_of_a_payout_is_the_largest_that_is_taken() -> None:
 )
 def test_nothing_is_paid_out_unless_the_owner_has_switched_it_on_with_both_limits(off: dict[str, Any]) -> None:
     account = an_account(**off)
-    assert not account.pays_out
-    assert refused(account) == {"": OFF}
+    assert not account.can_pay_out
+    assert refused(account) == {"": PAYOUTS_OFF}
 
 
 def test_the_limit_of_a_day_is_the_most_that_is_taken() -> None:
-    assert day_limit_words(an_account(), Decimal("500.00"), Decimal("1000.00")) is None
-    assert "at most 1500.00 UAH" in str(day_limit_words(an_account(), Decimal("500.01"), Decimal("1000.00")))
-    assert day_limit_words(an_account(payout_most_a_day=None), Decimal(0), Decimal("0.01")) is not None
+    assert day_limit_message(an_account(), Decimal("500.00"), Decimal("1000.00")) is None
+    assert "at most 1500.00 UAH" in str(day_limit_message(an_account(), Decimal("500.01"), Decimal("1000.00")))
+    assert day_limit_message(an_account(payout_most_a_day=None), Decimal(0), Decimal("0.01")) is not None
 
 
 def test_of_a_gambling_merchants_payouts_it_is_told_whether_they_are_winnings() -> None:

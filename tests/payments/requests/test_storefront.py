@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.payments.core.refusal import RefusalCode, RefusalError
-from app.payments.requests.storefront import StorefrontData, allowed_return_url, origin_of, read_data, storefront_path
+from app.payments.requests.storefront import StorefrontData, allowed_return_url, origin_of, parse_data, storefront_path
 
 PAN = "4242424242424242"
 anything = st.recursive(
@@ -20,19 +20,19 @@ anything = st.recursive(
 
 def read_or_refusal(data: Any) -> StorefrontData | RefusalError:
     try:
-        return read_data(data)
+        return parse_data(data)
     except RefusalError as refusal:
         return refusal
 
 
 def test_nothing_is_required() -> None:
-    assert read_data(None) == read_data({}) == StorefrontData()
-    assert read_data({"customer": None, "language": None, "returnUrl": None}) == StorefrontData()
+    assert parse_data(None) == parse_data({}) == StorefrontData()
+    assert parse_data({"customer": None, "language": None, "returnUrl": None}) == StorefrontData()
 
 
 @pytest.mark.threat("tampered-amount")
 def test_what_is_known_is_read_and_the_rest_ignored() -> None:
-    data = read_data(
+    data = parse_data(
         {
             "returnUrl": "https://shop.example.com/back",
             "language": "uk-UA",
@@ -73,7 +73,7 @@ def test_whatever_a_storefront_sends_is_read_or_refused_in_words(data: Any) -> N
 )
 def test_what_has_the_wrong_shape_is_named(data: Any, field: str) -> None:
     with pytest.raises(RefusalError) as refused:
-        read_data(data)
+        parse_data(data)
     assert (refused.value.code, refused.value.field) == (RefusalCode.INVALID_DATA, field)
 
 
@@ -93,14 +93,14 @@ def test_card_data_is_refused_by_the_name_of_its_field_wherever_it_is(name: str)
         ({"methods": [{"x": 1}, {name: None}]}, f"data.methods[1].{name}"),
     ):
         with pytest.raises(RefusalError) as refused:
-            read_data(data)
+            parse_data(data)
         assert (refused.value.code, refused.value.field) == (RefusalCode.CARD_DATA_REFUSED, path)
         assert PAN not in refused.value.message
 
 
 @pytest.mark.parametrize("name", ["cardholder", "discard", "panel", "company", "expires", "cardboard", "postcard"])
 def test_other_words_are_not_taken_for_card_data(name: str) -> None:
-    assert read_data({name: "x"}) == StorefrontData()
+    assert parse_data({name: "x"}) == StorefrontData()
 
 
 ALLOWED = ["https://shop.example.com", "http://localhost:3000"]

@@ -6,9 +6,9 @@ from typing import Any
 
 from app.db.tables import Kind
 from app.payments.split.standing import SplitStanding, standing_of
-from tests.loopback import said
+from tests.loopback import json_reply
 from tests.payments.fake_gateway import operation
-from tests.payments.shop import Shop, source
+from tests.payments.shop import Shop, source_object
 from tests.payments.split.people import MARKET, POTTER, SMITH, rules
 
 SHARES = {MARKET: Decimal("70.00"), POTTER: Decimal("300.00"), SMITH: Decimal("199.50")}
@@ -37,12 +37,12 @@ def line(name: str, amount: str, who: str | None, quantity: int = 1) -> dict[str
 MUGS, LAMP = line("Mugs", "300.00", POTTER, 3), line("Lamp", "199.50", SMITH)
 
 
-def bought(*lines: dict[str, Any]) -> dict[str, Any]:
+def split_checkout(*lines: dict[str, Any]) -> dict[str, Any]:
     """Return the checkout."""
-    return source(totalPrice=taxed("569.50"), shippingPrice=taxed("70.00"), lines=list(lines or (MUGS, LAMP)))
+    return source_object(totalPrice=taxed("569.50"), shippingPrice=taxed("70.00"), lines=list(lines or (MUGS, LAMP)))
 
 
-def granted(*lines: tuple[dict[str, Any], int], shipping: bool = False) -> dict[str, Any]:
+def granted_refund_event(*lines: tuple[dict[str, Any], int], shipping: bool = False) -> dict[str, Any]:
     """Return what an event has that asks for a granted refund of pieces of lines; another one each time."""
     order = {"id": "T3JkZXI6MQ==", "number": "7", "channel": {"slug": "uah"}, "shippingPrice": taxed("70.00")}
     refund = {
@@ -53,7 +53,7 @@ def granted(*lines: tuple[dict[str, Any], int], shipping: bool = False) -> dict[
     return {"grantedRefund": refund, "order": order}
 
 
-async def becomes_a_market(shop: Shop, **different: Any) -> Shop:
+async def enable_splitting(shop: Shop, **different: Any) -> Shop:
     """Let the shop's account split payments."""
     kept = rules(**different).model_dump(mode="json")
     shop.account = await shop.services.accounts.change(shop.account.id, split_rules=kept)
@@ -64,16 +64,18 @@ async def refund(
     shop: Shop, amount: str, key: str, *, granted: dict[str, Any] | None = None, named: str | None = None
 ) -> list[dict[str, Any]]:
     """Staff refund something; return the shares that the gateway was told."""
-    shop.gateway.will(said(operation("refund", shop.order_id, amount, named=named or key)))
-    answer = await shop.staff("REFUND", amount, key, **(asked_for(shop, key, granted) if granted else {}))
+    shop.gateway.will_answer(json_reply(operation("refund", shop.order_id, amount, operation_id=named or key)))
+    answer = await shop.request_action(
+        "REFUND", amount, key, **(granted_action_event(shop, key, granted) if granted else {})
+    )
     assert answer.result == "REFUND_SUCCESS", answer.message
-    heard = shop.gateway.heard[-1]
+    heard = shop.gateway.requests[-1]
     assert heard.path == "/api/v1/split/refund"
     assert heard.json["refund_amount"] == Decimal(amount)
     return list(heard.json["split"])
 
 
-def asked_for(shop: Shop, key: str, granted: dict[str, Any]) -> dict[str, Any]:
+def granted_action_event(shop: Shop, key: str, granted: dict[str, Any]) -> dict[str, Any]:
     """Return the members of the event by which staff ask for a granted refund."""
     event = {"id": key, "type": "REFUND_REQUEST", "pspReference": "", "idempotencyKey": key}
     transaction = {"id": shop.transaction.id, "events": [event], "order": granted["order"]}

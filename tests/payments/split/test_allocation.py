@@ -15,7 +15,7 @@ from app.payments.split.allocation import (
     allocate,
     distribute,
     distribute_within,
-    smallest,
+    smallest_unit,
     total_of,
 )
 from tests.payments.split.people import MARKET, POTTER, SMITH, WEAVER, rules
@@ -165,7 +165,7 @@ def test_what_cannot_be_split_is_refused_in_words_that_name_the_line(
 
 
 def test_a_basket_worth_nothing_is_not_split() -> None:
-    with pytest.raises(RefusalError, match="nothing in it is worth anything"):
+    with pytest.raises(RefusalError, match="nothing in it has a price"):
         shares(basket(mugs("0.00")), "1.00")
 
 
@@ -220,11 +220,13 @@ def test_nobody_has_a_part() -> None:
 
 
 def test_money_without_cents_is_divided_without_cents() -> None:
-    assert smallest("JPY", Decimal("100.00")) == 1
-    assert smallest("JPY", Decimal("100.00"), Decimal("10.50")) == Decimal("0.01")  # one of them has cents all the same
-    assert smallest("JPY", Decimal("100.50")) == Decimal("0.01")
-    assert smallest("UAH", Decimal("100.00")) == Decimal("0.01")
-    parts = distribute(Decimal("100.00"), {"a": Decimal(1), "b": Decimal(2)}, smallest("JPY", Decimal("100.00")))
+    assert smallest_unit("JPY", Decimal("100.00")) == 1
+    assert smallest_unit("JPY", Decimal("100.00"), Decimal("10.50")) == Decimal(
+        "0.01"
+    )  # one of them has cents all the same
+    assert smallest_unit("JPY", Decimal("100.50")) == Decimal("0.01")
+    assert smallest_unit("UAH", Decimal("100.00")) == Decimal("0.01")
+    parts = distribute(Decimal("100.00"), {"a": Decimal(1), "b": Decimal(2)}, smallest_unit("JPY", Decimal("100.00")))
     assert parts == {"a": Decimal("33.00"), "b": Decimal("67.00")}
 
 

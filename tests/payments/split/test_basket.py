@@ -83,21 +83,21 @@ def test_an_order_has_names_of_its_own_for_some_things() -> None:
 def test_the_variant_speaks_first_then_the_product_then_its_type(said: dict[str, str], who: str | None) -> None:
     line = {"id": "l", "quantity": 1, "totalPrice": taxed("1.00"), "variant": variant(**said)}
     (found,) = basket_of(checkout(lines=[line]), "sub_merchant_id").lines
-    assert found.named == who
+    assert found.sub_merchant == who
 
 
 def test_the_store_chooses_the_name_of_the_metadata() -> None:
     (line,) = basket_of(checkout(), "colour").lines
-    assert line.named == "blue"
+    assert line.sub_merchant == "blue"
 
 
 def test_a_saleor_that_tells_no_more_than_it_must() -> None:
     bare = checkout(
         lines=[{"id": "l", "quantity": 1, "totalPrice": taxed("5.00")}], totalPrice=None, shippingPrice=None
     )
-    line = Line("l", Decimal("5.00"), told=False)
+    line = Line("l", Decimal("5.00"), has_metadata=False)
     assert basket_of(bare, "sub_merchant_id") == Basket([line], total=Decimal("5.00"))
-    with pytest.raises(RefusalError, match="Saleor does not tell the product of “l”"):
+    with pytest.raises(RefusalError, match="Saleor does not report the product of “l”"):
         allocate(rules(), basket_of(bare, "sub_merchant_id"), Decimal("5.00"), "UAH")
     by_percent = rules(mode="percentages", percentages={POTTER: 100})
     assert allocate(by_percent, basket_of(bare, ""), Decimal("5.00"), "UAH") == {POTTER: Decimal("5.00")}
@@ -122,7 +122,12 @@ def granted(**line: Any) -> GrantedRefund:
 
 def test_one_of_three_is_refunded() -> None:
     (found,) = granted_lines(granted(), "sub_merchant_id")
-    assert (found.pieces, found.of, found.line.named, found.line.total) == (1, 3, POTTER, Decimal("240.00"))
+    assert (found.pieces, found.line_pieces, found.line.sub_merchant, found.line.total) == (
+        1,
+        3,
+        POTTER,
+        Decimal("240.00"),
+    )
 
 
 def test_of_a_deleted_product_nobody_knows_whose_it_was() -> None:

@@ -6,18 +6,27 @@ import pytest
 
 from app.db.aggregates import load_by_order
 from app.payments.core.refusal import RefusalError
-from app.payments.split.choice import choose, chosen_in, leave_it_to_the_rules
+from app.payments.split.choice import choose_next_refund_split, chosen_shares, clear_choice
 from tests.payments.fake_gateway import operation
 from tests.payments.shop import Shop
-from tests.payments.split.market import MUGS, SHARES, becomes_a_market, bought, granted, refund, shares, standing
+from tests.payments.split.market import (
+    MUGS,
+    SHARES,
+    enable_splitting,
+    granted_refund_event,
+    refund,
+    shares,
+    split_checkout,
+    standing,
+)
 from tests.payments.split.people import MARKET, POTTER, SMITH, WEAVER
 
 
 @pytest.fixture
 async def sold(shop: Shop) -> Shop:
     """A marketplace whose shopper has paid 569.50."""
-    await becomes_a_market(shop)
-    await shop.paid(sourceObject=bought())
+    await enable_splitting(shop)
+    await shop.complete_payment(sourceObject=split_checkout())
     return shop
 
 
@@ -26,24 +35,28 @@ async def chosen(shop: Shop, **amounts: str) -> None:
     async with shop.services.database.transaction() as session:
         aggregate = await load_by_order(session, shop.order_id)
         assert aggregate is not None
-        choose(aggregate, {who[name]: Decimal(amount) for name, amount in amounts.items()}, shop.clock.now)
+        choose_next_refund_split(
+            aggregate, {who[name]: Decimal(amount) for name, amount in amounts.items()}, shop.clock.now
+        )
 
 
 async def test_the_next_refund_is_taken_from_whom_staff_chose_and_the_one_after_it_is_not(sold: Shop) -> None:
     await chosen(sold, potter="40.00", smith="10.00")
     expected = {POTTER: Decimal("40.00"), SMITH: Decimal("10.00")}
-    assert shares(await refund(sold, "50.00", "first", granted=granted((MUGS, 1)))) == expected
-    assert chosen_in(await sold.aggregate()) is None
-    assert shares(await refund(sold, "100.00", "second", granted=granted((MUGS, 1)))) == {POTTER: Decimal("100.00")}
+    assert shares(await refund(sold, "50.00", "first", granted=granted_refund_event((MUGS, 1)))) == expected
+    assert chosen_shares(await sold.aggregate()) is None
+    assert shares(await refund(sold, "100.00", "second", granted=granted_refund_event((MUGS, 1)))) == {
+        POTTER: Decimal("100.00")
+    }
 
 
 async def test_another_amount_than_chosen_is_refused_and_the_choice_stays(sold: Shop) -> None:
     await chosen(sold, potter="40.00")
-    answer = await sold.staff("REFUND", "50.00", "first")
+    answer = await sold.request_action("REFUND", "50.00", "first")
     assert answer.result == "REFUND_FAILURE"
-    assert "chosen who gives back 40.00 UAH next, but 50.00 UAH is asked" in (answer.message or "")
-    assert sold.gateway.heard == []
-    assert chosen_in(await sold.aggregate()) == {POTTER: Decimal("40.00")}
+    assert "chosen who pays back the next 40.00 UAH, but 50.00 UAH is requested" in (answer.message or "")
+    assert sold.gateway.requests == []
+    assert chosen_shares(await sold.aggregate()) == {POTTER: Decimal("40.00")}
     await refund(sold, "40.00", "second")
 
 
@@ -52,7 +65,7 @@ async def test_a_choice_can_be_taken_back(sold: Shop) -> None:
     async with sold.services.database.transaction() as session:
         aggregate = await load_by_order(session, sold.order_id)
         assert aggregate is not None
-        leave_it_to_the_rules(aggregate, sold.clock.now)
+        clear_choice(aggregate, sold.clock.now)
     assert set(shares(await refund(sold, "40.00", "first"))) == set(SHARES)
 
 
@@ -62,25 +75,25 @@ async def test_a_choice_can_be_taken_back(sold: Shop) -> None:
         ({"smith": "199.51"}, f"199.51 UAH cannot be taken from the sub-merchant {SMITH}: 199.50 UAH is left"),
         ({"weaver": "1.00"}, "0.00 UAH is left"),
         ({"smith": "0.00"}, "zero"),
-        ({"smith": "1.001"}, "more than two decimals"),
+        ({"smith": "1.001"}, "more than two decimal places"),
         ({"nobody": "1.00"}, "'nobody' is not a sub-merchant"),
-        ({}, "Nobody is chosen"),
+        ({}, "No sub-merchant is chosen"),
     ],
 )
 async def test_what_cannot_be_is_refused_when_it_is_chosen(sold: Shop, amounts: dict[str, str], said: str) -> None:
     with pytest.raises(RefusalError, match=said):
         await chosen(sold, **amounts)
-    assert chosen_in(await sold.aggregate()) is None
+    assert chosen_shares(await sold.aggregate()) is None
 
 
-async def test_a_payment_that_is_not_split_leaves_no_choice(paid: Shop) -> None:
+async def test_a_payment_that_is_not_split_leaves_no_choice(paid_shop: Shop) -> None:
     with pytest.raises(RefusalError, match="not split"):
-        await chosen(paid, potter="1.00")
+        await chosen(paid_shop, potter="1.00")
 
 
 async def test_what_was_refunded_elsewhere_may_have_been_somebody_elses(sold: Shop) -> None:
     """The portal refunded all of the potter's, the app assumes a part of everybody's: staff know better."""
-    await sold.notify(operation("refund", sold.order_id, "300.00", named="in-the-portal"))
+    await sold.notify(operation("refund", sold.order_id, "300.00", operation_id="in-the-portal"))
     await sold.work()
     assert (await standing(sold)).left[SMITH] < SHARES[SMITH]
     await chosen(sold, market="70.00", smith="199.50")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.payments.split.allocation import Basket, Line, allocate, total_of
-from app.payments.split.remainder import GrantedLine, Remainder, captured, given_back, granted_worth
+from app.payments.split.remainder import GrantedLine, Remainder, divide_capture, divide_refund, granted_worth
 from app.payments.split.rules import SplitRules
 from tests.payments.split.people import MARKET, NAMES, POTTER, SELLERS, SMITH, rules
 
@@ -90,7 +90,7 @@ def test_what_was_captured_is_given_back_until_everybody_is_at_zero(
 ) -> None:
     allocated = allocate(case.rules, case.basket, case.paid, "UAH")
     taken = max(Decimal("0.01"), (case.paid * percent / 100).quantize(Decimal("0.01")))
-    received = captured(taken, allocated, "UAH")
+    received = divide_capture(taken, allocated, "UAH")
     assert total_of(received.values()) == taken
     assert all(share <= allocated[who] for who, share in received.items())
     assert taken != case.paid or received == allocated
@@ -106,11 +106,11 @@ def test_what_was_captured_is_given_back_until_everybody_is_at_zero(
             granted = [GrantedLine(line, data.draw(st.integers(1, 3)), 3) for line in some]
             shipping = data.draw(st.sampled_from([Decimal(0), case.basket.shipping]))
             worth = granted_worth(case.rules, granted, shipping=shipping)
-        refund = given_back(amount, rest, "UAH", worth)
+        refund = divide_refund(amount, rest, "UAH", worth)
         assert total_of(refund.values()) == amount
         assert all(0 < share <= rest.left[who] for who, share in refund.items())
         turned = Remainder(dict(reversed(rest.left.items())), rest.exact)
-        assert refund == given_back(amount, turned, "UAH", worth), "same question, same shares"
+        assert refund == divide_refund(amount, turned, "UAH", worth), "same question, same shares"
         refunds.append(refund)
         rest = rest.after(refund, "UAH")
     assert rest.left == {}
@@ -131,7 +131,7 @@ def test_however_many_small_refunds_there_are_nobody_drifts_away_from_a_fair_par
         amount = min(Decimal(cents).scaleb(-2), rest.total)
         if not amount:
             break
-        rest = rest.after(given_back(amount, rest, "UAH"), "UAH")
+        rest = rest.after(divide_refund(amount, rest, "UAH"), "UAH")
         for who, part in had.items():
             fair = Fraction(part) * Fraction(rest.total) / whole
             assert abs(Fraction(rest.left.get(who, Decimal())) - fair) < Fraction(1, 100), "not a cent off, ever"
@@ -142,6 +142,6 @@ def test_small_refunds_in_a_long_row_are_shared_as_one_of_their_sum_would_be(how
     had = {POTTER: Decimal("100.00"), SMITH: Decimal("50.00")}
     rest = Remainder.of(had)
     for _ in range(how_often):
-        rest = rest.after(given_back(Decimal(amount), rest, "UAH"), "UAH")
-    at_once = given_back(Decimal(amount) * how_often, Remainder.of(had), "UAH")
+        rest = rest.after(divide_refund(Decimal(amount), rest, "UAH"), "UAH")
+    at_once = divide_refund(Decimal(amount) * how_often, Remainder.of(had), "UAH")
     assert {who: part - rest.left.get(who, Decimal()) for who, part in had.items()} == at_once

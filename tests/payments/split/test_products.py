@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from app.amounts import CENT
 from app.db.tables import ProductsForm
 from app.payments.core.refusal import RefusalCode, RefusalError
-from app.payments.split.products import DELIVERY, items_of, pieces
+from app.payments.split.products import DELIVERY, items_of, piece_prices
 from app.saleor.source import Order
 from tests.payments.baskets import checkout, fiscal, line, lines, money, plain, taxed
 from tests.payments.requests.test_payment import an_account, planned
-from tests.payments.shop import source
+from tests.payments.shop import source_object
 
 
 @given(lines=lines, shipping=st.decimals(0, 200, places=2), cards=st.decimals(0, 9999, places=2), pays=money)
@@ -42,7 +42,7 @@ def test_products_sum_to_the_amount_or_are_not_told(
 
 @given(total=money, quantity=st.integers(0, 50))
 def test_pieces_cost_whole_cents_that_sum_to_the_line(total: Decimal, quantity: int) -> None:
-    parts = pieces(total, quantity)
+    parts = piece_prices(total, quantity)
     assert sum(number * price for number, price in parts) == total
     assert all(price > 0 and price == price.quantize(CENT) for _, price in parts)
     assert sum(number for number, _ in parts) <= max(quantity, 1)
@@ -113,7 +113,9 @@ def test_the_rate_that_an_order_tells_is_taken() -> None:
 def test_an_article_is_the_same_in_a_checkout_and_in_its_order() -> None:
     in_order = {"id": "order-line-1", "quantity": 1, "productName": "Juice", "productVariantId": "variant-1"}
     order = Order.model_validate(
-        source(__typename="Order", number="21", lines=[in_order | {"totalPrice": taxed("30.00")}], total=taxed("30.00"))
+        source_object(
+            __typename="Order", number="21", lines=[in_order | {"totalPrice": taxed("30.00")}], total=taxed("30.00")
+        )
     )
     (before,), (after,) = (fiscal(each, Decimal("30.00")) for each in (checkout(line(1, "30.00")), order))
     assert before.id == after.id
@@ -121,6 +123,6 @@ def test_an_article_is_the_same_in_a_checkout_and_in_its_order() -> None:
 
 def test_products_are_told_only_where_the_store_chose_so() -> None:
     members = {"lines": [line(1, "569.50")], "totalPrice": taxed("569.50"), "shippingPrice": taxed(0)}
-    assert planned(sourceObject=source(**members)).request.products is None
-    told = planned(an_account(products=ProductsForm.PLAIN), sourceObject=source(**members)).request.products
+    assert planned(sourceObject=source_object(**members)).request.products is None
+    told = planned(an_account(products=ProductsForm.PLAIN), sourceObject=source_object(**members)).request.products
     assert [each.total for each in told or ()] == [Decimal("569.50")]

@@ -7,7 +7,7 @@ import pytest
 
 from app.payments.split.allocation import total_of
 from app.payments.split.example import worked_example
-from app.payments.split.rules import LONGEST, RulesError, SplitMode, read_rules, rules_in
+from app.payments.split.rules import MAX_CHARACTERS, RulesError, SplitMode, parse_rules, read_rules
 from tests.payments.split.people import MARKET, NAMES, POTTER, SMITH, WEAVER, rules
 
 
@@ -45,7 +45,10 @@ def test_a_percentage_in_a_file_means_its_digits() -> None:
         ({"mode": "metadata", "default": MARKET, "percentages": {POTTER: 100}}, "percentages are for mode"),
         ({"mode": "metadata", "default": MARKET, "names": {POTTER: "Potter"}}, f"{MARKET} is not among the names"),
         ({"mode": "metadata", "default": MARKET, "names": {"x": "Potter"}}, "names.x: 'x' is not a sub-merchant"),
-        ({"mode": "metadata", "default": MARKET, "shiping": "lines"}, "shiping: is not known here: correct its name"),
+        (
+            {"mode": "metadata", "default": MARKET, "shiping": "lines"},
+            "shiping: is not a known field: correct its name",
+        ),
         ({"mode": "metadata", "default": MARKET, "shipping": "the courier"}, "shipping: 'the courier' is not"),
         ({"mode": "by weight"}, "mode: must be one of off, metadata, percentages"),
     ],
@@ -88,15 +91,15 @@ def test_where_only_the_market_is_known_the_example_makes_two_sellers_up() -> No
 
 
 def test_rules_may_be_so_long_and_no_longer() -> None:
-    longest = "mode = 'off'".ljust(LONGEST)
-    assert not rules_in(longest).on
+    longest = "mode = 'off'".ljust(MAX_CHARACTERS)
+    assert not parse_rules(longest).on
     with pytest.raises(RulesError, match="have at most"):
-        rules_in(f"{longest} ")
+        parse_rules(f"{longest} ")
 
 
 @pytest.mark.parametrize("data", ["", "metadata", [], ["metadata"], 0, False])
 def test_what_is_no_table_is_no_rules_and_not_their_absence(data: Any) -> None:
-    with pytest.raises(RulesError, match="these are no rules"):
+    with pytest.raises(RulesError, match="these are not split rules"):
         read_rules(data)
 
 

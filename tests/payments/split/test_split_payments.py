@@ -6,21 +6,21 @@ from typing import Any
 import pytest
 
 from app.db.tables import Kind, ProductsForm, State
-from tests.loopback import HangUp, Heard, said
+from tests.loopback import HangUp, ReceivedRequest, json_reply
 from tests.payments.fake_gateway import action_of, operation, payment
 from tests.payments.shop import TOTAL, Shop
 from tests.payments.split.market import (
     LAMP,
     MUGS,
     SHARES,
-    asked_for,
-    becomes_a_market,
-    bought,
-    granted,
+    enable_splitting,
+    granted_action_event,
+    granted_refund_event,
     line,
     recorded,
     refund,
     shares,
+    split_checkout,
     standing,
 )
 from tests.payments.split.people import MARKET, POTTER, SMITH
@@ -29,20 +29,20 @@ from tests.payments.split.people import MARKET, POTTER, SMITH
 @pytest.fixture
 async def market(shop: Shop) -> Shop:
     """A marketplace in which nobody has bought anything yet."""
-    return await becomes_a_market(shop)
+    return await enable_splitting(shop)
 
 
 @pytest.fixture
 async def sold(market: Shop) -> Shop:
     """A marketplace whose shopper has paid 569.50."""
-    await market.paid(sourceObject=bought())
+    await market.complete_payment(sourceObject=split_checkout())
     return market
 
 
 @pytest.fixture
 async def held(market: Shop) -> Shop:
     """A marketplace whose shopper has reserved 569.50."""
-    await market.paid("AUTHORIZATION", sourceObject=bought())
+    await market.complete_payment("AUTHORIZATION", sourceObject=split_checkout())
     return market
 
 
@@ -53,18 +53,18 @@ def of(**amounts: str) -> dict[str, Decimal]:
 
 class TestPaying:
     async def test_a_purchase_says_whose_money_it_is(self, market: Shop) -> None:
-        market.gateway.will(market.gateway.page())
-        answer = await market.begin(sourceObject=bought())
+        market.gateway.will_answer(market.gateway.page())
+        answer = await market.begin(sourceObject=split_checkout())
         assert answer.result == "CHARGE_ACTION_REQUIRED"
-        [asked] = market.gateway.heard
+        [asked] = market.gateway.requests
         assert asked.path == "/api/v1/split/purchase"
         assert shares(asked.json["split"]) == SHARES
         assert await recorded(market, Kind.CREATE) == SHARES
 
     async def test_a_reservation_says_it_too(self, market: Shop) -> None:
-        market.gateway.will(market.gateway.page())
-        await market.begin(flow="AUTHORIZATION", sourceObject=bought())
-        [asked] = market.gateway.heard
+        market.gateway.will_answer(market.gateway.page())
+        await market.begin(flow="AUTHORIZATION", sourceObject=split_checkout())
+        [asked] = market.gateway.requests
         assert asked.path == "/api/v1/payment"
         assert asked.json["method"] == "auth"
         assert shares(asked.json["split"]) == SHARES
@@ -73,58 +73,58 @@ class TestPaying:
     async def test_when_the_call_arrives_the_shares_are_in_the_database(self, market: Shop) -> None:
         seen = []
 
-        async def look(heard: Heard) -> None:
+        async def look(request: ReceivedRequest) -> None:
             seen.append(await recorded(market, Kind.CREATE))
 
-        market.gateway.on_arrival = look
-        market.gateway.will(market.gateway.page())
-        await market.begin(sourceObject=bought())
+        market.gateway.on_request = look
+        market.gateway.will_answer(market.gateway.page())
+        await market.begin(sourceObject=split_checkout())
         assert seen == [SHARES]
 
     async def test_a_part_of_the_order_is_the_same_part_of_each_share(self, market: Shop) -> None:
-        market.gateway.will(market.gateway.page())
-        await market.begin(amount="56.95", sourceObject=bought())
+        market.gateway.will_answer(market.gateway.page())
+        await market.begin(amount="56.95", sourceObject=split_checkout())
         assert await recorded(market, Kind.CREATE) == of(market="7.00", potter="30.00", smith="19.95")
 
     async def test_a_line_of_nobody_known_is_refused_before_anything_is_asked(self, market: Shop) -> None:
         stranger = line("Cloth", "10.00", "eeeeeeee-0000-4000-8000-000000000005")
-        answer = await market.begin(sourceObject=bought(MUGS, stranger))
+        answer = await market.begin(sourceObject=split_checkout(MUGS, stranger))
         assert answer.result == "CHARGE_FAILURE"
         [error] = answer.data["errors"]
         assert error["code"] == "SPLIT_NOT_POSSIBLE"
         assert "“Cloth”" in error["message"]
-        assert market.gateway.heard == []
-        assert await market.recorded() is None
+        assert market.gateway.requests == []
+        assert await market.find_aggregate() is None
 
     async def test_an_account_without_rules_splits_nothing(self, shop: Shop) -> None:
-        shop.gateway.will(shop.gateway.page())
-        await shop.begin(sourceObject=bought())
-        [asked] = shop.gateway.heard
+        shop.gateway.will_answer(shop.gateway.page())
+        await shop.begin(sourceObject=split_checkout())
+        [asked] = shop.gateway.requests
         assert asked.path == "/api/v1/payment"
         assert "split" not in asked.json
 
 
 class TestCapturing:
     async def test_the_whole(self, held: Shop) -> None:
-        held.gateway.will(said(operation("capture", held.order_id, TOTAL)))
-        await held.staff("CHARGE", TOTAL)
-        [asked] = held.gateway.heard
+        held.gateway.will_answer(json_reply(operation("capture", held.order_id, TOTAL)))
+        await held.request_action("CHARGE", TOTAL)
+        [asked] = held.gateway.requests
         assert asked.path == "/api/v1/split/capture"
         assert shares(asked.json["split"]) == SHARES
 
     async def test_a_part_is_divided_as_the_whole_and_only_that_can_be_given_back(self, held: Shop) -> None:
-        held.gateway.will(said(operation("capture", held.order_id, "300.00")))
-        await held.staff("CHARGE", "300.00")
+        held.gateway.will_answer(json_reply(operation("capture", held.order_id, "300.00")))
+        await held.request_action("CHARGE", "300.00")
         part = of(market="36.88", potter="158.03", smith="105.09")
-        assert shares(held.gateway.heard[-1].json["split"]) == part
+        assert shares(held.gateway.requests[-1].json["split"]) == part
         assert await recorded(held, Kind.CAPTURE) == part
         assert (await standing(held)).left == part
         assert shares(await refund(held, "300.00", "all")) == part
 
     async def test_a_release_says_nothing_of_shares(self, held: Shop) -> None:
-        held.gateway.will(said(operation("void", held.order_id, TOTAL)))
-        await held.staff("CANCEL")
-        assert held.gateway.heard[-1].path == "/api/v1/void"
+        held.gateway.will_answer(json_reply(operation("void", held.order_id, TOTAL)))
+        await held.request_action("CANCEL")
+        assert held.gateway.requests[-1].path == "/api/v1/void"
 
 
 class TestRefunding:
@@ -132,66 +132,70 @@ class TestRefunding:
         assert shares(await refund(sold, "56.95", "r")) == of(market="7.00", potter="30.00", smith="19.95")
 
     async def test_one_of_three_mugs_is_the_potters(self, sold: Shop) -> None:
-        assert shares(await refund(sold, "100.00", "r", granted=granted((MUGS, 1)))) == of(potter="100.00")
+        assert shares(await refund(sold, "100.00", "r", granted=granted_refund_event((MUGS, 1)))) == of(potter="100.00")
         assert await recorded(sold, Kind.REFUND) == of(potter="100.00")
 
     async def test_shipping_is_given_back_by_who_got_it(self, sold: Shop) -> None:
-        one = granted((LAMP, 1), shipping=True)
+        one = granted_refund_event((LAMP, 1), shipping=True)
         assert shares(await refund(sold, "269.50", "r", granted=one)) == of(market="70.00", smith="199.50")
 
     async def test_first_a_mug_then_the_rest_and_everybody_is_at_zero(self, sold: Shop) -> None:
-        await refund(sold, "100.00", "first", granted=granted((MUGS, 1)))
+        await refund(sold, "100.00", "first", granted=granted_refund_event((MUGS, 1)))
         rest = of(market="70.00", potter="200.00", smith="199.50")
         assert shares(await refund(sold, "469.50", "second")) == rest
         assert (await standing(sold)).left == {}
 
     async def test_a_refund_that_failed_leaves_the_shares_as_they_were(self, sold: Shop) -> None:
-        sold.gateway.will(said(operation("refund", sold.order_id, "100.00", "failure")))
-        answer = await sold.staff("REFUND", "100.00", "r")
+        sold.gateway.will_answer(json_reply(operation("refund", sold.order_id, "100.00", "failure")))
+        answer = await sold.request_action("REFUND", "100.00", "r")
         assert answer.result == "REFUND_FAILURE"
         assert sold.gateway.calls == ["refund"]
         assert (await standing(sold)).left == SHARES
 
     async def test_of_an_account_that_splits_no_more_what_was_split_is_still_given_back_so(self, sold: Shop) -> None:
         await sold.services.accounts.change(sold.account.id, split_rules=None)
-        assert shares(await refund(sold, TOTAL, "all", granted=granted((MUGS, 1)))) == SHARES
+        assert shares(await refund(sold, TOTAL, "all", granted=granted_refund_event((MUGS, 1)))) == SHARES
 
 
 class TestWaiting:
     @pytest.mark.law(3)
     async def test_shares_are_made_anew_when_the_turn_comes(self, sold: Shop) -> None:
         """A mug is granted while a refund of unknown outcome is open. That one fails, and the potter has all again."""
-        sold.gateway.will(HangUp())
-        await sold.staff("REFUND", "300.00", "first", **asked_for(sold, "first", granted((MUGS, 3))))
-        waiting = await sold.staff("REFUND", "100.00", "second", **asked_for(sold, "second", granted((MUGS, 1))))
+        sold.gateway.will_answer(HangUp())
+        await sold.request_action(
+            "REFUND", "300.00", "first", **granted_action_event(sold, "first", granted_refund_event((MUGS, 3)))
+        )
+        waiting = await sold.request_action(
+            "REFUND", "100.00", "second", **granted_action_event(sold, "second", granted_refund_event((MUGS, 1)))
+        )
         assert waiting.result is None
         assert (await sold.operation(Kind.REFUND, 1)).state is State.WAITING
         assert POTTER not in await recorded(sold, Kind.REFUND, 1), "the potter may have nothing left"
-        sold.gateway.will(said(operation("refund", sold.order_id, "100.00")))
-        await sold.later(minutes=30)
+        sold.gateway.will_answer(json_reply(operation("refund", sold.order_id, "100.00")))
+        await sold.pass_time(minutes=30)
         assert (await sold.operation(Kind.REFUND, 0)).state is State.FAILURE
-        asked = [each.json for each in sold.gateway.heard if action_of(each) == "refund"]
+        asked = [each.json for each in sold.gateway.requests if action_of(each) == "refund"]
         assert shares(asked[-1]["split"]) == of(potter="100.00")
         assert await recorded(sold, Kind.REFUND, 1) == of(potter="100.00")
 
     async def test_what_is_not_left_any_more_is_not_asked_for(self, sold: Shop) -> None:
-        sold.gateway.will(HangUp())
-        await sold.staff("REFUND", "300.00", "first")
-        await sold.staff("REFUND", "269.50", "second")
-        await sold.notify(operation("refund", sold.order_id, "200.00", named="in-the-portal"))
-        await sold.later(minutes=1)
-        await sold.notify(operation("refund", sold.order_id, "300.00", named="the-first"))
-        await sold.later(minutes=30)
+        sold.gateway.will_answer(HangUp())
+        await sold.request_action("REFUND", "300.00", "first")
+        await sold.request_action("REFUND", "269.50", "second")
+        await sold.notify(operation("refund", sold.order_id, "200.00", operation_id="in-the-portal"))
+        await sold.pass_time(minutes=1)
+        await sold.notify(operation("refund", sold.order_id, "300.00", operation_id="the-first"))
+        await sold.pass_time(minutes=30)
         second = await sold.operation(Kind.REFUND, 1)
         assert second.state is State.FAILURE
         assert "69.50 UAH of it left" in (second.message or "")
         assert sold.gateway.calls == ["refund"]
-        assert "REFUND_FAILURE" in sold.saleor.told
+        assert "REFUND_FAILURE" in sold.saleor.reported_types
 
 
 class TestOthersAct:
     async def test_a_refund_in_the_portal_is_assumed_to_be_everybodys(self, sold: Shop) -> None:
-        await sold.notify(operation("refund", sold.order_id, "56.95", named="in-the-portal"))
+        await sold.notify(operation("refund", sold.order_id, "56.95", operation_id="in-the-portal"))
         await sold.work()
         now = await standing(sold)
         assert now.assumed
@@ -200,15 +204,15 @@ class TestOthersAct:
         assert await recorded(sold, Kind.REFUND) == {}, "what nobody knows is not recorded"
 
     async def test_an_automatic_capture_is_assumed_to_be_divided_as_the_reservation(self, held: Shop) -> None:
-        await held.notify(operation("capture", held.order_id, TOTAL, named="by-itself"))
+        await held.notify(operation("capture", held.order_id, TOTAL, operation_id="by-itself"))
         await held.work()
         now = await standing(held)
         assert now.assumed
         assert now.left == SHARES
 
     async def test_a_shopper_who_paid_another_amount_paid_everybody_in_proportion(self, market: Shop) -> None:
-        market.gateway.will(market.gateway.page())
-        await market.begin(sourceObject=bought())
+        market.gateway.will_answer(market.gateway.page())
+        await market.begin(sourceObject=split_checkout())
         changed = payment(market.order_id, processed_amount=Decimal("284.75"), processed_currency="UAH")
         await market.notify(changed)
         await market.work()
@@ -226,25 +230,27 @@ def products(said: list[dict[str, Any]]) -> dict[str, list[tuple[str, int]]]:
 class TestProducts:
     async def test_each_share_says_what_it_is_for(self, market: Shop) -> None:
         market.account = await market.services.accounts.change(market.account.id, products=ProductsForm.PLAIN)
-        market.gateway.will(market.gateway.page())
-        await market.begin(sourceObject=bought())
-        [asked] = market.gateway.heard
+        market.gateway.will_answer(market.gateway.page())
+        await market.begin(sourceObject=split_checkout())
+        [asked] = market.gateway.requests
         assert shares(asked.json["split"]) == SHARES
         told = products(asked.json["split"])
         assert told == {MARKET: [("Доставка", 1)], POTTER: [("Mugs", 3)], SMITH: [("Lamp", 1)]}
 
     async def test_shares_that_are_not_the_products_go_without_them(self, market: Shop) -> None:
-        await becomes_a_market(market, shipping="lines")
+        await enable_splitting(market, shipping="lines")
         market.account = await market.services.accounts.change(market.account.id, products=ProductsForm.PLAIN)
-        market.gateway.will(market.gateway.page())
-        await market.begin(sourceObject=bought())
-        [asked] = market.gateway.heard
+        market.gateway.will_answer(market.gateway.page())
+        await market.begin(sourceObject=split_checkout())
+        [asked] = market.gateway.requests
         assert products(asked.json["split"]) == {POTTER: [], SMITH: []}
         assert len(asked.json["products"]) == 3
 
     async def test_a_fiscal_market_says_again_what_is_given_back(self, market: Shop) -> None:
         market.account = await market.services.accounts.change(market.account.id, products=ProductsForm.FISCAL)
-        await market.paid(sourceObject=bought())
-        assert products(await refund(market, "200.00", "r", granted=granted((MUGS, 2)))) == {POTTER: [("Mugs", 2)]}
+        await market.complete_payment(sourceObject=split_checkout())
+        assert products(await refund(market, "200.00", "r", granted=granted_refund_event((MUGS, 2)))) == {
+            POTTER: [("Mugs", 2)]
+        }
         rest = {MARKET: [("Доставка", 1)], POTTER: [("Mugs", 1)], SMITH: [("Lamp", 1)]}
         assert products(await refund(market, "369.50", "rest")) == rest

@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.db.search import Wanted
+from app.db.search import PaymentFilter
 from app.db.tables import Flow, Kind, PaymentStatus, State
 from app.payments.staff import csv_export
-from app.payments.staff.csv_export import COLUMNS, csv_of, harmless
-from tests.commands.books import ORDER, TRANSACTION, a_payment, after, operation
+from app.payments.staff.csv_export import COLUMNS, escape_formula, payments_csv
+from tests.commands.books import ORDER, TRANSACTION, moment_after, operation, store_payment
 from tests.payments.shop import Shop
 
 
 async def rows(shop: Shop, **wanted: Any) -> list[dict[str, str]]:
     """Return the lines by their columns."""
-    text = "".join([lines async for lines in csv_of(shop.services, Wanted(**wanted))])
+    text = "".join([lines async for lines in payments_csv(shop.services, PaymentFilter(**wanted))])
     return list(csv.DictReader(StringIO(text, newline="")))
 
 
@@ -32,7 +32,9 @@ async def test_a_line_says_how_a_payment_stands_and_nothing_of_the_shopper(shop:
     paid = operation(details=said, message="olena@example.com", operation_id="36c59597")
     abroad = {"fee": {"amount": "0.1", "currency": "EUR"}}
     refund = operation(Kind.REFUND, amount=Decimal("30.5"), details=abroad)
-    await a_payment(shop.services, shop.account, [paid, refund], order_number="1042", problem='Two\nlines, "quoted"')
+    await store_payment(
+        shop.services, shop.account, [paid, refund], order_number="1042", problem='Two\nlines, "quoted"'
+    )
     (line,) = await rows(shop)
     assert line == {
         "begun": "2026-11-21T12:00:00Z",
@@ -61,16 +63,16 @@ async def test_a_line_says_how_a_payment_stands_and_nothing_of_the_shopper(shop:
 
 async def test_what_became_of_a_reservation(shop: Shop) -> None:
     reserved: dict[str, Any] = {"flow": Flow.AUTHORIZATION}
-    await a_payment(
+    await store_payment(
         shop.services, shop.account, [operation(), operation(Kind.CAPTURE, amount=Decimal("60.00"))], **reserved,
         order_id="a", transaction_id="1",
     )  # fmt: skip
-    await a_payment(
+    await store_payment(
         shop.services, shop.account, [operation(), operation(Kind.VOID)], **reserved, order_id="b", transaction_id="2"
     )
-    await a_payment(shop.services, shop.account, [operation()], **reserved, order_id="c", transaction_id="3")
+    await store_payment(shop.services, shop.account, [operation()], **reserved, order_id="c", transaction_id="3")
     lost = [operation(), operation(Kind.DISPUTE), operation(Kind.REFUND, State.FAILURE)]
-    await a_payment(shop.services, shop.account, lost, order_id="d", transaction_id="4")
+    await store_payment(shop.services, shop.account, lost, order_id="d", transaction_id="4")
     found = {each["order_id"]: each for each in await rows(shop)}
     assert {name: each["released"] for name, each in found.items()} == {
         "a": "40.00", "b": "100.00", "c": "0.00", "d": "0.00",
@@ -87,16 +89,16 @@ async def test_each_payment_has_one_line_however_many_are_read_at_once(
 ) -> None:
     monkeypatch.setattr(csv_export, "AT_ONCE", 5)
     for number in range(many):
-        await a_payment(
+        await store_payment(
             shop.services, shop.account, order_id=f"order{number}", transaction_id=f"{number}",
-            created_at=after(minutes=number // 3),
+            created_at=moment_after(minutes=number // 3),
         )  # fmt: skip
     assert [each["order_id"] for each in await rows(shop)] == [f"order{number}" for number in reversed(range(many))]
 
 
 async def test_only_what_is_wanted_is_in_it(shop: Shop) -> None:
-    await a_payment(shop.services, shop.account, [operation(state=State.INIT)], order_id="open", transaction_id="1")
-    await a_payment(shop.services, shop.account, order_id="paid", transaction_id="2", channel="eur")
+    await store_payment(shop.services, shop.account, [operation(state=State.INIT)], order_id="open", transaction_id="1")
+    await store_payment(shop.services, shop.account, order_id="paid", transaction_id="2", channel="eur")
     assert [each["order_id"] for each in await rows(shop, status=PaymentStatus.PENDING)] == ["open"]
     assert [each["order_id"] for each in await rows(shop, channel="eur")] == ["paid"]
     assert await rows(shop, channel="pln") == []
@@ -104,7 +106,7 @@ async def test_only_what_is_wanted_is_in_it(shop: Shop) -> None:
 
 @pytest.mark.threat("csv-formulas")
 async def test_what_people_wrote_is_no_formula(shop: Shop) -> None:
-    await a_payment(
+    await store_payment(
         shop.services, shop.account, order_number="=1+1", channel="@SUM(A1)", problem=" \t+cmd|' /C calc'!A0"
     )
     (line,) = await rows(shop)
@@ -115,7 +117,7 @@ async def test_what_people_wrote_is_no_formula(shop: Shop) -> None:
 @pytest.mark.threat("csv-formulas")
 @given(st.text())
 def test_no_text_begins_as_a_formula_does_and_none_is_lost(text: str) -> None:
-    kept = harmless(text)
+    kept = escape_formula(text)
     assert kept.removeprefix("'") == text.removeprefix("'")
     assert not kept.lstrip().startswith(("=", "+", "-", "@"))
     assert not kept.startswith(("\t", "\r", "\n"))

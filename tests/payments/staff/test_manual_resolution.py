@@ -6,12 +6,12 @@ import pytest
 
 from app.db.aggregates import ByOrder, PaymentAggregate
 from app.db.tables import Kind, State
-from app.payments.core.problems import problem_words
+from app.payments.core.problems import problem_text
 from app.payments.core.refusal import RefusalError
 from app.payments.staff.manual_resolution import Decision, settle
-from app.payments.sync.on_demand import ask_now
-from tests.loopback import HangUp, said
-from tests.payments.fake_gateway import operation, payment, refused
+from app.payments.sync.on_demand import look_up_now
+from tests.loopback import HangUp, json_reply
+from tests.payments.fake_gateway import operation, payment, refusal_reply
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop
 
@@ -23,25 +23,27 @@ async def by_hand(shop: Shop, state: State, amount: str | None = None, row_id: i
 
 
 @pytest.fixture
-async def stuck(paid: Shop) -> Shop:
+async def stuck(paid_shop: Shop) -> Shop:
     """A refund of 30.00 of which the gateway says that it was of 35.00; another one of 1.00 waits for its end."""
-    paid.gateway.will(said(operation("refund", paid.order_id, "30.00", "pending", named="refund-1")))
-    await paid.staff("REFUND", "30.00", "first")
-    await paid.staff("REFUND", "1.00", "second")
-    await paid.notify(operation("refund", paid.order_id, "35.00", named="refund-1"))
-    await paid.later(minutes=1)
-    assert "35.00 UAH, but 30.00 UAH was asked" in (problem_words((await paid.aggregate()).payment) or "")
-    assert paid.saleor.told == ["INFO"]
-    return paid
+    paid_shop.gateway.will_answer(
+        json_reply(operation("refund", paid_shop.order_id, "30.00", "pending", operation_id="refund-1"))
+    )
+    await paid_shop.request_action("REFUND", "30.00", "first")
+    await paid_shop.request_action("REFUND", "1.00", "second")
+    await paid_shop.notify(operation("refund", paid_shop.order_id, "35.00", operation_id="refund-1"))
+    await paid_shop.pass_time(minutes=1)
+    assert "35.00 UAH, but 30.00 UAH was requested" in (problem_text((await paid_shop.aggregate()).payment) or "")
+    assert paid_shop.saleor.reported_types == ["INFO"]
+    return paid_shop
 
 
 async def test_what_was_found_out_is_told_and_what_waited_goes_on(stuck: Shop) -> None:
-    stuck.gateway.will(said(operation("refund", stuck.order_id, "1.00", named="refund-2")))
+    stuck.gateway.will_answer(json_reply(operation("refund", stuck.order_id, "1.00", operation_id="refund-2")))
     await by_hand(stuck, State.SUCCESS)
     await stuck.work()
     assert stuck.amounts == amounts(charged="538.50", refunded="31.00")
     assert stuck.saleor.reports[1].message == "Settled by olena: seen in the portal"
-    assert problem_words((await stuck.aggregate()).payment) is None
+    assert problem_text((await stuck.aggregate()).payment) is None
     decision = (await stuck.operation(Kind.REFUND)).decision
     assert decision is not None
     assert decision | {"at": None} == {
@@ -50,84 +52,87 @@ async def test_what_was_found_out_is_told_and_what_waited_goes_on(stuck: Shop) -
 
 
 async def test_the_record_that_staff_have_judged_is_no_problem_again(stuck: Shop) -> None:
-    stuck.gateway.will(said(operation("refund", stuck.order_id, "1.00", named="refund-2")))
+    stuck.gateway.will_answer(json_reply(operation("refund", stuck.order_id, "1.00", operation_id="refund-2")))
     await by_hand(stuck, State.SUCCESS)
     await stuck.work()
-    assert await ask_now(stuck.services, stuck.order_id) is None
-    assert problem_words((await stuck.aggregate()).payment) is None
+    assert await look_up_now(stuck.services, stuck.order_id) is None
+    assert problem_text((await stuck.aggregate()).payment) is None
 
 
 @pytest.mark.threat("dishonest-staff")
 async def test_less_than_asked_can_have_been_refunded_and_never_more(stuck: Shop) -> None:
-    with pytest.raises(RefusalError, match=r"30\.00 was asked, so it cannot be 35\.00"):
+    with pytest.raises(RefusalError, match=r"30\.00 was requested, so it cannot be 35\.00"):
         await by_hand(stuck, State.SUCCESS, "35.00")
     for wrong in ("0.00", "-1.00", "1.001"):
-        with pytest.raises(RefusalError, match="no amount of money"):
+        with pytest.raises(RefusalError, match="is not a valid amount"):
             await by_hand(stuck, State.SUCCESS, wrong)
-    assert problem_words((await stuck.aggregate()).payment)
-    stuck.gateway.will(said(operation("refund", stuck.order_id, "1.00", named="refund-2")))
+    assert problem_text((await stuck.aggregate()).payment)
+    stuck.gateway.will_answer(json_reply(operation("refund", stuck.order_id, "1.00", operation_id="refund-2")))
     await by_hand(stuck, State.SUCCESS, "20.00")
     await stuck.work()
     assert stuck.amounts.refunded == Decimal("21.00")
 
 
 async def test_what_has_failed_can_be_asked_again(stuck: Shop) -> None:
-    stuck.gateway.will(said(operation("refund", stuck.order_id, "1.00", named="refund-2")))
+    stuck.gateway.will_answer(json_reply(operation("refund", stuck.order_id, "1.00", operation_id="refund-2")))
     await by_hand(stuck, State.FAILURE)
     await stuck.work()
     assert stuck.amounts == amounts(charged="568.50", refunded="1.00")
-    stuck.gateway.will(said(operation("refund", stuck.order_id, "568.50", named="refund-3")))
-    answer = await stuck.staff("REFUND", "568.50", "third")
+    stuck.gateway.will_answer(json_reply(operation("refund", stuck.order_id, "568.50", operation_id="refund-3")))
+    answer = await stuck.request_action("REFUND", "568.50", "third")
     assert answer.result == "REFUND_SUCCESS"
 
 
-async def test_a_success_is_never_taken_back(paid: Shop) -> None:
-    create = await paid.operation(Kind.CREATE)
+async def test_a_success_is_never_taken_back(paid_shop: Shop) -> None:
+    create = await paid_shop.operation(Kind.CREATE)
     for state, amount in ((State.FAILURE, None), (State.SUCCESS, "1.00")):
         with pytest.raises(RefusalError, match="It has succeeded"):
-            await by_hand(paid, state, amount, create.id)
-    await by_hand(paid, State.SUCCESS, None, create.id)  # to say that it is right changes nothing
-    await paid.work()
-    assert paid.saleor.told == []
+            await by_hand(paid_shop, state, amount, create.id)
+    await by_hand(paid_shop, State.SUCCESS, None, create.id)  # to say that it is right changes nothing
+    await paid_shop.work()
+    assert paid_shop.saleor.reported_types == []
 
 
-async def test_a_failure_turns_out_to_have_moved_money(paid: Shop) -> None:
-    paid.gateway.will(refused("no", "B-1"))
-    await paid.staff("REFUND", "569.50")
-    refund = await paid.operation(Kind.REFUND)
+async def test_a_failure_turns_out_to_have_moved_money(paid_shop: Shop) -> None:
+    paid_shop.gateway.will_answer(refusal_reply("no", "B-1"))
+    await paid_shop.request_action("REFUND", "569.50")
+    refund = await paid_shop.operation(Kind.REFUND)
     assert refund.state is State.FAILURE
-    await by_hand(paid, State.SUCCESS, None, refund.id)
-    await paid.later(minutes=1)
-    assert paid.amounts == amounts(refunded=TOTAL)
+    await by_hand(paid_shop, State.SUCCESS, None, refund.id)
+    await paid_shop.pass_time(minutes=1)
+    assert paid_shop.amounts == amounts(refunded=TOTAL)
 
 
-async def test_but_not_when_its_money_is_gone_by_another_refund(paid: Shop) -> None:
-    paid.gateway.will(refused("no", "B-1"), said(operation("refund", paid.order_id, "500.00", named="refund-2")))
-    await paid.staff("REFUND", "569.50", "first")
-    await paid.staff("REFUND", "500.00", "second")
-    first = await paid.operation(Kind.REFUND)
+async def test_but_not_when_its_money_is_gone_by_another_refund(paid_shop: Shop) -> None:
+    paid_shop.gateway.will_answer(
+        refusal_reply("no", "B-1"),
+        json_reply(operation("refund", paid_shop.order_id, "500.00", operation_id="refund-2")),
+    )
+    await paid_shop.request_action("REFUND", "569.50", "first")
+    await paid_shop.request_action("REFUND", "500.00", "second")
+    first = await paid_shop.operation(Kind.REFUND)
     with pytest.raises(RefusalError, match=r"69\.50 of this payment is left"):
-        await by_hand(paid, State.SUCCESS, None, first.id)
-    await by_hand(paid, State.SUCCESS, "69.50", first.id)
-    await paid.later(minutes=1)
-    assert paid.amounts.refunded == Decimal(TOTAL)
+        await by_hand(paid_shop, State.SUCCESS, None, first.id)
+    await by_hand(paid_shop, State.SUCCESS, "69.50", first.id)
+    await paid_shop.pass_time(minutes=1)
+    assert paid_shop.amounts.refunded == Decimal(TOTAL)
 
 
-async def test_a_capture_by_hand_of_less_releases_the_rest(reserved: Shop) -> None:
-    reserved.gateway.will(HangUp())
-    await reserved.staff("CHARGE", TOTAL)
-    await by_hand(reserved, State.SUCCESS, "500.00")
-    await reserved.later(minutes=1)
-    assert reserved.amounts == amounts(charged="500.00", canceled="69.50")
+async def test_a_capture_by_hand_of_less_releases_the_rest(reserved_shop: Shop) -> None:
+    reserved_shop.gateway.will_answer(HangUp())
+    await reserved_shop.request_action("CHARGE", TOTAL)
+    await by_hand(reserved_shop, State.SUCCESS, "500.00")
+    await reserved_shop.pass_time(minutes=1)
+    assert reserved_shop.amounts == amounts(charged="500.00", canceled="69.50")
 
 
 async def test_a_page_that_is_open_is_not_settled_as_failed(shop: Shop) -> None:
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     await shop.begin()
     with pytest.raises(RefusalError, match="The shopper can still pay"):
         await by_hand(shop, State.FAILURE)
     await by_hand(shop, State.SUCCESS, "100.00")  # the portal shows that less was paid
-    await shop.later(minutes=1)
+    await shop.pass_time(minutes=1)
     assert shop.amounts == amounts(charged="100.00")
 
 
@@ -139,11 +144,11 @@ async def test_a_payment_of_which_money_was_taken_is_not_settled_as_failed(
     shop: Shop, method: str, status: str, *, moved: bool
 ) -> None:
     """One that does not agree with what was asked, and of which something was done in the portal, can."""
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     await shop.begin(flow="AUTHORIZATION")
     await shop.notify(payment(shop.order_id, "pending", method="auth"))
     await shop.notify(payment(shop.order_id, method="auth", amount="5.69"))
-    await shop.notify(operation(method, shop.order_id, "5.69", status, named="portal-1"))
+    await shop.notify(operation(method, shop.order_id, "5.69", status, operation_id="portal-1"))
     await shop.work()
     create = await shop.operation(Kind.CREATE)
     assert create.state is State.PENDING
@@ -156,9 +161,9 @@ async def test_a_payment_of_which_money_was_taken_is_not_settled_as_failed(
 
 
 async def test_a_cancellation_ends_with_its_payment_and_not_by_hand(shop: Shop) -> None:
-    shop.gateway.will(shop.gateway.page(), HangUp())
+    shop.gateway.will_answer(shop.gateway.page(), HangUp())
     await shop.begin()
-    await shop.staff("CANCEL")
+    await shop.request_action("CANCEL")
     closing = await shop.operation(Kind.CANCEL)
     for state in (State.SUCCESS, State.FAILURE):
         with pytest.raises(RefusalError, match="A cancellation ends with its payment"):
@@ -174,41 +179,41 @@ async def test_nothing_is_settled_while_the_gateway_is_being_asked(stuck: Shop) 
         await by_hand(stuck, State.SUCCESS, None, 99)
 
 
-async def test_what_the_process_died_over_is_settled_once_its_call_must_be_over(paid: Shop) -> None:
-    paid.gateway.will(HangUp())
-    await paid.staff("REFUND", "30.00")
-    refund = await paid.operation(Kind.REFUND)
+async def test_what_the_process_died_over_is_settled_once_its_call_must_be_over(paid_shop: Shop) -> None:
+    paid_shop.gateway.will_answer(HangUp())
+    await paid_shop.request_action("REFUND", "30.00")
+    refund = await paid_shop.operation(Kind.REFUND)
 
     def begun(aggregate: PaymentAggregate) -> None:
-        asked = aggregate.by_id(refund.id)
-        asked.state, asked.updated_at = State.INTENT, paid.clock.now
+        asked = aggregate.operation_by_id(refund.id)
+        asked.state, asked.updated_at = State.INTENT, paid_shop.clock.now
 
-    await paid.services.payments.update(ByOrder(paid.order_id), begun)
-    with pytest.raises(RefusalError, match="being asked at this moment"):
-        await by_hand(paid, State.SUCCESS, None, refund.id)
-    paid.clock.forward(seconds=16)
-    await by_hand(paid, State.SUCCESS, None, refund.id)
-    await paid.later(minutes=1)
-    assert paid.amounts == amounts(charged="539.50", refunded="30.00")
+    await paid_shop.services.payments.update(ByOrder(paid_shop.order_id), begun)
+    with pytest.raises(RefusalError, match="A request to the gateway is in progress"):
+        await by_hand(paid_shop, State.SUCCESS, None, refund.id)
+    paid_shop.clock.forward(seconds=16)
+    await by_hand(paid_shop, State.SUCCESS, None, refund.id)
+    await paid_shop.pass_time(minutes=1)
+    assert paid_shop.amounts == amounts(charged="539.50", refunded="30.00")
 
 
 class TestAskingNow:
-    async def test_what_others_did_is_found_without_waiting(self, paid: Shop) -> None:
+    async def test_what_others_did_is_found_without_waiting(self, paid_shop: Shop) -> None:
         """The payment is concluded, so the worker would not look at it again."""
-        paid.refunded("30.00", "portal-1")
-        assert await ask_now(paid.services, paid.order_id) is None
-        await paid.work()
-        assert paid.amounts == amounts(charged="539.50", refunded="30.00")
+        paid_shop.record_refund("30.00", "portal-1")
+        assert await look_up_now(paid_shop.services, paid_shop.order_id) is None
+        await paid_shop.work()
+        assert paid_shop.amounts == amounts(charged="539.50", refunded="30.00")
 
     async def test_a_customer_says_she_paid(self, shop: Shop) -> None:
-        shop.gateway.will(shop.gateway.page())
+        shop.gateway.will_answer(shop.gateway.page())
         await shop.begin()
         shop.gateway.book[shop.order_id] = [payment(shop.order_id)]
-        assert await ask_now(shop.services, shop.order_id) is None
+        assert await look_up_now(shop.services, shop.order_id) is None
         await shop.work()
         assert shop.amounts == amounts(charged=TOTAL)
 
-    async def test_a_gateway_that_does_not_answer(self, paid: Shop) -> None:
-        paid.gateway.will_look(refused("wait", "L-1", 429))
-        assert await ask_now(paid.services, paid.order_id) is not None
-        assert problem_words((await paid.aggregate()).payment) is None
+    async def test_a_gateway_that_does_not_answer(self, paid_shop: Shop) -> None:
+        paid_shop.gateway.will_answer_look_ups(refusal_reply("wait", "L-1", 429))
+        assert await look_up_now(paid_shop.services, paid_shop.order_id) is not None
+        assert problem_text((await paid_shop.aggregate()).payment) is None

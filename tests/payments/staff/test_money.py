@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from app.db.day_sums import Days, Total
 from app.db.tables import Booked
-from app.payments.staff.money import Agreement, By, Figures, Money, Row
+from app.payments.staff.money import Agreement, Figures, GroupBy, MoneyReport, Row
 
 FIRST, LAST = date(2026, 10, 1), date(2026, 10, 31)
 ACCOUNTS = ("one", "two")
@@ -30,8 +30,8 @@ totals = st.builds(
 )
 
 
-def money(ours: list[Total], gateway: list[Total], whole: set[tuple[str, date]]) -> Money:
-    return Money(
+def money(ours: list[Total], gateway: list[Total], whole: set[tuple[str, date]]) -> MoneyReport:
+    return MoneyReport(
         days=Days(FIRST, LAST),
         accounts={each: each for each in ACCOUNTS},
         receivers={},
@@ -61,21 +61,21 @@ def test_days_add_up_to_the_month_and_accounts_to_the_total(
     found = money(ours, gateway, whole)
     for of in ("ours", "compared", "gateway"):
         month = by_currency(found.rows(), of)
-        for by in (By.DAY, By.ACCOUNT, By.CHANNEL, By.CURRENCY):
+        for by in (GroupBy.DAY, GroupBy.ACCOUNT, GroupBy.CHANNEL, GroupBy.CURRENCY):
             assert by_currency(found.rows(by), of) == month
-        assert by_currency(found.rows(By.DAY, By.ACCOUNT, By.CHANNEL), of) == month
+        assert by_currency(found.rows(GroupBy.DAY, GroupBy.ACCOUNT, GroupBy.CHANNEL), of) == month
 
 
 @given(st.lists(totals, min_size=1, max_size=10))
 def test_the_same_agrees_and_a_cent_more_differs(said: list[Total]) -> None:
     found = money(said, said, set(PAIRS))
-    assert {each.agreement for each in found.rows(By.DAY)} == {Agreement.AGREE}
+    assert {each.agreement for each in found.rows(GroupBy.DAY)} == {Agreement.AGREE}
     first = said[0]
     more = Total(
         first.day, first.account_id, first.channel, first.currency, first.kind, Decimal("0.01"), 0, Decimal(0), 0
     )
     differing = [
-        each for each in money(said, [*said, more], set(PAIRS)).rows(By.DAY) if each.agreement != Agreement.AGREE
+        each for each in money(said, [*said, more], set(PAIRS)).rows(GroupBy.DAY) if each.agreement != Agreement.AGREE
     ]
     assert [(each.names, each.currency, each.agreement) for each in differing] == [
         ((first.day,), first.currency, Agreement.DIFFER)
@@ -85,9 +85,9 @@ def test_the_same_agrees_and_a_cent_more_differs(said: list[Total]) -> None:
 def test_a_day_is_not_compared_before_all_accounts_are() -> None:
     sold = Total(FIRST, "one", "uah", "UAH", Booked.CHARGED, Decimal("5.00"), 1, Decimal("0.10"), 1)
     found = money([sold], [sold], {("one", FIRST)})
-    [day] = found.rows(By.DAY)
+    [day] = found.rows(GroupBy.DAY)
     assert day.agreement is Agreement.NOT_COMPARED
-    [account] = found.rows(By.ACCOUNT)
+    [account] = found.rows(GroupBy.ACCOUNT)
     assert (account.agreement, account.days_compared, account.days) == (Agreement.AGREE_SO_FAR, 1, 31)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from app.db.aggregates import PaymentAggregate
 from app.db.tables import Flow, Kind, Mode, Operation, State
-from app.payments.staff.order_payments import OrderPayments, can_be_paid, once_covered
+from app.payments.staff.order_payments import OrderPayments, can_be_paid, covered_amount
 from app.saleor.orders import OrderToPay
 from tests.commands.books import BEGUN, TRANSACTION, aggregate, operation
 
@@ -35,12 +35,12 @@ def secondary(kind: Kind, amount: str, state: State = State.SUCCESS) -> Operatio
     ],
 )
 def test_what_a_payment_covers(flow: Flow, operations: list[Operation], covered: Decimal) -> None:
-    assert once_covered(aggregate(operations, flow=flow)) == covered
+    assert covered_amount(aggregate(operations, flow=flow)) == covered
 
 
 @pytest.mark.parametrize("state", [State.INTENT, State.UNKNOWN])
 def test_a_card_that_may_have_been_charged_covers_it(state: State) -> None:
-    assert once_covered(aggregate([operation(state=state)], mode=Mode.DIRECT)) == ALL
+    assert covered_amount(aggregate([operation(state=state)], mode=Mode.DIRECT)) == ALL
 
 
 @pytest.mark.parametrize(
@@ -69,9 +69,9 @@ def test_the_link_over_an_amount_is_that_of_the_newest_open_page_over_just_that_
 
     older, newer, failed, other = page("100.00"), page("100.00"), page("100.00", State.FAILURE), page("60.00")
     found = OrderPayments(order(), [older, newer, failed, other])
-    assert found.link_over(ALL, BEGUN) is newer
-    assert found.link_over(Decimal("60.00"), BEGUN) is other
-    assert found.link_over(Decimal("40.00"), BEGUN) is None
+    assert found.open_payment_over(ALL, BEGUN) is newer
+    assert found.open_payment_over(Decimal("60.00"), BEGUN) is other
+    assert found.open_payment_over(Decimal("40.00"), BEGUN) is None
 
 
 def order(status: str = "UNFULFILLED", charged: str = "0.00") -> OrderToPay:

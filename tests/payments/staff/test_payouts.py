@@ -16,13 +16,13 @@ from app.payments.cards.keys import offered_key
 from app.payments.operations.pay_out import Signature
 from app.payments.requests.payout import PayoutRefusedError
 from app.payments.staff.payout_view import payouts_csv
-from app.payments.staff.payouts import PROPOSED_FOR, PayoutReview, confirm, may_pay_out, propose
+from app.payments.staff.payouts import PROPOSAL_LIFETIME, PayoutReview, confirm, may_pay_out, propose
 from app.payments.staff.status import standing
-from tests.loopback import Behaviour, HangUp, Heard, said
+from tests.loopback import Behaviour, HangUp, ReceivedRequest, json_reply
 from tests.payments.cards.seals import NUMBER, seal
 from tests.payments.fake_gateway import payment
-from tests.payments.payouts import MASK, OTHER, STAFF, audit_of, pays_out
-from tests.payments.shop import Shop, at_once
+from tests.payments.payouts import MASK, OTHER, STAFF, audit_of, enable_payouts
+from tests.payments.shop import Shop, run_concurrently
 
 OLENA = "olena@example.com"
 CUSTOMER = "VXNlcjo3"
@@ -37,18 +37,18 @@ TYPED = {
 @pytest.fixture
 async def shop(shop: Shop) -> Shop:
     """A shop that pays out, and may take typed cards."""
-    await pays_out(shop, payout_staff=[OLENA], pci_dss_confirmed_at=shop.clock.now)
+    await enable_payouts(shop, payout_staff=[OLENA], pci_dss_confirmed_at=shop.clock.now)
 
-    def answer(heard: Heard) -> Behaviour:
-        if "/balances/" in heard.path:
+    def answer(request: ReceivedRequest) -> Behaviour:
+        if "/balances/" in request.path:
             has = {"id": "1", "name": "x", "currency": "UAH", "balances": {"available": Decimal("5000.00")}}
-            return said({"accounts": [has]})
-        if heard.method == "GET":
-            return type(shop.gateway).answer(shop.gateway, heard)
+            return json_reply({"accounts": [has]})
+        if request.method == "GET":
+            return type(shop.gateway).answer(shop.gateway, request)
         if shop.gateway.script:
             return shop.gateway.script.popleft()
-        asked = heard.json
-        return said(payment(asked["order_id"], mode="direct", method="credit", amount=asked["amount"]))
+        asked = request.json
+        return json_reply(payment(asked["order_id"], mode="direct", method="credit", amount=asked["amount"]))
 
     shop.gateway.answer = answer  # type: ignore[method-assign] # a gateway that has money and pays out
     return shop
@@ -61,7 +61,7 @@ def asking(shop: Shop) -> Signature:
 async def form(shop: Shop, **typed: str) -> dict[str, str]:
     """Return what a browser posts of a card that was typed."""
     key = typed.pop("key", uuid4().hex)
-    jwk = (await offered_key(shop.services.card_keys.of(shop.installation.id), shop.clock.now)).public_jwk
+    jwk = (await offered_key(shop.services.card_keys.for_store(shop.installation.id), shop.clock.now)).public_jwk
     number = typed.pop("number", NUMBER)
     card = seal({"for": f"payout:{key}", "number": number}, jwk)
     return {**TYPED, "key": key, "card": card, **typed}
@@ -78,13 +78,13 @@ async def confirmed(
     return await confirm(shop.services, (store or shop.installation).id, sealed, by, email=email)
 
 
-def payments_out(shop: Shop) -> list[Heard]:
-    return [each for each in shop.gateway.heard if each.method == "POST"]
+def payments_out(shop: Shop) -> list[ReceivedRequest]:
+    return [each for each in shop.gateway.requests if each.method == "POST"]
 
 
 async def a_saved_card(shop: Shop, digits: str = "4242") -> SavedCard:
     owner = Payment.model_construct(installation_id=shop.installation.id, account_id=shop.account.id)
-    card = shop.services.saved_cards.of_payment(
+    card = shop.services.saved_cards.build_card(
         owner, CUSTOMER, token=f"tok_{digits}", mask=f"424242******{digits}", brand="Visa", expires_at=None,
         now=shop.clock.now,
     )  # fmt: skip
@@ -102,8 +102,8 @@ async def test_what_was_shown_is_paid_out_and_by_nobody_before_it_is_confirmed(s
     assert NUMBER not in review.sealed
     aggregate = await confirmed(shop, review.sealed)
     assert standing(aggregate) == "paid out"
-    [heard] = payments_out(shop)
-    assert (heard.json["cc_number"], heard.json["customer_ip"]) == (NUMBER, "203.0.113.8")
+    [request] = payments_out(shop)
+    assert (request.json["cc_number"], request.json["customer_ip"]) == (NUMBER, "203.0.113.8")
     kept = await audit_of(shop, aggregate)
     assert (kept.asked_by, kept.asked_from, kept.confirmed_by) == (STAFF, "203.0.113.7", OTHER)
 
@@ -111,7 +111,7 @@ async def test_what_was_shown_is_paid_out_and_by_nobody_before_it_is_confirmed(s
 @pytest.mark.law(4)
 async def test_a_review_that_is_confirmed_twice_or_in_two_browsers_is_one_payout(shop: Shop) -> None:
     review = await proposed(shop)
-    first, second = await at_once(confirmed(shop, review.sealed), confirmed(shop, review.sealed))
+    first, second = await run_concurrently(confirmed(shop, review.sealed), confirmed(shop, review.sealed))
     shop.clock.forward(hours=2)  # somebody finds the page still open
     again = await confirmed(shop, review.sealed)
     assert first.payment.id == second.payment.id == again.payment.id
@@ -121,7 +121,7 @@ async def test_a_review_that_is_confirmed_twice_or_in_two_browsers_is_one_payout
 @pytest.mark.law(2)
 async def test_an_answer_that_is_lost_is_not_asked_for_again_by_a_second_confirmation(shop: Shop) -> None:
     review = await proposed(shop)
-    shop.gateway.will(HangUp())
+    shop.gateway.will_answer(HangUp())
     assert standing(await confirmed(shop, review.sealed)) == "not known yet"
     assert standing(await confirmed(shop, review.sealed)) == "not known yet"
     assert len(payments_out(shop)) == 1
@@ -133,8 +133,8 @@ async def test_a_saved_card_is_paid_by_its_token(shop: Shop) -> None:
     review = await propose(shop.services, shop.account, typed, asking(shop))
     assert review.mask == MASK
     await confirmed(shop, review.sealed)
-    [heard] = payments_out(shop)
-    assert (heard.json["cc_token"], heard.json["customer_id"], "cc_number" in heard.json) == (
+    [request] = payments_out(shop)
+    assert (request.json["cc_token"], request.json["customer_id"], "cc_number" in request.json) == (
         "tok_4242",
         CUSTOMER,
         False,
@@ -146,14 +146,14 @@ async def test_a_saved_card_is_only_its_customers(shop: Shop) -> None:
     typed = {**TYPED, "key": uuid4().hex, "saved_card": card.id, "customer": "VXNlcjo4"}
     with pytest.raises(PayoutRefusedError) as refusal:
         await propose(shop.services, shop.account, typed, asking(shop))
-    assert list(refusal.value.refused) == ["card"]
+    assert list(refusal.value.errors) == ["card"]
 
 
 async def test_everything_that_is_wrong_is_told_at_once_the_card_with_it(shop: Shop) -> None:
     typed = await form(shop, number="4242424242424241", amount="", recipient_last_name="")
     with pytest.raises(PayoutRefusedError) as refusal:
         await propose(shop.services, shop.account, typed, asking(shop))
-    assert set(refusal.value.refused) == {"card", "amount", "recipient_last_name"}
+    assert set(refusal.value.errors) == {"card", "amount", "recipient_last_name"}
     assert "4242" not in str(refusal.value)
 
 
@@ -165,7 +165,7 @@ async def test_a_card_that_is_none_or_two_is_refused(shop: Shop, card: dict[str,
     typed = await form(shop) | card
     with pytest.raises(PayoutRefusedError) as refusal:
         await propose(shop.services, shop.account, typed, asking(shop))
-    assert list(refusal.value.refused) == ["card"]
+    assert list(refusal.value.errors) == ["card"]
     assert NUMBER not in str(refusal.value)
 
 
@@ -173,14 +173,14 @@ async def test_a_card_that_was_encrypted_for_another_payout_is_not_taken(shop: S
     typed = await form(shop) | {"key": uuid4().hex}
     with pytest.raises(PayoutRefusedError) as refusal:
         await propose(shop.services, shop.account, typed, asking(shop))
-    assert list(refusal.value.refused) == ["card"]
+    assert list(refusal.value.errors) == ["card"]
 
 
 async def test_a_card_can_be_typed_only_where_the_owner_has_confirmed_pci_dss(shop: Shop) -> None:
-    await pays_out(shop, pci_dss_confirmed_at=None)
+    await enable_payouts(shop, pci_dss_confirmed_at=None)
     with pytest.raises(PayoutRefusedError) as refusal:
         await proposed(shop)
-    assert "PCI DSS" in refusal.value.refused["card"]
+    assert "PCI DSS" in refusal.value.errors["card"]
 
 
 @pytest.mark.threat("dishonest-staff")
@@ -191,7 +191,7 @@ async def test_a_proposal_that_nobody_confirms_in_time_or_that_was_changed_is_no
     for sealed in (review.sealed[:-4], f"{review.sealed[:middle]}{other}{review.sealed[middle + 1 :]}", "", "v1.x.y"):
         with pytest.raises(PayoutRefusedError):
             await confirmed(shop, sealed)
-    shop.clock.forward(seconds=PROPOSED_FOR.total_seconds() + 1)
+    shop.clock.forward(seconds=PROPOSAL_LIFETIME.total_seconds() + 1)
     with pytest.raises(PayoutRefusedError, match="not confirmed in time"):
         await confirmed(shop, review.sealed)
     assert not payments_out(shop)
@@ -217,7 +217,7 @@ async def test_only_whom_the_owner_has_named_may_pay_out_also_when_they_are_name
     review = await proposed(shop)
     with pytest.raises(PayoutRefusedError):
         await confirmed(shop, review.sealed, email="taras@example.com")
-    await pays_out(shop, payout_staff=[])
+    await enable_payouts(shop, payout_staff=[])
     with pytest.raises(PayoutRefusedError):
         await confirmed(shop, review.sealed)
     assert not payments_out(shop)
@@ -236,7 +236,7 @@ async def test_who_was_taken_off_the_list_in_another_process_cannot_confirm_here
 
 async def test_a_limit_that_was_lowered_meanwhile_counts(shop: Shop) -> None:
     review = await proposed(shop)
-    await pays_out(shop, most="99.99")
+    await enable_payouts(shop, most="99.99")
     with pytest.raises(PayoutRefusedError):
         await confirmed(shop, review.sealed)
     assert not payments_out(shop)
@@ -246,21 +246,21 @@ async def test_what_is_too_much_for_the_day_is_told_in_the_form(shop: Shop) -> N
     await confirmed(shop, (await proposed(shop, amount="1000.00")).sealed)
     with pytest.raises(PayoutRefusedError) as refusal:
         await proposed(shop, amount="500.01")
-    assert list(refusal.value.refused) == ["amount"]
+    assert list(refusal.value.errors) == ["amount"]
     await confirmed(shop, (await proposed(shop, amount="500.00")).sealed)
 
 
 async def test_who_confirms_is_told_of_a_balance_that_does_not_cover_it_and_of_the_same_payout_before(
     shop: Shop,
 ) -> None:
-    await pays_out(shop, most="9000.00", a_day="99000.00")
+    await enable_payouts(shop, most="9000.00", a_day="99000.00")
     review = await proposed(shop, amount="5000.01")
     assert [str(each) for each in review.warnings] == [
         "The balance at the gateway is 5000.00 UAH; this payout of 5000.01 UAH may be refused."
     ]
     await confirmed(shop, (await proposed(shop)).sealed)
     [words] = (await proposed(shop)).warnings
-    assert str(words).startswith("The same amount was paid out to a card with these digits at 2026-11-21 12:00")
+    assert str(words).startswith("The same amount was already paid out to a card with these digits at 2026-11-21 12:00")
     assert (await proposed(shop, amount="100.01")).warnings == []
     shop.clock.forward(seconds=timedelta(days=1).total_seconds())
     assert (await proposed(shop)).warnings == []

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from app.db.tables import Kind, State
 from app.gateway.models import Records
-from app.payments.staff.raw import VEILED, Source, raw, raw_records, veiled
-from tests.commands.books import after, aggregate, event, notification, operation
+from app.payments.staff.raw import REDACTED, Source, raw_messages, raw_records, redact
+from tests.commands.books import aggregate, event, moment_after, notification, operation
 
 SHOPPER = {
     "customer_email": "olena@example.com",
@@ -36,12 +36,12 @@ def said(text: str) -> Any:
 
 def test_the_shopper_is_veiled_and_the_money_is_not() -> None:
     request = SHOPPER | {"amount": "100.00", "order_id": "1", "split": [{"sub_merchant_id": "a", "amount": "100.00"}]}
-    asked, notified, told = raw(
-        aggregate([operation(request=request)], [event(created_at=after(seconds=2))]),
+    asked, notified, told = raw_messages(
+        aggregate([operation(request=request)], [event(created_at=moment_after(seconds=2))]),
         [notification(SHOPPER | {"cc_mask": "424242******4242"})],
     )
-    assert (asked.source, notified.source, told.source) == (Source.ASKED, Source.NOTIFIED, Source.TOLD)
-    assert said(asked.text) == dict.fromkeys(SHOPPER, VEILED) | {
+    assert (asked.source, notified.source, told.source) == (Source.REQUESTED, Source.NOTIFIED, Source.REPORTED)
+    assert said(asked.text) == dict.fromkeys(SHOPPER, REDACTED) | {
         "amount": "100.00",
         "order_id": "1",
         "split": [{"sub_merchant_id": "a", "amount": "100.00"}],
@@ -54,25 +54,25 @@ def test_the_shopper_is_veiled_and_the_money_is_not() -> None:
 
 
 def test_a_number_where_a_mask_should_be_is_veiled() -> None:
-    assert veiled({"cc_mask": "4242424242424242"}) == {"cc_mask": VEILED}
+    assert redact({"cc_mask": "4242424242424242"}) == {"cc_mask": REDACTED}
 
 
 def test_what_has_not_been_sent_was_not_said() -> None:
     waiting = operation(Kind.REFUND, State.WAITING)
-    assert [each.what for each in raw(aggregate([operation(), waiting]), [])] == ["create"]
+    assert [each.what for each in raw_messages(aggregate([operation(), waiting]), [])] == ["create"]
 
 
 def test_what_others_did_the_gateway_was_not_asked() -> None:
     theirs = operation(Kind.REFUND, idempotency_key="gateway:4711", request={})
-    assert [each.what for each in raw(aggregate([operation(), theirs]), [])] == ["create"]
+    assert [each.what for each in raw_messages(aggregate([operation(), theirs]), [])] == ["create"]
 
 
 def test_what_no_key_opens_is_told_as_nothing() -> None:
-    assert raw(aggregate(), [notification(data=None)])[-1].text == "null"
+    assert raw_messages(aggregate(), [notification(data=None)])[-1].text == "null"
     assert raw_records(Records(())) == "[]"
 
 
 @given(JSON)
 def test_whatever_has_an_unknown_name_is_veiled(value: object) -> None:
-    shown = veiled({"x-unknown": value})
-    assert shown == {"x-unknown": value if value is None or isinstance(value, bool) else VEILED}
+    shown = redact({"x-unknown": value})
+    assert shown == {"x-unknown": value if value is None or isinstance(value, bool) else REDACTED}

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from app.db.search import Names
+from app.db.search import PaymentNames
 from app.i18n.translation import LANGUAGES, translation
-from app.payments.staff.search_query import ByAmount, ByEmail, every_name, read
+from app.payments.staff.search_query import ByAmount, ByEmail, any_name, parse_query
 
 ORDER = "73ef833999b946b38461a8976f6359bb"
 TRANSACTION = "VHJhbnNhY3Rpb25JdGVtOjczZWY4MzM5LTk5YjktNDZiMy04NDYxLWE4OTc2ZjYzNTliYg=="
@@ -35,7 +35,7 @@ AMOUNTS = st.decimals("0.01", "999999999.99", places=2)
     ],
 )
 def test_amounts(typed: str, amount: str, currency: str | None) -> None:
-    assert read(typed) == ByAmount(Decimal(amount), currency)
+    assert parse_query(typed) == ByAmount(Decimal(amount), currency)
 
 
 @pytest.mark.parametrize(
@@ -57,46 +57,46 @@ def test_amounts(typed: str, amount: str, currency: str | None) -> None:
     ],
 )
 def test_what_only_looks_like_an_amount_is_a_name(typed: str) -> None:
-    assert isinstance(read(typed), Names)
+    assert isinstance(parse_query(typed), PaymentNames)
 
 
 @given(AMOUNTS, st.sampled_from(LANGUAGES), st.sampled_from([None, "UAH", "EUR"]))
 def test_each_amount_can_be_copied_from_the_page_and_searched_for(
     amount: Decimal, language: str, currency: str | None
 ) -> None:
-    assert read(translation(language).money(amount, currency)) == ByAmount(amount, currency)
+    assert parse_query(translation(language).money(amount, currency)) == ByAmount(amount, currency)
 
 
 @given(AMOUNTS, st.sampled_from(".,"))
 def test_each_amount_can_be_typed_plainly(amount: Decimal, point: str) -> None:
-    assert read(str(amount).replace(".", point)) == ByAmount(amount, None)
+    assert parse_query(str(amount).replace(".", point)) == ByAmount(amount, None)
 
 
 @pytest.mark.threat("injection")
 @given(st.text())
 def test_whatever_is_typed_is_read_as_one_thing(text: str) -> None:
-    typed = read(text)
+    typed = parse_query(text)
     if not text.strip():
         assert typed is None
     elif "@" in text:
         assert isinstance(typed, ByEmail)
         assert text.strip() not in repr(typed)
     else:
-        assert isinstance(typed, ByAmount | Names)
+        assert isinstance(typed, ByAmount | PaymentNames)
 
 
 @given(st.integers(0, 10**12), st.sampled_from(["", "#", "# "]))
 def test_whole_numbers_are_order_numbers(number: int, before: str) -> None:
-    typed = read(f"{before}{number}")
-    assert isinstance(typed, Names)
+    typed = parse_query(f"{before}{number}")
+    assert isinstance(typed, PaymentNames)
     assert (typed.order_number, typed.beginning) == (str(number), None)
 
 
 @given(st.uuids(), st.sampled_from([str, lambda uuid: uuid.hex, lambda uuid: str(uuid).upper()]))
 def test_a_uuid_is_found_with_and_without_dashes(uuid: UUID, written: object) -> None:
     assert callable(written)
-    typed = read(written(uuid))
-    assert isinstance(typed, Names)
+    typed = parse_query(written(uuid))
+    assert isinstance(typed, PaymentNames)
     assert {uuid.hex, str(uuid)} <= set(typed.exact)
 
 
@@ -104,24 +104,24 @@ def test_a_uuid_is_found_with_and_without_dashes(uuid: UUID, written: object) ->
 def test_the_beginning_of_a_uuid_is_the_beginning_of_an_order(uuid: UUID, many: int) -> None:
     beginning = str(uuid)[:many].rstrip("-")
     assume(len(beginning) >= 8 and not beginning.replace("-", "").isdigit())
-    typed = read(beginning)
-    assert isinstance(typed, Names)
+    typed = parse_query(beginning)
+    assert isinstance(typed, PaymentNames)
     assert typed.beginning is not None
     assert uuid.hex.startswith(typed.beginning)
 
 
 def test_few_characters_are_no_beginning() -> None:
-    assert every_name("73ef8") == read("73ef8")
+    assert any_name("73ef8") == parse_query("73ef8")
 
 
 def test_a_transaction_is_found_by_its_id() -> None:
-    typed = read(TRANSACTION)
-    assert isinstance(typed, Names)
+    typed = parse_query(TRANSACTION)
+    assert isinstance(typed, PaymentNames)
     assert TRANSACTION in typed.exact
 
 
 @pytest.mark.parametrize("said", ["", "-init", "-released", "-problem-0a1b2c3d"])
 def test_references_that_saleor_shows_lead_to_their_order(said: str) -> None:
-    typed = read(f"{ORDER}{said}")
-    assert isinstance(typed, Names)
+    typed = parse_query(f"{ORDER}{said}")
+    assert isinstance(typed, PaymentNames)
     assert ORDER in typed.exact

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from app.db.aggregates import PaymentAggregate
 from app.db.tables import EventState, Flow, Kind, Operation, State
-from app.payments.staff.status import expectations, standing
+from app.payments.staff.status import pending_steps, standing
 from app.payments.staff.timeline import Entry, Tone, timeline
-from tests.commands.books import ORDER, after, aggregate, event, notification, operation
+from tests.commands.books import ORDER, aggregate, event, moment_after, notification, operation
 
 
 def told(entries: list[Entry]) -> list[str]:
@@ -20,80 +20,98 @@ def told(entries: list[Entry]) -> list[str]:
 def test_a_payment_that_the_gateway_notified_of() -> None:
     create = operation(
         polls=2,
-        polled_at=after(seconds=9),
-        updated_at=after(seconds=2),
+        polled_at=moment_after(seconds=9),
+        updated_at=moment_after(seconds=2),
         message="Successful [1000]",
         status_code="1000",
     )
     entries = timeline(
-        aggregate([create], [event(created_at=after(seconds=3))], order_number="1042"), [notification(deliveries=3)]
+        aggregate([create], [event(created_at=moment_after(seconds=3))], order_number="1042"),
+        [notification(deliveries=3)],
     )
 
     assert told(entries) == [
-        "Saleor: asks for a payment of order 1042: 100.00 UAH, taken at once",
+        "Saleor: requests a payment for order 1042: 100.00 UAH, charged immediately",
         "app: asks the gateway for a payment page",
         "gateway: notifies (3 times): payment succeeded, 100.00 UAH: Successful [1000]",
         "app: records that the payment succeeded",
-        "app: tells Saleor CHARGE_SUCCESS 100.00 UAH “Successful [1000]”: delivered at 12:00:04 after 2 attempts",
-        "app: has looked the payment up 2 times until now",
+        (
+            "app: reports CHARGE_SUCCESS 100.00 UAH “Successful [1000]” to Saleor: delivered at 12:00:04 after 2 "
+            "attempts"
+        ),
+        "app: has looked up the payment 2 times so far",
     ]
 
 
 def test_what_saleor_took_at_once_was_told_without_ado() -> None:
     entries = timeline(aggregate([operation()], [event(attempts=1)]), [])
-    assert told(entries)[-1] == "app: tells Saleor CHARGE_SUCCESS 100.00 UAH “Successful [1000]”: delivered at 12:00:04"
+    assert told(entries)[-1] == (
+        "app: reports CHARGE_SUCCESS 100.00 UAH “Successful [1000]” to Saleor: delivered at 12:00:04"
+    )
 
 
 def test_without_a_notification_the_gateways_answer_is_told() -> None:
     create = operation(state=State.FAILURE, message="Insufficient funds [4009]")
     entries = timeline(aggregate([create]), [])
-    assert told(entries)[-1] == "gateway: answers that the payment failed: Insufficient funds [4009]"
+    assert told(entries)[-1] == "gateway: responds that the payment failed: Insufficient funds [4009]"
     assert entries[-1].tone is Tone.BAD
 
 
 def test_a_notification_that_came_later_is_not_what_was_recorded() -> None:
-    entries = timeline(aggregate([operation()]), [notification(received_at=after(seconds=5))])
+    entries = timeline(aggregate([operation()]), [notification(received_at=moment_after(seconds=5))])
     assert told(entries)[-2:] == [
-        "gateway: answers that the payment succeeded",
+        "gateway: responds that the payment succeeded",
         "gateway: notifies: payment succeeded, 100.00 UAH: Successful [1000]",
     ]
 
 
 def test_a_reservation_charged_in_part_and_a_refund_that_waits() -> None:
     waiting = operation(
-        Kind.REFUND, State.WAITING, amount=Decimal("10.00"), created_at=after(minutes=2), updated_at=after(minutes=2)
+        Kind.REFUND,
+        State.WAITING,
+        amount=Decimal("10.00"),
+        created_at=moment_after(minutes=2),
+        updated_at=moment_after(minutes=2),
     )
     charge = operation(
-        Kind.CAPTURE, State.PENDING, amount=Decimal("60.00"), created_at=after(minutes=1), updated_at=after(minutes=1)
+        Kind.CAPTURE,
+        State.PENDING,
+        amount=Decimal("60.00"),
+        created_at=moment_after(minutes=1),
+        updated_at=moment_after(minutes=1),
     )
     it = aggregate([operation(), charge, waiting], flow=Flow.AUTHORIZATION)
-    charge.next_poll_at = after(minutes=3)
+    charge.next_poll_at = moment_after(minutes=3)
 
-    assert told(timeline(it, []))[0] == "Saleor: asks for a payment: 100.00 UAH, reserved first"
+    assert told(timeline(it, []))[0] == "Saleor: requests a payment: 100.00 UAH, authorized first"
     assert told(timeline(it, []))[2:] == [
-        "gateway: answers that the reservation succeeded",
-        "Saleor: asks to charge 60.00 UAH of the reservation",
-        "app: asks the gateway to charge 60.00 UAH of the reservation",
-        "gateway: answers that the charge is pending",
+        "gateway: responds that the authorization succeeded",
+        "Saleor: asks to charge 60.00 UAH of the authorization",
+        "app: asks the gateway to charge 60.00 UAH of the authorization",
+        "gateway: responds that the charge is pending",
         "Saleor: asks to refund 10.00 UAH",
-        "app: lets it wait until the operation before it is settled",
+        "app: lets it wait until the operation before it has ended",
     ]
-    assert [each.words for each in expectations(it, [])] == [
-        "the app looks the charge up, if the gateway does not notify before",
-        "the refund is sent when the operation before it is settled",
+    assert [each.words for each in pending_steps(it, [])] == [
+        "the app looks up the charge, unless the gateway notifies it before",
+        "the refund is sent when the operation before it has ended",
     ]
     assert standing(it) == "authorized, charge under way, refund under way"
 
 
 def test_what_others_did_is_told_as_theirs() -> None:
-    theirs = operation(Kind.REFUND, idempotency_key="gateway:4711", asked_by_saleor=False, created_at=after(hours=1))
+    theirs = operation(
+        Kind.REFUND, idempotency_key="gateway:4711", asked_by_saleor=False, created_at=moment_after(hours=1)
+    )
     words = told(timeline(aggregate([operation(), theirs]), []))
-    assert "gateway: shows a refund of 100.00 UAH that others asked for" in words
+    assert "gateway: shows a refund of 100.00 UAH that was not requested here" in words
     assert not any("asks to refund" in each for each in words)
 
 
 def test_what_the_app_does_by_itself_was_not_asked_by_saleor() -> None:
-    closing = operation(Kind.CANCEL, State.INTENT, asked_by_saleor=False, amount=Decimal(0), created_at=after(hours=1))
+    closing = operation(
+        Kind.CANCEL, State.INTENT, asked_by_saleor=False, amount=Decimal(0), created_at=moment_after(hours=1)
+    )
     words = told(timeline(aggregate([operation(state=State.INIT), closing]), []))
     assert words[-1] == "app: asks the gateway to close the payment page"
     assert not any(each.startswith("Saleor: asks to") for each in words)
@@ -105,9 +123,9 @@ def test_an_outcome_that_was_concluded_from_silence_is_the_apps_word() -> None:
     assert told(timeline(aggregate([unknown]), []))[-1] == (
         "app: concludes that the payment has an unknown outcome: We are looking it up"
     )
-    silence = operation(state=State.FAILURE, inferred=True, message="The gateway has no trace of it")
+    silence = operation(state=State.FAILURE, inferred=True, message="The gateway has no record of it")
     assert told(timeline(aggregate([silence]), []))[-1] == (
-        "app: concludes that the payment failed: The gateway has no trace of it"
+        "app: concludes that the payment failed: The gateway has no record of it"
     )
 
 
@@ -116,39 +134,39 @@ def test_an_outcome_that_was_concluded_from_silence_is_the_apps_word() -> None:
     [
         (EventState.WAITING, None, "not delivered yet after 2 attempts", Tone.OPEN),
         (EventState.WAITING, "HTTP 502", "not delivered yet (HTTP 502) after 2 attempts", Tone.OPEN),
-        (EventState.REFUSED, "INVALID", "Saleor refused it for good (INVALID) after 2 attempts", Tone.BAD),
-        (EventState.SUPERSEDED, None, "not needed any more after 2 attempts", Tone.NEUTRAL),
+        (EventState.REFUSED, "INVALID", "Saleor refused it permanently (INVALID) after 2 attempts", Tone.BAD),
+        (EventState.SUPERSEDED, None, "no longer needed after 2 attempts", Tone.NEUTRAL),
     ],
 )
 def test_events_that_saleor_has_not(state: EventState, error: str | None, words: str, tone: Tone) -> None:
     said = timeline(aggregate(events=[event("INFO", state, amount=Decimal(0), message="", last_error=error)]), [])[-1]
-    assert (said.words, said.tone) == (f"tells Saleor INFO: {words}", tone)
+    assert (said.words, said.tone) == (f"reports INFO to Saleor: {words}", tone)
 
 
 def test_everything_that_is_waited_for_is_named_soonest_first() -> None:
     it = aggregate(
-        [operation(state=State.INIT, next_poll_at=after(minutes=1))],
+        [operation(state=State.INIT, next_poll_at=moment_after(minutes=1))],
         [event("INFO", EventState.WAITING)],
-        expires_at=after(hours=1),
+        expires_at=moment_after(hours=1),
     )
-    unworked = notification(processed_at=None, next_attempt_at=after(seconds=2), outcome="TimeoutError")
+    unworked = notification(processed_at=None, next_attempt_at=moment_after(seconds=2), outcome="TimeoutError")
 
-    assert [(each.words, each.until) for each in expectations(it, [unworked])] == [
-        ("the app works on a notification of the gateway", after(seconds=2)),
-        ("the app tells Saleor INFO", after(seconds=9)),
-        ("the app looks the payment up, if the gateway does not notify before", after(minutes=1)),
-        ("the shopper has until then to pay", after(hours=1)),
+    assert [(each.words, each.until) for each in pending_steps(it, [unworked])] == [
+        ("the app processes a notification from the gateway", moment_after(seconds=2)),
+        ("the app reports INFO to Saleor", moment_after(seconds=9)),
+        ("the app looks up the payment, unless the gateway notifies it before", moment_after(minutes=1)),
+        ("the shopper has until then to pay", moment_after(hours=1)),
     ]
-    assert any("not worked on yet (TimeoutError)" in each for each in told(timeline(it, [unworked])))
+    assert any("not processed yet (TimeoutError)" in each for each in told(timeline(it, [unworked])))
 
 
 def test_a_concluded_payment_waits_for_nothing() -> None:
-    assert expectations(aggregate([operation()], [event()]), [notification()]) == []
+    assert pending_steps(aggregate([operation()], [event()]), [notification()]) == []
 
 
 def test_a_notification_that_cannot_be_read_is_told_too() -> None:
     words = told(timeline(aggregate(), [notification(data="bm8ganNvbg")]))
-    assert "gateway: notifies: something that is no record of this payment" in words
+    assert "gateway: notifies: something that is not a record of this payment" in words
 
 
 @given(
@@ -161,7 +179,7 @@ def test_every_payment_has_a_timeline_in_order_without_the_shopper(
     states: list[tuple[Kind, State]], flow: Flow, create: State, inferred: bool
 ) -> None:
     others = [
-        operation(kind, state, idempotency_key=f"{number}", created_at=after(minutes=number))
+        operation(kind, state, idempotency_key=f"{number}", created_at=moment_after(minutes=number))
         for number, (kind, state) in enumerate(states)
         if kind is not Kind.CREATE
     ]
@@ -172,7 +190,7 @@ def test_every_payment_has_a_timeline_in_order_without_the_shopper(
 
     assert entries == sorted(entries, key=lambda each: each.at)
     assert len({each.what for each in entries}) >= 3
-    shown = repr(entries) + standing(it) + repr(expectations(it, [notification()]))
+    shown = repr(entries) + standing(it) + repr(pending_steps(it, [notification()]))
     for private in ("olena", "+380", "4242"):
         assert private not in shown
     open_ones = [each for each in [it.create, *others] if not each.state.final]
@@ -210,14 +228,14 @@ def test_what_the_gateway_says_besides() -> None:
     said = {"card_mask": "424242******4242", "fee": {"amount": "8.54", "currency": "UAH"}, "eci": "05"}
     entries = timeline(aggregate([operation(details=said)]), [])
     assert told(entries)[-1] == (
-        "gateway: also says of the payment: card 424242******4242; fee 8.54 UAH; 3-D Secure result (ECI) 05"
+        "gateway: also reports for the payment: card 424242******4242; fee 8.54 UAH; 3-D Secure result (ECI) 05"
     )
     assert entries[-1].facts["details"] == said
 
 
 def test_what_a_shop_need_not_know_is_routine_and_the_outcome_is_not() -> None:
-    paid = operation(polls=1, polled_at=after(seconds=30), details={"bank": "Bank"})
-    told = event("CHARGE_SUCCESS", delivered_at=after(seconds=2))
+    paid = operation(polls=1, polled_at=moment_after(seconds=30), details={"bank": "Bank"})
+    told = event("CHARGE_SUCCESS", delivered_at=moment_after(seconds=2))
     entries = timeline(aggregate([paid], [told]), [notification()])
     assert {each.what for each in entries if each.is_routine} == {
         "asked", "looked_up", "notified", "details", "reported",

@@ -10,21 +10,21 @@ from sqlmodel import col, select
 
 from app.db.accounts import AccountKeys, NewAccount
 from app.db.tables import Kind, Notification, State
-from app.payments.core.problems import problem_words
+from app.payments.core.problems import problem_text
 from app.payments.sync import notifications
 from app.payments.sync.notifications import Receipt, receive
 from tests.loopback import HangUp
 from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts
-from tests.payments.shop import SECRET, TOTAL, Shop, at_once, signed
+from tests.payments.shop import SECRET, TOTAL, Shop, run_concurrently, signed_notification
 
 
 @pytest.fixture
 async def waiting(shop: Shop) -> Shop:
     """A shop whose shopper was led to the payment page."""
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     await shop.begin()
-    await shop.later(seconds=25)
+    await shop.pass_time(seconds=25)
     shop.saleor.reports.clear()
     return shop
 
@@ -46,7 +46,7 @@ async def test_it_is_kept_before_it_is_processed(waiting: Shop) -> None:
     [kept] = await inbox(waiting)
     assert kept.processed_at == waiting.clock.now
     assert kept.outcome == "create success"
-    assert waiting.saleor.told == ["CHARGE_SUCCESS"]
+    assert waiting.saleor.reported_types == ["CHARGE_SUCCESS"]
     assert waiting.amounts == amounts(charged=TOTAL)
 
 
@@ -62,38 +62,44 @@ async def test_a_duplicate_is_recognised_by_its_content(waiting: Shop) -> None:
     assert await waiting.work() == 0
     [kept] = await inbox(waiting)
     assert (kept.deliveries, kept.attempts) == (4, 1)
-    assert waiting.saleor.told == ["CHARGE_SUCCESS"]
+    assert waiting.saleor.reported_types == ["CHARGE_SUCCESS"]
 
 
 @pytest.mark.fault("notification-repeated")
 @pytest.mark.threat("replayed-notification")
 @pytest.mark.law(6)
 async def test_duplicates_at_the_same_moment(waiting: Shop) -> None:
-    receipts = await at_once(*(waiting.notify(payment(waiting.order_id)) for _ in range(4)))
+    receipts = await run_concurrently(*(waiting.notify(payment(waiting.order_id)) for _ in range(4)))
     assert sorted(receipt.name for receipt in receipts) == ["KEPT", "REPEATED", "REPEATED", "REPEATED"]
     await waiting.work()
-    assert waiting.saleor.told == ["CHARGE_SUCCESS"]
+    assert waiting.saleor.reported_types == ["CHARGE_SUCCESS"]
 
 
 class TestAtTheDoor:
     @pytest.mark.threat("forged-notification")
     @pytest.mark.law(6)
     async def test_forged(self, waiting: Shop) -> None:
-        form = signed(payment(waiting.order_id), "another-secret")
+        form = signed_notification(payment(waiting.order_id), "another-secret")
         assert await receive(waiting.services, waiting.account.id, form) is Receipt.FORGED
         assert await inbox(waiting) == []
 
     @pytest.mark.threat("forged-notification", "tampered-amount")
     @pytest.mark.law(6)
     async def test_changed_on_the_way(self, waiting: Shop) -> None:
-        genuine, other = signed(payment(waiting.order_id, "failure")), signed(payment(waiting.order_id))
+        genuine, other = (
+            signed_notification(payment(waiting.order_id, "failure")),
+            signed_notification(payment(waiting.order_id)),
+        )
         form = other.partition(b"&")[0] + b"&" + genuine.partition(b"&")[2]
         assert await receive(waiting.services, waiting.account.id, form) is Receipt.FORGED
         assert await inbox(waiting) == []
 
     @pytest.mark.threat("notification-of-another-account")
     async def test_for_an_account_that_nobody_has(self, waiting: Shop) -> None:
-        assert await receive(waiting.services, "nobody", signed(payment(waiting.order_id))) is Receipt.UNKNOWN_ACCOUNT
+        assert (
+            await receive(waiting.services, "nobody", signed_notification(payment(waiting.order_id)))
+            is Receipt.UNKNOWN_ACCOUNT
+        )
 
     @pytest.mark.parametrize("form", [b"", b"data=abc", b"{}", b"\xff\xfe", b"data=a&data=b&signature=c"])
     async def test_not_a_notification(self, waiting: Shop, form: bytes) -> None:
@@ -102,11 +108,14 @@ class TestAtTheDoor:
 
     @pytest.mark.fault("poison")
     async def test_signed_but_not_a_record(self, waiting: Shop) -> None:
-        assert await receive(waiting.services, waiting.account.id, signed({"hello": "world"})) is Receipt.UNREADABLE
+        assert (
+            await receive(waiting.services, waiting.account.id, signed_notification({"hello": "world"}))
+            is Receipt.UNREADABLE
+        )
 
     @pytest.mark.fault("key-lost")
     async def test_it_comes_again_while_the_accounts_keys_do_not_open(self, waiting: Shop) -> None:
-        form = signed(payment(waiting.order_id))
+        form = signed_notification(payment(waiting.order_id))
         for before, after, receipt in (("v1.", "v1.lost-", Receipt.UNVERIFIED), ("v1.lost-", "v1.", Receipt.KEPT)):
             async with waiting.services.database.transaction() as session:
                 change = text("UPDATE merchant_account SET api_key_sealed = replace(api_key_sealed, :before, :after)")
@@ -117,7 +126,7 @@ class TestAtTheDoor:
     async def test_signed_with_the_secret_that_was_changed_a_moment_ago(self, waiting: Shop) -> None:
         await waiting.services.accounts.change_keys(waiting.account.id, api_secret="the-new-secret")
         for secret in (SECRET, "the-new-secret"):
-            form = signed(payment(waiting.order_id, payload=secret), secret)
+            form = signed_notification(payment(waiting.order_id, payload=secret), secret)
             assert await receive(waiting.services, waiting.account.id, form) is Receipt.KEPT
 
     @pytest.mark.threat("leaked-key")
@@ -127,7 +136,9 @@ class TestAtTheDoor:
         kinds = {SECRET: Receipt.FORGED, "the-new-secret": Receipt.KEPT}
         for secret, receipt in kinds.items():
             assert (
-                await receive(waiting.services, waiting.account.id, signed(payment(waiting.order_id), secret))
+                await receive(
+                    waiting.services, waiting.account.id, signed_notification(payment(waiting.order_id), secret)
+                )
                 is receipt
             )
 
@@ -143,7 +154,7 @@ async def test_an_order_that_is_not_ours_is_kept_and_left_alone(waiting: Shop) -
     await waiting.notify(payment("somebody-elses-order"))
     await waiting.work()
     [kept] = await inbox(waiting)
-    assert kept.outcome == "no payment of ours has this order"
+    assert kept.outcome == "none of our payments has this order"
     assert waiting.saleor.reports == []
 
 
@@ -163,7 +174,7 @@ async def test_an_order_of_another_account_cannot_be_spoken_for(waiting: Shop) -
             storefront_origins=[],
         )
     )
-    form = signed(payment(waiting.order_id), "other-secret")
+    form = signed_notification(payment(waiting.order_id), "other-secret")
     assert await receive(waiting.services, other.id, form) is Receipt.KEPT
     await waiting.work()
     assert waiting.saleor.reports == []
@@ -196,7 +207,7 @@ async def test_processing_can_fail_and_is_done_again(waiting: Shop, monkeypatch:
     assert kept.next_attempt_at is not None
     assert kept.next_attempt_at > waiting.clock.now
     assert waiting.saleor.reports == []
-    await waiting.later(seconds=10)
+    await waiting.pass_time(seconds=10)
     [kept] = await inbox(waiting)
     assert kept.outcome == "create success"
     assert waiting.amounts == amounts(charged=TOTAL)
@@ -211,7 +222,7 @@ class TestForwardOnly:
         for status in order:
             await waiting.notify(payment(waiting.order_id, status))
             await waiting.work()
-        assert [each for each in waiting.saleor.told if each != "INFO"] == ["CHARGE_SUCCESS"]
+        assert [each for each in waiting.saleor.reported_types if each != "INFO"] == ["CHARGE_SUCCESS"]
         assert waiting.amounts == amounts(charged=TOTAL)
         assert waiting.transaction.actions == ["REFUND"]
 
@@ -224,16 +235,18 @@ class TestForwardOnly:
         before = waiting.amounts
         await waiting.notify(payment(waiting.order_id, then))
         await waiting.work()
-        assert waiting.saleor.told == [f"CHARGE_{first.upper()}", "INFO"]
-        assert f"said {first} first and now says {then}" in (problem_words((await waiting.aggregate()).payment) or "")
+        assert waiting.saleor.reported_types == [f"CHARGE_{first.upper()}", "INFO"]
+        assert f"first reported {first} and now reports {then}" in (
+            problem_text((await waiting.aggregate()).payment) or ""
+        )
         assert waiting.amounts == before
 
     @pytest.mark.fault("notification-out-of-order")
     @pytest.mark.law(10)
     async def test_the_word_of_the_capture_can_come_before_that_of_the_reservation(self, shop: Shop) -> None:
-        shop.gateway.will(shop.gateway.page())
+        shop.gateway.will_answer(shop.gateway.page())
         await shop.begin(flow="AUTHORIZATION")
-        await shop.notify(operation("capture", shop.order_id, "500.00", named="auto-1"))
+        await shop.notify(operation("capture", shop.order_id, "500.00", operation_id="auto-1"))
         await shop.work()
         await shop.notify(payment(shop.order_id, method="auth"))
         await shop.work()
@@ -247,11 +260,11 @@ class TestTrustThenCompare:
     @pytest.mark.parametrize(
         ("wrong", "words"),
         [
-            ({"amount": Decimal("569.49")}, "569.49 UAH, but 569.50 UAH was asked"),
+            ({"amount": Decimal("569.49")}, "569.49 UAH, but 569.50 UAH was requested"),
             ({"currency": "USD"}, "569.50 USD, but the payment is in UAH"),
-            ({"pos_id": "9d6f1a2e-0000-4f6f-9c2c-1f6f0f1d3a11"}, "another point of sale"),
-            ({"method": "auth"}, "a payment for AUTHORIZATION, but it was made for CHARGE"),
-            ({"processed_amount": Decimal("569.505")}, "no amount"),
+            ({"pos_id": "9d6f1a2e-0000-4f6f-9c2c-1f6f0f1d3a11"}, "a different point of sale"),
+            ({"method": "auth"}, "a payment with AUTHORIZATION, but it was created with CHARGE"),
+            ({"processed_amount": Decimal("569.505")}, "not a valid amount"),
             ({"processed_amount": Decimal("569.50"), "processed_currency": "USD"}, "paid 569.50 USD"),
         ],
     )
@@ -263,7 +276,7 @@ class TestTrustThenCompare:
         [report] = waiting.saleor.reports
         assert report.type == "INFO"
         assert words in (report.message or "")
-        assert problem_words((await waiting.aggregate()).payment) == report.message
+        assert problem_text((await waiting.aggregate()).payment) == report.message
         assert waiting.amounts == amounts()
         await waiting.notify(payment(waiting.order_id) | wrong | {"payload": "again"})
         await waiting.work()
@@ -273,7 +286,7 @@ class TestTrustThenCompare:
         record = payment(waiting.order_id)
         await waiting.notify(record | {"pos_id": record["pos_id"].upper()})
         await waiting.work()
-        assert waiting.saleor.told == ["CHARGE_SUCCESS"]
+        assert waiting.saleor.reported_types == ["CHARGE_SUCCESS"]
 
     @pytest.mark.parametrize("paid", ["500.00", "600.00"])
     async def test_where_the_shopper_may_change_the_amount_saleor_hears_what_was_paid(
@@ -283,7 +296,7 @@ class TestTrustThenCompare:
         await waiting.notify(record)
         await waiting.work()
         assert waiting.amounts == amounts(charged=paid)
-        assert (await waiting.staff("REFUND", "600.01")).result == "REFUND_FAILURE"  # more than either
+        assert (await waiting.request_action("REFUND", "600.01")).result == "REFUND_FAILURE"  # more than either
 
     async def test_a_failure_moves_nothing_whatever_amount_it_names(self, waiting: Shop) -> None:
         await waiting.notify(payment(waiting.order_id, "failure", amount="0"))
@@ -307,23 +320,23 @@ async def test_the_card_is_told_as_far_as_anybody_may_know_it(waiting: Shop) -> 
 
 async def test_notifications_during_an_unknown_creation(shop: Shop) -> None:
     """The answer got lost, the notification did not."""
-    shop.gateway.will(HangUp())
+    shop.gateway.will_answer(HangUp())
     await shop.begin()
     await shop.notify(payment(shop.order_id))
-    await shop.later(minutes=1)
-    assert shop.saleor.told[-1] == "CHARGE_SUCCESS"
+    await shop.pass_time(minutes=1)
+    assert shop.saleor.reported_types[-1] == "CHARGE_SUCCESS"
     assert shop.amounts == amounts(charged=TOTAL)
-    assert (await shop.come_back()).result == "CHARGE_SUCCESS"
+    assert (await shop.process_session()).result == "CHARGE_SUCCESS"
 
 
 @pytest.mark.law(8)
 async def test_the_amount_that_was_asked_is_compared_also_where_the_shopper_may_change_it(shop: Shop) -> None:
     """`processed_amount` is the one that may differ; `amount` is what the payment was made for."""
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     await shop.begin()
     await shop.notify(payment(shop.order_id, amount="1.00", processed_amount="1.00", processed_currency="UAH"))
     await shop.work()
     aggregate = await shop.aggregate()
     assert aggregate.create.state is State.INIT
-    assert problem_words(aggregate.payment) == "The gateway reports 1.00 UAH, but 569.50 UAH was asked."
+    assert problem_text(aggregate.payment) == "The gateway reports 1.00 UAH, but 569.50 UAH was requested."
     assert shop.amounts == amounts()

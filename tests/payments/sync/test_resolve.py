@@ -9,20 +9,20 @@ from app.db.aggregates import load_by_transaction
 from app.db.tables import Kind, Operation, State
 from app.gateway.models import Records
 from app.outbound import Deadline
-from app.payments.core.problems import problem_words
+from app.payments.core.problems import problem_text
 from app.payments.staff.raw import raw_records
-from app.payments.sync.on_demand import ask_now, records_now
-from app.payments.sync.resolve import look
-from tests.loopback import HangUp, Heard, Silence, said
-from tests.payments.fake_gateway import BROKEN, operation, payment, refused
+from app.payments.sync.on_demand import fetch_records, look_up_now
+from app.payments.sync.resolve import resolve_operation
+from tests.loopback import HangUp, ReceivedRequest, Silence, json_reply
+from tests.payments.fake_gateway import BROKEN, operation, payment, refusal_reply
 from tests.payments.fake_saleor import amounts
-from tests.payments.shop import TOTAL, Shop, at_once
+from tests.payments.shop import TOTAL, Shop, run_concurrently
 
 
 @pytest.fixture
 async def lost(shop: Shop) -> Shop:
     """A shop whose gateway hung up when a payment was to be created."""
-    shop.gateway.will(HangUp())
+    shop.gateway.will_answer(HangUp())
     await shop.begin()
     return shop
 
@@ -30,7 +30,7 @@ async def lost(shop: Shop) -> Shop:
 @pytest.fixture
 async def waiting(shop: Shop) -> Shop:
     """A shop whose shopper was led to the payment page, which is in the gateway's book."""
-    shop.gateway.will(shop.gateway.page())
+    shop.gateway.will_answer(shop.gateway.page())
     await shop.begin()
     shop.gateway.book[shop.order_id] = [payment(shop.order_id, "init")]
     await shop.work()
@@ -42,22 +42,22 @@ class TestARefundOfWhichNobodyKnows:
     @pytest.mark.law(2)
     async def test_as_long_as_look_ups_fail_nothing_is_concluded(self, shop: Shop) -> None:
         """Only a look-up that shows nothing says something; one that fails says nothing."""
-        await shop.paid()
-        shop.gateway.will(HangUp())
-        await shop.staff("REFUND", "10.00")
-        shop.gateway.will_look(*[BROKEN] * 100)
-        await shop.later(hours=3)
+        await shop.complete_payment()
+        shop.gateway.will_answer(HangUp())
+        await shop.request_action("REFUND", "10.00")
+        shop.gateway.will_answer_look_ups(*[BROKEN] * 100)
+        await shop.pass_time(hours=3)
         assert shop.gateway.polls > 3
         assert shop.saleor.reports == []
         assert (await shop.operation(Kind.REFUND)).state is State.UNKNOWN
 
     @pytest.mark.law(2)
     async def test_what_does_not_agree_about_another_one_keeps_it_from_nothing(self, shop: Shop) -> None:
-        await shop.paid()
-        await shop.notify(operation("refund", shop.order_id, "30.00", named="portal-1") | {"currency": "USD"})
-        shop.gateway.will(HangUp())
-        await shop.staff("REFUND", "10.00")
-        await shop.later(hours=1)
+        await shop.complete_payment()
+        await shop.notify(operation("refund", shop.order_id, "30.00", operation_id="portal-1") | {"currency": "USD"})
+        shop.gateway.will_answer(HangUp())
+        await shop.request_action("REFUND", "10.00")
+        await shop.pass_time(hours=1)
         assert (await shop.operation(Kind.REFUND)).state is State.FAILURE
 
 
@@ -65,20 +65,20 @@ class TestAPageOfWhichNobodyHasTheLink:
     @pytest.mark.law(2)
     async def test_its_page_is_found_without_its_link_and_closed(self, lost: Shop) -> None:
         lost.gateway.book[lost.order_id] = [payment(lost.order_id, "init")]
-        lost.gateway.will(said([payment(lost.order_id, "failure", status_code="6007")]))
-        await lost.later(minutes=2)
+        lost.gateway.will_answer(json_reply([payment(lost.order_id, "failure", status_code="6007")]))
+        await lost.pass_time(minutes=2)
         assert lost.gateway.calls == ["payment", "cancel"]
-        assert lost.saleor.told == ["CHARGE_FAILURE"]
-        assert "got lost with the gateway's answer" in (lost.saleor.reports[-1].message or "")
+        assert lost.saleor.reported_types == ["CHARGE_FAILURE"]
+        assert "was lost with the gateway's response" in (lost.saleor.reports[-1].message or "")
         assert lost.transaction.actions == []
         assert (await lost.operation(Kind.CANCEL)).state is State.SUCCESS
 
     async def test_a_success_after_we_had_given_up_still_counts(self, lost: Shop) -> None:
-        await lost.later(minutes=20)
-        assert lost.saleor.told == ["CHARGE_FAILURE"]
+        await lost.pass_time(minutes=20)
+        assert lost.saleor.reported_types == ["CHARGE_FAILURE"]
         await lost.notify(payment(lost.order_id))
         await lost.work()
-        assert lost.saleor.told == ["CHARGE_FAILURE", "CHARGE_SUCCESS"]
+        assert lost.saleor.reported_types == ["CHARGE_FAILURE", "CHARGE_SUCCESS"]
         assert lost.amounts == amounts(charged=TOTAL)
         assert (await lost.operation(Kind.CREATE)).inferred is False
 
@@ -90,8 +90,8 @@ class TestAPageOfWhichNobodyHasTheLink:
             aggregate.create.state, aggregate.create.next_poll_at = State.UNKNOWN, lost.clock.now
             for each in (*aggregate.events, *(one for one in aggregate.operations if one.kind is Kind.CANCEL)):
                 await session.delete(each)
-        await lost.later(minutes=2)
-        assert lost.saleor.told == ["CHARGE_FAILURE"]
+        await lost.pass_time(minutes=2)
+        assert lost.saleor.reported_types == ["CHARGE_FAILURE"]
         assert (await lost.operation(Kind.CREATE)).state is State.FAILURE
 
 
@@ -100,35 +100,35 @@ class TestAnIntentWithoutAnEnd:
     """The process died around the call (law 1): what it meant to do stands in the row, and is looked up."""
 
     async def test_before_or_after_the_call(self, shop: Shop) -> None:
-        await shop.paid()
+        await shop.complete_payment()
         refund = await self._died(shop)
         assert refund.state is State.INTENT
         assert await shop.work() == 0  # not while its own call may still be under way
-        await shop.later(seconds=16)
+        await shop.pass_time(seconds=16)
         assert (await shop.operation(Kind.REFUND)).state is State.UNKNOWN
-        shop.refunded("10.00", "refund-1")
-        await shop.later(minutes=1)
-        assert shop.saleor.told == ["REFUND_SUCCESS"]
+        shop.record_refund("10.00", "refund-1")
+        await shop.pass_time(minutes=1)
+        assert shop.saleor.reported_types == ["REFUND_SUCCESS"]
         assert shop.amounts == amounts(charged="559.50", refunded="10.00")
 
     async def test_if_it_never_left_it_is_not_sent_later(self, shop: Shop) -> None:
-        await shop.paid()
+        await shop.complete_payment()
         await self._died(shop)
-        await shop.later(hours=1)
+        await shop.pass_time(hours=1)
         assert shop.gateway.calls == ["refund"]
-        assert shop.saleor.told == ["REFUND_FAILURE"]
+        assert shop.saleor.reported_types == ["REFUND_FAILURE"]
 
     @staticmethod
     async def _died(shop: Shop) -> Operation:
         """Staff ask for a refund, and the process is stopped when the call has arrived at the gateway."""
         arrived = asyncio.Event()
 
-        async def notice(_: Heard) -> None:
+        async def notice(_: ReceivedRequest) -> None:
             arrived.set()
 
-        shop.gateway.on_arrival = notice
-        shop.gateway.will(Silence())
-        webhook = asyncio.create_task(shop.staff("REFUND", "10.00"))
+        shop.gateway.on_request = notice
+        shop.gateway.will_answer(Silence())
+        webhook = asyncio.create_task(shop.request_action("REFUND", "10.00"))
         await arrived.wait()
         webhook.cancel()
         await asyncio.wait([webhook])
@@ -140,106 +140,106 @@ class TestAnIntentWithoutAnEnd:
 
 class TestAPageThatNobodyPaysOn:
     async def test_it_is_closed_when_its_time_is_over(self, waiting: Shop) -> None:
-        await waiting.later(minutes=61)
+        await waiting.pass_time(minutes=61)
         assert waiting.gateway.calls == ["payment"]
-        waiting.gateway.will(said([payment(waiting.order_id, "failure", status_code="6007")]))
-        await waiting.later(minutes=2)
+        waiting.gateway.will_answer(json_reply([payment(waiting.order_id, "failure", status_code="6007")]))
+        await waiting.pass_time(minutes=2)
         assert waiting.gateway.calls == ["payment", "cancel"]
-        assert waiting.saleor.told == ["INFO", "CHARGE_FAILURE"]
+        assert waiting.saleor.reported_types == ["INFO", "CHARGE_FAILURE"]
         assert waiting.saleor.reports[-1].message == "Nobody paid in time, and the payment page was closed [6007]"
 
     async def test_a_page_that_the_gateway_has_let_expire_by_itself(self, waiting: Shop) -> None:
         waiting.gateway.book[waiting.order_id] = [payment(waiting.order_id, "failure", status_code="4149")]
-        await waiting.later(minutes=63)
+        await waiting.pass_time(minutes=63)
         assert waiting.gateway.calls == ["payment"]
-        assert waiting.saleor.told == ["INFO", "CHARGE_FAILURE"]
+        assert waiting.saleor.reported_types == ["INFO", "CHARGE_FAILURE"]
         assert waiting.saleor.reports[-1].message == "The payment session expired [4149]"
 
     async def test_that_the_gateway_did_not_close_it_earlier_does_not_mean_that_it_is_over(self, waiting: Shop) -> None:
         """Staff asked to cancel while the shopper paid. The page is closed at its end all the same."""
-        waiting.gateway.will(refused("Invalid operation", "4150"))
-        await waiting.staff("CANCEL")
+        waiting.gateway.will_answer(refusal_reply("Invalid operation", "4150"))
+        await waiting.request_action("CANCEL")
         waiting.clock.forward(hours=2)  # the worker was away
-        waiting.gateway.will(said([payment(waiting.order_id, "failure", status_code="6007")]))
-        await waiting.later(minutes=1)
+        waiting.gateway.will_answer(json_reply([payment(waiting.order_id, "failure", status_code="6007")]))
+        await waiting.pass_time(minutes=1)
         assert waiting.gateway.calls == ["payment", "cancel", "cancel"]
         assert not (await waiting.operation(Kind.CREATE)).inferred
 
     async def test_a_gateway_that_does_not_close_it_is_not_asked_for_ever(self, waiting: Shop) -> None:
-        waiting.gateway.will(*[refused("Invalid operation", "4150")] * 20)
-        await waiting.later(days=3)
-        assert waiting.saleor.told == ["INFO", "CHARGE_FAILURE"]
+        waiting.gateway.will_answer(*[refusal_reply("Invalid operation", "4150")] * 20)
+        await waiting.pass_time(days=3)
+        assert waiting.saleor.reported_types == ["INFO", "CHARGE_FAILURE"]
         assert len(waiting.gateway.calls) < 5
         assert (await waiting.operation(Kind.CREATE)).inferred
 
     async def test_whoever_pays_in_the_last_second_has_paid(self, waiting: Shop) -> None:
-        waiting.gateway.will(refused("Invalid operation", "4150"))
-        await waiting.later(minutes=63)
+        waiting.gateway.will_answer(refusal_reply("Invalid operation", "4150"))
+        await waiting.pass_time(minutes=63)
         waiting.gateway.book[waiting.order_id] = [payment(waiting.order_id)]
-        await waiting.later(hours=2)
-        assert waiting.saleor.told[-1] == "CHARGE_SUCCESS"
+        await waiting.pass_time(hours=2)
+        assert waiting.saleor.reported_types[-1] == "CHARGE_SUCCESS"
         assert waiting.amounts == amounts(charged=TOTAL)
 
     async def test_a_closing_whose_outcome_is_not_known_is_looked_up(self, waiting: Shop) -> None:
-        waiting.gateway.will(HangUp())
-        await waiting.later(minutes=62, seconds=1)
+        waiting.gateway.will_answer(HangUp())
+        await waiting.pass_time(minutes=62, seconds=1)
         waiting.gateway.book[waiting.order_id] = [payment(waiting.order_id, "failure", status_code="6007")]
-        await waiting.later(minutes=1)
-        assert waiting.saleor.told == ["INFO", "CHARGE_FAILURE"]
+        await waiting.pass_time(minutes=1)
+        assert waiting.saleor.reported_types == ["INFO", "CHARGE_FAILURE"]
         assert waiting.gateway.calls == ["payment", "cancel"]
 
     @pytest.mark.law(2)
     async def test_whoever_pays_after_the_end_has_paid(self, waiting: Shop) -> None:
         """That it was over was our own conclusion."""
-        waiting.gateway.will(*[refused("Invalid operation", "4150")] * 20)
-        await waiting.later(hours=3)
-        assert waiting.saleor.told == ["INFO", "CHARGE_FAILURE"]
+        waiting.gateway.will_answer(*[refusal_reply("Invalid operation", "4150")] * 20)
+        await waiting.pass_time(hours=3)
+        assert waiting.saleor.reported_types == ["INFO", "CHARGE_FAILURE"]
         await waiting.notify(payment(waiting.order_id))
         await waiting.work()
-        assert waiting.saleor.told == ["INFO", "CHARGE_FAILURE", "CHARGE_SUCCESS"]
+        assert waiting.saleor.reported_types == ["INFO", "CHARGE_FAILURE", "CHARGE_SUCCESS"]
         assert waiting.amounts == amounts(charged=TOTAL)
 
     async def test_a_page_that_the_gateway_has_forgotten(self, waiting: Shop) -> None:
         waiting.gateway.book.clear()
-        waiting.gateway.will(refused("Payment not found", "P-404", 404))
-        await waiting.later(hours=3)
-        assert waiting.saleor.told == ["INFO", "CHARGE_FAILURE"]
+        waiting.gateway.will_answer(refusal_reply("Payment not found", "P-404", 404))
+        await waiting.pass_time(hours=3)
+        assert waiting.saleor.reported_types == ["INFO", "CHARGE_FAILURE"]
 
     async def test_the_gateways_own_reason_takes_the_place_of_our_conclusion(self, waiting: Shop) -> None:
         """The shopper who comes back was told of none before."""
-        waiting.gateway.will(*[refused("Invalid operation", "4150")] * 20)
-        await waiting.later(hours=3)
+        waiting.gateway.will_answer(*[refusal_reply("Invalid operation", "4150")] * 20)
+        await waiting.pass_time(hours=3)
         assert (await waiting.operation(Kind.CREATE)).inferred
         await waiting.notify(payment(waiting.order_id, "failure", status_code="4149"))
         await waiting.work()
-        [error] = (await waiting.come_back()).data["errors"]
+        [error] = (await waiting.process_session()).data["errors"]
         assert error["code"] == "4149"
-        assert waiting.saleor.told == ["INFO", "CHARGE_FAILURE"]
+        assert waiting.saleor.reported_types == ["INFO", "CHARGE_FAILURE"]
 
 
 class TestPolling:
     async def test_a_payment_at_the_bank_is_looked_up_again_and_again(self, waiting: Shop) -> None:
         """The notification got lost; it is found all the same."""
         waiting.gateway.book[waiting.order_id] = [payment(waiting.order_id, "pending")]
-        await waiting.later(hours=30)
-        assert set(waiting.saleor.told) == {"INFO"}
+        await waiting.pass_time(hours=30)
+        assert set(waiting.saleor.reported_types) == {"INFO"}
         assert waiting.transaction.actions == []  # what is at the bank cannot be cancelled any more
         assert waiting.gateway.polls < 50
         waiting.gateway.book[waiting.order_id] = [payment(waiting.order_id)]
-        await waiting.later(hours=1)
-        assert waiting.saleor.told[-1] == "CHARGE_SUCCESS"
+        await waiting.pass_time(hours=1)
+        assert waiting.saleor.reported_types[-1] == "CHARGE_SUCCESS"
 
     async def test_a_concluded_payment_is_left_alone(self, shop: Shop) -> None:
-        await shop.paid()
-        await shop.later(days=7)
-        assert shop.gateway.heard == []
+        await shop.complete_payment()
+        await shop.pass_time(days=7)
+        assert shop.gateway.requests == []
 
     @pytest.mark.fault("gateway-keys")
     async def test_wrong_keys_met_while_looking_are_a_visible_problem(self, waiting: Shop) -> None:
-        waiting.gateway.will_look(refused("Invalid pos_id field or credentials", "S-404", 401))
-        await waiting.later(minutes=2)
-        assert "refuses the keys" in (problem_words((await waiting.aggregate()).payment) or "")
-        assert waiting.saleor.told == ["INFO", "INFO"]
+        waiting.gateway.will_answer_look_ups(refusal_reply("Invalid pos_id field or credentials", "S-404", 401))
+        await waiting.pass_time(minutes=2)
+        assert "rejects the keys" in (problem_text((await waiting.aggregate()).payment) or "")
+        assert waiting.saleor.reported_types == ["INFO", "INFO"]
 
 
 @pytest.mark.law(10)
@@ -247,27 +247,27 @@ class TestOthersActToo:
     """The merchant portal, or an automatic capture."""
 
     async def test_a_refund_in_the_portal_is_found_and_told(self, shop: Shop) -> None:
-        await shop.paid()
-        await shop.notify(operation("refund", shop.order_id, "69.50", named="portal-1"))
+        await shop.complete_payment()
+        await shop.notify(operation("refund", shop.order_id, "69.50", operation_id="portal-1"))
         await shop.work()
         [report] = shop.saleor.reports
         assert (report.type.value, report.psp_reference) == ("REFUND_SUCCESS", "portal-1")
         assert shop.amounts == amounts(charged="500.00", refunded="69.50")
         found = await shop.operation(Kind.REFUND)
         assert not found.asked_by_saleor
-        assert (await shop.staff("REFUND", "500.01")).result == "REFUND_FAILURE"  # it counts
+        assert (await shop.request_action("REFUND", "500.01")).result == "REFUND_FAILURE"  # it counts
 
     async def test_an_automatic_capture_of_a_part(self, shop: Shop) -> None:
-        await shop.paid("AUTHORIZATION")
-        await shop.notify(operation("capture", shop.order_id, "500.00", named="auto-1"))
+        await shop.complete_payment("AUTHORIZATION")
+        await shop.notify(operation("capture", shop.order_id, "500.00", operation_id="auto-1"))
         await shop.work()
-        assert shop.saleor.told == ["CHARGE_SUCCESS", "CANCEL_SUCCESS"]
+        assert shop.saleor.reported_types == ["CHARGE_SUCCESS", "CANCEL_SUCCESS"]
         assert shop.amounts == amounts(charged="500.00", canceled="69.50")
         assert shop.transaction.actions == ["REFUND"]
 
     async def test_a_void_in_the_portal(self, shop: Shop) -> None:
-        await shop.paid("AUTHORIZATION")
-        await shop.notify(operation("void", shop.order_id, TOTAL, named="portal-1"))
+        await shop.complete_payment("AUTHORIZATION")
+        await shop.notify(operation("void", shop.order_id, TOTAL, operation_id="portal-1"))
         await shop.work()
         assert shop.amounts == amounts(canceled=TOTAL)
         assert shop.transaction.actions == []
@@ -275,35 +275,35 @@ class TestOthersActToo:
     @pytest.mark.law(9)
     async def test_a_capture_of_the_same_amount_as_ours_in_flight_is_ours(self, shop: Shop) -> None:
         """It is bound, not counted twice; and it keeps the reference that Saleor knows it by (law 9)."""
-        await shop.paid("AUTHORIZATION")
-        shop.gateway.will(HangUp())
-        answer = await shop.staff("CHARGE", TOTAL)
-        await shop.notify(operation("capture", shop.order_id, TOTAL, named="auto-1"))
-        await shop.later(seconds=1)  # by then Saleor has read the answer
+        await shop.complete_payment("AUTHORIZATION")
+        shop.gateway.will_answer(HangUp())
+        answer = await shop.request_action("CHARGE", TOTAL)
+        await shop.notify(operation("capture", shop.order_id, TOTAL, operation_id="auto-1"))
+        await shop.pass_time(seconds=1)  # by then Saleor has read the answer
         [report] = shop.saleor.reports
         assert (report.type.value, report.psp_reference) == ("CHARGE_SUCCESS", answer.psp_reference)
         assert (await shop.operation(Kind.CAPTURE)).operation_id == "auto-1"
         assert shop.amounts == amounts(charged=TOTAL)
 
     async def test_a_refund_of_another_amount_than_ours_in_flight_is_not_ours(self, shop: Shop) -> None:
-        await shop.paid()
-        shop.gateway.will(HangUp())
-        await shop.staff("REFUND", "100.00")
-        await shop.notify(operation("refund", shop.order_id, "30.00", named="portal-1"))
-        await shop.later(minutes=20)
-        assert sorted(shop.saleor.told) == ["REFUND_FAILURE", "REFUND_SUCCESS"]
+        await shop.complete_payment()
+        shop.gateway.will_answer(HangUp())
+        await shop.request_action("REFUND", "100.00")
+        await shop.notify(operation("refund", shop.order_id, "30.00", operation_id="portal-1"))
+        await shop.pass_time(minutes=20)
+        assert sorted(shop.saleor.reported_types) == ["REFUND_FAILURE", "REFUND_SUCCESS"]
         assert shop.amounts == amounts(charged="539.50", refunded="30.00")
 
     @pytest.mark.law(3)
     async def test_what_the_portal_has_in_flight_makes_ours_wait(self, shop: Shop) -> None:
-        await shop.paid()
-        await shop.notify(operation("refund", shop.order_id, "30.00", "pending", named="portal-1"))
+        await shop.complete_payment()
+        await shop.notify(operation("refund", shop.order_id, "30.00", "pending", operation_id="portal-1"))
         await shop.work()
-        assert (await shop.staff("REFUND", "100.00")).result is None
+        assert (await shop.request_action("REFUND", "100.00")).result is None
         assert shop.gateway.calls == []
-        shop.gateway.will(said(operation("refund", shop.order_id, "100.00")))
-        await shop.notify(operation("refund", shop.order_id, "30.00", named="portal-1"))
-        await shop.later(minutes=1)
+        shop.gateway.will_answer(json_reply(operation("refund", shop.order_id, "100.00")))
+        await shop.notify(operation("refund", shop.order_id, "30.00", operation_id="portal-1"))
+        await shop.pass_time(minutes=1)
         assert shop.gateway.calls == ["refund"]
         assert shop.amounts == amounts(charged="439.50", refunded="130.00")
 
@@ -314,13 +314,13 @@ class TestOthersActToo:
     async def test_what_cannot_be_right_is_a_problem_and_blocks_nothing(
         self, shop: Shop, wrong: dict[str, object]
     ) -> None:
-        await shop.paid()
-        await shop.notify(operation("refund", shop.order_id, "30.00", named="portal-1") | wrong)
+        await shop.complete_payment()
+        await shop.notify(operation("refund", shop.order_id, "30.00", operation_id="portal-1") | wrong)
         await shop.work()
-        assert shop.saleor.told == ["INFO"]
-        assert problem_words((await shop.aggregate()).payment)
-        shop.gateway.will(said(operation("refund", shop.order_id, "100.00")))
-        assert (await shop.staff("REFUND", "100.00")).result == "REFUND_SUCCESS"
+        assert shop.saleor.reported_types == ["INFO"]
+        assert problem_text((await shop.aggregate()).payment)
+        shop.gateway.will_answer(json_reply(operation("refund", shop.order_id, "100.00")))
+        assert (await shop.request_action("REFUND", "100.00")).result == "REFUND_SUCCESS"
         assert shop.amounts == amounts(charged="469.50", refunded="100.00")
 
 
@@ -328,9 +328,9 @@ async def test_two_workers_that_find_the_same_tell_it_once(waiting: Shop) -> Non
     create = await waiting.operation(Kind.CREATE)
     assert create.id is not None
     waiting.gateway.book[waiting.order_id] = [payment(waiting.order_id)]
-    await at_once(*(look(waiting.services, create.id, Deadline(5)) for _ in range(3)))
+    await run_concurrently(*(resolve_operation(waiting.services, create.id, Deadline(5)) for _ in range(3)))
     await waiting.work()
-    assert waiting.saleor.told.count("CHARGE_SUCCESS") == 1
+    assert waiting.saleor.reported_types.count("CHARGE_SUCCESS") == 1
 
 
 async def test_a_settled_operation_is_not_looked_up(waiting: Shop) -> None:
@@ -339,25 +339,25 @@ async def test_a_settled_operation_is_not_looked_up(waiting: Shop) -> None:
     await waiting.notify(payment(waiting.order_id))
     await waiting.work()
     before = waiting.gateway.polls
-    await look(waiting.services, create.id, Deadline(5))
+    await resolve_operation(waiting.services, create.id, Deadline(5))
     assert waiting.gateway.polls == before
 
 
 @pytest.mark.law(3)
 async def test_an_operation_that_waits_is_not_sent_out_of_turn(shop: Shop) -> None:
     """However its look came to be due: as long as another one is in flight, it waits."""
-    await shop.paid()
-    shop.gateway.will(HangUp())
-    await shop.staff("REFUND", "1.00", "first")
-    await shop.staff("REFUND", "2.00", "second")
+    await shop.complete_payment()
+    shop.gateway.will_answer(HangUp())
+    await shop.request_action("REFUND", "1.00", "first")
+    await shop.request_action("REFUND", "2.00", "second")
     second = await shop.operation(Kind.REFUND, 1)
     assert second.id is not None
-    await look(shop.services, second.id, Deadline(5))
+    await resolve_operation(shop.services, second.id, Deadline(5))
     assert shop.gateway.calls == ["refund"]
     assert (await shop.operation(Kind.REFUND, 1)).state is State.WAITING
-    shop.gateway.will(said(operation("refund", shop.order_id, "2.00")))
-    shop.refunded("1.00", "refund-1")
-    await shop.later(seconds=10)
+    shop.gateway.will_answer(json_reply(operation("refund", shop.order_id, "2.00")))
+    shop.record_refund("1.00", "refund-1")
+    await shop.pass_time(seconds=10)
     assert shop.gateway.calls == ["refund", "refund"]
 
 
@@ -368,42 +368,45 @@ class TestRecordsThatCannotBeRead:
     """The operation that is looked for may be among them, so nothing is concluded from what is not shown."""
 
     @pytest.fixture
-    async def hidden(self, paid: Shop) -> Shop:
+    async def hidden(self, paid_shop: Shop) -> Shop:
         """A shop whose refund was made, its answer lost, and its record written as nobody expects."""
-        paid.gateway.will(HangUp())
-        await paid.staff("REFUND", "100.00")
-        paid.gateway.book[paid.order_id] = [payment(paid.order_id), UNREADABLE | {"order_id": paid.order_id}]
-        return paid
+        paid_shop.gateway.will_answer(HangUp())
+        await paid_shop.request_action("REFUND", "100.00")
+        paid_shop.gateway.book[paid_shop.order_id] = [
+            payment(paid_shop.order_id),
+            UNREADABLE | {"order_id": paid_shop.order_id},
+        ]
+        return paid_shop
 
     async def test_a_refund_is_not_given_up_because_nobody_can_read_it(self, hidden: Shop) -> None:
-        await hidden.later(hours=3)
+        await hidden.pass_time(hours=3)
         assert hidden.gateway.polls > 3
         assert (await hidden.operation(Kind.REFUND)).state is State.UNKNOWN
-        assert "REFUND_FAILURE" not in hidden.saleor.told
-        assert "that the app cannot read" in (problem_words((await hidden.aggregate()).payment) or "")
+        assert "REFUND_FAILURE" not in hidden.saleor.reported_types
+        assert "that the app cannot read" in (problem_text((await hidden.aggregate()).payment) or "")
 
     async def test_it_is_booked_and_the_problem_gone_when_it_can_be_read(self, hidden: Shop) -> None:
-        await hidden.later(hours=3)
+        await hidden.pass_time(hours=3)
         hidden.gateway.book[hidden.order_id] = [
             payment(hidden.order_id),
             operation("refund", hidden.order_id, "100.00"),
         ]
-        await hidden.later(hours=3)
+        await hidden.pass_time(hours=3)
         assert (await hidden.operation(Kind.REFUND)).state is State.SUCCESS
-        assert problem_words((await hidden.aggregate()).payment) is None
+        assert problem_text((await hidden.aggregate()).payment) is None
 
     async def test_staff_are_told_of_it_when_they_ask(self, hidden: Shop) -> None:
         text = raw_records(await records(hidden))
         assert '"unreadable": "record 2 of 2 is not a OperationRecord: amount"' in text
         assert "a hundred" not in text
 
-    async def test_a_payment_with_nothing_open_is_compared_too(self, paid: Shop) -> None:
-        paid.gateway.book[paid.order_id] = [payment(paid.order_id), UNREADABLE]
-        assert await ask_now(paid.services, paid.order_id) is None
-        assert "that the app cannot read" in (problem_words((await paid.aggregate()).payment) or "")
+    async def test_a_payment_with_nothing_open_is_compared_too(self, paid_shop: Shop) -> None:
+        paid_shop.gateway.book[paid_shop.order_id] = [payment(paid_shop.order_id), UNREADABLE]
+        assert await look_up_now(paid_shop.services, paid_shop.order_id) is None
+        assert "that the app cannot read" in (problem_text((await paid_shop.aggregate()).payment) or "")
 
 
 async def records(shop: Shop) -> Records:
-    found = await records_now(shop.services, shop.order_id)
+    found = await fetch_records(shop.services, shop.order_id)
     assert isinstance(found, Records)
     return found

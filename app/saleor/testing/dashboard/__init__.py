@@ -1,5 +1,5 @@
-"""Plays the Saleor Dashboard at ``/dashboard/``: apps in their frames, orders with payments and widgets.
+"""A simulated Saleor Dashboard at ``/dashboard/``: apps in their frames, orders with payments and widgets.
 
-What an app can notice of the Dashboard is played as the Dashboard does it (Saleor contract, B.2.6): the frame's sandbox
-and address, who says what when, widgets that are posted to. All else is as small as can be, and says that it is played.
+Everything that an app can observe works as in the real Dashboard (Saleor contract, B.2.6): the frame's sandbox and URL,
+the messages and their order, and widgets loaded by POST. Everything else is minimal, and labelled as simulated.
 """

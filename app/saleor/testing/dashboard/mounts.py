@@ -1,4 +1,4 @@
-"""Where apps appear on the Dashboard's own pages: widgets of an order (Saleor contract, B.2.1 and B.2.6)."""
+"""Mounts of apps on the Dashboard's own pages: widgets of an order (Saleor contract, B.2.1 and B.2.6)."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -23,36 +23,36 @@ class Widget:
 
 
 def order_widgets(state: SaleorState, member: Member, order: Order) -> list[Widget]:
-    """Return the widgets that this person sees beside an order: those whose permissions they all have."""
+    """Return the widgets that this member sees beside an order: those whose permissions they all have."""
     widgets = []
     for app in state.apps.values():
-        for known_as, extension in _extensions(app):
+        for extension_id, extension in _extensions(app):
             if not {*extension.get("permissions", ())} <= {*member.permissions}:
                 continue
             if (extension["mount"], extension.get("target")) == ("ORDER_DETAILS_WIDGETS", "WIDGET"):
-                told = {
+                fields = {
                     "saleorApiUrl": state.settings.api_url,
-                    "accessToken": access_token(state, app, member, known_as),
+                    "accessToken": access_token(state, app, member, extension_id),
                     "appId": app.id,
                     "orderId": order.id,
                 }
-                widgets.append(_widget(app, known_as, extension, told))
+                widgets.append(_widget(app, extension_id, extension, fields))
     return widgets
 
 
 def _extensions(app: App) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Give the extensions of an app that may work, each with its global id."""
+    """Yield the extensions of an active app, each with its global id."""
     if app.active:
         for number, extension in enumerate(app.manifest.get("extensions") or (), 1):
             yield global_id("AppExtension", f"{key_of('App', app.id)}{number:03}"), extension
 
 
-def _widget(app: App, known_as: str, extension: Mapping[str, Any], fields: dict[str, str]) -> Widget:
-    how = (extension.get("options") or {}).get("widgetTarget") or {}
-    url = complete_url(app, extension["url"])
-    return Widget(known_as, app, extension["label"], url, how.get("method", "POST") == "POST", fields)
+def _widget(app: App, extension_id: str, extension: Mapping[str, Any], fields: dict[str, str]) -> Widget:
+    options = (extension.get("options") or {}).get("widgetTarget") or {}
+    url = absolute_url(app, extension["url"])
+    return Widget(extension_id, app, extension["label"], url, options.get("method", "POST") == "POST", fields)
 
 
-def complete_url(app: App, url: str) -> str:
-    """Return an extension's address: what begins with a slash lies below the app's own."""
+def absolute_url(app: App, url: str) -> str:
+    """Return an extension's absolute URL: one that begins with a slash is relative to the app's own URL."""
     return app.manifest["appUrl"].rstrip("/") + url if url.startswith("/") else url

@@ -1,4 +1,4 @@
-"""The tokens that the Dashboard hands to an app's page (Saleor contract, B.2.7)."""
+"""The tokens that the Dashboard sends to an app's page (Saleor contract, B.2.7)."""
 
 import secrets
 from typing import Any
@@ -8,9 +8,9 @@ from app.saleor.testing.saleor_state import SaleorState
 
 
 def access_token(state: SaleorState, app: App, member: Member, extension: str | None = None) -> str:
-    """Return what ``app.accessToken`` gives a member of staff now: who they are and what they may do.
+    """Return a new ``app.accessToken`` for a member of staff: their identity and permissions.
 
-    ``extension`` is the id of one of the app's extensions; its own token names it.
+    ``extension`` is the id of one of the app's extensions; the token then names it.
     """
     issued = int(state.event_clock.now().timestamp())
     claims: dict[str, Any] = {

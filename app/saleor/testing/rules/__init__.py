@@ -1,6 +1,6 @@
-"""Rules: what Saleor makes of answers and reports. No I/O, no clock but the one that is handed in.
+"""Saleor's rules for responses and reports. No I/O, and no clock except the one that is passed in.
 
-``amounts`` counts, ``coverage`` says what is paid, ``answers`` reads what an app answered, ``booking`` writes it down
-for sessions and actions, ``reports`` does the same for ``transactionEventReport``. Everything here was measured on a
-running Saleor 3.23.28; ``tests/saleor_testing`` replays those recordings.
+``amounts`` calculates amounts, ``coverage`` computes what is paid, ``responses`` parses an app's responses,
+``recording`` records them for sessions and actions, ``reports`` does the same for ``transactionEventReport``. All
+rules were measured on a running Saleor 3.23.28; ``tests/saleor_testing`` replays those recordings.
 """

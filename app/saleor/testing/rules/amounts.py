@@ -1,4 +1,4 @@
-"""From events to amounts (Saleor contract, A.4 to A.7)."""
+"""Calculate a transaction's amounts from its events (Saleor contract, A.4 to A.7)."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -13,11 +13,11 @@ from app.saleor.testing.vocabulary import EventType
 
 @dataclass(frozen=True)
 class _Movement:
-    """One kind of money movement: what it takes from, where it waits, where it arrives."""
+    """One kind of money movement: the amounts that it decreases, is pending in, and increases on success."""
 
-    taken_from: str | None
-    waits_in: str
-    arrives_in: str
+    source: str | None
+    pending: str
+    settled: str
 
 
 _MOVEMENTS = {
@@ -27,7 +27,7 @@ _MOVEMENTS = {
     "CANCEL": _Movement("authorized", "cancel_pending", "canceled"),
 }
 
-# Events without a reference belong to no chain: they add up where they say, and take from nowhere.
+# Events without a reference belong to no chain: each changes one amount, and none decreases a source.
 _WITHOUT_REFERENCE = {
     EventType.AUTHORIZATION_SUCCESS: ("authorized", 1),
     EventType.CHARGE_SUCCESS: ("charged", 1),
@@ -40,25 +40,25 @@ _WITHOUT_REFERENCE = {
 _Chain = dict[str, Event]
 
 
-def count(events: Iterable[Event]) -> Amounts:
+def calculate_amounts(events: Iterable[Event]) -> Amounts:
     """Return the amounts that these events add up to.
 
     Events form chains: one per kind of movement and ``pspReference``; of two events of the same type in a chain the
-    later counts. A request waits until its chain has a success or a failure. A success counts unless its chain has a
-    later failure. The newest AUTHORIZATION_ADJUSTMENT sets the authorized amount and makes older authorization events
-    void. Authorized amounts never show below zero; charged ones do.
+    later counts. A request is pending until its chain has a success or a failure. A success counts unless its chain has
+    a later failure. The newest AUTHORIZATION_ADJUSTMENT sets the authorized amount and overrides older authorization
+    events. Authorized amounts are never negative; charged ones can be.
     """
-    in_order = _without_adjusted(sorted((event for event in events if event.counts), key=attrgetter("created_at")))
+    in_order = _without_superseded(sorted((event for event in events if event.counts), key=attrgetter("created_at")))
     total: defaultdict[str, Decimal] = defaultdict(lambda: ZERO)
     chains: dict[str, defaultdict[str, _Chain]] = {family: defaultdict(dict) for family in _MOVEMENTS}
     for event in in_order:
         if not event.psp_reference:
-            _count_alone(event, total)
+            _add_unreferenced(event, total)
         elif event.type.family in chains:
             chains[event.type.family][event.psp_reference][event.type.outcome] = event
     for family, movement in _MOVEMENTS.items():
         for chain in chains[family].values():
-            _count_chain(chain, movement, total)
+            _add_chain(chain, movement, total)
     amounts = Amounts(**total)
     return Amounts(
         **{
@@ -69,13 +69,13 @@ def count(events: Iterable[Event]) -> Amounts:
     )
 
 
-def _without_adjusted(events: list[Event]) -> list[Event]:
+def _without_superseded(events: list[Event]) -> list[Event]:
     adjustments = [index for index, event in enumerate(events) if event.type is EventType.AUTHORIZATION_ADJUSTMENT]
     newest = adjustments[-1] if adjustments else 0
     return [event for index, event in enumerate(events) if index >= newest or event.type.family != "AUTHORIZATION"]
 
 
-def _count_alone(event: Event, total: defaultdict[str, Decimal]) -> None:
+def _add_unreferenced(event: Event, total: defaultdict[str, Decimal]) -> None:
     if event.type is EventType.AUTHORIZATION_ADJUSTMENT:
         total["authorized"] = event.amount
     elif event.type in _WITHOUT_REFERENCE:
@@ -83,7 +83,7 @@ def _count_alone(event: Event, total: defaultdict[str, Decimal]) -> None:
         total[where] += sign * event.amount
 
 
-def _count_chain(chain: _Chain, movement: _Movement, total: defaultdict[str, Decimal]) -> None:
+def _add_chain(chain: _Chain, movement: _Movement, total: defaultdict[str, Decimal]) -> None:
     if adjustment := chain.get("ADJUSTMENT"):
         total["authorized"] = adjustment.amount
     if charge_back := chain.get("BACK"):
@@ -93,9 +93,9 @@ def _count_chain(chain: _Chain, movement: _Movement, total: defaultdict[str, Dec
         total["refunded"] -= reverse.amount
     request, success, failure = chain.get("REQUEST"), chain.get("SUCCESS"), chain.get("FAILURE")
     if request and not success and not failure:
-        _move(request.amount, movement.taken_from, movement.waits_in, total)
+        _move(request.amount, movement.source, movement.pending, total)
     if success and (not failure or success.created_at > failure.created_at):
-        _move(success.amount, movement.taken_from, movement.arrives_in, total)
+        _move(success.amount, movement.source, movement.settled, total)
 
 
 def _move(amount: Decimal, source: str | None, target: str, total: defaultdict[str, Decimal]) -> None:

@@ -1,4 +1,4 @@
-"""Is it paid? Charge and authorize status of checkouts and orders (Saleor contract, A.4)."""
+"""Charge and authorize status of checkouts and orders (Saleor contract, A.4)."""
 
 from collections.abc import Iterable
 from decimal import Decimal
@@ -12,21 +12,21 @@ def _sum(transactions: Iterable[Transaction], *fields: str) -> Decimal:
     return sum((getattr(transaction.amounts, name) for transaction in transactions for name in fields), ZERO)
 
 
-def covered(amounts: Amounts) -> Decimal:
-    """Return how much of a checkout this transaction covers, money on its way included."""
+def covered_amount(amounts: Amounts) -> Decimal:
+    """Return how much of a checkout this transaction covers, pending amounts included."""
     return amounts.authorized + amounts.authorize_pending + amounts.charged + amounts.charge_pending
 
 
 def left_to_pay(source: Checkout | Order) -> Decimal:
     """Return the default amount of a new transaction: the total less what is covered, never below zero."""
     total = source.basket.total
-    return max(total - sum((covered(transaction.amounts) for transaction in source.transactions), ZERO), ZERO)
+    return max(total - sum((covered_amount(transaction.amounts) for transaction in source.transactions), ZERO), ZERO)
 
 
 def charge_status(source: Checkout | Order) -> ChargeStatus:
-    """Return how much is charged. A checkout counts pending charges, an order does not."""
+    """Return the charge status. A checkout counts pending charges, an order does not."""
     fields = ("charged", "charge_pending") if isinstance(source, Checkout) else ("charged",)
-    charged, total = _sum(source.transactions, *fields), _owed(source)
+    charged, total = _sum(source.transactions, *fields), _total_due(source)
     if charged > total:
         return ChargeStatus.OVERCHARGED
     if charged == total:
@@ -35,18 +35,18 @@ def charge_status(source: Checkout | Order) -> ChargeStatus:
 
 
 def authorize_status(source: Checkout | Order) -> AuthorizeStatus:
-    """Return how much is authorized or charged. A checkout counts what is pending, an order does not."""
+    """Return the authorize status. A checkout counts pending amounts, an order does not."""
     fields = ["authorized", "charged"]
     if isinstance(source, Checkout):
         fields += ["authorize_pending", "charge_pending"]
-    held, total = _sum(source.transactions, *fields), _owed(source)
-    if held >= total:
+    covered, total = _sum(source.transactions, *fields), _total_due(source)
+    if covered >= total:
         return AuthorizeStatus.FULL
-    return AuthorizeStatus.PARTIAL if held > ZERO else AuthorizeStatus.NONE
+    return AuthorizeStatus.PARTIAL if covered > ZERO else AuthorizeStatus.NONE
 
 
-def _owed(source: Checkout | Order) -> Decimal:
-    """An order owes its total less every refund that was granted, paid out or not."""
+def _total_due(source: Checkout | Order) -> Decimal:
+    """Return the total to be paid; for an order, less every granted refund, paid out or not."""
     if isinstance(source, Checkout):
         return source.basket.total
     return source.basket.total - sum((granted.amount for granted in source.granted_refunds), ZERO)

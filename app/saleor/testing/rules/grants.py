@@ -1,7 +1,7 @@
-"""Granted refunds: their events, their status, and when they may be asked for (Saleor contract, A.6 and A.10).
+"""Granted refunds: their events, their status, and when they may be requested (Saleor contract, A.6 and A.10).
 
-A report belongs to a granted refund only through a REFUND_REQUEST that bears the same ``pspReference`` at the moment
-at which it arrives. Nothing ties it later.
+A report is linked to a granted refund only through a REFUND_REQUEST that has the same ``pspReference`` when the report
+arrives. It is never linked later.
 """
 
 from app.saleor.testing.records import Event, GrantedRefund, Transaction
@@ -13,14 +13,14 @@ _STATUSES = {
     EventType.REFUND_FAILURE: GrantedRefundStatus.FAILURE,
     EventType.REFUND_REVERSE: GrantedRefundStatus.NONE,
 }
-_NOT_AGAIN = {
+_NOT_REPEATABLE = {
     GrantedRefundStatus.PENDING: ("REFUND_IS_PENDING", "The refund request is already in progress."),
     GrantedRefundStatus.SUCCESS: ("REFUND_ALREADY_PROCESSED", "The granted refund is already processed."),
 }
 
 
 class GrantRefusedError(Exception):
-    """Saleor does not ask for the granted refund: field, code and Saleor's message."""
+    """Saleor refuses to request the granted refund: field, code and Saleor's message."""
 
     field = "grantedRefundId"
 
@@ -31,8 +31,8 @@ class GrantRefusedError(Exception):
 
 def check_requestable(granted: GrantedRefund, transaction: Transaction) -> None:
     """Raise GrantRefusedError if ``transactionRequestRefundForGrantedRefund`` refuses this."""
-    if granted.status in _NOT_AGAIN:
-        raise GrantRefusedError(*_NOT_AGAIN[granted.status])
+    if granted.status in _NOT_REPEATABLE:
+        raise GrantRefusedError(*_NOT_REPEATABLE[granted.status])
     charged = transaction.amounts.charged
     if charged < granted.amount:
         message = (
@@ -43,8 +43,8 @@ def check_requestable(granted: GrantedRefund, transaction: Transaction) -> None:
         raise GrantRefusedError(code, message)
 
 
-def granted_refund_of(transaction: Transaction, kind: EventType, psp_reference: str) -> GrantedRefund | None:
-    """Return the granted refund that a report of this type and reference belongs to, as the requests are now."""
+def find_granted_refund(transaction: Transaction, kind: EventType, psp_reference: str) -> GrantedRefund | None:
+    """Return the granted refund that a report of this type and reference belongs to, by the current requests."""
     if kind not in _STATUSES:
         return None
     requests = [
@@ -55,15 +55,15 @@ def granted_refund_of(transaction: Transaction, kind: EventType, psp_reference: 
     return requests[-1].granted_refund if requests else None
 
 
-def events_of(granted: GrantedRefund) -> list[Event]:
-    """Return the events that are tied to it, in the order in which they were written down."""
+def granted_refund_events(granted: GrantedRefund) -> list[Event]:
+    """Return the events linked to the granted refund, in the order in which they were recorded."""
     if granted.transaction is None:
         return []
     return [event for event in granted.transaction.events if event.granted_refund is granted]
 
 
-def settle_granted_refund(granted: GrantedRefund | None) -> None:
-    """Set its status by the newest of its events by ``created_at``. Without any it stays as it is."""
-    events = [event for event in events_of(granted) if event.type in _STATUSES] if granted else []
+def update_granted_refund_status(granted: GrantedRefund | None) -> None:
+    """Set the status from the granted refund's newest event by ``created_at``. Without events it stays unchanged."""
+    events = [event for event in granted_refund_events(granted) if event.type in _STATUSES] if granted else []
     if granted and events:
         granted.status = _STATUSES[max(events, key=lambda event: event.created_at).type]

@@ -1,17 +1,17 @@
-"""What Saleor makes of an app's problems (Saleor contract, B.2.8)."""
+"""Saleor's handling of app problems (Saleor contract, B.2.8)."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-MOST = 100
+MAX_PROBLEMS = 100
 MESSAGE_LENGTH = 2048
-_CUT = "..."
+_ELLIPSIS = "..."
 
 
 class ProblemRefusedError(Exception):
-    """Saleor answers with an error for ``field``."""
+    """Saleor rejects the mutation with an error for ``field``."""
 
     def __init__(self, field: str, code: str, message: str) -> None:
         super().__init__(message)
@@ -21,7 +21,7 @@ class ProblemRefusedError(Exception):
 
 @dataclass
 class Problem:
-    """A problem of an app; one that is dismissed counts for the limit, and is shown no longer."""
+    """A problem of an app; a dismissed one still counts towards the limit, but is no longer shown."""
 
     id: str
     key: str
@@ -32,8 +32,8 @@ class Problem:
     critical: bool = False
     dismissed: bool = False
 
-    def shown(self) -> dict[str, Any]:
-        """Return it as the API shows it."""
+    def to_payload(self) -> dict[str, Any]:
+        """Return the AppProblem as the API returns it."""
         return {
             "id": self.id,
             "key": self.key,
@@ -53,18 +53,18 @@ def add_problem(
     aggregation_minutes: int,
     now: datetime,
 ) -> Problem:
-    """Add a problem, or count it with the newest open one of its key; a hundred and first pushes the oldest out."""
+    """Add a problem, or count it with the newest open one of its key; the hundred and first replaces the oldest."""
     message, key = message.strip(), key.strip()
-    for field, text, longest in (("message", message, None), ("key", key, 128)):
-        if len(text) < 3 or (longest is not None and len(text) > longest):
+    for field, text, max_length in (("message", message, None), ("key", key, 128)):
+        if len(text) < 3 or (max_length is not None and len(text) > max_length):
             raise ProblemRefusedError(field, "INVALID", f"{field} has {len(text)} characters")
     if len(message) > MESSAGE_LENGTH:
-        message = message[: MESSAGE_LENGTH - len(_CUT)] + _CUT
+        message = message[: MESSAGE_LENGTH - len(_ELLIPSIS)] + _ELLIPSIS
     period = timedelta(minutes=aggregation_minutes)
-    open_ones = [each for each in problems if each.key == key and not each.dismissed]
-    newest = max(open_ones, key=lambda each: each.updated_at, default=None)
+    open_problems = [each for each in problems if each.key == key and not each.dismissed]
+    newest = max(open_problems, key=lambda each: each.updated_at, default=None)
     if newest is None or not aggregation_minutes or newest.updated_at < now - period:
-        if len(problems) >= MOST:
+        if len(problems) >= MAX_PROBLEMS:
             problems.remove(min(problems, key=lambda each: each.created_at))
         newest = Problem(new_id, key, message, now, now)
         problems.append(newest)
@@ -76,14 +76,14 @@ def add_problem(
 
 
 def dismiss_problems(problems: list[Problem], *, ids: Collection[str] | None, keys: Collection[str] | None) -> None:
-    """Dismiss what an app names, by ids or by keys."""
+    """Dismiss the problems with these ids or these keys. Raises ProblemRefusedError."""
     if ids and keys:
         raise ProblemRefusedError("byApp", "INVALID", "Cannot specify both 'ids' and 'keys'.")
     if not ids and not keys:
         raise ProblemRefusedError("byApp", "REQUIRED", "Must provide either 'ids' or 'keys'.")
     for field, named in (("ids", ids or ()), ("keys", keys or ())):
-        if len(named) > MOST:
-            raise ProblemRefusedError(field, "INVALID", f"Cannot specify more than {MOST} items.")
+        if len(named) > MAX_PROBLEMS:
+            raise ProblemRefusedError(field, "INVALID", f"Cannot specify more than {MAX_PROBLEMS} items.")
     for each in problems:
         if each.id in (ids or ()) or each.key in (keys or ()):
             each.dismissed = True

@@ -1,4 +1,4 @@
-"""``transactionEventReport``: what an app tells of its own accord (Saleor contract, A.7)."""
+"""``transactionEventReport``: reports that an app sends on its own initiative (Saleor contract, A.7)."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,22 +8,22 @@ from typing import Any
 
 from pydantic import HttpUrl, TypeAdapter, ValidationError
 
-from app.saleor.testing.money import ZERO, in_currency
+from app.saleor.testing.money import ZERO, quantize_price
 from app.saleor.testing.records import Event, EventClock, Transaction
-from app.saleor.testing.rules.answers import EXTERNAL_URL_LENGTH, PSP_REFERENCE_LENGTH, shortened
-from app.saleor.testing.rules.grants import granted_refund_of, settle_granted_refund
+from app.saleor.testing.rules.grants import find_granted_refund, update_granted_refund_status
 from app.saleor.testing.rules.recording import (
     ConflictError,
-    offer,
-    recount,
-    write_event,
-    write_failure,
+    recalculate_transaction_amounts,
+    record_event,
+    record_failure,
+    update_available_actions,
 )
+from app.saleor.testing.rules.responses import EXTERNAL_URL_LENGTH, PSP_REFERENCE_LENGTH, truncate_message
 from app.saleor.testing.vocabulary import EventType
 
 _URL: TypeAdapter[HttpUrl] = TypeAdapter(HttpUrl)
 
-_SETS_REFERENCE = frozenset(
+_SETS_PSP_REFERENCE = frozenset(
     {
         EventType.AUTHORIZATION_REQUEST,
         EventType.AUTHORIZATION_SUCCESS,
@@ -32,7 +32,7 @@ _SETS_REFERENCE = frozenset(
     }
 )
 
-# Where an amount that was left out is looked for: events of these types with the same reference, of any transaction.
+# Where a missing amount is taken from: events of these types with the same reference, in any transaction.
 _AMOUNT_FROM = {
     EventType.AUTHORIZATION_FAILURE: ("AUTHORIZATION_SUCCESS", "AUTHORIZATION_REQUEST"),
     EventType.CHARGE_FAILURE: (
@@ -74,7 +74,7 @@ _METHOD_TYPES = {"card": "CARD", "other": "OTHER", "giftCard": "GIFT_CARD"}
 
 @dataclass(frozen=True)
 class Report:
-    """The arguments of the mutation. ``actions`` None leaves them as they are."""
+    """The arguments of the mutation. ``actions`` None keeps the current ones."""
 
     type: EventType
     psp_reference: str
@@ -98,53 +98,53 @@ class ReportRefusedError(Exception):
 
 
 def record_report(
-    transaction: Transaction, report: Report, everything: Iterable[Transaction], event_clock: EventClock
+    transaction: Transaction, report: Report, transactions: Iterable[Transaction], event_clock: EventClock
 ) -> tuple[Event, bool]:
-    """Book a report; return the event that stands and whether it had been processed already.
+    """Record a report; return the recorded event and whether it had been processed already.
 
-    ``everything`` are all transactions of this Saleor (a missing amount is looked for in all of them). Raises
-    ReportRefusedError; with INCORRECT_DETAILS and ALREADY_EXISTS a failure event has been written down then.
+    ``transactions`` are all transactions of this Saleor (a missing amount is looked up in all of them). Raises
+    ReportRefusedError; with INCORRECT_DETAILS and ALREADY_EXISTS a failure event has been recorded.
     """
-    amount = in_currency(_amount(report, everything), transaction.currency)
-    details = _method_details(report.method_details)
-    _check_columns(report)
+    amount = quantize_price(_report_amount(report, transactions), transaction.currency)
+    details = _payment_method_details(report.method_details)
+    _check_column_lengths(report)
     event = Event(
         id=event_clock.event_id(),
         created_at=report.time or event_clock.now(),
         type=report.type,
         amount=amount,
         psp_reference=report.psp_reference,
-        message=shortened(report.message or ""),
+        message=truncate_message(report.message or ""),
         external_url=report.external_url or "",
-        granted_refund=granted_refund_of(transaction, report.type, report.psp_reference),
+        granted_refund=find_granted_refund(transaction, report.type, report.psp_reference),
     )
     try:
-        event, new = write_event(transaction, event)
+        event, new = record_event(transaction, event)
     except ConflictError as exc:
-        write_failure(transaction, event, str(exc), event_clock)
-        settle_granted_refund(event.granted_refund)
+        record_failure(transaction, event, str(exc), event_clock)
+        update_granted_refund_status(event.granted_refund)
         raise ReportRefusedError(exc.field, exc.code, str(exc)) from exc
     if report.actions is not None:
-        offer(transaction, report.actions)
+        update_available_actions(transaction, report.actions)
         transaction.unreadable = False
     if details is not None:
         transaction.payment_method_details = details
     if new:
-        _take_over(transaction, report, event, event_clock)
+        _apply_new_report(transaction, report, event, event_clock)
     return event, not new
 
 
-def _take_over(transaction: Transaction, report: Report, event: Event, event_clock: EventClock) -> None:
-    """What happens only when the report is news: a repeated one does not even save its metadata."""
-    if event.type in _SETS_REFERENCE and not transaction.psp_reference:
+def _apply_new_report(transaction: Transaction, report: Report, event: Event, event_clock: EventClock) -> None:
+    """Apply the effects of a new report: a repeated one does not even save its metadata."""
+    if event.type in _SETS_PSP_REFERENCE and not transaction.psp_reference:
         transaction.psp_reference = event.psp_reference
     transaction.metadata.update(report.metadata or {})
     transaction.private_metadata.update(report.private_metadata or {})
-    recount(transaction, event_clock.now())
-    settle_granted_refund(event.granted_refund)
+    recalculate_transaction_amounts(transaction, event_clock.now())
+    update_granted_refund_status(event.granted_refund)
 
 
-def _amount(report: Report, everything: Iterable[Transaction]) -> Decimal:
+def _report_amount(report: Report, transactions: Iterable[Transaction]) -> Decimal:
     if report.amount is not None:
         return report.amount
     if report.type is EventType.INFO:
@@ -154,7 +154,7 @@ def _amount(report: Report, everything: Iterable[Transaction]) -> Decimal:
         raise ReportRefusedError("amount", "REQUIRED", f"The `amount` field is required for {name} event.")
     sources = [
         event
-        for transaction in everything
+        for transaction in transactions
         for event in transaction.events
         if event.type in _AMOUNT_FROM[report.type] and event.psp_reference == report.psp_reference
     ]
@@ -163,26 +163,28 @@ def _amount(report: Report, everything: Iterable[Transaction]) -> Decimal:
     return max(sources, key=lambda event: event.created_at).amount
 
 
-def _check_columns(report: Report) -> None:
+def _check_column_lengths(report: Report) -> None:
     if len(report.psp_reference) > PSP_REFERENCE_LENGTH:
-        raise ReportRefusedError("pspReference", "INVALID", _too_long(report.psp_reference, PSP_REFERENCE_LENGTH))
+        raise ReportRefusedError(
+            "pspReference", "INVALID", _too_long_message(report.psp_reference, PSP_REFERENCE_LENGTH)
+        )
     url = report.external_url
     if not url:
         return
     if len(url) > EXTERNAL_URL_LENGTH:
-        raise ReportRefusedError("externalUrl", "INVALID", _too_long(url, EXTERNAL_URL_LENGTH))
+        raise ReportRefusedError("externalUrl", "INVALID", _too_long_message(url, EXTERNAL_URL_LENGTH))
     try:
         _URL.validate_python(url)
     except ValidationError as exc:
         raise ReportRefusedError("externalUrl", "INVALID", "Enter a valid URL.") from exc
 
 
-def _too_long(value: str, limit: int) -> str:
+def _too_long_message(value: str, limit: int) -> str:
     return f"Ensure this value has at most {limit} characters (it has {len(value)})."
 
 
-def _method_details(given: dict[str, Any] | None) -> dict[str, Any] | None:
-    chosen = {kind: fields for kind, fields in (given or {}).items() if fields is not None}
+def _payment_method_details(details: dict[str, Any] | None) -> dict[str, Any] | None:
+    chosen = {kind: fields for kind, fields in (details or {}).items() if fields is not None}
     if not chosen:
         return None
     if len(chosen) > 1:

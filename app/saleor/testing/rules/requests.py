@@ -1,13 +1,13 @@
-"""What staff, or the app itself, ask for: the ``*_REQUEST`` event that is written before the app hears of it."""
+"""Requests by staff or by the app itself: the ``*_REQUEST`` event, which is recorded before the app is called."""
 
 from decimal import Decimal
 
 from app.saleor.testing.records import Event, EventClock, GrantedRefund, Transaction
-from app.saleor.testing.rules.grants import check_requestable, settle_granted_refund
-from app.saleor.testing.rules.recording import open_request, write_failure
+from app.saleor.testing.rules.grants import check_requestable, update_granted_refund_status
+from app.saleor.testing.rules.recording import create_request_event, record_failure
 from app.saleor.testing.vocabulary import Action
 
-NOBODY_LISTENS = "No app or plugin is configured to handle requested action."
+NO_APP_FOR_ACTION = "No app or plugin is configured to handle requested action."
 
 
 def request_action(
@@ -19,14 +19,14 @@ def request_action(
     idempotency_key: str,
     reason: str = "",
 ) -> Event:
-    """Write down ``transactionRequestAction``. The amount is clipped to what there is, which may be nothing.
+    """Record a ``transactionRequestAction``. The amount is limited to the available one, which may be zero.
 
-    ``reason`` is that of a refund (from 3.22 on).
+    ``reason`` is the reason of a refund (from 3.22 on).
     """
-    there = transaction.amounts.charged if action is Action.REFUND else transaction.amounts.authorized
-    # Zero is as good as missing: the most that is possible takes its place.
-    clipped = min(amount or there, there)
-    return open_request(
+    available = transaction.amounts.charged if action is Action.REFUND else transaction.amounts.authorized
+    # Zero is treated as missing: it is replaced by the whole available amount.
+    clipped = min(amount or available, available)
+    return create_request_event(
         transaction, action.request, clipped, event_clock, idempotency_key=idempotency_key, reason=reason
     )
 
@@ -34,20 +34,20 @@ def request_action(
 def request_granted_refund(
     granted: GrantedRefund, transaction: Transaction, event_clock: EventClock, *, idempotency_key: str
 ) -> Event:
-    """Write down ``transactionRequestRefundForGrantedRefund``; raise GrantRefusedError.
+    """Record a ``transactionRequestRefundForGrantedRefund``; raise GrantRefusedError.
 
-    The status of the granted refund is for the caller to settle, when the webhook's body has been built: it still says
-    what was the case before.
+    The caller must update the status of the granted refund after building the webhook's body, which still states the
+    previous status.
     """
     check_requestable(granted, transaction)
     granted.transaction = granted.transaction or transaction
     amount = min(granted.amount, transaction.amounts.charged)
-    return open_request(
+    return create_request_event(
         transaction, Action.REFUND.request, amount, event_clock, idempotency_key=idempotency_key, granted_refund=granted
     )
 
 
-def fail_unheard(transaction: Transaction, request: Event, event_clock: EventClock) -> None:
-    """Book that no app is there to be asked: it is inactive, deleted, or may not handle payments."""
-    write_failure(transaction, request, NOBODY_LISTENS, event_clock)
-    settle_granted_refund(request.granted_refund)
+def fail_undeliverable_request(transaction: Transaction, request: Event, event_clock: EventClock) -> None:
+    """Record the failure of a request that no app can handle: it is inactive, deleted, or may not handle payments."""
+    record_failure(transaction, request, NO_APP_FOR_ACTION, event_clock)
+    update_granted_refund_status(request.granted_refund)

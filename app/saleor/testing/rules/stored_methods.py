@@ -1,8 +1,7 @@
-"""How Saleor reads what an app answers about the payment methods that it keeps for customers.
+"""How Saleor parses an app's responses about the payment methods that it stores for customers.
 
 Source: ``saleor/webhook/response_schemas/payment.py`` and ``saleor/webhook/transport/list_stored_payment_methods.py``.
-A method that cannot be read is left out, and so is a ``creditCardInfo``; an answer that nobody can read is an empty
-list.
+An invalid method is left out, and so is an invalid ``creditCardInfo``; an unreadable response is an empty list.
 """
 
 from typing import Annotated, Any, Literal
@@ -37,9 +36,9 @@ class _Deletion(BaseModel):
     error: str | None = None
 
 
-def read_methods(answer: Any, app_identifier: str) -> list[dict[str, Any]]:
-    """Return the methods as ``storedPaymentMethods`` shows them; what cannot be read is left out."""
-    listed = answer.get("paymentMethods") if isinstance(answer, dict) else None
+def parse_methods(response: Any, app_identifier: str) -> list[dict[str, Any]]:
+    """Return the methods as ``storedPaymentMethods`` shows them, without invalid ones."""
+    listed = response.get("paymentMethods") if isinstance(response, dict) else None
     shown = []
     for raw in listed if isinstance(listed, list) else ():
         try:
@@ -54,31 +53,31 @@ def read_methods(answer: Any, app_identifier: str) -> list[dict[str, Any]]:
                 "type": method.type,
                 "name": method.name,
                 "flows": method.flows or [],
-                "credit_card_info": _card(raw.get("creditCardInfo")),
+                "credit_card_info": _parse_card(raw.get("creditCardInfo")),
                 "data": method.data,
             }
         )
     return shown
 
 
-def own_id(shown_id: str) -> tuple[str, str] | None:
-    """Return the app and the app's own id of what ``storedPaymentMethods`` has shown; None: it names none."""
+def parse_method_id(shown_id: str) -> tuple[str, str] | None:
+    """Return the app's identifier and its own id for an id that ``storedPaymentMethods`` shows; None if invalid."""
     parts = shown_id.split(":")
     return (parts[1], parts[2]) if len(parts) == 3 and parts[0] == _PREFIX and all(parts) else None
 
 
-def read_deletion(answer: Any) -> tuple[str, str | None]:
-    """Return the result and the error of ``storedPaymentMethodRequestDelete``; ``answer`` None: nothing came back."""
-    if answer is None:
+def parse_deletion(response: Any) -> tuple[str, str | None]:
+    """Return result and error of ``storedPaymentMethodRequestDelete``; ``response`` None: there was no response."""
+    if response is None:
         return "FAILED_TO_DELIVER", "Failed to delivery request."
     try:
-        deletion = _Deletion.model_validate(answer)
+        deletion = _Deletion.model_validate(response)
     except ValidationError:
-        return "FAILED_TO_DELETE", f"Incorrect value ({answer}) for field: result."
+        return "FAILED_TO_DELETE", f"Incorrect value ({response}) for field: result."
     return deletion.result, deletion.error
 
 
-def _card(raw: Any) -> dict[str, Any] | None:
+def _parse_card(raw: Any) -> dict[str, Any] | None:
     try:
         return _CreditCard.model_validate(raw).model_dump()
     except ValidationError:

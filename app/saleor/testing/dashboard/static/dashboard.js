@@ -1,124 +1,124 @@
 "use strict";
-// The Dashboard's side of the App Bridge (Saleor contract, B.2.6), and its switches for theme, language and person.
+// The Dashboard's side of the App Bridge (Saleor contract, B.2.6), and its switches for theme, language and member of staff.
 
-const REFRESHED_BEFORE = 30; // seconds before a token is over
+const REFRESH_LEAD_TIME = 30; // seconds before a token expires
 const SANDBOX = "allow-same-origin allow-forms allow-scripts allow-downloads allow-popups";
-const TALLEST_WIDGET = 5000; // pixels
-const TOASTS_STAY = 6000; // milliseconds
+const MAX_WIDGET_HEIGHT = 5000; // pixels
+const TOAST_DURATION = 6000; // milliseconds
 
 const root = document.documentElement;
 const chosen = { theme: localStorage.theme ?? "light", locale: localStorage.locale ?? "en" };
-const heard = []; // all that the apps have said on this page
+const received = []; // all messages from the apps on this page
 const embedded = [];
 
 class Embedded {
-  /** An app's frame in a place of the page. `routed` is the Dashboard's path when the frame got its address. */
-  constructor(place) {
-    this.place = place;
-    this.about = place.dataset;
+  /** An app's frame in a container of the page. `routedPath` is the Dashboard's path when the frame's URL was set. */
+  constructor(container) {
+    this.container = container;
+    this.options = container.dataset;
     this.token = null;
-    this.greeted = false;
-    this.routed = location.pathname;
+    this.initialized = false;
+    this.routedPath = location.pathname;
   }
 
   async open() {
     const frame = document.createElement("iframe");
-    frame.title = this.about.title;
+    frame.title = this.options.title;
     frame.setAttribute("sandbox", SANDBOX);
-    frame.addEventListener("load", () => this.loaded());
+    frame.addEventListener("load", () => this.handleLoad());
     this.frame = frame;
-    if (this.about.token) this.take(await this.fetchToken());
-    if (this.about.widget === "POST") {
-      frame.name = this.about.name;
-      this.place.append(frame);
+    if (this.options.token) this.storeToken(await this.fetchToken());
+    if (this.options.widget === "POST") {
+      frame.name = this.options.name;
+      this.container.append(frame);
       document.querySelector(`form[target="${frame.name}"]`).submit();
     } else {
       frame.src = this.address();
-      this.place.append(frame);
+      this.container.append(frame);
     }
   }
 
   address() {
-    const { app, appUrl, order, widget } = this.about;
+    const { app, appUrl, order, widget } = this.options;
     const [, own] = location.pathname.split(`/extensions/app/${encodeURIComponent(app)}`);
     const address = new URL(own ? appUrl.replace(/\/$/, "") + own : appUrl);
     const saleorApiUrl = root.dataset.saleorApiUrl;
-    const said = { domain: new URL(saleorApiUrl).host, saleorApiUrl, id: app };
-    if (widget) said.orderId = order;
-    said.theme = chosen.theme;
+    const parameters = { domain: new URL(saleorApiUrl).host, saleorApiUrl, id: app };
+    if (widget) parameters.orderId = order;
+    parameters.theme = chosen.theme;
     for (const [name, value] of new URLSearchParams(widget ? "" : location.search)) address.searchParams.append(name, value);
-    for (const [name, value] of Object.entries(said)) address.searchParams.append(name, value);
+    for (const [name, value] of Object.entries(parameters)) address.searchParams.append(name, value);
     return address.href;
   }
 
   async fetchToken() {
-    return (await (await fetch(this.about.token)).json()).token;
+    return (await (await fetch(this.options.token)).json()).token;
   }
 
-  /** Keep a token, and fetch the next one before it is over. */
-  take(token) {
+  /** Store a token, and fetch the next one before it expires. */
+  storeToken(token) {
     this.token = token;
     const { exp, iat } = claims(token);
-    setTimeout(() => this.refresh(), Math.max(exp - iat - REFRESHED_BEFORE, 1) * 1000);
+    setTimeout(() => this.refresh(), Math.max(exp - iat - REFRESH_LEAD_TIME, 1) * 1000);
   }
 
   async refresh() {
-    this.take(await this.fetchToken());
-    this.say("tokenRefresh", { token: this.token });
+    this.storeToken(await this.fetchToken());
+    this.send("tokenRefresh", { token: this.token });
   }
 
-  loaded() {
+  handleLoad() {
     if (this.isEmpty()) return;
-    this.place.classList.add("loaded");
-    if (this.about.widget !== "POST") this.shake(); // a widget that is posted to has its token from the form
+    this.container.classList.add("loaded");
+    if (this.options.widget !== "POST") this.sendHandshake(); // a widget loaded by POST gets its token from the form
   }
 
-  /** Whether the frame is as it was made: a form is posted only into one that is in the page already. */
+  /** Whether the frame is still blank: a form can be posted only into a frame that is in the page already. */
   isEmpty() {
     try {
       return this.frame.contentWindow.location.href === "about:blank";
     } catch {
-      return false; // of another origin: the app's
+      return false; // of another origin, so it shows the app
     }
   }
 
-  shake() {
+  sendHandshake() {
     if (this.token === null) return;
-    this.say("handshake", { token: this.token, version: 1, saleorVersion: root.dataset.saleor, dashboardVersion: root.dataset.saleor });
-    if (this.greeted) return;
-    this.greeted = true;
-    this.say("localeChanged", { locale: chosen.locale });
-    this.say("theme", { theme: chosen.theme });
-    // The Dashboard means the app's own path, and says its own.
-    this.say("redirect", { path: location.pathname });
+    this.send("handshake", { token: this.token, version: 1, saleorVersion: root.dataset.saleor, dashboardVersion: root.dataset.saleor });
+    if (this.initialized) return;
+    this.initialized = true;
+    this.send("localeChanged", { locale: chosen.locale });
+    this.send("theme", { theme: chosen.theme });
+    // The app's own path is intended, but the real Dashboard sends the Dashboard's path.
+    this.send("redirect", { path: location.pathname });
   }
 
-  say(type, payload) {
+  send(type, payload) {
     if (!this.frame?.contentWindow) return;
-    // The app's origin is the target: a page that has left it hears nothing.
-    this.frame.contentWindow.postMessage({ type, payload }, new URL(this.about.appUrl).origin);
+    // Addressed to the app's origin: a page of another origin does not receive it.
+    this.frame.contentWindow.postMessage({ type, payload }, new URL(this.options.appUrl).origin);
   }
 
-  hear({ type, payload }) {
-    if (this.about.widget && type === "widgetResize") {
-      if (payload.height > 0) this.frame.style.height = `${Math.min(Math.ceil(payload.height), TALLEST_WIDGET)}px`;
-    } else if (this.about.widget === "POST") {
-      return; // nothing else is heard of these
-    } else if (!Object.hasOwn(answers, type)) {
+  receive({ type, payload }) {
+    if (this.options.widget && type === "widgetResize") {
+      if (payload.height > 0) this.frame.style.height = `${Math.min(Math.ceil(payload.height), MAX_WIDGET_HEIGHT)}px`;
+    } else if (this.options.widget === "POST") {
+      return; // all their other messages are ignored
+    } else if (!Object.hasOwn(handlers, type)) {
       console.error(`The Dashboard knows no action ${type}`);
       return;
     }
-    const ok = (answers[type] ?? done)(payload, this) ?? true;
-    this.say("response", { actionId: payload.actionId, ok });
+    const ok = (handlers[type] ?? acknowledge)(payload, this) ?? true;
+    this.send("response", { actionId: payload.actionId, ok });
   }
 }
 
-const done = () => true;
-const answers = {
-  notifyReady: (_, app) => app.shake(),
+const acknowledge = () => true;
+const handlers = {
+  notifyReady: (_, app) => app.sendHandshake(),
   notification: toast,
   updateRouting: ({ newRoute }, app) => {
-    const path = `/dashboard/extensions/app/${encodeURIComponent(app.about.app)}/${newRoute.replace(/^\//, "")}`;
+    const path = `/dashboard/extensions/app/${encodeURIComponent(app.options.app)}/${newRoute.replace(/^\//, "")}`;
     if (location.pathname !== path) history.pushState(null, "", path);
   },
   redirect: ({ to, newContext }) => {
@@ -128,9 +128,9 @@ const answers = {
     else if (local || confirm("You are about to leave the Dashboard. Do you want to continue?")) location.assign(address);
     else return false;
   },
-  requestPermissions: done,
-  popupClose: done,
-  refreshEntity: done,
+  requestPermissions: acknowledge,
+  popupClose: acknowledge,
+  refreshEntity: acknowledge,
 };
 
 function claims(token) {
@@ -142,22 +142,22 @@ function toast({ status = "info", title = "", text = "" }) {
   shown.className = `toast ${status}`;
   shown.textContent = [title, text].filter(Boolean).join(": ");
   document.getElementById("toasts").append(shown);
-  setTimeout(() => shown.remove(), TOASTS_STAY);
+  setTimeout(() => shown.remove(), TOAST_DURATION);
 }
 
-function dress(theme) {
+function setTheme(theme) {
   localStorage.theme = chosen.theme = theme;
-  show();
-  for (const app of embedded) app.say("theme", { theme });
+  applyChoices();
+  for (const app of embedded) app.send("theme", { theme });
 }
 
-function speak(locale) {
+function setLocale(locale) {
   localStorage.locale = chosen.locale = locale;
-  show();
-  for (const app of embedded) app.say("localeChanged", { locale });
+  applyChoices();
+  for (const app of embedded) app.send("localeChanged", { locale });
 }
 
-function show() {
+function applyChoices() {
   const dark = chosen.theme === "dark";
   root.dataset.theme = chosen.theme;
   document.getElementById("theme").setAttribute("aria-pressed", dark);
@@ -167,28 +167,28 @@ function show() {
 window.addEventListener("message", ({ data, source }) => {
   const from = embedded.find(({ frame }) => frame?.contentWindow === source);
   if (!from) return;
-  heard.push(data);
-  from.hear(data);
+  received.push(data);
+  from.receive(data);
 });
 
 window.addEventListener("popstate", () => {
   for (const app of embedded) {
-    if (app.about.widget || location.pathname === app.routed) continue;
-    app.routed = location.pathname;
+    if (app.options.widget || location.pathname === app.routedPath) continue;
+    app.routedPath = location.pathname;
     app.frame.src = app.address();
   }
 });
 
-document.getElementById("theme").addEventListener("click", () => dress(chosen.theme === "dark" ? "light" : "dark"));
-document.getElementById("locale").addEventListener("change", ({ target }) => speak(target.value));
+document.getElementById("theme").addEventListener("click", () => setTheme(chosen.theme === "dark" ? "light" : "dark"));
+document.getElementById("locale").addEventListener("change", ({ target }) => setLocale(target.value));
 document.getElementById("member").addEventListener("change", ({ target }) => {
   target.form.back.value = location.pathname + location.search;
   target.form.submit();
 });
 
-show();
-for (const place of document.querySelectorAll("[data-app]")) {
-  const app = new Embedded(place);
+applyChoices();
+for (const container of document.querySelectorAll("[data-app]")) {
+  const app = new Embedded(container);
   embedded.push(app);
   app.open();
 }

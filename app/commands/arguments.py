@@ -1,0 +1,54 @@
+"""Parses arguments that operators type.
+
+Amounts, alone or with the sub-merchant from whom they are taken; and periods: UTC days, or moments with their zone.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+
+from app import amounts
+from app.commands.failure import CommandFailed
+
+
+def read_amount(text: str) -> Decimal:
+    """Return an amount, typed as in the Dashboard. Raises CommandFailed."""
+    try:
+        return amounts.read_amount(text)
+    except amounts.NotAnAmountError:
+        raise CommandFailed(f"{text!r} is not an amount", status=2) from None
+
+
+def read_shares(given: Sequence[str], names: Mapping[str, str]) -> dict[str, Decimal]:
+    """Return amounts by sub-merchant from ``SUB_MERCHANT=AMOUNT``; ``names`` are by UUID. Raises CommandFailed."""
+    by_name = {name.casefold(): who for who, name in names.items()}
+    shares: dict[str, Decimal] = {}
+    for text in given:
+        who, _, number = text.rpartition("=")
+        try:
+            amount = read_amount(number)
+        except CommandFailed:
+            raise CommandFailed(f"{text!r} must be SUB_MERCHANT=AMOUNT", status=2) from None
+        who = by_name.get(who.strip().casefold(), who.strip())
+        if not who or who in shares:
+            raise CommandFailed(f"{text!r} must be SUB_MERCHANT=AMOUNT, once for each sub-merchant", status=2)
+        shares[who] = amount
+    return shares
+
+
+def read_moment(text: str | None, flag: str, *, last: bool = False) -> datetime | None:
+    """Return the start of a day, or with ``last`` its end; a moment with a zone is returned in UTC.
+
+    Raises CommandFailed.
+    """
+    if text is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise CommandFailed(f"{flag}: {text!r} is not a date: write it like 2026-11-21", status=2) from None
+    if "T" not in text and " " not in text:
+        return moment.replace(tzinfo=UTC) + (timedelta(days=1) if last else timedelta())
+    if moment.tzinfo is None:
+        raise CommandFailed(f"{flag}: {text!r} has no time zone: write it like 2026-11-21T12:00+02:00", status=2)
+    return moment.astimezone(UTC)

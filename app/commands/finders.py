@@ -1,0 +1,65 @@
+"""Finds what an operator refers to: a Saleor by its address, an account by its id or name, a payment by any name."""
+
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from app.commands.failure import CommandFailed
+from app.db.aggregates import PaymentAggregate, load_aggregates
+from app.db.installations import OpenInstallation
+from app.db.search import find_by_name
+from app.db.tables import MerchantAccount
+from app.payments.services import Services
+from app.payments.staff.search_query import any_name
+
+
+async def find_installation(services: Services, saleor: str | None) -> OpenInstallation:
+    """Return the installation of that Saleor; the only installation when none is named. Raises CommandFailed."""
+    installations = await services.installations.all()
+    known = ", ".join(each.saleor_api_url for each in installations)
+    if not installations:
+        raise CommandFailed(
+            "no store has installed this app yet: install it in the Saleor Dashboard, from "
+            f"{services.addresses.base_url}/api/manifest"
+        )
+    if saleor is None:
+        if len(installations) > 1:
+            raise CommandFailed(f"several stores have installed this app: choose one with --saleor ({known})")
+        return installations[0]
+    address = saleor.rstrip("/")
+    matches = {saleor, f"{address}/", f"{address}/graphql/"}
+    for installation in installations:
+        if installation.saleor_api_url in matches:
+            return installation
+    raise CommandFailed(f"the store {saleor!r} has not installed this app; these have: {known}")
+
+
+async def find_account(services: Services, reference: str) -> MerchantAccount:
+    """Return the account with that id, otherwise the only one with that name. Raises CommandFailed."""
+    accounts = await services.accounts.all()
+    named = [each for each in accounts if each.name.casefold() == reference.casefold()]
+    matches = [each for each in accounts if each.id == reference] or named
+    if not matches:
+        raise CommandFailed(f"there is no merchant account {reference!r}: `saleor-gateway accounts list` shows them")
+    if len(matches) > 1:
+        ids = ", ".join(each.id for each in matches)
+        raise CommandFailed(f"several merchant accounts are named {reference!r}: use one of their IDs ({ids})")
+    return matches[0]
+
+
+async def find_payments(session: AsyncSession, reference: str) -> list[PaymentAggregate]:
+    """Return the payments that this reference names, the newest first. Raises CommandFailed if there are none."""
+    aggregates = await load_aggregates(session, await find_by_name(session, any_name(reference.strip())))
+    if not aggregates:
+        raise CommandFailed(
+            f"there is no payment {reference!r}: use an order ID, an order number, a transaction or a reference; "
+            "`saleor-gateway payments list` shows the newest"
+        )
+    return aggregates
+
+
+async def find_payment(session: AsyncSession, reference: str) -> PaymentAggregate:
+    """Return the only payment that this reference names. Raises CommandFailed."""
+    aggregates = await find_payments(session, reference)
+    if len(aggregates) > 1:
+        orders = ", ".join(each.payment.order_id for each in aggregates)
+        raise CommandFailed(f"several payments match {reference!r}: use one of their gateway orders ({orders})")
+    return aggregates[0]

@@ -1,0 +1,39 @@
+"""``alive``: whether a worker of this machine works. It runs twice a minute, so it opens as little as possible."""
+
+import asyncio
+from datetime import UTC, datetime
+
+from sqlalchemy.exc import DBAPIError
+
+from app.commands.failure import CommandFailed
+from app.commands.terminal import print_line
+from app.db.connection_errors import missing_sqlite_file
+from app.db.database import Database, create_engine
+from app.db.errors import DatabaseError
+from app.db.processes import SILENT_AFTER, has_worker_on, this_host
+from app.settings import Settings, read_settings
+
+
+def alive() -> None:
+    """Check that a worker on this machine is running, for a container's health check.
+
+    The exit status is 1 if none was seen for a minute.
+    """
+    if not asyncio.run(_has_live_worker(read_settings())):
+        raise CommandFailed(
+            f"no worker on {this_host()} was seen in the last {SILENT_AFTER.total_seconds():.0f} seconds: check its log"
+        )
+    print_line(f"A worker on {this_host()} is running.")
+
+
+async def _has_live_worker(settings: Settings) -> bool:
+    if missing_sqlite_file(settings.database) is not None:
+        raise CommandFailed("there is no database yet: start the worker first")
+    database = Database(create_engine(settings.database, pool_size=1))
+    try:
+        async with database.transaction() as session:
+            return await has_worker_on(session, this_host(), datetime.now(UTC))
+    except (DatabaseError, DBAPIError) as exc:
+        raise CommandFailed("the database does not respond, or was not migrated: run `saleor-gateway migrate`") from exc
+    finally:
+        await database.close()

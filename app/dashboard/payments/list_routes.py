@@ -1,0 +1,62 @@
+"""The routes of the list of payments: a page of it, filtered by an address or a form, and all of it as a file."""
+
+from collections.abc import AsyncIterator
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse, StreamingResponse
+
+from app.dashboard.form import read_form_fields
+from app.dashboard.navigation import PAYMENTS
+from app.dashboard.payments.filter import Filter
+from app.dashboard.payments.listing import read_list, search_criteria
+from app.dashboard.renderer import Renderer
+from app.dashboard.staff import AnyStaff, Staff, http_error
+from app.i18n.messages import gettext_noop
+from app.payments.services import Services
+from app.payments.staff.csv_export import payments_csv
+
+_NOT_IN_AN_ADDRESS = gettext_noop(
+    "An e-mail address must not be part of a page’s address. Enter it in the search field."
+)
+
+
+class PaymentListParts:
+    """The routes of the list of payments."""
+
+    def __init__(self, services: Services, renderer: Renderer) -> None:
+        self._services = services
+        self._renderer = renderer
+
+    def add_to(self, router: APIRouter) -> None:
+        """Add the routes to a router whose guard requires the permission to handle payments."""
+        router.add_api_route("/payments", self.list, methods=["GET"])
+        router.add_api_route("/payments", self._search, methods=["POST"])
+        router.add_api_route("/payments.csv", self._export, methods=["POST"])
+
+    async def list(self, request: Request, staff: AnyStaff) -> HTMLResponse:
+        """Return a page of the list, filtered by the address: histories and logs keep that, so it names no shopper."""
+        chosen = Filter.from_params(request.query_params)
+        if chosen.private:
+            raise http_error(422, "ADDRESS_IN_ADDRESS", staff.translation, _NOT_IN_AN_ADDRESS)
+        return await self._render(staff, chosen)
+
+    async def _search(self, request: Request, staff: AnyStaff) -> HTMLResponse:
+        """Return a page of the list, filtered by a form: posted fields are stored in no history or log."""
+        return await self._render(staff, Filter.from_params(dict(await read_form_fields(request))))
+
+    async def _export(self, request: Request, staff: AnyStaff) -> StreamingResponse:
+        """Return all payments that match a form, from whichever page of the list it was sent."""
+        chosen = Filter.from_params(dict(await read_form_fields(request))).first_page
+        lines = payments_csv(self._services, search_criteria(self._services, staff.installation.id, chosen))
+        return StreamingResponse(_encode_for_spreadsheets(lines), media_type="text/csv")
+
+    async def _render(self, staff: Staff, chosen: Filter) -> HTMLResponse:
+        page = await read_list(self._services, staff.installation.id, chosen)
+        return self._renderer.part("payments/list.html", staff, here=PAYMENTS, **vars(page))
+
+
+async def _encode_for_spreadsheets(lines: AsyncIterator[str]) -> AsyncIterator[bytes]:
+    """Yield the lines of a file for spreadsheets: without the byte order mark they do not recognise UTF-8."""
+    yield "\N{BYTE ORDER MARK}".encode()
+    async for line in lines:
+        yield line.encode()

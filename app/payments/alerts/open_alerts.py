@@ -1,0 +1,202 @@
+"""The open alerts of a store: one for each cause and merchant account, not one for each payment.
+
+====================  ===========================================================  ==================================
+alert                 raised while                                                 closed when
+====================  ===========================================================  ==================================
+``INSTALLATION``      Saleor has given a token that it does not accept yet         the app is activated
+``UNAUTHORISED``      Saleor denies the app access                                 it grants access again
+``UNOPENED``          no secret key of ours opens an account's keys                the key is back in the key file
+``KEYS``              the gateway refuses an account's keys                        it accepts them
+``ADDRESS``           something else responds at an account's address              the gateway responds there
+``UNDELIVERED``       Saleor has not accepted an event for ``PATIENCE``            it accepts them
+``REFUSED``           Saleor refuses an event for good                             it accepts it, or acknowledged
+``DISPUTE``           a payer disputes a payment, or has won                       it has ended, and is acknowledged
+``MISMATCH``          the gateway's record does not match the request              it has ended, and is acknowledged
+``DIFFERENCE``        our books and the gateway's differ                           they agree, or acknowledged
+``PAID_TWICE``        several payments pay for the same                            enough is given back, or acknowledged
+``WAITING``           an outcome is not known for a day                            it is known
+``SEALED``            no key of ours opens a notification                          the key is back, or acknowledged
+``FAILED``            a notification cannot be processed for ``PATIENCE``          it is processed, or acknowledged
+``UNREADABLE``        the gateway has signed something that we cannot read         acknowledged
+``UNMATCHED``         the gateway notifies of an order that we do not know         it is found later, or acknowledged
+``UNKNOWN_ORDERS``    the gateway's books have paid orders that we do not know     acknowledged
+``NOT_COMPARED``      the books could not be compared last night                   they can be
+====================  ===========================================================  ==================================
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from app.db.attention import (
+    MAX_COUNTED,
+    TroubledNotifications,
+    Undelivered,
+    accounts_of,
+    count_troubled_notifications,
+    find_undelivered,
+)
+from app.db.inbox import Trouble
+from app.db.installations import OpenInstallation
+from app.db.problems import CountedProblems, count_problems
+from app.db.reconciliations import UnknownOrders, count_unknown_orders, last_ended_runs
+from app.db.tables import MerchantAccount, ProblemKind, ReconciliationRun, RunState
+from app.db.vault import VaultError
+from app.i18n.messages import LazyMessage
+from app.payments.services import Services
+
+PATIENCE = timedelta(minutes=15)
+"""How long Saleor may be unreachable, or a notification be retried, before an alert is raised."""
+
+
+class AlertKind(StrEnum):
+    """What an alert is about, the most urgent first."""
+
+    INSTALLATION = "installation"
+    UNAUTHORISED = "unauthorised"
+    UNOPENED = "unopened"
+    KEYS = "keys"
+    ADDRESS = "address"
+    UNDELIVERED = "undelivered"
+    REFUSED = "refused"
+    DISPUTE = "dispute"
+    MISMATCH = "mismatch"
+    DIFFERENCE = "difference"
+    PAID_TWICE = "paid twice"
+    WAITING = "waiting"
+    SEALED = "sealed"
+    FAILED = "failed"
+    UNREADABLE = "unreadable"
+    UNMATCHED = "unmatched"
+    UNKNOWN_ORDERS = "unknown-orders"
+    NOT_COMPARED = "not-compared"
+
+
+PAYMENT_ALERTS = {
+    each: ProblemKind(each)
+    for each in (
+        AlertKind.REFUSED,
+        AlertKind.DISPUTE,
+        AlertKind.MISMATCH,
+        AlertKind.DIFFERENCE,
+        AlertKind.PAID_TWICE,
+        AlertKind.WAITING,
+    )
+}
+"""Alerts in which each payment is a separate task."""
+
+ACCOUNT_ALERTS = (AlertKind.UNOPENED, AlertKind.KEYS, AlertKind.ADDRESS, AlertKind.NOT_COMPARED)
+"""Alerts in which the merchant account is the task, however many payments they affect."""
+
+NOTIFICATION_ALERTS = {
+    each: Trouble(each) for each in (AlertKind.SEALED, AlertKind.FAILED, AlertKind.UNREADABLE, AlertKind.UNMATCHED)
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Alert:
+    """Something that needs a person, for ``account_id`` of the store, or for the store as a whole (None).
+
+    ``count``: payments, events or notifications that it is about; ``more``: there are more than that. ``since``: the
+    oldest of them. ``detail``: the latest error or reason, for staff.
+    """
+
+    what: AlertKind
+    account_id: str | None = None
+    account: str | None = None
+    count: int = 1
+    more: bool = False
+    since: datetime | None = None
+    detail: str | None = None
+
+    @property
+    def key(self) -> str:
+        """Return the key that identifies this alert while it is open: its kind and its account."""
+        return f"{self.what.value}:{self.account_id or 'store'}"
+
+    @property
+    def tasks(self) -> int:
+        """Return how many tasks the alert contains."""
+        return self.count if self.what in PAYMENT_ALERTS or self.what in NOTIFICATION_ALERTS else 1
+
+
+async def find_open_alerts(services: Services, installation: OpenInstallation) -> list[Alert]:
+    """Return the open alerts of a store, the most urgent first; six queries, however many alerts there are."""
+    alert_before = services.now() - PATIENCE
+    async with services.database.transaction() as session:
+        rows = await accounts_of(session, installation.id)
+        accounts = {each.id: each.name for each in rows}
+        problems = await count_problems(session, installation.id)
+        troubles = await count_troubled_notifications(session, list(accounts), failing_since=alert_before)
+        events = await find_undelivered(session, installation.id, before=alert_before)
+        of_nobody = await count_unknown_orders(session, list(accounts))
+        compared = await last_ended_runs(session, list(accounts))
+    found = [
+        *_sealed_account_alerts(services, rows),
+        *_payment_alerts(problems, accounts),
+        *_notification_alerts(troubles, accounts),
+    ]
+    found += [*_unknown_order_alerts(of_nobody, accounts), *_not_compared_alerts(compared.values(), accounts)]
+    # A stranger's attempt against a working installation is no alert.
+    if not installation.verified and not installation.is_shut_out:
+        found.append(Alert(AlertKind.INSTALLATION))
+    elif installation.unauthorised_since is not None:
+        found.append(Alert(AlertKind.UNAUTHORISED, since=installation.unauthorised_since))
+    if events is not None:
+        found.append(_undelivered_alert(events))
+    order = list(AlertKind)
+    return sorted(found, key=lambda each: (order.index(each.what), each.account or ""))
+
+
+def count_tasks(alerts: Iterable[Alert]) -> int:
+    """Return the number of tasks in the alerts."""
+    return sum(each.tasks for each in alerts)
+
+
+def _sealed_account_alerts(services: Services, accounts: Iterable[MerchantAccount]) -> Iterable[Alert]:
+    """Yield alerts of enabled accounts: with keys that do not open nothing can be sent, looked up or verified."""
+    for each in accounts:
+        try:
+            services.accounts.keys(each)
+        except VaultError:
+            if each.enabled:
+                yield Alert(AlertKind.UNOPENED, each.id, each.name)
+
+
+def _payment_alerts(problems: Sequence[CountedProblems], accounts: dict[str, str]) -> Iterable[Alert]:
+    for each in problems:
+        what = AlertKind(each.kind)
+        if what in ACCOUNT_ALERTS or what in PAYMENT_ALERTS:  # a notification that no key opens is counted as such
+            yield Alert(what, each.account_id, accounts[each.account_id], count=each.count, since=each.since)
+
+
+def _notification_alerts(troubles: Sequence[TroubledNotifications], accounts: dict[str, str]) -> Iterable[Alert]:
+    for each in troubles:
+        what = AlertKind(each.trouble)
+        yield Alert(what, each.account_id, accounts[each.account_id], count=each.count, since=each.since)
+
+
+def _unknown_order_alerts(orders: Sequence[UnknownOrders], accounts: dict[str, str]) -> Iterable[Alert]:
+    for each in orders:
+        name = accounts[each.account_id]
+        yield Alert(AlertKind.UNKNOWN_ORDERS, each.account_id, name, count=each.count, since=each.since)
+
+
+def _not_compared_alerts(ended: Iterable[ReconciliationRun], accounts: dict[str, str]) -> Iterable[Alert]:
+    for each in ended:
+        if each.state is RunState.FAILED:
+            why = None if each.failure is None else LazyMessage.from_json(each.failure)
+            since = each.covered_until or each.starts_at
+            yield Alert(AlertKind.NOT_COMPARED, each.account_id, accounts[each.account_id], since=since, detail=why)
+
+
+def _undelivered_alert(events: Undelivered) -> Alert:
+    more = events.count > MAX_COUNTED
+    return Alert(
+        AlertKind.UNDELIVERED,
+        count=min(events.count, MAX_COUNTED),
+        more=more,
+        since=events.since,
+        detail=events.last_error,
+    )

@@ -1,0 +1,50 @@
+"""Limits of requests: how often unauthenticated callers may make them, and how large their bodies may be."""
+
+from collections import Counter, deque
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from fastapi import Request
+
+
+class AttemptLimiter:
+    """Limits how many attempts a name may make in a period, and all names together.
+
+    Counts attempts in this process's memory, and drops those older than ``within``. ``in_total`` also bounds the
+    memory.
+    """
+
+    def __init__(
+        self, *, per_name: int, in_total: int, now: Callable[[], datetime], within: timedelta = timedelta(minutes=1)
+    ) -> None:
+        self._per_name = per_name
+        self._in_total = in_total
+        self._now = now
+        self._within = within
+        self._made: deque[tuple[datetime, str]] = deque()
+        self._counted: Counter[str] = Counter()
+
+    def try_acquire(self, name: str) -> bool:
+        """Count an attempt of ``name`` and return True; return False, without counting, when there were too many."""
+        now = self._now()
+        # An attempt in the future was counted before the clock was set back.
+        while self._made and not timedelta() <= now - self._made[0][0] < self._within:
+            _, expired = self._made.popleft()
+            self._counted[expired] -= 1
+            if not self._counted[expired]:
+                del self._counted[expired]
+        if len(self._made) >= self._in_total or self._counted[name] >= self._per_name:
+            return False
+        self._made.append((now, name))
+        self._counted[name] += 1
+        return True
+
+
+async def read_at_most(limit: int, request: Request) -> bytes | None:
+    """Return the raw body, or None as soon as it is longer than ``limit`` bytes."""
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > limit:
+            return None
+    return bytes(body)

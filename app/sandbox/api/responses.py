@@ -1,0 +1,78 @@
+"""Responses in the gateway's formats, and the handlers of errors.
+
+A refusal is `{message, args: {code}}`; one about fields is `{message, args: [{field_name, violation}]}`. The wording
+of both shapes comes from the provider's public pages, since the gateway interface does not show them.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import Response
+from starlette.exceptions import HTTPException
+
+from app.exact_json import dumps
+from app.sandbox.api.access import BadCredentialsError, NotJsonBodyError
+from app.sandbox.core.refusals import (
+    DuplicateOrderError,
+    InvalidFieldsError,
+    NotPossibleError,
+    RefusalError,
+    TooManyCallsError,
+    UnknownRecordError,
+)
+
+_HTTP_STATUS: dict[type[RefusalError], int] = {UnknownRecordError: 404, NotJsonBodyError: 406, TooManyCallsError: 429}
+
+
+def json_response(value: object, status: int = 200) -> Response:
+    """Return a JSON response with exact numbers."""
+    return Response(dumps(value), status, media_type="application/json")
+
+
+def ndjson_response(rows: Iterable[Mapping[str, Any]]) -> Response:
+    """Return a response with one JSON object per line."""
+    return Response("".join(f"{dumps(row)}\n" for row in rows), media_type="application/x-ndjson")
+
+
+def error_response(message: str, args: object, status: int) -> Response:
+    """Return the response to a refused call."""
+    return json_response({"message": message[:512], "args": args}, status)
+
+
+def _handle_refusal(request: Request, error: Exception) -> Response:
+    match error:
+        case InvalidFieldsError():
+            return error_response(error.message, [{"field_name": n, "violation": v} for n, v in error.violations], 400)
+        case BadCredentialsError():
+            return error_response(error.message, {"code": error.code}, error.http_status)
+        case DuplicateOrderError():
+            status: int = getattr(request.state, "duplicate_http_status", 400)
+            return error_response(error.message, {"code": error.code}, status)
+        case NotPossibleError():
+            return error_response(error.message, {"code": error.code, "status_code": error.status_code}, 400)
+        case RefusalError():
+            return error_response(error.message, {"code": error.code}, _HTTP_STATUS.get(type(error), 400))
+    raise error
+
+
+def _handle_http_error(_request: Request, error: Exception) -> Response:
+    if not isinstance(error, HTTPException):
+        raise error
+    return error_response(str(error.detail), {"code": f"R-{error.status_code}"}, error.status_code)
+
+
+def _handle_validation_error(request: Request, error: Exception) -> Response:
+    """Respond to a path, a query or a control endpoint's body of the wrong type."""
+    if not isinstance(error, RequestValidationError):
+        raise error
+    problems = [(str(found["loc"][-1]), found["msg"]) for found in error.errors()]
+    return _handle_refusal(request, InvalidFieldsError(problems))
+
+
+def add_error_handlers(app: FastAPI) -> None:
+    """Respond to every refusal, unknown path and wrong HTTP method in the gateway's format."""
+    app.add_exception_handler(RefusalError, _handle_refusal)
+    app.add_exception_handler(HTTPException, _handle_http_error)
+    app.add_exception_handler(RequestValidationError, _handle_validation_error)

@@ -1,0 +1,109 @@
+"""Builds the shopper's view of a payment from its stored data."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from urllib.parse import urlencode, urlsplit, urlunsplit
+
+import structlog
+
+from app.db.aggregates import PaymentAggregate, find_by_order, find_other_attempts
+from app.db.tables import Flow, Mode, State
+from app.db.vault import VaultError
+from app.payments.core.balance import balance
+from app.payments.services import Services
+from app.payments.staff.order_payments import can_be_paid
+from app.shopper.view import OtherAttempt, PaymentState, PaymentView, ShopView
+
+log = structlog.get_logger(__name__)
+
+MOST_ATTEMPTS = 5
+_UNPAID_CODES = {"6007", "4147", "4148", "4149"}  # cancelled, or the time to pay ran out (gateway facts, 4)
+
+
+async def find_view(services: Services, order_id: str) -> PaymentView | None:
+    """Return the shopper's view of an order; None for an unknown order and for a payout, which has no shopper."""
+    async with services.database.transaction() as session:
+        aggregate = await find_by_order(session, order_id)
+        if aggregate is None or aggregate.payment.flow is Flow.PAYOUT:
+            return None
+        others = (
+            await find_other_attempts(session, aggregate.payment, MOST_ATTEMPTS) if aggregate.payment.source_id else []
+        )
+    return build_view(aggregate, _return_url(services, aggregate), services.now(), others)
+
+
+def _return_url(services: Services, aggregate: PaymentAggregate) -> str | None:
+    try:
+        return services.personal.open_return_url(aggregate.payment)
+    except VaultError:  # the shopper still sees the payment's state
+        log.warning("return address does not open", payment=aggregate.payment.order_id)
+        return None
+
+
+def build_view(
+    aggregate: PaymentAggregate, return_url: str | None, now: datetime, others: Sequence[PaymentAggregate] = ()
+) -> PaymentView:
+    """Return the shopper's view of a payment and of the other attempts to pay the same. Pure.
+
+    ``return_url`` is the storefront's address to which the shopper returns.
+    """
+    payment, create = aggregate.payment, aggregate.create
+    payable = can_be_paid(aggregate, now)
+    return PaymentView(
+        order_id=payment.order_id,
+        state=_payment_state(aggregate),
+        language=payment.language,
+        amount=create.amount if create.state is State.SUCCESS else payment.amount,
+        currency=payment.currency,
+        return_url=_add_transaction_id(return_url, payment.transaction_id),
+        message=create.shopper_message if create.state is State.FAILURE else None,
+        checkout_url=payment.checkout_url if payable else None,
+        expires_at=payment.expires_at,
+        description=str(create.request.get("description") or ""),
+        overdue=create.state is State.INIT and not payable,
+        order_number=payment.order_number,
+        shop=ShopView(payment.account.shop_name, payment.account.shop_logo, payment.account.shop_color),
+        attempts=tuple(attempt for attempt in map(_other_attempt, others) if attempt is not None),
+    )
+
+
+def _other_attempt(other: PaymentAggregate) -> OtherAttempt | None:
+    """Return the shopper's view of another attempt; None if there is nothing to show, or no longer."""
+    payment, create, now = other.payment, other.create, balance(other.payment.flow, other.operations)
+    state, amount = _payment_state(other), payment.amount
+    if state is PaymentState.PAID or now.charged:
+        state, amount = PaymentState.PAID, now.charged - now.refunded
+    elif state is PaymentState.AUTHORISED:
+        amount = now.capturable or now.capturing
+    elif state.is_open:
+        # A page that waits for the shopper has not been paid, and one whose link was lost cannot be.
+        at_the_bank = create.state is State.PENDING
+        if not at_the_bank and (create.state is State.INIT or payment.mode is not Mode.DIRECT):
+            return None
+        state = PaymentState.WAITING
+    if amount <= 0:
+        return None
+    message = create.shopper_message if state is PaymentState.FAILED else None
+    return OtherAttempt(state, amount, payment.currency, payment.created_at, message)
+
+
+def _payment_state(aggregate: PaymentAggregate) -> PaymentState:
+    create = aggregate.create
+    match create.state:
+        case State.SUCCESS:
+            return PaymentState.PAID if aggregate.payment.flow is Flow.CHARGE else PaymentState.AUTHORISED
+        case State.FAILURE:
+            return PaymentState.EXPIRED if create.status_code in _UNPAID_CODES else PaymentState.FAILED
+        case State.INIT | State.PENDING:
+            return PaymentState.WAITING
+        case _:
+            return PaymentState.UNKNOWN
+
+
+def _add_transaction_id(url: str | None, transaction_id: str) -> str | None:
+    """Return ``url`` with the ``transactionId`` added, so that the storefront can call transactionProcess."""
+    if url is None:
+        return None
+    parts = urlsplit(url)
+    query = "&".join(part for part in (parts.query, urlencode({"transactionId": transaction_id})) if part)
+    return urlunsplit(parts._replace(query=query))

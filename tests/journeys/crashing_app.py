@@ -1,0 +1,191 @@
+"""The real app, watched at its borders, which ends the process at the armed point.
+
+The points (``crash_points``) are where a database session commits, where a request leaves and its answer arrives, and
+where the app answers. The app itself is unaware of them.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any
+
+import httpx2
+from sqlalchemy import Insert, event
+from sqlalchemy.orm import ORMExecuteState, Session, object_session
+from sqlalchemy.orm.attributes import get_history
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.bootstrap import create_http_client
+from app.commands.serve import serve
+from app.db.aggregates import PaymentAggregate
+from app.db.repository import PaymentRepository
+from app.db.tables import EventState, Notification, Operation, SaleorEvent, State
+from app.main import create_app
+from app.settings import read_settings
+from app.worker import loop
+from tests.journeys.crash_points import CrashPoint, CrashTrigger
+
+FATE = "MORTAL_APP_FATE"  # the file in which a point is armed
+
+_GATEWAY_NOTIFIES = "/api/webhooks/gateway/"
+_SALEOR_ASKS = "/api/webhooks/"
+
+# What the task at hand is doing: each request of somebody else's, and each job of the worker, is a task of its own.
+_asked_by_somebody: ContextVar[bool] = ContextVar("asked_by_somebody", default=False)
+_looked_up: ContextVar[bool] = ContextVar("looked_up", default=False)
+_called: ContextVar[bool] = ContextVar("called", default=False)
+
+
+class WatchedConnections(httpx2.AsyncClient):
+    """The connections to one system; every request is sent through ``send``."""
+
+    def __init__(self, connections: httpx2.AsyncClient, fate: CrashTrigger) -> None:
+        super().__init__(trust_env=False)
+        self._connections = connections
+        self._fate = fate
+
+    async def send(self, request: httpx2.Request, **how: Any) -> httpx2.Response:
+        """Send, and pass the points around it."""
+        report = b"transactionEventReport" in request.content
+        call = request.method != "GET" and request.url.path.startswith("/api/")
+        if report:
+            self._fate.reach(CrashPoint.EVENT_CLAIMED)
+        if call:
+            self._fate.reach(CrashPoint.CALL_NOT_BEGUN)
+        response = await self._connections.send(request, **how)
+        if call:
+            self._fate.reach(CrashPoint.ANSWER_NOT_READ)
+            _called.set(True)
+        if request.method == "GET" and "/orders/" in request.url.path:
+            _looked_up.set(True)
+        return response
+
+    async def aclose(self) -> None:
+        """Close the watched connections as well."""
+        await self._connections.aclose()
+        await super().aclose()
+
+
+class WatchedWebhooks:
+    """ASGI middleware in front of the app that sees each response."""
+
+    def __init__(self, app: ASGIApp, fate: CrashTrigger) -> None:
+        self._app = app
+        self._fate = fate
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve, and pass the points around the response."""
+        path = scope.get("path", "")
+        if scope["type"] != "http" or not path.startswith(_SALEOR_ASKS):
+            await self._app(scope, receive, send)
+            return
+        _asked_by_somebody.set(True)
+        gateway = path.startswith(_GATEWAY_NOTIFIES)
+
+        async def watched(message: Message) -> None:
+            begins = message["type"] == "http.response.start"
+            if begins:
+                self._fate.reach(CrashPoint.NOTIFICATION_NOT_ANSWERED if gateway else CrashPoint.SALEOR_NOT_ANSWERED)
+            await send(message)
+            if not gateway:
+                self._fate.reach(CrashPoint.ANSWER_CUT_OFF if begins else CrashPoint.SALEOR_ANSWERED)
+
+        await self._app(scope, receive, watched)
+
+
+def watch_commits(fate: CrashTrigger) -> None:
+    """Pass the points before and after each commit, which is identified by the rows it writes."""
+
+    @event.listens_for(Session, "after_flush")
+    def written(session: Session, _context: Any) -> None:
+        points: set[CrashPoint] = session.info.setdefault("before", set())
+        points.update(point for row in session.new if (point := _of_new(session, row)) is not None)
+        points.update(point for row in session.dirty if (point := _of_changed(session, row)) is not None)
+        if any(isinstance(row, Notification) and row.processed_at is not None for row in session.dirty):
+            points.add(CrashPoint.NOTIFICATION_NOT_POSTED)
+            session.info.setdefault("after", set()).add(CrashPoint.NOTIFICATION_POSTED)
+
+    @event.listens_for(Session, "do_orm_execute")
+    def executed(state: ORMExecuteState) -> None:
+        statement = state.statement
+        if isinstance(statement, Insert) and statement.entity_description["entity"] is Notification:
+            state.session.info.setdefault("before", set()).add(CrashPoint.NOTIFICATION_NOT_KEPT)
+
+    @event.listens_for(Notification, "load")
+    def claimed(_row: Notification, _context: Any) -> None:
+        if not _asked_by_somebody.get():
+            fate.reach(CrashPoint.NOTIFICATION_CLAIMED)
+
+    @event.listens_for(Session, "before_commit")
+    def about_to_commit(session: Session) -> None:
+        session.flush()
+        for point in session.info.pop("before", ()):
+            fate.reach(point)
+
+    @event.listens_for(Session, "after_commit")
+    def committed(session: Session) -> None:
+        for point in session.info.pop("after", ()):
+            fate.reach(point)
+
+
+def watch_steps() -> None:
+    """Record the origin of each payment's step: steps of the same moment are written by one task for all."""
+    original = PaymentRepository.update_attempts
+
+    async def watched(self: PaymentRepository, which: Any, debt: Any, step: Callable[[Any, Any], Any]) -> Any:
+        news = _of_news()
+
+        def noted(own: PaymentAggregate, attempts: Sequence[PaymentAggregate]) -> Any:
+            session = object_session(own.payment)
+            assert session is not None
+            session.info.setdefault("news", {})[own.payment.id] = news
+            return step(own, attempts)
+
+        return await original(self, which, debt, noted)
+
+    PaymentRepository.update_attempts = watched  # type: ignore[method-assign]
+
+
+def _of_new(session: Session, row: object) -> CrashPoint | None:
+    if isinstance(row, Operation):
+        return CrashPoint.INTENT_NOT_COMMITTED if row.state is State.INTENT else _reported_change(session, row)
+    return None
+
+
+def _of_changed(session: Session, row: object) -> CrashPoint | None:
+    if isinstance(row, SaleorEvent) and row.state is EventState.DELIVERED:
+        return CrashPoint.DELIVERY_NOT_NOTED
+    if not isinstance(row, Operation):
+        return None
+    if row.state is State.INTENT and State.WAITING in get_history(row, "state").deleted:
+        return CrashPoint.INTENT_NOT_COMMITTED
+    return _reported_change(session, row)
+
+
+def _reported_change(session: Session, row: Operation) -> CrashPoint | None:
+    known: dict[int, CrashPoint | None] = session.info.get("news", {})
+    return known[row.payment_id] if row.payment_id in known else _of_news()
+
+
+def _of_news() -> CrashPoint | None:
+    """Return which reports of the gateway the current task is about to commit."""
+    if _called.get():
+        return CrashPoint.OUTCOME_NOT_COMMITTED
+    if _looked_up.get():
+        return CrashPoint.LOOK_UP_NOT_POSTED
+    return None if _asked_by_somebody.get() else CrashPoint.NOTIFICATION_NOT_POSTED
+
+
+def main() -> None:
+    """Serve the app of this process's environment until it dies at the armed point."""
+    fate = CrashTrigger(Path(os.environ[FATE]))
+    watch_commits(fate)
+    watch_steps()
+    loop._TICK_SECONDS = 0.1  # else most of a story's time is the worker's rest
+    settings = read_settings()
+    app = create_app(settings, connections=lambda guard: WatchedConnections(create_http_client(guard), fate))
+    serve(
+        settings,
+        WatchedWebhooks(app, fate),
+    )
