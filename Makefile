@@ -93,7 +93,7 @@ demo: $(STAMP) ## Play a whole payment on this machine: a Saleor, a gateway and 
 	$(BIN)/saleor-gateway demo $(ARGS)
 
 .PHONY: mapping
-mapping: $(STAMP) ## Make docs/mapping.md anew, from the table that a test plays
+mapping: $(STAMP) ## Generate docs/mapping.md from the table that a test plays
 	$(BIN)/python -m tests.payments.mapping.page
 
 # Catalogues name the files in which a message stands, without lines and dates: they change only when messages do.

@@ -54,7 +54,7 @@ from app.worker.loop import Worker
 
 log = structlog.get_logger(__name__)
 
-_MOST_NOTIFICATION_BYTES = 256 * 1024
+_MAX_NOTIFICATION_BYTES = 256 * 1024
 
 _TRY_AGAIN = (
     "The service is taking too long to respond. Try again in a minute.\n"
@@ -204,7 +204,7 @@ def _mount(
 
     @app.post("/api/webhooks/gateway/{account_id}", include_in_schema=False)
     async def receive_gateway_notification(account_id: str, request: Request) -> Response:
-        form = await read_at_most(_MOST_NOTIFICATION_BYTES, request)
+        form = await read_at_most(_MAX_NOTIFICATION_BYTES, request)
         if form is None:
             return Response(status_code=413)
         with telemetry.step(telemetry.Kind.NOTIFICATION, "gateway") as step:

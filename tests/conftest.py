@@ -10,6 +10,7 @@ from functools import cache
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 from unittest.mock import patch
 
 import httpcore2
@@ -46,7 +47,25 @@ REPOSITORY = Path(__file__).parent.parent
 
 def pytest_asyncio_loop_factories() -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
     """Give tests the loop that serves the app. The tests of a process share one loop, and so one browser."""
-    return {"uvloop": uvloop.new_event_loop}
+    return {"uvloop": _new_event_loop}
+
+
+def _new_event_loop() -> asyncio.AbstractEventLoop:
+    """Return a loop on which a test's time limit ends the test.
+
+    pytest-timeout raises in a signal handler, which uvloop runs as a callback: it would only log what that raises.
+    SystemExit is the exception that it lets through, and that pytest takes for a failure of the test.
+    """
+    loop = uvloop.new_event_loop()
+
+    def end_test(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        if isinstance(error, pytest.fail.Exception):
+            raise SystemExit(error.msg) from error
+        loop.default_exception_handler(context)
+
+    loop.set_exception_handler(end_test)
+    return loop
 
 
 def pytest_collection(session: pytest.Session) -> None:

@@ -147,7 +147,7 @@ def as_facts(each: AccountView) -> Table:
     add_fact(facts, "currencies", ", ".join(account.currencies))
     add_fact(facts, "storefronts", ", ".join(account.storefront_origins) or "none")
     looks = [each for each in (account.shop_name, account.shop_logo, account.shop_color) if each]
-    add_fact(facts, "shop", ", ".join(looks) or "no name, logo or color on shoppers' pages")
+    add_fact(facts, "shop", ", ".join(looks) or "no name, logo or colour on shoppers' pages")
     add_fact(facts, "time to pay", f"{account.order_timeout} seconds")
     add_fact(facts, "names", "required" if account.names_required else "optional")
     add_fact(facts, "sector", account.sector + (f", category {account.merchant_mcc}" if account.merchant_mcc else ""))

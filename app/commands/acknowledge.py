@@ -16,7 +16,7 @@ from app.payments.services import Services
 from app.payments.staff.manual_resolution import acknowledge_notifications, acknowledge_problems
 
 
-class Judged(StrEnum):
+class AcknowledgeableKind(StrEnum):
     """The kinds of notifications that a person can acknowledge."""
 
     UNREADABLE = AlertKind.UNREADABLE.value
@@ -45,7 +45,7 @@ def acknowledge(payment: AnyName, as_json: AsJson = False) -> None:
 
 
 def notifications_looked_at(
-    what: Annotated[Judged, typer.Argument(help="Which notifications.")],
+    what: Annotated[AcknowledgeableKind, typer.Argument(help="Which notifications.")],
     saleor: Annotated[
         str | None, typer.Option(metavar="URL", help="The store's Saleor API URL, if several have installed the app.")
     ] = None,

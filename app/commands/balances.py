@@ -12,7 +12,7 @@ from app.payments.accounts.balances import AccountBalances, read_balances
 from app.payments.accounts.gateway_access import CONSEQUENCES
 from app.payments.services import Services
 
-_WITHIN = 12.0  # seconds: longer than the timeout of the gateway
+_TIMEOUT = 12.0  # seconds: longer than the timeout of the gateway
 
 
 def balances(
@@ -29,7 +29,7 @@ def balances(
 
     async def read(services: Services) -> list[AccountBalances]:
         accounts = list(await services.accounts.all()) if account is None else [await find_account(services, account)]
-        return await asyncio.gather(*(read_balances(services, each, timeout=_WITHIN) for each in accounts))
+        return await asyncio.gather(*(read_balances(services, each, timeout=_TIMEOUT) for each in accounts))
 
     results = with_services(read)
     if as_json:

@@ -17,7 +17,9 @@ from app.payments.sync.on_demand import resend_events
 
 def show_events(
     waiting: Annotated[bool, typer.Option("--waiting", help="Only events that Saleor has not accepted yet.")] = False,
-    refused: Annotated[bool, typer.Option("--refused", help="Only events that Saleor has finally refused.")] = False,
+    refused: Annotated[
+        bool, typer.Option("--refused", help="Only events that Saleor has permanently refused.")
+    ] = False,
     after: Annotated[
         int | None,
         typer.Option(metavar="EVENT", help="Continue after this event, the last one of a page.", show_default=False),

@@ -50,7 +50,7 @@ OfAccount: TypeAlias = Annotated[
 Account: TypeAlias = Annotated[str, typer.Option("--account", metavar="ACCOUNT", help="The account's ID or name.")]
 
 
-class Charged(StrEnum):
+class SubscriptionLookUp(StrEnum):
     """The kinds of operations that can be looked up for a subscription."""
 
     PURCHASE = Method.PURCHASE.value
@@ -85,14 +85,16 @@ def subscription(
     subscription: Annotated[str, typer.Argument(metavar="SUBSCRIPTION", help="The gateway's ID of the subscription.")],
     *,
     account: Account,
-    method: Annotated[Charged, typer.Option(help="Its charges, or the refunds of its charges.")] = Charged.PURCHASE,
+    method: Annotated[
+        SubscriptionLookUp, typer.Option(help="Its charges, or the refunds of its charges.")
+    ] = SubscriptionLookUp.PURCHASE,
     status: Annotated[Status, typer.Option(help="Only records with this status.")] = Status.SUCCESS,
     as_json: AsJson = False,
 ) -> None:
     """Show the payments or refunds of a subscription. Results for your payments are recorded."""
 
     async def do(services: Services) -> FoundRecords:
-        kind: SubscriptionMethod = Method.REFUND if method is Charged.REFUND else Method.PURCHASE
+        kind: SubscriptionMethod = Method.REFUND if method is SubscriptionLookUp.REFUND else Method.PURCHASE
         return await look_up_subscription(services, await find_account(services, account), subscription, kind, status)
 
     _print_records(_query_gateway(do), as_json=as_json)

@@ -22,7 +22,7 @@ from app.payments.staff.money import (
     GroupBy,
     MoneyReport,
     Row,
-    compare_books,
+    read_books_comparison,
     read_money,
 )
 from app.payments.staff.money_csv import DEFAULT_GROUPING, label, money_csv
@@ -77,7 +77,7 @@ def money(
             raise CommandFailed("the period ends before it starts", status=2)
         if len(days) > MAX_DAYS:
             raise CommandFailed(f"a period can have at most {MAX_DAYS} days", status=2)
-        return await read_money(services, accounts, days), await compare_books(services, accounts)
+        return await read_money(services, accounts, days), await read_books_comparison(services, accounts)
 
     found, books = with_services(read)
     if as_csv:

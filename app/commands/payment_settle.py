@@ -38,9 +38,7 @@ def settle_payment(
     *,
     outcome: Annotated[
         Outcome | None,
-        typer.Option(
-            "--as", help="Settle an operation manually, with the outcome that you see in the merchant portal."
-        ),
+        typer.Option("--as", help="Settle an operation by hand, with the outcome that you see in the merchant portal."),
     ] = None,
     amount: Annotated[
         str | None,
@@ -66,7 +64,7 @@ def settle_payment(
 ) -> None:
     """Look up a payment at the gateway now, and record the result.
 
-    With --as: settle an operation manually, when the gateway's record is gone or contradicts what really happened.
+    With --as: settle an operation by hand, when the gateway's record is gone or contradicts what really happened.
     The gateway is not queried then: your decision is recorded, with your name and reason, and reported to Saleor.
     """
     if outcome is None:

@@ -9,7 +9,7 @@ from app.dashboard.staff import http_error
 from app.i18n.messages import gettext_noop
 from app.i18n.translation import translation_for
 
-MOST_BYTES = 1024 * 1024
+MAX_BYTES = 1024 * 1024
 """The limit of a whole form. The largest forms are split rules, which name each sub-merchant."""
 
 _MOST_FIELDS = 1000
@@ -18,7 +18,7 @@ _TOO_LARGE = gettext_noop("The submitted form is too large. Nothing was changed.
 
 async def read_form_fields(request: Request) -> Sequence[tuple[str, str]]:
     """Return the fields of a form, in its order. Raises HTTPException 413 when the form is too large."""
-    bounded = Request(request.scope, _limit_body(MOST_BYTES, request))
+    bounded = Request(request.scope, _limit_body(MAX_BYTES, request))
     async with bounded.form(max_files=0, max_fields=_MOST_FIELDS) as form:
         return [(name, text) for name, text in form.multi_items() if isinstance(text, str)]
 

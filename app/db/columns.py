@@ -164,10 +164,10 @@ class Moment(TypeDecorator[datetime]):
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
-def enum_type(words: type[StrEnum]) -> Any:
+def enum_type(enum: type[StrEnum]) -> Any:
     """Return the column type of an enum: its values as text, readable in any database tool."""
     return Enum(
-        words,
+        enum,
         native_enum=False,
         create_constraint=False,
         length=32,

@@ -14,7 +14,7 @@ from sqlmodel import Session
 from app.db.tables import EventState, Notification, Operation, SaleorEvent
 from app.telemetry import TelemetryEvent, emit
 
-_REPORTS = "told"
+_REPORTS = "reports"
 
 
 class ReportingSession(Session):

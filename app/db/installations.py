@@ -175,7 +175,7 @@ class InstallationRepository:
         return True
 
     async def delete_pending(self, saleor_api_url: str, token: str) -> None:
-        """Delete a pending token that Saleor rejects although it accepts the app's token."""
+        """Delete a pending token that Saleor rejects although the app is active."""
         async with self._database.transaction() as session:
             row = await _get_locked(session, saleor_api_url)
             for each in (await _pending(session, [row.id])).get(row.id, []) if row is not None else ():

@@ -53,7 +53,7 @@ class PaymentFilter:
 
     ``installation_id``: those of one store. ``status``: those with that status. ``since`` and ``until``: when the
     payment was begun, the end excluded. ``names``: those with any of these names. ``amount``: exactly that was to be
-    paid. ``email_digests``: the shopper's address has one of these digests (``emails``). Payouts have a list of their
+    paid. ``email_digests``: the shopper's address has one of these digests (``personal``). Payouts have a list of their
     own (``payouts``), and are included only with ``payouts``.
     """
 

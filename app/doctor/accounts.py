@@ -42,7 +42,7 @@ async def check_account(services: Services, account_id: str) -> Sequence[Finding
     if found.failure is not None:
         return [
             error(Subject.ACCOUNT, _sentence(found.failure.message), about=account.name),
-            *_lack_findings(found.limitations, shown),
+            *_limitation_findings(found.limitations, shown),
         ]
     works = [LazyMessage(each.value) for each in (Area.PAYMENTS, *(each.area for each in found.areas if each.works))]
     return [
@@ -52,7 +52,7 @@ async def check_account(services: Services, account_id: str) -> Sequence[Finding
             about=account.name,
         ),
         *(_area_finding(each, account.name) for each in found.areas if not each.works),
-        *_lack_findings(found.limitations, shown),
+        *_limitation_findings(found.limitations, shown),
     ]
 
 
@@ -79,11 +79,11 @@ def _area_finding(found: AreaFinding, account: str) -> Finding:
     return warning(Subject.ACCOUNT, what, None if found.why is None else _sentence(found.why), about=account)
 
 
-def _lack_findings(lacks: Sequence[Limitation], shown: AccountView) -> list[Finding]:
+def _limitation_findings(limitations: Sequence[Limitation], shown: AccountView) -> list[Finding]:
     facts = limitation_facts(shown)
     return [
         warning(Subject.ACCOUNT, _sentence(LazyMessage(each.value, **facts)), about=shown.account.name)
-        for each in lacks
+        for each in limitations
     ]
 
 

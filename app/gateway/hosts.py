@@ -79,8 +79,8 @@ def safe_base_url(field: str, url: str) -> str:
 def check_payment_page(url: str, base_url: str) -> str:
     """Return ``url`` if the gateway at ``base_url`` may send shoppers there. Raises ``ValueError`` otherwise.
 
-    It must be an https address (http only where the gateway itself is reached over http, on this machine or a private
-    network) without user or password, and no address of the interface other than a checkout's.
+    It must be an https address (http only where the gateway itself is reached over http, and only on this machine or a
+    private network) without user or password, and no address of the interface other than a checkout's.
     """
     parts = urlsplit(absolute_url(url))
     http_allowed = base_url.startswith("http:") and is_on_private_network(url)

@@ -74,9 +74,7 @@ class Call:
         return self.method != "GET" and not self.path.startswith("/streaming-report/")
 
     def redacted(self, text: str) -> str:
-        """Return ``text`` of the gateway without the request's card, token, cryptogram or recipient where it repeats
-        them.
-        """
+        """Return ``text`` of the gateway without the request's card, token, cryptogram and recipient, if quoted."""
         if text and not self.quotable:
             return "(what the gateway says is not shown)"
         secrets = (*_card_texts(self.body or {}), *_recipient_texts(self.body or {}))

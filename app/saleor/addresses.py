@@ -74,7 +74,7 @@ class AllowList:
         return any(pattern.fullmatch(saleor_api_url) for pattern in self._patterns)
 
     def is_wildcard_host(self, host: str) -> bool:
-        """Return True when the operator did not name this host: it is chosen by the Saleor, under a ``*``."""
+        """Return True when whoever installs the app has chosen this host, under a ``*``, and not the operator."""
         return not self.is_loopback_only and host not in self._named
 
 

@@ -196,7 +196,7 @@ class ListStoredPaymentMethods(StoredMethodEvent):
 
 
 class StoredPaymentMethodDeleteRequested(StoredMethodEvent):
-    """A customer deletes a stored payment method; ``payment_method_id`` is not validated."""
+    """A customer deletes a stored payment method; ``payment_method_id`` is the app's own, but not validated."""
 
     event_type = "STORED_PAYMENT_METHOD_DELETE_REQUESTED"
 

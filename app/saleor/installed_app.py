@@ -57,7 +57,7 @@ class InstalledExtension(SaleorModel):
 
 
 class InstalledApp(SaleorModel):
-    """The app as a Saleor has it. ``version`` is the app's release that was installation."""
+    """The app as a Saleor has it. ``version`` is the app's release that was installed."""
 
     id: str
     identifier: str | None = None

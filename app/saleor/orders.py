@@ -73,7 +73,7 @@ async def fetch_order_to_pay(
         raise SaleorUnreachableError(msg) from exc
 
 
-async def find_placed_order(
+async def fetch_placed_order(
     client: SaleorClient, installation: Installation, transaction_id: str
 ) -> PlacedOrder | None:
     """Return the order that a transaction belongs to; None as long as it is a checkout, or if Saleor does not know it.

@@ -57,7 +57,7 @@ class ActionFields(TypedDict, total=False):
 
 
 class SessionFields(ActionFields, total=False):
-    """Optional fields of a session response: ``data`` for the storefront, ``card`` for the payment method used."""
+    """Optional fields of a session response: ``data`` for the storefront, ``card`` for the payment method (any)."""
 
     data: object
     card: PaymentMethod | None
@@ -106,7 +106,7 @@ SessionResult = Literal[
 class SessionResponse(WebhookResponse):
     """The response to a session webhook: the state of the payment, and ``data`` for the storefront.
 
-    Success, request and failure are final for Saleor: it will not send a webhook for this session again. A request
+    Success, request and failure are final for Saleor: it will not call the app about this transaction again. A request
     ("pending") counts as covered, an action required does not.
     """
 

@@ -57,7 +57,7 @@ def _to_pay(view: PaymentView, checkout: str, waited: int) -> Page:
 
 
 def _description(view: PaymentView) -> str:
-    """Return the shop's description of the payment; "" if it contains a number, which is shown below anyway."""
+    """Return the shop's description of the payment; "" if it repeats the payment's number, which is shown below."""
     repeated = any(number in view.description for number in (view.order_id, view.order_number) if number)
     return "" if repeated else view.description
 

@@ -16,7 +16,7 @@ from app.shopper.view import OtherAttempt, PaymentState, PaymentView, ShopView
 
 log = structlog.get_logger(__name__)
 
-MOST_ATTEMPTS = 5
+MAX_ATTEMPTS = 5
 _UNPAID_CODES = {"6007", "4147", "4148", "4149"}  # cancelled, or the time to pay ran out (gateway facts, 4)
 
 
@@ -27,7 +27,7 @@ async def find_view(services: Services, order_id: str) -> PaymentView | None:
         if aggregate is None or aggregate.payment.flow is Flow.PAYOUT:
             return None
         others = (
-            await find_other_attempts(session, aggregate.payment, MOST_ATTEMPTS) if aggregate.payment.source_id else []
+            await find_other_attempts(session, aggregate.payment, MAX_ATTEMPTS) if aggregate.payment.source_id else []
         )
     return build_view(aggregate, _return_url(services, aggregate), services.now(), others)
 

@@ -13,7 +13,7 @@ from app.payments.services import Services
 from app.payments.sync.placed_order import postpone_poll, record_order
 from app.saleor.errors import SaleorError, SaleorUnreachableError
 from app.saleor.graphql import SaleorClient
-from app.saleor.orders import find_placed_order
+from app.saleor.orders import fetch_placed_order
 from app.saleor.reports import PlacedOrder
 from app.worker.presence import get_current_installation
 
@@ -27,7 +27,7 @@ class _LookUp:
     payment_id: int
     now: datetime
     placed: PlacedOrder | None = None
-    executed_documents: bool = True
+    queried: bool = True
 
 
 async def find_order(services: Services, saleor: SaleorClient, payment_id: int) -> bool:
@@ -38,13 +38,11 @@ async def find_order(services: Services, saleor: SaleorClient, payment_id: int) 
     payment = await services.database.group_commit(_load_payments, payment_id)
     installation = await get_current_installation(services, payment.installation_id)
     if installation.is_shut_out:  # this does not count as one of the few look-ups
-        await services.database.group_commit(
-            _record_look_ups, _LookUp(payment_id, services.now(), executed_documents=False)
-        )
+        await services.database.group_commit(_record_look_ups, _LookUp(payment_id, services.now(), queried=False))
         return True
     placed, responded = None, True
     try:
-        placed = await find_placed_order(saleor, installation, payment.transaction_id)
+        placed = await fetch_placed_order(saleor, installation, payment.transaction_id)
     except SaleorError as error:
         responded = not isinstance(error, SaleorUnreachableError)
         log.info("order not found out yet", payment=payment.order_id, error=str(error))
@@ -67,7 +65,7 @@ async def _record_look_ups(session: AsyncSession, look_ups: Sequence[_LookUp]) -
         payment = payments[look_up.payment_id]
         if payment.next_order_poll_at is None:
             continue  # its number has become known since
-        if look_up.executed_documents:
+        if look_up.queried:
             record_order(payment, look_up.placed, look_up.now)
         else:
             postpone_poll(payment, look_up.now)

@@ -19,7 +19,7 @@ from app.saleor.problems import MAX_PROBLEMS, AppProblem, dismiss_problems, repo
 
 log = structlog.get_logger(__name__)
 
-BETWEEN_COMPARISONS = timedelta(minutes=1)
+COMPARISON_INTERVAL = timedelta(minutes=1)
 _PAUSE_UNREACHABLE = timedelta(minutes=5)
 _PAUSE_REFUSED = timedelta(hours=1)  # uninstalled, switched off, or an early 3.22 without app problems
 _MAX_REPORTS_PER_JOB = 20  # so that a job ends before its claim expires; the others follow a minute later
@@ -32,7 +32,7 @@ async def compare_problems(services: Services, saleor: SaleorClient, installatio
     A crash between reporting and recording does no harm: Saleor counts a repeated report with the first.
     """
     installation = await services.installations.get(installation_id)
-    pause: timedelta | None = BETWEEN_COMPARISONS
+    pause: timedelta | None = COMPARISON_INTERVAL
     if installation.app_id is None or not supports_problems(installation):
         pause = None  # until a new installation, or until Saleor reports a newer version
     elif installation.unauthorised_since is not None:
@@ -65,5 +65,5 @@ async def _compare_store(services: Services, saleor: SaleorClient, installation:
 def _build_problem(item: Alert) -> AppProblem:
     texts = ALERT_TEXTS[item.what]
     title = texts.title if item.account is None else f"{texts.title} ({item.account})"
-    message = f"{title}. {texts.meaning} {texts.remedy} The app's page “Needs attention” tells more."
+    message = f"{title}. {texts.meaning} {texts.remedy} For details, see “Needs attention” in the app."
     return AppProblem(key=item.key, message=message, critical=item.what in _CRITICAL_KINDS)

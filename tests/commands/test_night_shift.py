@@ -161,7 +161,7 @@ class TestNotifications:
         self, shell: Shell, services: Services, account: MerchantAccount
     ) -> None:
         await self.keep(services, account, ORDER)
-        assert (await shell("notifications", "replay", "1")).out == "1 of 1: 1: none of our payments has this order\n"
+        assert (await shell("notifications", "replay", "1")).out == "1 of 1: 1: no payment of ours has this order\n"
         assert (await shell("notifications", "list", "--failed")).out == "No such notifications.\n"
         [only] = (await shell("notifications", "list", "--unmatched", "--json")).json
         assert (only["notification"], only["order_id"]) == (1, ORDER)

@@ -150,7 +150,7 @@ async def test_a_payment_tells_whose_money_it_is(shell: Shell, services: Service
         "Smith 40.00 40.00 5.00 35.00",
         "that part is assumed, in proportion",
         "asks the gateway to refund 20.00 UAH (20.00 of Potter)",
-        "that was not requested here; nothing reports whose money it was",
+        "that was not requested here; it is not known whose money it was",
     ):
         assert words in told, said.out
     split = (await shell("payments", "show", ORDER, "--json")).json["split"]

@@ -76,7 +76,7 @@ async def test_a_payment_that_does_not_agree_is_looked_up_and_looked_at(staff_cl
 async def test_what_saleor_has_refused_is_told_again(staff_client: StaffClient) -> None:
     shop = staff_client.shop
     await saleor_refuses(shop)
-    assert "Send everything to Saleor again" in (await staff_client.see("/attention")).text
+    assert "Send all to Saleor again" in (await staff_client.see("/attention")).text
     assert (
         "Sending to Saleor again." in (await staff_client.do(f"/attention/payments/{shop.order_id}/tell-refused")).text
     )

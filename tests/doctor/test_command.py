@@ -56,7 +56,7 @@ async def test_a_database_that_is_away(around: DoctorEnvironment) -> None:
     away = "postgresql://me:pass-word-of-mine@127.0.0.1:9/shop"
     told = await Shell(around.environment)("doctor", APP_DATABASE_URL=away)
     assert told.status == 1
-    assert "Nothing listens at 127.0.0.1:9" in " ".join(told.out.split())
+    assert "No server is listening at 127.0.0.1:9" in " ".join(told.out.split())
     assert "pass-word-of-mine" not in told.out + told.err
     found = json.loads((await Shell(around.environment)("doctor", "--json", APP_DATABASE_URL=away)).out)
     assert {(each["check"], each["level"]) for each in found} == {

@@ -10,7 +10,7 @@ import pytest
 from app.saleor.documents import Documents
 from app.saleor.errors import SaleorNotAuthorisedError, SaleorRefusedError, SaleorUnreachableError
 from app.saleor.graphql import SaleorClient
-from app.saleor.orders import InitializedTransaction, fetch_order_to_pay, find_placed_order, initialize_transaction
+from app.saleor.orders import InitializedTransaction, fetch_order_to_pay, fetch_placed_order, initialize_transaction
 from app.saleor.reports import PlacedOrder
 from app.saleor.testing import FakeSaleor, SaleorSettings, serving
 from app.saleor.testing.vocabulary import WebhookEvent
@@ -147,7 +147,7 @@ async def test_the_order_of_a_transaction(client: SaleorClient, store: Row, sale
     begun = await initialize_transaction(
         client, store, order_id=order.id, amount=Decimal("569.50"), gateway=gateway, key="the-only-one"
     )
-    assert await find_placed_order(client, store, begun.transaction_id) == PlacedOrder(id=order.id, number="1")
+    assert await fetch_placed_order(client, store, begun.transaction_id) == PlacedOrder(id=order.id, number="1")
 
 
 async def test_a_checkout_is_no_order_yet_and_a_stranger_has_none(
@@ -156,6 +156,6 @@ async def test_a_checkout_is_no_order_yet_and_a_stranger_has_none(
     checkout = await saleor.create_checkout()
     session = await saleor.initialize(checkout.id)
     assert session.transaction is not None
-    assert await find_placed_order(client, store, session.transaction.id) is None
+    assert await fetch_placed_order(client, store, session.transaction.id) is None
     nobodys = base64.b64encode(b"TransactionItem:00000000-0000-4000-8000-000000000000").decode()
-    assert await find_placed_order(client, store, nobodys) is None
+    assert await fetch_placed_order(client, store, nobodys) is None

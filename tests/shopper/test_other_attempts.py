@@ -11,7 +11,7 @@ import pytest
 
 from app.db.tables import State
 from app.shopper.view import OtherAttempt, PaymentState
-from app.shopper.view_builder import MOST_ATTEMPTS, find_view
+from app.shopper.view_builder import MAX_ATTEMPTS, find_view
 from tests.loopback import json_reply
 from tests.payments.fake_gateway import payment as record
 from tests.payments.shop import TOTAL, Shop
@@ -84,10 +84,10 @@ async def test_an_attempt_at_the_bank_is_not_settled(shop: Shop) -> None:
 
 async def test_of_many_attempts_the_last_are_told(shop: Shop) -> None:
     each = await declined(shop)
-    for _ in range(MOST_ATTEMPTS + 1):
+    for _ in range(MAX_ATTEMPTS + 1):
         each = await declined(another(each))
     told = await attempts(each)
-    assert len(told) == MOST_ATTEMPTS
+    assert len(told) == MAX_ATTEMPTS
     assert [each.at for each in told] == sorted(each.at for each in told)
     assert told[-1].at == shop.clock.now - timedelta(minutes=5)
 

@@ -8,7 +8,7 @@ from sqlmodel import select
 from app.db.tables import Installation, ReportedProblem
 from app.saleor.errors import SaleorNotAuthorisedError, SaleorRefusedError, SaleorUnreachableError
 from app.worker.loop import Worker
-from app.worker.problems import BETWEEN_COMPARISONS, compare_problems
+from app.worker.problems import COMPARISON_INTERVAL, compare_problems
 from tests.commands.conftest import one_database
 from tests.payments.alert_cases import another_amount_is_paid, keys_are_refused, notified_of, settle_amount
 from tests.payments.shop import SALEOR, Shop, run_concurrently
@@ -16,7 +16,7 @@ from tests.payments.shop import SALEOR, Shop, run_concurrently
 
 async def in_a_minute(shop: Shop) -> None:
     """Let a worker do what is due in a minute."""
-    shop.clock.now += BETWEEN_COMPARISONS
+    shop.clock.now += COMPARISON_INTERVAL
     await shop.work()
 
 
@@ -66,8 +66,8 @@ async def test_a_problem_is_shown_while_it_is_there(shop: Shop) -> None:
 async def test_it_is_compared_once_a_minute_and_not_more_often(shop: Shop) -> None:
     await shop.enable_problem_comparison()
     assert await shop.work() == 1
-    assert await next_comparison(shop) == BETWEEN_COMPARISONS
-    shop.clock.now += BETWEEN_COMPARISONS - timedelta(seconds=1)
+    assert await next_comparison(shop) == COMPARISON_INTERVAL
+    shop.clock.now += COMPARISON_INTERVAL - timedelta(seconds=1)
     assert await shop.work() == 0
     shop.clock.now += timedelta(seconds=1)
     assert await shop.work() == 1

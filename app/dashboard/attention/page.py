@@ -20,7 +20,7 @@ from app.payments.alerts.open_alerts import (
 from app.payments.alerts.texts import ALERT_TEXTS, AlertText, command_for
 from app.payments.core.problems import problem_messages
 from app.payments.services import Services
-from app.payments.staff.money import BooksComparison, compare_books
+from app.payments.staff.money import BooksComparison, read_books_comparison
 
 ROWS_PER_SECTION = 5
 PAGE_SIZE = 25
@@ -92,11 +92,11 @@ async def read_sections(services: Services, installation: OpenInstallation, want
     return found
 
 
-async def compare_store_books(services: Services, installation: OpenInstallation) -> BooksComparison:
-    """Return whether our books and the gateway's agree, for all accounts of the store."""
+async def read_store_books_comparison(services: Services, installation: OpenInstallation) -> BooksComparison:
+    """Return the comparison of our books and the gateway's, for all accounts of the store."""
     async with services.database.transaction() as session:
         accounts = await accounts_of(session, installation.id)
-    return await compare_books(services, accounts)
+    return await read_books_comparison(services, accounts)
 
 
 async def _section(services: Services, installation_id: int, items: list[Alert], wanted: AttentionQuery) -> Section:

@@ -6,7 +6,7 @@ import structlog
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
-from app.dashboard.attention.page import AttentionQuery, compare_store_books, read_sections
+from app.dashboard.attention.page import AttentionQuery, read_sections, read_store_books_comparison
 from app.dashboard.navigation import ATTENTION, OpenTasks
 from app.dashboard.renderer import Renderer
 from app.dashboard.staff import AnyStaff, Staff, http_error
@@ -36,7 +36,7 @@ _LOOKED_UP = gettext_noop("The payment was looked up at the gateway, and the res
 _ACKNOWLEDGED = gettext_noop("Marked as reviewed.")
 _NOTHING_ACKNOWLEDGED = gettext_noop("Nothing was marked: this disappears by itself when its cause is resolved.")
 _STILL_OPEN = gettext_noop(
-    "This stays here because its outcome is still open. Settle it manually when you know the outcome."
+    "This stays here because its outcome is still open. Settle it by hand when you know the outcome."
 )
 _RESENT = gettext_noop("Sending to Saleor again. What Saleor accepts disappears from here in a moment.")
 _NOTHING_TO_RESEND = gettext_noop("There is nothing to send to Saleor again.")
@@ -138,7 +138,7 @@ class AttentionParts:
             staff,
             here=ATTENTION,
             sections=sections,
-            books=None if sections else await compare_store_books(self._services, staff.installation),
+            books=None if sections else await read_store_books_comparison(self._services, staff.installation),
             everything=wanted.what is None,
             flash=flash,
             looking=[each.value for each in ACKNOWLEDGEABLE],

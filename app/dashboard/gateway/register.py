@@ -38,7 +38,7 @@ log = structlog.get_logger(__name__)
 W = TypeVar("W", bound=StrEnum)
 
 REGISTER = "/register"
-MOST_AT_ONCE = 4
+MAX_CONCURRENT = 4
 """The limit of concurrent downloads of one process, over all stores: each holds a gateway connection for long."""
 
 _HEARTBEAT = 1.0  # seconds without data after which a progress line is sent
@@ -57,7 +57,7 @@ _BROKEN = gettext_noop(
 )
 
 
-class WrongFormError(Exception):
+class InvalidFieldsError(Exception):
     """A form is invalid; ``fields`` are its invalid fields, each with the message to show beside it."""
 
     def __init__(self, fields: dict[str, str]) -> None:
@@ -104,10 +104,10 @@ class RegisterParts:
     async def _download(self, request: Request, staff: AnyStaff) -> StreamingResponse:
         try:
             form = read_form(await read_form_fields(request))
-        except WrongFormError as error:
+        except InvalidFieldsError as error:
             raise http_error(422, "INVALID_DATA", staff.translation, _NOT_RIGHT, fields=error.fields) from error
         account = await self._account(staff, form.account)
-        if self._active_downloads >= MOST_AT_ONCE:
+        if self._active_downloads >= MAX_CONCURRENT:
             raise http_error(429, "BUSY", staff.translation, _TOO_MANY)
         self._active_downloads += 1
         progress = RegisterProgress()
@@ -143,7 +143,7 @@ class RegisterParts:
 
 
 def read_form(fields: Sequence[tuple[str, str]]) -> RegisterForm:
-    """Parse the form. Days are UTC days, both included. Raises WrongFormError with all invalid fields."""
+    """Parse the form. Days are UTC days, both included. Raises InvalidFieldsError with all invalid fields."""
     params = dict(fields)
     errors: dict[str, str] = {}
     days = {name: _parse_day(params.get(name, "")) for name in ("from", "to")}
@@ -158,7 +158,7 @@ def read_form(fields: Sequence[tuple[str, str]]) -> RegisterForm:
     details = _parse_choices(fields, "field", Detail, errors)
     forms = _parse_choices([("form", params.get("form", Form.CSV.value))], "form", Form, errors)
     if errors or first is None or last is None:
-        raise WrongFormError(errors)
+        raise InvalidFieldsError(errors)
     start = datetime.combine(first, time(), UTC)
     end = datetime.combine(last + timedelta(days=1), time(), UTC)
     return RegisterForm(

@@ -10,7 +10,15 @@ from app.db.tables import MerchantAccount
 from app.i18n.messages import LazyMessage, gettext_noop
 from app.i18n.translation import Translation
 from app.payments.services import Services
-from app.payments.staff.money import Agreement, BooksComparison, GroupBy, MoneyReport, Row, compare_books, read_money
+from app.payments.staff.money import (
+    Agreement,
+    BooksComparison,
+    GroupBy,
+    MoneyReport,
+    Row,
+    read_books_comparison,
+    read_money,
+)
 
 _TITLES = {
     GroupBy.DAY: gettext_noop("By day"),
@@ -18,7 +26,7 @@ _TITLES = {
     GroupBy.CHANNEL: gettext_noop("By channel"),
     GroupBy.RECEIVER: gettext_noop("By sub-merchant"),
 }
-_TRIAL, _NOBODYS, _NOT_DIVIDED = (
+_TRIAL, _NOT_OURS, _NOT_DIVIDED = (
     gettext_noop("Trial or payout"),
     gettext_noop("Not made by this app"),
     gettext_noop("Not split"),
@@ -121,7 +129,7 @@ async def read_page(services: Services, installation_id: int, period: Period, la
         day=period.day(today),
         month=period.month,
         sections=_sections(money, language),
-        books=await compare_books(services, accounts),
+        books=await read_books_comparison(services, accounts),
         not_compared=len(money.not_compared),
         is_divided=bool(money.our_shares or money.gateway_shares),
         accounts=[(each.id, each.name) for each in accounts],
@@ -164,4 +172,4 @@ def _name(money: MoneyReport, by: GroupBy, row: Row, language: Translation) -> s
         case GroupBy.RECEIVER:
             return str(money.receivers.get(name, name)) or language.gettext(_NOT_DIVIDED)
         case _:
-            return str({"": language.gettext(_TRIAL), UNKNOWN_CHANNEL: language.gettext(_NOBODYS)}.get(name, name))
+            return str({"": language.gettext(_TRIAL), UNKNOWN_CHANNEL: language.gettext(_NOT_OURS)}.get(name, name))

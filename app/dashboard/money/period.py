@@ -22,7 +22,7 @@ _BACKWARDS = gettext_noop("The last day is before the first day.")
 _TOO_LONG = LazyMessage("You can view at most %(days)s days at once.", days=str(MAX_DAYS))
 
 
-class WrongPeriodError(Exception):
+class InvalidPeriodError(Exception):
     """The input is not a period; ``fields`` are the invalid fields, each with the message to show beside it."""
 
     def __init__(self, fields: Mapping[str, str]) -> None:
@@ -48,7 +48,7 @@ class Period:
 
     @classmethod
     def from_params(cls, params: Mapping[str, str], today: date) -> "Period":
-        """Return the period in these fields, this month if they contain none. Raises WrongPeriodError."""
+        """Return the period in these fields, this month if they contain none. Raises InvalidPeriodError."""
         account = params.get("account", "")[:32]
         typed = {name: params.get(name, "").strip() for name in ("from", "to")}
         if not any(typed.values()):
@@ -56,14 +56,14 @@ class Period:
         parsed = {name: _parse_day(text) for name, text in typed.items() if text}
         errors = {name: _NO_DAY for name, day in parsed.items() if day is None}
         if errors:
-            raise WrongPeriodError(errors)
+            raise InvalidPeriodError(errors)
         first, last = parsed.get("from") or parsed.get("to"), parsed.get("to") or parsed.get("from")
         assert first is not None  # noqa: S101 - at least one of them was given and parsed
         assert last is not None  # noqa: S101 - the same
         if last < first:
-            raise WrongPeriodError({"to": _BACKWARDS})
+            raise InvalidPeriodError({"to": _BACKWARDS})
         if (last - first).days >= MAX_DAYS:
-            raise WrongPeriodError({"to": _TOO_LONG})
+            raise InvalidPeriodError({"to": _TOO_LONG})
         return cls(first, last, account)
 
     @property

@@ -7,7 +7,7 @@ from fastapi.responses import HTMLResponse, StreamingResponse
 
 from app.dashboard.form import read_form_fields
 from app.dashboard.money.page import load_money, read_page
-from app.dashboard.money.period import Period, WrongPeriodError
+from app.dashboard.money.period import InvalidPeriodError, Period
 from app.dashboard.navigation import MONEY
 from app.dashboard.renderer import Renderer
 from app.dashboard.staff import AnyStaff, Staff, http_error
@@ -46,7 +46,7 @@ class MoneyParts:
         """Return the period in these fields. Raises HTTPException 422, with a message for each invalid field."""
         try:
             return Period.from_params(params, self._services.now().date())
-        except WrongPeriodError as wrong:
+        except InvalidPeriodError as wrong:
             raise http_error(422, "INVALID_DATA", staff.translation, _WRONG_PERIOD, fields=wrong.fields) from wrong
 
 

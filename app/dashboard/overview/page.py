@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from urllib.parse import urlencode
 
-from app.dashboard.attention.page import AttentionQuery, Section, compare_store_books, read_sections
+from app.dashboard.attention.page import AttentionQuery, Section, read_sections, read_store_books_comparison
 from app.dashboard.overview.charts import Bar, LineChart, bars, line_chart
 from app.db.attention import accounts_of
 from app.db.day_sums import ZERO, Days
@@ -145,7 +145,7 @@ async def read_page(
         unpaid=language.number(now.attempts.unpaid) if now.attempts.unpaid else "",
         no_fee=language.number(now.money.no_fee) if now.money.no_fee else "",
         sections=await read_sections(services, installation, AttentionQuery()),
-        books=await compare_store_books(services, installation),
+        books=await read_store_books_comparison(services, installation),
         not_summed=overview.not_summed,
     )
 

@@ -35,7 +35,7 @@ from app.payments.staff.look_ups import (
 
 log = structlog.get_logger(__name__)
 
-MOST_LINES = 200
+MAX_LINES = 200
 """The maximum number of lines of a period that a page shows; the register has all of them."""
 
 _LOOKED_UP = gettext_noop(
@@ -75,7 +75,7 @@ class LookUpResult:
     more: bool = False
 
 
-class _InvalidFormError(Exception):
+class _InvalidFieldsError(Exception):
     def __init__(self, **fields: str) -> None:
         super().__init__(", ".join(fields))
         self.fields = fields
@@ -97,7 +97,7 @@ class LookUpParts:
         params = dict(await read_form_fields(request))
         try:
             answer = await self._query(payment.account, payment.order_id, params)
-        except _InvalidFormError as error:
+        except _InvalidFieldsError as error:
             raise http_error(422, "INVALID_DATA", staff.translation, _NOT_RIGHT, fields=error.fields) from error
         except RefusalError as refusal:
             raise http_error(422, refusal.code, staff.translation, refusal.message) from refusal
@@ -107,7 +107,7 @@ class LookUpParts:
         return await self._payment_page.render(staff, order_id, Flash(_LOOKED_UP), answer)
 
     async def _query(self, account: MerchantAccount, order_id: str, params: Mapping[str, str]) -> LookUpResult:
-        """Query the gateway. Raises _InvalidFormError, RefusalError, GatewayError and GatewayUnavailableError."""
+        """Query the gateway. Raises _InvalidFieldsError, RefusalError, GatewayError and GatewayUnavailableError."""
         services = self._services
         match params.get("what"):
             case "order":
@@ -115,27 +115,27 @@ class LookUpParts:
                 if not method:
                     return _to_result(await look_up_order(services, account, order_id))
                 if method not in {each.value for each in Method}:
-                    raise _InvalidFormError(method=_NOT_OFFERED)
+                    raise _InvalidFieldsError(method=_NOT_OFFERED)
                 return _to_result(await look_up_operation(services, account, order_id, Method(method)))
             case "subscription":
                 kinds: dict[str, SubscriptionMethod] = {"purchase": Method.PURCHASE, "refund": Method.REFUND}
                 kind, status = kinds.get(params.get("method", "")), params.get("status", "")
                 if kind is None:
-                    raise _InvalidFormError(method=_NOT_OFFERED)
+                    raise _InvalidFieldsError(method=_NOT_OFFERED)
                 if status not in {each.value for each in Status}:
-                    raise _InvalidFormError(status=_NOT_OFFERED)
+                    raise _InvalidFieldsError(status=_NOT_OFFERED)
                 name = params.get("subscription", "")
                 return _to_result(await look_up_subscription(services, account, name, kind, Status(status)))
             case "period":
                 return await self._look_up_period(account, *_read_period(params))
-        raise _InvalidFormError(what=_NOT_OFFERED)
+        raise _InvalidFieldsError(what=_NOT_OFFERED)
 
     async def _look_up_period(self, account: MerchantAccount, start: datetime, end: datetime) -> LookUpResult:
         rows: list[Row] = []
         progress, more = PeriodProgress(), False
         async with aclosing(look_up_period(self._services, account, start, end, progress)) as lines:
             async for line in lines:
-                if len(rows) == MOST_LINES:
+                if len(rows) == MAX_LINES:
                     more = True
                     break
                 row = Row(
@@ -152,16 +152,16 @@ class LookUpParts:
 
 
 def _read_period(params: Mapping[str, str]) -> tuple[datetime, datetime]:
-    """Return the period from the start of one day to the end of another. Raises _InvalidFormError."""
+    """Return the period from the start of one day to the end of another. Raises _InvalidFieldsError."""
     days = {name: Day.parse(params.get(name, "")) for name in ("from", "to")}
     errors = {name: _NO_DAY for name, day in days.items() if day is None}
     first, last = days["from"], days["to"]
     if errors or first is None or last is None:
-        raise _InvalidFormError(**errors)
+        raise _InvalidFieldsError(**errors)
     if last.ends <= first.begins:
-        raise _InvalidFormError(to=_BACKWARDS)
+        raise _InvalidFieldsError(to=_BACKWARDS)
     if last.ends - first.begins > LONGEST_PERIOD + timedelta(hours=1):  # clocks may be put back in it
-        raise _InvalidFormError(to=_TOO_LONG)
+        raise _InvalidFieldsError(to=_TOO_LONG)
     return first.begins, last.ends
 
 

@@ -48,7 +48,7 @@ class DayOutcome(SQLModel, table=True):
     """How many payments ended in one way on a day, by day of ``Operation.ended_at``.
 
     ``reason``: of a failure the gateway's status code, "" if it gave none; of a success how it was paid
-    (``day_sums.Outcome``).
+    (``summed_days.Outcome``).
     """
 
     __tablename__: ClassVar[Any] = "day_outcome"

@@ -78,7 +78,7 @@ class Payment(SQLModel, table=True):
     """One Saleor transaction, which is one order at the gateway. Trials and payouts have no transaction in Saleor.
 
     ``order_id`` is the gateway's name for it: at most 32 letters and digits, consumed by the first attempt, never
-    reused. ``email_digest`` is used to find the payment by the shopper's e-mail address (``emails``).
+    reused. ``email_digest`` is used to find the payment by the shopper's e-mail address (``personal.BlindIndex``).
 
     The indexes serve the list (``search``): each ends with the sort columns, so that a page of any filter is read from
     its first row to its last, however many rows there are.

@@ -50,7 +50,7 @@ class Problem(SQLModel, table=True):
     gateway_id: str | None = Field(default=None, max_length=100)
     kind: ProblemKind = Field(sa_type=enum_type(ProblemKind))
     key: str = Field(default="", max_length=100)
-    message: dict[str, Any] = Field(sa_type=JSON)  # words for staff (``LazyMessage.to_json``)
+    message: dict[str, Any] = Field(sa_type=JSON)  # text for staff (``LazyMessage.to_json``)
     raised_at: datetime = Field(sa_type=Moment)
     acknowledged_at: datetime | None = Field(default=None, sa_type=Moment)
     ended_at: datetime | None = Field(default=None, sa_type=Moment)

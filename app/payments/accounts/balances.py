@@ -21,7 +21,7 @@ from app.payments.services import Services
 PAGE_TIMEOUT = 3.0
 """Seconds for which a page waits for balances."""
 
-_GATEWAY_TIMEOUT = 10.0  # seconds for which the request to the gateway may run on behind it
+_GATEWAY_TIMEOUT = 10.0  # seconds for which the request continues after the page
 _LONGEST_NAME = 100
 
 

@@ -71,7 +71,8 @@ class Reason(StrEnum):
         "the server at %(host)s is not this area of the gateway (%(http)s): check the address under Options"
     )
     SEALED = gettext_noop(
-        "the keys of this account cannot be decrypted: the secret key file lacks the key. Tell the operator of the app"
+        "the keys of this account cannot be decrypted: the key is missing from the secret key file. Contact the "
+        "app operator"
     )
 
 

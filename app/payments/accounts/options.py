@@ -192,7 +192,7 @@ OPTIONS: Mapping[str, Option] = MappingProxyType(
             Option(
                 "products",
                 LazyMessage("Products"),
-                LazyMessage("Whether and how products are sent to the gateway."),
+                LazyMessage("Whether and how the list of products sold is sent to the gateway."),
                 Form.CHOICE,
                 read=readers.one_of(ProductsForm),
                 choices={

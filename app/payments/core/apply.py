@@ -210,7 +210,7 @@ def _post(
     if transition.problem is not None:
         cause = cause_of_mismatch(transition.problem, operation.id, seen.gateway_id)
         raise_problem(aggregate, transition.problem, posting.now, cause=cause)
-        # No further record resolves a mismatch. A person must look, and the problem stays open until it has ended (13).
+        # Polling does not resolve a mismatch. A person must look; the problem stays until the operation has ended (13).
         operation.next_poll_at = None
         if operation.state is State.INTENT:
             operation.state = State.UNKNOWN  # the call is over, and its outcome is not known

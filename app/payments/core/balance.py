@@ -20,7 +20,7 @@ from app.payments.core.refusal import RefusalCode, RefusalError
 from app.saleor.responses import AvailableAction
 
 ZERO = Decimal("0.00")
-_CURRENCY_LENGTH = 3
+_MAX_CURRENCY_LENGTH = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +222,7 @@ def update_booking(payment: Payment, operation: Operation) -> None:
         operation.fee = operation.fee_currency = None
         return
     currency = operation.currency if details.fee is None else details.fee.currency or operation.currency
-    if details.fee is not None and has_whole_millionths(details.fee.amount) and len(currency) <= _CURRENCY_LENGTH:
+    if details.fee is not None and has_whole_millionths(details.fee.amount) and len(currency) <= _MAX_CURRENCY_LENGTH:
         operation.fee, operation.fee_currency = details.fee.amount, currency
     else:
         operation.fee = operation.fee_currency = None

@@ -121,7 +121,7 @@ def supersede_failures(aggregate: PaymentAggregate, success: EventType, referenc
 
 
 def supersede(payment: Payment, event: SaleorEvent, now: datetime) -> None:
-    """Take an event out of the queue in favour of a newer one, and clear the problem that Saleor refused it."""
+    """Take an event out of the queue, because a newer one replaces it; clear the problem if Saleor had refused it."""
     event.state, event.next_attempt_at = EventState.SUPERSEDED, None
     clear_problem(payment, cause_of_refused_event(event), now)
 

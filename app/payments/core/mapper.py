@@ -81,8 +81,9 @@ def expectation_of(payment: Payment, operation: Operation, pos_id: str) -> Expec
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """The change that an observation causes; None means: the state (``state``) or amount (``amount``) does not change,
-    no event is sent to Saleor (``event``), everything matches (``problem``).
+    """The change that an observation causes.
+
+    None means: ``state`` or ``amount`` does not change; no ``event`` is sent to Saleor; there is no ``problem``.
     """
 
     state: State | None = None
@@ -171,7 +172,7 @@ def _mismatch(known: Expectation, seen: Observation) -> LazyMessage | None:
         )
     if seen.flow is not None and seen.flow is not known.flow:
         return LazyMessage(
-            "The gateway reports a payment with %(seen)s, but it was created with %(asked)s.",
+            "The gateway reports a payment of type %(seen)s, but it was created as %(asked)s.",
             seen=seen.flow.value,
             asked=known.flow.value,
         )

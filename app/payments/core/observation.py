@@ -46,7 +46,7 @@ class Observations(tuple[Observation, ...]):
 
 
 def observation_from_record(record: PaymentRecord | OperationRecord, language: str) -> Observation | None:
-    """Return the observation from a record; None for a kind of operation that our payments never have (a card check).
+    """Return the observation from a record; None for a kind that our payments never have, such as a card check.
 
     The interface does not show the record of a dispute: it may name an operation, or only the payment.
     """

@@ -226,13 +226,13 @@ def _find_recorded(
     known = aggregate.operation_by_key(request.keys[0])
     if known is None or not request.is_repeated_by(known):
         raise RefusalError(
-            RefusalCode.NOT_POSSIBLE, LazyMessage("This form was already submitted with a different request.")
+            RefusalCode.NOT_POSSIBLE, LazyMessage("This was already requested before, with different details.")
         )
     return known, known.idempotency_key
 
 
 def _check_keys(services: Services, account: MerchantAccount) -> None:
-    """Raise RefusalError if the account's keys do not open: an intent that cannot be sent would stay open for ever."""
+    """Raise RefusalError if the account's keys do not open, before an intent is recorded that could not be sent."""
     try:
         gateway_client(services, account)
     except KeysNotOpenedError:

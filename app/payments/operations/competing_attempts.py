@@ -125,7 +125,7 @@ def close_competing_pages(
     for aggregate in of_currency:
         if row_id_of(aggregate.payment) in closing:
             _schedule_closing(
-                aggregate, newest, posting.now, why=COVERED if row_id_of(aggregate.payment) in covered else REPLACED
+                aggregate, newest, posting.now, reason=COVERED if row_id_of(aggregate.payment) in covered else REPLACED
             )
     paid = {each.number: each.paid for each in known}
     flag_double_payment(
@@ -167,12 +167,14 @@ def _is_at_the_bank(aggregate: PaymentAggregate) -> bool:
     return aggregate.payment.mode is Mode.DIRECT and create.state in {State.INTENT, State.UNKNOWN}
 
 
-def _schedule_closing(aggregate: PaymentAggregate, newest: Payment, now: datetime, *, why: str) -> None:
+def _schedule_closing(aggregate: PaymentAggregate, newest: Payment, now: datetime, *, reason: str) -> None:
     """Have the worker close a page. If a shopper is paying at that moment, the cancellation finds out the outcome."""
     key = f"{REPLACED_BY}{newest.order_id}"
     if aggregate.operation_by_key(key) is None:
         aggregate.operations.append(
-            create_cancellation(aggregate.payment, key=key, reason=why, state=State.WAITING, next_poll_at=now, now=now)
+            create_cancellation(
+                aggregate.payment, key=key, reason=reason, state=State.WAITING, next_poll_at=now, now=now
+            )
         )
 
 

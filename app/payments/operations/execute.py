@@ -115,7 +115,7 @@ async def retry_unsent(
 async def _build_call_result(
     services: Services, journaled: PaymentAggregate, outcome: Outcome | GatewayError, deadline: Deadline
 ) -> CallResult:
-    """Return the outcome with the order as the gateway shows it, if others acted first and there is time to look."""
+    """Return the outcome; if others acted first and time is left, with the order as the gateway shows it."""
     others_acted = is_state_conflict(outcome)
     if not others_acted or not deadline.left:
         return CallResult(outcome, others_acted)

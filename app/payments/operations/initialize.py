@@ -111,7 +111,7 @@ async def initialize(
 class _CreationPlan:
     """The request that creates a payment, and the call that sends it.
 
-    ``expires_at`` is until when the page can be paid; None for a direct payment, which has no page.
+    ``expires_at`` is when the page stops accepting the payment; None for a direct payment, which has no page.
     """
 
     terms: Terms

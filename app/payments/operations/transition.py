@@ -33,7 +33,7 @@ log = structlog.get_logger(__name__)
 Outcome: TypeAlias = Checkout | PaymentRecord | OperationRecord
 
 _ANSWER_MISMATCH_MESSAGE = gettext_noop(
-    "The gateway's response does not match the request: nothing is recorded until a person has checked it"
+    "The gateway's response does not match the request: nothing is booked until a person has checked it"
 )
 _PAGE_WITHHELD_MESSAGE = gettext_noop(
     "Another payment for the same checkout or order is paid or at the bank: nobody received the link to this "

@@ -44,9 +44,7 @@ _METHODS = {Flow.CHARGE: Method.PURCHASE, Flow.AUTHORIZATION: Method.AUTH}
 RequestT = TypeVar("RequestT", bound=Payment)
 
 
-_LONGEST_REFERENCE = (
-    250  # none of Saleor's is nearly as long; all of them together fit into the payload's 4000 characters
-)
+_LONGEST_REFERENCE = 250  # longer than any of Saleor's; all of them together fit into the payload's 4000 characters
 LONGEST_TEMPLATE = 500
 LONGEST_DESCRIPTION = 2048  # gateway interface, Limits
 PLACEHOLDERS = ("order", "checkout", "channel", "transaction", "store")

@@ -49,7 +49,7 @@ class PayoutRefusedError(Exception):
     """
 
     def __init__(self, errors: Mapping[str, LazyMessage]) -> None:
-        super().__init__("; ".join(f"{name}: {words}" if name else str(words) for name, words in errors.items()))
+        super().__init__("; ".join(f"{name}: {text}" if name else str(text) for name, text in errors.items()))
         self.errors = dict(errors)
 
 

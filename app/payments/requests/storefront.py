@@ -200,7 +200,7 @@ def parse_data(data: Any) -> StorefrontData:
         return StorefrontData.model_validate(data)
     except ValidationError as exc:
         errors = [(".".join(["data", *each.path]), each.message) for each in find_field_errors(exc)]
-        message = "; ".join(f"`{path}` is invalid: it {words}" for path, words in errors[:_MAX_REPORTED])
+        message = "; ".join(f"`{path}` is invalid: it {reason}" for path, reason in errors[:_MAX_REPORTED])
         raise RefusalError(RefusalCode.INVALID_DATA, f"{message}.", errors[0][0]) from exc
 
 
@@ -280,7 +280,7 @@ def page_language(language: str) -> str | None:
 
 
 def check_typed_fields(typed: Mapping[str, str | None], language: str) -> None:
-    """Refuse a card number in a field that the shopper typed; ``typed`` is keyed by paths in ``data``.
+    """Refuse a card number in a field that the shopper typed; the refusal names the field by its key in ``typed``.
 
     Raises RefusalError. The parts of a name are also checked together: a number can be spread over them.
     """

@@ -95,8 +95,8 @@ def _action_request(staff_request: StaffRequest) -> ActionRequest:
 def _total_amount(parts: Decimal, amount: Decimal | None) -> Decimal:
     if amount is not None and amount != parts:
         message = LazyMessage(
-            "%(parts)s is taken from the sub-merchants, but %(amount)s is requested: enter the same sum, or "
-            "leave one of them out.",
+            "%(parts)s is taken from the sub-merchants, but %(amount)s is requested: enter the same sum for "
+            "both, or only one of the two.",
             parts=parts,
             amount=amount,
         )

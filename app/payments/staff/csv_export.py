@@ -24,7 +24,7 @@ COLUMNS = (
     "refunded", "paid_with", "channel", "account", "problem", "released", "charged_back", "gateway_payment_id",
     "processed", "fee", "operations",
 )  # fmt: skip
-AT_ONCE = 200
+BATCH_SIZE = 200
 """Payments that are read in one batch, and held in memory."""
 
 _DONE = {
@@ -49,11 +49,11 @@ async def payments_csv(services: Services, wanted: PaymentFilter) -> AsyncIterat
     last = None
     while True:
         async with services.database.transaction() as session:
-            payments = await payments_page(session, wanted, most=AT_ONCE, after=last)
+            payments = await payments_page(session, wanted, most=BATCH_SIZE, after=last)
             aggregates = await load_outlines(session, payments)
         if aggregates:
             yield csv_lines([_row(each, names) for each in aggregates])
-        if len(payments) < AT_ONCE:
+        if len(payments) < BATCH_SIZE:
             return
         last = payments[-1]
 

@@ -13,7 +13,7 @@ from app.db.vault import VaultError
 from app.payments.core.details import Details
 from app.payments.services import Services
 
-_AT_ONCE = 200
+_BATCH_SIZE = 200
 
 
 async def payments_by_email(services: Services, installation_id: int, email: str) -> AsyncIterator[PaymentAggregate]:
@@ -23,11 +23,11 @@ async def payments_by_email(services: Services, installation_id: int, email: str
     last: Payment | None = None
     while True:
         async with services.database.transaction() as session:
-            found = await payments_page(session, wanted, most=_AT_ONCE, after=last)
+            found = await payments_page(session, wanted, most=_BATCH_SIZE, after=last)
             aggregates = await load_aggregates(session, found)
         for each in aggregates:
             yield each
-        if len(found) < _AT_ONCE:
+        if len(found) < _BATCH_SIZE:
             return
         last = found[-1]
 

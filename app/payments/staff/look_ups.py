@@ -28,7 +28,7 @@ from app.payments.sync.on_demand import look_up_now, post_records
 
 _READ_TIMEOUT = 60.0  # seconds between two pieces of a period's list
 _LONGEST_NAME = 256  # gateway interface, Payment record: order_id
-_AT_ONCE = 200  # lines whose orders are compared together
+_BATCH_SIZE = 200  # lines whose orders are compared together
 
 SubscriptionMethod: TypeAlias = Literal[Method.PURCHASE, Method.REFUND]
 
@@ -101,7 +101,7 @@ async def look_up_period(
             async for line in lines:
                 yield line
                 batch.append(line)
-                if len(batch) >= _AT_ONCE:
+                if len(batch) >= _BATCH_SIZE:
                     await _post_differing(services, account, batch, look_ups, progress)
                     batch = []
         await _post_differing(services, account, batch, look_ups, progress)

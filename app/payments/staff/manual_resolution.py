@@ -22,7 +22,7 @@ from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.services import Services
 from app.payments.sync.on_demand import resend_events
 
-AT_ONCE = 200
+BATCH_SIZE = 200
 """Events that one request resends. For more, the request is repeated."""
 
 
@@ -187,7 +187,7 @@ async def acknowledge_unknown_orders(services: Services, installation_id: int) -
 async def resend_refused_events(services: Services, installation_id: int, order_id: str | None = None) -> int:
     """Resend the events that Saleor has refused, of one payment or of all; return how many there are."""
     async with services.database.transaction() as session:
-        events = await refused_event_ids(session, installation_id, order_id=order_id, most=AT_ONCE)
+        events = await refused_event_ids(session, installation_id, order_id=order_id, most=BATCH_SIZE)
     return len(await resend_events(services, events))
 
 
@@ -195,4 +195,4 @@ async def send_undelivered_events(services: Services, installation_id: int) -> i
     """Send the events at once that Saleor has not accepted yet; return how many there are."""
     async with services.database.transaction() as session:
         waiting = await find_undelivered(session, installation_id, before=services.now())
-    return 0 if waiting is None else len(await resend_events(services, waiting.event_ids[:AT_ONCE]))
+    return 0 if waiting is None else len(await resend_events(services, waiting.event_ids[:BATCH_SIZE]))

@@ -39,7 +39,7 @@ from app.payments.split.rules import names_of
 MAX_DAYS = 366
 """The largest number of days in one report."""
 
-_AT_ONCE = 7  # days summed in one transaction, during which others wait for the database
+_DAYS_PER_TRANSACTION = 7  # days summed in one transaction, during which others wait for the database
 _DAY = timedelta(days=1)
 
 
@@ -305,8 +305,8 @@ async def read_money(services: Services, accounts: Iterable[MerchantAccount], da
 
 def _weeks(days: Days) -> Iterable[Days]:
     first, last = days.first.toordinal(), days.last.toordinal()
-    for day in range(first, last + 1, _AT_ONCE):
-        yield Days(date.fromordinal(day), date.fromordinal(min(last, day + _AT_ONCE - 1)))
+    for day in range(first, last + 1, _DAYS_PER_TRANSACTION):
+        yield Days(date.fromordinal(day), date.fromordinal(min(last, day + _DAYS_PER_TRANSACTION - 1)))
 
 
 def _expected(accounts: Iterable[MerchantAccount], days: Days, now: datetime) -> dict[date, set[str]]:
@@ -340,8 +340,8 @@ class BooksComparison:
     differences: int
 
 
-async def compare_books(services: Services, accounts: Iterable[MerchantAccount]) -> BooksComparison:
-    """Return how the books of these accounts compare. Accounts that are switched off need not be compared for that."""
+async def read_books_comparison(services: Services, accounts: Iterable[MerchantAccount]) -> BooksComparison:
+    """Return how far these accounts' books were compared; those that are switched off do not hold that back."""
     rows = list(accounts)
     async with services.database.transaction() as session:
         compared = await find_comparison_progress(session, [each.id for each in rows if each.enabled])

@@ -22,7 +22,7 @@ _SUMS = (
 )  # fmt: skip
 _NO_CHANNELS = {"": "(trial or payout)", UNKNOWN_CHANNEL: "(orders of nobody)"}
 _NO_RECEIVER = {"": "(not divided)"}
-_AT_ONCE = 500
+_BATCH_SIZE = 500
 
 
 def money_csv(money: MoneyReport, by: Sequence[GroupBy] = DEFAULT_GROUPING) -> Iterator[str]:
@@ -35,8 +35,8 @@ def money_csv(money: MoneyReport, by: Sequence[GroupBy] = DEFAULT_GROUPING) -> I
         [(*named, "currency", *_SUMS, *(f"gateway_{each}" for each in _SUMS), "days", "days_compared", "books")]
     )
     rows = money.rows(*by)
-    for first in range(0, len(rows), _AT_ONCE):
-        yield csv_lines([_cells(money, named, each) for each in rows[first : first + _AT_ONCE]])
+    for first in range(0, len(rows), _BATCH_SIZE):
+        yield csv_lines([_cells(money, named, each) for each in rows[first : first + _BATCH_SIZE]])
 
 
 def _cells(money: MoneyReport, named: Sequence[GroupBy], row: Row) -> Sequence[str]:

@@ -18,7 +18,7 @@ COLUMNS = (
 )
 """The columns of the CSV file, which are members of the JSON too."""
 
-_AT_ONCE = 100
+_BATCH_SIZE = 100
 
 
 def recipient_of(services: Services, record: PayoutRecord) -> Mapping[str, str]:
@@ -72,7 +72,7 @@ async def payouts_csv(services: Services, installation_id: int | None) -> AsyncI
     last = None
     while True:
         async with services.database.transaction() as session:
-            found = await payouts_page(session, installation_id, most=_AT_ONCE, after=last)
+            found = await payouts_page(session, installation_id, most=_BATCH_SIZE, after=last)
         if not found:
             return
         facts = (payout_facts(services, each) for each in found)

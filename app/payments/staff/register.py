@@ -19,7 +19,7 @@ from app.gateway.models.reports import DEFAULT_DETAILS, Detail, RegisterLine, Re
 from app.payments.staff.csv_export import escape_formula
 
 _TOTAL_TIMEOUT, _READ_TIMEOUT = 600.0, 60.0  # seconds: for a whole register; between two pieces of it
-_AT_ONCE = 32_000  # characters in one piece
+_PIECE_SIZE = 32_000  # characters in one piece
 _AMOUNTS = {each for each in Detail if each.value.endswith(("mount", "Fee", "Rate"))}
 
 USUAL_FIELDS = (*DEFAULT_DETAILS, Detail.ORIGINAL_AMOUNT)
@@ -84,7 +84,7 @@ async def stream_register(
                 rows.writerow(_cells(line, query.fields))
             else:
                 written.write(dumps(line.to_wire()) + "\n")
-            if written.tell() >= _AT_ONCE:
+            if written.tell() >= _PIECE_SIZE:
                 yield _drain(written)
     yield _drain(written)
 

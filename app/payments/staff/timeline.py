@@ -148,7 +148,7 @@ def _with_shares(
     others = operation.idempotency_key.startswith("gateway:")
     if others and is_split(aggregate) and operation.kind in {Kind.CAPTURE, Kind.REFUND}:
         return LazyMessage(
-            "%(what)s; nothing reports whose money it was, so it is assumed to be everybody's, in proportion",
+            "%(what)s; it is not known whose money it was, so it is assumed to be everybody's, in proportion",
             what=message,
         )
     return message

@@ -24,7 +24,7 @@ log = structlog.get_logger(__name__)
 _FIRST_PAUSE = timedelta(seconds=2)
 _LONGEST_PAUSE = timedelta(minutes=30)
 
-UNMATCHED = "none of our payments has this order"
+UNMATCHED = "no payment of ours has this order"  # stored, and found by it (``--unmatched``): do not reword
 _NO_KEY = "no key decrypts it"
 _CANNOT_BE_READ = "signed by the gateway, but it cannot be read"
 _CONTENT_ERASED = "its content is no longer stored"

@@ -1,4 +1,4 @@
-"""The order that a checkout has become: staff know a payment by its number, but Saleor does not notify of its placing.
+"""The order that a checkout has become: staff know a payment by its number, but Saleor does not report its placing.
 
 The response to each report names the order once there is one. Until then it is polled, from the moment when Saleor has
 a payment that covers the checkout. Orders are placed seconds later, or when staff or Saleor complete the checkout, or

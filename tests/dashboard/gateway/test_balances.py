@@ -118,7 +118,7 @@ async def test_keys_that_cannot_be_opened_and_a_gateway_that_is_not_there(
     assert "cannot connect to 127.0.0.1:9" in text(await staff_client.see("/balances"))
     staff_client.shop.clock.forward(seconds=1)  # an account that was changed is asked anew
     await accounts.change(account.id, api_key_sealed="v1:nobody:opens:this")
-    assert "the secret key file lacks the key" in text(await staff_client.see("/balances"))
+    assert "the key is missing from the secret key file" in text(await staff_client.see("/balances"))
 
 
 @pytest.mark.threat("xss-dashboard")

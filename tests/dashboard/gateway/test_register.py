@@ -10,7 +10,7 @@ import httpx2
 import pytest
 from playwright.async_api import Browser, expect
 
-from app.dashboard.gateway.register import WrongFormError, read_form
+from app.dashboard.gateway.register import InvalidFieldsError, read_form
 from app.db.tables import MerchantAccount
 from app.gateway.models.reports import Detail
 from app.sandbox.scripting import FaultRule
@@ -118,7 +118,7 @@ async def test_all_that_is_wrong_is_said_at_once(staff_client: StaffClient, acco
 def test_fields_are_in_the_order_in_which_they_are_said_and_each_once() -> None:
     said = [("account", "a"), *PERIOD.items(), ("field", "status"), ("field", "orderId"), ("field", "status")]
     assert read_form(said).query.fields == (Detail.STATUS, Detail.ORDER_ID)
-    with pytest.raises(WrongFormError):
+    with pytest.raises(InvalidFieldsError):
         read_form([])
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.dashboard.money.period import Period, Span, WrongPeriodError
+from app.dashboard.money.period import InvalidPeriodError, Period, Span
 
 TODAY = date(2026, 11, 22)
 days = st.dates(date(2000, 1, 1), date(2099, 12, 31))
@@ -48,7 +48,7 @@ def test_a_day_a_month_and_anything_else() -> None:
     ],
 )
 def test_what_is_no_period_is_said_of_each_field(said: dict[str, str], fields: set[str]) -> None:
-    with pytest.raises(WrongPeriodError) as wrong:
+    with pytest.raises(InvalidPeriodError) as wrong:
         Period.from_params(said, TODAY)
     assert set(wrong.value.fields) == fields
 

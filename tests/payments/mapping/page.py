@@ -9,33 +9,33 @@ from tests.payments.mapping.table import BANK, DECLINED, LOST, SECTIONS, SHOPPER
 PAGE = Path(__file__).parents[3] / "docs" / "mapping.md"
 
 _INTRO = """\
-# What follows from what
+# The mapping of gateway records to Saleor events
 
-For engineers, and for whoever wants to know exactly: everything that can be asked of a payment, everything that the
-gateway can say to it or fail to say, and what follows. Nothing is left out, and nothing here is a mere promise: a test
-plays every line against the app and compares. The page is made of the table that the test reads (`make mapping`), so
-edit that: `tests/payments/mapping/rows.txt`.
+For engineers, and for anybody who wants to know exactly: every request on a payment, everything that the gateway can
+report about it or fail to report, and the result. The list is complete, and a test plays every line against the app and
+compares. The page is generated from the table that the test reads (`make mapping`), so edit that:
+`tests/payments/mapping/rows.txt`.
 
 How to read it:
 
-- **Saleor is answered** is the answer to the webhook. **Kept** is what changes in the database, and by whose reference
-  Saleor knows it for ever. **Told besides** are the events that are reported; *the same* is the answer's own event,
-  reported too because an answer can get lost. **Saleor's books** are Saleor's amounts half a minute later.
-- `TRY_AGAIN`: nobody has the link of that page, which is closed behind the scenes
+- **Response to Saleor** is the response to the webhook. **Stored** is what changes in the database, and the reference
+  by which Saleor knows it from then on. **Reported** are the events that are reported; *the same* is the response's own
+  event, reported too because a response can get lost. **Amounts in Saleor** are those half a minute later.
+- `TRY_AGAIN`: nobody has the link to that page, which is closed in the background
   ([decision 16](decisions/0016-a-lost-page-is-a-failure-at-once.md)).
-- What follows for a shopper is the same whether the money is taken at once or reserved. There `…` stands for `CHARGE`
+- For a shopper the result is the same whether the money is charged at once or reserved. There `…` stands for `CHARGE`
   or `AUTHORIZATION`, *paid* for charged or reserved, and *what is possible next* for a refund, or for charging and
   cancelling.
-- *Offered* is what staff can ask next. It is never more than the gateway would do.
-- The payment is always over 569.50.
-- A *problem* is one that staff see on the payment. Nothing of it is ever booked as a success.
+- *Offered* is what staff can request next. It is never more than the gateway would do.
+- The amount of the payment is always 569.50.
+- A *problem* is one that staff see on the payment. It is never booked as a success.
 """
 
 _GROUPS = (
     (BANK, "pending at the bank: {}"),
     (SHOPPER, "pending, and it is the shopper's turn: {}"),
     (DECLINED, "failure with a code: {}"),
-    (LOST, "no answer that can be read: {}"),
+    (LOST, "no readable response: {}"),
 )
 _EVENT = re.compile(r"…?[A-Z]*_?(?:ACTION_REQUIRED|REQUEST|SUCCESS|FAILURE)\b|\bINFO\b")
 
@@ -49,10 +49,10 @@ def render_page() -> str:
 def _section(section: Section) -> str:
     columns = {
         section.first_column: [_render_outcomes(section, row) for row in section.rows],
-        "Saleor is answered": [_render_answer(row.answer) for row in section.rows],
-        "Kept": [row.kept.replace("; ", "<br>") for row in section.rows],
-        "Told besides": [_render_reported(row.told) for row in section.rows],
-        "Saleor's books": [row.saleor for row in section.rows],
+        "Response to Saleor": [_render_answer(row.answer) for row in section.rows],
+        "Stored": [row.kept.replace("; ", "<br>") for row in section.rows],
+        "Reported": [_render_reported(row.told) for row in section.rows],
+        "Amounts in Saleor": [row.saleor for row in section.rows],
     }
     kept = {name: cells for name, cells in columns.items() if set(cells) - {"–", "nothing", "as before"}}
     rows = ["| " + " | ".join(cells) + " |" for cells in zip(*kept.values(), strict=True)]
@@ -79,7 +79,7 @@ def _list_names(section: Section, names: Iterable[str]) -> str:
     if names is LOST:
         return ", ".join(section.cases[name] for name in names)
     codes = ", ".join(f"`{name}`" for name in names if name != "unknown code")
-    return f"{codes}, and any that nobody documents" if "unknown code" in names else codes
+    return f"{codes}, and any undocumented code" if "unknown code" in names else codes
 
 
 def _render_answer(text: str) -> str:

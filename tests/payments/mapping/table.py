@@ -150,7 +150,7 @@ SECTIONS = (
     ),
     Section(
         "notified",
-        "Nobody asks: the gateway notifies of a payment",
+        "The gateway notifies the app of a payment",
         "The payment page was open. The shopper may never come back to the storefront.",
         _SAID,
         *_cases_of_outcomes(OF_PAYMENT, scenes.notify_payment),
@@ -158,7 +158,7 @@ SECTIONS = (
     ),
     Section(
         "looked up",
-        "Nobody asks, and no notification comes: the worker looks",
+        "No notification arrives: the worker looks the payment up",
         "The payment page was open. A minute later the worker looks the order up.",
         _SAID,
         *_cases_of_outcomes(OF_PAYMENT | FAULTS, scenes.look_up_payment),
@@ -202,22 +202,22 @@ SECTIONS = (
     Section(
         "others",
         "Others act on a payment",
-        "In the merchant portal, or the provider by itself. Nobody in Saleor has asked; 569.50 was reserved or paid.",
+        "In the merchant portal, or the provider by itself. Not requested in Saleor; 569.50 was reserved or paid.",
         "What happens",
         *_cases_of_stories(OTHERS),
     ),
     Section(
         "late",
-        "The gateway says it late, or says something else",
-        "Of a payment of 569.50, or of what staff asked when the line broke.",
-        "What the gateway says, and when",
+        "The gateway reports late, or reports something else",
+        "About a payment of 569.50, or about a staff request during which the connection broke.",
+        "What the gateway reports, and when",
         *_cases_of_stories(LATE),
     ),
     Section(
         "impossible",
-        "Staff ask for what cannot be done",
-        "The gateway is not asked. Staff read why, and what they can do instead.",
-        "What staff ask, and how the payment of 569.50 stands",
+        "Staff request something impossible",
+        "The gateway is not called. Staff read why, and what they can do instead.",
+        "The request, and the state of the payment of 569.50",
         *_cases_of_stories(IMPOSSIBLE),
     ),
 )

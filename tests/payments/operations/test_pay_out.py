@@ -226,7 +226,7 @@ async def test_a_payment_that_the_gateway_calls_a_payout_is_no_success(shop: Sho
     await shop.work()
     aggregate = await shop.aggregate()
     assert aggregate.create.state is not State.SUCCESS
-    assert "it was created with CHARGE" in (problem_text(aggregate.payment) or "")
+    assert "it was created as CHARGE" in (problem_text(aggregate.payment) or "")
 
 
 async def test_the_gateway_refuses_it(shop: Shop) -> None:

@@ -14,7 +14,7 @@ from app.db.day_sums import DayBooks, Days, store_days
 from app.db.reconciliations import next_time
 from app.db.tables import ComparedDay, GatewayTotal, RunState
 from app.payments.reconciliation.run import reconcile
-from app.payments.staff.money import Agreement, Figures, GroupBy, MoneyReport, Row, compare_books, read_money
+from app.payments.staff.money import Agreement, Figures, GroupBy, MoneyReport, Row, read_books_comparison, read_money
 from app.payments.staff.money_csv import money_csv
 from app.sandbox.scripting import FaultRule
 from tests.payments.reconciliation.conftest import Store
@@ -111,7 +111,7 @@ async def test_what_differs_is_said_and_so_is_that_it_was_mended(busy: Store) ->
     day = await row(busy, GroupBy.DAY)
     assert day.agreement is Agreement.DIFFER
     assert day.ours.charged - day.gateway.charged == Decimal("1.00")
-    books = await compare_books(busy.services, [busy.shop.account])
+    books = await read_books_comparison(busy.services, [busy.shop.account])
     assert books.differences == 1
     assert books.compared is not None
     await busy.write(order_id, amount=Decimal("10.00"))

@@ -87,7 +87,7 @@ async def test_what_became_of_a_reservation(shop: Shop) -> None:
 async def test_each_payment_has_one_line_however_many_are_read_at_once(
     shop: Shop, many: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(csv_export, "AT_ONCE", 5)
+    monkeypatch.setattr(csv_export, "BATCH_SIZE", 5)
     for number in range(many):
         await store_payment(
             shop.services, shop.account, order_id=f"order{number}", transaction_id=f"{number}",

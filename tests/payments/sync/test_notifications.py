@@ -154,7 +154,7 @@ async def test_an_order_that_is_not_ours_is_kept_and_left_alone(waiting: Shop) -
     await waiting.notify(payment("somebody-elses-order"))
     await waiting.work()
     [kept] = await inbox(waiting)
-    assert kept.outcome == "none of our payments has this order"
+    assert kept.outcome == "no payment of ours has this order"
     assert waiting.saleor.reports == []
 
 
@@ -263,7 +263,7 @@ class TestTrustThenCompare:
             ({"amount": Decimal("569.49")}, "569.49 UAH, but 569.50 UAH was requested"),
             ({"currency": "USD"}, "569.50 USD, but the payment is in UAH"),
             ({"pos_id": "9d6f1a2e-0000-4f6f-9c2c-1f6f0f1d3a11"}, "a different point of sale"),
-            ({"method": "auth"}, "a payment with AUTHORIZATION, but it was created with CHARGE"),
+            ({"method": "auth"}, "a payment of type AUTHORIZATION, but it was created as CHARGE"),
             ({"processed_amount": Decimal("569.505")}, "not a valid amount"),
             ({"processed_amount": Decimal("569.50"), "processed_currency": "USD"}, "paid 569.50 USD"),
         ],
