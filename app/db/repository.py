@@ -200,10 +200,7 @@ def _raise_or_return(found: PaymentAggregate | Exception) -> PaymentAggregate:
 
 
 async def _insert_all(session: AsyncSession, many: Sequence[_Insertion]) -> list[PaymentAggregate | Exception]:
-    """Insert new payments and return each, or the objection to it.
-
-    Raises IntegrityError for a payment that exists already.
-    """
+    """Insert new payments; return each, or the objection to it. Raises IntegrityError for one that exists already."""
     payments = [each.build_payment() for each in many]
     objections = await _find_objections(session, many, payments)
     made = [index for index, objection in enumerate(objections) if objection is None]
@@ -217,14 +214,11 @@ async def _find_objections(
     # Take all locks before inserting any row: a transaction that waits for another's row holds none that it wants.
     debts = [each.new.debt for each in many if each.new.debt is not None]
     locked = await lock_payments(session, [], debts) if debts else []
-    exclusive = {
-        _store_and_transaction(payment)
-        for each, payment in zip(many, payments, strict=True)
-        if each.new.reject_if_elsewhere
-    }
+    pairs = list(zip(many, payments, strict=True))
+    exclusive = {_store_and_transaction(payment) for each, payment in pairs if each.new.reject_if_elsewhere}
     elsewhere = await _transactions_only_elsewhere(session, exclusive)
     objections: list[Exception | None] = []
-    for insertion, payment in zip(many, payments, strict=True):
+    for insertion, payment in pairs:
         new = insertion.new
         if insertion.abandoned:
             objections.append(_AbandonedError())
@@ -264,15 +258,10 @@ async def _insert(
     session.add_all(in_order)
     await session.flush()
     await load_problems(session, payments)
-    operations = [each.context.run(each.new.operation, payment) for each, payment in zip(many, payments, strict=True)]
+    pairs = list(zip(many, payments, strict=True))
+    operations = [each.context.run(each.new.operation, payment) for each, payment in pairs]
     session.add_all(operations)
-    session.add_all(
-        [
-            each.new.companion(payment)
-            for each, payment in zip(many, payments, strict=True)
-            if each.new.companion is not None
-        ]
-    )
+    session.add_all([each.new.companion(payment) for each, payment in pairs if each.new.companion is not None])
     await session.flush()  # all at once
     aggregates = [
         PaymentAggregate(payment, [operation], []) for payment, operation in zip(payments, operations, strict=True)

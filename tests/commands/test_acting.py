@@ -77,7 +77,7 @@ async def test_a_request_that_is_named_is_done_once(
     command = ("payments", "refund", ORDER, "--amount", "30.00", "--yes", "--request", "ticket-7781")
     assert (await shell(*command)).out == (await shell(*command)).out == "Done: refund 30.00 UAH.\n"
     assert gateway.calls == ["refund"]
-    (await shell(*command, "--amount", "31.00")).failed("with a different request")
+    (await shell(*command, "--amount", "31.00")).failed("with different details")
 
 
 async def test_a_reservation(shell: Shell, services: Services, account: MerchantAccount, gateway: FakeGateway) -> None:

@@ -253,9 +253,8 @@ def _post(
         )
     elif left_the_page:
         # Saleor still offers to cancel the payment, which the gateway would now refuse.
-        enqueue_note(
-            aggregate, operation.message or "", posting, reference=reference_of_note(payment.order_id, operation.state)
-        )
+        reference = reference_of_note(payment.order_id, operation.state)
+        enqueue_note(aggregate, operation.message or "", posting, reference=reference)
     if operation.kind is Kind.DISPUTE:
         _report_dispute(aggregate, operation, posting)
 
@@ -270,9 +269,8 @@ def _report_dispute(aggregate: PaymentAggregate, operation: Operation, posting: 
     """Report a dispute to staff, in the app and in Saleor's history, until there is nothing to do about it."""
     message = dispute_message(operation)
     if operation.state is State.FAILURE:
-        enqueue_note(
-            aggregate, message, posting, reference=reference_of_note(operation.operation_id or "", operation.state)
-        )
+        reference = reference_of_note(operation.operation_id or "", operation.state)
+        enqueue_note(aggregate, message, posting, reference=reference)
     else:
         lost = operation.state is State.SUCCESS
         problem = raise_problem(aggregate, message, posting.now, cause=cause_of_dispute(operation, lost=lost))
@@ -387,11 +385,7 @@ def _enqueue_event(
     elif operation.kind is Kind.CANCEL and not operation.asked_by_saleor:
         return
     own_reference = ensure_reference(aggregate.payment, operation)
-    answered = (
-        posting.answered_operation_id is not None
-        and posting.answered_operation_id == operation.id
-        and reference is None
-    )
+    answered = reference is None and operation.id is not None and posting.answered_operation_id == operation.id
     enqueue(
         aggregate,
         event,

@@ -92,7 +92,7 @@ async def test_the_same_form_sent_twice_is_done_once_and_answered_alike(staff_cl
     assert shop.gateway.calls == ["refund"]
     other = await staff_client.do(f"/payments/{shop.order_id}/refund", key=form["key"], amount="200.00")
     assert other.status_code == 422
-    assert "with a different request" in other.json()["detail"]["message"]
+    assert "with different details" in other.json()["detail"]["message"]
 
 
 @one_database

@@ -449,7 +449,7 @@ class TestTwoAtTheSameMoment:
         await paid_shop.request_action("REFUND", "100.00")
         answer = await paid_shop.request_action("REFUND", "50.00", booked=False)
         assert answer.result == "REFUND_FAILURE"
-        assert "with a different request" in (answer.message or "")
+        assert "with different details" in (answer.message or "")
         assert paid_shop.gateway.calls == ["refund"]
 
     async def test_a_known_request_for_another_action_is_refused_in_words(self, reserved_shop: Shop) -> None:
@@ -457,7 +457,7 @@ class TestTwoAtTheSameMoment:
         await reserved_shop.request_action("CHARGE", "100.00")
         answer = await reserved_shop.request_action("REFUND", "100.00", booked=False)
         assert answer.result == "REFUND_FAILURE"
-        assert "with a different request" in (answer.message or "")
+        assert "with different details" in (answer.message or "")
         assert reserved_shop.gateway.calls == ["capture"]
 
     async def test_a_cancelation_is_the_same_whatever_amount_it_names(self, reserved_shop: Shop) -> None:

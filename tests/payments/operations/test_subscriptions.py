@@ -171,7 +171,7 @@ async def test_staff_give_a_later_charge_back_and_the_first_payment_stays(shop: 
         await request_action(shop.services, shop.order_id, refund_of("second", "69.51", "2"))
     with pytest.raises(RefusalError, match="no such charge"):
         await request_action(shop.services, shop.order_id, refund_of("another", "1.00", "3"))
-    with pytest.raises(RefusalError, match="with a different request"):
+    with pytest.raises(RefusalError, match="with different details"):
         await request_action(shop.services, shop.order_id, refund_of("another", "500.00"))
 
 

@@ -192,7 +192,7 @@ class TestTheSameWish:
         if other.amount == 100:
             assert (await request_action(paid_shop.services, paid_shop.order_id, other))[1].state is State.SUCCESS
         else:
-            with pytest.raises(RefusalError, match="with a different request"):
+            with pytest.raises(RefusalError, match="with different details"):
                 await request_action(paid_shop.services, paid_shop.order_id, other)
         assert paid_shop.gateway.calls == ["refund"]
 
@@ -200,7 +200,7 @@ class TestTheSameWish:
         """The same form, sent once for a charge and once for a release."""
         reserved_shop.gateway.will_answer(json_reply(operation("capture", reserved_shop.order_id, TOTAL)))
         await ask(reserved_shop, Kind.CAPTURE, TOTAL)
-        with pytest.raises(RefusalError, match="with a different request"):
+        with pytest.raises(RefusalError, match="with different details"):
             await ask(reserved_shop, Kind.REFUND, TOTAL)
         assert reserved_shop.gateway.calls == ["capture"]
 
@@ -312,7 +312,7 @@ class TestAMarketplace:
         taken = {POTTER: Decimal(40), SMITH: Decimal("10.50")}
         first, second = [await ask(shop, Kind.REFUND, taken_from=taken) for _ in range(2)]
         assert first.id == second.id
-        with pytest.raises(RefusalError, match="with a different request"):
+        with pytest.raises(RefusalError, match="with different details"):
             await ask(shop, Kind.REFUND, taken_from={POTTER: Decimal("50.50")})
         assert shop.gateway.calls == ["refund"]
 
