@@ -30,6 +30,8 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 # that is started, go into ARGS.
 WORKERS ?= 4
 ARGS ?=
+# CI puts `python -m tests.ci.retry` here.
+PYTEST := $(BIN)/pytest
 
 .PHONY: help
 help: ## List what can be made
@@ -66,11 +68,25 @@ check: $(STAMP) ## Formatting, lint, types, who may import whom, and what is dec
 
 .PHONY: test
 test: check ## All checks, then the tests, but for the long campaigns
-	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m 'not long' $(ARGS)
+	$(PYTEST) -n $(WORKERS) --dist worksteal -m 'not long' $(ARGS)
 
 .PHONY: test-long
 test-long: $(STAMP) ## The long campaigns: every kill point, hundreds of stories, every page in every theme
-	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m long $(ARGS)
+	$(PYTEST) -n $(WORKERS) --dist worksteal -m long $(ARGS)
+
+T ?= tests
+K ?=
+.PHONY: unit
+unit: $(STAMP) ## Only tests, in one process: T=tests/payments/operations/test_actions.py K=whole
+	$(PYTEST) -n $(if $(filter file,$(origin WORKERS)),0,$(WORKERS)) -q $(T) $(if $(K),-k '$(K)') $(ARGS)
+
+.PHONY: ci
+ci: ## Run .ci/run in a clean clone of HEAD; build/ci/<commit> says whether it is green or red
+	@.ci/in-a-clean-clone
+
+.PHONY: hooks
+hooks: $(STAMP) ## Let git check each commit: ruff and mypy on what changed, and the subject
+	$(BIN)/pre-commit install
 
 # Each run tells other stories, until one breaks a law; then that one is made short and told in full.
 EXAMPLES ?= 10000

@@ -4,6 +4,7 @@ import asyncio
 import gc
 import os
 import shutil
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -121,6 +122,14 @@ def missing(what: str) -> None:
     if os.environ.get("CI"):
         pytest.fail(f"{what} is missing, and nothing may be skipped here")
     pytest.skip(f"{what} is missing")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print one line for each reason for which tests were skipped: pytest prints one for each test."""
+    reports = [*terminalreporter.stats.get("skipped", ())]
+    reasons = Counter(report.longrepr[2].removeprefix("Skipped: ") for report in reports)
+    for reason, number in reasons.most_common():
+        terminalreporter.write_line(f"SKIPPED {number} {'test' if number == 1 else 'tests'}: {reason}")
 
 
 class Clock:
