@@ -66,13 +66,25 @@ check: $(STAMP) ## Formatting, lint, types, who may import whom, and what is dec
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/deptry app --known-first-party app --per-rule-ignores '$(NOT_ODD)'
 
-.PHONY: test
-test: check ## All checks, then the tests, but for the long campaigns
-	$(PYTEST) -n $(WORKERS) --dist worksteal -m 'not long' $(ARGS)
+# What the tests of the tooling (tests/suites.py) look at. They run when something of it has changed since they passed.
+TOOLING := .ci Makefile Dockerfile pyproject.toml requirements*.txt app/sandbox app/saleor/testing app/gateway docs \
+	packaging tests/ci tests/conftest.py tests/gateway_contract tests/laws tests/marked tests/packaging \
+	tests/saleor_testing tests/sandbox tests/secrets tests/suites.py tests/trace
+TOOLING_TESTED := build/.tooling-tested
+TOOLING_CHANGED = $(shell [ ! -e $(TOOLING_TESTED) ] && echo yes || \
+	find $(TOOLING) -type f -not -name '*.pyc' -newer $(TOOLING_TESTED) | head -n 1)
 
+.PHONY: test
+test: check ## All checks, then the tests but for the long campaigns, and those of the tooling if it has changed
+	@mkdir -p build && touch build/.test-begun
+	$(PYTEST) -n $(WORKERS) --dist worksteal -m 'not long$(if $(ARGS)$(TOOLING_CHANGED),, and not tooling)' $(ARGS)
+	@$(if $(ARGS),,mv build/.test-begun $(TOOLING_TESTED))
+
+# SAMPLE=40 runs 40 percent of them, chosen by the commit: that is what CI does.
+SAMPLE ?= 100
 .PHONY: test-long
 test-long: $(STAMP) ## The long campaigns: every kill point, hundreds of stories, every page in every theme
-	$(PYTEST) -n $(WORKERS) --dist worksteal -m long $(ARGS)
+	$(PYTEST) -n $(WORKERS) --dist worksteal -m long --sample $(SAMPLE) --sample-seed "$$(git rev-parse HEAD 2>/dev/null)" $(ARGS)
 
 T ?= tests
 K ?=

@@ -36,6 +36,7 @@ from tests.database_turns import alternate_databases
 from tests.fork_server import ForkServer, open_fork_server
 from tests.memory import folder_in_memory
 from tests.reuse import Connections, Engines, reuse_connections, reuse_engines
+from tests.suites import is_in_sample, mark_tooling
 
 # How long one example takes says more about the machine than about the code. Where the checks must be complete, the
 # same examples are tried in every run: a failure there is never luck.
@@ -44,6 +45,11 @@ settings.load_profile("steady")
 
 POSTGRESQL = os.environ.get("TEST_DATABASE_URL", "postgresql://postgres@127.0.0.1:5432/postgres")
 REPOSITORY = Path(__file__).parent.parent
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--sample", type=int, default=100, metavar="PERCENT", help="run this share of the long tests")
+    parser.addoption("--sample-seed", default="", metavar="TEXT", help="which share: CI gives the commit")
 
 
 def pytest_asyncio_loop_factories() -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
@@ -86,14 +92,27 @@ def _collect_from_a_place_of_its_own(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run some tests on one kind of database now, and on the other in the long campaigns.
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Run some tests on one kind of database now, and on the other in the long campaigns, of which CI runs a sample.
 
     All processes need the same order, wherever each began; pytest then groups tests that share fixtures.
     """
     items.sort(key=lambda item: item.path.relative_to(REPOSITORY).parts[:2])
+    mark_tooling(items)
     if postgresql_answers():
         alternate_databases(items)
+    _leave_out_of_sample(config, items)
+
+
+def _leave_out_of_sample(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep only the chosen share of the long tests."""
+    percent, seed = config.getoption("--sample"), config.getoption("--sample-seed")
+    left_out = [
+        item for item in items if item.get_closest_marker("long") and not is_in_sample(item.nodeid, percent, seed)
+    ]
+    if left_out:
+        items[:] = [item for item in items if item not in set(left_out)]
+        config.hook.pytest_deselected(items=left_out)
 
 
 def pytest_collection_finish() -> None:

@@ -43,6 +43,7 @@ async def market(staff_client: StaffClient) -> StaffClient:
     return staff_client
 
 
+@pytest.mark.long
 @one_database
 async def test_from_the_list_to_a_choice_that_is_kept_while_tokens_come_and_go(
     browser: Browser, market: StaffClient
@@ -109,6 +110,7 @@ async def test_what_is_refused_is_said_and_nothing_typed_is_lost(browser: Browse
     assert chosen_shares(await market.shop.aggregate()) is None
 
 
+@pytest.mark.long
 @one_database
 async def test_a_page_that_does_not_come_says_so_and_is_asked_for_again_by_a_button(
     browser: Browser, market: StaffClient
@@ -128,6 +130,7 @@ async def test_a_page_that_does_not_come_says_so_and_is_asked_for_again_by_a_but
         await expect(frame.get_by_role("alert")).to_be_hidden()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("language", ["en", "uk"])
 @one_database
 async def test_a_page_is_fetched_once_though_the_dashboard_says_its_language_with_the_token(
@@ -144,6 +147,7 @@ async def test_a_page_is_fetched_once_though_the_dashboard_says_its_language_wit
         assert len(asked) == 1, asked
 
 
+@pytest.mark.long
 @one_database
 async def test_what_a_store_does_not_have_is_not_asked_for_again(browser: Browser, market: StaffClient) -> None:
     async with dashboard_of(browser, market.app, f"/payments/{'f' * 32}") as (page, frame):
@@ -202,6 +206,7 @@ async def test_deep_links_and_the_way_back_lead_to_pages(browser: Browser, marke
         assert await messages_of(page, "updateRouting") == []
 
 
+@pytest.mark.long
 @one_database
 async def test_a_reload_finds_the_page_again_and_a_link_the_one_that_it_names(
     browser: Browser, market: StaffClient
@@ -218,6 +223,7 @@ async def test_a_reload_finds_the_page_again_and_a_link_the_one_that_it_names(
         await expect(frame.get_by_role("heading", name="Money", exact=True)).to_be_visible()
 
 
+@pytest.mark.long
 @one_database
 async def test_the_dashboard_says_its_own_path_and_nobody_minds(browser: Browser, market: StaffClient) -> None:
     complaints = BrowserErrors()
@@ -230,6 +236,7 @@ async def test_the_dashboard_says_its_own_path_and_nobody_minds(browser: Browser
         assert complaints == []
 
 
+@pytest.mark.long
 @one_database
 @pytest.mark.parametrize("path", ["/pay", "/pay/", "/pay/payments"])
 async def test_the_app_lives_below_a_path_of_its_host(browser: Browser, shop: Shop, path: str) -> None:

@@ -63,6 +63,7 @@ async def test_it_has_the_dashboards_theme_and_language_also_while_it_is_open(
         await expect(widget.locator("html")).to_have_attribute("lang", "uk")
 
 
+@pytest.mark.long
 @one_database
 async def test_it_changes_by_itself_while_something_is_open_and_the_orders_page_is_told(
     browser: Browser, stack: OrderPageStack
@@ -79,6 +80,7 @@ async def test_it_changes_by_itself_while_something_is_open_and_the_orders_page_
         await stack.work()
 
 
+@pytest.mark.long
 @one_database
 async def test_what_does_not_come_is_asked_for_again_by_a_button(browser: Browser, stack: OrderPageStack) -> None:
     order = await stack.order()
@@ -127,6 +129,7 @@ async def test_a_link_is_copied_and_closed_with_the_keyboard(browser: Browser, s
         await expect(widget.get_by_text("569.50 UAH is left to pay on this order.")).to_be_visible()
 
 
+@pytest.mark.long
 @one_database
 async def test_the_ids_and_the_link_to_the_payment_are_copied_too(browser: Browser, stack: OrderPageStack) -> None:
     order = await stack.order()
@@ -142,6 +145,7 @@ async def test_the_ids_and_the_link_to_the_payment_are_copied_too(browser: Brows
         assert await clipboard_text(page) == f"{stack.url}/payments/{order_id}?saleorApiUrl={saleor}"
 
 
+@pytest.mark.long
 @one_database
 async def test_the_qr_code_is_unfolded_and_stays_so_until_it_has_been_paid(
     browser: Browser, stack: OrderPageStack
@@ -159,6 +163,7 @@ async def test_the_qr_code_is_unfolded_and_stays_so_until_it_has_been_paid(
         await expect(widget.locator(".badge")).to_have_text("paid", timeout=20_000)
 
 
+@pytest.mark.long
 @one_database
 async def test_a_visit_that_lasted_too_long_is_told_to_reload(browser: Browser, stack: OrderPageStack) -> None:
     order = await stack.order()
@@ -174,6 +179,7 @@ async def test_a_visit_that_lasted_too_long_is_told_to_reload(browser: Browser, 
     assert await stack.saleor.transactions() == []
 
 
+@pytest.mark.long
 @one_database
 async def test_whoever_may_not_handle_payments_does_not_see_it(browser: Browser, stack: OrderPageStack) -> None:
     order = await stack.order()

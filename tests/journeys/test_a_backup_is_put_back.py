@@ -24,6 +24,7 @@ async def moved(shop: Stack) -> dict[str, list[tuple[str, str, str]]]:
     }
 
 
+@pytest.mark.long
 @pytest.mark.fault("backup-restored")
 @pytest.mark.law(9, 10, 13)
 async def test_what_happened_since_is_found_and_nothing_is_booked_or_paid_twice(

@@ -114,6 +114,7 @@ async def everybody_has(market: Stack, sale: Sale, **amounts: str) -> None:
     assert await in_our_books(market) == expected
 
 
+@pytest.mark.long
 async def test_one_seller_and_shipping(market: Stack) -> None:
     sale = await sold(market, LAMP)
     await everybody_has(market, sale, us="70.00", smith="200.00")
@@ -136,6 +137,7 @@ async def test_three_sellers_of_whom_one_takes_a_mug_back(market: Stack) -> None
     await everybody_has(market, sale)
 
 
+@pytest.mark.long
 async def test_a_part_of_a_reservation_is_charged_and_given_back_in_two_parts(market: Stack) -> None:
     sale = await sold(market, MUGS, LAMP, flow=Flow.AUTHORIZATION)
     assert await at_the_gateway(market) == {}
@@ -170,6 +172,7 @@ async def test_the_answer_to_a_refund_is_lost_while_another_one_waits(market: St
     await everybody_has(market, sale)
 
 
+@pytest.mark.long
 async def test_staff_refund_in_the_merchant_portal_and_then_here(market: Stack) -> None:
     """The app assumes whose money it was; what it then asks for still fits what everybody has."""
     sale = await sold(market, MUGS, LAMP)

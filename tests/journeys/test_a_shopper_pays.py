@@ -41,6 +41,7 @@ async def test_a_one_step_payment_makes_a_paid_order(shop: Stack) -> None:
     await assert_books_agree(shop, transaction.id)
 
 
+@pytest.mark.long
 async def test_staff_can_cancel_while_the_shopper_has_not_paid(shop: Stack) -> None:
     _, session = await begin(shop)
     transaction = await wait_for_event(shop, session.required_transaction.id, "INFO")
@@ -81,6 +82,7 @@ async def test_the_notification_comes_before_the_answer(shop: Stack) -> None:
     await assert_books_agree(shop, transaction.id)
 
 
+@pytest.mark.long
 @pytest.mark.fault("notification-repeated")
 @pytest.mark.threat("replayed-notification")
 async def test_every_notification_comes_three_times(shop: Stack) -> None:
@@ -94,6 +96,7 @@ async def test_every_notification_comes_three_times(shop: Stack) -> None:
     await assert_books_agree(shop, transaction.id)
 
 
+@pytest.mark.long
 @pytest.mark.fault("notification-out-of-order")
 async def test_the_notification_comes_after_the_shopper_is_back(shop: Stack) -> None:
     await shop.gateway.hold_webhooks()
@@ -119,6 +122,7 @@ async def test_no_notification_ever_comes_and_the_shopper_never_returns(shop: St
     await assert_books_agree(shop, session.required_transaction.id)
 
 
+@pytest.mark.long
 @pytest.mark.fault("saleor-down")
 async def test_saleor_is_down_when_the_money_comes(shop: Stack) -> None:
     checkout_id, session = await begin(shop)
@@ -138,6 +142,7 @@ async def test_saleor_is_down_when_the_money_comes(shop: Stack) -> None:
     await assert_books_agree(shop, transaction.id)
 
 
+@pytest.mark.long
 @pytest.mark.fault("network-cut")
 async def test_saleor_hears_the_event_but_its_answer_is_lost(shop: Stack) -> None:
     checkout_id, session = await begin(shop)
@@ -189,6 +194,7 @@ async def test_the_app_is_killed_between_the_gateways_answer_and_its_own_commit(
     await assert_books_agree(shop, again.required_transaction.id)
 
 
+@pytest.mark.long
 @pytest.mark.fault("process-killed")
 async def test_the_app_is_killed_after_it_took_the_notification(shop: Stack) -> None:
     checkout_id, session = await begin(shop)
@@ -258,6 +264,7 @@ async def test_the_address_of_the_page_gets_lost_and_the_shopper_tries_again_at_
     await assert_books_agree(shop, again.required_transaction.id)
 
 
+@pytest.mark.long
 async def test_the_page_appears_at_the_gateway_only_after_it_was_looked_for(shop: Stack) -> None:
     """However late it is seen, it is closed."""
     await shop.gateway.fault(FaultRule(http_method="POST", path="/api/v1/payment", moment="after", effect="drop"))
@@ -273,6 +280,7 @@ async def test_the_page_appears_at_the_gateway_only_after_it_was_looked_for(shop
     assert [each.status_code for each in await shop.gateway.payments()] == ["6007"]
 
 
+@pytest.mark.long
 async def test_a_new_attempt_closes_the_page_of_the_older_one(shop: Stack) -> None:
     checkout_id, session = await begin(shop)
     _, again = await begin(shop, checkout_id=checkout_id)
@@ -286,6 +294,7 @@ async def test_a_new_attempt_closes_the_page_of_the_older_one(shop: Stack) -> No
     await assert_books_agree(shop, again.required_transaction.id)
 
 
+@pytest.mark.long
 async def test_the_older_page_is_paid_before_it_could_be_closed(shop: Stack) -> None:
     checkout_id, session = await begin(shop)
     await shop.gateway.fault(
@@ -326,6 +335,7 @@ async def test_both_the_older_page_and_the_newer_are_paid_before_either_could_be
     await paid_order(shop, checkout_id)
 
 
+@pytest.mark.long
 async def test_parts_of_one_payment_are_paid_side_by_side(shop: Stack) -> None:
     checkout = await shop.saleor.create_checkout()
     parts = [Decimal("500.00"), Decimal("69.50")]
@@ -364,6 +374,7 @@ async def test_a_notification_about_another_amount_is_not_believed(shop: Stack) 
     assert "CHARGE_SUCCESS" not in transaction.event_types()
 
 
+@pytest.mark.long
 async def test_the_shopper_sees_the_way_back(shop: Stack) -> None:
     _, session = await begin(shop)
     order_id = order_id_of(session)

@@ -16,6 +16,7 @@ from tests.journeys.test_staff_act import paid
 REFUND = Decimal("30.00")
 
 
+@pytest.mark.long
 @pytest.mark.fault("process-killed")
 @pytest.mark.law(13)
 @pytest.mark.parametrize("where", ["/streaming-report/fetch/*", "/api/v1/pos/*/orders/*"])

@@ -51,6 +51,7 @@ async def test_a_card_pays_at_once(shop: Stack) -> None:
     await assert_no_card_data_left(shop)
 
 
+@pytest.mark.long
 async def test_a_declined_card_fails_and_another_pays(shop: Stack) -> None:
     checkout_id, session = await pay(shop, typed(NO_MONEY))
     assert session.event is not None
@@ -91,6 +92,7 @@ async def test_a_shopper_confirms_at_the_bank_and_comes_back(shop: Stack) -> Non
     await assert_no_card_data_left(shop, ASKS_THE_SHOPPER)
 
 
+@pytest.mark.long
 async def test_a_shopper_does_not_pass_at_the_bank(shop: Stack) -> None:
     _, session = await pay(shop, typed(ASKS_THE_SHOPPER))
     await shop.gateway.challenge(order_id_of(session), passed=False)
@@ -114,6 +116,7 @@ async def test_the_gateways_answer_gets_lost_and_the_payment_is_found(shop: Stac
     await assert_no_card_data_left(shop)
 
 
+@pytest.mark.long
 async def test_the_call_gets_lost_and_the_payment_has_failed(shop: Stack) -> None:
     await shop.gateway.fault(FaultRule(http_method="POST", path="/api/v1/payment", moment="before", effect="drop"))
     _, session = await pay(shop, typed())
@@ -146,6 +149,7 @@ async def test_the_app_is_killed_while_the_card_is_being_charged(shop: Stack) ->
     await assert_no_card_data_left(shop)
 
 
+@pytest.mark.long
 async def test_a_token_pays_again(shop: Stack) -> None:
     _, first = await pay(shop, typed())
     token = (await shop.gateway.payment(order_id_of(first))).cc_token
@@ -158,6 +162,7 @@ async def test_a_token_pays_again(shop: Stack) -> None:
     await assert_no_card_data_left(shop, token=token)
 
 
+@pytest.mark.long
 async def test_a_reservation_with_a_card_is_captured_in_part(shop: Stack) -> None:
     checkout_id, session = await pay(shop, typed(), Flow.AUTHORIZATION)
     assert session.event is not None
@@ -169,6 +174,7 @@ async def test_a_reservation_with_a_card_is_captured_in_part(shop: Stack) -> Non
     await assert_books_agree(shop, transaction.id)
 
 
+@pytest.mark.long
 async def test_saleor_sends_every_webhook_twice_and_the_card_pays_once(shop: Stack) -> None:
     await shop.saleor.set_faults(webhooks_twice=True)
     _, session = await pay(shop, typed())

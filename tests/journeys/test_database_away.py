@@ -32,6 +32,7 @@ async def http() -> AsyncIterator[httpx2.AsyncClient]:
         yield http
 
 
+@pytest.mark.long
 @pytest.mark.fault("database-away-at-start", "database-away")
 async def test_it_waits_to_be_started_again_and_then_says_503_until_the_database_is_back(
     tmp_path: Path, http: httpx2.AsyncClient

@@ -4,6 +4,8 @@ import json
 from decimal import Decimal
 from typing import Any
 
+import pytest
+
 from app.bootstrap import open_services
 from app.db.aggregates import ByTransaction
 from app.db.tables import Kind
@@ -17,6 +19,7 @@ def lines(shop: Stack) -> list[dict[str, Any]]:
     return [json.loads(line) for line in shop.app.log.read_text().splitlines() if line.startswith("{")]
 
 
+@pytest.mark.long
 async def test_a_refund_has_one_id_from_saleors_request_to_the_report_of_its_outcome(shop: Stack) -> None:
     await shop.app.stop()
     shop.app.environment = {**shop.app.environment, "APP_LOG_FORMAT": "json"}

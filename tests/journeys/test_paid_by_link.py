@@ -14,6 +14,7 @@ from tests.qr_codes import read_qr_code
 pytestmark = pytest.mark.browser
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # the browser sees no database
 async def test_from_the_order_to_the_phone_and_back(browser: Browser, shop: Stack) -> None:
     order = await shop.saleor.create_order()

@@ -117,6 +117,7 @@ async def test_the_answer_is_lost_and_the_app_finds_out(shop: Stack, moment: Any
     await assert_no_card_data_left(shop)
 
 
+@pytest.mark.long
 @pytest.mark.law(2)
 async def test_the_notification_overtakes_the_answer(shop: Stack) -> None:
     slow = FaultRule(http_method="POST", path="/api/v1/payment", moment="after", effect="latency", seconds=8.0)
@@ -133,6 +134,7 @@ async def test_the_notification_overtakes_the_answer(shop: Stack) -> None:
     await assert_no_card_data_left(shop)
 
 
+@pytest.mark.long
 @pytest.mark.law(2)
 async def test_the_app_is_down_when_the_outcome_comes_and_finds_out_when_it_is_back(shop: Stack) -> None:
     await shop.app.stop()
@@ -145,6 +147,7 @@ async def test_the_app_is_down_when_the_outcome_comes_and_finds_out_when_it_is_b
     assert len(calls) == 1
 
 
+@pytest.mark.long
 @pytest.mark.fault("process-killed")
 @pytest.mark.law(2)
 async def test_the_process_that_asks_is_killed_and_the_app_finds_out(

@@ -129,6 +129,7 @@ async def test_nobody_else_pays_with_it(shop: Stack) -> None:
     await assert_no_card_data_left(shop, "4242424242424242", token=token)
 
 
+@pytest.mark.long
 async def test_a_storefronts_server_pays_for_the_customer_with_an_apps_token(shop: Stack) -> None:
     card, _ = await keep(shop)
     [app] = await shop.saleor.apps()
@@ -138,6 +139,7 @@ async def test_a_storefronts_server_pays_for_the_customer_with_an_apps_token(sho
     await assert_books_agree(shop, session.required_transaction.id)
 
 
+@pytest.mark.long
 async def test_the_bank_asks_the_customer_of_a_kept_card_too(shop: Stack) -> None:
     card, token = await keep(shop, ASKS_THE_SHOPPER)
     checkout_id, session = await begin(shop, OLENA, with_card(card))
@@ -168,6 +170,7 @@ async def test_the_gateways_answer_gets_lost_and_the_kept_card_pays_once(shop: S
     await assert_no_card_data_left(shop, "4242424242424242", token=token)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("themselves", [False, True])
 async def test_saleor_deletes_a_customer_and_no_card_of_theirs_is_left(
     told_of_customers: Stack, *, themselves: bool

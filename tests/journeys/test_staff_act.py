@@ -78,6 +78,7 @@ async def test_two_partial_refunds_and_one_too_many(shop: Stack) -> None:
     await assert_books_agree(shop, transaction.id)
 
 
+@pytest.mark.long
 @pytest.mark.fault("gateway-unknown")
 async def test_a_capture_whose_answer_is_lost_is_found_and_told_once(shop: Stack) -> None:
     transaction = await reserved(shop)
@@ -91,6 +92,7 @@ async def test_a_capture_whose_answer_is_lost_is_found_and_told_once(shop: Stack
     await assert_books_agree(shop, transaction.id)
 
 
+@pytest.mark.long
 @pytest.mark.fault("gateway-unknown")
 async def test_a_refund_that_never_reached_the_bank_fails_after_a_while(shop: Stack) -> None:
     transaction = await paid(shop)
@@ -148,6 +150,7 @@ async def test_somebody_refunds_in_the_merchant_portal(shop: Stack) -> None:
     await assert_books_agree(shop, transaction.id)
 
 
+@pytest.mark.long
 async def test_staff_refund_in_the_app_while_saleor_asks_for_the_same(shop: Stack) -> None:
     """Both are done, one after the other, and Saleor counts each once: what it asked for, and what it is told of."""
     transaction = await paid(shop)
@@ -182,6 +185,7 @@ async def test_staff_refund_in_the_app_while_saleor_asks_for_the_same(shop: Stac
     await assert_books_agree(shop, transaction.id)
 
 
+@pytest.mark.long
 async def test_cancelling_a_taken_payment_says_refund_instead(shop: Stack) -> None:
     transaction = await paid(shop)
     await shop.saleor.cancel(transaction.id)
@@ -190,6 +194,7 @@ async def test_cancelling_a_taken_payment_says_refund_instead(shop: Stack) -> No
     await assert_books_agree(shop, transaction.id)
 
 
+@pytest.mark.long
 async def test_staff_and_shopper_at_the_same_moment(shop: Stack) -> None:
     _, session = await begin(shop)
     transaction = await wait_for_event(shop, session.required_transaction.id, "INFO")
@@ -204,6 +209,7 @@ async def test_staff_and_shopper_at_the_same_moment(shop: Stack) -> None:
         assert "CANCEL_SUCCESS" in transaction.event_types()
 
 
+@pytest.mark.long
 async def test_a_reinstalled_app_still_refunds(shop: Stack) -> None:
     transaction = await paid(shop)
     await shop.saleor.uninstall()

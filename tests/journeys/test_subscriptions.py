@@ -70,6 +70,7 @@ async def test_each_month_is_charged_and_saleor_knows(shop: Stack) -> None:
     assert (await wait_until_quiet(shop, transaction.id)).event_types().count("CHARGE_SUCCESS") == 4
 
 
+@pytest.mark.long
 async def test_the_app_is_down_while_it_is_charged(shop: Stack) -> None:
     transaction = await subscribed(shop)
     await shop.app.stop()
@@ -78,6 +79,7 @@ async def test_the_app_is_down_while_it_is_charged(shop: Stack) -> None:
     await charged(shop, transaction, 2)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("moment", ["before", "after"])
 async def test_staff_give_one_charge_back_and_the_answer_gets_lost(shop: Stack, moment: str) -> None:
     transaction = await subscribed(shop)

@@ -106,6 +106,7 @@ async def test_a_refund_that_the_gateway_tells_of_while_the_app_is_removed(aroun
     await assert_books_agree(shop, session.required_transaction.id)
 
 
+@pytest.mark.long
 @pytest.mark.law(5)
 @pytest.mark.parametrize("around", [TELLS_OF_IT, DOES_NOT], indirect=True)
 async def test_an_app_that_is_switched_off_and_on_again(around: DoctorEnvironment) -> None:

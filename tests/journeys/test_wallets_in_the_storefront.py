@@ -44,6 +44,7 @@ async def test_apples_sheet_opens_and_strangers_get_no_session(shop: Stack) -> N
     assert "applePay" not in refused.data
 
 
+@pytest.mark.long
 async def test_apple_finds_the_file_of_the_storefronts_domain_at_the_app(shop: Stack) -> None:
     await offer_wallets(shop, apple_pay_association="7B227073704964223A22")
     async with httpx2.AsyncClient(base_url=shop.app.url, trust_env=False) as apple:
@@ -66,6 +67,7 @@ async def test_a_wallet_pays_at_once(shop: Stack, given: Callable[[], dict[str, 
     await assert_no_wallet_data_left(shop)
 
 
+@pytest.mark.long
 async def test_a_reservation_is_captured_in_part_and_given_back(shop: Stack) -> None:
     checkout_id, session = await pay(shop, apple_pays(), Flow.AUTHORIZATION)
     assert session.event is not None
@@ -81,6 +83,7 @@ async def test_a_reservation_is_captured_in_part_and_given_back(shop: Stack) -> 
     await assert_no_wallet_data_left(shop)
 
 
+@pytest.mark.long
 async def test_a_declined_wallet_fails_and_another_pays(shop: Stack) -> None:
     checkout_id, session = await pay(shop, google_pays("4009"))
     assert session.event is not None
@@ -95,6 +98,7 @@ async def test_a_declined_wallet_fails_and_another_pays(shop: Stack) -> None:
     await assert_no_wallet_data_left(shop)
 
 
+@pytest.mark.long
 async def test_a_card_of_google_pay_is_confirmed_at_the_bank(shop: Stack) -> None:
     checkout_id, session = await pay(shop, google_pays("2122"))
     payment = await shop.gateway.payment(order_id_of(session))
@@ -114,6 +118,7 @@ async def test_the_answer_to_the_exchange_gets_lost_and_the_wallet_pays_once(sho
     await assert_books_agree(shop, session.required_transaction.id)
 
 
+@pytest.mark.long
 async def test_while_nothing_is_exchanged_nothing_is_paid(shop: Stack) -> None:
     broken = FaultRule(http_method="POST", path=EXCHANGE, moment="before", effect="status", status=503, times=50)
     await shop.gateway.fault(broken)
@@ -125,6 +130,7 @@ async def test_while_nothing_is_exchanged_nothing_is_paid(shop: Stack) -> None:
     await assert_no_wallet_data_left(shop)
 
 
+@pytest.mark.long
 async def test_the_gateways_answer_gets_lost_and_the_payment_is_found(shop: Stack) -> None:
     await shop.gateway.fault(FaultRule(http_method="POST", path="/api/v1/payment", moment="after", effect="drop"))
     checkout_id, session = await pay(shop, apple_pays())
@@ -138,6 +144,7 @@ async def test_the_gateways_answer_gets_lost_and_the_payment_is_found(shop: Stac
     await assert_no_wallet_data_left(shop)
 
 
+@pytest.mark.long
 async def test_the_notification_comes_before_the_answer(shop: Stack) -> None:
     late = FaultRule(http_method="POST", path="/api/v1/payment", moment="after", effect="latency", seconds=1.0)
     await shop.gateway.fault(late)
@@ -175,6 +182,7 @@ async def test_the_app_is_killed_on_the_way(shop: Stack, path: str) -> None:
     await assert_no_wallet_data_left(shop)
 
 
+@pytest.mark.long
 async def test_saleor_sends_every_webhook_twice_and_the_wallet_pays_once(shop: Stack) -> None:
     await shop.saleor.set_faults(webhooks_twice=True)
     _, session = await pay(shop, apple_pays())

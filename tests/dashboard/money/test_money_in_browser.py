@@ -56,6 +56,7 @@ async def test_from_a_month_to_a_day_and_its_file(browser: Browser, staff_client
     assert [each for each in complaints if "422" not in each] == []
 
 
+@pytest.mark.long
 @one_database
 async def test_beside_the_dashboards_menu_on_a_small_screen_all_columns_are_in_sight(
     browser: Browser, staff_client: StaffClient

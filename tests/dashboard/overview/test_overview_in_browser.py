@@ -11,6 +11,7 @@ from tests.pages.two_months import add_two_months_of_payments
 pytestmark = pytest.mark.browser
 
 
+@pytest.mark.long
 @one_database
 async def test_from_the_first_page_to_another_period_to_the_payments_and_back(
     browser: Browser, staff_client: StaffClient

@@ -40,6 +40,7 @@ async def test_looking_for_a_shopper_leaves_her_address_in_no_address_of_a_page(
         assert complaints == []
 
 
+@pytest.mark.long
 @one_database
 async def test_days_are_those_of_the_browser(browser: Browser, staff_client: StaffClient) -> None:
     await staff_client.payment(1, created_at=datetime(2026, 3, 28, 21, 59, tzinfo=UTC))
@@ -85,6 +86,7 @@ async def test_what_is_found_is_saved_as_a_file_from_within_the_sandboxed_frame(
         assert [each for each in complaints if "401" not in each] == []
 
 
+@pytest.mark.long
 @one_database
 @pytest.mark.parametrize("language", ["en", "uk"])
 async def test_beside_the_dashboards_menu_on_a_small_screen_all_columns_are_in_sight(
@@ -104,6 +106,7 @@ async def test_beside_the_dashboards_menu_on_a_small_screen_all_columns_are_in_s
         assert await html.evaluate("html => html.scrollWidth") == 763
 
 
+@pytest.mark.long
 @one_database
 async def test_what_fits_into_the_frame_does_not_scroll(browser: Browser, staff_client: StaffClient) -> None:
     async with dashboard_of(browser, staff_client.app, "/payments") as (page, frame):

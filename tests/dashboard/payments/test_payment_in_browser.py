@@ -43,6 +43,7 @@ async def test_a_refund_of_a_marketplace_pressed_twice_is_done_once(
     }
 
 
+@pytest.mark.long
 async def test_the_page_changes_by_itself_until_all_is_told(browser: Browser, staff_client: StaffClient) -> None:
     """But not under the hands of somebody who has begun to fill in a form."""
     shop = staff_client.shop
@@ -103,6 +104,7 @@ async def test_nothing_moves_before_the_button_inside(browser: Browser, staff_cl
     assert shop.gateway.calls == ["capture"]
 
 
+@pytest.mark.long
 async def test_what_was_said_is_fetched_only_when_somebody_looks(browser: Browser, staff_client: StaffClient) -> None:
     shop = staff_client.shop
     await shop.complete_payment()
@@ -126,6 +128,7 @@ async def test_what_was_said_is_fetched_only_when_somebody_looks(browser: Browse
         assert complaints == []
 
 
+@pytest.mark.long
 async def test_the_order_is_opened_in_the_dashboard(browser: Browser, staff_client: StaffClient) -> None:
     kept = await staff_client.payment(1, source_id="T3JkZXI6MQ==")
     async with dashboard_of(browser, staff_client.app, f"/payments/{kept.order_id}") as (page, frame):
@@ -134,6 +137,7 @@ async def test_the_order_is_opened_in_the_dashboard(browser: Browser, staff_clie
         await page.wait_for_url("**/orders/T3JkZXI6MQ%3D%3D")
 
 
+@pytest.mark.long
 async def test_on_a_phone_what_is_rarely_read_is_folded_and_stays_as_somebody_left_it(
     browser: Browser,
     staff_client: StaffClient,
@@ -159,6 +163,7 @@ async def test_on_a_phone_what_is_rarely_read_is_folded_and_stays_as_somebody_le
         await expect(frame.get_by_text("Gateway order ID")).to_be_visible()
 
 
+@pytest.mark.long
 async def test_ids_and_the_link_to_the_page_are_copied(browser: Browser, staff_client: StaffClient) -> None:
     shop = staff_client.shop
     shop.gateway.will_answer(shop.gateway.page())

@@ -53,6 +53,7 @@ async def test_a_typed_card_is_paid_out_to_once(browser: Browser, staff_client: 
     assert found.create.state is State.SUCCESS
 
 
+@pytest.mark.long
 async def test_a_number_that_is_no_card_is_told_beside_it(browser: Browser, staff_client: StaffClient) -> None:
     await may_pay_out(staff_client)
     async with dashboard_of(browser, staff_client.app, "/payouts/new", width=360) as (page, frame):

@@ -156,6 +156,7 @@ async def test_a_refused_field_is_shown_and_what_was_typed_stays(browser: Browse
     assert await new_store.services.accounts.all() == []
 
 
+@pytest.mark.long
 @one_database
 async def test_every_refused_field_says_what_is_wrong_with_it_until_it_is_right(
     browser: Browser, new_store: StaffClient
@@ -180,6 +181,7 @@ async def test_every_refused_field_says_what_is_wrong_with_it_until_it_is_right(
     assert await new_store.services.accounts.all() == []
 
 
+@pytest.mark.long
 @one_database
 async def test_rules_are_only_checked_by_the_button_that_says_so(browser: Browser, staff_client: StaffClient) -> None:
     account = staff_client.shop.account
@@ -200,6 +202,7 @@ async def test_rules_are_only_checked_by_the_button_that_says_so(browser: Browse
     assert kept.split_rules is None
 
 
+@pytest.mark.long
 @one_database
 async def test_books_are_compared_when_a_button_is_pressed(browser: Browser, staff_client: StaffClient) -> None:
     account = staff_client.shop.account
