@@ -202,10 +202,12 @@ audit: $(TOOLS_STAMP) ## Look for published weaknesses of everything that is pin
 		$(TOOLS)/bin/pip-audit --strict --require-hashes --disable-pip --progress-spinner off -r "$$pins" $(ARGS); done
 
 .PHONY: release
-release: ## Test everything, look for weaknesses, and build into dist/: wheels, image, bill of materials, checksums
+release: ## Test everything, look for weaknesses, build into dist/ (wheels, image, bill of materials, checksums), set the tag
 	@test -z "$$(git status --porcelain)" || { echo "A release is made of what is committed, and something here is not." >&2; exit 1; }
 	$(MAKE) test test-long audit
 	$(MAKE) release-files
+	@version=$$($(BIN)/python -c 'import tomllib; print(tomllib.load(open("pyproject.toml", "rb"))["project"]["version"])'); \
+	git rev-parse --quiet --verify "refs/tags/v$$version" >/dev/null || git tag -a "v$$version" -m "Version $$version"
 
 .PHONY: release-files
 release-files: $(STAMP) $(TOOLS_STAMP) ## Only build what a release consists of, without the tests before it
