@@ -1,209 +1,198 @@
-"""One way to break each law of money: the line that keeps it is taken out of a copy of the program."""
+"""The ways to break each law of money: what keeps it is taken out of a copy of the program."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from tests.laws.changes import (
+    Assigned,
+    BeginsWith,
+    Call,
+    Condition,
+    FunctionChange,
+    Name,
+    Returns,
+    WithoutCall,
+    changed_sources,
+)
 
 
 @dataclass(frozen=True)
 class Break:
-    """A small change of text in the files of ``app/`` that match ``where``, and what it does to the law."""
+    """What is done to a law, and by which change of which function. Several functions: all of them are changed."""
 
     law: int
     what: str
-    where: str
-    old: str
-    new: str
+    changes: Mapping[str, FunctionChange]
 
-    def files(self, root: Path) -> list[Path]:
-        """Return the files that hold the text."""
-        return [file for file in sorted((root / "app").glob(self.where)) if self.old in file.read_text()]
+    def sources(self, root: Path) -> dict[Path, str]:
+        """Return the modules of the program at ``root`` as they are when the law is broken. Raises LookupError."""
+        return changed_sources(root, self.changes)
 
-    def make(self, root: Path) -> int:
-        """Break the law in the program at ``root``; return how many places were changed."""
-        places = 0
-        for file in self.files(root):
-            text = file.read_text()
-            places += text.count(self.old)
-            file.write_text(text.replace(self.old, self.new))
-        return places
+    def make(self, root: Path) -> None:
+        """Break the law in the program at ``root``. Raises LookupError."""
+        for path, source in self.sources(root).items():
+            path.write_text(source)
 
 
 BREAKS = [
     Break(
         law=1,
         what="the gateway is called before the intent is committed",
-        where="payments/operations/actions.py",
-        old="        try:\n            aggregate, operation = await services.payments.update(which, record)\n",
-        new=(
-            "        try:\n"
-            "            known = await services.payments.find(which)\n"
-            "            if known is not None:\n"
-            "                from app.payments.operations.execute import _call_gateway\n"
-            "                asks = _record_action(services, known, request, [])\n"
-            "                if asks.state is State.INTENT:\n"
-            "                    await _call_gateway(services, known.payment.account, known, asks, 2.0)\n"
-            "            aggregate, operation = await services.payments.update(which, record)\n"
-        ),
+        changes={
+            "app.payments.operations.actions:perform_action": BeginsWith(
+                "from tests.laws.early_call import call_gateway_first\n"
+                "await call_gateway_first(services, request, which)"
+            )
+        },
     ),
     Break(
         law=1,
         what="an intent that nobody has concluded is not looked up",
-        where="payments/core/schedule.py",
-        old="return now + self.budget + self.first_settle",
-        new="return now + self.settling_time * 1000",
+        changes={
+            "app.payments.core.schedule:Schedule.intent_deadline": Returns("now + self.settling_time * 1000"),
+        },
     ),
     Break(
         law=2,
         what="an outcome that is not known is a failure",
-        where="payments/core/call_errors.py",
-        old="return isinstance(error, DuplicateOrderError) or not nothing_was_done",
-        new="return isinstance(error, DuplicateOrderError)",
+        changes={
+            "app.payments.core.call_errors:is_outcome_unknown": Condition({"nothing_was_done"}, becomes="False"),
+        },
     ),
     Break(
         law=2,
         what="a clock that is put ahead makes a long silence of a short one",
-        where="payments/core/schedule.py",
-        old="        return looks > most\n",
-        new="        return True\n",
+        changes={"app.payments.core.schedule:Schedule.has_enough_look_ups": Returns("True")},
     ),
     Break(
         law=2,
         what="whatever says no is taken for the gateway",
-        where="gateway/responses.py",
-        old="        raise _not_the_gateway(call, response, members)\n",
-        new="        raise _refusal(call, response, members)\n",
+        changes={"app.gateway.responses:decode": Name("_not_the_gateway", becomes="_refusal")},
     ),
     Break(
         law=2,
         what="a page of which nobody has the link is not closed",
-        where="payments/operations/transition.py",
-        old="        aggregate.operations.append(closing)\n",
-        new="        del closing\n",
-    ),
-    Break(
-        law=3,
-        what="a second operation does not wait for the first",
-        where="payments/operations/actions.py",
-        old="(State.WAITING if waits else State.INTENT)",
-        new="State.INTENT",
-    ),
-    Break(
-        law=3,
-        what="what nobody has locked decides",
-        where="db/repository.py",
-        old="    .with_for_update(of=Payment)\n",
-        new="",
-    ),
-    Break(
-        law=4,
-        what="what staff asked before is asked again",
-        where="payments/operations/actions.py",
-        old="    if known is not None:\n        return known, False\n",
-        new=('    if known is not None:\n        key = f"{key}-{len(aggregate.operations)}"\n'),
-    ),
-    Break(
-        law=5,
-        what="state is committed without the event that tells of it",
-        where="db/aggregates.py",
-        old="session.add_all([*aggregate.operations, *aggregate.events",
-        new="session.add_all([*aggregate.operations",
-    ),
-    Break(
-        law=6,
-        what="a notification whose processing failed is given up",
-        where="payments/sync/notifications.py",
-        old="services.inbox.postpone(notification_id, reason=reason, until=until, trouble=Trouble.FAILED)",
-        new="services.inbox.process(notification_id, lambda *_: ProcessingResult(reason, Trouble.FAILED), until)",
-    ),
-    Break(
-        law=7,
-        what="a late word of the gateway takes an operation back",
-        where="payments/core/mapper.py",
-        old="if seen.state.rank <= known.state.rank and not known.inferred:",
-        new="if seen.state is known.state:",
-    ),
-    Break(
-        law=8,
-        what="what the gateway says is not compared with what was asked",
-        where="payments/core/mapper.py",
-        old="problem = _mismatch(known, seen)",
-        new="problem = None",
-    ),
-    Break(
-        law=9,
-        what="each telling takes the reference that is known by then",
-        where="payments/core/references.py",
-        old="if operation.psp_reference is None:",
-        new="if operation.psp_reference is None or operation.operation_id:",
-    ),
-    Break(
-        law=10,
-        what="what the gateway shows is not bound to what we have in flight",
-        where="payments/core/observation.py",
-        old="(each.state in {State.INTENT, State.UNKNOWN} or each.inferred)",
-        new="each.inferred",
+        changes={"app.payments.operations.transition:abandon_page": WithoutCall("aggregate.operations.append")},
     ),
     Break(
         law=2,
         what="a look-up that does not show the payment is believed",
-        where="payments/sync/resolve.py",
-        old="    order_id, cancels = aggregate.payment.order_id, operation.kind is Kind.CANCEL\n",
-        new="    order_id, cancels = aggregate.payment.order_id, operation.kind is Kind.CANCEL\n    return True\n",
+        changes={"app.payments.sync.resolve:_is_silent": Call("any", becomes="True")},
+    ),
+    Break(
+        law=3,
+        what="a second operation does not wait for the first",
+        changes={"app.payments.operations.actions:_new_operation": Condition({"waits"}, becomes="False")},
+    ),
+    Break(
+        law=3,
+        what="what nobody has locked decides",
+        changes={"app.db.repository:_lock_statement": WithoutCall("with_for_update")},
+    ),
+    Break(
+        law=4,
+        what="what staff asked before is asked again",
+        changes={
+            "app.payments.operations.actions:_find_recorded": Returns(
+                "None, next((key for key in request.keys if aggregate.operation_by_key(key) is None),"
+                " f'{request.keys[0]}-{len(aggregate.operations)}')"
+            )
+        },
+    ),
+    Break(
+        law=5,
+        what="state is committed without the event that tells of it",
+        changes={"app.db.aggregates:save": Name("aggregate.events", becomes="()")},
+    ),
+    Break(
+        law=6,
+        what="a notification whose processing failed is given up",
+        changes={
+            "app.payments.sync.notifications:process": Call(
+                "services.inbox.postpone",
+                becomes=(
+                    "services.inbox.process("
+                    "notification_id, lambda *_: ProcessingResult(reason, Trouble.FAILED), until)"
+                ),
+            )
+        },
+    ),
+    Break(
+        law=7,
+        what="a late word of the gateway takes an operation back",
+        changes={
+            "app.payments.core.mapper:compute_transition": Condition(
+                {"seen.state.rank", "known.state.rank"}, becomes="seen.state is known.state"
+            )
+        },
+    ),
+    Break(
+        law=8,
+        what="what the gateway says is not compared with what was asked",
+        changes={"app.payments.core.mapper:_mismatch": Returns("None")},
+    ),
+    Break(
+        law=9,
+        what="each telling takes the reference that is known by then",
+        changes={
+            "app.payments.core.references:ensure_reference": Condition(
+                {"operation.psp_reference"}, becomes="operation.psp_reference is None or operation.operation_id"
+            )
+        },
+    ),
+    Break(
+        law=10,
+        what="what the gateway shows is not bound to what we have in flight",
+        changes={
+            "app.payments.core.observation:find_matching_operation": Condition(
+                {"State.INTENT", "State.UNKNOWN"}, becomes="False"
+            )
+        },
     ),
     Break(
         law=10,
         what="what others did in silence is not looked for",
-        where="payments/operations/transition.py",
-        old="posting.now if result.others_acted else posting.schedule.next_order_look_up(posting.now)",
-        new="None",
-    ),
-    Break(
-        law=13,
-        what="what the gateway's books have and ours have not is left as it is",
-        where="payments/reconciliation/compare.py",
-        old="    missing = [each for each in waiting if each.state is not State.FAILURE]\n",
-        new="    missing: list[Entry] = []\n",
-    ),
-    Break(
-        law=13,
-        what="what somebody has looked at is shown no more, though it is open",
-        where="payments/core/problems.py",
-        old="if each.kind in ACCOUNT_KINDS or _is_open(each, operations):",
-        new="if each.kind in ACCOUNT_KINDS:",
+        changes={
+            "app.payments.operations.transition:transition": Assigned("operation.next_poll_at", becomes="None"),
+        },
     ),
     Break(
         law=11,
         what="the budget of a webhook is never spent",
-        where="outbound.py",
-        old="return max(0.0, self._end - self._monotonic())",
-        new="return 4.0",
+        changes={"app.outbound:Deadline.left": Returns("4.0")},
     ),
     Break(
         law=12,
         what="a page stays open beside another attempt that is paid",
-        where="payments/operations/competing_attempts.py",
-        old="covered and each.open and each.amount > to_pay - covered",
-        new="False",
+        changes={"app.payments.operations.competing_attempts:pages_exceeding_remainder": Returns("[]")},
     ),
     Break(
         law=12,
         what="whoever learns that an attempt has come further forgets the others",
-        where="payments/core/apply.py",
-        old="        payment.attempts_due_at = posting.now\n",
-        new="        payment.attempts_due_at = None\n",
+        changes={
+            "app.payments.core.apply:_post": Assigned("payment.attempts_due_at", becomes="None"),
+            "app.payments.core.apply:_reschedule": Assigned("payment.attempts_due_at", becomes="None"),
+        },
+    ),
+    Break(
+        law=13,
+        what="what the gateway's books have and ours have not is left as it is",
+        changes={"app.payments.reconciliation.compare:_match_kind": Assigned("missing", becomes="[]")},
+    ),
+    Break(
+        law=13,
+        what="what somebody has looked at is shown no more, though it is open",
+        changes={"app.payments.core.problems:acknowledge": Condition({"_is_open"}, becomes="False")},
     ),
     Break(
         law=13,
         what="a page that cannot be closed is no alert",
-        where="payments/sync/resolve.py",
-        old="not operation.state.final and posting.schedule.is_settled_by_silence(operation.created_at, posting.now)",
-        new="False",
+        changes={"app.payments.sync.resolve:_flag_overdue": Condition({"is_settled_by_silence"}, becomes="False")},
     ),
     Break(
         law=14,
         what="what is finer than two decimals is rounded",
-        where="amounts.py",
-        old='raise ValueError("an amount has at most two decimals")',
-        new="amount = amount.quantize(CENT)",
+        changes={"app.amounts:quantize_to_cents": Returns("amount.quantize(CENT)")},
     ),
 ]

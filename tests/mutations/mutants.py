@@ -77,20 +77,20 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def _changes(tree: ast.Module) -> Iterator[tuple[str, ast.stmt | ast.expr, str, "Change"]]:
-    for name, function in _functions(tree, ""):
+    for name, function in functions_in(tree):
         yield from ((name, *each) for each in _in_function(function))
 
 
-def _functions(node: ast.AST, within: str) -> Iterator[tuple[str, Function]]:
+def functions_in(node: ast.AST, within: str = "") -> Iterator[tuple[str, Function]]:
     """Give all functions in ``node`` with their qualified names, which Python makes in the same way."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, Function):
             yield f"{within}{child.name}", child
-            yield from _functions(child, f"{within}{child.name}.<locals>.")
+            yield from functions_in(child, f"{within}{child.name}.<locals>.")
         elif isinstance(child, ast.ClassDef):
-            yield from _functions(child, f"{within}{child.name}.")
+            yield from functions_in(child, f"{within}{child.name}.")
         else:
-            yield from _functions(child, within)
+            yield from functions_in(child, within)
 
 
 class Change:
@@ -106,14 +106,33 @@ class Change:
             getattr(self._node, self._field)[self._index] = self._value
 
 
-def _in_function(function: Function) -> Iterator[tuple[ast.stmt | ast.expr, str, Change]]:
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a statement or an expression stands: in a field of ``node``, or in the list there, at ``index``."""
+
+    node: ast.AST
+    field: str
+    index: int | None
+    child: ast.stmt | ast.expr
+
+    def change(self, value: ast.stmt | ast.expr) -> Change:
+        """Return the change that puts something else there."""
+        return Change(self.node, self.field, value, self.index)
+
+
+def places_in(function: Function) -> Iterator[Place]:
+    """Give the places of all statements and expressions of a function, but for what ``_own_nodes`` leaves out."""
     for node in _own_nodes(function):
         for field, value in ast.iter_fields(node):
             for index, child in enumerate(value) if isinstance(value, list) else [(None, value)]:
-                if isinstance(child, ast.stmt):
-                    yield from ((child, *each) for each in _of_statement(node, field, index, child))
-                if isinstance(child, ast.expr):
-                    yield from ((child, *each) for each in _of_expression(node, field, index, child))
+                if isinstance(child, ast.stmt | ast.expr):
+                    yield Place(node, field, index, child)
+
+
+def _in_function(function: Function) -> Iterator[tuple[ast.stmt | ast.expr, str, Change]]:
+    for place in places_in(function):
+        changes = _of_statement(place) if isinstance(place.child, ast.stmt) else _of_expression(place)
+        yield from ((place.child, *change) for change in changes)
 
 
 def _own_nodes(function: Function) -> Iterator[ast.AST]:
@@ -139,9 +158,9 @@ def _is_left_out(node: ast.AST) -> bool:
             return False
 
 
-def _of_statement(node: ast.AST, field: str, index: int | None, child: ast.stmt) -> Iterator[tuple[str, Change]]:
-    drop = Change(node, field, ast.Pass(), index)
-    match child:
+def _of_statement(place: Place) -> Iterator[tuple[str, Change]]:
+    drop = place.change(ast.Pass())
+    match child := place.child:
         case ast.Expr(value=ast.Constant()):
             return
         # What an error says is a text for people.
@@ -168,29 +187,29 @@ def _is_negated_by_expression(test: ast.expr) -> bool:
             return False
 
 
-def _of_expression(node: ast.AST, field: str, index: int | None, child: ast.expr) -> Iterator[tuple[str, Change]]:
-    match child:
+def _of_expression(place: Place) -> Iterator[tuple[str, Change]]:
+    match child := place.child:
         case ast.Compare(ops=[operator]) if type(operator) in _OPPOSITES:
             other = _OPPOSITES[type(operator)]
             yield f"{other.__name__} in `{_short(child)}`", Change(child, "ops", [other()])
         case ast.BoolOp(op=operator):
             other_op: ast.boolop = ast.Or() if isinstance(operator, ast.And) else ast.And()
             yield f"{type(other_op).__name__.lower()} in `{_short(child)}`", Change(child, "op", other_op)
-            for place, value in enumerate(child.values):
+            for number, value in enumerate(child.values, 1):
                 rest = [each for each in child.values if each is not value]
                 changed = rest[0] if len(rest) == 1 else ast.BoolOp(operator, rest)
-                yield f"without part {place + 1} of `{_short(child)}`", Change(node, field, changed, index)
+                yield f"without part {number} of `{_short(child)}`", place.change(changed)
         case ast.UnaryOp(op=ast.Not(), operand=operand):
-            yield f"without not: `{_short(child)}`", Change(node, field, operand, index)
+            yield f"without not: `{_short(child)}`", place.change(operand)
         case ast.Constant(value=bool() as value):
-            yield f"{not value} for {value} in `{_short(node)}`", Change(node, field, ast.Constant(not value), index)
+            yield f"{not value} for {value} in `{_short(place.node)}`", place.change(ast.Constant(not value))
         case ast.BinOp(op=operator_) if type(operator_) in _ARITHMETIC:
             swapped = _ARITHMETIC[type(operator_)]
             yield f"{swapped.__name__} in `{_short(child)}`", Change(child, "op", swapped())
         case ast.Call(func=ast.Name(id=name)) if name in _NAMES:
             yield f"{_NAMES[name]} for {name} in `{_short(child)}`", Change(child, "func", _name(_NAMES[name]))
         case ast.Call(func=ast.Attribute(value=receiver, attr=name)) if name in _LOCKS:
-            yield f"without {name} in `{_short(child)}`", Change(node, field, receiver, index)
+            yield f"without {name} in `{_short(child)}`", place.change(receiver)
 
 
 def _name(name: str) -> ast.Name:

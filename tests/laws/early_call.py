@@ -1,0 +1,17 @@
+"""What must never be done first: see the break of law 1 that puts it before the commit of an intent."""
+
+from app.db.aggregates import PaymentSelector
+from app.db.tables import State
+from app.payments.core.action_request import ActionRequest
+from app.payments.operations.actions import _record_action
+from app.payments.operations.execute import _call_gateway
+from app.payments.services import Services
+
+
+async def call_gateway_first(services: Services, request: ActionRequest, which: PaymentSelector) -> None:
+    """Call the gateway for what is requested, and commit nothing."""
+    known = await services.payments.find(which)
+    if known is not None:
+        operation = _record_action(services, known, request, [])
+        if operation.state is State.INTENT:
+            await _call_gateway(services, known.payment.account, known, operation, 2.0)
