@@ -10,11 +10,11 @@ import structlog
 
 from tests.trace.played import Story, play
 
-_COLUMNS = ("files", "functions", "changes", "crossings", "transactions", "statements", "loads")
+_COLUMNS = ("files", "functions", "changes", "crossings", "transactions", "statements", "(budget)", "loads")
 
 
 def numbers(story: Story) -> dict[str, int]:
-    """Return what was counted, by its name."""
+    """Return what was counted, by its name, and the budget of statements."""
     counts = story.counts
     return {
         "files": len(counts.files),
@@ -23,6 +23,7 @@ def numbers(story: Story) -> dict[str, int]:
         "crossings": counts.crossings,
         "transactions": counts.transactions,
         "statements": counts.statements,
+        "statement_budget": story.budget,
         "loads": counts.loads,
     }
 
