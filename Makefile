@@ -153,7 +153,7 @@ laws: $(STAMP) ## Break each law of money in a copy of the program: its tests mu
 	$(BIN)/python -m tests.laws.break_laws $(ARGS)
 
 .PHONY: marked-pages
-marked-pages: $(STAMP) ## List on the pages of laws, threats and faults the tests that bear their marks
+marked-pages: $(STAMP) ## List the tests that bear the mark of a law, threat or fault (tests/marked/tests-by-claim.md)
 	$(BIN)/python -m tests.marked.page
 
 .PHONY: mutations

@@ -11,7 +11,7 @@ def chapters() -> dict[int, str]:
     return {ALL_TOGETHER: introduction} | {int(law.split(".")[0].removeprefix("## ")): law for law in laws}
 
 
-def test_each_law_has_a_chapter_with_a_place_for_its_tests() -> None:
+def test_each_law_has_a_chapter_that_links_to_its_tests() -> None:
     assert list(chapters()) == [ALL_TOGETHER, *LAWS]
     assert {number: claims_of(chapter) for number, chapter in chapters().items()} == {
         number: [number] for number in (ALL_TOGETHER, *LAWS)

@@ -1,1 +1,1 @@
-"""Pages that list the tests which show what they claim: the laws of money, the threats, the faults."""
+"""Which tests show what pages of the documentation claim: the laws of money, the threats, the faults."""

@@ -89,7 +89,7 @@ class Mark:
         for call in calls:
             known = {claim for claim in self.claims for argument in call.args if ast.unparse(argument) == repr(claim)}
             if call.keywords or not call.args or len(known) != len(call.args):
-                raise ValueError(f"{file}, line {call.lineno}: nobody knows what this names: {ast.unparse(call)}")
+                raise ValueError(f"{file}, line {call.lineno}: docs/ has no such {self.name}: {ast.unparse(call)}")
             named |= known
         read |= bare | {call.func for call in calls}
         return frozenset(named)

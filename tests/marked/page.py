@@ -1,24 +1,34 @@
-"""Writes the tests that bear a mark into the pages that claim something: ``python -m tests.marked.page``.
+"""Writes which tests show what the documentation claims: ``make marked-pages`` writes ``tests-by-claim.md`` anew.
 
-A page has a place for the tests of each claim, ``<!-- tests: open-redirect -->...<!-- /tests -->``. One that stands on
-lines of its own gets a list; one in the middle of a line, as in a table, gets links.
+A page of the documentation claims something where it links to the tests that show it, with a link that ends with
+``tests-by-claim.md#threat-open-redirect``, say.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
 from tests.conftest import REPOSITORY
-from tests.marked.marks import Mark, MarkedTest, Name, marked_with
+from tests.marked.marks import Mark, Name, marked_with
 
-_PLACE = re.compile(r"<!-- tests: ([a-z0-9-]+) -->(\n?).*?<!-- /tests -->", re.DOTALL)
+TESTS_BY_CLAIM = Path(__file__).with_name("tests-by-claim.md")
+_LINK = re.compile(r"\(\.\./tests/marked/tests-by-claim\.md#[a-z]+-([a-z0-9-]+)\)")
+_INTRODUCTION = """\
+<!-- `make marked-pages` writes this page. -->
+
+# Tests by claim
+
+The tests that show what the documentation claims: that a law of money holds, that a threat is met, what happens in a
+fault. They are listed here because they bear its mark, `@pytest.mark.law(2)`, `threat("open-redirect")` or
+`fault("disk-full")`.
+"""
 
 
 @dataclass(frozen=True)
 class MarkedPage:
-    """A page below ``docs`` and the mark of the tests that show what it claims."""
+    """A page below ``docs`` that claims something, and the mark of the tests that show it."""
 
     name: str
     mark: Mark
@@ -28,15 +38,28 @@ class MarkedPage:
         """Where it is."""
         return REPOSITORY / "docs" / self.name
 
-    def with_tests(self, text: str) -> str:
-        """Return the page's text with the tests in each of its places."""
-        tests = self.mark.tests()
-        return _PLACE.sub(lambda place: _written(place, marked_with(_name(place[1]), tests)), text)
+    def lines(self) -> Iterator[str]:
+        """Give the lines that list the tests of each of its claims, in its order."""
+        text, tests = self.path.read_text(), self.mark.tests()
+        title = text.partition("\n")[0].removeprefix("# ")
+        yield from ("", f"## [{title}](../../docs/{self.name})")
+        for claim in claims_of(text):
+            yield from ("", f"### {self.mark.name.capitalize()} {claim}", "")
+            if claim == self.mark.bare:
+                yield from ("All of them together.", "")
+            for file, those in groupby(marked_with(claim, tests), lambda test: test.file):
+                yield f"- [{file}](../{file.removeprefix('tests/')})"
+                yield from (f"  - `{test.name}`" for test in those)
 
 
 def claims_of(text: str) -> list[Name]:
-    """Return what a page has places for, in its order."""
-    return [_name(place[1]) for place in _PLACE.finditer(text)]
+    """Return the claims whose tests a page links to, in its order."""
+    return [_name(link[1]) for link in _LINK.finditer(text)]
+
+
+def listed_by_claim() -> str:
+    """Return the text of the page that lists the tests of all claims."""
+    return "\n".join([_INTRODUCTION.rstrip("\n"), *(line for page in PAGES for line in page.lines()), ""])
 
 
 def _page(name: str, mark: str) -> MarkedPage:
@@ -45,23 +68,6 @@ def _page(name: str, mark: str) -> MarkedPage:
 
 def _name(text: str) -> Name:
     return int(text) if text.isdecimal() else text
-
-
-def _written(place: re.Match[str], tests: Sequence[MarkedTest]) -> str:
-    written = f"\n{_listed(tests)}" if place[2] else _in_a_line(tests)
-    return f"<!-- tests: {place[1]} -->{written}<!-- /tests -->"
-
-
-def _in_a_line(tests: Sequence[MarkedTest]) -> str:
-    return "<br>".join(f"[{test.name}](../{test.file})" for test in tests)
-
-
-def _listed(tests: Sequence[MarkedTest]) -> str:
-    how_many = "1 test shows it" if len(tests) == 1 else f"{len(tests)} tests show it"
-    lines = [f"<details><summary>{how_many}</summary>", ""]
-    for file, those in groupby(tests, lambda test: test.file):
-        lines += [f"- [{file}](../{file})", *(f"  - `{test.name}`" for test in those)]
-    return "\n".join([*lines, "", "</details>", ""])
 
 
 ALL_TOGETHER = 0
@@ -73,5 +79,4 @@ PAGES = (LAWS_OF_MONEY, SECURITY, RELIABILITY)
 
 
 if __name__ == "__main__":
-    for page in PAGES:
-        page.path.write_text(page.with_tests(page.path.read_text()))
+    TESTS_BY_CLAIM.write_text(listed_by_claim())

@@ -1,28 +1,44 @@
-"""The pages that claim something list the tests that show it, each of which is there."""
+"""What pages claim is shown by tests, which are listed."""
 
 import re
 from pathlib import Path
 
 import pytest
 
+from tests.docs.pages import links
+from tests.docs.test_links import fault_of
 from tests.marked.marks import Mark
-from tests.marked.page import ALL_TOGETHER, PAGES, RELIABILITY, SECURITY, MarkedPage, claims_of
+from tests.marked.page import (
+    ALL_TOGETHER,
+    PAGES,
+    RELIABILITY,
+    SECURITY,
+    TESTS_BY_CLAIM,
+    MarkedPage,
+    claims_of,
+    listed_by_claim,
+)
 
 LAW = Mark("law", range(1, 15), bare=ALL_TOGETHER)
 THREAT = Mark("threat", ["open-redirect", "forged-webhook"])
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_the_page_lists_the_tests_that_are_marked(page: MarkedPage) -> None:
-    assert page.path.read_text() == page.with_tests(page.path.read_text()), "make marked-pages writes it anew"
+def test_the_list_is_that_of_the_tests_that_are_marked() -> None:
+    written = TESTS_BY_CLAIM.read_text() if TESTS_BY_CLAIM.exists() else ""
+    assert written == listed_by_claim(), "tests-by-claim.md is not current: make marked-pages writes it anew"
+
+
+def test_each_link_of_the_list_leads_somewhere() -> None:
+    assert [link for link in links(TESTS_BY_CLAIM) if fault_of(TESTS_BY_CLAIM, link)] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_each_claim_has_one_place_and_a_test(page: MarkedPage) -> None:
+def test_each_claim_has_one_link_and_a_test(page: MarkedPage) -> None:
     claims = claims_of(page.path.read_text())
-    assert len(claims) == len(set(claims))
+    assert len(claims) == len(set(claims)), f"docs/{page.name} links to the tests of a claim more than once"
     shown = {claim for test in page.mark.tests() for claim in test.claims}
-    assert [claim for claim in claims if claim not in shown] == []
+    without = [claim for claim in claims if claim not in shown]
+    assert without == [], f"no test has a mark {page.mark.name} for these claims of docs/{page.name}"
 
 
 @pytest.mark.parametrize(
