@@ -10,16 +10,13 @@ TOOLING = (
     "tests/docs/test_gateway_client.py",
     "tests/gateway_contract/test_docs.py",
     "tests/gateway_contract/test_recording.py",
-    "tests/laws/",
-    "tests/marked/",
-    "tests/packaging/",
     "tests/saleor_testing/",
     "tests/sandbox/",
     "tests/secrets/test_hunt.py",
-    "tests/trace/",
 )
-"""Tests of what the product is tested, built and explained with: the sandbox, the played Saleor, CI, the release, the
-guide's examples. What they look at is listed in the Makefile (``TOOLING``); ``make test`` runs them when that changes.
+"""Tests of what the product is tested and explained with: the sandbox, the played Saleor, CI, the guide's examples.
+
+What they look at is listed in the Makefile (``TOOLING``); ``make test`` runs them when that has changed.
 """
 
 
