@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from contextlib import suppress
 from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -35,13 +36,15 @@ class FaultMiddleware:
         if scope["type"] != "http" or not path.startswith(("/api/", "/streaming-report/")):
             await self._app(scope, receive, send)
             return
-        body = await _read_body(receive)
+        body, state = await _read_body(receive), self._sandbox.state
         rule = self._sandbox.rules.take_fault_rule(scope["method"], path, _order_id(path, body))
         if rule is None:
             await self._app(scope, _replay_body(body, receive), send)
         elif rule.moment == "before":
-            await asyncio.sleep(rule.seconds)
-            if rule.effect == "latency":
+            await self._delay(rule)
+            if self._sandbox.state is not state:  # reset meanwhile: the call was meant for what is gone
+                await self._drop_connection(scope, receive)
+            elif rule.effect == "latency":
                 await self._app(scope, _replay_body(body, receive), send)
             else:
                 await self._apply_fault(rule, scope, receive, send, response=[])
@@ -52,8 +55,13 @@ class FaultMiddleware:
                 response.append(message)
 
             await self._app(scope, _replay_body(body, receive), collect)
-            await asyncio.sleep(rule.seconds)
+            await self._delay(rule)
             await self._apply_fault(rule, scope, receive, send, response)
+
+    async def _delay(self, rule: FaultRule) -> None:
+        """Wait for the rule's seconds, at most until the rules are cleared."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._sandbox.rules_cleared.wait(), rule.seconds)
 
     async def _apply_fault(
         self, rule: FaultRule, scope: Scope, receive: Receive, send: Send, response: list[Message]

@@ -1,5 +1,6 @@
 """One running sandbox: the gateway's state, the fault rules, webhooks, clock and state file."""
 
+import asyncio
 import contextlib
 import os
 import secrets
@@ -41,6 +42,7 @@ class Sandbox:
         self.settings = settings
         self.points_of_sale = {pos.pos_id: pos for pos in settings.points_of_sale}
         self.rules = Rules()
+        self.rules_cleared = asyncio.Event()  # of these rules: the next ones have their own
         self.calls = CallLog()
         self._call_times: dict[UUID, deque[datetime]] = {}
         self.webhook_sender: WebhookSender | None = None
@@ -59,9 +61,17 @@ class Sandbox:
     def reset(self) -> None:
         """Clear everything but the settings."""
         initial = self._new_state_file()
-        self.state, self.deliveries, self.rules = initial.gateway, initial.deliveries, Rules()
+        self.state, self.deliveries = initial.gateway, initial.deliveries
+        self.clear_rules()
         self.calls.calls.clear()
         self._call_times.clear()
+
+    def clear_rules(self) -> None:
+        """Clear all rules and scripted outcomes, and end the delays of earlier rules."""
+        self.rules = Rules()
+        self.state.scripts.clear()
+        self.rules_cleared.set()
+        self.rules_cleared = asyncio.Event()
 
     def now(self) -> datetime:
         """Return the sandbox's time: the clock's time plus the offset by which it was moved forward."""

@@ -23,7 +23,7 @@ class FaultRule(BaseModel):
 
     `drop` closes the connection without a response, `truncate` in the middle of one, `garbage` responds 200 with
     invalid JSON, `status` responds with that HTTP status, `latency` only waits. The body of a `status` response is
-    `body` if it is set, else the one that `wording` selects.
+    `body` if it is set, else the one that `wording` selects. Clearing the rules ends what waits.
     """
 
     model_config = ConfigDict(extra="forbid")

@@ -8,10 +8,11 @@ from fnmatch import fnmatch
 import pytest
 
 from app.sandbox.scripting import FaultRule
-from tests.journeys.stack import Stack, eventually
+from tests.journeys.stack import Stack
 from tests.journeys.stories import assert_books_agree, order_of, wait_for_event
 from tests.journeys.terminal import Terminal
 from tests.journeys.test_staff_act import paid
+from tests.waiting import eventually
 
 REFUND = Decimal("30.00")
 
@@ -25,7 +26,7 @@ async def test_a_comparison_that_is_killed_is_ended_by_the_worker(shop: Stack, t
     for each in transactions:  # behind the shop's back, and no notification tells of it
         await shop.gateway.portal(order_of(each), "refund", REFUND, silent=True)
     before = len(await shop.gateway.calls())
-    await shop.gateway.fault(FaultRule(path=where, moment="before", effect="latency", seconds=20.0))
+    await shop.gateway.fault(FaultRule(path=where, moment="before", effect="latency", seconds=600))
     today = f"{datetime.now(UTC):%Y-%m-%d}"
     command = terminal.begin("reconcile", "run", "--from", today, "--to", today)
 
@@ -40,6 +41,7 @@ async def test_a_comparison_that_is_killed_is_ended_by_the_worker(shop: Stack, t
     finally:
         command.kill()
         await asyncio.to_thread(command.wait)
+    await shop.gateway.clear_rules()  # whoever looks up beside it, and whoever goes on, is not slow
     for each in transactions:
         transaction = await wait_for_event(shop, each.id, "REFUND_SUCCESS")
         assert transaction.amounts.refunded == REFUND

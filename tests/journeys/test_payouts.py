@@ -18,10 +18,11 @@ from app.saleor.testing.views import NewCheckout
 from app.sandbox.control.views import PaymentView
 from app.sandbox.scripting import FaultRule
 from tests.journeys.card_shop import GOOD, assert_no_card_data_left
-from tests.journeys.stack import Stack, eventually
+from tests.journeys.stack import Stack
 from tests.journeys.terminal import Terminal
 from tests.journeys.test_saved_cards import OLENA, keep
 from tests.payments.cards.seals import seal
+from tests.waiting import eventually
 
 KEY = "5f0c9a17d3e24b6c8f0f3a0e6a3e4c57"
 SAID = {
@@ -120,7 +121,7 @@ async def test_the_answer_is_lost_and_the_app_finds_out(shop: Stack, moment: Any
 @pytest.mark.long
 @pytest.mark.law(2)
 async def test_the_notification_overtakes_the_answer(shop: Stack) -> None:
-    slow = FaultRule(http_method="POST", path="/api/v1/payment", moment="after", effect="latency", seconds=8.0)
+    slow = FaultRule(http_method="POST", path="/api/v1/payment", moment="after", effect="latency", seconds=600)
     await shop.gateway.fault(slow)
     asking = asyncio.create_task(staff_pay_out(shop))
 
@@ -129,6 +130,7 @@ async def test_the_notification_overtakes_the_answer(shop: Stack) -> None:
 
     await eventually(is_told)
     assert not asking.done()
+    await shop.gateway.clear_rules()
     assert await asking == ["paid out"]
     await paid_out(shop)
     await assert_no_card_data_left(shop)
@@ -156,7 +158,7 @@ async def test_the_process_that_asks_is_killed_and_the_app_finds_out(
     _, token = await keep(shop)
     async with open_services(shop.settings) as services:
         [account] = await services.accounts.all()
-    slow = FaultRule(http_method="POST", path="/api/v1/payment", moment="after", effect="latency", seconds=20.0)
+    slow = FaultRule(http_method="POST", path="/api/v1/payment", moment="after", effect="latency", seconds=600)
     await shop.gateway.fault(slow)
     command = terminal.begin(*paying_out(account.id, tmp_path))
 

@@ -1,5 +1,7 @@
 """A broken network, to order: what a shop's client sees, and what really happened at the gateway."""
 
+import asyncio
+
 import httpx2
 import pytest
 from pydantic import ValidationError
@@ -9,6 +11,7 @@ from app.sandbox.faults import MOVED_TO, CallDroppedError
 from app.sandbox.scripting import FaultRule
 from app.sandbox.settings import SandboxSettings
 from tests.sandbox.harness import Harness, read_json
+from tests.waiting import eventually
 
 
 @pytest.mark.parametrize(("moment", "paid"), [("before", False), ("after", True)])
@@ -49,12 +52,36 @@ async def test_garbage_is_no_json(harness: Harness) -> None:
 
 @pytest.mark.parametrize(("moment", "paid"), [("before", False), ("after", True)])
 async def test_an_answer_that_comes_too_late(harness: Harness, moment: str, paid: bool) -> None:
-    await harness.control.fault(FaultRule.model_validate({"effect": "latency", "moment": moment, "seconds": 0.5}))
-    harness.merchant.http.timeout = 0.1
+    await harness.control.fault(FaultRule.model_validate({"effect": "latency", "moment": moment, "seconds": 600}))
+    harness.merchant.http.timeout = httpx2.Timeout(60, read=0.1)
     with pytest.raises(httpx2.ReadTimeout):
         await harness.merchant.pay_direct("mugs")
-    harness.merchant.http.timeout = 10
+    harness.merchant.http.timeout = httpx2.Timeout(60)
     assert (await harness.merchant.look("mugs")).status_code == (200 if paid else 404)
+    await harness.control.clear_rules()
+
+
+async def begin_a_slow_call(harness: Harness) -> asyncio.Task[httpx2.Response]:
+    """Begin to pay; ten minutes later the gateway would begin to work."""
+    await harness.control.fault(FaultRule(effect="latency", seconds=600))
+    paying = asyncio.create_task(harness.merchant.pay_direct("mugs"))
+    await eventually(harness.control.calls)
+    return paying
+
+
+async def test_a_delay_ends_when_the_rules_are_cleared(harness: Harness) -> None:
+    paying = await begin_a_slow_call(harness)
+    await harness.control.clear_rules()
+    assert read_json(await paying)["status"] == "success"
+
+
+async def test_what_is_delayed_when_all_is_cleared_is_never_done(harness: Harness) -> None:
+    """It was meant for the world before; whoever begins a new one finds nothing in it."""
+    paying = await begin_a_slow_call(harness)
+    await harness.control.reset()
+    with pytest.raises((httpx2.RemoteProtocolError, httpx2.ReadError)):
+        await paying
+    assert await harness.control.payments() == []
 
 
 async def test_latency_alone_changes_nothing(harness: Harness) -> None:

@@ -145,7 +145,7 @@ class SandboxControl:
         return await self._request("POST", "/rules/webhook", WebhookRule, rule)
 
     async def clear_rules(self) -> None:
-        """Clear all rules and scripted outcomes."""
+        """Clear all rules and scripted outcomes, and end the delays of earlier rules."""
         await self._send("DELETE", "/rules")
 
     # Webhooks ------------------------------------------------------------------------------------------------
@@ -181,7 +181,7 @@ class SandboxControl:
         body = views.Release(order_id=order_id, newest_first=newest_first)
         return (await self._request("POST", "/webhooks/release", views.Deliveries, body)).webhooks
 
-    async def wait_for_webhooks(self, timeout: float = 10.0) -> bool:
+    async def wait_for_webhooks(self, timeout: float = 60.0) -> bool:
         """Wait until no webhook is in flight. Return False after the timeout, in seconds."""
         return (await self._request("POST", f"/webhooks/idle?timeout={timeout}", views.Idle)).idle
 

@@ -213,7 +213,9 @@ async def repeat(sandbox: SandboxDep, delivery_id: UUID) -> Delivery:
 
 
 @router.post("/webhooks/idle")
-async def wait_until_idle(sandbox: SandboxDep, timeout: Annotated[float, Query(gt=0, le=_LONGEST_WAIT)] = 10.0) -> Idle:
+async def wait_until_idle(
+    sandbox: SandboxDep, timeout: Annotated[float, Query(gt=0, le=_LONGEST_WAIT)] = _LONGEST_WAIT
+) -> Idle:
     """Wait until no webhook is in flight, or until the timeout, in seconds."""
     if sandbox.webhook_sender is not None:
         try:
@@ -231,9 +233,8 @@ async def rules(sandbox: SandboxDep) -> Rules:
 
 @router.delete("/rules")
 async def clear_rules(sandbox: SandboxDep) -> Rules:
-    """Clear all rules and scripted outcomes."""
-    sandbox.rules = Rules()
-    sandbox.state.scripts.clear()
+    """Clear all rules and scripted outcomes, and end the delays of earlier rules."""
+    sandbox.clear_rules()
     return sandbox.rules
 
 
