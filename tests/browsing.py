@@ -5,7 +5,9 @@ import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from playwright.async_api import Browser, async_playwright
+from playwright.async_api import Browser, async_playwright, expect
+
+from tests.waiting import LONGEST_WAIT
 
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 _FLAGS = [
@@ -24,6 +26,7 @@ async def chromium() -> AsyncIterator[Browser]:
     """Start a headless Chromium. Raises FileNotFoundError when there is none."""
     if shutil.which(CHROMIUM) is None:
         raise FileNotFoundError(f"Chromium ({CHROMIUM})")
+    expect.set_options(timeout=LONGEST_WAIT * 1000)  # instead of 5 s
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=_FLAGS)
         try:

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from itertools import count
 from pathlib import Path
+from secrets import token_hex
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
@@ -20,7 +21,8 @@ import pytest
 import uvicorn.server
 import uvloop
 from cryptography.hazmat.primitives.asymmetric import rsa
-from hypothesis import settings
+from httpx2._config import DEFAULT_TIMEOUT_CONFIG
+from hypothesis import HealthCheck, settings
 from joserfc._rfc7518 import rsa_key
 from playwright.async_api import Browser
 from psycopg import sql
@@ -37,10 +39,16 @@ from tests.fork_server import ForkServer, open_fork_server
 from tests.memory import folder_in_memory
 from tests.reuse import Connections, Engines, reuse_connections, reuse_engines
 from tests.suites import is_in_sample, mark_tooling
+from tests.waiting import LONGEST_WAIT
 
 # How long one example takes says more about the machine than about the code. Where the checks must be complete, the
 # same examples are tried in every run: a failure there is never luck.
-settings.register_profile("steady", deadline=None, derandomize=bool(os.environ.get("CI")))
+settings.register_profile(
+    "steady",
+    deadline=None,
+    derandomize=bool(os.environ.get("CI")),
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("steady")
 
 POSTGRESQL = os.environ.get("TEST_DATABASE_URL", "postgresql://postgres@127.0.0.1:5432/postgres")
@@ -133,7 +141,7 @@ def postgresql_answers() -> bool:
 
 def _server() -> "psycopg.Connection[tuple[object, ...]]":
     plain = make_url(POSTGRESQL).set(drivername="postgresql").render_as_string(hide_password=False)
-    return psycopg.connect(plain, autocommit=True, connect_timeout=3)
+    return psycopg.connect(plain, autocommit=True, connect_timeout=20)
 
 
 def missing(what: str) -> None:
@@ -210,7 +218,8 @@ def new_postgresql(worker_name: str) -> Iterator[Callable[[], str]]:
     made: list[str] = []
 
     def create() -> str:
-        name = f"saleor_gateway_test_{os.getpid()}_{worker_name}_{len(made)}"
+        # What tests on another machine, or killed ones, have made on this server is in nobody's way.
+        name = f"saleor_gateway_test_{os.getpid()}_{worker_name}_{len(made)}_{token_hex(4)}"
         server.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
         made.append(name)
         # The app may be killed, the server is not: a commit need not wait for the disk.
@@ -288,6 +297,15 @@ def _servers_end_at_once() -> Iterator[None]:
         await asyncio.sleep(min(seconds, 0.005))
 
     with patch.object(uvicorn.server, "asyncio", SimpleNamespace(**(vars(asyncio) | {"sleep": shortly}))):
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _clients_wait_long_enough() -> Iterator[None]:
+    """Let HTTP clients that name no time-out wait until something hangs, instead of 5 s."""
+    with patch.multiple(
+        DEFAULT_TIMEOUT_CONFIG, connect=LONGEST_WAIT, read=LONGEST_WAIT, write=LONGEST_WAIT, pool=LONGEST_WAIT
+    ):
         yield
 
 

@@ -30,6 +30,7 @@ from pathlib import Path
 import httpcore2
 
 from tests.memory import folder_in_memory
+from tests.waiting import LONGEST_WAIT
 
 COMMAND_LINE = "app.cli:main"
 
@@ -171,7 +172,7 @@ class ForkedProcess:
         """End it at once."""
         self.send_signal(signal.SIGKILL)
 
-    def wait(self, timeout: float = 60) -> int:
+    def wait(self, timeout: float = LONGEST_WAIT) -> int:
         """Wait for its end, and return its status. Raises TimeoutExpired."""
         if (status := self._ended(timeout)) is None:
             raise subprocess.TimeoutExpired(f"process {self.pid}", timeout)

@@ -18,11 +18,11 @@ from sqlalchemy import make_url
 
 from app.sandbox.processes import HOST, free_port
 from tests.conftest import missing
+from tests.waiting import LONGEST_WAIT
 
 _USER = "postgres"  # as whom they run where the tests run as root, as which they refuse to
 _PLACES = ("/usr/sbin", "/usr/local/sbin", *(str(each) for each in sorted(Path("/usr/lib/postgresql").glob("*/bin"))))
 _PATH = os.pathsep.join([os.environ.get("PATH", ""), *_PLACES])
-_STARTING_TAKES_AT_MOST = 30.0
 
 
 def program(name: str, package: str) -> str:
@@ -70,9 +70,9 @@ class Program:
             self.process = subprocess.Popen(
                 self.command, stdout=log, stderr=log, cwd=self.folder, start_new_session=True, **_as_whom()
             )
-        end = time.monotonic() + _STARTING_TAKES_AT_MOST
+        end = time.monotonic() + LONGEST_WAIT
         while True:
-            with suppress(psycopg.OperationalError), psycopg.connect(self.url, connect_timeout=3) as connection:
+            with suppress(psycopg.OperationalError), psycopg.connect(self.url, connect_timeout=20) as connection:
                 connection.execute("SELECT 1")
                 return
             if time.monotonic() > end or self.process.poll() is not None:
@@ -83,7 +83,7 @@ class Program:
         """Kill it at once: open transactions break, nothing is cleaned up, all connections are cut."""
         if self.process is not None and self.process.poll() is None:
             self.process.send_signal(self.ended_by)
-            self.process.wait(20)
+            self.process.wait(LONGEST_WAIT)
 
 
 @contextmanager

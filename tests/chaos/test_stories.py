@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, seed, settings
+from hypothesis import given, seed, settings
 from hypothesis.strategies import SearchStrategy
 
 from tests.chaos.always import ALWAYS
@@ -43,7 +43,7 @@ def play_stories(
 ) -> None:
     """Generate ``number`` stories and play them: in CI always the same ones, different ones for each ``share``."""
 
-    @settings(max_examples=number, database=None, suppress_health_check=[HealthCheck.too_slow])
+    @settings(max_examples=number, database=None)
     @given(stories() if strategy is None else strategy)  # a strategy has no truth value
     def the_laws_hold(story: Story) -> None:
         environment.play(story)

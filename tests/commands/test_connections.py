@@ -14,6 +14,7 @@ from fastapi import FastAPI, Request
 from app.commands.connections import MOST_HEADER_BYTES, bounded_protocol
 from app.commands.serve import server_config
 from app.settings import Settings
+from tests.waiting import unless_it_hangs
 
 GET = b"GET / HTTP/1.1\r\nHost: here\r\n"
 
@@ -40,7 +41,7 @@ class Listening(uvicorn.Server):
 
     async def holds(self, number: int) -> None:
         """Wait until it has so many."""
-        async with asyncio.timeout(20):
+        async with unless_it_hangs():
             while self.held != number:  # noqa: ASYNC110 - uvicorn tells nobody
                 await asyncio.sleep(0.01)
 
@@ -87,7 +88,7 @@ def test_the_app_is_served_so(tmp_path: Path) -> None:
 @pytest.mark.fault("no-connections")
 @pytest.mark.threat("flood")
 async def test_of_1500_that_say_half_of_it_only_so_many_stay_and_others_are_served() -> None:
-    async with listening(40) as server, httpx2.AsyncClient(trust_env=False, timeout=10) as http:
+    async with listening(40) as server, httpx2.AsyncClient(trust_env=False) as http:
         writers = []
         for number in range(1500):
             _, writer = await half_open(server)
@@ -143,7 +144,7 @@ async def test_a_header_without_end() -> None:
         reader, writer = await half_open(server)
         for _ in range(2 * MOST_HEADER_BYTES // 8192):
             writer.write(b"X-More: " + b"a" * 8182 + b"\r\n")
-        async with asyncio.timeout(10):
+        async with unless_it_hangs():
             with suppress(ConnectionResetError):
                 assert b" 431 " in await reader.read()
         await server.holds(0)
@@ -180,7 +181,7 @@ async def test_who_has_said_what_they_want_is_not_driven_out_by_others() -> None
 
 
 async def test_one_connection_carries_many_requests() -> None:
-    async with listening(10, read_within=0.3) as server, httpx2.AsyncClient(trust_env=False, timeout=10) as http:
+    async with listening(10, read_within=0.3) as server, httpx2.AsyncClient(trust_env=False) as http:
         for size in (0, 10, 300_000, 10):
             answer = await http.post(f"http://127.0.0.1:{server.port}/", content=b"a" * size)
             assert answer.json() == size

@@ -28,6 +28,7 @@ from tests.commands.conftest import (
     clean_environment,
     one_database,
 )
+from tests.waiting import LONGEST_WAIT
 
 COMMAND = (sys.executable, "-m", "app.cli")
 
@@ -55,7 +56,7 @@ def type_in(environment: dict[str, str], words: tuple[str, ...], typed: list[tup
             os.write(ours, f"{answer}\n".encode())
         while piece := _read(ours):
             seen += piece
-        return process.wait(10), seen.decode()
+        return process.wait(LONGEST_WAIT), seen.decode()
     finally:
         process.kill()
         process.wait()
@@ -64,7 +65,7 @@ def type_in(environment: dict[str, str], words: tuple[str, ...], typed: list[tup
 
 def _read(terminal: int) -> bytes:
     """Return what is said next; nothing when the command has ended, or says nothing any more."""
-    if not select.select([terminal], [], [], 30)[0]:
+    if not select.select([terminal], [], [], LONGEST_WAIT)[0]:
         return b""
     try:
         return os.read(terminal, 4096)

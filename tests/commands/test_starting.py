@@ -15,6 +15,7 @@ from app.cli import COMMANDS
 from app.commands.deferred import Command, Group
 from app.commands.failure import CommandFailed
 from tests.commands.conftest import clean_environment
+from tests.waiting import LONGEST_WAIT
 
 # The app's own modules that take long to import bring these in, or would: a browser is for tests only.
 HEAVY = {
@@ -137,7 +138,12 @@ def bash(tmp_path: Path) -> Mapping[str, str]:
 
 def _in_bash(environment: Mapping[str, str], script: str) -> list[str]:
     said = subprocess.run(
-        ["bash", "--norc", "-c", script], env=environment, capture_output=True, text=True, timeout=60, check=False
+        ["bash", "--norc", "-c", script],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=LONGEST_WAIT,
+        check=False,
     )
     assert said.returncode == 0, said
     return said.stdout.splitlines()

@@ -14,6 +14,7 @@ from app.saleor.testing.records import App
 from tests.loopback import serve_app
 from tests.payments.shop import SALEOR
 from tests.saleor.dashboard_tokens import APP_ID
+from tests.waiting import unless_it_hangs
 
 # What tests have the Dashboard say, beside its own setTheme(theme) and setLocale(locale).
 _SHORT_FORMS = """() => Object.assign(window, {
@@ -124,7 +125,7 @@ async def messages_of(page: Page, kind: str) -> list[dict[str, str]]:
 
 async def wait_for_messages(page: Page, kind: str, times: int) -> None:
     """Wait until the app has said something of one kind so often."""
-    async with asyncio.timeout(20):
+    async with unless_it_hangs():
         while True:
             if len(await messages_of(page, kind)) >= times:
                 return

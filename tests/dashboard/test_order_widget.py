@@ -17,9 +17,9 @@ from app.saleor import orders
 from app.saleor.testing import NewCheckout
 from tests.commands.conftest import one_database
 from tests.dashboard.order_page_stack import WIDGET, OrderPageStack
-from tests.journeys.stack import eventually
 from tests.payments.fake_gateway import BROKEN, refusal_reply
 from tests.payments.shop import run_concurrently
+from tests.waiting import eventually
 
 KEYS = AccountKeys(api_key="second-key", api_secret="second-secret", endpoints_key="second-endpoints")
 

@@ -75,7 +75,7 @@ async def test_it_changes_by_itself_while_something_is_open_and_the_orders_page_
         asked = await messages_of(page, "refreshEntity")
         assert asked == []
         await stack.pays(aggregate)
-        await expect(widget.locator(".badge")).to_have_text("paid", timeout=20_000)
+        await expect(widget.locator(".badge")).to_have_text("paid")
         await wait_for_messages(page, "refreshEntity", 1)
         await stack.work()
 
@@ -160,7 +160,7 @@ async def test_the_qr_code_is_unfolded_and_stays_so_until_it_has_been_paid(
         await expect(code).to_be_visible()
         await expect(code).to_have_js_property("complete", value=True)
         await stack.pays(aggregate)  # the customer has pointed a phone at it: staff see at once that it is paid
-        await expect(widget.locator(".badge")).to_have_text("paid", timeout=20_000)
+        await expect(widget.locator(".badge")).to_have_text("paid")
 
 
 @pytest.mark.long
@@ -173,7 +173,7 @@ async def test_a_visit_that_lasted_too_long_is_told_to_reload(browser: Browser, 
         await page.evaluate("() => { embedded[0].sendHandshake = () => {}; }")  # the Dashboard has no newer token
         stack.clock.forward(minutes=6)
         await button.click()
-        await expect(widget.get_by_role("alert")).to_contain_text("did not identify you", timeout=15_000)
+        await expect(widget.get_by_role("alert")).to_contain_text("did not identify you")
         await page.reload()
         await expect(button).to_be_visible()
     assert await stack.saleor.transactions() == []

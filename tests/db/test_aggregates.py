@@ -19,6 +19,7 @@ from app.db.database import Database, create_engine, is_sqlite
 from app.db.search import PaymentFilter, payments_page
 from app.db.tables import Kind, MerchantAccount, Payment
 from tests.db.rows import NOON, a_payment, an_event, an_operation
+from tests.waiting import unless_it_hangs
 
 
 @pytest.fixture
@@ -76,7 +77,7 @@ async def test_whoever_only_reads_a_payment_waits_for_nobody(
         pytest.skip("SQLite has one connection")
     async with database.transaction() as session:
         assert await load_by_order(session, payment.order_id) is not None
-        async with asyncio.timeout(10), other.transaction() as reading:
+        async with unless_it_hangs(), other.transaction() as reading:
             assert await find_by_order(reading, payment.order_id) is not None
 
 

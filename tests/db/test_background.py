@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.db.database import Database, begin_in_background, in_background, is_sqlite
+from tests.waiting import unless_it_hangs
 
 MANY = 60
 
@@ -24,7 +25,7 @@ async def test_a_request_waits_for_what_is_open_and_for_nothing_that_waits(
             await end.wait()
             order.append(name)
 
-    async with asyncio.timeout(10):
+    async with unless_it_hangs():
         jobs = [begin_in_background(work("job")) for _ in range(MANY)]
         await begun.wait()
         request = asyncio.create_task(work("request"))
@@ -46,7 +47,7 @@ async def test_a_request_is_not_committed_with_jobs(database: Database) -> None:
         await free.wait()
         return [in_background()] * len(names)
 
-    async with asyncio.timeout(10):
+    async with unless_it_hangs():
         jobs = [begin_in_background(database.group_commit(write, "job")) for _ in range(3)]
         await begun.wait()
         request = asyncio.create_task(database.group_commit(write, "request"))

@@ -131,7 +131,7 @@ async def scratch(database: Database) -> AsyncIterator[Table]:
 
 
 @pytest.mark.threat("hostile-text", "injection")
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(ANY_TEXT)
 async def test_any_text_is_kept_and_found_again(database: Database, scratch: Table, said: str) -> None:
     """Whatever others say: written, read, compared with, on both databases."""

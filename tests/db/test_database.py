@@ -15,6 +15,7 @@ from app.db.database import Database, Timeouts, create_engine, is_sqlite
 from app.db.errors import CommitUnknownError, DatabaseUnavailableError
 from app.db.tables import MerchantAccount
 from tests.db.rows import a_new_payment, read_raw
+from tests.waiting import unless_it_hangs
 
 ONE = text("SELECT 1")
 
@@ -96,7 +97,7 @@ class TestNothingIsWaitedForWithoutEnd:
 
     @pytest.fixture(autouse=True)
     async def at_most(self) -> AsyncIterator[None]:
-        async with asyncio.timeout(10):
+        async with unless_it_hangs():
             yield
 
     @pytest.mark.fault("database-slow")

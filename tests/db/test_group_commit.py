@@ -14,6 +14,7 @@ from app.db.database import Database
 from app.db.errors import CommitUnknownError, DatabaseUnavailableError
 from app.db.group_commit import GroupCommit
 from tests.db.rows import read_raw
+from tests.waiting import unless_it_hangs
 
 
 class Register:
@@ -174,7 +175,7 @@ class Hanging:
 async def test_a_transaction_that_hangs_holds_up_only_its_own(hang: int) -> None:
     hanging = Hanging(hang)
     group_commit = GroupCommit(hanging.transaction, echo)
-    async with asyncio.timeout(10):
+    async with unless_it_hangs():
         stuck = []
         for number in range(hang):
             stuck.append(asyncio.create_task(group_commit.do(number)))
@@ -191,7 +192,7 @@ async def test_nobody_waits_for_it_without_end(in_commit: bool, told: type[Excep
     """Before the commit nothing is done for certain; in it nobody knows. Then others are served again."""
     hanging = Hanging(hang=9, in_commit=in_commit)
     group_commit = GroupCommit(hanging.transaction, echo, abandon_after=0.4)
-    async with asyncio.timeout(10):
+    async with unless_it_hangs():
         answers: list[Any] = await asyncio.gather(
             *(group_commit.do(number) for number in range(9)), return_exceptions=True
         )
@@ -216,7 +217,7 @@ async def test_who_is_left_when_one_of_them_hangs_is_told() -> None:
         yield None
 
     group_commit = GroupCommit(transaction, echo, abandon_after=0.4)
-    async with asyncio.timeout(10):
+    async with unless_it_hangs():
         answers: list[Any] = await asyncio.gather(
             *(group_commit.do(number) for number in range(3)), return_exceptions=True
         )

@@ -18,6 +18,7 @@ from app.db.outbox import EVENTS, later_events, lock_event_with_payment
 from app.db.tables import EventState, Kind, MerchantAccount, Operation, SaleorEvent, State
 from app.db.vault import Vault
 from tests.db.rows import NOON, a_payment, an_account, an_event, an_installation, an_operation, read_raw
+from tests.waiting import unless_it_hangs
 
 LEASE = timedelta(seconds=60)
 
@@ -89,7 +90,7 @@ class TestEvents:
             pytest.skip("SQLite has one connection")
         await many_payments(database, account, 2)
         first, second = await events(database, most=2)
-        async with asyncio.timeout(10), database.transaction() as session:
+        async with unless_it_hangs(), database.transaction() as session:
             await lock_event_with_payment(session, first)
             assert await events(other, NOON + LEASE, most=2) == [second]
 

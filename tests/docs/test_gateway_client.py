@@ -21,6 +21,7 @@ from app.sandbox.scripting import FaultRule
 from tests.conftest import REPOSITORY, Clock
 from tests.docs.pages import DOCS, backticked, blocks, prose, rows
 from tests.sandbox.harness import POS, Harness, open_harness
+from tests.waiting import LONGEST_WAIT
 
 PAGE = DOCS / "gateway-client.md"
 PROGRAMS = {block.role: block for block in blocks("python", among=[PAGE]) if block.role}
@@ -174,7 +175,7 @@ async def test_notifications_are_verified_and_kept_once(
 def test_type_checkers_have_nothing_to_say_of_the_programs(tmp_path: Path) -> None:
     """As in somebody's own project: the app is a library in their environment, and mypy knows no plugin of it."""
     own = tmp_path / "own"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(own)], check=True, timeout=60)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(own)], check=True, timeout=LONGEST_WAIT)
     [libraries] = own.glob("lib/python*/site-packages")
     places = [REPOSITORY, *{Path(sysconfig.get_path(name)) for name in ("purelib", "platlib")}]
     (libraries / "libraries.pth").write_text("\n".join(map(str, places)))
@@ -192,7 +193,7 @@ def test_type_checkers_have_nothing_to_say_of_the_programs(tmp_path: Path) -> No
         ]
         return subprocess.run(
             [sys.executable, "-m", "mypy", *options, *map(str, files)],
-            cwd=tmp_path, capture_output=True, text=True, check=False, timeout=110,
+            cwd=tmp_path, capture_output=True, text=True, check=False, timeout=LONGEST_WAIT,
         )  # fmt: skip
 
     assert mypy(*programs).stdout == f"Success: no issues found in {len(programs)} source files\n"

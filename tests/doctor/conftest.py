@@ -22,9 +22,10 @@ from app.sandbox.server import running_sandbox
 from app.sandbox.settings import SandboxSettings
 from app.settings import Settings
 from tests.commands.conftest import Shell
-from tests.journeys.stack import Stack, eventually
+from tests.journeys.stack import Stack
 from tests.loopback import serve_app
 from tests.payments.shop_fixtures import gateway, paid_shop, shop
+from tests.waiting import eventually
 
 __all__ = ["gateway", "paid_shop", "shop"]
 

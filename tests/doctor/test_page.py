@@ -38,7 +38,7 @@ class Staff:
             "Accept-Language": language,
         }
         async with httpx2.AsyncClient(base_url=self.around.stack.app.url, trust_env=False) as http:
-            return await http.request(method, path, headers=headers, timeout=30)
+            return await http.request(method, path, headers=headers)
 
     async def sees(self, method: str = "POST", path: str = PAGE) -> str:
         """Return the page, looked at anew, and without what must never be on it."""

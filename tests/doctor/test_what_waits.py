@@ -17,6 +17,7 @@ from app.server_clock import compare_clock
 from tests.loopback import ReceivedRequest, Reply, serve_replies
 from tests.payments.fake_gateway import payment
 from tests.payments.shop import Shop
+from tests.waiting import LONGEST_WAIT
 
 
 async def levels(shop: Shop) -> dict[Subject, Level]:
@@ -54,7 +55,7 @@ async def test_a_clock_that_differs(ahead: timedelta, level: Level) -> None:
         return Reply(404, headers={"Date": format_datetime(now + ahead, usegmt=True)})
 
     async with serve_replies(answer) as address, httpx2.AsyncClient(trust_env=False) as http:
-        difference = await compare_clock(http, address, lambda: now, within=5)
+        difference = await compare_clock(http, address, lambda: now, within=LONGEST_WAIT)
     (found,) = clock_findings(difference, "shop.example.com")
     assert (found.level, found.about) == (level, "shop.example.com")
 
@@ -64,7 +65,7 @@ async def test_a_server_that_does_not_say_the_time_is_no_finding() -> None:
         return Reply(headers={"Date": "today"})
 
     async with serve_replies(answer) as address, httpx2.AsyncClient(trust_env=False) as http:
-        assert await compare_clock(http, address, lambda: datetime.now(UTC), within=5) is None
+        assert await compare_clock(http, address, lambda: datetime.now(UTC), within=LONGEST_WAIT) is None
 
 
 async def test_a_check_that_comes_to_nothing_is_a_finding_as_well() -> None:

@@ -21,8 +21,8 @@ from vcr.request import Request  # type: ignore[import-untyped]  # the same
 from app.gateway.notification import read_notification
 from tests.gateway_contract.account import ON_CASSETTES
 from tests.gateway_contract.scrubbing import WEBHOOKS, Scrubber
+from tests.waiting import LONGEST_WAIT
 
-_PATIENCE = 60.0  # seconds for a webhook to come
 FORM = "application/x-www-form-urlencoded"
 
 
@@ -83,11 +83,11 @@ class LiveWebhooks:
     scrubber: Scrubber
 
     async def take(self, count: int) -> list[bytes]:
-        """Wait for them. ``TimeoutError`` after a minute without one."""
+        """Wait for them. ``TimeoutError`` when none comes."""
         assert self.ear is not None, "nobody listens for webhooks"
         taken = []
         for _ in range(count):
-            form = await asyncio.wait_for(self.ear.forms.get(), _PATIENCE)
+            form = await asyncio.wait_for(self.ear.forms.get(), LONGEST_WAIT)
             self._keep(form)
             taken.append(form)
         return taken

@@ -15,7 +15,8 @@ from app.payments.core.balance import balance
 from app.payments.core.problems import problem_text
 from app.saleor.testing.views import TransactionView
 from app.sandbox.control.views import PaymentView
-from tests.journeys.stack import Stack, eventually
+from tests.journeys.stack import Stack
+from tests.waiting import eventually
 
 ZERO = Decimal(0)
 _CALLS = {"capture": "/api/v1/capture", "void": "/api/v1/void", "refund": "/api/v1/refund"}

@@ -2,11 +2,10 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 from sqlalchemy import ColumnElement
 from sqlmodel import col, select
@@ -20,9 +19,6 @@ from app.sandbox.processes import ServerProcess, app_process, free_port, gateway
 from app.sandbox.settings import PointOfSale
 from app.settings import Settings
 
-T = TypeVar("T")
-
-_EVENTUALLY = 40.0
 STOREFRONT = "https://shop.test"
 
 # Short enough for a story to be told in seconds; the proportions are those of the real thing.
@@ -81,18 +77,6 @@ class Stack:
     async def _events(self, condition: ColumnElement[bool]) -> Sequence[SaleorEvent]:
         async with open_services(self.settings) as services, services.database.transaction() as session:
             return (await session.exec(select(SaleorEvent).where(condition))).all()
-
-
-async def eventually(true: Callable[[], Awaitable[T | None]], *, within: float = _EVENTUALLY) -> T:
-    """Wait until the callable returns something true, and return that. Raises AssertionError on timeout."""
-    loop = asyncio.get_running_loop()
-    end = loop.time() + within
-    while True:
-        found = await true()
-        if found:
-            return found
-        assert loop.time() < end, f"did not come true within {within:.0f} s: {true}"
-        await asyncio.sleep(0.05)
 
 
 @contextmanager

@@ -7,7 +7,8 @@ from urllib.parse import urlsplit
 from app.saleor.testing.views import NewCheckout, SessionView, TransactionView
 from app.saleor.testing.vocabulary import Flow
 from app.sandbox.control.views import PaymentView
-from tests.journeys.stack import STOREFRONT, Stack, eventually
+from tests.journeys.stack import STOREFRONT, Stack
+from tests.waiting import eventually
 
 TOTAL = Decimal("569.50")
 ZERO = Decimal(0)

@@ -12,9 +12,10 @@ from app.db.tables import Kind, Operation, SplitShare, State
 from app.saleor.testing.views import GrantedLine, NewCheckout, NewLine, TransactionView
 from app.saleor.testing.vocabulary import Flow
 from app.sandbox.scripting import FaultRule
-from tests.journeys.stack import Stack, eventually
+from tests.journeys.stack import Stack
 from tests.journeys.stories import assert_books_agree, begin, order_id_of, order_of, wait_for_event, wait_until_quiet
 from tests.payments.split.people import MARKET, POTTER, SMITH, WEAVER, rules
+from tests.waiting import eventually
 
 MUGS = NewLine(
     product_name="Mugs", variant_name="Blue", sku="M", unit_price=Decimal("33.33"), quantity=3,

@@ -9,7 +9,7 @@ import pytest
 from app.saleor.testing.views import NewCheckout, SessionView
 from app.saleor.testing.vocabulary import Flow
 from app.sandbox.scripting import FaultRule, WebhookRule
-from tests.journeys.stack import STOREFRONT, Stack, eventually
+from tests.journeys.stack import STOREFRONT, Stack
 from tests.journeys.stories import (
     BACK,
     TOTAL,
@@ -20,6 +20,7 @@ from tests.journeys.stories import (
     wait_for_event,
     wait_until_quiet,
 )
+from tests.waiting import eventually
 
 
 async def test_a_one_step_payment_makes_a_paid_order(shop: Stack) -> None:

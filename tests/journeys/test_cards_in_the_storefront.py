@@ -18,7 +18,7 @@ from tests.journeys.card_shop import (
     pay,
     typed,
 )
-from tests.journeys.stack import Stack, eventually
+from tests.journeys.stack import Stack
 from tests.journeys.stories import (
     TOTAL,
     assert_books_agree,
@@ -28,6 +28,7 @@ from tests.journeys.stories import (
     wait_for_event,
     wait_until_quiet,
 )
+from tests.waiting import eventually
 
 
 @pytest.fixture

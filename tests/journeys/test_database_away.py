@@ -10,8 +10,8 @@ import pytest
 
 from app.db.migrate import migrate
 from app.sandbox.processes import NotStartedError, ServerProcess, app_process, free_port
-from tests.journeys.stack import eventually
 from tests.postgresql import open_postgresql_server
+from tests.waiting import eventually
 
 # A request that would be answered otherwise if the database were there, and how.
 ASKED = {
@@ -28,7 +28,7 @@ async def answers(http: httpx2.AsyncClient) -> dict[tuple[str, str], int]:
 
 @pytest.fixture
 async def http() -> AsyncIterator[httpx2.AsyncClient]:
-    async with httpx2.AsyncClient(trust_env=False, timeout=20) as http:
+    async with httpx2.AsyncClient(trust_env=False) as http:
         yield http
 
 

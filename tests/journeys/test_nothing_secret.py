@@ -32,12 +32,13 @@ from app.saleor.testing.views import NewCheckout, SessionView
 from app.saleor.testing.vocabulary import Flow
 from app.sandbox.scripting import FaultRule
 from app.sandbox.settings import PointOfSale
-from tests.journeys.stack import PATIENCE, Stack, eventually, open_stack
+from tests.journeys.stack import PATIENCE, Stack, open_stack
 from tests.journeys.stories import BACK, TOTAL, assert_books_agree, begin, order_id_of, wait_for_event, wait_until_quiet
 from tests.journeys.wallet_shop import SEALED_BY_APPLE, apple_pays, offer_wallets
 from tests.journeys.wallet_shop import pay as pay_with_wallet
 from tests.payments.cards.seals import BROWSER, seal
 from tests.secrets.hunt import CardNumber, Secret, SecurityCode, find_secrets
+from tests.waiting import eventually
 
 WALLET = apple_pays()
 BY_APPLE = Secret("what Apple's sheet gave", SEALED_BY_APPLE)

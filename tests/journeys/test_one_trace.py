@@ -10,8 +10,9 @@ from app.bootstrap import open_services
 from app.db.aggregates import ByTransaction
 from app.db.tables import Kind
 from app.payments.staff.timeline import timeline
-from tests.journeys.stack import Stack, eventually
+from tests.journeys.stack import Stack
 from tests.journeys.stories import begin, order_id_of, wait_for_event
+from tests.waiting import eventually
 
 
 def lines(shop: Stack) -> list[dict[str, Any]]:

@@ -24,9 +24,10 @@ from app.db.migrate import current_revision, migrate
 from app.sandbox.processes import ServerProcess, app_process, free_port
 from tests.journeys.audit import assert_three_books_agree
 from tests.journeys.next_version import BEGUN_BY, REVISION
-from tests.journeys.stack import Stack, eventually, open_stack
+from tests.journeys.stack import Stack, open_stack
 from tests.journeys.stories import begin, order_id_of, paid_order, wait_for_event
 from tests.loopback import serve_app
+from tests.waiting import eventually
 
 _AT_ONCE = 4
 _BETWEEN_CHECKS = 0.1

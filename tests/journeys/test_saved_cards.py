@@ -14,7 +14,7 @@ from app.sandbox.scripting import FaultRule
 from tests.fork_server import ForkServer
 from tests.journeys.card_shop import ASKS_THE_SHOPPER, assert_no_card_data_left
 from tests.journeys.crashing_process import CrashingProcess
-from tests.journeys.stack import PATIENCE, Stack, eventually, open_stack
+from tests.journeys.stack import PATIENCE, Stack, open_stack
 from tests.journeys.stories import (
     BACK,
     TOTAL,
@@ -25,6 +25,7 @@ from tests.journeys.stories import (
     wait_until_quiet,
 )
 from tests.payments.cards.seals import BROWSER
+from tests.waiting import eventually
 
 OLENA, TARAS = "VXNlcjox", "VXNlcjoy"
 

@@ -11,7 +11,7 @@ from app.payments.staff.actions import StaffRequest, request_action
 from app.saleor.testing.views import TransactionView
 from app.saleor.testing.vocabulary import Flow
 from app.sandbox.scripting import FaultRule
-from tests.journeys.stack import Stack, eventually
+from tests.journeys.stack import Stack
 from tests.journeys.stories import (
     TOTAL,
     ZERO,
@@ -22,6 +22,7 @@ from tests.journeys.stories import (
     wait_for_event,
     wait_until_quiet,
 )
+from tests.waiting import eventually
 
 
 async def paid(shop: Stack) -> TransactionView:

@@ -21,12 +21,13 @@ from app.static import KIT
 from tests.dashboard.framing import BrowserErrors
 from tests.docs.pages import STOREFRONT, blocks
 from tests.journeys.card_shop import ASKS_THE_SHOPPER, GOOD, NO_MONEY, allow_cards, assert_no_card_data_left
-from tests.journeys.stack import Stack, eventually
+from tests.journeys.stack import Stack
 from tests.journeys.stories import TOTAL, assert_books_agree, order_of, paid_order
 from tests.loopback import serve_app
 from tests.pages.sight import faults
 from tests.qr_codes import read_qr_code
 from tests.storefront_kit.shop import KitShop, button, events_of, kit_shop, message, type_card
+from tests.waiting import eventually
 
 pytestmark = [pytest.mark.browser, pytest.mark.journey]
 ONE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # the browser sees no database
@@ -83,7 +84,7 @@ async def test_a_shopper_pays_on_the_payment_page_and_is_back(till: Till) -> Non
     assert await till.transactions() == [], "a payment is begun by whoever presses, not by whoever looks"
     await button(till.page).click()
     await till.pays_at_the_gateway()
-    await till.page.wait_for_url(re.compile("transactionId="), timeout=20_000)
+    await till.page.wait_for_url(re.compile("transactionId="))
     await expect(message(till.page)).to_contain_text("Payment received")
     [paid] = await events_of(till.page, "paid")
     assert paid["confirmed"] is True
@@ -111,7 +112,7 @@ async def test_a_phone_pays_and_the_page_notices(till: Till) -> None:
     assert await read_qr_code(of_the_app.locator("#shown")) == (await till.shop.gateway.payment(order_id)).checkout_url
     await of_the_app.close()
     await till.shop.gateway.pay(order_id)
-    await expect(message(till.page)).to_contain_text("Payment received", timeout=20_000)
+    await expect(message(till.page)).to_contain_text("Payment received")
     assert [each["transactionId"] for each in await events_of(till.page, "paid")] == [transaction.id]
     await till.has_paid(transaction.id)
 
@@ -130,7 +131,7 @@ async def test_a_decline_is_told_with_its_reason_and_the_next_try_is_another_tra
     assert (failed["code"], failed["transactionId"]) == ("4009", first.id)
     await button(till.page, "Спробувати ще раз").click()
     await till.page.get_by_role("button", name=re.compile("^Сплатити")).click()
-    await till.page.wait_for_url(re.compile("transactionId="), timeout=20_000)
+    await till.page.wait_for_url(re.compile("transactionId="))
     await expect(message(till.page)).to_contain_text("Оплату отримано")
     [second] = [each for each in await till.transactions() if each.id != first.id]
     await till.has_paid(second.id)
@@ -188,7 +189,7 @@ class TestCards:
         await type_card(till.page, ASKS_THE_SHOPPER)
         await button(till.page).click()
         await till.page.get_by_role("button", name="Confirm").click()
-        await till.page.wait_for_url(re.compile("transactionId="), timeout=20_000)
+        await till.page.wait_for_url(re.compile("transactionId="))
         await expect(message(till.page)).to_contain_text("Payment received")
         [transaction] = await till.transactions()
         await till.has_paid(transaction.id)
@@ -244,7 +245,7 @@ async def test_the_demos_shop_sells_with_it(shop: Stack, browser: Browser) -> No
         assert await faults(page) == []
         await button(page, "Оплатити").click()
         await page.get_by_role("button", name=re.compile("^Сплатити")).click()
-        await expect(page.get_by_role("heading", name=re.compile("Thank you for order"))).to_be_visible(timeout=20_000)
+        await expect(page.get_by_role("heading", name=re.compile("Thank you for order"))).to_be_visible()
     assert complaints == []
 
 
@@ -266,7 +267,7 @@ async def test_the_documented_page_pays_and_makes_the_order(shop: Stack, browser
         await page.goto(f"{url}/checkout.html?checkout={checkout.id}")
         await button(page).click()
         await page.get_by_role("button", name=re.compile("^Pay")).click()
-        await expect(page.get_by_text(re.compile("Order [0-9]+"))).to_be_visible(timeout=20_000)
+        await expect(page.get_by_text(re.compile("Order [0-9]+"))).to_be_visible()
     [returned] = parse_qs(urlsplit(page.url).query)["transactionId"]
     transaction = await shop.saleor.transaction(returned)
     assert transaction.amounts.charged == TOTAL

@@ -12,7 +12,7 @@ from app.payments.staff.actions import StaffRequest, request_action
 from app.payments.staff.subscription import cancel_subscription
 from app.saleor.testing.views import TransactionView
 from app.sandbox.scripting import FaultRule, WebhookRule
-from tests.journeys.stack import Stack, eventually
+from tests.journeys.stack import Stack
 from tests.journeys.stories import (
     BACK,
     TOTAL,
@@ -23,6 +23,7 @@ from tests.journeys.stories import (
     wait_for_event,
     wait_until_quiet,
 )
+from tests.waiting import eventually
 
 A_MONTH = timedelta(days=32)
 

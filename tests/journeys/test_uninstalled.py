@@ -13,9 +13,9 @@ from app.db.tables import EventState, SaleorEvent
 from app.saleor.testing import SaleorSettings
 from tests.commands.conftest import Shell
 from tests.doctor.conftest import DoctorEnvironment, open_doctor_environment
-from tests.journeys.stack import eventually
 from tests.journeys.stories import assert_books_agree, order_id_of, wait_for_event, wait_until_quiet
 from tests.journeys.stories import begin as begin_to_pay
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.journey
 

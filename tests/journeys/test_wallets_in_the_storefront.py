@@ -12,7 +12,7 @@ import pytest
 from app.saleor.testing.vocabulary import Flow
 from app.sandbox.scripting import FaultRule
 from app.shopper.apple_pay import ADDRESS
-from tests.journeys.stack import STOREFRONT, Stack, eventually
+from tests.journeys.stack import STOREFRONT, Stack
 from tests.journeys.stories import (
     TOTAL,
     assert_books_agree,
@@ -23,6 +23,7 @@ from tests.journeys.stories import (
     wait_until_quiet,
 )
 from tests.journeys.wallet_shop import apple_pays, assert_no_wallet_data_left, google_pays, offer_wallets, pay
+from tests.waiting import eventually
 
 APPLES = "https://apple-pay-gateway.apple.com/paymentservices/startSession"
 EXCHANGE = "/api/v1/tokenization/tokenize"

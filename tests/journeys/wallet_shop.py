@@ -12,10 +12,11 @@ from app.bootstrap import open_services
 from app.db.database import is_sqlite
 from app.saleor.testing.views import SessionView
 from app.saleor.testing.vocabulary import Flow
-from tests.journeys.stack import Stack, eventually
+from tests.journeys.stack import Stack
 from tests.journeys.stories import BACK
 from tests.payments.cards.seals import BROWSER, seal
 from tests.secrets.hunt import Secret, find_secrets
+from tests.waiting import eventually
 
 GATEWAY_AT_GOOGLE = {"google_pay_gateway": "sandbox", "google_pay_gateway_merchant": "m-17"}
 SEALED_BY_APPLE, SEALED_BY_GOOGLE = "sealed-by-Apple-0d9f47c1", "sealed-by-Google-7be25a08"

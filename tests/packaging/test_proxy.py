@@ -17,8 +17,8 @@ from starlette.routing import Route
 
 from app.sandbox.processes import free_port
 from tests.conftest import REPOSITORY
-from tests.journeys.stack import eventually
 from tests.loopback import serve_app
+from tests.waiting import eventually
 
 CADDY = Path(os.environ.get("CADDY", "/usr/bin/caddy"))
 CADDYFILE = REPOSITORY / "packaging" / "proxy" / "Caddyfile"
@@ -83,7 +83,7 @@ async def proxied(caddy: str, tmp_path: Path) -> AsyncIterator[Proxied]:
             process = await asyncio.create_subprocess_exec(*words, env=environment, stdout=log, stderr=log)
         ending.push_async_callback(process.wait)
         ending.callback(process.terminate)
-        http = await ending.enter_async_context(httpx2.AsyncClient(base_url=url, trust_env=False, timeout=10))
+        http = await ending.enter_async_context(httpx2.AsyncClient(base_url=url, trust_env=False))
 
         async def answers() -> bool:
             assert process.returncode is None, (tmp_path / "caddy.log").read_text()
@@ -100,7 +100,7 @@ async def test_both_are_asked_and_one_that_ends_is_not(proxied: Proxied) -> None
     async def only(*names: str) -> bool:
         return await proxied.asked(4) == set(names)
 
-    assert await only("web-1", "web-2")
+    await eventually(lambda: only("web-1", "web-2"))
     proxied.web[0].ready = False
     await eventually(lambda: only("web-2"))
     proxied.web[0].ready = True

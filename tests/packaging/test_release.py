@@ -11,6 +11,7 @@ import pytest
 
 from app.static import KIT_FOLDER
 from tests.conftest import REPOSITORY
+from tests.waiting import LONGEST_WAIT
 
 BUILD = Path("packaging/release/build")
 
@@ -52,7 +53,11 @@ def test_a_version_that_the_changelog_does_not_know_is_not_built(tmp_path: Path)
     (tmp_path / "dist" / "yesterday.whl").touch()
     python = subprocess.run(["which", "python3"], capture_output=True, text=True, check=True).stdout.strip()
     ran = subprocess.run(
-        ["bash", str(tmp_path / BUILD), python, str(tmp_path)], capture_output=True, text=True, check=False, timeout=60
+        ["bash", str(tmp_path / BUILD), python, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=LONGEST_WAIT,
     )
     assert (ran.returncode, ran.stderr) == (1, "CHANGELOG.md has no chapter for 9.9.9\n")
     assert [each.name for each in (tmp_path / "dist").iterdir()] == ["yesterday.whl"]

@@ -14,6 +14,7 @@ import pytest
 
 from tests.commands.conftest import clean_environment
 from tests.conftest import REPOSITORY
+from tests.waiting import LONGEST_WAIT
 
 PLAYED = ("app/sandbox/", "app/saleor/testing/")
 DISTRIBUTIONS = {"product": REPOSITORY, "sandbox": REPOSITORY / "packaging" / "sandbox"}
@@ -49,7 +50,7 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     for name, project in DISTRIBUTIONS.items():
         folder = tmp_path_factory.mktemp(name)
         build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
-        subprocess.run(build, cwd=project, check=True, capture_output=True, timeout=60)
+        subprocess.run(build, cwd=project, check=True, capture_output=True, timeout=LONGEST_WAIT)
         (built[name],) = folder.glob("*.whl")
     return built
 
@@ -76,7 +77,9 @@ def run(folder: Path, where: Path, *words: str) -> subprocess.CompletedProcess[s
     libraries = {sysconfig.get_path(name) for name in ("purelib", "platlib")}
     environment = clean_environment({"PYTHONPATH": os.pathsep.join([str(folder), *libraries])})
     command = [sys.executable, "-S", *words]
-    return subprocess.run(command, cwd=where, env=environment, capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run(
+        command, cwd=where, env=environment, capture_output=True, text=True, check=False, timeout=LONGEST_WAIT
+    )
 
 
 def files_in(wheel: Path) -> set[str]:

@@ -108,7 +108,7 @@ async def test_two_long_names_with_one_beginning_are_two_operations(paid_shop: S
 
 
 @pytest.mark.threat("hostile-text")
-@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     said_of_it=st.dictionaries(
         st.sampled_from(["status_code", "payment_id", "pos_id", "currency", "order_id", "payway", "transaction_id"]),

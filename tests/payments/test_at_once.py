@@ -28,6 +28,7 @@ from tests.loopback import HangUp, ReceivedRequest, json_reply
 from tests.payments.fake_gateway import action_of, operation, payment, refusal_reply
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop
+from tests.waiting import unless_it_hangs
 
 ROUNDS = range(3)
 
@@ -69,7 +70,7 @@ async def held_up(shop: Shop, action: str, job: Coroutine[Any, Any, Any]) -> Asy
     shop.gateway.on_request = call.hold
     task = asyncio.create_task(job)
     try:
-        async with asyncio.timeout(10):
+        async with unless_it_hangs():
             await call.arrived.wait()
         yield task
     finally:
@@ -99,7 +100,7 @@ async def queue_for_the_lock(database: Database, number: int) -> None:
     waiting = text(
         "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
     )
-    async with asyncio.timeout(10), database.engine.connect() as connection:
+    async with unless_it_hangs(), database.engine.connect() as connection:
         while (await connection.execute(waiting)).scalar_one() < number:
             await connection.rollback()  # what a transaction has seen of others' activity it goes on seeing
 

@@ -21,6 +21,7 @@ from tests.payments.fake_gateway import action_of, operation
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import Shop, session_event, source_object
 from tests.payments.test_at_once import held_up, queue_for_the_lock, second_process
+from tests.waiting import unless_it_hangs
 
 __all__ = ["second_process"]
 
@@ -186,7 +187,7 @@ async def test_one_locked_payment_does_not_hold_up_others(shop: Shop, database_u
     locked = asyncio.Event()
     first = None
     try:
-        async with holder.transaction() as session, asyncio.timeout(20):
+        async with holder.transaction() as session, unless_it_hangs():
 
             async def lock(heard: Any) -> None:
                 if action_of(heard) == "payment" and not locked.is_set():

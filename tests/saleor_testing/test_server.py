@@ -2,7 +2,6 @@
 
 import asyncio
 import sys
-import time
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from app.sandbox.settings import SandboxSettings
 from app.server_clock import compare_clock
 from tests.loopback import json_reply
 from tests.saleor_testing.stub import Stub
+from tests.waiting import LONGEST_WAIT, unless_it_hangs
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -48,13 +48,11 @@ async def test_unfinished_business_does_not_keep_it_from_closing(stub: Stub) -> 
         WebhookEvent.TRANSACTION_INITIALIZE_SESSION, json_reply({"result": "CHARGE_SUCCESS", "pspReference": "p"})
     )
     stub.answer(WebhookEvent.TRANSACTION_REFUND_REQUESTED, json_reply({}, status=500))
-    started = time.monotonic()
-    async with serving(SaleorSettings(retry_delays=(60,))) as running:
+    async with unless_it_hangs(), serving(SaleorSettings(retry_delays=(3600,))) as running:
         await running.saleor.install(stub.manifest_url)
         checkout = await running.saleor.create_checkout()
         session = await running.saleor.initialize(checkout.id)
         await running.saleor.refund(session.required_transaction.id)
-    assert time.monotonic() - started < 30
 
 
 async def test_unknown_ids_are_lookup_errors(saleor: FakeSaleor) -> None:
@@ -78,6 +76,6 @@ async def test_played_servers_show_the_clock_that_they_were_given() -> None:
         for address in (f"{running.url}/.well-known/jwks.json", gateway):
             response = await http.get(address)
             assert response.headers.get_list("date") == ["Sat, 29 Feb 2020 12:00:00 GMT"]
-            difference = await compare_clock(http, address, long_ago, within=5)
+            difference = await compare_clock(http, address, long_ago, within=LONGEST_WAIT)
             assert difference is not None
             assert not difference.size

@@ -214,7 +214,7 @@ async def open_harness(clock: Clock, **settings: Any) -> AsyncIterator[Harness]:
         shop_url = await shops.enter_async_context(serve_app(shop))
         url, app = await sandboxes.enter_async_context(running_sandbox(SandboxSettings(**(full | settings))))
         async with (
-            httpx2.AsyncClient(base_url=url, headers=headers, trust_env=False, timeout=10) as http,
+            httpx2.AsyncClient(base_url=url, headers=headers, trust_env=False) as http,
             SandboxControl(url) as control,
         ):
             try:

@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from app.sandbox.command import sandbox
 from app.sandbox.control import SandboxControl
+from tests.waiting import LONGEST_WAIT
 
 
 async def test_it_starts_says_where_it_is_and_stops(tmp_path: Path) -> None:
@@ -19,7 +20,7 @@ async def test_it_starts_says_where_it_is_and_stops(tmp_path: Path) -> None:
     )
     assert process.stdout is not None
     try:
-        first = (await asyncio.wait_for(process.stdout.readline(), 30)).decode()
+        first = (await asyncio.wait_for(process.stdout.readline(), LONGEST_WAIT)).decode()
         assert first.startswith("Sandbox gateway on http://127.0.0.1:")
         address = first.split()[-1]
         async with httpx2.AsyncClient(base_url=address, trust_env=False) as http, SandboxControl(address) as control:

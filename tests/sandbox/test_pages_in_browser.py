@@ -66,7 +66,7 @@ async def test_the_qr_page_says_by_itself_that_it_is_paid(page: Page, address: s
     await page.goto(address.removesuffix("form") + "qr")
     async with SandboxControl(harness.url) as control:
         await control.pay("mugs")
-    await expect(page.get_by_role("heading", name="Paid")).to_be_visible(timeout=15_000)
+    await expect(page.get_by_role("heading", name="Paid")).to_be_visible()
 
 
 async def test_nothing_is_loaded_from_elsewhere_and_nothing_is_blocked(
@@ -95,4 +95,4 @@ async def test_the_overview_renews_itself(browser: Browser, harness: Harness) ->
     await page.goto(harness.url)
     await page.get_by_text("Address and credentials").click()
     await harness.merchant.pay_hosted("mugs")
-    await expect(page.get_by_role("heading", name="mugs")).to_be_visible(timeout=10_000)
+    await expect(page.get_by_role("heading", name="mugs")).to_be_visible()

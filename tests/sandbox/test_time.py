@@ -11,6 +11,7 @@ from app.sandbox.core.records import RecurringPlan
 from app.sandbox.core.subscriptions import add_interval
 from tests.conftest import Clock
 from tests.sandbox.harness import CHALLENGE, POS, SLOW, Harness, lines, open_harness, read_json
+from tests.waiting import LONGEST_WAIT
 
 PLAN = {"interval_unit": "month", "interval_count": 1}
 
@@ -47,7 +48,7 @@ async def test_things_happen_though_nobody_asks(clock: Clock) -> None:
     async with open_harness(clock, tick=0.01) as harness:
         await harness.merchant.pay_hosted("mugs", order_timeout=60)
         clock.forward(seconds=60)
-        await asyncio.wait_for(harness.shop.webhook_arrived.wait(), 5)
+        await asyncio.wait_for(harness.shop.webhook_arrived.wait(), LONGEST_WAIT)
         assert harness.shop.received() == [("purchase", "failure", "4149")]
 
 

@@ -23,6 +23,7 @@ from app.main import create_app
 from app.settings import Settings
 from tests.conftest import Clock, MigratedDatabases
 from tests.loopback import serve_app
+from tests.waiting import LONGEST_WAIT
 
 pytestmark = pytest.mark.threat("hostile-text", "words-in-errors")
 
@@ -82,7 +83,7 @@ def ask(running: Running, examples: int) -> None:
             )
             @given(operation.as_strategy(generation_mode=mode))
             def is_answered(case: schemathesis.Case[Any]) -> None:
-                answer = case.call(base_url=running.url, allow_redirects=False, timeout=20)
+                answer = case.call(base_url=running.url, allow_redirects=False, timeout=LONGEST_WAIT)
                 assert answer.status_code < 500, f"{answer.status_code} to {case.as_curl_command()}"
                 assert not [word for word in INSIDE if word in answer.text]
                 assert answer.headers["x-content-type-options"] == ["nosniff"]

@@ -15,6 +15,7 @@ from starlette.routing import Route, Router
 from app.payments.cards.keys import ALG, ENC
 from tests.dashboard.framing import BrowserErrors
 from tests.storefront_kit.shop import KitShop, kit_shop
+from tests.waiting import unless_it_hangs
 
 CHECKOUT, TRANSACTION, REFERENCE = "Q2hlY2tvdXQ6MQ==", "VHJhbnNhY3Rpb25JdGVtOjE=", "9424b415bc3f4765ae40a795d92aa6ed"
 OFFER, START, PROCESS = "paymentGatewayInitialize", "transactionInitialize", "transactionProcess"
@@ -107,7 +108,7 @@ class Visit:
     async def pass_time(self, seconds: float, until: Callable[[], bool] | None = None) -> None:
         """Let time pass on the page, and wait until something was asked."""
         await self.page.clock.run_for(int(seconds * 1000))
-        async with asyncio.timeout(10):
+        async with unless_it_hangs():
             while until is not None and not until():  # noqa: ASYNC110 - a page of another process tells by asking
                 await asyncio.sleep(0.01)
 

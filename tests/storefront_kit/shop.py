@@ -17,6 +17,7 @@ from starlette.types import ASGIApp
 
 from app.static import kit_tag, static_files
 from tests.loopback import serve_app
+from tests.waiting import unless_it_hangs
 
 REST = "; require-trusted-types-for 'script'; base-uri 'none'; form-action 'none'"
 STYLE = """
@@ -104,7 +105,7 @@ def message(page: Page) -> Locator:
 
 async def wait_for_events(page: Page, name: str) -> list[Any]:
     """Wait until the storefront has heard an event of this name; return the details of all of them."""
-    async with asyncio.timeout(10):
+    async with unless_it_hangs():
         while not (found := await events_of(page, name)):  # noqa: ASYNC110 - a page of another process tells by asking
             await asyncio.sleep(0.02)
     return found

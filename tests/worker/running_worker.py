@@ -11,6 +11,7 @@ from app.saleor.installation import Installation
 from app.saleor.reports import EventReport, ReportOutcome
 from app.worker.loop import Worker
 from tests.payments.shop import Shop
+from tests.waiting import unless_it_hangs
 
 
 @asynccontextmanager
@@ -34,7 +35,7 @@ async def wait_until_reported(shop: Shop, told: str) -> None:
 
 async def wait_until(shop: Shop, until: Callable[[], bool]) -> None:
     """Wait until what Saleors were asked makes that true."""
-    async with asyncio.timeout(10):
+    async with unless_it_hangs():
         while not until():
             shop.saleor.report_received.clear()
             await shop.saleor.report_received.wait()

@@ -21,6 +21,7 @@ from app.worker.consumer import Consumer, Job
 from tests.payments.fake_gateway import payment
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop
+from tests.waiting import unless_it_hangs
 from tests.worker.running_worker import DeadSaleors, SlowSaleor, run_worker, wait_until, wait_until_reported
 
 OTHER = "https://other.example.com/graphql/"
@@ -68,7 +69,7 @@ async def test_a_lane_that_is_full_goes_on_as_soon_as_one_of_its_jobs_has_ended(
     """Of one store's events it does ten at once. Nobody waits for the next tick, which is an hour away."""
     monkeypatch.setattr("app.worker.loop._TICK_SECONDS", 3600)
     await another_store(shop, payments=25)
-    async with run_worker(shop), asyncio.timeout(10):
+    async with run_worker(shop), unless_it_hangs():
         while len(shop.saleor.reports) < 25:
             shop.saleor.report_received.clear()
             await shop.saleor.report_received.wait()

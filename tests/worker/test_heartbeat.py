@@ -22,8 +22,8 @@ from app.db.processes import (
 from app.db.tables import Process
 from app.worker.heartbeat import Heartbeat
 from app.worker.loop import Worker
-from tests.journeys.stack import eventually
 from tests.payments.shop import Shop
+from tests.waiting import LONGEST_WAIT, eventually
 
 WORKER = RunningProcess("1.0", serves=False, works=True)
 
@@ -71,7 +71,7 @@ async def test_a_worker_whose_rounds_fail_gives_no_sign(shop: Shop) -> None:
 
     tried = asyncio.Event()
     task = asyncio.create_task(Silent(shop.saleor, Heartbeat(WORKER)).run(shop.services))
-    await asyncio.wait_for(tried.wait(), 10)
+    await asyncio.wait_for(tried.wait(), LONGEST_WAIT)
     await asyncio.sleep(0)
     assert not await works(shop)
     task.cancel()

@@ -26,8 +26,8 @@ from app.db.tables import EventState, Flow, Payment, SaleorEvent
 from app.payments.services import Services
 from app.settings import Settings
 from tests.conftest import REPOSITORY
-from tests.journeys.stack import eventually
 from tests.loopback import serve_app
+from tests.waiting import LONGEST_WAIT, eventually
 
 pytestmark = pytest.mark.long
 SHORT = {"APP_WORKER_LEASE": "2"}  # how long a dead worker's claim stands
@@ -125,7 +125,7 @@ class Started:
         async def there() -> bool:
             return words in self.log.read_text()
 
-        await eventually(there, within=60)
+        await eventually(there)
 
     async def stopping(self, number: signal.Signals = signal.SIGTERM, words: str = "stopping") -> None:
         """Send a signal and see that it is heard, and that the process is still there."""
@@ -133,9 +133,9 @@ class Started:
         await self.logged(words)
         assert self.process.returncode is None
 
-    async def ended(self, within: float = 20) -> int:
+    async def ended(self) -> int:
         """Wait for its end."""
-        return await asyncio.wait_for(self.process.wait(), within)
+        return await asyncio.wait_for(self.process.wait(), LONGEST_WAIT)
 
 
 @asynccontextmanager
@@ -169,7 +169,7 @@ async def test_stopped_in_the_middle_of_a_delivery_it_finishes_it(
 ) -> None:
     await leave_work(services, saleor, payments=1)
     async with started(settings, "worker", tmp_path / "log") as worker:
-        await asyncio.wait_for(saleor.arrived.wait(), 60)
+        await asyncio.wait_for(saleor.arrived.wait(), LONGEST_WAIT)
         await worker.stopping()
         await leave_one_more(services)
         saleor.let_go.set()
@@ -201,10 +201,10 @@ async def test_a_second_signal_ends_it_at_once_and_another_worker_takes_over(
 ) -> None:
     await leave_work(services, saleor, payments=1)
     async with started(settings, "worker", tmp_path / "log", **SHORT) as worker:
-        await asyncio.wait_for(saleor.arrived.wait(), 60)
+        await asyncio.wait_for(saleor.arrived.wait(), LONGEST_WAIT)
         await worker.stopping(signal.SIGINT)
         worker.process.send_signal(signal.SIGINT)
-        assert await worker.ended(within=5) == -signal.SIGINT
+        assert await worker.ended() == -signal.SIGINT
     await taken_over(settings, services, saleor, tmp_path)
 
 
@@ -214,7 +214,7 @@ async def test_killed_in_the_middle_of_a_delivery_another_worker_takes_over(
 ) -> None:
     await leave_work(services, saleor, payments=1)
     async with started(settings, "worker", tmp_path / "log", **SHORT) as worker:
-        await asyncio.wait_for(saleor.arrived.wait(), 60)
+        await asyncio.wait_for(saleor.arrived.wait(), LONGEST_WAIT)
         worker.process.kill()
         await worker.ended()
     await taken_over(settings, services, saleor, tmp_path)
@@ -229,7 +229,7 @@ async def taken_over(settings: Settings, services: Services, saleor: SlowSaleor,
         return [each.state for each in await events(services)] == [EventState.DELIVERED]
 
     async with started(settings, "worker", folder / "another log"):
-        await eventually(told, within=60)
+        await eventually(told)
     assert saleor.reports == {"event-0": 2}
     assert [each.attempts for each in await events(services)] == [2]
 
@@ -247,7 +247,7 @@ async def test_two_workers_at_once_do_each_job_once(
 
     one, two = (started(settings, "worker", tmp_path / name) for name in ("one", "two"))
     async with one as first, two as second:
-        await eventually(all_told, within=60)
+        await eventually(all_told)
         for worker in (first, second):
             await worker.logged("working")
             worker.process.terminate()
@@ -264,7 +264,7 @@ async def test_a_web_process_finishes_its_workers_jobs_too(
     with closing(socket.create_server(("127.0.0.1", 0))) as listener:
         port = str(listener.getsockname()[1])
     async with started(settings, "run", tmp_path / "log", APP_PORT=port) as app:
-        await asyncio.wait_for(saleor.arrived.wait(), 60)
+        await asyncio.wait_for(saleor.arrived.wait(), LONGEST_WAIT)
         await app.logged("running on")
         await app.stopping(words="Waiting for application shutdown")
         saleor.let_go.set()

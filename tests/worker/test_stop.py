@@ -15,6 +15,7 @@ from app.worker.consumer import Consumer
 from app.worker.loop import Worker
 from tests.payments.fake_gateway import operation
 from tests.payments.shop import Shop
+from tests.waiting import LONGEST_WAIT
 from tests.worker.running_worker import SlowSaleor
 
 
@@ -84,7 +85,7 @@ async def test_a_job_that_takes_too_long_is_left_to_another_worker(
     running = asyncio.create_task(worker.run(hurried))
     await saleor.arrived.wait()
     worker.stop()
-    await asyncio.wait_for(running, 10)
+    await asyncio.wait_for(running, LONGEST_WAIT)
     assert paid_shop.saleor.reports == []
 
     saleor.let_go.set()
@@ -99,4 +100,4 @@ async def test_a_worker_without_work_stops_at_once(shop: Shop) -> None:
     running = asyncio.create_task(worker.run(shop.services))
     await asyncio.sleep(0)
     worker.stop()
-    await asyncio.wait_for(running, 5)
+    await asyncio.wait_for(running, LONGEST_WAIT)

@@ -60,7 +60,7 @@ async def test_the_page_changes_by_itself_until_all_is_told(browser: Browser, st
         await expect(step).to_be_visible()
         await shop.notify(payment(shop.order_id, method="auth"))
         await shop.work()
-        await expect(frame.locator("header .badge")).to_have_text("authorized", timeout=15_000)
+        await expect(frame.locator("header .badge")).to_have_text("authorized")
         await expect(step).to_be_visible()  # as somebody wanted to look at it
         assert await frame.locator("[data-watch]").count() == 0  # nothing is open: nobody asks any more
         shop.gateway.will_answer(
@@ -72,7 +72,7 @@ async def test_the_page_changes_by_itself_until_all_is_told(browser: Browser, st
         await expect(frame.locator("header .badge")).to_have_text("authorized, charge under way")
         await shop.notify(operation("capture", shop.order_id, "300.00", operation_id="part"))
         await shop.work()
-        await expect(frame.locator("header .badge")).to_have_text("charged", timeout=15_000)
+        await expect(frame.locator("header .badge")).to_have_text("charged")
         await expect(frame.get_by_role("button", name="Refund")).to_be_visible()
         assert complaints == []
 
@@ -155,7 +155,7 @@ async def test_on_a_phone_what_is_rarely_read_is_folded_and_stays_as_somebody_le
         await expect(step).to_be_visible()
         await shop.notify(payment(shop.order_id, method="auth"))
         await shop.work()
-        await expect(frame.locator("header .badge")).to_have_text("authorized", timeout=15_000)
+        await expect(frame.locator("header .badge")).to_have_text("authorized")
         await expect(step).to_be_visible()
         await page.set_viewport_size({"width": 1000, "height": 900})
         await expect(frame.get_by_role("button", name="Activity")).to_have_count(0)

@@ -22,13 +22,13 @@ from app.db.tables import ReconciliationRun, RunState
 from app.payments.reconciliation.run import begin_run, complete_run
 from app.payments.services import Services
 from app.saleor.testing import staff, storefront
-from tests.journeys.stack import eventually
 from tests.journeys.stories import BACK, order_id_of, wait_for_event
 from tests.journeys.stories import begin as begin_to_pay
 from tests.journeys.wallet_shop import GATEWAY_AT_GOOGLE
 from tests.pages.screenshots.photographer import Photographer
 from tests.pages.stack import AppUnderTest, open_app_under_test
 from tests.pages.two_months import add_two_months_of_payments
+from tests.waiting import eventually
 
 CHECKOUT = """<!doctype html><html lang="en"><meta charset="utf-8"><style>
 body {{ width: 440px; margin: 0; padding: 28px; box-sizing: border-box; background: #fff; color: #1c1c1c;
