@@ -1,14 +1,15 @@
 """A payment app on a real port that does what the test tells it, and remembers what it was asked."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from inspect import isawaitable
 from typing import Any
 
 from app.saleor.testing.vocabulary import WebhookEvent
 from tests.loopback import Behaviour, ReceivedRequest, json_reply, serve_replies
 from tests.saleor_testing.recordings import recording
 
-Answerer = Callable[[ReceivedRequest], Behaviour]
+Answerer = Callable[[ReceivedRequest], Behaviour | Awaitable[Behaviour]]
 
 
 class Stub:
@@ -45,7 +46,8 @@ class Stub:
         told = self.answers.get(asked.path, json_reply({"error": "unexpected"}, 404))
         if isinstance(told, list):
             return told.pop(0)
-        return told(asked) if callable(told) else told
+        said = told(asked) if callable(told) else told
+        return await said if isawaitable(said) else said
 
 
 def manifest(url: str) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Staff charge, refund and cancel: the app is called in the background."""
 
+import asyncio
 import json
 from decimal import Decimal
 from typing import Any
@@ -8,7 +9,8 @@ import pytest
 
 from app.saleor.testing import FakeSaleor, GrantedLine
 from app.saleor.testing.vocabulary import WebhookEvent
-from tests.loopback import Behaviour, HangUp, ReceivedRequest, json_reply, text_reply
+from tests.loopback import Behaviour, HangUp, ReceivedRequest, Silence, json_reply, text_reply
+from tests.saleor_testing.conftest import SHORT
 from tests.saleor_testing.orders import an_order
 from tests.saleor_testing.recordings import recording
 from tests.saleor_testing.stub import Stub
@@ -19,11 +21,18 @@ CANCEL = WebhookEvent.TRANSACTION_CANCELATION_REQUESTED
 
 
 async def test_mutation_answers_at_once_and_the_event_comes_later(saleor: FakeSaleor, installed: Stub) -> None:
-    installed.answer(CHARGE, json_reply({"result": "CHARGE_SUCCESS", "pspReference": "c-1"}, delay=0.1))
+    seen = asyncio.Event()
+
+    async def later(_asked: ReceivedRequest) -> Behaviour:
+        await seen.wait()
+        return json_reply({"result": "CHARGE_SUCCESS", "pspReference": "c-1"})
+
+    installed.answer(CHARGE, later)
     _, transaction = await an_order(saleor, installed, "AUTHORIZATION_SUCCESS")
 
     assert (await saleor.charge(transaction.id, Decimal(100))).errors == []
     asked_only = await saleor.transaction(transaction.id)
+    seen.set()
     await saleor.wait_for_background()
     charged = await saleor.transaction(transaction.id)
 
@@ -114,13 +123,14 @@ async def test_retry_that_is_answered_counts(saleor: FakeSaleor, installed: Stub
     assert (await saleor.transaction(transaction.id)).amounts.charged == 70
 
 
-@pytest.mark.parametrize("told", [json_reply({}, delay=0.6), HangUp(), text_reply("oops")], ids=["slow", "cut", "text"])
+@pytest.mark.parametrize("told", [Silence(), HangUp(), text_reply("oops")], ids=["slow", "cut", "text"])
 async def test_lost_answer_is_a_failure_and_is_not_retried(
     told: Behaviour, saleor: FakeSaleor, installed: Stub
 ) -> None:
     installed.answer(CHARGE, told)
     _, transaction = await an_order(saleor, installed, "AUTHORIZATION_SUCCESS")
 
+    await saleor.set_faults(**SHORT if told == Silence() else {})
     await saleor.charge(transaction.id, Decimal(33))
     await saleor.wait_for_background()
 

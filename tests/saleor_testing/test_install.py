@@ -8,7 +8,8 @@ import httpx2
 import pytest
 
 from app.saleor.testing import FakeSaleor, SaleorSettings, Serving, serving
-from tests.loopback import Behaviour, ReceivedRequest, json_reply, text_reply
+from tests.loopback import Behaviour, ReceivedRequest, Silence, json_reply, text_reply
+from tests.saleor_testing.conftest import SHORT
 from tests.saleor_testing.recordings import recording
 from tests.saleor_testing.stub import Stub
 
@@ -91,7 +92,7 @@ ERROR = {"error": {"message": "my own error text"}}
 REFUSALS: dict[str, tuple[dict[str, Behaviour], dict[str, Any]]] = {
     "register-500": ({"/register": json_reply(ERROR, status=500)}, {}),
     "register-403": ({"/register": json_reply(ERROR, status=403)}, {}),
-    "register-slow-25s": ({"/register": json_reply({}, delay=0.6)}, {}),
+    "register-slow-25s": ({"/register": Silence()}, {}),
     "manifest-500": ({"/manifest": json_reply({}, status=500)}, {}),
     "manifest-307": ({"/manifest": text_reply("", 307, Location="/elsewhere")}, {}),
     "version-not-satisfied": ({}, {"requiredSaleorVersion": ">=4"}),
@@ -104,6 +105,7 @@ async def test_installation_fails_as_in_saleor(case: str, saleor: FakeSaleor, st
     stub.answers.update(answers)
     stub.manifest.update(changes)
 
+    await saleor.set_faults(**SHORT if Silence() in answers.values() else {})
     done = await saleor.install(stub.manifest_url)
 
     real = CASES[case]

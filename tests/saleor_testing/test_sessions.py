@@ -7,7 +7,8 @@ import pytest
 
 from app.saleor.testing import FakeSaleor, Flow, NewCheckout, NewLine, storefront
 from app.saleor.testing.vocabulary import WebhookEvent
-from tests.loopback import Behaviour, ReceivedRequest, json_reply, text_reply
+from tests.loopback import Behaviour, ReceivedRequest, Silence, json_reply, text_reply
+from tests.saleor_testing.conftest import SHORT
 from tests.saleor_testing.recordings import recording
 from tests.saleor_testing.stub import Stub
 
@@ -21,7 +22,7 @@ def says(result: str, reference: str, **more: Any) -> Behaviour:
     return json_reply({"result": result, "pspReference": reference, **more})
 
 
-GATEWAY_ANSWERS = {
+GATEWAY_ANSWERS: dict[str, Behaviour] = {
     "gw_500": json_reply({"data": {}}, status=500),
     "gw_400": json_reply({"data": {}}, status=400),
     "gw_nonjson": text_reply("oops"),
@@ -29,7 +30,7 @@ GATEWAY_ANSWERS = {
     "gw_data null": json_reply({"data": None}),
     "gw_data string": json_reply({"data": "x"}),
     "gw_list": json_reply([1]),
-    "gw_timeout": json_reply({"data": {}}, delay=0.6),
+    "gw_timeout": Silence(),
     "gw_error body": json_reply({"data": {"errors": [{"code": "NOT_CONFIGURED"}]}}),
 }
 
@@ -41,6 +42,7 @@ async def test_gateway_config_reaches_the_storefront_as_in_saleor(
     installed.answer(WebhookEvent.PAYMENT_GATEWAY_INITIALIZE_SESSION, GATEWAY_ANSWERS[case])
     checkout = await saleor.create_checkout()
 
+    await saleor.set_faults(**SHORT if GATEWAY_ANSWERS[case] == Silence() else {})
     config = await saleor.gateway_initialize(checkout.id)
 
     [real] = MISC[case]["data"]["paymentGatewayInitialize"]["gatewayConfigs"]
@@ -158,9 +160,10 @@ async def test_saleors_own_failures_end_nothing_and_the_apps_do(saleor: FakeSale
 
 
 async def test_slow_app_is_a_failure_that_the_app_knows_nothing_of(saleor: FakeSaleor, installed: Stub) -> None:
-    installed.answer(INITIALIZE, json_reply({"result": "CHARGE_SUCCESS", "pspReference": "p-1"}, delay=0.6))
+    installed.answer(INITIALIZE, Silence())
     checkout = await saleor.create_checkout()
 
+    await saleor.set_faults(**SHORT)
     session = await saleor.initialize(checkout.id)
 
     told = recording("scenarios/retries_and_timeouts")["init_timeout"]["mutation"]["data"]["transactionInitialize"]
