@@ -2,7 +2,8 @@
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from app.db.database import Database, Timeouts, create_engine, is_sqlite
 from app.db.errors import CommitUnknownError, DatabaseUnavailableError
 from app.db.tables import MerchantAccount
 from tests.db.rows import a_new_payment, read_raw
-from tests.waiting import unless_it_hangs
+from tests.waiting import LONGEST_WAIT, unless_it_hangs
 
 ONE = text("SELECT 1")
 
@@ -89,11 +90,19 @@ class TestNothingIsWaitedForWithoutEnd:
     """Whatever the database does not do in time is undone, and raised as something that may pass."""
 
     @pytest.fixture
-    async def hasty(self, database_url: str) -> AsyncIterator[Database]:
-        patience = Timeouts(pool=0.1, lock=0.1, statement=0.4, idle=0.2)
-        database = Database(create_engine(database_url, pool_size=1, timeouts=patience))
-        yield database
-        await database.close()
+    async def hasty(self, database_url: str) -> AsyncIterator[Callable[..., Database]]:
+        """Give a function that opens the database with short limits; the others are none on the busiest machine."""
+        opened: list[Database] = []
+        patient = Timeouts(*[LONGEST_WAIT] * len(fields(Timeouts)))
+
+        def open_with(**limits: float) -> Database:
+            timeouts = replace(patient, **limits)
+            opened.append(Database(create_engine(database_url, pool_size=1, timeouts=timeouts)))
+            return opened[-1]
+
+        yield open_with
+        for each in opened:
+            await each.close()
 
     @pytest.fixture(autouse=True)
     async def at_most(self) -> AsyncIterator[None]:
@@ -102,8 +111,12 @@ class TestNothingIsWaitedForWithoutEnd:
 
     @pytest.mark.fault("database-slow")
     async def test_a_lock_that_somebody_holds(
-        self, database: Database, hasty: Database, account: MerchantAccount
+        self, database: Database, hasty: Callable[..., Database], account: MerchantAccount
     ) -> None:
+        await self._wait_for_a_lock(database, hasty(lock=0.1), account)
+
+    @staticmethod
+    async def _wait_for_a_lock(database: Database, hasty: Database, account: MerchantAccount) -> None:
         async def lock() -> None:
             async with hasty.transaction() as session:
                 await session.get_one(MerchantAccount, account.id, with_for_update=True)
@@ -115,18 +128,21 @@ class TestNothingIsWaitedForWithoutEnd:
         await lock()
 
     async def test_nor_when_the_first_thing_done_on_a_connection_is_undone(
-        self, database: Database, hasty: Database, account: MerchantAccount
+        self, database: Database, hasty: Callable[..., Database], account: MerchantAccount
     ) -> None:
         """The limits are said once for each connection, and stay."""
-        async with hasty.transaction() as session:
+        opened = hasty(lock=0.1)
+        async with opened.transaction() as session:
             await (await session.connection()).execute(ONE)
             await session.rollback()
-        await self.test_a_lock_that_somebody_holds(database, hasty, account)
+        await self._wait_for_a_lock(database, opened, account)
 
     @pytest.mark.fault("database-slow")
-    async def test_a_connection_that_others_have(self, hasty: Database) -> None:
+    async def test_a_connection_that_others_have(self, hasty: Callable[..., Database]) -> None:
+        opened = hasty(pool=0.1)
+
         async def hold(number: int) -> None:
-            async with hasty.transaction() as session:
+            async with opened.transaction() as session:
                 await session.connection()
                 if number:
                     await hold(number - 1)
@@ -136,27 +152,31 @@ class TestNothingIsWaitedForWithoutEnd:
 
     @pytest.mark.fault("database-slow")
     @pytest.mark.parametrize(
-        ("long", "why"),
+        ("limits", "long", "why"),
         [
-            (text("SELECT pg_sleep(30)"), "QueryCanceled"),
-            (None, "IdleInTransactionSessionTimeout|OperationalError"),  # a virtual machine that is moved, say
+            ({"statement": 1}, text("SELECT pg_sleep(3600)"), "QueryCanceled"),
+            # A virtual machine that is moved, say.
+            ({"idle": 0.5}, None, "IdleInTransactionSessionTimeout|OperationalError"),
         ],
         ids=["a statement", "a process that stands still"],
     )
-    async def test_what_goes_on_too_long(self, hasty: Database, database_url: str, long: Any, why: str) -> None:
+    async def test_what_goes_on_too_long(
+        self, hasty: Callable[..., Database], database_url: str, limits: dict[str, float], long: Any, why: str
+    ) -> None:
         if is_sqlite(database_url):
             pytest.skip("SQLite has no server that ends anything")
+        opened = hasty(**limits)
 
         async def work() -> None:
-            async with hasty.transaction() as session:
+            async with opened.transaction() as session:
                 connection = await session.connection()
                 await connection.execute(ONE)
-                await (asyncio.sleep(0.5) if long is None else connection.execute(long))
+                await (asyncio.sleep(1) if long is None else connection.execute(long))
                 await connection.execute(ONE)
 
         with pytest.raises(DatabaseUnavailableError, match=why):
             await work()
-        assert await reads(hasty)
+        assert await reads(opened)
 
     @pytest.mark.fault("commit-unknown")
     async def test_the_connection_breaks_in_the_commit(
