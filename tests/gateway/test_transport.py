@@ -13,27 +13,24 @@ from app.gateway.errors import GatewayError, NotSentError, OutcomeUnknownError
 from app.gateway.models import Refund
 from tests.gateway.counterpart import PAYMENT, REFUND, ScriptedServer
 from tests.loopback import Garbage, HangUp, Reply, Silence, json_reply, text_reply
+from tests.waiting import LONGEST_WAIT
 
 ASKED = Refund(order_id="order1", order_currency="UAH")
 
 
-async def refuse_to_answer(client: GatewayClient, timeout: float = 5) -> GatewayError:
+async def refuse_to_answer(client: GatewayClient, timeout: float = LONGEST_WAIT) -> GatewayError:
     with pytest.raises(GatewayError) as caught:
         await client.refund(ASKED, timeout=timeout)
     return caught.value
 
 
-def free_port() -> int:
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        return int(sock.getsockname()[1])
-
-
 @pytest.mark.fault("gateway-down")
 async def test_nobody_listens_so_nothing_was_sent(http: httpx2.AsyncClient, credentials: Credentials) -> None:
-    url = f"http://127.0.0.1:{free_port()}"
-    nowhere = replace(credentials, base_url=url, balances_url=url, register_url=url)
-    error = await refuse_to_answer(GatewayClient(http, nowhere))
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))  # nobody else can listen there
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        nowhere = replace(credentials, base_url=url, balances_url=url, register_url=url)
+        error = await refuse_to_answer(GatewayClient(http, nowhere))
     assert type(error) is NotSentError
     assert (error.method, error.path, error.order_id) == ("POST", "/api/v1/refund", "order1")
 
@@ -44,7 +41,7 @@ async def test_no_free_connection_so_nothing_was_sent(credentials: Credentials, 
     limits = httpx2.Limits(max_connections=1)
     async with httpx2.AsyncClient(limits=limits, trust_env=False) as narrow:
         client = GatewayClient(narrow, credentials)
-        first = asyncio.create_task(refuse_to_answer(client, 5))
+        first = asyncio.create_task(refuse_to_answer(client))
         await gateway.arrived.wait()
         error = await refuse_to_answer(client, 0.3)
         assert type(error) is NotSentError
@@ -70,7 +67,7 @@ async def test_our_own_deadline_before_the_request_is_written_means_not_sent(
     class Dithering(httpx2.AsyncBaseTransport):
         async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
             await request.extensions["trace"]("connection.connect_tcp.started", {})
-            await asyncio.sleep(60)
+            await asyncio.sleep(3600)
             raise AssertionError
 
     async with httpx2.AsyncClient(transport=Dithering()) as http:
@@ -81,7 +78,7 @@ async def test_our_own_deadline_before_the_request_is_written_means_not_sent(
 async def test_a_transport_that_does_not_tell_how_far_it_got_may_have_sent_it(credentials: Credentials) -> None:
     class Mute(httpx2.AsyncBaseTransport):
         async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:  # noqa: ARG002 - the signature of transports
-            await asyncio.sleep(60)
+            await asyncio.sleep(3600)
             raise AssertionError
 
     async with httpx2.AsyncClient(transport=Mute()) as http:
@@ -160,7 +157,7 @@ async def test_an_answer_that_trickles_does_not_outlive_the_deadline(
     loop = asyncio.get_running_loop()
     began = loop.time()
     assert type(await refuse_to_answer(client, 0.3)) is OutcomeUnknownError
-    assert loop.time() - began < 5
+    assert loop.time() - began < 10  # of 20
 
 
 @pytest.mark.threat("keys-sent-elsewhere")

@@ -9,17 +9,17 @@ import pytest
 
 from app.outbound import CheckedTransport, no_guard
 from tests.loopback import Behaviour, ReceivedRequest, Silence, serve_replies, text_reply
+from tests.waiting import LONGEST_WAIT
 
 ALL, SHARE = 10, 6
 
 
 @pytest.fixture
 async def http() -> AsyncIterator[httpx2.AsyncClient]:
-    """A pool of ten connections; whoever finds none waits for half a second."""
+    """A pool of ten connections."""
     limits = httpx2.Limits(max_connections=ALL, max_keepalive_connections=ALL)
     transport = CheckedTransport(ssl.create_default_context(), limits, no_guard)
-    timeout = httpx2.Timeout(5, pool=0.5)
-    async with httpx2.AsyncClient(transport=transport, trust_env=False, timeout=timeout) as http:
+    async with httpx2.AsyncClient(transport=transport, trust_env=False) as http:
         yield http
 
 
@@ -47,7 +47,8 @@ async def at_once(_heard: ReceivedRequest) -> Behaviour:
 async def test_a_host_that_does_not_answer_leaves_connections_for_the_others(http: httpx2.AsyncClient) -> None:
     slow = Slow()
     async with serve_replies(slow) as there, serve_replies(at_once) as elsewhere:
-        waiting = [asyncio.create_task(http.get(there)) for _ in range(3 * ALL)]
+        waits = httpx2.Timeout(LONGEST_WAIT, pool=0.5)  # for a connection
+        waiting = [asyncio.create_task(http.get(there, timeout=waits)) for _ in range(3 * ALL)]
         await slow.full.wait()
         assert (await http.get(elsewhere)).text == "at once"
         assert slow.asked == SHARE
@@ -91,7 +92,7 @@ async def test_so_does_what_nobody_waits_for_any_more(http: httpx2.AsyncClient) 
             found = await asyncio.gather(*waiting, return_exceptions=True)
             assert {type(each) for each in found} == {asyncio.CancelledError}
         with pytest.raises(httpx2.ReadTimeout):  # it has asked
-            await http.get(there, timeout=httpx2.Timeout(5, pool=0.1, read=0.1))
+            await http.get(there, timeout=httpx2.Timeout(LONGEST_WAIT, read=0.1))
 
 
 async def test_and_a_host_that_nobody_reaches(http: httpx2.AsyncClient) -> None:
