@@ -1,7 +1,7 @@
 """``reconcile``: an operator compares the books, sees what was found, and says what was looked at."""
 
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from uuid import UUID
 
@@ -20,7 +20,8 @@ from tests.commands.books import operation, store_payment
 from tests.commands.conftest import KEYS, POS_ID, Shell, add_account
 
 PAYMENT = UUID("36c59597-f4c4-456e-8f6e-91af30f1df96")
-NOON = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+# Yesterday's, whenever the tests run: what is as new as in the first minutes of a day is not compared yet.
+NOON = datetime.now(UTC).replace(hour=12, minute=0, second=0, microsecond=0) - timedelta(days=1)
 
 
 @pytest.fixture
@@ -95,13 +96,13 @@ async def test_a_dry_run_says_what_differs_and_changes_nothing(
     order_id = await known(services, account)
     paid(sandbox[1], order_id)
     await control.portal(order_id, "refund", Decimal("30.00"), silent=True)
-    day = f"{NOON:%Y-%m-%d}"
-    said = await shell("reconcile", "run", "--from", day, "--to", day, "--dry-run")
+    days = ("--from", f"{NOON:%Y-%m-%d}", "--to", f"{datetime.now(UTC):%Y-%m-%d}")
+    said = await shell("reconcile", "run", *days, "--dry-run")
     assert said.status == 1
     assert "Shop: 1 difference\n" in said.out
     assert f"{order_id}: missed, found; gateway: refund success 30.00 UAH, ours: nothing" in said.out
     assert (await shell("reconcile", "history")).out == "Nothing has been compared yet.\n"
-    [run] = (await shell("reconcile", "run", "--from", day, "--to", day, "--json")).json
+    [run] = (await shell("reconcile", "run", *days, "--json")).json
     assert (run["repaired"], run["put_to_people"]) == (1, 0)
     [found] = (await shell("reconcile", "show", str(run["run"]), "--json")).json["differences"]
     assert (found["kind"], found["state"], found["order_id"]) == ("missed", "repaired", order_id)

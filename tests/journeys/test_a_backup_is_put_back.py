@@ -30,6 +30,7 @@ async def moved(shop: Stack) -> dict[str, list[tuple[str, str, str]]]:
 async def test_what_happened_since_is_found_and_nothing_is_booked_or_paid_twice(
     shop: Stack, terminal: Terminal, tmp_path: Path
 ) -> None:
+    since = f"{datetime.now(UTC):%Y-%m-%d}"  # it may be midnight before all is done
     untouched, to_refund, to_refund_unheard = await paid(shop), await paid(shop), await paid(shop)
     to_capture, to_void = await reserved(shop), await reserved(shop)
     _, to_pay = await begin(shop)
@@ -62,8 +63,8 @@ async def test_what_happened_since_is_found_and_nothing_is_booked_or_paid_twice(
     await shop.app.stop()
     put_back()
     assert await terminal.type("data", "restored") == {"looked_up_instead": 0}
-    today = f"{datetime.now(UTC):%Y-%m-%d}"
-    (compared,) = await terminal.type("reconcile", "run", "--from", today, "--to", today)
+    until = f"{datetime.now(UTC):%Y-%m-%d}"
+    (compared,) = await terminal.type("reconcile", "run", "--from", since, "--to", until)
     assert (compared["state"], compared["repaired"], compared["put_to_people"]) == ("done", 6, 1)
     await shop.app.start()
     for each in known:

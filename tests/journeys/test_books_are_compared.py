@@ -22,13 +22,13 @@ REFUND = Decimal("30.00")
 @pytest.mark.law(13)
 @pytest.mark.parametrize("where", ["/streaming-report/fetch/*", "/api/v1/pos/*/orders/*"])
 async def test_a_comparison_that_is_killed_is_ended_by_the_worker(shop: Stack, terminal: Terminal, where: str) -> None:
+    since = f"{datetime.now(UTC):%Y-%m-%d}"  # it may be midnight before all is paid
     transactions = [await paid(shop) for _ in range(2)]
     for each in transactions:  # behind the shop's back, and no notification tells of it
         await shop.gateway.portal(order_of(each), "refund", REFUND, silent=True)
     before = len(await shop.gateway.calls())
     await shop.gateway.fault(FaultRule(path=where, moment="before", effect="latency", seconds=600))
-    today = f"{datetime.now(UTC):%Y-%m-%d}"
-    command = terminal.begin("reconcile", "run", "--from", today, "--to", today)
+    command = terminal.begin("reconcile", "run", "--from", since, "--to", f"{datetime.now(UTC):%Y-%m-%d}")
 
     async def is_asking() -> bool:
         calls = (await shop.gateway.calls())[before:]
