@@ -1,9 +1,10 @@
-"""A checkout whose Saleor says what a test wants, and a browser whose clock moves only when told to."""
+"""A checkout whose Saleor says what a test wants, and a browser whose clock can be moved, and stopped."""
 
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -20,6 +21,30 @@ from tests.waiting import unless_it_hangs
 CHECKOUT, TRANSACTION, REFERENCE = "Q2hlY2tvdXQ6MQ==", "VHJhbnNhY3Rpb25JdGVtOjE=", "9424b415bc3f4765ae40a795d92aa6ed"
 OFFER, START, PROCESS = "paymentGatewayInitialize", "transactionInitialize", "transactionProcess"
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'
+NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+SETTLES = """(() => {
+  const ask = window.fetch;
+  const nextTask = () => new Promise((resolve) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => (port1.close(), resolve());
+    port2.postMessage(null);
+  });
+  let asking = 0;
+  window.fetch = async (...request) => {
+    asking += 1;
+    try {
+      const answer = await ask(...request);
+      return new Response(await answer.blob(), answer);
+    } finally {
+      nextTask().then(nextTask).then(nextTask).then(() => (asking -= 1));
+    }
+  };
+  window.settled = async () => {
+    do await nextTask(); while (asking);
+  };
+})()"""
+"""Gives a page ``settled``, which waits until all that the page has asked for is there and the page has read it."""
+
 Answer = dict[str, Any] | int
 """What a mutation gives, or an HTTP status without anything."""
 
@@ -112,6 +137,16 @@ class Visit:
             while until is not None and not until():  # noqa: ASYNC110 - a page of another process tells by asking
                 await asyncio.sleep(0.01)
 
+    async def stop_clock(self) -> None:
+        """Let time pass on the page only when it is told to: else it passes on its own as well."""
+        await self.page.clock.pause_at(NOON + timedelta(days=1))
+
+    async def pass_seconds(self, seconds: int) -> None:
+        """Let so many seconds pass on the page, each when the page has read what it asked for in those before."""
+        for _ in range(seconds):
+            await self.pass_time(1)
+            await self.page.evaluate("settled()")
+
     async def evaluates(self, script: str) -> None:
         """Run a script in the page, with the element as ``kit``."""
         await self.page.evaluate(f"() => {{ const kit = document.querySelector('gateway-payment'); {script} }}")
@@ -127,7 +162,8 @@ async def visit(browser: Browser) -> AsyncIterator[Visit]:
     async with kit_shop(routes=routes) as shop:
         context = await browser.new_context(viewport={"width": 900, "height": 900})
         page = await context.new_page()
-        await page.clock.install()
+        await page.add_init_script(SETTLES)
+        await page.clock.install(time=NOON)
         complaints = BrowserErrors()
         complaints.of(page)
         yield Visit(page, saleor, shop, complaints)
