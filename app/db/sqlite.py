@@ -43,7 +43,8 @@ class Connection:
         self._connector = connector
         # Its thread does not keep the process alive, not even if the connection is never closed.
         self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="sqlite")
-        self._begun = False
+        self._begun = False  # in the thread
+        self._used = False  # in the event loop: since the last transaction ended, whatever the thread has done of it
 
     def __await__(self) -> Generator[Any, None, Self]:
         return self._opened().__await__()
@@ -62,11 +63,11 @@ class Connection:
 
     async def commit(self) -> None:
         """Commit the transaction."""
-        await self.run(lambda: self._end(self._connection.commit))
+        await self._end_used(self._connection.commit)
 
     async def rollback(self) -> None:
         """Roll back the transaction."""
-        await self.run(lambda: self._end(self._connection.rollback))
+        await self._end_used(self._connection.rollback)
 
     async def close(self) -> None:
         """Close the connection once its current work is done."""
@@ -84,6 +85,7 @@ class Connection:
 
     async def do(self, statement: Statement) -> Result:
         """Execute a statement and fetch all its rows. Raises sqlite3.Error."""
+        self._used = True
         return await self.run(lambda: self._in_transaction(statement))
 
     def _in_transaction(self, statement: Statement) -> Result:
@@ -98,6 +100,12 @@ class Connection:
         rows = cursor.fetchall()
         cursor.close()
         return cursor, rows
+
+    async def _end_used(self, how: Callable[[], None]) -> None:
+        """End the transaction, if there may be one: SQLAlchemy also rolls back each connection that it takes back."""
+        if self._used:
+            await self.run(lambda: self._end(how))
+            self._used = False
 
     def _end(self, how: Callable[[], None]) -> None:
         how()

@@ -2,16 +2,19 @@
 
 import asyncio
 import sqlite3
+import threading
 from collections.abc import AsyncIterator, Callable
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from sqlalchemy import event, text
 from sqlalchemy.exc import IntegrityError, OperationalError
 
 from app.db import database as module
+from app.db import sqlite
 from app.db.database import Database, Timeouts, create_engine, is_sqlite
 from app.db.errors import CommitUnknownError, DatabaseUnavailableError
 from app.db.tables import MerchantAccount
@@ -46,6 +49,47 @@ async def test_what_sqlite_has_undone_is_not_committed_in_part(tmp_path: Path) -
     async with database.engine.begin() as connection:
         assert (await connection.execute(text("SELECT text FROM page"))).scalars().all() == ["one"]
     await database.close()
+
+
+async def test_sqlite_switches_to_its_thread_once_for_each_statement_and_once_to_end(tmp_path: Path) -> None:
+    """Each switch costs as much as a statement. A connection that is given back has nothing left to roll back."""
+    database, switches = Database(create_engine(f"sqlite:///{tmp_path / 'small.sqlite'}")), 0
+    run = sqlite.Connection.run
+
+    async def count(connection: sqlite.Connection, job: Callable[[], Any]) -> Any:
+        nonlocal switches
+        switches += 1
+        return await run(connection, job)
+
+    async with database.transaction() as session:
+        await (await session.connection()).execute(ONE)
+    with patch.object(sqlite.Connection, "run", count):
+        async with database.transaction() as session:
+            await (await session.connection()).execute(ONE)
+        assert switches == 2
+        with pytest.raises(OperationalError):
+            async with database.engine.begin() as connection:
+                await connection.execute(text("SELECT nothing"))
+        assert switches == 4
+    await database.close()
+
+
+async def test_sqlite_rolls_back_what_its_thread_has_not_begun_yet(tmp_path: Path) -> None:
+    """A caller that is cancelled leaves its statement to the thread, which would keep the write lock from then on."""
+    path, go_on = tmp_path / "small.sqlite", threading.Event()
+    connection = await sqlite.connect(str(path))
+    busy = asyncio.ensure_future(connection.run(go_on.wait))
+    statement = asyncio.ensure_future(connection.do(lambda each: each.execute("CREATE TABLE page (text TEXT)")))
+    await asyncio.sleep(0)
+    ending = asyncio.ensure_future(connection.rollback())
+    await asyncio.sleep(0)
+    go_on.set()
+    await asyncio.gather(busy, statement, ending)
+    other = sqlite3.connect(path, timeout=0)
+    other.execute("BEGIN IMMEDIATE")
+    assert other.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,)
+    other.close()
+    await connection.close()
 
 
 async def test_what_breaks_off_before_the_commit_is_undone_for_certain(
