@@ -78,21 +78,31 @@ class DueQueues:
     """Finds out which of several queues have jobs due, in one query. Mostly none has, and that is cheap to see."""
 
     def __init__(self, queues: Sequence[JobQueue]) -> None:
-        self._queues = queues
-        self._query: Any = union_all(
-            *(
-                # "IS NOT NULL" is for PostgreSQL: planning for an unknown moment, it otherwise assumes that a third of
-                # all rows are due, and scans the table from its beginning to find one.
-                select(literal(place)).where(
-                    exists().where(work.due.is_not(None), work.due <= bindparam("now", type_=work.due.type))
-                )
-                for place, work in enumerate(queues)
-            )
-        )
+        self._queues = tuple(queues)
 
     async def read(self, session: AsyncSession, now: datetime) -> list[JobQueue]:
         """Return the queues that have something due now: one query."""
-        return [self._queues[place] for place in (await session.exec(self._query, params={"now": now})).scalars()]
+        return [
+            self._queues[place]
+            for place in (await session.exec(_due_query(self._queues), params={"now": now})).scalars()
+        ]
+
+
+@cache
+def _due_query(queues: tuple[JobQueue, ...]) -> Any:
+    """Return the query of the places of those queues that have something due; built once, because it runs all the time.
+
+    "IS NOT NULL" is for PostgreSQL: planning for an unknown moment, it otherwise assumes that a third of all rows are
+    due, and scans the table from its beginning to find one.
+    """
+    return union_all(
+        *(
+            select(literal(place)).where(
+                exists().where(work.due.is_not(None), work.due <= bindparam("now", type_=work.due.type))
+            )
+            for place, work in enumerate(queues)
+        )
+    )
 
 
 async def claim(
