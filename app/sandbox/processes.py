@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 HOST = "127.0.0.1"
 _START_TIMEOUT = 60.0
-_STOP_TIMEOUT = 10.0
+_STOP_TIMEOUT = 30.0
 _POLL_INTERVAL = 0.05
 _PORTS_BELOW_EPHEMERAL = range(20_000, 32_000)
 _PORTS_OF_A_PROCESS = 100
@@ -97,7 +97,7 @@ class ServerProcess:
         return self.process is not None and self.process.poll() is not None
 
     async def stop(self) -> None:
-        """Terminate it; kill it if it has not ended after ten seconds."""
+        """Terminate it; kill it if it has not ended after half a minute."""
         if self.process is None or self.has_ended:
             return
         self.process.send_signal(signal.SIGTERM)
