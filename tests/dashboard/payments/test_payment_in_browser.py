@@ -62,7 +62,7 @@ async def test_the_page_changes_by_itself_until_all_is_told(browser: Browser, st
         await shop.work()
         await expect(frame.locator("header .badge")).to_have_text("authorized")
         await expect(step).to_be_visible()  # as somebody wanted to look at it
-        assert await frame.locator("[data-watch]").count() == 0  # nothing is open: nobody asks any more
+        await expect(frame.locator("[data-watch]")).to_have_count(0)  # nothing is open: nobody asks any more
         shop.gateway.will_answer(
             json_reply(operation("capture", shop.order_id, "300.00", "pending", operation_id="part"))
         )
