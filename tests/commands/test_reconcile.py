@@ -1,7 +1,7 @@
 """``reconcile``: an operator compares the books, sees what was found, and says what was looked at."""
 
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from decimal import Decimal
 from uuid import UUID
 
@@ -20,8 +20,7 @@ from tests.commands.books import operation, store_payment
 from tests.commands.conftest import KEYS, POS_ID, Shell, add_account
 
 PAYMENT = UUID("36c59597-f4c4-456e-8f6e-91af30f1df96")
-# Yesterday's, whenever the tests run: what is as new as in the first minutes of a day is not compared yet.
-NOON = datetime.now(UTC).replace(hour=12, minute=0, second=0, microsecond=0) - timedelta(days=1)
+NOON = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 @pytest.fixture
