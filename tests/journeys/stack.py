@@ -23,7 +23,7 @@ STOREFRONT = "https://shop.test"
 
 # Short enough for a story to be told in seconds; the proportions are those of the real thing.
 PATIENCE = {
-    "APP_GATEWAY_BUDGET": "2",
+    "APP_GATEWAY_BUDGET": "6",  # for what is answered at once, also on a busy machine
     "APP_ANSWER_WINDOW": "0.5",
     "APP_FIRST_SETTLE": "0.3",
     "APP_FIRST_POLL": "0.5",

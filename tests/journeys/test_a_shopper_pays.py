@@ -159,7 +159,7 @@ async def test_saleor_hears_the_event_but_its_answer_is_lost(shop: Stack) -> Non
 @pytest.mark.fault("process-killed")
 async def test_the_app_is_killed_between_the_gateways_answer_and_its_own_commit(shop: Stack) -> None:
     await shop.gateway.fault(
-        FaultRule(http_method="POST", path="/api/v1/payment", moment="after", effect="latency", seconds=5.0)
+        FaultRule(http_method="POST", path="/api/v1/payment", moment="after", effect="latency", seconds=600)
     )
     checkout = await shop.saleor.create_checkout()
     beginning = asyncio.create_task(shop.saleor.initialize(checkout.id, data=BACK))

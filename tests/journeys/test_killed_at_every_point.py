@@ -20,7 +20,7 @@ from tests.waiting import eventually
 
 # Everything in a hurry; a claim still lasts longer than the job that it is for.
 HASTE = {
-    "APP_GATEWAY_BUDGET": "1.5",
+    "APP_GATEWAY_BUDGET": "3",
     "APP_ANSWER_WINDOW": "0.2",
     "APP_FIRST_SETTLE": "0.2",
     "APP_FIRST_POLL": "0.3",
