@@ -104,12 +104,13 @@ def test_split_rules_are_refused_in_the_readers_language() -> None:
 
 def test_a_storefront_is_told_all_that_is_wrong() -> None:
     with pytest.raises(RefusalError) as caught:
-        parse_data({"language": 7, "qr": "perhaps", "customer": []})
+        parse_data({"returnUrl": {}, "saveCard": "perhaps", "customer": "Taras"})
     assert str(caught.value.message) == (
-        "`data.language` is invalid: it must be text; `data.qr` is invalid: it must be true or false; "
-        "`data.customer` is invalid: it must be an object with named fields."
+        "`data.returnUrl` is invalid: it must be text. "
+        "`data.customer` is invalid: it must be an object with named fields. "
+        "`data.saveCard` is invalid: it must be true or false."
     )
-    assert caught.value.field == "data.language"
+    assert [reason.field for reason in caught.value.reasons] == ["data.returnUrl", "data.customer", "data.saveCard"]
 
 
 def test_all_settings_that_are_wrong_are_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -73,7 +73,7 @@ class Principal(SaleorModel):
 class Country(SaleorModel):
     """ISO 3166-1 alpha-2."""
 
-    code: str
+    code: Text = ""
 
 
 class Address(SaleorModel):
@@ -246,9 +246,15 @@ class Source(SaleorModel):
         """From the billing address, else the shipping address, else empty; Saleor sends E.164 (+380501234567)."""
         return self._first_nonempty(lambda address: address.phone)
 
+    @property
+    def country_code(self) -> str:
+        """From the billing address, else empty; as Saleor has it, which may be no code."""
+        country = self.billing_address.country if self.billing_address else None
+        return country.code if country else ""
+
     def _first_nonempty(self, part: Callable[[Address], str]) -> str:
         addresses = (self.billing_address, self.shipping_address)
-        return next((value for address in addresses if address and (value := part(address))), "")
+        return next((value for address in addresses if address and (value := part(address).strip())), "")
 
 
 class Checkout(Source):

@@ -18,7 +18,8 @@ from app.gateway.statuses import TABLE, Kind, Status
 from app.payments.core.refusal import BUSY, DECLINED, STORE_UNAVAILABLE, TRY_AGAIN, RefusalCode, RefusalError
 from app.payments.core.responses import BEING_CONFIRMED, CREATION_UNKNOWN, UNDER_REVIEW
 from app.payments.operations.initialize import STORE_MOVED
-from app.payments.requests.storefront import PAGE_LANGUAGES, StorefrontData, parse_data
+from app.payments.requests.languages import PAGE_LANGUAGES
+from app.payments.requests.storefront import StorefrontData, parse_data
 from app.settings import PREFIX, Settings
 from tests.conftest import REPOSITORY
 from tests.docs.pages import (

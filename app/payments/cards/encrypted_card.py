@@ -105,7 +105,7 @@ def _parse_content(plaintext: bytes) -> Mapping[str, Any]:
         content = None
     if not isinstance(content, Mapping):
         raise _unreadable_card("does not contain a JSON object")
-    return {name: value for name, value in content.items() if value is not None}
+    return {name: value for name, value in content.items() if value is not None and value != ""}
 
 
 def _check_age(at: object, now: datetime) -> None:

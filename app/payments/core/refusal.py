@@ -3,8 +3,10 @@
 The storefront gets a code, and a message for its shopper.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import ParamSpec, TypeVar
 
 from app.i18n.messages import gettext_noop
 from app.i18n.translation import translation_for
@@ -48,16 +50,56 @@ class RefusalError(Exception):
     ``message`` is read by shoppers, staff and storefront developers alike: it contains no secret and no address of
     ours. ``field`` is where the storefront can pass the missing value, for example ``data.customer.phone``.
     ``shopper_message`` is set when only the shopper can correct the request: a message in the shopper's language, which
-    the storefront gets instead.
+    the storefront gets instead. A refusal for several reasons has ``reasons``; the rest of it is about the first.
     """
 
     code: RefusalCode
     message: str
     field: str | None = None
     shopper_message: str | None = None
+    reasons: tuple["RefusalError", ...] = ()
 
     def __str__(self) -> str:
         return self.message
+
+
+def combine(refusals: Sequence[RefusalError]) -> RefusalError:
+    """Return one refusal for all reasons, of which there is at least one."""
+    reasons = tuple(reason for refusal in refusals for reason in refusal.reasons or (refusal,))
+    if len(reasons) == 1:
+        return reasons[0]
+    first = reasons[0]
+    return RefusalError(
+        first.code, " ".join(reason.message for reason in reasons), first.field, first.shopper_message, reasons
+    )
+
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+class Refusals:
+    """The reasons to refuse one request, collected so that whoever corrects it reads them all at once."""
+
+    def __init__(self) -> None:
+        self._found: list[RefusalError] = []
+
+    def collect(self, check: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T | None:
+        """Return what ``check`` returns; None if it refuses."""
+        try:
+            return check(*args, **kwargs)
+        except RefusalError as refusal:
+            self._found.append(refusal)
+            return None
+
+    def combined(self) -> RefusalError:
+        """Return one refusal for all that was found, which is at least one."""
+        return combine(self._found)
+
+    def raise_if_any(self) -> None:
+        """Raise RefusalError with all reasons, if there are any."""
+        if self._found:
+            raise self.combined()
 
 
 DECLINED = "DECLINED"

@@ -50,7 +50,12 @@ def session_refusal_response(flow: TransactionFlow, refusal: RefusalError) -> Se
         flow,
         psp_reference=unique_reference(),
         message=refusal.message,
-        data={"errors": [error_data(refusal.code.value, refusal.shopper_message or refusal.message, refusal.field)]},
+        data={
+            "errors": [
+                error_data(reason.code.value, reason.shopper_message or reason.message, reason.field)
+                for reason in refusal.reasons or (refusal,)
+            ]
+        },
     )
 
 

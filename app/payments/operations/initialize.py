@@ -139,7 +139,10 @@ async def _plan_creation(
     # Known before the link, and even if the link gets lost: after this time no one can pay any more.
     expires_at = services.now() + timedelta(seconds=hosted.terms.account.order_timeout)
     return _CreationPlan(
-        hosted.terms, hosted.request, hosted_payment_call(client, hosted.request, qr=hosted.terms.data.qr), expires_at
+        hosted.terms,
+        hosted.request,
+        hosted_payment_call(client, hosted.request, qr=bool(hosted.terms.data.qr)),
+        expires_at,
     )
 
 

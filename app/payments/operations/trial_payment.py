@@ -22,8 +22,9 @@ from app.payments.core.references import order_id_of
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.operations.execute import execute
 from app.payments.operations.initialize import creation_intent, hosted_payment_call
+from app.payments.requests.languages import page_language
 from app.payments.requests.payment import check_account
-from app.payments.requests.storefront import check_typed_fields, page_language
+from app.payments.requests.storefront import check_typed_fields
 from app.payments.services import Services
 from app.payments.split.planning import requested_shares
 

@@ -1,7 +1,6 @@
 """From Saleor's webhook to the request to the gateway for a card from the storefront, or a saved one. Pure."""
 
 from dataclasses import dataclass
-from ipaddress import ip_address
 
 from app.db.tables import MerchantAccount, SavedCard
 from app.gateway.models.details import BrowserFingerprint
@@ -10,7 +9,7 @@ from app.gateway.wallets import Wallet
 from app.payments.cards.card_form import PaymentInstrument
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.requests.payment import Terms, require
-from app.payments.requests.storefront import StorefrontData
+from app.payments.requests.storefront import StorefrontData, parse_ip
 from app.payments.requests.wallets import check_wallet_accepted, wallets_of
 
 
@@ -74,7 +73,7 @@ def browser_of(terms: Terms, caller_ip: str | None) -> Browser:
         message = "`data.browserFingerprint` is missing: the bank needs it to decide about 3-D Secure."
         raise RefusalError(RefusalCode.INVALID_DATA, message, "data.browserFingerprint")
     stated_ip = data.customer.ip or data.browser_fingerprint.ip_address
-    ip = str(stated_ip) if stated_ip is not None else _parse_ip(caller_ip)
+    ip = stated_ip or parse_ip(caller_ip)
     if ip is None:
         message = "The shopper's IP address is not known: the storefront can pass `data.customer.ip`."
         raise RefusalError(RefusalCode.MISSING_IP, message, "data.customer.ip")
@@ -103,10 +102,3 @@ def check_names(terms: Terms) -> None:
         ("customer_lname", "last name", "data.customer.lastName"),
     ):
         require(terms.common_fields[field] or "", RefusalCode.MISSING_NAME, what, path)
-
-
-def _parse_ip(ip: str | None) -> str | None:
-    try:
-        return str(ip_address(ip)) if ip else None
-    except ValueError:
-        return None

@@ -21,15 +21,16 @@ from app.gateway.models.details import RecurringPlan
 from app.gateway.models.payments import HostedPayment, Payment
 from app.payments.core.balance import check_amount
 from app.payments.core.references import order_id_of
-from app.payments.core.refusal import RefusalCode, RefusalError
+from app.payments.core.refusal import RefusalCode, RefusalError, Refusals
+from app.payments.requests.languages import base_language, page_language
 from app.payments.requests.storefront import (
     Plan,
     StorefrontData,
     allowed_return_url,
-    base_language,
     check_typed_fields,
-    page_language,
+    parse_country,
     parse_data,
+    stated_return_url,
     storefront_path,
 )
 from app.payments.services import Addresses
@@ -128,19 +129,26 @@ def terms_of(
     saleor_api_url: str,
 ) -> Terms:
     """Return the terms of the payment, which do not depend on how the shopper pays. Raises RefusalError."""
-    check_amount(event.action.amount)
     source = event.source
     account = check_account(account, source.channel.slug, event.action.currency)
-    data = parse_data(event.data)
-    return_url = allowed_return_url(data.return_url, account.storefront_origins)
+    refusals = Refusals()
+    refusals.collect(check_amount, event.action.amount)
+    data = refusals.collect(parse_data, event.data)
+    stated_url = stated_return_url(event.data) if data is None else data.return_url
+    return_url = refusals.collect(allowed_return_url, stated_url, account.storefront_origins)
+    if data is None:  # what may be missing of the shopper is not known either
+        raise refusals.combined()
     customer = data.customer
     first_name = customer.first_name or source.first_name
     last_name = customer.last_name or source.last_name
-    if account.names_required:
-        require(first_name, RefusalCode.MISSING_NAME, "first name", "data.customer.firstName")
-        require(last_name, RefusalCode.MISSING_NAME, "last name", "data.customer.lastName")
     language = base_language(data.language, source.language_code)
-    email, phone = customer.email or source.email, customer.phone or source.phone
+    email, phone = customer.email or source.email.strip(), customer.phone or source.phone
+    if account.names_required:
+        refusals.collect(require, first_name, RefusalCode.MISSING_NAME, "first name", "data.customer.firstName")
+        refusals.collect(require, last_name, RefusalCode.MISSING_NAME, "last name", "data.customer.lastName")
+    refusals.collect(require, email, RefusalCode.MISSING_EMAIL, "e-mail address", "data.customer.email")
+    refusals.collect(require, phone, RefusalCode.MISSING_PHONE, "phone number", "data.customer.phone")
+    refusals.raise_if_any()
     typed_fields = {
         "data.customer.firstName": first_name,
         "data.customer.lastName": last_name,
@@ -154,7 +162,6 @@ def terms_of(
     flow = Flow(event.action.action_type.value)
     order_id = order_id_of(event.transaction.id, saleor_api_url)
     order_number = source.number if isinstance(source, Order) else None
-    billing = source.billing_address
     split = split_of_payment(event, account, products)
     common_fields = {
         "method": _METHODS[flow],
@@ -167,9 +174,9 @@ def terms_of(
         "customer_fname": first_name or None,
         "customer_lname": last_name or None,
         "customer_patronym": customer.patronymic,
-        "customer_email": require(email, RefusalCode.MISSING_EMAIL, "e-mail address", "data.customer.email"),
-        "customer_phone": require(phone, RefusalCode.MISSING_PHONE, "phone number", "data.customer.phone"),
-        "customer_country": customer.country or (billing.country.code if billing and billing.country else None),
+        "customer_email": email,
+        "customer_phone": phone,
+        "customer_country": customer.country or parse_country(source.country_code),
         "customer_birthday": customer.birthday,
         "customer_tax_id": customer.tax_id,
         "server_url": addresses.notifications(account.id),
@@ -253,7 +260,10 @@ def _missing_field_refusal(field: str) -> RefusalError:
     code, what = _MISSING[field]
     path = storefront_path(field)
     paths = f"`{path}`" if field != "customer_birthday" else f"`{path}` or `{storefront_path('customer_tax_id')}`"
-    message = f"The shopper's {what} is missing, and this merchant must provide it: the storefront can pass {paths}."
+    message = (
+        f"The shopper's {what} is missing or cannot be read, and this merchant must provide it: "
+        f"the storefront can pass {paths}."
+    )
     return RefusalError(code, message, path)
 
 

@@ -3,20 +3,25 @@
 A shopper's contact details must not contain a card number. Only fields that a shopper types are refused: an order
 number, or a number in the address of a storefront's page, can look like a card's by chance. No payment is refused for
 that, and such values are stored sealed.
+
+Blank is absent. A field that has a fallback refuses nobody: what cannot be read of it counts as absent. What is wrong
+with the other fields is refused, all at once.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
+from decimal import Decimal
+from ipaddress import ip_address
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
-    IPvAnyAddress,
     StrictBool,
     StrictInt,
     StrictStr,
@@ -26,14 +31,17 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel, to_pascal
 
+from app.gateway.models.base import Lenient
+from app.gateway.models.values import absolute_url
 from app.i18n.messages import gettext_noop
 from app.i18n.translation import translation_for
 from app.payments.cards.card_form import MIN_DIGITS, holds_card_number
 from app.payments.cards.encrypted_card import is_sealed
-from app.payments.core.refusal import RefusalCode, RefusalError
-from app.validation import find_field_errors
+from app.payments.core.refusal import RefusalCode, RefusalError, combine
+from app.validation import FieldError, find_field_errors
 
-_MAX_REPORTED = 10  # errors in one message
+_MAX_REPORTED = 10  # errors in one response
+_LONGEST_URL = 2000
 _CARD_FIELD = re.compile(
     r"((credit|debit|bank|payment)[_-]?)?(card|cc|pan)[_-]?(number|num|no)?"
     r"|(card[_-]?)?(cvv2?|cvc2?|security[_-]?code)([_-]?code)?"
@@ -55,53 +63,49 @@ _PATHS = {
     "browser_fingerprint": "data.browserFingerprint",
     "amount": "amount",
 }
-_Name = Annotated[str, StringConstraints(strip_whitespace=True, max_length=100)]
+
+
+def parse_country(value: Any) -> str | None:
+    """Return the two letters of a country; None for anything else.
+
+    An address of Saleor holds them in an object: ``{"code": "UA", "country": "Ukraine"}``.
+    """
+    code = value.get("code") if isinstance(value, dict) else value
+    text = code.strip().upper() if isinstance(code, str) else ""
+    return text if re.fullmatch(r"[A-Z]{2}", text) else None
+
+
+def parse_ip(value: Any) -> str | None:
+    """Return the IP address as a server writes it: with a port, or first in a list of proxies; None if there is none.
+
+    For example ``203.0.113.7:52344``, ``203.0.113.7, 10.0.0.1`` or ``[2001:db8::1]:443``.
+    """
+    text = str(value or "").partition(",")[0].strip()
+    if text.startswith("["):
+        text = text[1:].partition("]")[0]
+    elif text.count(":") == 1:
+        text = text.partition(":")[0]
+    try:
+        return str(ip_address(text.partition("%")[0]))
+    except ValueError:
+        return None
+
+
+_Name = Annotated[str, StringConstraints(strip_whitespace=True, max_length=256)]  # as long as those of Saleor
+_Country = Annotated[str | None, BeforeValidator(parse_country)]
+_Ip = Annotated[str | None, BeforeValidator(parse_ip)]
+_Referrer = Annotated[
+    str, StringConstraints(strip_whitespace=True, max_length=_LONGEST_URL), AfterValidator(absolute_url)
+]
 # Numbers and booleans of a script are converted to their text.
 _Text = Annotated[
     str,
     StringConstraints(strip_whitespace=True, min_length=1, max_length=2048),
-    BeforeValidator(lambda value: str(value).lower() if isinstance(value, bool | int) else value),
+    BeforeValidator(lambda value: str(value).lower() if isinstance(value, bool | int | Decimal) else value),
 ]
 _Email = Annotated[str, StringConstraints(strip_whitespace=True, max_length=254, pattern=r"^[^@\s]+@[^@\s]+$")]
 
 
-# The languages of the gateway's payment page (gateway facts, 5: customer_lang).
-PAGE_LANGUAGES = frozenset(
-    [
-        "EN",
-        "RU",
-        "ES",
-        "PL",
-        "AR",
-        "AZ",
-        "BG",
-        "CS",
-        "DA",
-        "DE",
-        "EL",
-        "FA",
-        "FI",
-        "FR",
-        "HE",
-        "HI",
-        "HR",
-        "HU",
-        "IT",
-        "JA",
-        "KO",
-        "NL",
-        "NO",
-        "PT",
-        "RO",
-        "SK",
-        "SL",
-        "SV",
-        "TH",
-        "TR",
-        "UK",
-        "ZH",
-    ]
-)
 # Phone numbers have up to 15 digits (ITU E.164), and some countries' tax ids nearly as many: every tenth of those
 # passes the check by chance.
 _FEWEST_IN_NUMBERS = 16
@@ -117,24 +121,40 @@ class _StorefrontModel(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _null_is_nothing(cls, data: Any) -> Any:
-        """Treat null as "not given", as most languages write a storefront's optional fields."""
-        return {name: value for name, value in data.items() if value is not None} if isinstance(data, dict) else data
+    def _blank_is_absent(cls, data: Any) -> Any:
+        """Treat null and blank text as "not given", as most languages write a storefront's optional fields."""
+        return {name: value for name, value in data.items() if not is_blank(value)} if isinstance(data, dict) else data
+
+
+def is_blank(value: Any) -> bool:
+    """Return True for null and for text without a character that is seen."""
+    return value is None or (isinstance(value, str) and not value.strip())
+
+
+def _read_object(value: Any) -> Any:
+    """Return ``value``, or None for one without members: some languages write an empty object as an empty list."""
+    return None if value in ([], {}) else value
 
 
 class Customer(_StorefrontModel):
-    """The storefront's data about the shopper, which takes precedence over Saleor's."""
+    """The storefront's data about the shopper, which takes precedence over Saleor's.
+
+    Where Saleor has the same, or the gateway can do without, what cannot be read counts as absent. An e-mail address
+    and a phone number that cannot be read are refused: the shopper has mistyped them.
+    """
+
+    model_config = ConfigDict(coerce_numbers_to_str=True)
 
     email: _Email | None = None
     phone: Annotated[str, StringConstraints(strip_whitespace=True, max_length=32)] | None = None
-    first_name: _Name | None = None
-    last_name: _Name | None = None
-    patronymic: _Name | None = None
-    birthday: date | None = None
-    tax_id: Annotated[str, StringConstraints(strip_whitespace=True, max_length=32)] | None = None
-    country: Annotated[str, StringConstraints(pattern=r"^[A-Z]{2}$")] | None = None
-    ip: IPvAnyAddress | None = None
-    referrer: Annotated[str, StringConstraints(max_length=2000)] | None = None
+    first_name: Lenient[_Name] = None
+    last_name: Lenient[_Name] = None
+    patronymic: Lenient[_Name] = None
+    birthday: Lenient[date] = None
+    tax_id: Lenient[Annotated[str, StringConstraints(strip_whitespace=True, max_length=32)]] = None
+    country: _Country = None
+    ip: _Ip = None
+    referrer: Lenient[_Referrer] = None
 
 
 class Fingerprint(_StorefrontModel):
@@ -151,7 +171,7 @@ class Fingerprint(_StorefrontModel):
     time_zone_offset: _Text
     accept_header: _Text
     user_agent: _Text
-    ip_address: IPvAnyAddress | None = None
+    ip_address: _Ip = None
 
 
 class Plan(_StorefrontModel):
@@ -168,15 +188,17 @@ class Plan(_StorefrontModel):
 class StorefrontData(_StorefrontModel):
     """``data`` of ``transactionInitialize``. Everything is optional; unknown fields are ignored."""
 
-    return_url: Annotated[str, StringConstraints(max_length=2000)] | None = None
-    language: Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2,3}([-_][A-Za-z]{2,4})?$")] | None = None
-    qr: bool = False
-    customer: Customer = Field(default_factory=Customer)
+    return_url: Annotated[str, StringConstraints(max_length=_LONGEST_URL)] | None = None
+    language: Lenient[str] = None  # as a browser writes it: see ``base_language``
+    qr: Lenient[bool] = None
+    customer: Annotated[Customer, BeforeValidator(lambda value: _read_object(value) or Customer())] = Field(
+        default_factory=Customer
+    )
     card: str | None = Field(default=None, repr=False)  # encrypted
-    browser_fingerprint: Fingerprint | None = None
+    browser_fingerprint: Annotated[Fingerprint | None, BeforeValidator(_read_object)] = None
     save_card: StrictBool = False  # consent is explicit, never inferred
     saved_card_id: StrictStr | None = None
-    subscription: Plan | None = None
+    subscription: Annotated[Plan | None, BeforeValidator(_read_object)] = None
 
 
 def parse_data(data: Any) -> StorefrontData:
@@ -185,7 +207,7 @@ def parse_data(data: Any) -> StorefrontData:
     Plain card data must never travel through Saleor: it is refused by the names of the fields, whatever their values,
     so that a storefront which sends it is noticed on the first try. ``card`` itself may contain a sealed card only.
     """
-    if data is None:
+    if is_blank(data) or data == []:
         return StorefrontData()
     if not isinstance(data, dict):
         raise RefusalError(RefusalCode.INVALID_DATA, "`data` must be a JSON object.", "data")
@@ -196,21 +218,34 @@ def parse_data(data: Any) -> StorefrontData:
             "payment page.",
             path,
         )
+    if not is_direct_payment(data):  # the payment page knows the browser itself
+        data = {
+            name: value for name, value in data.items() if name not in {"browserFingerprint", "browser_fingerprint"}
+        }
     try:
         return StorefrontData.model_validate(data)
     except ValidationError as exc:
-        errors = [(".".join(["data", *each.path]), each.message) for each in find_field_errors(exc)]
-        message = "; ".join(f"`{path}` is invalid: it {reason}" for path, reason in errors[:_MAX_REPORTED])
-        raise RefusalError(RefusalCode.INVALID_DATA, f"{message}.", errors[0][0]) from exc
+        raise combine([_field_refusal(error) for error in find_field_errors(exc)[:_MAX_REPORTED]]) from exc
+
+
+def _field_refusal(error: FieldError) -> RefusalError:
+    path = ".".join(["data", *error.path])
+    return RefusalError(RefusalCode.INVALID_DATA, f"`{path}` is invalid: it {error.message}.", path)
 
 
 def is_direct_payment(data: Any) -> bool:
     """Return True when the shopper pays with a card of the storefront or a saved one, whether valid or not."""
-    return isinstance(data, dict) and (data.get("card") is not None or data.get("savedCardId") is not None)
+    return isinstance(data, dict) and not (is_blank(data.get("card")) and is_blank(data.get("savedCardId")))
 
 
 def _is_sealed_card(name: str, value: Any) -> bool:
-    return name == "card" and (value is None or is_sealed(value))
+    return name == "card" and (is_blank(value) or is_sealed(value))
+
+
+def stated_return_url(data: Any) -> str | None:
+    """Return the address in data of which something else cannot be read; None when it cannot be read either."""
+    url = data.get("returnUrl") if isinstance(data, dict) else None
+    return url if isinstance(url, str) and not is_blank(url) and len(url) <= _LONGEST_URL else None
 
 
 def storefront_path(gateway_field: str) -> str | None:
@@ -260,23 +295,6 @@ def _card_fields(value: Any, path: str) -> Iterator[str]:
     elif isinstance(value, list):
         for number, inner in enumerate(value):
             yield from _card_fields(inner, f"{path}[{number}]")
-
-
-def base_language(*languages: str | None) -> str:
-    """Return the first language that is set: lower case, without region; "en" when none is.
-
-    Saleor writes ``UK`` or ``PT_BR``, browsers write ``uk-UA``.
-    """
-    for language in languages:
-        if language:
-            return language.replace("_", "-").partition("-")[0].lower()
-    return "en"
-
-
-def page_language(language: str) -> str | None:
-    """Return the gateway's code for a language of its payment page; None lets the gateway choose."""
-    code = language.upper()
-    return code if code in PAGE_LANGUAGES else None
 
 
 def check_typed_fields(typed: Mapping[str, str | None], language: str) -> None:

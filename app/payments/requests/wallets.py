@@ -6,6 +6,7 @@ from app.db.tables import MerchantAccount
 from app.gateway.errors import InvalidRequestError
 from app.gateway.wallets import Wallet, check_validation_url
 from app.payments.core.refusal import RefusalCode, RefusalError
+from app.payments.requests.storefront import is_blank
 
 VALIDATION_URL = "data.applePay.validationUrl"
 _NAMES = {Wallet.APPLE_PAY: "Apple Pay", Wallet.GOOGLE_PAY: "Google Pay"}
@@ -45,7 +46,7 @@ def requested_session_url(account: MerchantAccount, data: Any) -> str | None:
     Raises RefusalError for any address but Apple's own, and where the account does not offer Apple Pay.
     """
     apple_pay = data.get("applePay") if isinstance(data, dict) else None
-    if apple_pay is None:
+    if is_blank(apple_pay):
         return None
     check_wallet_accepted(account, Wallet.APPLE_PAY)
     url = apple_pay.get("validationUrl") if isinstance(apple_pay, dict) else None

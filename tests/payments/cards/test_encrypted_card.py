@@ -74,6 +74,7 @@ def test_a_typed_card_opens_to_the_members_of_the_gateway() -> None:
         ({"cvv": "1234"}, "card_cvv", "1234"),
         ({"cvv": "007"}, "card_cvv", "007"),
         ({"holder": "TARAS SHEVCHENKO", "token": None}, "cc_number", NUMBER),
+        ({"token": "", "cryptogram": ""}, "cc_number", NUMBER),
     ],
 )
 def test_a_card_is_taken_as_shoppers_type_it(typed: dict[str, Any], member: str, value: object) -> None:

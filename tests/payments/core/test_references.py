@@ -16,7 +16,7 @@ from app.payments.core.references import (
     reference_of_release,
 )
 from app.payments.core.refusal import RefusalCode, RefusalError
-from app.payments.requests.storefront import base_language, page_language
+from app.payments.requests.languages import base_language, page_language
 
 FITS = re.compile(r"[A-Za-z0-9]{32}")
 

@@ -279,7 +279,7 @@ REFUSED = [
     ("CHANNEL_NOT_MAPPED", None, {"sourceObject": source_object(channel={"slug": "pln", "currencyCode": "PLN"})}),
     ("CURRENCY_NOT_SUPPORTED", None, {"currency": "PLN"}),
     ("INVALID_DATA", "data", {"data": "a text"}),
-    ("INVALID_DATA", "data.language", {"data": {"language": "Ukrainian, please"}}),
+    ("INVALID_DATA", "data.saveCard", {"data": {"saveCard": "perhaps"}}),
     ("INVALID_DATA", "data.customer.email", {"data": {"customer": {"email": "taras"}}}),
     ("CARD_DATA_REFUSED", "data.payment.cardNumber", {"data": {"payment": {"cardNumber": "4242424242424242"}}}),
     ("INVALID_RETURN_URL", "data.returnUrl", {"data": {"returnUrl": "https://evil.example/"}}),
@@ -289,7 +289,11 @@ REFUSED = [
         "data.customer.phone",
         {"sourceObject": source_object(billingAddress={"firstName": "A", "lastName": "B"})},
     ),
-    ("MISSING_NAME", "data.customer.firstName", {"sourceObject": source_object(billingAddress={"phone": _PHONE})}),
+    (
+        "MISSING_NAME",
+        "data.customer.firstName",
+        {"sourceObject": source_object(billingAddress={"lastName": "Ш", "phone": _PHONE})},
+    ),
     (
         "MISSING_NAME",
         "data.customer.lastName",
@@ -314,6 +318,38 @@ class TestRefusedBeforeAnything:
         assert "4242424242424242" not in str(answer.dump())
         assert shop.gateway.requests == []
         assert await shop.find_aggregate() is None
+
+    @pytest.mark.parametrize(
+        ("data", "expected"),
+        [
+            (
+                {"returnUrl": "https://evil.example/"},
+                [
+                    ("INVALID_AMOUNT", "amount"),
+                    ("INVALID_RETURN_URL", "data.returnUrl"),
+                    ("MISSING_NAME", "data.customer.firstName"),
+                    ("MISSING_NAME", "data.customer.lastName"),
+                    ("MISSING_EMAIL", "data.customer.email"),
+                    ("MISSING_PHONE", "data.customer.phone"),
+                ],
+            ),
+            (
+                {"returnUrl": "https://evil.example/", "saveCard": "perhaps", "customer": {"email": "taras"}},
+                [
+                    ("INVALID_AMOUNT", "amount"),
+                    ("INVALID_DATA", "data.customer.email"),
+                    ("INVALID_DATA", "data.saveCard"),
+                    ("INVALID_RETURN_URL", "data.returnUrl"),
+                ],
+            ),
+        ],
+    )
+    async def test_all_that_is_wrong_is_said_at_once(
+        self, shop: Shop, data: dict[str, Any], expected: list[tuple[str, str]]
+    ) -> None:
+        answer = await shop.begin(amount="0", data=data, sourceObject=source_object(email="", billingAddress={}))
+        assert [(error["code"], error["field"]) for error in answer.data["errors"]] == expected
+        assert all(error["message"] in (answer.message or "") for error in answer.data["errors"][:3])  # it is cut off
 
     async def test_when_the_account_is_switched_off(self, shop: Shop) -> None:
         await shop.services.accounts.change(shop.account.id, enabled=False)

@@ -114,8 +114,23 @@ def test_names_from_the_shipping_address_when_the_billing_address_has_none() -> 
     assert request.customer_phone == "+380671234567"
 
 
-def test_what_breaks_a_limit_of_the_gateway_is_refused_by_the_storefronts_name_and_without_the_value() -> None:
+@pytest.mark.parametrize("country", [{"code": "ukraine"}, {"code": ""}, {"code": None}, {}, None], ids=repr)
+def test_a_country_of_saleors_that_is_no_code_is_left_out(country: Any) -> None:
+    request = planned(sourceObject=source_object(billingAddress=CUSTOMER | {"country": country})).request
+    assert request.customer_country is None
+
+
+def test_a_blank_part_of_an_address_is_absent() -> None:
+    billing, shipping = CUSTOMER | {"firstName": " ", "phone": " "}, CUSTOMER | {"firstName": "Леся"}
+    request = planned(sourceObject=source_object(billingAddress=billing, shippingAddress=shipping)).request
+    assert (request.customer_fname, request.customer_phone) == ("Леся", CUSTOMER["phone"])
     with pytest.raises(RefusalError) as refused:
-        planned(sourceObject=source_object(billingAddress=CUSTOMER | {"country": {"code": "ukraine"}}))
-    assert (refused.value.code, refused.value.field) == (RefusalCode.INVALID_DATA, "data.customer.country")
+        planned(sourceObject=source_object(email=" "))
+    assert refused.value.code is RefusalCode.MISSING_EMAIL
+
+
+def test_what_breaks_a_limit_of_the_gateway_is_refused_without_the_value() -> None:
+    with pytest.raises(RefusalError) as refused:
+        planned(an_account(merchant_mcc="groceries"))
+    assert (refused.value.code, refused.value.field) == (RefusalCode.INVALID_DATA, None)
     assert "ukraine" not in refused.value.message

@@ -1,14 +1,27 @@
 """What storefronts pass in ``data``: read strictly, card data refused, addresses only of known storefronts. Pure."""
 
 import json
-from typing import Any
+import re
+from collections.abc import Iterator
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import BaseModel
 
 from app.payments.core.refusal import RefusalCode, RefusalError
-from app.payments.requests.storefront import StorefrontData, allowed_return_url, origin_of, parse_data, storefront_path
+from app.payments.requests.languages import base_language
+from app.payments.requests.storefront import (
+    StorefrontData,
+    allowed_return_url,
+    is_direct_payment,
+    origin_of,
+    parse_data,
+    parse_ip,
+    storefront_path,
+)
+from tests.payments.requests.test_payment import planned
 
 PAN = "4242424242424242"
 anything = st.recursive(
@@ -61,20 +74,139 @@ def test_whatever_a_storefront_sends_is_read_or_refused_in_words(data: Any) -> N
     ("data", "field"),
     [
         ("text", "data"),
-        ([], "data"),
+        (["text"], "data"),
         ({"customer": "Taras"}, "data.customer"),
         ({"customer": {"email": "nobody"}}, "data.customer.email"),
-        ({"customer": {"country": "Ukraine"}}, "data.customer.country"),
-        ({"customer": {"birthday": "yesterday"}}, "data.customer.birthday"),
-        ({"language": "x" * 50}, "data.language"),
+        ({"customer": {"phone": "0" * 33}}, "data.customer.phone"),
         ({"returnUrl": "https://shop.example.com/" + "x" * 2000}, "data.returnUrl"),
-        ({"qr": "perhaps"}, "data.qr"),
+        ({"saveCard": "perhaps"}, "data.saveCard"),
+        ({"subscription": {"every": 1}}, "data.subscription.interval"),
+        ({"savedCardId": "1", "browserFingerprint": {}, "saveCard": "perhaps"}, "data.saveCard"),
     ],
 )
 def test_what_has_the_wrong_shape_is_named(data: Any, field: str) -> None:
     with pytest.raises(RefusalError) as refused:
         parse_data(data)
     assert (refused.value.code, refused.value.field) == (RefusalCode.INVALID_DATA, field)
+
+
+# Fields with a fallback: Saleor's value, the gateway's choice, or none at all.
+FALLS_BACK = st.sampled_from(
+    [("language",), ("qr",), ("browserFingerprint",)]
+    + [("customer", name) for name in ("firstName", "lastName", "patronymic", "birthday", "taxId", "country", "ip")]
+    + [("customer", "referrer")]
+)
+
+
+@given(path=FALLS_BACK, value=anything)
+def test_a_field_with_a_fallback_refuses_no_payment(path: tuple[str, ...], value: Any) -> None:
+    request = planned(data={path[0]: {path[1]: value} if path[1:] else value}).request
+    assert request.customer_fname
+    assert request.customer_email == "taras@example.com"
+
+
+def every_path(model: type[BaseModel], *above: str) -> Iterator[tuple[str, ...]]:
+    """Yield the path of each field of the model and of those inside it, by the storefront's names."""
+    for name, field in model.model_fields.items():
+        path = (*above, field.alias or name)
+        yield path
+        inner = [each for each in (field.annotation, *get_args(field.annotation)) if isinstance(each, type)]
+        for part in inner:
+            if issubclass(part, BaseModel):
+                yield from every_path(part, *path)
+
+
+PATHS = [path for path in every_path(StorefrontData) if path[0] not in {"browserFingerprint", "subscription"}]
+
+
+@pytest.mark.parametrize("blank", [None, "", " ", "\t\n"], ids=repr)
+@pytest.mark.parametrize("path", [*PATHS, ("browserFingerprint",), ("subscription",)], ids=".".join)
+def test_blank_is_absent(path: tuple[str, ...], blank: str | None) -> None:
+    assert ("customer", "phone") in PATHS
+    data = {path[0]: {path[1]: blank} if path[1:] else blank}
+    assert parse_data(data) == StorefrontData()
+    assert not is_direct_payment(data)
+
+
+@pytest.mark.parametrize(
+    "data",
+    ["", " ", [], {"customer": []}, {"customer": {}}, {"subscription": []}, {"subscription": {}}, {"qr": []}],
+    ids=repr,
+)
+def test_an_object_without_members_is_absent(data: Any) -> None:
+    """PHP writes an empty object as an empty list."""
+    assert parse_data(data) == StorefrontData()
+
+
+@pytest.mark.parametrize(
+    ("tag", "language"),
+    [
+        ("es-419", "es"),
+        ("zh-Hans-CN", "zh"),
+        ("sr-Latn-RS", "sr"),
+        ("ca-ES-valencia", "ca"),
+        ("de-CH-1996", "de"),
+        ("uk_UA.UTF-8", "uk"),
+        ("uk-UA,uk;q=0.9,en;q=0.8", "uk"),
+        (" PT_BR", "pt"),
+        ("fil", "fil"),
+        ("C", "pl"),
+        ("C.UTF-8", "pl"),
+        ("*", "pl"),
+        ("Ukrainian, please", "pl"),
+        ("x-klingon", "pl"),
+        ("", "pl"),
+        (None, "pl"),
+    ],
+)
+def test_the_language_of_a_browser_or_system_is_read_and_of_others_saleors_is_taken(
+    tag: str | None, language: str
+) -> None:
+    assert base_language(tag, "PL") == language
+
+
+@given(tags=st.lists(st.none() | st.text(max_size=12), max_size=3))
+def test_every_payment_has_a_language_of_two_or_three_letters(tags: list[str | None]) -> None:
+    assert re.fullmatch("[a-z]{2,3}", base_language(*tags))
+
+
+@pytest.mark.parametrize(
+    ("country", "code"),
+    [
+        ("UA", "UA"),
+        (" ua ", "UA"),
+        ({"code": "UA", "country": "Ukraine"}, "UA"),
+        ("Ukraine", None),
+        ("UKR", None),
+        ({"name": "UA"}, None),
+        (5, None),
+    ],
+)
+def test_a_country_is_read_as_servers_write_it(country: Any, code: str | None) -> None:
+    assert parse_data({"customer": {"country": country}}).customer.country == code
+
+
+@pytest.mark.parametrize(
+    ("written", "ip"),
+    [
+        ("203.0.113.7", "203.0.113.7"),
+        (" 203.0.113.7:52344", "203.0.113.7"),
+        ("203.0.113.7, 10.0.0.1", "203.0.113.7"),
+        ("2001:DB8::1", "2001:db8::1"),
+        ("[2001:db8::1]:443", "2001:db8::1"),
+        ("fe80::1%eth0", "fe80::1"),
+        ("unknown", None),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_an_ip_address_is_read_as_servers_write_it(written: str | None, ip: str | None) -> None:
+    assert parse_ip(written) == ip
+
+
+def test_numbers_are_taken_where_people_have_numbers() -> None:
+    customer = parse_data({"customer": {"phone": 380501234567, "taxId": 3123456789}}).customer
+    assert (customer.phone, customer.tax_id) == ("380501234567", "3123456789")
 
 
 @pytest.mark.threat("card-numbers")
