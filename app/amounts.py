@@ -12,6 +12,7 @@ MILLIONTH = Decimal("0.000001")
 LARGEST = Decimal("9999999999999.99")
 """The largest amount that is accepted: the sum of thousands of them still fits in a column."""
 
+_MOST_DIGITS = 40  # of a number that is written out: a hostile one is as short as 1e999999999
 _LARGEST_SUM = Decimal("999999999999.999999")  # what a column of millionths holds
 
 # A comma is a decimal comma, as in Ukrainian. "1,000" is rejected: some readers would take it for a thousand.
@@ -55,6 +56,17 @@ def quantize_to_millionths(amount: Decimal) -> Decimal:
     if not has_whole_millionths(amount):
         raise ValueError("a fee has at most six decimals")
     return amount.quantize(MILLIONTH)
+
+
+def format_amount(amount: Decimal) -> str:
+    """Return ``amount`` as text, as every message, table and file has it: ``1708.50``, whoever wrote 1708.5.
+
+    It has at least two decimals, and more if the amount has: a fee of the gateway may be finer.
+    """
+    if not amount.is_finite() or abs(amount.adjusted()) > _MOST_DIGITS:
+        return str(amount)
+    whole, _, decimals = f"{amount:f}".partition(".")
+    return f"{whole}.{decimals.rstrip('0').ljust(2, '0')}"
 
 
 def read_amount(text: str) -> Decimal:

@@ -1,10 +1,52 @@
 """What an amount may be, and how people type one."""
 
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterator
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from app.amounts import LARGEST, NotAnAmountError, has_whole_cents, is_amount, quantize_to_cents, read_amount
+from app.amounts import (
+    LARGEST,
+    NotAnAmountError,
+    format_amount,
+    has_whole_cents,
+    is_amount,
+    quantize_to_cents,
+    read_amount,
+)
+
+APP = Path(__file__).parents[1] / "app"
+AMOUNT_NAME = re.compile(
+    r"(\w+_)?(amount|total|authorized|charged|refunded|taken|returned|capturable|refundable|fee|net|available|"
+    r"rolling_reserve|before_discounts)"
+)
+# Exact values for JSON, for the database and to compare; and what is no amount, or is formatted already.
+EXCEPTIONS = Counter(
+    [
+        "amounts.py: amount",
+        "amounts.py: amount",
+        "gateway/models/reports.py: amount",
+        "i18n/messages.py: amount",
+        "payments/operations/actions.py: amount",
+        "payments/reconciliation/compare.py: amount",
+        "payments/reconciliation/entries.py: amount",
+        "payments/reconciliation/spool.py: amount",
+        "payments/split/choice.py: amount",
+        "payments/staff/manual_resolution.py: amount",
+        "payments/staff/order_payments.py: amount",
+        "payments/staff/timeline.py: amount",
+        "commands/account_add.py: taken",
+        "commands/payment_split.py: total",
+        "commands/progress_bar.py: total",
+        "payments/staff/csv_export.py: fee",
+    ]
+)
 
 
 @pytest.mark.parametrize(
@@ -47,3 +89,41 @@ def test_amounts_are_typed_as_people_write_them(typed: str, amount: str) -> None
 def test_what_could_be_meant_otherwise_is_no_amount(typed: str) -> None:
     with pytest.raises(NotAnAmountError):
         read_amount(typed)
+
+
+@given(amount=st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**13), max_value=10**13, places=6))
+def test_an_amount_is_written_with_two_decimals_or_as_many_as_it_has(amount: Decimal) -> None:
+    text = format_amount(amount)
+    assert Decimal(text) == amount
+    assert re.fullmatch(r"-?\d+\.\d\d(\d*[1-9])?", text)
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        ("1708.5", "1708.50"), ("0", "0.00"), ("1E+3", "1000.00"), ("1.4525", "1.4525"), ("5.695000", "5.695"),
+        ("1e999999", "1E+999999"), ("NaN", "NaN"),
+    ],
+)  # fmt: skip
+def test_an_amount_in_other_notations(number: str, text: str) -> None:
+    assert format_amount(Decimal(number)) == text
+
+
+def written_as_they_are(path: Path) -> Iterator[str]:
+    """Yield each amount that is put into a text without the one function that formats amounts."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        match node:
+            case ast.FormattedValue(value=value) | ast.Call(func=ast.Name(id="str" | "format"), args=[value, *_]):
+                pass
+            case _:
+                continue
+        match value:
+            case ast.Attribute(attr=name) | ast.Name(id=name) | ast.Subscript(slice=ast.Constant(value=str(name))):
+                if AMOUNT_NAME.fullmatch(name):
+                    yield f"{path.relative_to(APP)}: {name}"
+
+
+def test_no_text_for_people_holds_an_amount_as_it_is() -> None:
+    modules = [path for path in APP.rglob("*.py") if not {"sandbox", "testing"} & set(path.relative_to(APP).parts)]
+    found = Counter(amount for path in modules for amount in written_as_they_are(path))
+    assert found == EXCEPTIONS

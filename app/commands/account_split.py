@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from app.amounts import format_amount
 from app.commands import account_flags as flags
 from app.commands.failure import CommandFailed
 from app.commands.finders import find_account
@@ -13,7 +14,7 @@ from app.commands.services import with_services
 from app.commands.terminal import AsJson, add_fact, fact_sheet, plain, print_error, print_line, show, show_json, table
 from app.db.tables import MerchantAccount
 from app.payments.services import Services
-from app.payments.split.example import Example, worked_example
+from app.payments.split.example import Example, Step, worked_example
 from app.payments.split.rules import MAX_CHARACTERS, RulesError, SplitMode, SplitRules, parse_rules, read_rules
 
 _NAMES = {"default": "the default sub-merchant", "lines": "by the lines, in proportion"}
@@ -120,6 +121,11 @@ def _name(rules: SplitRules, who: str) -> str:
     return name if name == who else f"{name} ({who})"
 
 
+def _share(step: Step, sub_merchant: str) -> str:
+    share = step.shares.get(sub_merchant)
+    return "" if share is None else format_amount(share)
+
+
 def _print_example(worked: Example, rules: SplitRules) -> None:
     print_line("For example, a shopper buys:", "bold")
     for line in worked.bought:
@@ -130,7 +136,7 @@ def _print_example(worked: Example, rules: SplitRules) -> None:
     for column in rows.columns[1:]:
         column.justify = "right"
     for step in worked.steps:
-        rows.add_row(step.words, *(str(step.shares.get(who, "")) for who in sub_merchants), str(step.amount))
+        rows.add_row(step.words, *(_share(step, who) for who in sub_merchants), format_amount(step.amount))
     show(rows)
 
 

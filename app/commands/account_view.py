@@ -7,6 +7,7 @@ from rich.text import Text
 
 from app.commands.terminal import add_fact, fact_sheet, moment, plain, table
 from app.db.tables import MerchantAccount, ProductsForm
+from app.i18n.messages import Money
 from app.payments.accounts.channels import AccountView
 from app.payments.accounts.check import CheckResult, Limitation, limitation_facts
 from app.payments.accounts.gateway_access import CONSEQUENCES
@@ -175,7 +176,8 @@ def _describe_payouts(account: MerchantAccount) -> str:
         return "none"
     currency = currency_of(account)
     most, a_day = (
-        "nothing" if each is None else f"{each} {currency}" for each in (account.payout_most, account.payout_most_a_day)
+        "nothing" if each is None else str(Money(each, currency))
+        for each in (account.payout_most, account.payout_most_a_day)
     )
     return f"at most {most} at once and {a_day} in 24 hours, by {', '.join(account.payout_staff) or 'nobody'}"
 

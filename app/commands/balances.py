@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from app.amounts import format_amount
 from app.commands.finders import find_account
 from app.commands.services import with_services
 from app.commands.terminal import AsJson, moment, plain, print_error, print_line, show, show_json, table
@@ -53,8 +54,8 @@ def _print_balances(results: list[AccountBalances]) -> None:
                 plain(each.account.name),
                 plain(one.name),
                 plain(one.currency),
-                str(one.balances.available),
-                "" if reserve is None else str(reserve),
+                format_amount(one.balances.available),
+                "" if reserve is None else format_amount(reserve),
             )
     if rows.row_count:
         show(rows)

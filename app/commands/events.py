@@ -11,6 +11,7 @@ from app.commands.services import with_services
 from app.commands.terminal import AsJson, moment, plain, print_line, show, show_json, table
 from app.db.search import events_page
 from app.db.tables import EventState, Payment, SaleorEvent
+from app.i18n.messages import Money
 from app.payments.services import Services
 from app.payments.sync.on_demand import resend_events
 
@@ -50,7 +51,7 @@ def show_events(
         due = f"\nnext: {event.next_attempt_at:%Y-%m-%d %H:%M:%S}" if event.next_attempt_at else ""
         text = Text(f"{event.state.value} ({event.attempts}){due}{error}", _STYLES.get(event.state, ""))
         order = f"{payment.order_id}\n{event.created_at:%Y-%m-%d %H:%M:%S}"
-        rows.add_row(str(event.id), order, f"{event.type}\n{event.amount} {payment.currency}", text)
+        rows.add_row(str(event.id), order, f"{event.type}\n{Money(event.amount, payment.currency)}", text)
     show(rows)
 
 

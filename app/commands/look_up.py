@@ -8,6 +8,7 @@ from typing import Annotated, TypeAlias, TypeVar
 
 import typer
 
+from app.amounts import format_amount
 from app.commands.arguments import read_moment
 from app.commands.failure import CommandFailed
 from app.commands.finders import find_account, find_payment
@@ -19,6 +20,7 @@ from app.exact_json import dumps, loads
 from app.gateway.errors import GatewayError
 from app.gateway.models import Method, Status
 from app.gateway.models.reports import TransactionLine
+from app.i18n.messages import Money
 from app.payments.core.refusal import RefusalError
 from app.payments.reconciliation.orders import GatewayUnavailableError
 from app.payments.services import Services
@@ -174,7 +176,7 @@ def _print_records(found: FoundRecords, *, as_json: bool) -> None:
             (moment(each.created_at) or "")[:19].replace("T", " "),
             plain(str(each.method)),
             plain(f"{each.status}{code}"),
-            plain(f"{each.amount} {each.currency}"),
+            plain(str(Money(each.amount, each.currency))),
             plain(getattr(each, "operation_id", each.payment_id)),
         )
     show(rows)
@@ -186,6 +188,6 @@ def _print_records(found: FoundRecords, *, as_json: bool) -> None:
 
 def _row(line: TransactionLine) -> str:
     at = "" if line.date_time is None else f"{line.date_time:%Y-%m-%d %H:%M:%S}"
-    amount = "" if line.amount is None else f"{line.amount} {line.currency or ''}"
+    amount = "" if line.amount is None else f"{format_amount(line.amount)} {line.currency or ''}"
     cells = (at.ljust(19), plain(str(line.method or "")).ljust(10), str(line.status or "").ljust(8))
     return "  ".join((*cells, plain(amount).rjust(18), plain(line.order_id or "")))

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from app.amounts import format_amount
 from app.commands.failure import CommandFailed
 from app.commands.finders import find_account, find_installation
 from app.commands.services import with_services
@@ -136,9 +137,11 @@ def _describe_agreement(row: Row) -> str:
 
 
 def _cells(figures: Figures, *, payouts: bool) -> list[str]:
-    fee = f"{figures.fee:f}" + (f" ({figures.count - figures.no_fee}/{figures.count})" if figures.no_fee else "")
+    fee = format_amount(figures.fee) + (
+        f" ({figures.count - figures.no_fee}/{figures.count})" if figures.no_fee else ""
+    )
     sums = (figures.charged, figures.refunded, figures.charged_back, *([figures.paid_out] if payouts else []))
-    return [*(f"{each:f}" for each in sums), fee, f"{figures.net:f}"]
+    return [*(format_amount(each) for each in sums), fee, format_amount(figures.net)]
 
 
 def _print_books(found: MoneyReport, books: BooksComparison) -> None:

@@ -18,6 +18,7 @@ from app.commands.payment_view import summary
 from app.commands.services import with_services
 from app.commands.terminal import AsJson, add_fact, fact_sheet, show, show_json
 from app.db.aggregates import PaymentAggregate
+from app.i18n.messages import Money
 from app.payments.core.refusal import RefusalError
 from app.payments.services import Services
 from app.payments.staff.order_payments import get_or_create_payment_link
@@ -68,7 +69,7 @@ def link(
         return
     facts = fact_sheet()
     add_fact(facts, "link", page, "bold")
-    add_fact(facts, "amount", f"{payment.amount} {payment.currency}")
+    add_fact(facts, "amount", str(Money(payment.amount, payment.currency)))
     add_fact(facts, "as QR code", f"{page}.png")
     if payment.expires_at is not None:
         add_fact(facts, "until", f"{payment.expires_at:%Y-%m-%d %H:%M} UTC")

@@ -16,6 +16,7 @@ from app.db.aggregates import PaymentAggregate, find_by_order
 from app.db.tables import Operation, State
 from app.gateway.errors import GatewayError
 from app.gateway.models import Method
+from app.i18n.messages import Money
 from app.payments.core.problems import problem_text
 from app.payments.core.refusal import RefusalError
 from app.payments.services import Services
@@ -83,9 +84,9 @@ def settle_payment(
     aggregate, found = with_services(lambda services: _find_operation(services, payment, operation))
     if not yes:
         require_interactive("confirm with --yes")
-        sum_ = decision.amount or found.amount
+        sum_ = Money(decision.amount or found.amount, found.currency)
         confirm(
-            f"Settle the {found.kind.value} of {sum_} {found.currency} of order {aggregate.payment.order_id} as "
+            f"Settle the {found.kind.value} of {sum_} of order {aggregate.payment.order_id} as "
             f"{outcome.value}, and report this to Saleor?"
         )
 

@@ -6,8 +6,10 @@ from decimal import Decimal
 from rich.table import Table
 from rich.text import Text
 
+from app.amounts import format_amount
 from app.commands.terminal import plain, table
 from app.db.aggregates import PaymentAggregate
+from app.i18n.messages import Money
 from app.payments.split.allocation import ZERO
 from app.payments.split.choice import chosen_shares
 from app.payments.split.overview import overview
@@ -23,7 +25,7 @@ def share_table(aggregate: PaymentAggregate, names: Mapping[str, str]) -> Table:
         column.justify = "right"
     for each in rows:
         amounts = [each.to_get, each.received, each.given_back, each.left] + ([each.chosen or ZERO] if chosen else [])
-        shares.add_row(plain(each.name), *map(str, amounts))
+        shares.add_row(plain(each.name), *map(format_amount, amounts))
     if standing_of(aggregate).assumed:
         shares.caption = (
             "Some of this money was moved outside the app without stating whose it was: that part "
@@ -35,7 +37,7 @@ def share_table(aggregate: PaymentAggregate, names: Mapping[str, str]) -> Table:
 
 def format_shares(shares: Mapping[str, Decimal], names: Mapping[str, str], currency: str) -> Text:
     """Return the amounts of sub-merchants in one line."""
-    return Text(plain(", ".join(f"{names.get(who, who)} {amount} {currency}" for who, amount in shares.items())))
+    return Text(plain(", ".join(f"{names.get(who, who)} {Money(amount, currency)}" for who, amount in shares.items())))
 
 
 def shares_to_json(aggregate: PaymentAggregate) -> dict[str, object]:

@@ -7,6 +7,7 @@ from datetime import datetime
 from rich.table import Table
 from rich.text import Text
 
+from app.amounts import format_amount
 from app.commands.finders import find_payments
 from app.commands.payment_shares import share_table, shares_to_json
 from app.commands.payment_view import AnyName, payment_table, summary
@@ -15,6 +16,7 @@ from app.commands.terminal import AsJson, add_fact, fact_sheet, moment, plain, p
 from app.db.aggregates import PaymentAggregate
 from app.db.inbox import StoredNotification
 from app.db.tables import MerchantAccount
+from app.i18n.messages import Money
 from app.payments.core.balance import balance
 from app.payments.core.problems import problem_text
 from app.payments.services import Services
@@ -107,14 +109,14 @@ def _facts(history: _PaymentHistory) -> Table:
     aggregate, account, payment = history.aggregate, history.account, history.aggregate.payment
     now = balance(payment.flow, aggregate.operations)
     facts = fact_sheet()
-    add_fact(facts, "payment", f"{payment.amount} {payment.currency}: {standing(aggregate)}", "bold")
+    add_fact(facts, "payment", f"{Money(payment.amount, payment.currency)}: {standing(aggregate)}", "bold")
     add_fact(facts, "gateway order", payment.order_id)
     add_fact(facts, "transaction", payment.transaction_id)
     number = f"order {payment.order_number}, " if payment.order_number else ""
     add_fact(facts, "Saleor", f"{history.saleor} ({number}channel {payment.channel})")
     add_fact(facts, "account", f"{account.name} ({account.id})")
-    reserved = f"{now.authorized} authorized, " if now.authorized else ""
-    add_fact(facts, "money", f"{reserved}{now.taken} charged, {now.returned} refunded")
+    reserved = f"{format_amount(now.authorized)} authorized, " if now.authorized else ""
+    add_fact(facts, "money", f"{reserved}{format_amount(now.taken)} charged, {format_amount(now.returned)} refunded")
     possible = ", ".join(each.value.lower() for each in now.actions)
     add_fact(facts, "possible actions", possible or "none")
     return facts

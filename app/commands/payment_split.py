@@ -13,6 +13,7 @@ from app.commands.services import with_services
 from app.commands.terminal import AsJson, print_line, show, show_json
 from app.db.aggregates import PaymentAggregate, load_by_order
 from app.db.tables import MerchantAccount
+from app.i18n.messages import Money
 from app.payments.core.refusal import RefusalError
 from app.payments.services import Services
 from app.payments.split.choice import choose_next_refund_split, chosen_shares, clear_choice
@@ -76,8 +77,8 @@ def split(
     show(share_table(aggregate, names))
     show()
     if chosen:
-        total = sum(chosen.values(), Decimal())
-        print_line(f"The next refund must be of {total} {aggregate.payment.currency}, and will be taken from:", "bold")
+        total = Money(sum(chosen.values(), Decimal()), aggregate.payment.currency)
+        print_line(f"The next refund must be of {total}, and will be taken from:", "bold")
         show(format_shares(chosen, names, aggregate.payment.currency))
     else:
         print_line("The next refund follows the refunded lines or, without them, what is left of each share.")

@@ -7,6 +7,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from app.amounts import format_amount
 from app.commands.terminal import moment, plain, table
 from app.db.aggregates import PaymentAggregate
 from app.payments.core.problems import problem_text
@@ -36,7 +37,7 @@ def payment_table(aggregates: Sequence[PaymentAggregate]) -> Table:
         rows.add_row(
             f"{payment.created_at:%Y-%m-%d}\n{payment.created_at:%H:%M:%S}",
             f"{payment.order_id}{order}",
-            f"{payment.amount}\n{payment.currency}",
+            f"{format_amount(payment.amount)}\n{payment.currency}",
             text,
         )
     return rows

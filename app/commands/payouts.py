@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
+from app.amounts import format_amount
 from app.commands import account_flags as flags
 from app.commands.failure import CommandFailed
 from app.commands.finders import find_account, find_installation, find_payment
@@ -83,7 +84,7 @@ def list_payouts(
         rows.add_row(
             each["confirmed_at"],
             each["order_id"],
-            f"{each['amount']}\n{each['currency']}",
+            f"{format_amount(each['amount'])}\n{each['currency']}",
             to,
             Text("\n".join(plain(text) for text in (each["standing"], *each["problem"].splitlines()))),
         )

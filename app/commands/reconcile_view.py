@@ -1,11 +1,12 @@
 """Formats comparisons and differences, for people and for scripts."""
 
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 from app.commands.terminal import moment, print_line
 from app.db.tables import DiscrepancyKind, DiscrepancyState, MerchantAccount, ReconciliationRun, RunState
-from app.i18n.messages import LazyMessage
+from app.i18n.messages import LazyMessage, Money
 
 
 def account_to_json(account: MerchantAccount) -> dict[str, object]:
@@ -63,6 +64,10 @@ def print_finding(order_id: str, kind: DiscrepancyKind, state: DiscrepancyState,
     gateway, ours = facts["gateway"], facts["ours"]
     theirs = "nothing"
     if gateway is not None:
-        theirs = f"{gateway['kind']} {gateway['state']} {gateway['amounts'][0]} {gateway['currency']}"
-    known = "nothing" if ours is None else f"{ours['kind']} {ours['state']} {ours['amount']} {ours['currency']}"
+        theirs = f"{gateway['kind']} {gateway['state']} {Money(Decimal(gateway['amounts'][0]), gateway['currency'])}"
+    known = (
+        "nothing"
+        if ours is None
+        else f"{ours['kind']} {ours['state']} {Money(Decimal(ours['amount']), ours['currency'])}"
+    )
     print_line(f"  {order_id}: {kind.value}, {state.value}; gateway: {theirs}, ours: {known}")

@@ -11,6 +11,8 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Self, TypeAlias
 
+from app.amounts import format_amount
+
 
 @dataclass(frozen=True, slots=True)
 class Money:
@@ -20,7 +22,7 @@ class Money:
     currency: str
 
     def __str__(self) -> str:
-        return f"{self.amount} {self.currency}"
+        return f"{format_amount(self.amount)} {self.currency}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,13 @@ def gettext_noop(message: str) -> str:
 
 
 def _in_english(value: Value) -> str:
-    return f"{value.astimezone(UTC):%Y-%m-%d %H:%M} UTC" if isinstance(value, datetime) else str(value)
+    match value:
+        case datetime():
+            return f"{value.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+        case Decimal():
+            return format_amount(value)
+        case _:
+            return str(value)
 
 
 def _value_to_json(value: Value) -> Any:
@@ -101,7 +109,7 @@ def _value_to_json(value: Value) -> Any:
         case str() | int():
             return value
         case _:
-            return str(value)
+            return _in_english(value)
 
 
 def _value_from_json(stored: Any) -> Value:

@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,8 @@ from babel.messages.frontend import CommandLineInterface
 from babel.messages.pofile import read_po
 
 from app.gateway.statuses import TABLE, Status, explain
-from app.i18n.translation import ENGLISH, LANGUAGES, LOCALES
+from app.i18n.messages import LazyMessage, Money, Value
+from app.i18n.translation import ENGLISH, LANGUAGES, LOCALES, translation
 from app.payments.accounts.channels import Missing
 from app.payments.accounts.check import FailureReason, Limitation
 from app.payments.alerts.texts import ALERT_TEXTS
@@ -81,3 +83,17 @@ def test_what_stands_in_a_message_and_its_markup_are_kept(language: str) -> None
             original, translated = str(message.id), str(message.string)
             assert set(_PLACEHOLDER.findall(translated)) == set(_PLACEHOLDER.findall(original)), original
             assert Counter(_TAG.findall(translated)) == Counter(_TAG.findall(original)), original
+
+
+@pytest.mark.parametrize("sum_", [Decimal("1708.5"), Money(Decimal("1708.5"), "UAH"), Decimal("1.7085E+3")], ids=repr)
+def test_a_sum_in_any_message_has_two_decimals(template: Catalog, sum_: Value) -> None:
+    """Saleor and people write 1708.5 too; whatever the message, and wherever it was stored in between."""
+    messages = [str(each.id) for each in template if each.id and _PLACEHOLDER.search(str(each.id))]
+    assert "%(sum)s cannot be refunded: %(why)s. Refund at most %(left)s." in messages
+    for message in messages:
+        names = set(re.findall(r"%\((\w+)\)s", message))
+        said = LazyMessage(message, **dict.fromkeys(names, sum_))
+        assert said.count("1708.50") >= len(names), said
+        assert LazyMessage.from_json(said.to_json()) == said
+        for language in OTHERS:
+            assert translation(language).plain_text(said).count("708,50") >= len(names)

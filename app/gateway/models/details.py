@@ -10,6 +10,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import ConfigDict, Field, PlainSerializer, field_validator, model_validator
 from pydantic.alias_generators import to_pascal
 
+from app.amounts import format_amount
 from app.gateway.errors import InvalidRequestError
 from app.gateway.luhn import passes_luhn
 from app.gateway.models.base import RequestModel
@@ -98,7 +99,9 @@ def check_split(split: Iterable[SplitItem], amount: Decimal, *, once_each: bool 
     items = tuple(split)
     total = sum((item.amount for item in items), Decimal())
     if total != amount:
-        raise InvalidRequestError("split", f"sums to the amount {amount}", f"items that sum to {total}")
+        raise InvalidRequestError(
+            "split", f"sums to the amount {format_amount(amount)}", f"items that sum to {format_amount(total)}"
+        )
     if once_each and len({item.sub_merchant_id for item in items}) != len(items):
         raise InvalidRequestError("split", "one item per sub-merchant", f"{len(items)} items")
 

@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from app.db.tables import Kind, Operation
+from app.i18n.messages import Money
 from app.payments.core.answer_status import ACTIONS
 from app.saleor.events import GrantedRefund
 from app.saleor.responses import AvailableAction
@@ -66,4 +67,4 @@ class ActionRequest:
 
 def describe_request(operation: Operation) -> str:
     """Return a short text for the requested operation: "refund 100.00 UAH"."""
-    return _DESCRIPTIONS[operation.kind].format(sum=f"{operation.amount} {operation.currency}")
+    return _DESCRIPTIONS[operation.kind].format(sum=Money(operation.amount, operation.currency))

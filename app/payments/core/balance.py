@@ -168,14 +168,14 @@ def check_amount(amount: Decimal) -> Decimal:
     if amount > LARGEST:
         raise RefusalError(
             RefusalCode.INVALID_AMOUNT,
-            LazyMessage("The amount %(amount)s is larger than the largest that can be paid.", amount=str(amount)),
+            LazyMessage("The amount %(amount)s is larger than the largest that can be paid.", amount=amount),
             "amount",
         )
     if not has_whole_cents(amount):
         raise RefusalError(
             RefusalCode.INVALID_AMOUNT,
             LazyMessage(
-                "The amount %(amount)s has more than two decimal places; the gateway accepts two.", amount=str(amount)
+                "The amount %(amount)s has more than two decimal places; the gateway accepts two.", amount=amount
             ),
             "amount",
         )

@@ -14,7 +14,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TypeAlias
 
-from app.amounts import CENT
+from app.amounts import CENT, format_amount
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.split.rules import SplitMode, SplitRules, parse_sub_merchant
 
@@ -210,7 +210,8 @@ def distribute_within(amount: Decimal, weights: Weights, limits: Mapping[str, De
     room = {who: _to_units(limit, unit) for who, limit in limits.items() if limit > 0}
     todo = _to_units(amount, unit)
     if todo > sum(room.values()):
-        raise IndivisibleError(f"{amount} is more than the {sum(limits.values(), Decimal())} that is left")
+        left = sum(limits.values(), Decimal())
+        raise IndivisibleError(f"{format_amount(amount)} is more than the {format_amount(left)} that is left")
     taken = _fill(todo, _positive_weights(weights), room)
     rest = {who: units - taken.get(who, 0) for who, units in room.items()}
     more = _fill(todo - sum(taken.values()), {who: Fraction(units) for who, units in rest.items()}, rest)
@@ -259,7 +260,7 @@ def _positive_weights(weights: Weights) -> dict[str, Fraction]:
 def _to_units(amount: Decimal, unit: Decimal) -> int:
     units = amount / unit
     if units != units.to_integral_value():
-        raise ValueError(f"{amount} is no multiple of {unit}")
+        raise ValueError(f"{format_amount(amount)} is no multiple of {unit}")
     return int(units)
 
 

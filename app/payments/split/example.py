@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from decimal import Decimal
 
+from app.amounts import format_amount
+from app.i18n.messages import Money
 from app.payments.split.allocation import ZERO, Basket, Line, Shares, allocate
 from app.payments.split.remainder import GrantedLine, Remainder, divide_refund, granted_worth
 from app.payments.split.rules import SplitMode, SplitRules
@@ -67,9 +69,9 @@ def _sellers(rules: SplitRules) -> tuple[str, ...]:
 
 
 def _describe_line(rules: SplitRules, line: Line, currency: str) -> str:
-    price = f"{line.name}: {line.total} {currency}"
+    price = f"{line.name}: {Money(line.total, currency)}"
     if line.before_discounts is not None:
-        price += f" (instead of {line.before_discounts})"
+        price += f" (instead of {format_amount(line.before_discounts)})"
     if rules.mode is SplitMode.PERCENTAGES:
         return price
     if not line.sub_merchant:

@@ -18,7 +18,7 @@ from app.amounts import CENT, has_whole_cents
 from app.db.tables import MerchantAccount, ProductsForm
 from app.gateway.models import FiscalProduct, Product, Taxes
 from app.gateway.models.products import AnyProduct
-from app.i18n.messages import gettext_noop
+from app.i18n.messages import Money, gettext_noop
 from app.i18n.translation import translation_for
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.split.allocation import ZERO, Basket, Line, distribute
@@ -62,8 +62,8 @@ def products_of(
         if items is None:
             raise RefusalError(
                 RefusalCode.PRODUCTS_DO_NOT_SUM,
-                f"The fiscal receipt names what is paid for, and no lines of this order sum to {amount} {currency}: "
-                "pay its whole total at once.",
+                "The fiscal receipt names what is paid for, and no lines of this order sum to "
+                f"{Money(amount, currency)}: pay its whole total at once.",
                 "amount",
             )
         return tuple(each for item in items for each in _fiscal_products(item, account.receipt_delivery))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
+from app.amounts import format_amount
 from app.payments.core.refusal import RefusalError
 from app.payments.split.allocation import (
     IndivisibleError,
@@ -93,7 +94,7 @@ def divide_refund(amount: Decimal, rest: Remainder, currency: str, worth: Weight
     if worth:
         return distribute_within(amount, worth, rest.left, unit)
     if amount > rest.total:
-        raise IndivisibleError(f"{amount} is more than the {rest.total} that is left")
+        raise IndivisibleError(f"{format_amount(amount)} is more than the {format_amount(rest.total)} that is left")
     # The remainder is rounded, not the refund: so the next refund starts where this one should have ended.
     stays = distribute_within(rest.total - amount, rest.exact, rest.left, unit)
     shares = {who: left - stays.get(who, Decimal()) for who, left in rest.left.items()}

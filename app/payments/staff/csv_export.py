@@ -10,9 +10,11 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 
+from app.amounts import format_amount
 from app.db.aggregates import PaymentAggregate, load_outlines
 from app.db.search import PaymentFilter, payments_page
 from app.db.tables import Flow, Kind, Operation, State
+from app.i18n.messages import Money
 from app.payments.core.balance import ZERO, Balance, balance
 from app.payments.core.details import Details
 from app.payments.core.problems import problem_text
@@ -66,18 +68,18 @@ def _row(aggregate: PaymentAggregate, accounts: Mapping[str, str]) -> Sequence[s
         escape_formula(payment.order_number or ""),
         escape_formula(payment.order_id),
         escape_formula(payment.transaction_id),
-        str(payment.amount),
+        format_amount(payment.amount),
         escape_formula(payment.currency),
         standing(aggregate),
-        str(now.authorized),
-        str(now.taken),
-        str(now.returned),
+        format_amount(now.authorized),
+        format_amount(now.taken),
+        format_amount(now.returned),
         escape_formula(details.card_mask or details.payway or ""),
         escape_formula(payment.channel),
         escape_formula(accounts[payment.account_id]),
         escape_formula(problem_text(payment) or ""),
-        str(_released_amount(aggregate, now)),
-        str(_charged_back_amount(aggregate)),
+        format_amount(_released_amount(aggregate, now)),
+        format_amount(_charged_back_amount(aggregate)),
         escape_formula(aggregate.create.operation_id or details.payment_id or ""),
         _format_moment(details.processed_at),
         _fee(aggregate),
@@ -107,18 +109,18 @@ def _fee(aggregate: PaymentAggregate) -> str:
     """Return the gateway's fees for movements of money, in the payment's currency; "" where it has not stated any."""
     currency = aggregate.payment.currency
     fees = [each.fee for each in aggregate.operations if each.fee is not None and each.fee_currency == currency]
-    return format(sum(fees, ZERO), "f") if fees else ""
+    return format_amount(sum(fees, ZERO)) if fees else ""
 
 
 def _describe(flow: Flow, operation: Operation) -> str:
     """Describe an operation: what was done, when, and the gateway's fee, as far as that is known."""
     details = Details.from_row(operation.details)
     verb = _DONE.get(operation.kind, _CREATED[flow])
-    fee = (
-        f", fee {details.fee.amount:f} {details.fee.currency or operation.currency}" if details.fee is not None else ""
-    )
+    fee = ""
+    if details.fee is not None:
+        fee = f", fee {Money(details.fee.amount, details.fee.currency or operation.currency)}"
     moment = _format_moment(details.processed_at or operation.booked_at or operation.updated_at)
-    return f"{verb} {operation.amount} on {moment}{fee}"
+    return f"{verb} {format_amount(operation.amount)} on {moment}{fee}"
 
 
 def _format_moment(at: datetime | None) -> str:

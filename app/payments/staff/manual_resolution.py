@@ -8,7 +8,7 @@ like any outcome, and lets the operations continue that waited for it.
 from dataclasses import dataclass
 from decimal import Decimal
 
-from app.amounts import is_amount
+from app.amounts import format_amount, is_amount
 from app.db.aggregates import ByOrder, PaymentAggregate, load_by_order
 from app.db.attention import accounts_of, clear_trouble, find_undelivered, refused_event_ids
 from app.db.reconciliations import mark_unknown_orders_seen
@@ -139,19 +139,22 @@ def _check_failure(aggregate: PaymentAggregate, operation: Operation, posting: P
 
 def _check_success(aggregate: PaymentAggregate, operation: Operation, amount: Decimal) -> None:
     if not is_amount(amount):
-        raise _refusal(f"{amount} is not a valid amount: it must be above zero, with at most two decimals.")
+        raise _refusal(
+            f"{format_amount(amount)} is not a valid amount: it must be above zero, with at most two decimals."
+        )
     if amount != operation.amount and aggregate.shares_of(operation):
         raise _refusal("It is split among sub-merchants, whose shares are those of the requested amount.")
     if operation.kind is Kind.VOID and amount != operation.amount:
-        raise _refusal(f"An authorization is released as a whole: {operation.amount}.")
+        raise _refusal(f"An authorization is released as a whole: {format_amount(operation.amount)}.")
     if operation.kind is not Kind.CREATE and amount > operation.amount:
-        raise _refusal(f"{operation.amount} was requested, so it cannot be {amount}.")
+        requested = format_amount(operation.amount)
+        raise _refusal(f"{requested} was requested, so it cannot be {format_amount(amount)}.")
     if operation.state is not State.FAILURE:
         return
     # It was considered failed, so another operation may have used the same money since.
     now = balance(aggregate.payment.flow, aggregate.operations)
     if operation.kind is Kind.REFUND and amount > now.refundable:
-        raise _refusal(f"Only {now.refundable} of this payment is left to refund.")
+        raise _refusal(f"Only {format_amount(now.refundable)} of this payment is left to refund.")
     if operation.kind in {Kind.CAPTURE, Kind.VOID} and not now.capturable:
         raise _refusal("The authorization has been charged or released by another operation.")
 

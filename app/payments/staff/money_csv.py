@@ -6,6 +6,7 @@ shoppers.
 
 from collections.abc import Iterator, Sequence
 
+from app.amounts import format_amount
 from app.db.day_sums import UNKNOWN_CHANNEL
 from app.payments.staff.csv_export import csv_lines, escape_formula
 from app.payments.staff.money import Agreement, Figures, GroupBy, MoneyReport, Row
@@ -68,4 +69,4 @@ def _figures(figures: Figures) -> list[str]:
         *(figures.charged_back, figures.charge_backs, figures.paid_out, figures.payouts),
         *(figures.fee, figures.no_fee, figures.net),
     )
-    return [format(each, "f") if not isinstance(each, int) else str(each) for each in values]
+    return [str(each) if isinstance(each, int) else format_amount(each) for each in values]

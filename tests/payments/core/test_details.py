@@ -69,7 +69,7 @@ def test_of_a_split_refund() -> None:
         Sum(amount=Decimal("0.005"), currency="UAH"),
     )
     assert shown(told)["fees on the shares"] == "1.10 UAH, 0.005 UAH"
-    assert shown(told)["fee"] == "2"
+    assert shown(told)["fee"] == "2.00"
 
 
 def test_of_a_decline_by_a_limit() -> None:

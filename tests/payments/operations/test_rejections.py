@@ -82,6 +82,8 @@ FINDING_OUT = (
           "60.00 UAH is being charged right now: refund it when that is done."),
         ((FIRST, State.SUCCESS, [TAKEN_IN_PART]), (REFUND, "60.01"),
           "60.01 UAH cannot be refunded: 60.00 UAH was charged. Refund at most 60.00 UAH."),
+        ((FIRST, State.SUCCESS, [TAKEN_IN_PART]), (REFUND, "1708.5"),
+          "1708.50 UAH cannot be refunded: 60.00 UAH was charged. Refund at most 60.00 UAH."),
         ((AT_ONCE, State.SUCCESS, TWO_REFUNDS), (REFUND, "20.01"), PARTLY_GONE),
         ((AT_ONCE, State.SUCCESS, [op(Kind.REFUND, State.SUCCESS)]), (REFUND, "0"),
           "100.00 UAH was charged, 100.00 UAH has already been refunded: nothing is left to refund."),

@@ -57,7 +57,7 @@ async def test_a_line_says_how_a_payment_stands_and_nothing_of_the_shopper(shop:
         "processed": "2026-11-21T12:00:03Z",
         "fee": "1.50",
         "operations": "charged 100.00 on 2026-11-21T12:00:03Z, fee 1.50 UAH; "
-        "refunded 30.50 on 2026-11-21T12:00:01Z, fee 0.1 EUR",
+        "refunded 30.50 on 2026-11-21T12:00:01Z, fee 0.10 EUR",
     }
 
 
