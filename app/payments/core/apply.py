@@ -69,6 +69,7 @@ class Posting:
     events are also in the outbox, because an answer can get lost; but they are reported only once Saleor must have
     read the answer. ``is_single_record``: the gateway's record of one operation is posted, not all records of the
     order. ``new_card`` builds the row of a card that is saved for later payments; None: no card is saved.
+    ``arrived_at``: when the records arrived; None: now.
     """
 
     now: datetime
@@ -76,6 +77,7 @@ class Posting:
     answered_operation_id: int | None = None
     is_single_record: bool = False
     new_card: NewCard | None = None
+    arrived_at: datetime | None = None
 
 
 def apply(aggregate: PaymentAggregate, pos_id: str, records: Sequence[Observation], posting: Posting) -> None:
@@ -130,7 +132,7 @@ def conclude(
     operation.shopper_message = shopper_message or operation.shopper_message
     operation.status_code = status_code or operation.status_code
     _reschedule(aggregate.payment, operation, posting)
-    _book(aggregate, operation)
+    _book(aggregate, operation, posting)
     event = event_type_of(operation.kind, aggregate.payment.flow, state)
     if event is not None:
         _enqueue_event(aggregate, operation, event, posting, amount=operation.amount, message=message)
@@ -215,7 +217,7 @@ def _post(
         if operation.state is State.INTENT:
             operation.state = State.UNKNOWN  # the call is over, and its outcome is not known
     if transition.state is None:
-        _book(aggregate, operation)  # its fee may arrive late
+        _book(aggregate, operation, posting)  # its fee may arrive late
         if transition.problem is None:
             turn = operation.waits_for_shopper
             update_shopper_turn(payment, operation, seen)
@@ -240,7 +242,7 @@ def _post(
     if transition.amount is not None:
         operation.amount = transition.amount
     _reschedule(payment, operation, posting)
-    _book(aggregate, operation)
+    _book(aggregate, operation, posting)
     if transition.event is not None:
         _enqueue_event(
             aggregate,
@@ -259,9 +261,9 @@ def _post(
         _report_dispute(aggregate, operation, posting)
 
 
-def _book(aggregate: PaymentAggregate, operation: Operation) -> None:
+def _book(aggregate: PaymentAggregate, operation: Operation, posting: Posting) -> None:
     """Update the booking of an operation, for the daily sums, and the status of the payment, for the payment list."""
-    update_booking(aggregate.payment, operation)
+    update_booking(aggregate.payment, operation, posting.arrived_at or posting.now)
     aggregate.payment.status = status_of(aggregate.payment.flow, aggregate.operations)
 
 

@@ -3,11 +3,12 @@
 It is computed from the payment's operations. Operations in flight count as if they will succeed (laws of money, 3), so
 that no amount is promised twice. No amount is requested that the gateway cannot take (14). When money has moved, and
 the fee for it, is stored for the daily sums (``db.day_sums``): at the time that the gateway names for the success, if
-any, and unchanged by later records.
+any and if it can be, and unchanged by later records.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from decimal import Decimal
 
 from app.amounts import CENT, LARGEST, has_whole_cents, has_whole_millionths
@@ -21,6 +22,7 @@ from app.saleor.responses import AvailableAction
 
 ZERO = Decimal("0.00")
 _MAX_CURRENCY_LENGTH = 3
+_CLOCKS_DIFFER = timedelta(minutes=5)  # at most, between the gateway and us
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,16 +207,29 @@ def status_of(flow: Flow, operations: Sequence[Operation]) -> PaymentStatus:
     return PaymentStatus.CANCELED if Kind.VOID in done else PaymentStatus.AUTHORIZED
 
 
-def update_booking(payment: Payment, operation: Operation) -> None:
+def processed_at_of(payment: Payment, operation: Operation, arrived_at: datetime) -> datetime | None:
+    """Return when the gateway says that it processed an operation; None when it does not say, or when that cannot be.
+
+    A time from outside counts only if it lies between the creation of the payment and the arrival of the message: a
+    clock that was reset says 1970, and one in another time zone a moment that is still to come.
+    """
+    stated = Details.from_row(operation.details).processed_at
+    if stated is None or not payment.created_at - _CLOCKS_DIFFER <= stated <= arrived_at + _CLOCKS_DIFFER:
+        return None
+    return stated
+
+
+def update_booking(payment: Payment, operation: Operation, arrived_at: datetime | None = None) -> None:
     """Set when an operation moved money, when a payment attempt ended, and the fee; clear what does not apply.
 
-    A fee that has more decimals or digits than the column holds, or no valid currency, is left out here; ``details``
-    have it.
+    ``arrived_at`` is when the message arrived that shows it; None: at the operation's last change. A fee that has more
+    decimals or digits than the column holds, or no valid currency, is left out here; ``details`` have it.
     """
     moved = operation.state is State.SUCCESS and moves_money(payment.flow, operation.kind)
     ended = operation.state.final and operation.kind is Kind.CREATE and payment.flow is not Flow.PAYOUT
     details = Details.from_row(operation.details)
-    occurred_at = details.processed_at or operation.updated_at
+    arrived_at = arrived_at or operation.updated_at
+    occurred_at = processed_at_of(payment, operation, arrived_at) or arrived_at
     operation.account_id = payment.account_id if moved or ended else None
     operation.booked_at = (operation.booked_at or occurred_at) if moved else None
     operation.ended_at = (operation.booked_at or operation.ended_at or occurred_at) if ended else None

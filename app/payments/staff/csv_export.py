@@ -13,9 +13,9 @@ from decimal import Decimal
 from app.amounts import format_amount
 from app.db.aggregates import PaymentAggregate, load_outlines
 from app.db.search import PaymentFilter, payments_page
-from app.db.tables import Flow, Kind, Operation, State
+from app.db.tables import Flow, Kind, Operation, Payment, State
 from app.i18n.messages import Money
-from app.payments.core.balance import ZERO, Balance, balance
+from app.payments.core.balance import ZERO, Balance, balance, processed_at_of
 from app.payments.core.details import Details
 from app.payments.core.problems import problem_text
 from app.payments.services import Services
@@ -81,9 +81,9 @@ def _row(aggregate: PaymentAggregate, accounts: Mapping[str, str]) -> Sequence[s
         format_amount(_released_amount(aggregate, now)),
         format_amount(_charged_back_amount(aggregate)),
         escape_formula(aggregate.create.operation_id or details.payment_id or ""),
-        _format_moment(details.processed_at),
+        _format_moment(processed_at_of(payment, aggregate.create, aggregate.create.updated_at)),
         _fee(aggregate),
-        escape_formula("; ".join(_describe(payment.flow, each) for each in _succeeded(aggregate))),
+        escape_formula("; ".join(_describe(payment, each) for each in _succeeded(aggregate))),
     )
 
 
@@ -112,14 +112,15 @@ def _fee(aggregate: PaymentAggregate) -> str:
     return format_amount(sum(fees, ZERO)) if fees else ""
 
 
-def _describe(flow: Flow, operation: Operation) -> str:
+def _describe(payment: Payment, operation: Operation) -> str:
     """Describe an operation: what was done, when, and the gateway's fee, as far as that is known."""
     details = Details.from_row(operation.details)
-    verb = _DONE.get(operation.kind, _CREATED[flow])
+    verb = _DONE.get(operation.kind, _CREATED[payment.flow])
     fee = ""
     if details.fee is not None:
         fee = f", fee {Money(details.fee.amount, details.fee.currency or operation.currency)}"
-    moment = _format_moment(details.processed_at or operation.booked_at or operation.updated_at)
+    processed_at = operation.booked_at or processed_at_of(payment, operation, operation.updated_at)
+    moment = _format_moment(processed_at or operation.updated_at)
     return f"{verb} {format_amount(operation.amount)} on {moment}{fee}"
 
 

@@ -1,5 +1,6 @@
 """Gateway notifications: verified, stored and answered at once; processed afterwards (laws of money, 6)."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from enum import Enum, auto
 
@@ -150,7 +151,7 @@ def _post(services: Services, notification: StoredNotification, payment: Payment
     if seen is None:
         return ProcessingResult(f"nothing to do for {record.method}")
     clear_problem(payment.payment, SEALED, now)
-    posting = services.posting(is_single_record=True)
+    posting = replace(services.posting(is_single_record=True), arrived_at=notification.received_at)
     apply(payment, payment.payment.account.pos_id, [seen], posting)
     if has_problem(payment.payment, ADDRESS) and payment.create.next_poll_at is None:
         # Something other than the gateway answered our call, yet the gateway reports the outcome: one look-up shows
