@@ -11,15 +11,24 @@ from app.commands.arguments import read_moment
 from app.commands.failure import CommandFailed
 from app.commands.finders import find_account
 from app.commands.progress_bar import Stage, show_progress
-from app.commands.reconcile_view import account_to_json, finding_to_json, print_finding, print_run, run_to_json
+from app.commands.reconcile_view import (
+    account_to_json,
+    finding_to_json,
+    format_period,
+    print_finding,
+    print_run,
+    run_to_json,
+)
 from app.commands.services import with_services
-from app.commands.terminal import AsJson, print_line, show_json
+from app.commands.terminal import AsJson, moment, print_line, show_json
 from app.db.reconciliations import Finding
 from app.db.tables import MerchantAccount, ReconciliationRun, RunState
 from app.gateway.errors import GatewayError
 from app.payments.reconciliation.progress import Progress
-from app.payments.reconciliation.run import begin_run, complete_run, nightly_period, preview
+from app.payments.reconciliation.run import SETTLING_TIME, begin_run, complete_run, nightly_period, preview
 from app.payments.services import Services
+
+_SETTLING_MINUTES = int(SETTLING_TIME.total_seconds() // 60)
 
 OneAccount = Annotated[
     str | None,
@@ -32,6 +41,7 @@ class _Comparison:
     """The result for one account: a comparison, or the findings of a dry run, or the error that prevented it."""
 
     account: MerchantAccount
+    period: tuple[datetime, datetime]
     run: ReconciliationRun | None = None
     findings: Sequence[Finding] = ()
     error: str | None = None
@@ -61,7 +71,8 @@ def run(
         typer.Option(
             "--to",
             metavar="DATE",
-            help="The last day, or a time with its zone. Default: now.",
+            help=f"The last day, or a time with its zone. Default: {_SETTLING_MINUTES} minutes ago, because what is "
+            "newer may still change.",
             show_default=False,
         ),
     ] = None,
@@ -92,6 +103,12 @@ def run(
         show_json([_to_json(each) for each in compared])
     elif not compared:
         print_line("There is no merchant account yet.")
+    elif end is None:
+        print_line(
+            f"The last {_SETTLING_MINUTES} minutes are left out, because they may still change. To compare them too, "
+            "give today as --to.",
+            "dim",
+        )
     if not all(each.agrees for each in compared):
         raise typer.Exit(1)
 
@@ -107,11 +124,12 @@ async def _compare(
     start, end = await _period(services, account, *period)
     if dry_run:
         try:
-            return _Comparison(account, findings=await preview(services, account, start, end, progress))
+            return _Comparison(account, (start, end), findings=await preview(services, account, start, end, progress))
         except GatewayError as error:
-            return _Comparison(account, error=str(error))
+            return _Comparison(account, (start, end), error=str(error))
     chosen = (None, None) if period == (None, None) else (start, end)
-    return _Comparison(account, await complete_run(services, await begin_run(services, account, *chosen), progress))
+    run = await complete_run(services, await begin_run(services, account, *chosen), progress)
+    return _Comparison(account, (start, end), run)
 
 
 async def _period(
@@ -141,12 +159,13 @@ def _print_comparison(compared: _Comparison) -> None:
     if compared.run is not None:
         print_run(compared.run, account.name)
         return
+    period = format_period(*compared.period)
     if compared.error is not None:
-        print_line(f"{account.name}: {compared.error}", "yellow")
+        print_line(f"{account.name}, {period}: {compared.error}", "yellow")
         return
     found = len(compared.findings)
     differ = "1 difference" if found == 1 else f"{found} differences"
-    print_line(f"{account.name}: {differ if found else 'records agree'}")
+    print_line(f"{account.name}, {period}: {differ if found else 'records agree'}")
     for each in compared.findings:
         print_finding(each.order_id, each.kind, each.state, dict(each.facts))
 
@@ -157,6 +176,8 @@ def _to_json(compared: _Comparison) -> dict[str, object]:
         return result | run_to_json(compared.run)
     return result | {
         "dry_run": True,
+        "from": moment(compared.period[0]),
+        "to": moment(compared.period[1]),
         "error": compared.error,
         "differences": [
             finding_to_json(each.order_id, each.kind, each.state, each.facts) for each in compared.findings

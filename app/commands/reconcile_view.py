@@ -1,6 +1,7 @@
 """Formats comparisons and differences, for people and for scripts."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
@@ -48,12 +49,18 @@ def finding_to_json(
     }
 
 
+def format_period(start: datetime, end: datetime) -> str:
+    """Return the compared period to the minute: the end says what the comparison could not see yet."""
+    return f"{start:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M} UTC"
+
+
 def print_run(run: ReconciliationRun, name: str) -> None:
     """Print the result of a comparison in one line, and in another why it has not ended."""
-    days = f"{run.starts_at:%Y-%m-%d} to {run.ends_at:%Y-%m-%d}" if run.starts_at and run.ends_at else "no period yet"
-    found = f"{run.orders} orders compared, {run.repaired} repaired, {run.to_people} for review"
+    period = format_period(run.starts_at, run.ends_at) if run.starts_at and run.ends_at else "no period yet"
+    orders = "1 order" if run.orders == 1 else f"{run.orders} orders"
+    found = f"{orders} compared, {run.repaired} repaired, {run.to_people} for review"
     style = "yellow" if run.to_people or run.state is not RunState.DONE else ""
-    print_line(f"{run.id}: {name}, {days}: {run.state.value}; {found}", style)
+    print_line(f"{run.id}: {name}, {period}: {run.state.value}; {found}", style)
     if run.failure is not None:
         again = f" The worker will retry at {run.due_at:%H:%M:%S} UTC." if run.due_at else ""
         print_line(f"  {LazyMessage.from_json(run.failure)}{again}", "yellow")

@@ -1,7 +1,8 @@
 """``reconcile``: an operator compares the books, sees what was found, and says what was looked at."""
 
+import re
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from uuid import UUID
 
@@ -21,6 +22,9 @@ from tests.commands.conftest import KEYS, POS_ID, Shell, add_account
 
 PAYMENT = UUID("36c59597-f4c4-456e-8f6e-91af30f1df96")
 NOON = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+PERIOD_END = r"\d{4}-\d\d-\d\d \d\d:\d\d"
 
 
 @pytest.fixture
@@ -89,6 +93,20 @@ async def test_books_that_agree(
     assert (await shell("reconcile", "show", str(run["run"]), "--json")).json["differences"] == []
 
 
+async def test_what_may_still_change_is_left_out_and_the_command_says_so(
+    shell: Shell, services: Services, account: MerchantAccount, sandbox: tuple[str, Sandbox]
+) -> None:
+    """An operator who has just acted would otherwise take "done" for the answer."""
+    paid(sandbox[1], await known(services, account))
+    said = await shell("reconcile", "run")
+    assert re.search(rf": Shop, {PERIOD_END} to {PERIOD_END} UTC: done; 1 order compared, 0 repaired, ", said.out)
+    assert "The last 15 minutes are left out, because they may still change." in said.out
+    [run] = (await shell("reconcile", "run", "--json")).json
+    # Just after midnight the account is younger than the time that is left out.
+    settled = max(NOON + timedelta(seconds=1), datetime.now(UTC) - timedelta(minutes=15))
+    assert settled - timedelta(minutes=5) < datetime.fromisoformat(run["to"]) <= settled
+
+
 async def test_a_dry_run_says_what_differs_and_changes_nothing(
     shell: Shell, services: Services, account: MerchantAccount, sandbox: tuple[str, Sandbox], control: SandboxControl
 ) -> None:
@@ -98,7 +116,11 @@ async def test_a_dry_run_says_what_differs_and_changes_nothing(
     days = ("--from", f"{NOON:%Y-%m-%d}", "--to", f"{datetime.now(UTC):%Y-%m-%d}")
     said = await shell("reconcile", "run", *days, "--dry-run")
     assert said.status == 1
-    assert "Shop: 1 difference\n" in said.out
+    assert re.search(rf"^Shop, {NOON:%Y-%m-%d} 00:00 to {PERIOD_END} UTC: 1 difference$", said.out, re.MULTILINE)
+    assert "left out" not in said.out
+    [preview] = (await shell("reconcile", "run", *days, "--dry-run", "--json")).json
+    assert preview["from"] == f"{NOON:%Y-%m-%d}T00:00:00.000Z"
+    assert datetime.now(UTC) - datetime.fromisoformat(preview["to"]) < timedelta(minutes=5)
     assert f"{order_id}: missed, found; gateway: refund success 30.00 UAH, ours: nothing" in said.out
     assert (await shell("reconcile", "history")).out == "Nothing has been compared yet.\n"
     [run] = (await shell("reconcile", "run", *days, "--json")).json
