@@ -24,11 +24,11 @@ async def fetch_channels(
 ) -> list[Channel]:
     """Return the store's channels, by name. Raises what ``graphql`` raises."""
     rows = (await client.execute(installation, "channels", {}, timeout=timeout)).get("channels")
-    if not isinstance(rows, list) or not all(isinstance(each, Mapping) and each.get("slug") for each in rows):
+    if not isinstance(rows, list) or not all(isinstance(each, Mapping) and _is_slug(each.get("slug")) for each in rows):
         raise SaleorUnreachableError("Saleor returned something other than its channels")
     found = [
         Channel(
-            slug=str(each["slug"]),
+            slug=each["slug"],
             name=str(each.get("name") or each["slug"]),
             currency=str(each.get("currencyCode") or ""),
             active=each.get("isActive") is True,
@@ -36,3 +36,7 @@ async def fetch_channels(
         for each in rows
     ]
     return sorted(found, key=lambda each: (each.name.casefold(), each.slug))
+
+
+def _is_slug(value: object) -> bool:
+    return isinstance(value, str) and bool(value)

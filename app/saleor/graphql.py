@@ -27,6 +27,7 @@ from app import telemetry
 from app.exact_json import dumps, loads
 from app.outbound import NO_COMPRESSION, read_at_most
 from app.saleor.aliases import alias, merge_variables, repeat_field
+from app.saleor.answers import is_graphql_response, read_mutation_result, read_object
 from app.saleor.batches import RequestBatcher
 from app.saleor.documents import Documents
 from app.saleor.errors import SaleorError, SaleorNotAuthorisedError, SaleorRefusedError, SaleorUnreachableError
@@ -49,9 +50,6 @@ MAX_RESPONSE_BYTES = 4 * 1024 * 1024  # of one Saleor: its response must not exh
 _MAX_BATCH = 10  # Saleor takes about 50 ms for a report, one after the other: a batch stays well below the deadline
 
 _GRAPHQL_ERROR = "GRAPHQL_ERROR"  # about the document or its variables as a whole
-
-# GRAPHQL_ERROR is the one code of a report that is not definite: it is worth retrying.
-_PERMANENT_CODES = {"INVALID", "NOT_FOUND", "INCORRECT_DETAILS", "ALREADY_EXISTS", "REQUIRED"}
 
 logger = structlog.get_logger(__name__)
 
@@ -83,10 +81,13 @@ class SaleorClient:
     async def who_am_i(self, saleor_api_url: str, token: str, *, timeout: timedelta | None = None) -> AppIdentity:
         """Return the app that Saleor says the token belongs to. The address must have passed the allow-list."""
         data = await self._execute(saleor_api_url, token, self._request("who_am_i"), timeout=timeout)
-        app = data.get("app")
-        if not isinstance(app, Mapping) or not isinstance(app.get("id"), str):
+        if "app" in data and data["app"] is None:
             code = "NOT_AN_APP"
             raise SaleorRefusedError(code, None, "this token is not an app's")
+        app = read_object(data.get("app"))
+        if not isinstance(app.get("id"), str) or not isinstance(app.get("identifier"), str | None):
+            msg = "Saleor returned an unreadable app"
+            raise SaleorUnreachableError(msg)
         return AppIdentity(id=app["id"], identifier=app.get("identifier"))
 
     async def report(self, installation: Installation, event: EventReport) -> ReportOutcome:
@@ -100,12 +101,7 @@ class SaleorClient:
             if refused.code != _GRAPHQL_ERROR or version == OLDEST_SUPPORTED:
                 raise
             report = await self._send_report(installation, event, OLDEST_SUPPORTED)
-        if not isinstance(report, Mapping):
-            msg = "Saleor returned an empty response to a report"
-            raise SaleorUnreachableError(msg)
-        for error in report.get("errors") or ():
-            raise error_for_mutation(error)
-        return ReportOutcome.from_response(report)
+        return ReportOutcome.from_response(read_mutation_result(report))
 
     async def _send_report(self, installation: Installation, event: EventReport, version: Version) -> Any:
         variables = event.variables(version)
@@ -281,6 +277,13 @@ class _SharedTransport(HTTPXAsyncTransport):
         super().__init__(url, json_deserialize=partial(loads, any_number=True))
         self._shared = http
 
+    def _get_json_result(self, response: httpx2.Response) -> Any:
+        """Return the response of Saleor's API. Raises TransportError for JSON that is none."""
+        answer = super()._get_json_result(response)
+        if not is_graphql_response(answer):
+            self._raise_response_error(response, "Not a GraphQL response")
+        return answer
+
     async def connect(self) -> None:
         self.client = _SizeLimitedClient(self._shared)  # type: ignore[assignment] # all that gql needs of a client
 
@@ -301,17 +304,9 @@ class _SizeLimitedClient:
         return httpx2.Response(response.status_code, content=content, request=response.request)
 
 
-def error_for_mutation(error: Mapping[str, Any]) -> SaleorRefusedError | SaleorUnreachableError:
-    """Return the exception for an entry of a mutation's ``errors``: a permanent refusal, or one worth retrying."""
-    code, field, message = str(error.get("code")), error.get("field"), str(error.get("message"))
-    if code in _PERMANENT_CODES:
-        return SaleorRefusedError(code, field, message)
-    return SaleorUnreachableError(f"Saleor could not process the request ({code}): {message}")
-
-
 def _separates_errors(error: TransportQueryError, names: Sequence[str]) -> bool:
     """Return True for a response with partial data in which each error names the alias that it is about."""
-    paths = [each.get("path") or [None] for each in error.errors or [] if isinstance(each, Mapping)]
+    paths = [each.get("path") or [None] for each in error.errors or []]
     return isinstance(error.data, Mapping) and bool(paths) and all(path[0] in names for path in paths)
 
 
@@ -331,7 +326,7 @@ def _error_for(error: TimeoutError | TransportError) -> SaleorError:
 
 def _error_for_graphql(errors: list[Any]) -> SaleorNotAuthorisedError | SaleorRefusedError | SaleorUnreachableError:
     codes = [_exception_code(error) for error in errors]
-    message = "; ".join(str(error.get("message")) for error in errors if isinstance(error, Mapping))[:500]
+    message = "; ".join(str(error.get("message")) for error in errors)[:500]
     if "PermissionDenied" in codes:
         return SaleorNotAuthorisedError(f"Saleor does not accept the token for this: {message}")
     # GraphQLError: the request itself is invalid (a variable, an id), with HTTP 400 or 200. A retry cannot help.

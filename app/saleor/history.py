@@ -4,14 +4,13 @@ Both need HANDLE_PAYMENTS and nothing else (Saleor's schema: ``Query.transaction
 ``transactionRequestRefundForGrantedRefund``). The status of a granted refund would need MANAGE_ORDERS.
 """
 
-from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
 
 from pydantic import AwareDatetime, ValidationError
 
-from app.saleor.errors import SaleorRefusedError, SaleorUnreachableError
+from app.saleor.answers import read_mutation_result, read_object, refusal_for_mutation
+from app.saleor.errors import SaleorUnreachableError
 from app.saleor.graphql import SaleorClient
 from app.saleor.installation import Installation
 from app.saleor.source import SaleorModel, Text
@@ -59,11 +58,10 @@ async def fetch_history(
     Raises SaleorError.
     """
     data = await client.execute(installation, "transaction_history", {"id": transaction_id})
-    transaction = data.get("transaction")
-    if transaction is None:
+    if data.get("transaction") is None:
         return None
     try:
-        return tuple(HistoryEntry.model_validate(each) for each in transaction["events"])
+        return tuple(HistoryEntry.model_validate(each) for each in read_object(data["transaction"])["events"])
     except (KeyError, TypeError, ValidationError) as exc:
         msg = "Saleor returned an unreadable history of a transaction"
         raise SaleorUnreachableError(msg) from exc
@@ -79,9 +77,4 @@ async def request_granted_refund(
     """
     variables = {"id": transaction_id, "grantedRefundId": granted_refund_id}
     data = await client.execute(installation, "request_granted_refund", variables)
-    result: Any = data.get("transactionRequestRefundForGrantedRefund")
-    if not isinstance(result, Mapping):
-        msg = "Saleor returned an empty response to the request for a granted refund"
-        raise SaleorUnreachableError(msg)
-    for error in result.get("errors") or ():
-        raise SaleorRefusedError(str(error.get("code")), error.get("field"), str(error.get("message")))
+    read_mutation_result(data.get("transactionRequestRefundForGrantedRefund"), refusal_for_mutation)

@@ -95,7 +95,7 @@ async def fetch_app_in_saleor(
     """
     shop: Any = await client.execute(installation, "saleor_version", {}, timeout=timeout)
     try:
-        version = str(shop["shop"]["version"])
+        version = shop["shop"]["version"]
         data: Any = await client.execute(
             installation, "installed_app", {}, timeout=timeout, version=parse_version(version)
         )

@@ -12,8 +12,9 @@ from typing import Any
 
 import structlog
 
+from app.saleor.answers import read_mutation_result, refusal_for_mutation
 from app.saleor.drift import Difference, Remedy, State, find_drift
-from app.saleor.errors import SaleorRefusedError, SaleorUnreachableError
+from app.saleor.errors import SaleorRefusedError
 from app.saleor.graphql import SaleorClient
 from app.saleor.installation import Installation
 from app.saleor.installed_app import AppInSaleor, fetch_app_in_saleor
@@ -98,7 +99,4 @@ async def _mutate(
     client: SaleorClient, installation: Installation, operation: str, mutation: str, variables: Mapping[str, Any]
 ) -> None:
     result = (await client.execute(installation, operation, variables)).get(mutation)
-    if not isinstance(result, Mapping):
-        raise SaleorUnreachableError("Saleor returned an empty response to the change of a webhook")
-    for error in result.get("errors") or ():
-        raise SaleorRefusedError(str(error.get("code")), error.get("field"), str(error.get("message")))
+    read_mutation_result(result, refusal_for_mutation)

@@ -4,7 +4,6 @@ With that permission an app may look up an order by its id and see its transacti
 (Saleor's schema: ``Query.order``, ``Order.transactions``).
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
@@ -12,7 +11,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from app.saleor.errors import SaleorRefusedError, SaleorUnreachableError
+from app.saleor.answers import read_mutation_result, read_object, read_optional_object, refusal_for_mutation
+from app.saleor.errors import SaleorUnreachableError
 from app.saleor.graphql import SaleorClient
 from app.saleor.installation import Installation
 from app.saleor.reports import PlacedOrder
@@ -65,7 +65,10 @@ async def fetch_order_to_pay(
     Raises SaleorError.
     """
     data = await client.execute(installation, "order_to_pay", {"id": order_id})
-    gateway = (data.get("app") or {}).get("identifier") or ""
+    gateway = read_optional_object(data.get("app")).get("identifier") or ""
+    if not isinstance(gateway, str):
+        msg = "Saleor returned an unreadable app"
+        raise SaleorUnreachableError(msg)
     try:
         return (None if data.get("order") is None else OrderToPay.model_validate(data["order"])), gateway
     except ValidationError as exc:
@@ -81,7 +84,7 @@ async def fetch_placed_order(
     Raises SaleorError.
     """
     transaction = await client.execute_batched(installation, "order_of_transaction", {"id": transaction_id})
-    order = (transaction or {}).get("order")
+    order = read_optional_object(transaction).get("order")
     try:
         return None if order is None else PlacedOrder.model_validate(order)
     except ValidationError as exc:
@@ -99,15 +102,10 @@ async def initialize_transaction(
     """
     variables = {"id": order_id, "amount": amount, "idempotencyKey": key, "gateway": gateway}
     data = await client.execute(installation, "transaction_initialize", variables, timeout=_INITIALIZE_TIMEOUT)
-    result = data.get("transactionInitialize")
-    if not isinstance(result, Mapping):
-        msg = "Saleor returned an empty response to the start of a transaction"
-        raise SaleorUnreachableError(msg)
-    for error in result.get("errors") or ():
-        raise SaleorRefusedError(str(error.get("code")), error.get("field"), str(error.get("message")))
-    transaction = result.get("transaction")
-    if not isinstance(transaction, Mapping) or not isinstance(transaction.get("id"), str):
+    result = read_mutation_result(data.get("transactionInitialize"), refusal_for_mutation)
+    transaction_id = read_object(result.get("transaction")).get("id")
+    if not isinstance(transaction_id, str):
         msg = "Saleor started a transaction that has no name"
         raise SaleorUnreachableError(msg)
-    message = (result.get("transactionEvent") or {}).get("message")
-    return InitializedTransaction(transaction["id"], str(message or ""), result.get("data"))
+    message = read_optional_object(result.get("transactionEvent")).get("message")
+    return InitializedTransaction(transaction_id, str(message or ""), result.get("data"))

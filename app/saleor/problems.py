@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from app.saleor.errors import SaleorUnreachableError
-from app.saleor.graphql import SaleorClient, error_for_mutation
+from app.saleor.answers import read_mutation_result
+from app.saleor.graphql import SaleorClient
 from app.saleor.installation import Installation
 from app.saleor.versions import OLDEST_SUPPORTED, WITH_APP_PROBLEMS, parse_release
 
@@ -70,9 +70,4 @@ async def dismiss_problems(client: SaleorClient, installation: Installation, key
 async def _mutate(
     client: SaleorClient, installation: Installation, operation: str, field: str, variables: Mapping[str, Any]
 ) -> None:
-    result = (await client.execute(installation, operation, {"input": variables})).get(field)
-    if not isinstance(result, Mapping):
-        msg = "Saleor returned an empty response to a problem"
-        raise SaleorUnreachableError(msg)
-    for error in result.get("errors") or ():
-        raise error_for_mutation(error)
+    read_mutation_result((await client.execute(installation, operation, {"input": variables})).get(field))

@@ -7,6 +7,8 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from app.saleor.answers import read_optional_object
+from app.saleor.errors import SaleorUnreachableError
 from app.saleor.limits import Amount, Link, Message, Reference
 from app.saleor.payment_methods import PaymentMethod
 from app.saleor.versions import WITH_PAYMENT_METHODS, Version
@@ -78,7 +80,7 @@ class ReportOutcome:
     def from_response(cls, report: Mapping[str, Any]) -> Self:
         """Return the outcome of a report that Saleor accepted. An unreadable order counts as missing."""
         order = None
-        with suppress(ValidationError):
-            order = PlacedOrder.model_validate((report.get("transaction") or {}).get("order"))
-        event_id = (report.get("transactionEvent") or {}).get("id")
+        with suppress(SaleorUnreachableError, ValidationError):
+            order = PlacedOrder.model_validate(read_optional_object(report.get("transaction")).get("order"))
+        event_id = read_optional_object(report.get("transactionEvent")).get("id")
         return cls(already_processed=bool(report.get("alreadyProcessed")), event_id=event_id, order=order)

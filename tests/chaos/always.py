@@ -374,6 +374,8 @@ ALWAYS: dict[str, Story] = {
             NextWebhook("twice"),
             RequestInSaleor("REFUND", TEN),
             BreakSaleor("mute", 2),
+            RequestInSaleor("REFUND", TEN),
+            BreakSaleor("odd", 2),
         )
     ),
     "Saleor does not hear our answers": Story(

@@ -105,7 +105,7 @@ _rest: st.SearchStrategy[Step] = st.one_of(
     st.builds(BankDecides, st.booleans()),
     st.builds(Dispute, _parts, st.sampled_from(["1000", "2201"]), _which),
     st.builds(HoldNotifications, st.booleans()),
-    st.builds(BreakSaleor, st.sampled_from(["down", "broken", "mute"]), st.integers(1, 4)),
+    st.builds(BreakSaleor, st.sampled_from(["down", "broken", "mute", "odd"]), st.integers(1, 4)),
     _fates,
     _app_is,
     st.builds(MoveSaleor, st.booleans()),

@@ -59,6 +59,7 @@ _SALEOR_FAULTS: dict[str, dict[str, Any]] = {
     "down": {"graphql_status": 503},
     "broken": {"graphql_internal_error": True},
     "mute": {"graphql_answer_lost": True},
+    "odd": {"graphql_body": "null"},
 }
 _LONGEST_WAIT = timedelta(days=3)
 

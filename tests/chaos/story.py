@@ -199,7 +199,7 @@ class CatchUp:
 class BreakSaleor:
     """Saleor's API fails for so many requests."""
 
-    what: Literal["down", "broken", "mute"]
+    what: Literal["down", "broken", "mute", "odd"]
     times: int = 1
 
 

@@ -1,7 +1,8 @@
 """Saleor's GraphQL API over real connections: what it accepts, what it refuses, and when it is not there."""
 
+import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from decimal import Decimal
@@ -21,7 +22,11 @@ from app.saleor.graphql import (
     SaleorRefusedError,
     SaleorUnreachableError,
 )
+from app.saleor.history import fetch_history, request_granted_refund
+from app.saleor.installed_app import fetch_app_in_saleor
+from app.saleor.orders import fetch_order_to_pay, initialize_transaction
 from app.saleor.payment_methods import CardDetails
+from app.saleor.problems import AppProblem, report_problem
 from app.saleor.reports import PlacedOrder, ReportOutcome
 from app.saleor.vocabulary import AvailableAction, EventType
 from tests.loopback import Behaviour, HangUp, ReceivedRequest, Reply, serve_replies
@@ -192,6 +197,18 @@ async def test_without_a_proven_token_nobody_is_asked(client: SaleorClient, api:
     assert api.bodies == []
 
 
+ODD_ANSWERS = (
+    *("null", "5", '"no"', "true", "[]", "[[]]", '{"data": 5}', '{"data": []}', '{"data": null}', '{"errors": []}'),
+    *('{"errors": 7}', '{"errors": {"a": 1}}', '{"errors": [7]}', '{"errors": [{"path": 5}], "data": {}}'),
+)
+"""JSON that is no response of a GraphQL API."""
+
+ODD_RESULTS = (
+    *("5", "[]", '"no"', '{"errors": 7}', '{"errors": [5]}', '{"errors": {"a": 1}}'),
+    *('{"errors": [{"code": ["INVALID"]}]}', '{"transactionEvent": 5}'),
+)
+"""JSON that is no result of a report."""
+
 SOME_DAY = {
     "500": Response(status_code=500),
     "503 with a page": Response("<h1>Back soon</h1>", 503),
@@ -201,6 +218,8 @@ SOME_DAY = {
     "empty": Response(),
     "a redirect": RedirectResponse("http://127.0.0.1:1/graphql/"),
     "a list": JSONResponse([]),
+    **{text: Response(text) for text in ODD_ANSWERS},
+    **{f"a report of {text}": Response(f'{{"data": {{"transactionEventReport": {text}}}}}') for text in ODD_RESULTS},
     "no data": JSONResponse({}),
     "null": JSONResponse({"data": {"transactionEventReport": None}}),
     "an internal error": JSONResponse(
@@ -222,6 +241,50 @@ async def test_another_day_it_may_work(client: SaleorClient, api: Api, here: Row
     api.says = says
     with pytest.raises(SaleorUnreachableError):
         await client.report(here, REPORT)
+
+
+@pytest.mark.parametrize("answer", ODD_ANSWERS)
+async def test_an_answer_of_an_odd_shape_to_reports_sent_together(
+    client: SaleorClient, api: Api, here: Row, answer: str
+) -> None:
+    api.says = Response(answer)
+    reports = [REPORT.model_copy(update={"psp_reference": f"pay-{number}"}) for number in range(3)]
+    outcomes = await asyncio.gather(*(client.report(here, report) for report in reports), return_exceptions=True)
+    assert [type(outcome) for outcome in outcomes] == [SaleorUnreachableError] * 3
+
+
+ODD_PARTS: tuple[Any, ...] = (5, "no", True, [], [5], [None], {"a": 1}, {"id": 5}, {"events": 5}, {"version": [1]})
+
+
+@pytest.mark.parametrize("part", ODD_PARTS, ids=map(str, ODD_PARTS))
+async def test_a_part_of_an_odd_shape_is_no_usable_answer_to_any_query(
+    client: SaleorClient, api: Api, here: Row, part: Any
+) -> None:
+    wanted: dict[str, Any] = {"order_id": "T3JkZXI6MQ==", "amount": Decimal(1), "gateway": "app", "key": "key"}
+    queries: dict[str, Callable[[], Awaitable[object]]] = {
+        "app": lambda: client.who_am_i(here.saleor_api_url, "the-token"),
+        "channels": lambda: fetch_channels(client, here),
+        "transaction": lambda: fetch_history(client, here, "x"),
+        "order": lambda: fetch_order_to_pay(client, here, "x"),
+        "shop": lambda: fetch_app_in_saleor(client, here),
+        "transactionInitialize": lambda: initialize_transaction(client, here, **wanted),
+        "transactionRequestRefundForGrantedRefund": lambda: request_granted_refund(client, here, "x", "y"),
+        "appProblemCreate": lambda: report_problem(client, here, AppProblem(key="a:b", message="Help")),
+    }
+    for field_name, query in queries.items():
+        takes_any_object = field_name in {"appProblemCreate", "transactionRequestRefundForGrantedRefund"}
+        if (takes_any_object and isinstance(part, dict)) or (field_name, part) == ("channels", []):
+            continue
+        api.says = JSONResponse({"data": {field_name: part}})
+        with pytest.raises(SaleorUnreachableError):
+            await query()
+
+
+@pytest.mark.parametrize("part", [5, [5], "no", {"identifier": 5}])
+async def test_an_order_beside_an_app_of_an_odd_shape(client: SaleorClient, api: Api, here: Row, part: Any) -> None:
+    api.says = JSONResponse({"data": {"app": part, "order": None}})
+    with pytest.raises(SaleorUnreachableError):
+        await fetch_order_to_pay(client, here, "x")
 
 
 @pytest.mark.threat("ssrf-redirect")

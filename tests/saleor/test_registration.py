@@ -245,7 +245,9 @@ async def test_an_app_that_is_not_active_yet_is_installed_all_the_same(
 
 
 @pytest.mark.parametrize(
-    "answer", [Response(status_code=503), Response("hello"), RedirectResponse("https://evil.com/")]
+    "answer",
+    [Response(status_code=503), Response("hello"), RedirectResponse("https://evil.com/")]
+    + [Response(text) for text in ("null", "5", "[]", '{"data": 5}', '{"errors": 7}', '{"data": {"app": 5}}')],
 )
 async def test_a_saleor_that_cannot_be_asked(
     handshake: Handshake, store: InMemoryStore, saleor: MinimalSaleor, answer: Response
@@ -258,7 +260,9 @@ async def test_a_saleor_that_cannot_be_asked(
 
 
 @pytest.mark.parametrize(
-    "keys", [Response(status_code=404), JSONResponse({"keys": []}), RedirectResponse("https://evil.com/")]
+    "keys",
+    [Response(status_code=404), JSONResponse({"keys": []}), RedirectResponse("https://evil.com/")]
+    + [Response(text) for text in ("null", "5", "[]", '{"keys": 5}', '{"keys": [5]}')],
 )
 async def test_a_saleor_whose_keys_cannot_be_had(
     handshake: Handshake, store: InMemoryStore, saleor: MinimalSaleor, keys: Response

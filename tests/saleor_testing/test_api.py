@@ -200,6 +200,15 @@ async def test_saleor_fails_inside(saleor: FakeSaleor, teller: ReportingApp) -> 
     assert (await teller.told())["errors"] == []
 
 
+@pytest.mark.parametrize("body", ["null", "5", '{"errors": 7}', "<h1>Hello</h1>"])
+async def test_something_else_answers_in_saleors_place(saleor: FakeSaleor, teller: ReportingApp, body: str) -> None:
+    await saleor.set_faults(graphql_body=body, graphql_times=1)
+    answer = await teller.report()
+    assert (answer.status_code, answer.text) == (200, body)
+    assert await saleor.reports() == []
+    assert (await teller.told())["errors"] == []
+
+
 async def test_answer_is_lost_after_the_work_is_done(saleor: FakeSaleor, teller: ReportingApp) -> None:
     await saleor.set_faults(graphql_answer_lost=True, graphql_times=1)
     with pytest.raises(httpx2.RemoteProtocolError):
@@ -220,6 +229,8 @@ async def test_keys_are_not_to_be_had(saleor: FakeSaleor) -> None:
     await saleor.set_faults(jwks_status=500)
     async with httpx2.AsyncClient() as http:
         assert (await http.get(f"{saleor.url}/.well-known/jwks.json")).status_code == 500
+        await saleor.set_faults(jwks_body="5")
+        assert (await http.get(f"{saleor.url}/.well-known/jwks.json")).json() == 5
 
 
 async def test_any_app_may_ask_for_the_channels(stub: Stub) -> None:

@@ -66,6 +66,8 @@ async def _jwks(request: Request) -> Response:
     state = _state(request)
     if state.faults.jwks_status:
         return Response(status_code=state.faults.jwks_status)
+    if state.faults.jwks_body is not None:
+        return Response(state.faults.jwks_body, media_type="application/json")
     return JSONResponse(state.key.jwks())
 
 
@@ -86,6 +88,8 @@ async def _graphql_response(request: Request) -> Response:
     state.faults = faults.remaining_after_one("graphql")
     if faults.graphql_status:
         return Response("Saleor is not at home.", status_code=faults.graphql_status, media_type="text/plain")
+    if faults.graphql_body is not None:
+        return Response(faults.graphql_body, media_type="application/json")
     try:
         graphql_request = loads(await request.body(), any_number=True)
     except ValueError:

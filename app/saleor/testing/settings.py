@@ -83,6 +83,8 @@ class SaleorFaults(BaseModel):
 
     graphql_status: int | None = None
     """The API responds with this HTTP status without executing the request: 503 is "Saleor is down"."""
+    graphql_body: str | None = None
+    """The API responds with 200 and this text without executing the request: ``null`` is JSON, and no response."""
     graphql_internal_error: bool = False
     """The API responds with 200 and "Internal Server Error" for every field."""
     graphql_delay: float = 0
@@ -96,6 +98,8 @@ class SaleorFaults(BaseModel):
     """Every token is rejected with PermissionDeniedError."""
     jwks_status: int | None = None
     """JWKS requests are answered with this HTTP status."""
+    jwks_body: str | None = None
+    """JWKS requests are answered with 200 and this text."""
 
     webhook_answer_lost: Literal["bad_gateway", "dropped"] | None = None
     """The app handles the webhook, then its response is lost: a proxy returns 502 instead, or the connection breaks."""

@@ -1,7 +1,7 @@
 """The second step: which account takes the money of which channel; and the pages before and after it."""
 
 import pytest
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 
 from app.db.tables import MerchantAccount
 from tests.commands.conftest import add_account, one_database
@@ -46,8 +46,9 @@ async def test_channels_are_mapped_and_unmapped_together(staff_client: StaffClie
     assert await routes(staff_client) == {"pl": second.id, "old": staff_client.shop.account.id}
 
 
-async def test_when_saleor_cannot_be_reached_a_slug_can_be_typed(staff_client: StaffClient) -> None:
-    staff_client.saleor.graphql = JSONResponse({}, 503)
+@pytest.mark.parametrize("says", [JSONResponse({}, 503), Response("null"), Response('{"errors": 7}')])
+async def test_when_saleor_cannot_be_reached_a_slug_can_be_typed(staff_client: StaffClient, says: Response) -> None:
+    staff_client.saleor.graphql = says
     page = (await staff_client.see("/set-up/channels")).text
     assert "The channels could not be loaded from Saleor right now" in page
     account = staff_client.shop.account.id
