@@ -222,11 +222,32 @@ def begin_in_background(work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
     return asyncio.create_task(work, context=context)
 
 
+class FailedJobs:
+    """How often this process has seen the job of a row fail in succession, of the rows that failed last."""
+
+    def __init__(self, most: int = 10_000) -> None:
+        self._most = most
+        self._failures: dict[tuple[str, int], int] = {}
+
+    def count(self, queue: str, row_id: int) -> int:
+        """Count a failure and return how many there were."""
+        failures = self._failures.pop((queue, row_id), 0) + 1
+        self._failures[queue, row_id] = failures  # the latest is the last
+        if len(self._failures) > self._most:
+            del self._failures[next(iter(self._failures))]
+        return failures
+
+    def clear(self, queue: str, row_id: int) -> None:
+        """Forget the failures of a job that has succeeded."""
+        self._failures.pop((queue, row_id), None)
+
+
 class Database:
     """The process's one engine, and transactions over it; only a few at once in the background."""
 
     def __init__(self, engine: AsyncEngine) -> None:
         self.engine = engine
+        self.failed_jobs = FailedJobs()
         self._group_commits: dict[Any, GroupCommit[Any, Any]] = {}
         sqlite_has_one = engine.dialect.name == "sqlite"
         self._background = asyncio.Semaphore(1 if sqlite_has_one else _MAX_BACKGROUND_TRANSACTIONS)

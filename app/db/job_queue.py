@@ -32,13 +32,15 @@ _TRIES = 3  # when another worker claims the same rows at the same moment
 class Claim:
     """A row that is claimed ``until`` that moment. ``tenant`` is whom the job is for: a Saleor, or an account.
 
-    ``trace_id`` is the trace that caused the job, where the row records it.
+    ``trace_id`` is the trace that caused the job, and ``tries`` the number of attempts, this one included, where the
+    row records them.
     """
 
     row_id: int
     tenant: Tenant
     until: datetime
     trace_id: str | None = None
+    tries: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +126,9 @@ async def claim(
         if not wanted:
             break
         these = {"now": now, "until": until, "wanted": list(wanted)}
-        claimed = dict((await session.exec(_claim_statement(work), params=these)).tuples().all())
+        claimed = {row: rest for row, *rest in (await session.exec(_claim_statement(work), params=these)).all()}
         if claimed:
-            return [Claim(row, tenant, until, claimed[row]) for row, tenant in wanted.items() if row in claimed]
+            return [Claim(row, tenant, until, *claimed[row]) for row, tenant in wanted.items() if row in claimed]
     return []
 
 
@@ -138,6 +140,12 @@ async def release_claims(session: AsyncSession, work: JobQueue, claims: Sequence
     for each in sorted(claims, key=lambda each: each.row_id):  # the same lock order as everywhere
         ours = (work.row_id == each.row_id, work.due == each.until)
         await session.exec(update(work.table).where(*ours).values(_new_due_values(work, now, tries=-1)))
+
+
+async def postpone_claim(session: AsyncSession, work: JobQueue, claim: Claim, due: datetime) -> None:
+    """Make the row of a claim due at ``due``, unless its job has already set another time, or the claim has expired."""
+    ours = (work.row_id == claim.row_id, work.due == claim.until)
+    await session.exec(update(work.table).where(*ours).values({work.due: due}))
 
 
 async def reset_far_future_jobs(session: AsyncSession, work: JobQueue, now: datetime, lease: timedelta) -> int:
@@ -172,7 +180,9 @@ def _claim_statement(work: JobQueue) -> Any:
     still_due = select(work.row_id).where(wanted, *_due_conditions(work)).with_for_update(skip_locked=True)
     moved = _new_due_values(work, bindparam("until", type_=work.due.type), tries=1)
     trace = literal(None) if work.trace is None else work.trace
-    claiming: Any = update(work.table).where(work.row_id.in_(still_due)).values(moved).returning(work.row_id, trace)
+    tries = literal(0) if work.tries is None else work.tries
+    claiming: Any = update(work.table).where(work.row_id.in_(still_due)).values(moved)
+    claiming = claiming.returning(work.row_id, trace, tries)
     return claiming.execution_options(
         synchronize_session=False
     )  # no rows are loaded yet that would have to be synchronised

@@ -18,7 +18,8 @@ import structlog
 from structlog.contextvars import bound_contextvars
 
 from app import telemetry
-from app.db.job_queue import Capacity, Claim, JobQueue, Tenant, claim, release_claims
+from app.db.errors import DatabaseError
+from app.db.job_queue import Capacity, Claim, JobQueue, Tenant, claim, postpone_claim, release_claims
 from app.payments.services import Services
 
 log = structlog.get_logger(__name__)
@@ -114,9 +115,25 @@ class Consumer:
             try:
                 responded = await self._job.handler(services, job.row_id) is not False
                 self._track_response(job.tenant, responded=responded)
-            except Exception:  # the job keeps its claim until that expires, and is then retried
+                services.database.failed_jobs.clear(name, job.row_id)
+            except Exception:
                 step.outcome = "failed"
                 log.exception("job failed")
+                await self._postpone(services, job)
+
+    async def _postpone(self, services: Services, job: Claim) -> None:
+        """Retry a job that has failed unexpectedly after a pause that grows with each failure.
+
+        Without the database the job keeps its claim, and is retried when that has expired.
+        """
+        failures = max(services.database.failed_jobs.count(self.queue.name, job.row_id), job.tries)
+        schedule = services.schedule
+        pause = schedule.pause(schedule.lease, failures, min(schedule.longest_pause, self.queue.max_delay))
+        try:
+            async with services.database.transaction() as session:
+                await postpone_claim(session, self.queue, job, services.now() + pause)
+        except DatabaseError as error:
+            log.warning("failed job not postponed", error=str(error))
 
     def _track_response(self, tenant: Tenant, *, responded: bool) -> None:
         if not responded:

@@ -1,6 +1,8 @@
 """The loop of a worker: claims what is due, rests until it is woken, survives whatever a job does."""
 
 import asyncio
+from datetime import datetime
+from itertools import pairwise
 from typing import Any
 
 import httpx2
@@ -9,16 +11,19 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
+from structlog.testing import capture_logs
 
 from app.bootstrap import MANIFEST
 from app.db.job_queue import Claim
-from app.db.tables import Kind, State
+from app.db.presence import CHECK_INTERVAL
+from app.db.tables import Installation, Kind, State
 from app.payments.core.problems import problem_text
 from app.payments.services import Services
 from app.saleor.documents import Documents
 from app.saleor.graphql import SaleorClient
 from app.worker.consumer import Consumer
 from app.worker.loop import Worker
+from app.worker.presence import check_presence
 from tests.loopback import HangUp, Silence, json_reply
 from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts
@@ -75,7 +80,7 @@ async def test_a_round_that_fails_is_followed_by_the_next(shop: Shop, monkeypatc
 
 @pytest.mark.fault("poison")
 async def test_a_job_that_fails_does_not_take_the_others_along(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And it keeps its claim, so that it is tried again when that runs out."""
+    """And it is tried again when as much time has passed as a claim lasts."""
     shop.gateway.will_answer(shop.gateway.page(), HangUp())
     await shop.begin()
     first = shop.transaction
@@ -94,6 +99,76 @@ async def test_a_job_that_fails_does_not_take_the_others_along(shop: Shop, monke
     assert first.actions == ["CANCEL"]
     await shop.pass_time(seconds=61)
     assert shop.saleor.reported_types == ["INFO", "CHARGE_FAILURE", "CHARGE_SUCCESS"]
+
+
+@pytest.mark.fault("poison")
+@pytest.mark.parametrize("job", ["app.worker.loop.resolve_operation", "app.worker.loop.deliver"])
+async def test_a_job_that_fails_each_time_is_tried_after_pauses_that_grow(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch, job: str
+) -> None:
+    """Of a queue whose rows count the attempts, and of one whose rows do not; whatever others are due meanwhile."""
+    shop.gateway.will_answer(shop.gateway.page(), HangUp())
+    await shop.begin()
+    tried_at: list[datetime] = []
+
+    async def broken(*_: object, **__: object) -> None:
+        tried_at.append(shop.clock.now)
+        raise TypeError("an answer that nobody thought of")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(job, broken)
+        await shop.pass_time(hours=8)
+    pauses = [later - earlier for earlier, later in pairwise(tried_at)]
+    lease = shop.services.schedule.lease
+    assert pauses[:6] == [lease, 2 * lease, 4 * lease, 8 * lease, 16 * lease, 32 * lease]
+    assert set(pauses[6:]) == {shop.services.schedule.longest_pause}
+    await shop.pass_time(hours=1)
+    assert shop.saleor.reported_types, "when it works again, what waited is done"
+
+
+async def check_now(shop: Shop) -> None:
+    """Make the check whether this Saleor accepts the token due."""
+    async with shop.services.database.transaction() as session:
+        (await session.get_one(Installation, shop.installation.id)).next_check_at = shop.clock.now
+
+
+@pytest.mark.fault("poison")
+async def test_a_job_that_worked_in_between_is_tried_soon_after_it_fails_again(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await check_now(shop)
+    tried_at: list[datetime] = []
+    check = check_presence
+
+    async def sometimes_broken(*asked: Any) -> None:
+        tried_at.append(shop.clock.now)
+        if len(tried_at) in {1, 2, 4}:
+            raise TypeError("an answer that nobody thought of")
+        await check(*asked)
+
+    monkeypatch.setattr("app.worker.loop.check_presence", sometimes_broken)
+    await shop.pass_time(hours=8)
+    lease = shop.services.schedule.lease
+    first, second, third, fourth, fifth = tried_at[:5]
+    assert (second - first, third - second, fifth - fourth) == (lease, 2 * lease, lease)
+
+
+async def test_a_time_that_the_job_has_set_before_it_failed_is_kept(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await check_now(shop)
+    check = check_presence
+    failed: list[datetime] = []
+
+    async def breaks_at_the_end(*asked: Any) -> None:
+        await check(*asked)
+        failed.append(shop.clock.now)
+        raise TypeError("at the very end")
+
+    monkeypatch.setattr("app.worker.loop.check_presence", breaks_at_the_end)
+    await shop.pass_time(hours=3)
+    assert len(failed) > 1
+    assert {later - earlier for earlier, later in pairwise(failed)} == {CHECK_INTERVAL}
 
 
 @pytest.mark.usefixtures("no_tick")
@@ -188,6 +263,24 @@ class TestTheRealClient:
         assert len(heard) == 2
         assert heard[0] == heard[1]
         assert (await shop.aggregate()).events[-1].state == "delivered"
+
+    @pytest.mark.fault("saleor-down")
+    @pytest.mark.parametrize("answer", ["null", "[]", '{"data": 5}', '{"errors": 7}', '{"data": {"app": 5}}'])
+    async def test_saleor_answers_with_json_of_an_odd_shape(self, shop: Shop, answer: str) -> None:
+        """As when it is down: it counts as away, and is told once it answers."""
+        await shop.complete_payment()
+        accepted = {"alreadyProcessed": False, "transactionEvent": {"id": "RXZlbnQ6MQ=="}, "errors": []}
+        with capture_logs() as logs:
+            heard = await self.deliver(shop, Response(answer), accepted)
+        assert len(heard) == 2
+        assert [log["event"] for log in logs if "exc_info" in log] == []
+        assert (await shop.aggregate()).events[-1].state == "delivered"
+
+    async def test_a_store_that_answers_with_json_of_an_odd_shape_is_away(self, shop: Shop) -> None:
+        await shop.complete_payment()
+        await self.deliver(shop, *[Response("null")] * 3)
+        async with shop.services.database.transaction() as session:
+            assert (await session.get_one(Installation, shop.installation.id)).away_since is not None
 
     async def test_saleor_refuses_for_good(self, shop: Shop) -> None:
         await shop.complete_payment()
