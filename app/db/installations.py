@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, delete, func
-from sqlmodel import col, select
+from sqlalchemy import ColumnElement, delete, exists, func
+from sqlmodel import SQLModel, col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.db.database import Database
@@ -18,12 +18,12 @@ from app.db.tables import Installation, PendingToken
 from app.db.ttl_cache import TtlCache
 from app.db.vault import Vault
 
-MAX_PENDING_TOKENS = 10
-"""The most unproven tokens of one Saleor. Garbage from strangers cannot displace recent ones."""
+MAX_PENDING_TOKENS = 50
+"""The most unproven tokens of one Saleor. Beyond it one makes way for the next (``_most_crowded``)."""
 
 PENDING_LIFETIME = timedelta(days=7)
 MAX_UNPROVEN_INSTALLATIONS = 50
-"""The most Saleors of which there are only tokens that were never proven."""
+"""The most Saleors of which there are only tokens that were never proven; beyond it as above."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,17 +134,17 @@ class InstallationRepository:
         schema_version: str | None,
         token: str,
     ) -> bool:
-        """Store a token that cannot be proven yet, without changing anything else.
+        """Store a token that cannot be proven yet, beside the proven one.
 
-        Return False when the Saleor has ``MAX_PENDING_TOKENS`` already, none of them older than ``PENDING_LIFETIME``;
-        or when it has never installed us, and there are ``MAX_UNPROVEN_INSTALLATIONS`` of those already.
+        A stranger's garbage cannot be told from it. So where there is too much, no new token is refused, and the one
+        that makes way is one of many that came at a time: a flood displaces itself. Return False when the Saleor has
+        never installed us, and all other such Saleors have to be kept.
         """
         now = self._now()
         async with self._database.transaction() as session:
             row = await _get_locked(session, saleor_api_url)
             if row is None:
-                unproven = select(func.count()).where(col(Installation.app_id).is_(None))
-                if (await session.exec(unproven)).one() >= MAX_UNPROVEN_INSTALLATIONS:
+                if not await _make_room_for_unproven(session, now):
                     return False
                 row = Installation(
                     saleor_api_url=saleor_api_url,
@@ -160,9 +160,9 @@ class InstallationRepository:
             if [each for each in pending if self._is_token(each, token, place)]:
                 return True
             if len(pending) >= MAX_PENDING_TOKENS:
-                if now - pending[-1].received_at < PENDING_LIFETIME:
-                    return False
-                await session.delete(pending[-1])
+                is_outdated = now - pending[-1].received_at >= PENDING_LIFETIME
+                crowded = _most_crowded([each.received_at for each in pending], now)
+                await session.delete(pending[-1 if is_outdated else crowded])
             session.add(
                 PendingToken(
                     installation_id=row_id(row),
@@ -277,6 +277,34 @@ class InstallationRepository:
         )
 
 
+async def _make_room_for_unproven(session: AsyncSession, now: datetime) -> bool:
+    """Make room for one more Saleor of which there are only unproven tokens; return False if there is none."""
+    unproven = select(Installation).where(col(Installation.app_id).is_(None))
+    if (await session.exec(select(func.count()).select_from(unproven.subquery()))).one() < MAX_UNPROVEN_INSTALLATIONS:
+        return True
+    # Whatever an operator or staff have set up for it stays.
+    unused = (~exists().where(column == Installation.id) for column in _INSTALLATION_COLUMNS)
+    newest_first = unproven.where(*unused).order_by(col(Installation.id).desc()).with_for_update()
+    rows = (await session.exec(newest_first)).all()
+    if not rows:
+        return False
+    row = rows[_most_crowded([each.created_at for each in rows], now)]
+    await session.exec(delete(PendingToken).where(col(PendingToken.installation_id) == row.id))
+    await session.delete(row)
+    await session.flush()
+    return True
+
+
+def _most_crowded(moments: Sequence[datetime], now: datetime) -> int:
+    """Return the place of the moment whose neighbours are closest together. Pure.
+
+    ``moments`` are the newest first, and ``now`` is newer still. The oldest has only one neighbour, and stays.
+    """
+    newer, older = (now, *moments), moments[1:]
+    spans = [abs(later - earlier) for later, earlier in zip(newer, older, strict=False)]
+    return spans.index(min(spans)) if spans else 0
+
+
 def _place(saleor_api_url: str) -> str:
     return f"installation/{saleor_api_url}/token"
 
@@ -296,6 +324,14 @@ async def _pending(
         found.setdefault(each.installation_id, []).append(each)
     return found
 
+
+_INSTALLATION_COLUMNS = tuple(
+    key.parent
+    for table in SQLModel.metadata.tables.values()
+    for key in table.foreign_keys
+    if key.column.table.name == Installation.__tablename__ and table.name != PendingToken.__tablename__
+)
+"""The columns that refer to an installation, but for that of its pending tokens."""
 
 _ADDRESS_OF_PENDING = (
     select(Installation.saleor_api_url)

@@ -75,7 +75,7 @@ class SaleorApp:
         self._widgets: list[Widget] = []
         self._allowed = AllowList(allowed_saleor_urls)
         self._registrar = Registrar(
-            identifier=info.id, allowed=self._allowed, store=store, client=self.client, http=http, now=now
+            identifier=info.id, allowed=self._allowed, store=store, client=self.client, http=http
         )
         keyring = Keyring(store, http, now)
         self.dashboard_tokens = DashboardTokens(store, keyring, now)

@@ -70,9 +70,10 @@ class InstallationStore(Protocol):
         schema_version: str | None,
         token: str,
     ) -> bool:
-        """Store a token that cannot be proven yet, without changing anything else that is stored.
+        """Store a token that cannot be proven yet, beside the proven one.
 
-        Return False when there are too many of them: a new token never displaces another.
+        Where there are too many of them, one that came in quick succession with others makes way. Return False if the
+        token could not be stored.
         """
 
     async def delete_pending(self, saleor_api_url: str, token: str) -> None:

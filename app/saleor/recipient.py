@@ -13,13 +13,14 @@ from datetime import timedelta
 import structlog
 
 from app.saleor.addresses import host_of
-from app.saleor.errors import NotUsableError, SaleorError, SaleorNotAuthorisedError
+from app.saleor.errors import NotUsableError, SaleorError, SaleorNotAuthorisedError, SaleorUnreachableError
 from app.saleor.events import Recipient
-from app.saleor.graphql import SaleorClient
+from app.saleor.graphql import AppIdentity, SaleorClient
 from app.saleor.installation import Installation, InstallationStore
 from app.saleor.versions import OLDEST_SUPPORTED, format_release, parse_release
 
 PROOF_TIMEOUT = timedelta(seconds=4)
+_MAX_CONCURRENT_QUERIES = 10  # about the pending tokens of one Saleor
 
 logger = structlog.get_logger(__name__)
 
@@ -57,11 +58,10 @@ class RecipientCheck:
 
         Raises NotUsableError.
         """
-        address, token = installation.saleor_api_url, None
+        address = installation.saleor_api_url
         try:
-            async with asyncio.timeout(PROOF_TIMEOUT.total_seconds()):
-                token = await self._find_token(installation, recipient)
-        except (SaleorError, TimeoutError) as exc:
+            token = await self._find_token(installation, recipient)
+        except SaleorError as exc:
             logger.warning("saleor_pending_token_not_proven", saleor=address, error=type(exc).__name__)
             raise NotUsableError(
                 403, "NOT_PROVEN", "The app's installation could not be confirmed. Try again, or install the app again."
@@ -88,20 +88,36 @@ class RecipientCheck:
     async def _find_token(self, installation: Installation, recipient: Recipient) -> str | None:
         """Return the newest pending token that is the recipient's; None when there is none.
 
-        Raises SaleorError when Saleor accepts none of them, or does not respond.
+        Several are asked about at once: the genuine one must be found in time amid the garbage of strangers. Raises
+        SaleorError when Saleor accepts none of them, or does not respond in time.
         """
-        refused: SaleorNotAuthorisedError | None = None
-        has_other_app = False
-        for token in installation.pending_tokens:
-            try:
-                identity = await self._client.who_am_i(installation.saleor_api_url, token, timeout=PROOF_TIMEOUT)
-            except SaleorNotAuthorisedError as exc:
-                refused = exc
-                await self._store.delete_pending(installation.saleor_api_url, token)
-                continue
-            if identity.id == recipient.id and identity.identifier == self._identifier:
+        places = asyncio.Semaphore(_MAX_CONCURRENT_QUERIES)
+
+        async def ask(token: str) -> AppIdentity:
+            async with places:
+                return await self._client.who_am_i(installation.saleor_api_url, token, timeout=PROOF_TIMEOUT)
+
+        if not installation.pending_tokens:
+            return None
+        queries = {token: asyncio.create_task(ask(token)) for token in installation.pending_tokens}
+        try:
+            _, late = await asyncio.wait(queries.values(), timeout=PROOF_TIMEOUT.total_seconds())
+        finally:
+            for query in queries.values():
+                query.cancel()
+        answered = {token: query for token, query in queries.items() if query not in late}
+        errors = [error for query in answered.values() if (error := query.exception()) is not None]
+        for token, query in answered.items():
+            if query.exception() is None and query.result() == AppIdentity(recipient.id, self._identifier):
                 return token
-            has_other_app = True
-        if refused is not None and not has_other_app:
-            raise refused
+        for token, query in answered.items():
+            if isinstance(query.exception(), SaleorNotAuthorisedError):
+                await self._store.delete_pending(installation.saleor_api_url, token)
+        others = [error for error in errors if not isinstance(error, SaleorNotAuthorisedError)]
+        if others:
+            raise others[0]
+        if late:
+            raise SaleorUnreachableError("Saleor did not answer in time")
+        if errors and len(errors) == len(queries):
+            raise errors[0]
         return None

@@ -1,14 +1,17 @@
 """App registration: a Saleor sends a token, and the app verifies it with that Saleor (Saleor contract, A.1).
 
-The request is not signed and anyone can send it. So: only addresses that the operator allowed are called, and at a
-limited rate; the token counts only after Saleor itself has confirmed that it belongs to this app; and a token that
+The request is not signed and anyone can send it. So: only addresses that the operator allowed are called, and only a
+few at once; the token counts only after Saleor itself has confirmed that it belongs to this app; and a token that
 Saleor does not accept *yet* (the app was installed without being activated, which looks exactly like a forgery) is
-stored as pending, where it replaces nothing, not even another pending token. The first signed webhook for a new app id
-proves it (``app.saleor.recipient``).
+stored as pending, beside the proven one. The first signed webhook for a new app id proves it
+(``app.saleor.recipient``).
+
+No token is refused because of how many came before it: strangers who post garbage in the name of a store would
+otherwise decide when that store can install the app.
 """
 
-from collections.abc import Callable, Mapping
-from datetime import datetime, timedelta
+from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any
 
 import httpx2
@@ -26,15 +29,16 @@ from app.saleor.errors import (
 from app.saleor.graphql import AppIdentity, SaleorClient
 from app.saleor.installation import InstallationStore
 from app.saleor.jwks import fetch_key_set
-from app.saleor.request_limits import AttemptLimiter
+from app.saleor.request_limits import ConcurrencyLimiter
 from app.saleor.versions import parse_version
 
 # Saleor waits 18 s for the whole registration; after that timeout the token is invalid.
 REQUEST_TIMEOUT = timedelta(seconds=7)
 
-# Per minute. An installation needs one attempt; the rest is for retries.
-MAX_ATTEMPTS_PER_SALEOR = 10
-MAX_ATTEMPTS = 60
+# How many tokens one Saleor is asked about at once, and all of them together; and how long the others wait.
+MAX_CONCURRENT_PER_SALEOR = 4
+MAX_CONCURRENT = 40
+MAX_WAIT = timedelta(seconds=3)
 
 logger = structlog.get_logger(__name__)
 
@@ -50,43 +54,49 @@ class Registrar:
         store: InstallationStore,
         client: SaleorClient,
         http: httpx2.AsyncClient,
-        now: Callable[[], datetime],
     ) -> None:
         self._identifier = identifier
         self._allowed = allowed
         self._store = store
         self._client = client
         self._http = http
-        self._attempts = AttemptLimiter(per_name=MAX_ATTEMPTS_PER_SALEOR, in_total=MAX_ATTEMPTS, now=now)
+        self._running = ConcurrencyLimiter(
+            per_name=MAX_CONCURRENT_PER_SALEOR, in_total=MAX_CONCURRENT, max_wait=MAX_WAIT
+        )
 
     async def register(self, headers: Mapping[str, str], body: bytes) -> None:
         """Store the token if it is this app's. Raises RegistrationRefusedError with a message for the installer."""
         saleor_api_url = self._allowed_address(headers.get("saleor-api-url"))
         token = _parse_token(body)
-        if not self._attempts.try_acquire(saleor_api_url):
-            raise RegistrationRefusedError(
-                429, "TOO_MANY_REQUESTS", "The app was just installed there too many times. Try again in a minute."
-            )
-        identity = await self._identify_token(saleor_api_url, token)
         registration: dict[str, Any] = {
             "saleor_api_url": saleor_api_url,
             "saleor_domain": host_of(saleor_api_url),
             "token": token,
             "schema_version": _format_version(headers.get("saleor-schema-version")),
         }
-        if identity is None:
-            # Perhaps a stranger: send no further request to that Saleor. Its keys are fetched for its first webhook.
-            if not await self._store.save_pending(**registration):
-                raise RegistrationRefusedError(
-                    429,
-                    "TOO_MANY_UNPROVEN",
-                    "The app holds too many tokens that this Saleor does not accept. Install the app so that it "
-                    "is activated at once.",
-                )
-            logger.info("saleor_installed_not_active_yet", saleor=saleor_api_url)
-        else:
-            await self._store.save(**registration, jwks=await self._keys(saleor_api_url), app_id=identity.id)
-            logger.info("saleor_installed", saleor=saleor_api_url, app_id=identity.id)
+        try:
+            async with self._running.place(saleor_api_url):
+                identity = await self._identify_token(saleor_api_url, token)
+                if identity is None:
+                    # Perhaps a stranger: send no further request to that Saleor. Its keys are fetched for its first
+                    # webhook.
+                    await self._save_pending(registration)
+                    return
+        except TimeoutError as exc:
+            raise RegistrationRefusedError(
+                429, "TOO_MANY_REQUESTS", "The app is being installed there too many times at once. Try again."
+            ) from exc
+        await self._store.save(**registration, jwks=await self._keys(saleor_api_url), app_id=identity.id)
+        logger.info("saleor_installed", saleor=saleor_api_url, app_id=identity.id)
+
+    async def _save_pending(self, registration: Mapping[str, Any]) -> None:
+        if not await self._store.save_pending(**registration):
+            raise RegistrationRefusedError(
+                429,
+                "TOO_MANY_UNPROVEN",
+                "The app waits for too many stores to activate it. Install the app so that it is activated at once.",
+            )
+        logger.info("saleor_installed_not_active_yet", saleor=registration["saleor_api_url"])
 
     def _allowed_address(self, saleor_api_url: str | None) -> str:
         if not saleor_api_url:

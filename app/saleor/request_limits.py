@@ -1,7 +1,9 @@
 """Limits of requests: how often unauthenticated callers may make them, and how large their bodies may be."""
 
+import asyncio
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 
 from fastapi import Request
@@ -38,6 +40,35 @@ class AttemptLimiter:
         self._made.append((now, name))
         self._counted[name] += 1
         return True
+
+
+class ConcurrencyLimiter:
+    """Limits how many requests about a name are processed at once, and about all names together.
+
+    The others wait, and are processed in the order in which they came. Nobody is refused because of how many came
+    before: whoever chooses the name would then decide about the others that have it.
+    """
+
+    def __init__(self, *, per_name: int, in_total: int, max_wait: timedelta) -> None:
+        self._per_name = per_name
+        self._all = asyncio.Semaphore(in_total)
+        self._max_wait = max_wait.total_seconds()
+        self._named: dict[str, asyncio.Semaphore] = {}
+        self._users: Counter[str] = Counter()
+
+    @asynccontextmanager
+    async def place(self, name: str) -> AsyncIterator[None]:
+        """Hold a place for a request. Raises TimeoutError when there is none in time."""
+        mine = self._named.setdefault(name, asyncio.Semaphore(self._per_name))
+        self._users[name] += 1
+        try:
+            async with asyncio.timeout(self._max_wait) as waiting, mine, self._all:
+                waiting.reschedule(None)
+                yield
+        finally:
+            self._users[name] -= 1
+            if not self._users[name]:
+                del self._users[name], self._named[name]
 
 
 async def read_at_most(limit: int, request: Request) -> bytes | None:

@@ -10,7 +10,7 @@ from sqlmodel import col, select
 
 from app.db.database import Database
 from app.db.installations import MAX_PENDING_TOKENS, MAX_UNPROVEN_INSTALLATIONS, InstallationRepository
-from app.db.tables import Installation, MerchantAccount
+from app.db.tables import Installation, MerchantAccount, ReportedProblem
 from app.db.vault import KEY_BYTES, Vault, VaultError
 from tests.conftest import Clock
 from tests.db.rows import URL, an_installation, read_raw
@@ -46,46 +46,90 @@ async def test_a_token_that_cannot_be_proven_yet_stands_beside_the_proven_one(
     assert found.jwks == before.jwks
 
 
-async def test_no_unproven_token_displaces_another_and_only_so_many_are_kept(
-    database: Database, installations: InstallationRepository, clock: Clock
-) -> None:
-    async def bring(token: str, address: str = URL) -> bool:
-        return await installations.save_pending(
-            saleor_api_url=address, saleor_domain="s", schema_version="3.99", token=token
-        )
+async def bring(installations: InstallationRepository, token: str, address: str = URL) -> bool:
+    return await installations.save_pending(
+        saleor_api_url=address, saleor_domain="s", schema_version="3.99", token=token
+    )
 
+
+async def pending_tokens(installations: InstallationRepository) -> tuple[str, ...]:
+    found = await installations.find(URL)
+    assert found is not None
+    return found.pending_tokens
+
+
+async def test_unproven_tokens_change_nothing_else_and_only_so_many_are_kept(
+    installations: InstallationRepository, clock: Clock
+) -> None:
     before = await an_installation(installations)
     tokens = [f"token-{number}" for number in range(MAX_PENDING_TOKENS)]
-    assert all([await bring(each) for each in tokens])
-    assert not await bring("garbage")
-    assert await bring(tokens[3]), "Saleor tries again with the same"
+    for token in tokens:
+        assert await bring(installations, token)
+    assert await bring(installations, tokens[3]), "Saleor tries again with the same"
     found = await installations.find(URL)
     assert found is not None
     assert found.pending_tokens == tuple(reversed(tokens))
     assert replace(found, pending_tokens=()) == before
+    assert await bring(installations, "one-more")
+    assert len(await pending_tokens(installations)) == MAX_PENDING_TOKENS
+    await installations.delete_pending(URL, "one-more")
+    assert "one-more" not in await pending_tokens(installations)
     clock.forward(days=7)
-    assert await bring("a-week-later")
-    found = await installations.find(URL)
-    assert found is not None
-    assert found.pending_tokens == ("a-week-later", *reversed(tokens[1:]))
-    await installations.delete_pending(URL, "a-week-later")
-    found = await installations.find(URL)
-    assert found is not None
-    assert "a-week-later" not in found.pending_tokens
+    assert await bring(installations, "a-week-later")
+    assert await bring(installations, "and-another")
+    assert "token-0" not in await pending_tokens(installations)
 
 
+@pytest.mark.threat("stranger-installs")
+async def test_a_flood_of_unproven_tokens_displaces_itself(installations: InstallationRepository, clock: Clock) -> None:
+    """Neither what came before it, nor in the middle of a slow one, nor what comes after it."""
+    for number in range(MAX_PENDING_TOKENS):
+        clock.forward(seconds=1)
+        await bring(installations, f"yesterday-{number}")
+    clock.forward(days=1)
+    assert await bring(installations, "genuine")
+    clock.forward(minutes=1)
+    for number in range(2 * MAX_PENDING_TOKENS):
+        clock.forward(seconds=1)
+        await bring(installations, f"today-{number}")
+    tokens = await pending_tokens(installations)
+    assert "genuine" in tokens
+    assert len(tokens) == MAX_PENDING_TOKENS
+    assert await bring(installations, "after it")
+    assert {"after it", "genuine"} <= set(await pending_tokens(installations))
+
+
+@pytest.mark.threat("stranger-installs")
 async def test_saleors_of_which_only_unproven_tokens_are_known_are_only_so_many(
-    installations: InstallationRepository,
+    installations: InstallationRepository, clock: Clock
 ) -> None:
-    async def bring(address: str) -> bool:
-        return await installations.save_pending(
-            saleor_api_url=address, saleor_domain="s", schema_version=None, token="garbage"
-        )
-
-    assert all([await bring(f"https://s{number}.example.com/graphql/") for number in range(MAX_UNPROVEN_INSTALLATIONS)])
-    assert not await bring("https://one-more.example.com/graphql/")
+    """The places that strangers take in the names of others are not lost for a store that comes later."""
+    assert await bring(installations, "genuine", "https://first.example.com/graphql/")
+    clock.forward(hours=1)
+    for number in range(MAX_UNPROVEN_INSTALLATIONS):
+        clock.forward(seconds=1)
+        assert await bring(installations, "garbage", f"https://s{number}.example.com/graphql/")
+    clock.forward(hours=1)
+    assert await bring(installations, "genuine", "https://last.example.com/graphql/")
     await an_installation(installations)
-    assert await bring(URL), "one that works is counted by itself"
+    assert await bring(installations, "garbage"), "one that works is counted by itself"
+    kept = [each.saleor_api_url for each in await installations.all()]
+    assert len(kept) == MAX_UNPROVEN_INSTALLATIONS + 1
+    assert {"https://first.example.com/graphql/", "https://last.example.com/graphql/", URL} <= set(kept)
+
+
+async def test_a_saleor_that_is_set_up_already_keeps_its_place(
+    database: Database, installations: InstallationRepository, monkeypatch: pytest.MonkeyPatch, clock: Clock
+) -> None:
+    monkeypatch.setattr("app.db.installations.MAX_UNPROVEN_INSTALLATIONS", 2)
+    for name in ("a", "b"):
+        assert await bring(installations, "token", f"https://{name}.example.com/graphql/")
+        found = await installations.find(f"https://{name}.example.com/graphql/")
+        assert found is not None
+        async with database.transaction() as session:
+            session.add(ReportedProblem(installation_id=found.id, app_id="x", key="k", told_at=clock.now))
+    assert not await bring(installations, "token", "https://c.example.com/graphql/")
+    assert len(await installations.all()) == 2
 
 
 async def test_the_first_token_of_all_can_be_pending(installations: InstallationRepository) -> None:

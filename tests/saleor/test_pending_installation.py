@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -97,7 +98,7 @@ async def test_garbage_around_the_genuine_token_is_forgotten_once_it_is_proven(
     store.put(replace(pending, pending_tokens=("garbage-1", "new-token", "garbage-2")))
     assert (await app_client.deliver(refund_body(recipient=NEW_APP))).status_code == 200
     assert (store.rows[API_URL].token, store.rows[API_URL].pending_tokens) == ("new-token", ())
-    assert saleor.asked == [API_URL] * 2
+    assert saleor.asked == [API_URL] * 3
 
 
 async def test_what_saleor_refuses_although_the_app_is_active_is_forgotten(
@@ -110,6 +111,30 @@ async def test_what_saleor_refuses_although_the_app_is_active_is_forgotten(
     assert len(saleor.asked) == 2
     await refused(app_client, "WRONG_RECIPIENT", recipient=NEW_APP)
     assert len(saleor.asked) == 2
+
+
+@pytest.mark.threat("stranger-installs")
+async def test_the_genuine_token_is_found_amid_garbage_though_saleor_is_slow(
+    app_client: AppClient, pending: Row, store: InMemoryStore, saleor: MinimalSaleor
+) -> None:
+    """All are asked about within the time of one webhook: one after the other would take ten times as long."""
+    saleor.delay = 0.1
+    garbage = [f"garbage-{number}" for number in range(49)]
+    store.put(replace(pending, pending_tokens=(*garbage, "new-token")))
+    assert (await app_client.deliver(refund_body(recipient=NEW_APP))).status_code == 200
+    assert (store.rows[API_URL].token, store.rows[API_URL].pending_tokens) == ("new-token", ())
+
+
+async def test_what_saleor_has_refused_in_time_is_forgotten_though_it_is_silent_about_another(
+    app_client: AppClient, pending: Row, store: InMemoryStore, saleor: MinimalSaleor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.saleor.recipient.PROOF_TIMEOUT", timedelta(seconds=2))
+    saleor.silent_about.add("new-token")
+    store.put(replace(pending, pending_tokens=("garbage-1", "new-token", "garbage-2")))
+    await refused(app_client, "NOT_PROVEN", recipient=NEW_APP)
+    assert store.rows[API_URL].pending_tokens == ("new-token",)
+    saleor.silent_about.clear()
+    assert (await app_client.deliver(refund_body(recipient=NEW_APP))).status_code == 200
 
 
 async def test_webhooks_at_the_same_moment_prove_the_token_once(

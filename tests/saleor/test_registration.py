@@ -1,15 +1,17 @@
 """The install handshake, with those who may, those who may not, and those who pretend."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
 import httpx2
 import pytest
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from structlog.testing import capture_logs
 
-from app.saleor.registration import MAX_ATTEMPTS, MAX_ATTEMPTS_PER_SALEOR
+from app.saleor.registration import MAX_CONCURRENT, MAX_CONCURRENT_PER_SALEOR
 from tests.conftest import Clock
 from tests.saleor.fake_saleor import (
     API_URL,
@@ -196,7 +198,8 @@ async def test_a_strangers_garbage_displaces_no_genuine_token_that_waits(
 ) -> None:
     saleor.apps = {"new-token": InstalledApp("QXBwOjI=", active=False)}
     await handshake.bring("new-token")
-    assert [(await handshake.bring(f"garbage-{number}")).status_code for number in range(3)] == [200, 200, 429]
+    for number in range(5):
+        await handshake.bring(f"garbage-{number}")
     saleor.apps["new-token"].active = True
     clock.forward(hours=1)
     recipient = {"id": "QXBwOjI=", "identifier": IDENTIFIER}
@@ -212,27 +215,69 @@ async def test_nothing_that_is_known_changes_on_a_strangers_word(
     assert replace(store.rows[API_URL], pending_tokens=()) == installed
 
 
-async def test_a_stranger_makes_that_saleor_answer_once_and_not_without_end(
-    handshake: Handshake, saleor: MinimalSaleor, store: InMemoryStore, clock: Clock
+@pytest.mark.threat("stranger-installs")
+async def test_however_many_strangers_have_come_before_a_store_installs_the_app(
+    handshake: Handshake, saleor: MinimalSaleor, store: InMemoryStore
 ) -> None:
-    for number in range(100):
-        answer = await handshake.bring(f"garbage-{number}")
-    refused(answer, 429, "TOO_MANY_REQUESTS")
-    assert saleor.asked == [API_URL] * MAX_ATTEMPTS_PER_SALEOR
-    clock.forward(minutes=1)
+    """Whoever knows the address of a store can post garbage in its name: that must not decide about the store."""
+    for number in range(200):
+        await handshake.bring(f"garbage-{number}")
     assert (await handshake.bring("good-token")).status_code == 200
+    assert store.rows[API_URL].verified
+
+
+@pytest.mark.threat("stranger-installs")
+async def test_a_store_installs_the_app_amid_strangers_who_post_garbage_in_its_name(
+    handshake: Handshake, saleor: MinimalSaleor, store: InMemoryStore
+) -> None:
+    saleor.delay = 0.005
+    garbage = [asyncio.create_task(handshake.bring(f"garbage-{number}")) for number in range(100)]
+    await asyncio.sleep(0)
+    assert (await handshake.bring("good-token")).status_code == 200
+    assert store.rows[API_URL].verified
+    await asyncio.gather(*garbage)
 
 
 @pytest.mark.threat("flood")
-async def test_all_strangers_together_make_us_ask_only_so_often(
+async def test_a_saleor_is_asked_about_a_few_tokens_at_once(handshake: Handshake, saleor: MinimalSaleor) -> None:
+    saleor.delay = 0.005
+    await asyncio.gather(*(handshake.bring(f"garbage-{number}") for number in range(50)))
+    assert saleor.most_at_once == MAX_CONCURRENT_PER_SALEOR
+
+
+@pytest.mark.threat("flood")
+async def test_a_saleor_that_is_slow_holds_up_the_installation_of_no_other(
+    store: InMemoryStore, http: httpx2.AsyncClient, clock: Clock, saleor: MinimalSaleor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.saleor.registration.MAX_WAIT", timedelta(seconds=0.1))
+    saleor.delay = 0.5
+    async with open_client(make_app(store, http, clock, allowed=("https://*.saleor.example.com/graphql/",))) as client:
+        slow = "https://slow.saleor.example.com/graphql/"
+        bringing = [
+            asyncio.create_task(Handshake(client).bring(f"garbage-{number}", Saleor_Api_Url=slow))
+            for number in range(MAX_CONCURRENT_PER_SALEOR + 2)
+        ]
+        await asyncio.sleep(0.2)
+        saleor.delay = 0
+        other = await Handshake(client).bring(Saleor_Api_Url="https://other.saleor.example.com/graphql/")
+        answers = await asyncio.gather(*bringing)
+    assert other.status_code == 200
+    waited = [answer for answer in answers if answer.status_code == 429]
+    assert len(waited) == 2
+    refused(waited[0], 429, "TOO_MANY_REQUESTS")
+
+
+@pytest.mark.threat("flood")
+async def test_all_saleors_together_are_asked_about_so_many_tokens_at_once(
     store: InMemoryStore, http: httpx2.AsyncClient, clock: Clock, saleor: MinimalSaleor
 ) -> None:
+    saleor.delay = 0.05
     async with open_client(make_app(store, http, clock, allowed=("https://*.saleor.example.com/graphql/",))) as client:
-        for number in range(MAX_ATTEMPTS + 20):
-            address = f"https://s{number}.saleor.example.com/graphql/"
-            answer = await Handshake(client).bring("garbage", Saleor_Api_Url=address)
-    refused(answer, 429, "TOO_MANY_REQUESTS")
-    assert len(saleor.asked) == MAX_ATTEMPTS
+        addresses = [f"https://s{number}.saleor.example.com/graphql/" for number in range(MAX_CONCURRENT + 20)]
+        bringing = [Handshake(client).bring("garbage", Saleor_Api_Url=address) for address in addresses]
+        answers = await asyncio.gather(*bringing)
+    assert {answer.status_code for answer in answers} == {200}
+    assert saleor.most_at_once == MAX_CONCURRENT
 
 
 async def test_an_app_that_is_not_active_yet_is_installed_all_the_same(

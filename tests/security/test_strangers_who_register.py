@@ -5,7 +5,6 @@ import pytest
 
 from app.db.presence import CHECK_INTERVAL
 from app.db.tables import Installation
-from app.saleor.registration import MAX_ATTEMPTS_PER_SALEOR
 from tests.dashboard.order_page_stack import OrderPageStack
 
 
@@ -32,8 +31,8 @@ async def pays(stack: OrderPageStack) -> None:
 @pytest.mark.threat("stranger-installs")
 async def test_garbage_changes_nothing_of_a_store_that_works(stack: OrderPageStack) -> None:
     before = (await installation(stack)).model_dump()
-    answers = [(await bring(stack, f"garbage-{number}")).status_code for number in range(50)]
-    assert answers.count(429) >= 50 - MAX_ATTEMPTS_PER_SALEOR
+    for number in range(50):
+        await bring(stack, f"garbage-{number}")
     assert (await installation(stack)).model_dump() == before
     await pays(stack)
     store = (await stack.services.installations.all())[0]
@@ -51,6 +50,23 @@ async def test_garbage_does_not_push_out_the_genuine_token_that_waits_for_its_ac
     await pays(stack)
     store = (await stack.services.installations.all())[0]
     assert store.pending_tokens == ()
+
+
+@pytest.mark.threat("stranger-installs")
+@pytest.mark.parametrize("activate", [True, False])
+async def test_garbage_keeps_no_store_from_installing_the_app(stack: OrderPageStack, *, activate: bool) -> None:
+    """Not in the same minute, and not for a week, whether the app is activated at once or later."""
+    await stack.saleor.uninstall()
+    for number in range(60):
+        await bring(stack, f"garbage-{number}")
+    done = await stack.saleor.install(f"{stack.url}/api/manifest", activate=activate)
+    assert done.status == "INSTALLED", done.message
+    for number in range(10):
+        stack.clock.forward(seconds=1)
+        await bring(stack, f"more-{number}")
+    if not activate:
+        await stack.saleor.activate()
+    await pays(stack)
 
 
 async def test_an_app_that_was_removed_is_seen_to_be_and_what_waits_is_told_once_it_is_back(
