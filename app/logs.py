@@ -20,6 +20,10 @@ _UUID_OR_CARD_NUMBER = re.compile(
 # An e-mail address, plain or URL-encoded. A match starts only where a word starts, so that long texts are scanned once.
 _EMAIL = re.compile(r"(?<![\w.+%-])[\w.+-]+(?:@|%40)[\w-]+(?:\.[\w-]+)+", re.IGNORECASE)
 _REDACTED = "(redacted)"
+_STRANGERS_FAULTS = {
+    "Invalid HTTP request received.",
+    "Unsupported upgrade request.",
+}
 
 
 _STEP_EVENTS = {
@@ -81,6 +85,41 @@ def _redact_value(value: Any) -> Any:
     return value
 
 
+def drop_logged(_logger: Any, _method: str, entry: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Drop a line about an error whose cause has been logged once for all (``is_logged``): a database that is away."""
+    error = entry.get("exc_info")
+    if error is True:
+        error = sys.exc_info()[1]
+    if _is_logged(error[1] if isinstance(error, tuple) else error):
+        raise structlog.DropEvent
+    return entry
+
+
+def _is_logged(error: object) -> bool:
+    """Return whether an error, or one that it was raised from, has been logged already."""
+    while isinstance(error, BaseException):
+        if getattr(error, "is_logged", False):
+            return True
+        error = error.__cause__
+    return False
+
+
+def quieten_libraries(record: logging.LogRecord) -> bool:
+    """Log in a line at most what strangers or a database that is away make libraries log; return False to log nothing.
+
+    uvicorn warns of each connection that does not speak HTTP, and SQLAlchemy's pool writes a traceback for each
+    connection that the server has closed.
+    """
+    if record.exc_info and _is_logged(record.exc_info[1]):
+        return False
+    if record.name == "uvicorn.error" and str(record.msg) in _STRANGERS_FAULTS:
+        record.levelno, record.levelname = logging.INFO, "INFO"
+        return logging.getLogger().isEnabledFor(logging.INFO)
+    if record.name.startswith("sqlalchemy.pool"):
+        record.exc_info = record.exc_text = None
+    return True
+
+
 _error_listener: Callable[[Mapping[str, Any]], None] | None = None
 
 
@@ -116,6 +155,7 @@ def configure_logs(style: Literal["console", "json"], level: str) -> None:
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,  # first, so that no work is done for a line that is dropped
+            drop_logged,
             *shared,
             redact,
             structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
@@ -131,6 +171,7 @@ def configure_logs(style: Literal["console", "json"], level: str) -> None:
             processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
         )
     )
+    handler.addFilter(quieten_libraries)
     telemetry.add_listener(_STEP_LOGGER)
     root = logging.getLogger()
     root.handlers = [handler]

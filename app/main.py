@@ -11,6 +11,7 @@ import httpx2
 import structlog
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.responses import PlainTextResponse
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app import DISTRIBUTION, telemetry
@@ -125,6 +126,7 @@ def create_app(
     app.add_middleware(_TracingMiddleware)
     # Not in the lifespan: the server starts that through the app, whose handlers are fixed from then on.
     app.add_exception_handler(DatabaseError, _handle_database_error)
+    app.add_exception_handler(ClientDisconnect, handle_disconnect)
     return app
 
 
@@ -217,8 +219,15 @@ def _mount(
 
 
 async def _handle_database_error(_request: Request, error: Exception) -> PlainTextResponse:
-    log.error("the database does not answer", error=str(error))
+    if not getattr(error, "is_logged", False):
+        log.error("the database does not answer", error=str(error))
     return PlainTextResponse(_TRY_AGAIN, 503, headers={"Retry-After": "10"})
+
+
+async def handle_disconnect(request: Request, _error: Exception) -> Response:
+    """Log a caller who ended the connection before the whole request was there. Nobody reads the response."""
+    log.info("client disconnected", method=request.method)
+    return Response(status_code=400)
 
 
 class _TracingMiddleware:

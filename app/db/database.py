@@ -31,8 +31,9 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from app.db import sqlite
 from app.db.columns import serialize_json
 from app.db.committed import ReportingSession
-from app.db.errors import map_error
+from app.db.errors import DatabaseUnavailableError, map_error
 from app.db.group_commit import GroupCommit, J, R, Write
+from app.db.outage import Outage
 
 _IDLE_SECONDS = 5
 _MAX_BACKGROUND_TRANSACTIONS = 6  # of the 20 transactions that can be open at once
@@ -248,6 +249,7 @@ class Database:
     def __init__(self, engine: AsyncEngine) -> None:
         self.engine = engine
         self.failed_jobs = FailedJobs()
+        self._outage = Outage()
         self._group_commits: dict[Any, GroupCommit[Any, Any]] = {}
         sqlite_has_one = engine.dialect.name == "sqlite"
         self._background = asyncio.Semaphore(1 if sqlite_has_one else _MAX_BACKGROUND_TRANSACTIONS)
@@ -269,7 +271,11 @@ class Database:
             known = map_error(error, committing=committing)
             if known is error:
                 raise
+            known.__cause__ = error
+            if isinstance(known, DatabaseUnavailableError):
+                self._outage.record_failure(known)
             raise known from error
+        self._outage.record_success()
 
     def _session(self) -> AsyncSession:
         return AsyncSession(self.engine, expire_on_commit=False, sync_session_class=ReportingSession)

@@ -19,7 +19,12 @@ class DatabaseError(Exception):
 
 
 class DatabaseUnavailableError(DatabaseError):
-    """The database did not carry out the request, nor any part of it. A retry may succeed."""
+    """The database did not carry out the request, nor any part of it. A retry may succeed.
+
+    ``is_logged``: that the database is away has been logged already (``app.db.outage``).
+    """
+
+    is_logged = False
 
 
 class CommitUnknownError(DatabaseUnavailableError):

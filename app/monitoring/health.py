@@ -36,7 +36,8 @@ class Readiness:
                 query = (await session.connection()).execute(text("SELECT version_num FROM alembic_version"))
                 revision = (await query).scalar()
         except Exception as error:  # noqa: BLE001 - on any error the orchestrator must get "not ready"
-            log.warning("not ready", error=type(error).__name__)
+            if not getattr(error, "is_logged", False):
+                log.warning("not ready", error=type(error).__name__)
             return "the database does not answer"
         return None if fit_of(revision).works else "the database stands at another migration"
 

@@ -306,6 +306,8 @@ def _render(webhook: WebhookDefinition, answer: WebhookResponse, context: Webhoo
 
 
 def _log(error: Exception, what: str, webhook: WebhookDefinition) -> None:
+    if getattr(error, "is_logged", False):  # its cause has been logged once for all: a database that is away
+        return
     logger.error(what, webhook=webhook.header, error=type(error).__name__, where=_safe_traceback(error))
 
 

@@ -132,8 +132,8 @@ class Consumer:
         try:
             async with services.database.transaction() as session:
                 await postpone_claim(session, self.queue, job, services.now() + pause)
-        except DatabaseError as error:
-            log.warning("failed job not postponed", error=str(error))
+        except DatabaseError:
+            log.exception("failed job not postponed")
 
     def _track_response(self, tenant: Tenant, *, responded: bool) -> None:
         if not responded:

@@ -1,6 +1,7 @@
 """Connections that strangers hold: from outside, over sockets, with the server as ``run`` configures it."""
 
 import asyncio
+import logging
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -10,9 +11,12 @@ import httpx2
 import pytest
 import uvicorn
 from fastapi import FastAPI, Request
+from starlette.requests import ClientDisconnect
+from structlog.testing import capture_logs
 
 from app.commands.connections import MOST_HEADER_BYTES, bounded_protocol
 from app.commands.serve import server_config
+from app.main import create_app, handle_disconnect
 from app.settings import Settings
 from tests.waiting import unless_it_hangs
 
@@ -48,6 +52,7 @@ class Listening(uvicorn.Server):
 
 def echo() -> FastAPI:
     app = FastAPI()
+    app.add_exception_handler(ClientDisconnect, handle_disconnect)
 
     @app.post("/")
     async def read(request: Request) -> int:
@@ -79,6 +84,27 @@ async def half_open(server: Listening, said: bytes = GET) -> tuple[asyncio.Strea
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
     writer.write(said)
     return reader, writer
+
+
+@pytest.mark.threat("flood")
+async def test_a_caller_who_goes_away_in_the_middle_of_a_body_is_one_line(caplog: pytest.LogCaptureFixture) -> None:
+    async with listening(40) as server:
+        with capture_logs() as logs:
+            for number in range(3):
+                _, writer = await half_open(server, b"POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 9\r\n\r\nhalf")
+                await server.holds(1)
+                writer.close()
+                await server.holds(0)
+                async with asyncio.timeout(20):
+                    while len(logs) <= number:  # noqa: ASYNC110 - the server tells nobody
+                        await asyncio.sleep(0.01)
+    assert [(log["event"], log["log_level"]) for log in logs] == [("client disconnected", "info")] * 3
+    assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
+
+
+def test_the_app_handles_it_so(tmp_path: Path) -> None:
+    app = create_app(Settings(data_dir=tmp_path))
+    assert app.exception_handlers[ClientDisconnect] is handle_disconnect
 
 
 def test_the_app_is_served_so(tmp_path: Path) -> None:

@@ -1,0 +1,91 @@
+"""A database that is away is logged once when it goes, at growing pauses, and once when it is back."""
+
+from pathlib import Path
+
+import pytest
+from sqlalchemy.exc import OperationalError
+from sqlmodel import select
+from structlog.testing import capture_logs
+
+from app.db.database import Database, create_engine
+from app.db.errors import DatabaseUnavailableError
+from app.db.outage import Outage
+from app.db.tables import Installation
+
+
+class Seconds:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class ServerError(Exception):
+    def __init__(self, sqlstate: str | None) -> None:
+        self.sqlstate = sqlstate
+
+
+def failure(sqlstate: str | None = None) -> DatabaseUnavailableError:
+    error = DatabaseUnavailableError("the database did not complete the request")
+    error.__cause__ = OperationalError("SELECT 1", {}, ServerError(sqlstate))
+    return error
+
+
+@pytest.mark.fault("database-away")
+def test_three_minutes_are_a_few_lines_however_many_need_it() -> None:
+    seconds = Seconds()
+    outage = Outage(seconds)
+    with capture_logs() as logs:
+        for _ in range(1800):
+            error = failure()
+            outage.record_failure(error)
+            assert error.is_logged
+            seconds.now += 0.1
+        outage.record_success()
+        outage.record_success()
+    told = [log["event"] for log in logs]
+    assert told == ["database went away", *["database still away"] * 4, "database is back"]
+    assert (logs[-1]["seconds"], logs[-1]["failures"]) == (180.0, 1800)
+
+
+@pytest.mark.fault("database-away")
+def test_each_time_it_goes_is_told() -> None:
+    outage = Outage(Seconds())
+    with capture_logs() as logs:
+        for _ in range(2):
+            outage.record_failure(failure("57P01"))
+            outage.record_success()
+    assert [log["event"] for log in logs] == ["database went away", "database is back"] * 2
+
+
+@pytest.mark.fault("database-slow")
+@pytest.mark.parametrize("sqlstate", ["55P03", "57014", "40P01"])
+def test_a_lock_or_a_statement_that_took_too_long_is_none(sqlstate: str) -> None:
+    error = failure(sqlstate)
+    with capture_logs() as logs:
+        Outage().record_failure(error)
+    assert logs == []
+    assert not error.is_logged, "it is told where it happens"
+
+
+@pytest.mark.fault("database-away")
+@pytest.mark.parametrize("url", ["postgresql://postgres@127.0.0.1:1/nowhere", "sqlite:///{folder}/none/here.sqlite"])
+async def test_transactions_tell_it(tmp_path: Path, url: str) -> None:
+    database = Database(create_engine(url.format(folder=tmp_path)))
+    with capture_logs() as logs:
+        for _ in range(3):
+            with pytest.raises(DatabaseUnavailableError) as caught:
+                async with database.transaction() as session:
+                    await session.exec(select(Installation))
+            assert caught.value.is_logged
+    await database.close()
+    assert [log["event"] for log in logs] == ["database went away"]
+
+
+async def test_a_transaction_tells_that_it_is_back(database: Database) -> None:
+    database._outage.record_failure(failure())
+    with capture_logs() as logs:
+        async with database.transaction():
+            pass
+    assert [log["event"] for log in logs] == ["database is back"]
