@@ -6,7 +6,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import func, literal, tuple_
+from sqlalchemy import func, literal, or_, tuple_
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
@@ -67,7 +67,7 @@ async def total_paid_out_since(
             Payout.account_id == account_id,
             col(Payout.confirmed_at) > since,
             Operation.kind == Kind.CREATE,
-            Operation.state != State.FAILURE,
+            or_(col(Operation.state) != State.FAILURE, col(Operation.contradicted)),
         )
     )
     if besides is not None:
@@ -92,7 +92,7 @@ async def similar_payouts_since(
         .order_by(col(Payout.payment_id))
     )
     found = await _records(session, (await session.exec(query)).all())
-    return [each for each in found if each.aggregate.create.state is not State.FAILURE]
+    return [each for each in found if not each.aggregate.create.has_surely_failed]
 
 
 async def _records(session: AsyncSession, rows: Sequence[Payout]) -> list[PayoutRecord]:

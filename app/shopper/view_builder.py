@@ -56,7 +56,7 @@ def build_view(
         amount=create.amount if create.state is State.SUCCESS else payment.amount,
         currency=payment.currency,
         return_url=_add_transaction_id(return_url, payment.transaction_id),
-        message=create.shopper_message if create.state is State.FAILURE else None,
+        message=create.shopper_message if create.has_surely_failed else None,
         checkout_url=payment.checkout_url if payable else None,
         expires_at=payment.expires_at,
         description=str(create.request.get("description") or ""),
@@ -77,7 +77,7 @@ def _other_attempt(other: PaymentAggregate) -> OtherAttempt | None:
         amount = now.capturable or now.capturing
     elif state.is_open:
         # A page that waits for the shopper has not been paid, and one whose link was lost cannot be.
-        at_the_bank = create.state is State.PENDING
+        at_the_bank = create.state is State.PENDING or create.contradicted
         if not at_the_bank and (create.state is State.INIT or payment.mode is not Mode.DIRECT):
             return None
         state = PaymentState.WAITING
@@ -89,6 +89,8 @@ def _other_attempt(other: PaymentAggregate) -> OtherAttempt | None:
 
 def _payment_state(aggregate: PaymentAggregate) -> PaymentState:
     create = aggregate.create
+    if create.contradicted:
+        return PaymentState.UNKNOWN
     match create.state:
         case State.SUCCESS:
             return PaymentState.PAID if aggregate.payment.flow is Flow.CHARGE else PaymentState.AUTHORISED

@@ -12,7 +12,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.db.aggregates import PaymentAggregate, load_by_operation
 from app.db.outbox import lock_event_with_payment
-from app.db.tables import EventState, Kind, Operation, Payment, SaleorEvent, State
+from app.db.tables import EventState, Kind, Operation, Payment, SaleorEvent
 from app.payments.core.answer_status import AnswerStatus, answer_status_of, has_conflicting_failure
 from app.payments.core.problems import cause_of_refused_event, clear_problem
 from app.payments.operations.answer_window import change_reference, events_of
@@ -130,7 +130,7 @@ def _needs_repeat_request(operation: Operation) -> bool:
     Reported under a reference that none of Saleor's requests has, it would be booked, but the grant would stay failed
     for ever. After some attempts that is still better than not reporting it.
     """
-    made = operation.kind is Kind.REFUND and operation.state is not State.FAILURE
+    made = operation.kind is Kind.REFUND and not operation.has_surely_failed
     return made and operation.granted_refund_id is not None and operation.asked_anew < _MAX_REPEAT_REQUESTS
 
 

@@ -171,7 +171,8 @@ BREAKS = [
         law=12,
         what="whoever learns that an attempt has come further forgets the others",
         changes={
-            "app.payments.core.apply:_post": Assigned("payment.attempts_due_at", becomes="None"),
+            "app.payments.core.apply:_post_repeated": Assigned("payment.attempts_due_at", becomes="None"),
+            "app.payments.core.apply:_raise_mismatch": Assigned("payment.attempts_due_at", becomes="None"),
             "app.payments.core.apply:_reschedule": Assigned("payment.attempts_due_at", becomes="None"),
         },
     ),

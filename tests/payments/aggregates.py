@@ -67,6 +67,7 @@ def known_operation(kind: Kind, state: State, flow: Flow = Flow.CHARGE, **more: 
     """Return what is recorded of an operation over 100.00 UAH."""
     members: dict[str, Any] = {
         "inferred": False,
+        "contradicted": False,
         "requested_amount": HUNDRED,
         "currency": "UAH",
         "pos_id": POS,

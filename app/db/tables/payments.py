@@ -5,7 +5,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any, ClassVar
 
-from sqlalchemy import JSON, Index, Text, UniqueConstraint
+from sqlalchemy import JSON, Index, Text, UniqueConstraint, false
 from sqlmodel import Field, Relationship, SQLModel
 
 from app.db.columns import Amount, FineAmount, Moment, OrderId, Prose, enum_type, partial_index
@@ -182,6 +182,10 @@ class Operation(SQLModel, table=True):
     ``charge_id`` is the gateway's id of the subscription's later charge that a refund or a dispute gives back; None: it
     gives back the payment itself.
 
+    ``contradicted``: the gateway has reported a success, and another of its records contradicts that, or the request
+    does. Whatever ``state`` says, the operation has perhaps succeeded, until the gateway agrees with it or staff have
+    decided (laws of money, 7).
+
     ``booked_at`` is when its money moved, by the gateway's clock where the gateway states it: charged, captured,
     refunded or charged back; None if none has moved. It is set together with the ``fee`` that the gateway has stated
     (None: it has not). ``ended_at`` is when an attempt to pay ended, paid, reserved or failed; None for anything else,
@@ -230,6 +234,7 @@ class Operation(SQLModel, table=True):
     )  # None: Saleor has read the response, or there is none
     asked_anew: int = Field(default=0)  # how often we have let Saleor request the granted refund again
     inferred: bool = Field(default=False)  # the state is inferred from the gateway's silence, not stated by it
+    contradicted: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
     next_poll_at: datetime | None = Field(default=None, sa_type=Moment)  # when the worker polls it; None: never
     polls: int = Field(default=0)
     polled_at: datetime | None = Field(default=None, sa_type=Moment)
@@ -244,6 +249,11 @@ class Operation(SQLModel, table=True):
     fee_currency: str | None = Field(default=None, max_length=3)
     created_at: datetime = Field(sa_type=Moment)
     updated_at: datetime = Field(sa_type=Moment)
+
+    @property
+    def has_surely_failed(self) -> bool:
+        """True when it has failed and no record says otherwise."""
+        return self.state is State.FAILURE and not self.contradicted
 
 
 class SplitShare(SQLModel, table=True):

@@ -13,10 +13,11 @@ from app.amounts import is_amount
 from app.db.aggregates import PaymentAggregate, row_id_of
 from app.db.saved_cards import NewCard
 from app.db.tables import Kind, Operation, Payment, Problem, State
-from app.i18n.messages import LazyMessage, gettext_noop
-from app.payments.core.balance import ZERO, balance, status_of, update_booking
+from app.i18n.messages import LazyMessage, Money, gettext_noop
+from app.payments.core.balance import ZERO, balance, is_overdrawn, status_of, update_booking
 from app.payments.core.details import Details, payment_method_to_row
 from app.payments.core.event_queue import enqueue
+from app.payments.core.labels import NAMES
 from app.payments.core.mapper import (
     Observation,
     Transition,
@@ -28,6 +29,7 @@ from app.payments.core.mapper import (
 from app.payments.core.observation import (
     EXTERNAL_KEY_PREFIX,
     find_matching_operation,
+    is_declined_attempt,
     is_ours,
     normalize_observation,
     reference_of_external_operation,
@@ -86,8 +88,10 @@ def apply(aggregate: PaymentAggregate, pos_id: str, records: Sequence[Observatio
     A record belongs to the operation with its id; otherwise to an operation of the same kind and amount whose id is
     not known yet; otherwise it was requested outside this app (laws of money, 10), and gets an operation of its own.
     """
-    for each in sorted(records, key=lambda each: each.kind is not Kind.CREATE):
+    for each in sorted(records, key=_posting_order):
         seen = normalize_observation(aggregate, each)
+        if is_declined_attempt(aggregate, seen):
+            continue
         operation = find_matching_operation(aggregate, seen, posting.answered_operation_id)
         if operation is None:
             _post_external_operation(aggregate, pos_id, seen, posting)
@@ -107,6 +111,13 @@ def apply(aggregate: PaymentAggregate, pos_id: str, records: Sequence[Observatio
     _report_released_rest(aggregate, posting)
     _conclude_cancellation(aggregate, posting)
     _wake_next_operation(aggregate, posting.now)
+
+
+def _posting_order(seen: Observation) -> int:
+    """Payments first, and of several the one that succeeded: cards declined on its page say nothing about it."""
+    if seen.kind is not Kind.CREATE:
+        return 2
+    return int(seen.state is State.FAILURE)
 
 
 def conclude(
@@ -168,12 +179,35 @@ def enqueue_note(
     )
 
 
-def raise_problem(aggregate: PaymentAggregate, message: LazyMessage, now: datetime, *, cause: Cause) -> Problem:
-    """Show staff a problem: on the payment (``problems``), and in Saleor's history of the transaction."""
+def raise_problem(
+    aggregate: PaymentAggregate,
+    message: LazyMessage,
+    now: datetime,
+    *,
+    cause: Cause,
+    actions: list[str] | None = None,
+) -> Problem:
+    """Show staff a problem: on the payment (``problems``), and in Saleor's history of the transaction.
+
+    ``actions`` are those that staff may request now; None: they are the same as before.
+    """
     problem = add_problem(aggregate.payment, cause, message, now)
     reference = reference_of_problem(aggregate.payment.order_id, message)
-    enqueue(aggregate, EventType.INFO, reference=reference, amount=ZERO, message=message, actions=None, now=now)
+    enqueue(aggregate, EventType.INFO, reference=reference, amount=ZERO, message=message, actions=actions, now=now)
     return problem
+
+
+def withdraw_contradiction(aggregate: PaymentAggregate, operation: Operation, message: str, posting: Posting) -> None:
+    """End the contradiction about an operation that staff have settled or reviewed, and tell Saleor what is possible.
+
+    The state stays what it is; a new one is reported with the actions anyway.
+    """
+    if not operation.contradicted:
+        return
+    operation.contradicted = False
+    _book(aggregate, operation)
+    reference = reference_of_problem(aggregate.payment.order_id, f"{operation.id} {posting.now.isoformat()}")
+    enqueue_note(aggregate, message, posting, reference=reference)
 
 
 def _post_external_operation(aggregate: PaymentAggregate, pos_id: str, seen: Observation, posting: Posting) -> None:
@@ -211,7 +245,7 @@ def _post(
     _store_details(operation, transition, seen)
     if transition.problem is not None:
         cause = cause_of_mismatch(transition.problem, operation.id, seen.gateway_id)
-        raise_problem(aggregate, transition.problem, posting.now, cause=cause)
+        _raise_mismatch(aggregate, operation, transition, cause, posting)
         # Polling does not resolve a mismatch. A person must look; the problem stays until the operation has ended (13).
         operation.next_poll_at = None
         if operation.state is State.INTENT:
@@ -219,19 +253,18 @@ def _post(
     if transition.state is None:
         _book(aggregate, operation, posting)  # its fee may arrive late
         if transition.problem is None:
-            turn = operation.waits_for_shopper
-            update_shopper_turn(payment, operation, seen)
-            if operation.waits_for_shopper is not turn and payment.has_rivals:
-                payment.attempts_due_at = posting.now
+            _post_repeated(payment, operation, seen, posting)
         return
     if transition.state.final:
         clear_mismatches(payment, operation.id, seen.gateway_id, posting.now)
     left_the_page = operation.kind is Kind.CREATE and operation.state is State.INIT
     # The shopper has already seen why it failed; when the gateway confirms the failure, that message stays (4).
     already_reported = operation.state is transition.state and operation.status_code is not None
+    is_turned = operation.state is State.FAILURE and transition.state is State.SUCCESS
     operation.state = transition.state
-    operation.inferred = False
-    operation.operation_id = operation.operation_id or seen.gateway_id
+    operation.inferred = operation.contradicted = False
+    if is_turned or operation.operation_id is None:  # the gateway may count each card on its page as a payment
+        operation.operation_id = seen.gateway_id
     operation.waits_for_shopper = seen.waits_for_shopper
     payment.redirect_url = seen.action_url or payment.redirect_url
     reason = reason_of_closing(aggregate, seen)
@@ -259,6 +292,52 @@ def _post(
         enqueue_note(aggregate, operation.message or "", posting, reference=reference)
     if operation.kind is Kind.DISPUTE:
         _report_dispute(aggregate, operation, posting)
+    if is_turned:
+        _flag_overdrawn(aggregate, operation, posting)
+
+
+def _post_repeated(payment: Payment, operation: Operation, seen: Observation, posting: Posting) -> None:
+    """Post a record that leaves the state of its operation as it is."""
+    if operation.decision is not None and seen.state is operation.state:
+        operation.operation_id = operation.operation_id or seen.gateway_id  # staff settled it before it was named
+    turn = operation.waits_for_shopper
+    update_shopper_turn(payment, operation, seen)
+    if operation.waits_for_shopper is not turn and payment.has_rivals:
+        payment.attempts_due_at = posting.now
+
+
+def _raise_mismatch(
+    aggregate: PaymentAggregate, operation: Operation, transition: Transition, cause: Cause, posting: Posting
+) -> None:
+    """Raise the problem of a record; unless staff have judged that record, it can be in doubt how the operation ended.
+
+    Saleor is then told what is possible nevertheless.
+    """
+    payment, known, message = aggregate.payment, operation.contradicted, transition.problem
+    assert message is not None  # noqa: S101 - of the caller
+    offered = balance(payment.flow, aggregate.operations).actions
+    operation.contradicted = known or transition.contradicted
+    possible = balance(payment.flow, aggregate.operations).actions
+    actions = None if possible == offered else [each.value for each in possible]
+    problem = raise_problem(aggregate, message, posting.now, cause=cause, actions=actions)
+    if problem.acknowledged_at is not None:
+        operation.contradicted = known
+    if operation.contradicted and operation.kind is Kind.CREATE and payment.has_rivals:
+        payment.attempts_due_at = posting.now
+
+
+def _flag_overdrawn(aggregate: PaymentAggregate, operation: Operation, posting: Posting) -> None:
+    """Show staff an operation that was carried out after it had failed, when its money had been used again."""
+    if not is_overdrawn(aggregate.payment.flow, aggregate.operations):
+        return
+    message = LazyMessage(
+        "The %(what)s of %(sum)s was carried out after it had failed, and its money had been used again: compare "
+        "this payment with the merchant portal.",
+        what=NAMES[operation.kind],
+        sum=Money(operation.amount, operation.currency),
+    )
+    cause = cause_of_mismatch(message, operation.id, operation.operation_id or "")
+    raise_problem(aggregate, message, posting.now, cause=cause)
 
 
 def _book(aggregate: PaymentAggregate, operation: Operation, posting: Posting) -> None:

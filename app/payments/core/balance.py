@@ -1,9 +1,10 @@
 """The balance of a payment: what is reserved, charged and refunded; and which actions are available. Pure.
 
 It is computed from the payment's operations. Operations in flight count as if they will succeed (laws of money, 3), so
-that no amount is promised twice. No amount is requested that the gateway cannot take (14). When money has moved, and
-the fee for it, is stored for the daily sums (``db.day_sums``): at the time that the gateway names for the success, if
-any and if it can be, and unchanged by later records.
+that no amount is promised twice. What has perhaps succeeded (7) counts as used, and leaves nothing to use. No amount is
+requested that the gateway cannot take (14). When money has moved, and the fee for it, is stored for the daily sums
+(``db.day_sums``): at the time that the gateway names for the success, if any and if it can be, and unchanged by later
+records.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -47,7 +48,8 @@ class Balance:
     ``capturing``, ``refunding`` and ``voiding`` are pending operations, sent or not. ``disputed`` is the amount that
     payers claim back from their bank, or have received: refunding it too would pay it twice. ``recurring`` are the
     later charges of the subscription that the payment has begun, which are in none of the other sums. ``standing`` is
-    the state of the payment itself.
+    the state of the payment itself. ``in_doubt``: it has perhaps succeeded or failed, whatever it says, or
+    its capture has (laws of money, 7).
     """
 
     currency: str
@@ -64,6 +66,7 @@ class Balance:
     unpaid: bool
     in_flight: bool
     recurring: tuple[RecurringCharge, ...] = ()
+    in_doubt: bool = False
 
     @property
     def taken(self) -> Decimal:
@@ -96,6 +99,7 @@ def balance(flow: Flow, operations: Sequence[Operation]) -> Balance:
     """Return the balance of a payment made for ``flow``."""
     create = [each for each in operations if each.kind is Kind.CREATE][-1]
     paid = create.amount if create.state is State.SUCCESS else ZERO
+    in_doubt = any(each.kind in {Kind.CREATE, Kind.CAPTURE} and each.contradicted for each in operations)
     captured = _sum(operations, Kind.CAPTURE, State.SUCCESS)
     charged = paid if flow is Flow.CHARGE else captured
     used = any(each.kind in {Kind.CAPTURE, Kind.VOID} and _counts(each) for each in operations)
@@ -109,12 +113,13 @@ def balance(flow: Flow, operations: Sequence[Operation]) -> Balance:
         capturing=_sum_pending(operations, Kind.CAPTURE),
         refunding=_sum_pending(operations, Kind.REFUND),
         voiding=any(each.kind is Kind.VOID and not each.state.final for each in operations),
-        capturable=paid if flow is Flow.AUTHORIZATION and not used else ZERO,
+        capturable=paid if flow is Flow.AUTHORIZATION and not used and not in_doubt else ZERO,
         disputed=_sum_of(operations, Kind.DISPUTE, _counts),
-        refundable=_remainder_of(charged, None, operations),
+        refundable=ZERO if in_doubt else _remainder_of(charged, None, operations),
         unpaid=create.state is State.INIT and not cancelling,
         in_flight=any(is_in_flight(each) for each in operations),
         recurring=tuple(_recurring_charges(operations)),
+        in_doubt=in_doubt,
     )
 
 
@@ -122,7 +127,7 @@ def _recurring_charges(operations: Sequence[Operation]) -> Iterator[RecurringCha
     for each in operations:
         if each.kind is Kind.RECURRING and each.state is State.SUCCESS and each.operation_id is not None:
             refunded = _sum(operations, Kind.REFUND, State.SUCCESS, of=each.operation_id)
-            left = _remainder_of(each.amount, each.operation_id, operations)
+            left = ZERO if each.contradicted else _remainder_of(each.amount, each.operation_id, operations)
             yield RecurringCharge(each.operation_id, each.amount, refunded, left)
 
 
@@ -132,6 +137,14 @@ def _remainder_of(charged: Decimal, charge_id: str | None, operations: Sequence[
     return max(ZERO, charged - sum(gone, ZERO))
 
 
+def is_overdrawn(flow: Flow, operations: Sequence[Operation]) -> bool:
+    """Return True when more has been refunded than charged, or a reservation was used twice."""
+    now = balance(flow, operations)
+    uses = [each for each in operations if each.kind in {Kind.CAPTURE, Kind.VOID} and each.state is State.SUCCESS]
+    refunds = _sum_of(operations, Kind.REFUND, _counts)
+    return refunds > now.charged or len(uses) > 1 or any(each.refunded > each.charged for each in now.recurring)
+
+
 def is_in_flight(operation: Operation) -> bool:
     """Return True for a secondary operation that was sent, or is about to be, and whose outcome is open."""
     is_requested = operation.kind not in {Kind.CREATE, Kind.DISPUTE, Kind.RECURRING}
@@ -139,7 +152,7 @@ def is_in_flight(operation: Operation) -> bool:
 
 
 def _counts(operation: Operation) -> bool:
-    return operation.state is not State.FAILURE
+    return not operation.has_surely_failed
 
 
 def _sum(operations: Sequence[Operation], kind: Kind, state: State, *, of: str | None = None) -> Decimal:
@@ -194,6 +207,8 @@ def moves_money(flow: Flow, kind: Kind) -> bool:
 def status_of(flow: Flow, operations: Sequence[Operation]) -> PaymentStatus:
     """Return the status of a payment made for ``flow``."""
     create = [each for each in operations if each.kind is Kind.CREATE][-1]
+    if create.contradicted:
+        return PaymentStatus.PENDING
     if create.state is State.FAILURE:
         ended_unpaid = explain(Status.FAILURE, create.status_code).kind is CodeKind.CANCELLED
         return PaymentStatus.CANCELED if ended_unpaid else PaymentStatus.FAILED

@@ -53,16 +53,22 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """The recorded state of that operation. ``requested_amount`` is None when this app requested none."""
+    """The recorded state of that operation.
+
+    ``contradicted``: see ``Operation``. ``requested_amount`` is None when this app requested none. ``gateway_id`` is
+    None until the gateway has named the operation.
+    """
 
     flow: Flow
     kind: Kind
     state: State
     inferred: bool
+    contradicted: bool
     requested_amount: Decimal | None
     currency: str
     pos_id: str
     order_id: str
+    gateway_id: str | None = None
 
 
 def expectation_of(payment: Payment, operation: Operation, pos_id: str) -> Expectation:
@@ -72,10 +78,12 @@ def expectation_of(payment: Payment, operation: Operation, pos_id: str) -> Expec
         kind=operation.kind,
         state=operation.state,
         inferred=operation.inferred,
+        contradicted=operation.contradicted,
         requested_amount=payment.amount if operation.kind is Kind.CREATE else operation.amount,
         currency=payment.currency,
         pos_id=pos_id,
         order_id=payment.order_id,
+        gateway_id=operation.operation_id,
     )
 
 
@@ -84,6 +92,8 @@ class Transition:
     """The change that an observation causes.
 
     None means: ``state`` or ``amount`` does not change; no ``event`` is sent to Saleor; there is no ``problem``.
+    ``contradicted``: by this record, the operation has perhaps succeeded, although its state says otherwise; or it has
+    perhaps failed, although its state says that it has succeeded.
     """
 
     state: State | None = None
@@ -91,6 +101,7 @@ class Transition:
     event: EventType | None = None
     message: str = ""
     problem: LazyMessage | None = None
+    contradicted: bool = False
 
 
 _EVENTS: dict[tuple[Kind, Flow | None, State], EventType] = {
@@ -120,29 +131,21 @@ def event_type_of(kind: Kind, flow: Flow, state: State) -> EventType | None:
 def compute_transition(known: Expectation, seen: Observation) -> Transition:
     """Return the transition of a ``known`` operation after the observation ``seen``.
 
-    Forward only (laws of money, 7): a state that is not further along changes nothing. Two exceptions are not
-    repeats but contradictions. A failure that we concluded from silence gives way to the gateway's record; a success
-    after the gateway's own failure, or the reverse, is for a person to look at. Trust, then compare (8): another
-    point of sale, order, flow, currency or amount than requested is never a success. A failure moves no money, so the
-    operation keeps the requested amount, whatever amount the record has.
+    Forward, and towards money (laws of money, 7): a state that is not further along changes nothing. A success after a
+    failure is booked, whoever concluded that failure: another card was accepted on the same page, or a bank has carried
+    out after all. A failure after a success moves nothing and is for a person to look at. Trust, then compare (8):
+    another point of sale, order, flow, currency or amount than requested is never a success. A failure moves no money,
+    so the operation keeps the requested amount, whatever amount the record has.
     """
-    problem = _mismatch(known, seen)
-    if problem is not None:
-        return Transition(problem=problem)
-    if known.state.final and seen.state.final and known.state is not seen.state and not known.inferred:
-        return Transition(
-            problem=LazyMessage(
-                "The gateway first reported %(first)s and now reports %(now)s: compare this payment with the "
-                "merchant portal.",
-                first=ENDS[known.state],
-                now=ENDS[seen.state],
-            )
-        )
+    for_staff = _transition_for_staff(known, seen)
+    if for_staff is not None:
+        return for_staff
     if known.inferred and seen.state is known.state:
         return Transition(state=seen.state)  # the gateway confirms what we concluded; Saleor has its event already
     if known.inferred and known.kind is Kind.CREATE and seen.state is State.INIT:
         return Transition()  # an unpaid page does not undo the failure that the shopper was shown
-    if seen.state.rank <= known.state.rank and not known.inferred:
+    is_turned = known.state is State.FAILURE and seen.state is State.SUCCESS
+    if seen.state.rank <= known.state.rank and not known.inferred and not is_turned:
         return Transition()
     amount = seen.paid if seen.paid is not None else seen.amount
     return Transition(
@@ -151,6 +154,35 @@ def compute_transition(known: Expectation, seen: Observation) -> Transition:
         event=event_type_of(known.kind, known.flow, seen.state),
         message=seen.message,
     )
+
+
+def _transition_for_staff(known: Expectation, seen: Observation) -> Transition | None:
+    """Return the transition that only raises a problem, for a record on which a person must decide; else None."""
+    mismatch = _mismatch(known, seen)
+    if mismatch is not None:
+        reports_success = seen.state is State.SUCCESS and known.state is not State.SUCCESS
+        return Transition(problem=mismatch, contradicted=reports_success)
+    has_been_success = known.state is State.SUCCESS or (known.contradicted and not known.state.final)
+    if has_been_success and seen.state is State.FAILURE:
+        turned = LazyMessage(
+            "The gateway first reported %(first)s and now reports %(now)s: compare this payment with the "
+            "merchant portal.",
+            first=ENDS[State.SUCCESS],
+            now=ENDS[State.FAILURE],
+        )
+        return Transition(problem=turned, contradicted=True)
+    if known.state is seen.state is State.SUCCESS and _is_second_payment(known, seen):
+        second = LazyMessage(
+            "The gateway reports a second successful payment of this order, over %(sum)s: compare this payment with "
+            "the merchant portal, and refund one of them there.",
+            sum=Money(seen.amount, seen.currency),
+        )
+        return Transition(problem=second)
+    return None
+
+
+def _is_second_payment(known: Expectation, seen: Observation) -> bool:
+    return known.kind is Kind.CREATE and known.gateway_id not in {None, seen.gateway_id}
 
 
 def _mismatch(known: Expectation, seen: Observation) -> LazyMessage | None:

@@ -127,6 +127,17 @@ def is_ours(operation: Operation) -> bool:
     return not operation.idempotency_key.startswith(EXTERNAL_KEY_PREFIX)
 
 
+def is_declined_attempt(aggregate: PaymentAggregate, seen: Observation) -> bool:
+    """Return True for a record of another card, declined on the page on which the payment has been made.
+
+    Where the gateway counts each card as a payment, all of them have the same order. A decline says nothing about the
+    card that was accepted, whenever it is reported.
+    """
+    paid = aggregate.create.operation_id if aggregate.create.state is State.SUCCESS else None
+    is_other = seen.kind is Kind.CREATE and paid not in {None, seen.gateway_id}
+    return is_other and seen.state is not State.SUCCESS
+
+
 def find_matching_operation(
     aggregate: PaymentAggregate, seen: Observation, answered_operation_id: int | None
 ) -> Operation | None:
@@ -150,11 +161,11 @@ def find_matching_operation(
         for each in same_kind
         if each.operation_id is None
         and each.charge_id == charge_id
-        and (each.state in {State.INTENT, State.UNKNOWN} or each.inferred)
+        and (each.state in {State.INTENT, State.UNKNOWN} or each.inferred or each.decision is not None)
         and (seen.kind is Kind.VOID or each.amount == seen.amount)
     ]
-    # First the operation being answered, then one that is in flight, last one that we abandoned after silence.
-    return min(open_ones, key=lambda each: (each.id != answered_operation_id, each.inferred), default=None)
+    # First the operation being answered, then one that is in flight, last one that ended without the gateway's word.
+    return min(open_ones, key=lambda each: (each.id != answered_operation_id, each.state.final), default=None)
 
 
 def reference_of_external_operation(aggregate: PaymentAggregate, seen: Observation) -> str:

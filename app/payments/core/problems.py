@@ -19,7 +19,8 @@ cause                             raised when                           ends whe
                                   request, or an earlier record         mismatch, or staff have looked
 ================================  ====================================  ====================================
 
-Looking ends nothing (laws of money, 13): a problem with an operation that is still open stays until it has ended.
+Looking ends nothing (laws of money, 13): a problem with an operation that is still open stays until it has ended, and
+one with an operation that has failed, but perhaps succeeded, until staff have decided.
 
 A problem is a row of ``Problem``, saved with its payment and under its lock. The payment itself only has a flag for
 whether there are any, so that no query is made for the rows of a payment without problems.
@@ -186,8 +187,8 @@ def acknowledge(payment: Payment, now: datetime, operations: Sequence[Operation]
     """Acknowledge the problems that only a person can judge; return their messages.
 
     Refused keys stay a problem until they are accepted. So does a problem of one of these ``operations`` as long as it
-    is open: looking does not settle it. A mismatch that staff have acknowledged is not raised again when the gateway
-    repeats it; another one is.
+    is open, or has perhaps succeeded after all: looking does not settle it. A mismatch that staff have acknowledged is
+    not raised again when the gateway repeats it; another one is.
     """
     messages = []
     for each in open_problems(payment):
@@ -202,8 +203,10 @@ def acknowledge(payment: Payment, now: datetime, operations: Sequence[Operation]
 
 
 def _is_open(problem: Problem, operations: Sequence[Operation]) -> bool:
-    """Return True when a problem is about an operation that has not ended."""
-    still_open = [each for each in operations if not each.state.final]
+    """Return True when a problem is about an operation that has not ended, or of which nobody knows how."""
+    still_open = [
+        each for each in operations if not each.state.final or (each.contradicted and each.state is State.FAILURE)
+    ]
     if _has_cause(_MORE)(problem):
         # It stands for mismatches that are not listed, of any operation; one with a mismatch is not looked up any more.
         return any(each.next_poll_at is None and each.state is not State.WAITING for each in still_open)

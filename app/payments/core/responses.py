@@ -70,7 +70,7 @@ def session_response(aggregate: PaymentAggregate, page: str | None) -> SessionRe
     fields: SessionFields = {"message": create.message, "external_url": page}
     match create.state:
         # Neither paid nor failed: Saleor must not count it, and the shopper must not pay again (laws of money, 8).
-        case state if not state.final and has_mismatch(payment):
+        case _ if _is_under_review(aggregate):
             errors = [error_data(UNDER_REVIEW, translation_for(payment.language).gettext(_REVIEW))]
             fields |= {"message": problem_text(payment), "data": {"errors": errors}}
             return SessionResponse.action_required(
@@ -107,6 +107,14 @@ def session_response(aggregate: PaymentAggregate, page: str | None) -> SessionRe
             return SessionResponse.action_required(
                 flow, psp_reference=_required_reference(create), amount=payment.amount, **fields
             )
+
+
+def _is_under_review(aggregate: PaymentAggregate) -> bool:
+    """Return True while a person must find out whether the shopper has paid; what is booked as paid stays so."""
+    create = aggregate.create
+    if create.state is State.SUCCESS:
+        return False
+    return create.contradicted or (not create.state.final and has_mismatch(aggregate.payment))
 
 
 def _is_beyond_shopper(payment: Payment, create: Operation) -> bool:

@@ -8,7 +8,7 @@ until Saleor is known to have read it (``app.worker.confirm_answers``).
 from datetime import datetime
 
 from app.db.aggregates import PaymentAggregate
-from app.db.tables import EventState, Kind, Operation, SaleorEvent, State
+from app.db.tables import EventState, Kind, Operation, SaleorEvent
 from app.i18n.messages import gettext_noop
 from app.payments.core.apply import Posting, enqueue_note
 from app.payments.core.balance import balance
@@ -116,7 +116,7 @@ def _rebook_refund(aggregate: PaymentAggregate, operation: Operation, success: S
 def find_granted_refund(aggregate: PaymentAggregate, granted_refund_id: str) -> Operation | None:
     """Return the refund made or pending for a granted refund; None when there is none, or it failed."""
     refunds = [each for each in aggregate.operations if each.granted_refund_id == granted_refund_id]
-    return next((each for each in reversed(refunds) if each.state is not State.FAILURE), None)
+    return next((each for each in reversed(refunds) if not each.has_surely_failed), None)
 
 
 def events_of(aggregate: PaymentAggregate, operation: Operation) -> list[SaleorEvent]:

@@ -32,8 +32,9 @@ _PAID = "Another payment has already paid this: nothing, or less than this amoun
 class Attempt:
     """One attempt to pay a debt. ``number`` grows with time.
 
-    ``open``: its page, over ``amount``, can be paid. ``paid`` is the amount paid or reserved; ``covered`` also includes
-    the amount that is at the bank.
+    ``open``: its page, over ``amount``, can be paid. ``paid`` is the amount paid or reserved, and ``perhaps_paid`` one
+    about which the gateway's records contradict each other or the request (laws of money, 7); ``covered`` includes
+    both, and the amount that is at the bank.
     """
 
     number: int
@@ -41,6 +42,7 @@ class Attempt:
     open: bool
     covered: Decimal = ZERO
     paid: Decimal = ZERO
+    perhaps_paid: Decimal = ZERO
 
 
 def pages_to_close(attempts: Sequence[Attempt], to_pay: Decimal) -> list[int]:
@@ -127,7 +129,7 @@ def close_competing_pages(
             _schedule_closing(
                 aggregate, newest, posting.now, reason=COVERED if row_id_of(aggregate.payment) in covered else REPLACED
             )
-    paid = {each.number: each.paid for each in known}
+    paid = {each.number: each.paid + each.perhaps_paid for each in known}
     flag_double_payment(
         [(aggregate, paid[row_id_of(aggregate.payment)]) for aggregate in of_currency], newest.to_pay, posting.now
     )
@@ -150,12 +152,15 @@ def _attempt(aggregate: PaymentAggregate) -> Attempt:
         each.kind in {Kind.CAPTURE, Kind.VOID} and each.state is State.SUCCESS for each in aggregate.operations
     )
     paid = current.charged - current.refunded + (ZERO if released else current.authorized)
+    perhaps_paid = create.amount if create.contradicted and create.state is not State.SUCCESS else ZERO
+    at_the_bank = create.amount if _is_at_the_bank(aggregate) and not perhaps_paid else ZERO
     return Attempt(
         number=row_id_of(payment),
         amount=payment.amount,
-        open=current.unpaid and not is_link_missing(payment),
-        covered=paid + (create.amount if _is_at_the_bank(aggregate) else ZERO),
+        open=current.unpaid and not perhaps_paid and not is_link_missing(payment),
+        covered=paid + perhaps_paid + at_the_bank,
         paid=paid,
+        perhaps_paid=perhaps_paid,
     )
 
 
@@ -181,7 +186,8 @@ def _schedule_closing(aggregate: PaymentAggregate, newest: Payment, now: datetim
 def flag_double_payment(attempts: Sequence[tuple[PaymentAggregate, Decimal]], to_pay: Decimal, now: datetime) -> None:
     """Raise a problem on each payment, if several have together paid or reserved more than there is to pay.
 
-    ``attempts`` are all attempts to pay the same debt, each with the amount that it has paid or reserved. The problem
+    ``attempts`` are all attempts to pay the same debt, each with the amount that it has paid, reserved, or perhaps
+    paid. The problem
     is cleared once enough is refunded or released.
     """
     paid = [(aggregate, amount) for aggregate, amount in attempts if amount > ZERO]

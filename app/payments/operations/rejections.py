@@ -16,6 +16,10 @@ _UNPAID_REASONS = {
     State.SUCCESS: LazyMessage("Nothing was paid"),
     State.FAILURE: LazyMessage("The payment did not go through, and nothing was charged"),
 }
+_IN_DOUBT = LazyMessage(
+    "The gateway's records contradict each other, so it is not known whether this was paid: check the payment's "
+    "problem first."
+)
 
 
 def rejection_message(action: AvailableAction, amount: Decimal, current: Balance) -> LazyMessage:
@@ -23,6 +27,8 @@ def rejection_message(action: AvailableAction, amount: Decimal, current: Balance
 
     Rules: gateway interface, States and transitions; a reservation is taken once (gateway facts, 6).
     """
+    if current.in_doubt:
+        return _IN_DOUBT
     match action:
         case AvailableAction.CHARGE:
             return _charge_rejection(amount, current)

@@ -83,7 +83,9 @@ def find_differences(
     """Return the differences between ``entries`` and the payment. ``period`` None: do not check for missing entries."""
     paid, subscribed = aggregate.create.operation_id, aggregate.payment.recurring_id is not None
     entries = [_as_subscription_charge(aggregate, each) for each in entries]
-    ours = [each for each in entries if paid is None or subscribed or each.payment_id == paid]
+    ours = [
+        each for each in entries if paid is None or subscribed or each.payment_id == paid or _is_turn(aggregate, each)
+    ]
     found = [Difference(DiscrepancyKind.UNKNOWN, each) for each in entries if each not in ours]
     found += [
         Difference(DiscrepancyKind.CURRENCY, each) for each in ours if each.currency != aggregate.payment.currency
@@ -139,11 +141,16 @@ def _payment_difference(aggregate: PaymentAggregate, entry: Entry) -> Discrepanc
         return None  # a pending payment is looked up anyway
     if entry.flow is not aggregate.payment.flow:
         return DiscrepancyKind.STATE
-    if not create.state.final or (create.inferred and create.state is not entry.state):
+    if not create.state.final or _is_turn(aggregate, entry) or (create.inferred and create.state is not entry.state):
         return DiscrepancyKind.MISSED
     if create.state is not entry.state:
         return DiscrepancyKind.STATE
     return None if entry.state is State.FAILURE or _amount_agrees(aggregate, entry, create) else DiscrepancyKind.AMOUNT
+
+
+def _is_turn(aggregate: PaymentAggregate, entry: Entry) -> bool:
+    """Return whether an entry is a success after the payment had failed: another card on the same page, for one."""
+    return entry.kind is Kind.CREATE and entry.state is State.SUCCESS and aggregate.create.state is State.FAILURE
 
 
 def _amount_agrees(aggregate: PaymentAggregate, entry: Entry, operation: Operation) -> bool:
@@ -208,7 +215,7 @@ def _has_same_state(entry: Entry, operation: Operation) -> bool:
     return _same_amount(entry, operation) and entry.state is operation.state
 
 
-def _contradicts(entry: Entry, operation: Operation) -> bool:
+def _is_turned(entry: Entry, operation: Operation) -> bool:
     return (
         _same_amount(entry, operation)
         and entry.state is State.SUCCESS
@@ -226,7 +233,7 @@ _MATCHING_STEPS = (
     (_has_same_state, None),
     (_is_behind, None),
     (_is_new_outcome, DiscrepancyKind.MISSED),
-    (_contradicts, DiscrepancyKind.STATE),
+    (_is_turned, DiscrepancyKind.MISSED),
     (_has_different_amount, DiscrepancyKind.AMOUNT),
 )
 

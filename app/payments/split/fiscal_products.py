@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Any
 
 from app.db.aggregates import PaymentAggregate
-from app.db.tables import Kind, Operation, State
+from app.db.tables import Kind, Operation
 from app.gateway.models import FiscalProduct
 from app.payments.core.balance import ZERO, balance
 from app.payments.split.allocation import IndivisibleError, distribute
@@ -75,7 +75,7 @@ def _remaining(aggregate: PaymentAggregate, worth: Mapping[str, Decimal]) -> Rem
     charged = balance(aggregate.payment.flow, aggregate.operations).charged
     rest = Remainder.of(distribute(charged, worth) if charged else worth)
     for refund in aggregate.operations:
-        if refund.kind is Kind.REFUND and refund.state is not State.FAILURE:
+        if refund.kind is Kind.REFUND and not refund.has_surely_failed:
             refunded = _totals(goods_of(refund.request))
             rest = rest.after(refunded or _assumed_shares(refund, rest), refund.currency)
     return rest

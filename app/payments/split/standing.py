@@ -71,7 +71,7 @@ def standing_of(aggregate: PaymentAggregate, *, resumed: Operation | None = None
         each
         for each in aggregate.operations
         if each.kind is Kind.REFUND
-        and each.state is not State.FAILURE
+        and not each.has_surely_failed
         and (resumed is None or (each is not resumed and each.state is not State.WAITING))
     ]
     known = [

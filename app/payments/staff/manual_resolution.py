@@ -9,18 +9,21 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from app.amounts import format_amount, is_amount
-from app.db.aggregates import ByOrder, PaymentAggregate, load_by_order
+from app.db.aggregates import ByOrder, PaymentAggregate
 from app.db.attention import accounts_of, clear_trouble, find_undelivered, refused_event_ids
 from app.db.reconciliations import mark_unknown_orders_seen
 from app.db.repository import PaymentNotFoundError
 from app.db.tables import Kind, Operation, State
+from app.i18n.messages import gettext_noop
 from app.payments.alerts.open_alerts import NOTIFICATION_ALERTS, AlertKind
-from app.payments.core.apply import Posting, apply, conclude
+from app.payments.core.apply import Posting, apply, conclude, withdraw_contradiction
 from app.payments.core.balance import balance
-from app.payments.core.problems import acknowledge
+from app.payments.core.problems import acknowledge, needs_decision, open_problems
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.services import Services
 from app.payments.sync.on_demand import resend_events
+
+_REVIEWED = gettext_noop("Staff have reviewed what the gateway reported: the payment counts as it is recorded")
 
 BATCH_SIZE = 200
 """Events that one request resends. For more, the request is repeated."""
@@ -47,7 +50,7 @@ def operation_to_settle(aggregate: PaymentAggregate, row_id: int | None = None) 
     found = [
         each
         for each in aggregate.operations
-        if each.kind in kinds and not each.state.final and each.state is not State.WAITING
+        if each.kind in kinds and (not each.state.final or each.contradicted) and each.state is not State.WAITING
     ]
     if len(found) != 1:
         named = ", ".join(
@@ -79,10 +82,13 @@ def settle_by_hand(
         "at": posting.now.isoformat(),
     }
     operation.next_poll_at = None
+    message = f"Settled by {decision.by}: {decision.reason}"
     if moves:
+        operation.contradicted = False
         if decision.state is State.SUCCESS:
             operation.amount = amount
-        conclude(aggregate, operation, decision.state, posting, message=f"Settled by {decision.by}: {decision.reason}")
+        conclude(aggregate, operation, decision.state, posting, message=message)
+    withdraw_contradiction(aggregate, operation, message, posting)
     operation.inferred = False
     acknowledge(aggregate.payment, posting.now, aggregate.operations)
     # The consequences: the rest of a reservation, a page to close, waiting operations.
@@ -149,7 +155,7 @@ def _check_success(aggregate: PaymentAggregate, operation: Operation, amount: De
     if operation.kind is not Kind.CREATE and amount > operation.amount:
         requested = format_amount(operation.amount)
         raise _refusal(f"{requested} was requested, so it cannot be {format_amount(amount)}.")
-    if operation.state is not State.FAILURE:
+    if operation.state is not State.FAILURE or operation.contradicted:
         return
     # It was considered failed, so another operation may have used the same money since.
     now = balance(aggregate.payment.flow, aggregate.operations)
@@ -168,9 +174,23 @@ async def acknowledge_problems(services: Services, installation_id: int, order_i
 
     A problem of an operation that is still open stays until that has ended (``problems.acknowledge``).
     """
-    async with services.database.transaction() as session:
-        aggregate = await load_by_order(session, order_id, installation_id=installation_id)
-        return None if aggregate is None else acknowledge(aggregate.payment, services.now(), aggregate.operations)
+    posting = services.posting()
+    acknowledged: list[str] = []
+
+    def step(locked: PaymentAggregate) -> PaymentAggregate:
+        acknowledged[:] = acknowledge(locked.payment, posting.now, locked.operations)
+        if acknowledged and not any(map(needs_decision, open_problems(locked.payment))):
+            for operation in locked.operations:
+                if operation.state is State.SUCCESS:  # nothing else can be decided about it
+                    withdraw_contradiction(locked, operation, _REVIEWED, posting)
+        return locked
+
+    try:
+        aggregate = await services.payments.update(ByOrder(order_id, installation_id=installation_id), step)
+    except PaymentNotFoundError:
+        return None
+    services.wake_for([aggregate])
+    return tuple(acknowledged)
 
 
 async def acknowledge_notifications(services: Services, installation_id: int, what: AlertKind) -> int:

@@ -75,14 +75,16 @@ def can_be_paid(aggregate: PaymentAggregate, now: datetime) -> bool:
     """Return True while the payment's page can be used to pay, as far as is known."""
     payment = aggregate.payment
     in_time = payment.expires_at is None or now < payment.expires_at
-    return payment.checkout_url is not None and in_time and balance(payment.flow, aggregate.operations).unpaid
+    unpaid = balance(payment.flow, aggregate.operations).unpaid and not aggregate.create.contradicted
+    return payment.checkout_url is not None and in_time and unpaid
 
 
 def covered_amount(aggregate: PaymentAggregate) -> Decimal:
     """Return the amount of its order that a payment covers, or covered before it was refunded. Pure."""
     create, now = aggregate.create, balance(aggregate.payment.flow, aggregate.operations)
     requested = create.state in {State.INTENT, State.UNKNOWN} and aggregate.payment.mode is Mode.DIRECT
-    if requested or create.state is State.PENDING:
+    perhaps_paid = create.contradicted and create.state is not State.SUCCESS
+    if requested or create.state is State.PENDING or perhaps_paid:
         return create.amount
     used = any(each.kind in {Kind.CAPTURE, Kind.VOID} and each.state is State.SUCCESS for each in aggregate.operations)
     return now.charged + (ZERO if used else now.authorized)

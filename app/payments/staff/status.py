@@ -66,6 +66,8 @@ def standings(aggregate: PaymentAggregate) -> tuple[Standing, ...]:
 
 def _standing(aggregate: PaymentAggregate, now: Balance) -> Standing:
     create = aggregate.create
+    if create.contradicted:
+        return Standing.NOT_KNOWN
     match create.state:
         case State.SUCCESS:
             return _money_standing(aggregate, now)

@@ -42,17 +42,70 @@ def test_saleor_hears_nothing_of_the_way_there(kind: Kind, flow: Flow, state: St
 @pytest.mark.law(7)
 @given(kind=kinds, before=states, after=said_states, inferred=st.booleans())
 def test_forward_only(kind: Kind, before: State, after: State, inferred: bool) -> None:
-    """Only our own conclusion from silence is ever taken back."""
+    """Forward, and towards money: only a success is never taken back."""
     inferred = inferred and before is State.FAILURE
     transition = compute_transition(known_operation(kind, before, inferred=inferred), observation(kind, after))
     if transition.state is not None:
         assert transition.state is after
-        assert after.rank > before.rank or inferred
+        assert after.rank > before.rank or inferred or (before, after) == (State.FAILURE, State.SUCCESS)
     if before is after:
         assert transition == (Transition(state=after) if inferred else Transition())
-    if before.final and not inferred:
+    undone = (before, after) == (State.SUCCESS, State.FAILURE)
+    assert (transition.problem is not None, transition.contradicted) == (undone, undone)
+    if before is State.SUCCESS:
         assert transition.state is None
-        assert (transition.problem is not None) is (after.final and after is not before)
+
+
+@pytest.mark.law(7)
+@given(kind=kinds, inferred=st.booleans(), paid=st.none() | st.just(Decimal("99.99")))
+def test_a_success_after_a_failure_is_booked(kind: Kind, inferred: bool, paid: Decimal | None) -> None:
+    """A shopper has tried another card on the same page; or a bank has carried out what it had refused."""
+    transition = compute_transition(
+        known_operation(kind, State.FAILURE, inferred=inferred), observation(kind, State.SUCCESS, paid=paid)
+    )
+    assert transition == Transition(
+        state=State.SUCCESS,
+        amount=HUNDRED if paid is None else paid,
+        event=event_type_of(kind, Flow.CHARGE, State.SUCCESS),
+        message=f"{kind} success",
+    )
+
+
+@pytest.mark.law(7)
+@pytest.mark.parametrize(
+    ("known", "seen", "contradicted"),
+    [
+        (State.FAILURE, State.SUCCESS, True),
+        (State.INIT, State.SUCCESS, True),
+        (State.UNKNOWN, State.SUCCESS, True),
+        (State.SUCCESS, State.SUCCESS, False),
+        (State.INIT, State.PENDING, False),
+        (State.FAILURE, State.PENDING, False),
+    ],
+)
+def test_a_success_that_cannot_be_booked_has_perhaps_moved_money(known: State, seen: State, contradicted: bool) -> None:
+    """Another amount than requested (8): neither "paid" nor "nothing was taken" would be true."""
+    transition = compute_transition(
+        known_operation(Kind.CREATE, known), observation(Kind.CREATE, seen, Decimal("99.99"))
+    )
+    assert (transition.state, transition.contradicted) == (None, contradicted)
+
+
+@pytest.mark.law(7)
+def test_a_failure_after_a_success_that_was_not_booked_does_not_settle_it() -> None:
+    known = known_operation(Kind.CREATE, State.INIT, contradicted=True)
+    transition = compute_transition(known, observation(Kind.CREATE, State.FAILURE))
+    assert (transition.state, transition.event, transition.contradicted) == (None, None, True)
+    assert "first reported success and now reports failure" in (transition.problem or "")
+
+
+@pytest.mark.law(12)
+def test_a_second_payment_of_the_same_order_is_for_a_person_to_look_at() -> None:
+    known = known_operation(Kind.CREATE, State.SUCCESS, gateway_id="the-payment")
+    assert compute_transition(known, observation(Kind.CREATE, State.SUCCESS)) == Transition()
+    second = compute_transition(known, observation(Kind.CREATE, State.SUCCESS, gateway_id="another"))
+    assert "a second successful payment of this order, over 100.00 UAH" in (second.problem or "")
+    assert (second.state, second.event, second.contradicted) == (None, None, False)
 
 
 @pytest.mark.law(8)

@@ -1,0 +1,268 @@
+"""The gateway reports one end and later another (laws of money, 7): towards money it is booked, away from it it is not.
+
+A shopper tries another card on the same page after a decline; a bank carries out what it had refused. As long as two
+final words contradict each other, the payment is perhaps paid, for the shopper, for other attempts and for staff.
+"""
+
+from decimal import Decimal
+
+import pytest
+
+from app.db.tables import Kind, State
+from app.payments.alerts.open_alerts import AlertKind
+from app.payments.core.problems import problem_text
+from app.payments.staff.manual_resolution import Decision, acknowledge_problems, settle
+from app.payments.sync.on_demand import look_up_now
+from app.shopper.view import PaymentState
+from app.shopper.view_builder import find_view
+from tests.loopback import HangUp, json_reply
+from tests.payments.alert_cases import subjects
+from tests.payments.fake_gateway import operation, payment
+from tests.payments.fake_saleor import amounts
+from tests.payments.operations.test_competing_attempts import another, basket, opened
+from tests.payments.shop import TOTAL, Shop
+
+pytestmark = pytest.mark.law(7)
+
+FULL = Decimal(TOTAL)
+LATER_CARD = "payment-with-another-card"
+
+
+@pytest.fixture
+async def declined(shop: Shop) -> Shop:
+    """A shop in which a card was declined on the payment page, and Saleor knows it."""
+    await opened(shop, TOTAL, sourceObject=basket(TOTAL))
+    await reports(shop, "failure")
+    return shop
+
+
+async def reports(shop: Shop, status: str, amount: object = TOTAL, **more: object) -> None:
+    """The gateway notifies us of the payment."""
+    await shop.notify(payment(shop.order_id, status, amount, **more))
+    await shop.work()
+
+
+async def reports_refund(shop: Shop, status: str, amount: object = "100.00", name: str = "refund-1") -> None:
+    """The gateway notifies us of a refund."""
+    await shop.notify(operation("refund", shop.order_id, amount, status, operation_id=name))
+    await shop.work()
+
+
+async def shown(shop: Shop) -> PaymentState:
+    """Return what the shopper's page shows."""
+    view = await find_view(shop.services, shop.order_id)
+    assert view is not None
+    return view.state
+
+
+async def code_of_next_attempt(shop: Shop) -> str:
+    """Return the code with which another attempt to pay the same is refused."""
+    answer = await another(shop).begin(amount=TOTAL, sourceObject=basket(TOTAL))
+    assert answer.result == "CHARGE_FAILURE"
+    return str(answer.data["errors"][0]["code"])
+
+
+async def review(shop: Shop) -> tuple[str, ...] | None:
+    """Staff mark the payment's problems as reviewed."""
+    reviewed = await acknowledge_problems(shop.services, shop.installation.id, shop.order_id)
+    await shop.work()
+    return reviewed
+
+
+async def decide(shop: Shop, state: State, amount: str | None = None, kind: Kind = Kind.CREATE) -> None:
+    """Staff have looked into the merchant portal."""
+    decision = Decision(state, "olena", "seen in the portal", None if amount is None else Decimal(amount))
+    await settle(shop.services, shop.order_id, (await shop.operation(kind)).id, decision)
+    await shop.work()
+
+
+class TestASuccessAfterAFailure:
+    async def test_is_booked_and_told_under_the_same_reference(self, declined: Shop) -> None:
+        await reports(declined, "success")
+        assert declined.amounts == amounts(charged=TOTAL)
+        assert declined.saleor.reported_types == ["CHARGE_FAILURE", "CHARGE_SUCCESS"]
+        assert {each.psp_reference for each in declined.saleor.reports} == {declined.order_id}
+        assert declined.transaction.actions == ["REFUND"]
+        assert await subjects(declined) == []
+
+    async def test_is_what_the_shopper_reads_and_is_not_paid_again(self, declined: Shop) -> None:
+        await reports(declined, "success")
+        assert (await declined.process_session()).result == "CHARGE_SUCCESS"
+        assert await shown(declined) is PaymentState.PAID
+        assert await code_of_next_attempt(declined) == "ALREADY_PAID"
+
+    @pytest.mark.law(5)
+    async def test_replaces_the_failure_of_which_saleor_was_not_told(self, shop: Shop) -> None:
+        await opened(shop, TOTAL)
+        await shop.notify(payment(shop.order_id, "failure"))
+        await shop.notify(payment(shop.order_id))
+        await shop.work()
+        assert shop.saleor.reported_types == ["CHARGE_SUCCESS"]
+
+    async def test_of_a_reservation(self, shop: Shop) -> None:
+        await opened(shop, TOTAL, flow="AUTHORIZATION")
+        await reports(shop, "failure", method="auth")
+        await reports(shop, "success", method="auth")
+        assert shop.amounts == amounts(authorized=TOTAL)
+
+    async def test_may_be_another_payment_for_the_gateway(self, declined: Shop) -> None:
+        """Its book shows both: that the first card was declined says nothing about the second, however late."""
+        await reports(declined, "success", payment_id=LATER_CARD)
+        assert (await declined.operation(Kind.CREATE)).operation_id == LATER_CARD
+        assert await look_up_now(declined.services, declined.order_id) is None
+        await reports(declined, "failure", fee=None)
+        assert declined.amounts == amounts(charged=TOTAL)
+        assert await subjects(declined) == []
+        assert await shown(declined) is PaymentState.PAID
+
+    @pytest.mark.parametrize("order", [1, -1], ids=["declined last", "declined first"])
+    async def test_is_all_that_counts_when_one_look_up_shows_both(self, shop: Shop, order: int) -> None:
+        await opened(shop, TOTAL)
+        both = [payment(shop.order_id, payment_id=LATER_CARD), payment(shop.order_id, "failure")]
+        shop.gateway.book[shop.order_id] = both[::order]
+        assert await look_up_now(shop.services, shop.order_id) is None
+        await shop.work()
+        assert shop.saleor.reported_types == ["CHARGE_SUCCESS"]
+        assert "CHARGE_FAILURE" not in {event.type for event in (await shop.aggregate()).events}
+        assert await subjects(shop) == []
+
+    async def test_of_a_refund(self, paid_shop: Shop) -> None:
+        paid_shop.gateway.will_answer(
+            json_reply(operation("refund", paid_shop.order_id, "100.00", "failure", operation_id="refund-1"))
+        )
+        assert (await paid_shop.request_action("REFUND", "100.00")).result == "REFUND_FAILURE"
+        await reports_refund(paid_shop, "success")
+        await paid_shop.pass_time(minutes=1)
+        assert paid_shop.amounts == amounts(charged="469.50", refunded="100.00")
+        assert {each.psp_reference for each in paid_shop.saleor.reports} == {"refund-1"}
+        assert await subjects(paid_shop) == []
+
+    async def test_of_a_refund_whose_money_was_used_again_is_booked_and_shown_to_staff(self, paid_shop: Shop) -> None:
+        await reports_refund(paid_shop, "failure", TOTAL)
+        await reports_refund(paid_shop, "success", TOTAL, "refund-2")
+        await reports_refund(paid_shop, "success", TOTAL)
+        assert paid_shop.amounts == amounts(charged=str(-FULL), refunded=str(2 * FULL))
+        assert "carried out after it had failed" in (problem_text((await paid_shop.aggregate()).payment) or "")
+
+
+class TestAfterStaffHaveSettledIt:
+    async def test_as_failed_it_is_booked_when_it_succeeds(self, paid_shop: Shop) -> None:
+        paid_shop.gateway.will_answer(HangUp())
+        await paid_shop.request_action("REFUND", "100.00")
+        await paid_shop.pass_time(minutes=1)
+        await decide(paid_shop, State.FAILURE, kind=Kind.REFUND)
+        await paid_shop.pass_time(minutes=15)
+        await reports_refund(paid_shop, "success")
+        assert paid_shop.amounts == amounts(charged="469.50", refunded="100.00")
+        refund = await paid_shop.operation(Kind.REFUND)
+        assert (refund.state, refund.operation_id) == (State.SUCCESS, "refund-1")
+        assert len((await paid_shop.aggregate()).operations) == 2
+
+    async def test_as_succeeded_it_is_booked_once(self, paid_shop: Shop) -> None:
+        paid_shop.gateway.will_answer(HangUp())
+        await paid_shop.request_action("REFUND", "100.00")
+        await paid_shop.pass_time(minutes=1)
+        await decide(paid_shop, State.SUCCESS, kind=Kind.REFUND)
+        await reports_refund(paid_shop, "success")
+        await reports_refund(paid_shop, "success", name="another")  # of the same amount, in the merchant portal
+        await paid_shop.pass_time(minutes=15)
+        assert paid_shop.amounts == amounts(charged="369.50", refunded="200.00")
+
+    async def test_as_failed_the_shopper_pays_after_all(self, shop: Shop) -> None:
+        await opened(shop, TOTAL)
+        await reports(shop, "pending")
+        await decide(shop, State.FAILURE)
+        await reports(shop, "success")
+        assert shop.amounts == amounts(charged=TOTAL)
+
+
+@pytest.fixture
+async def doubtful(declined: Shop) -> Shop:
+    """A declined payment of which the gateway then reports a success over another amount."""
+    await reports(declined, "success", "500.00")
+    assert declined.amounts == amounts()
+    return declined
+
+
+class TestPerhapsPaid:
+    async def test_the_shopper_reads_that_it_is_being_checked(self, doubtful: Shop) -> None:
+        assert await shown(doubtful) is PaymentState.UNKNOWN
+        answer = await doubtful.process_session()
+        assert answer.result == "CHARGE_ACTION_REQUIRED"
+        assert answer.data["errors"][0]["code"] == "UNDER_REVIEW"
+
+    @pytest.mark.law(12)
+    async def test_it_is_not_paid_again(self, doubtful: Shop) -> None:
+        assert await code_of_next_attempt(doubtful) == "PAYMENT_IN_PROGRESS"
+
+    @pytest.mark.law(12)
+    async def test_another_page_is_closed_and_if_it_is_paid_too_staff_are_told(self, declined: Shop) -> None:
+        new = await opened(another(declined), TOTAL, sourceObject=basket(TOTAL))
+        await declined.notify(payment(declined.order_id, amount="500.00"))
+        declined.gateway.will_answer(json_reply([payment(new.order_id, "failure", status_code="6007")]))
+        await declined.work()
+        assert declined.gateway.calls == ["payment", "payment", "cancel"]
+        await reports(new, "success")
+        assert "Paid twice" in (problem_text((await declined.aggregate()).payment) or "")
+        assert "Paid twice" in (problem_text((await new.aggregate()).payment) or "")
+
+    @pytest.mark.law(13)
+    async def test_looking_does_not_settle_it(self, doubtful: Shop) -> None:
+        assert await review(doubtful) == ()
+        assert await subjects(doubtful) == [(AlertKind.MISMATCH, 1)]
+        assert await shown(doubtful) is PaymentState.UNKNOWN
+
+    @pytest.mark.parametrize(
+        ("state", "amount", "page"),
+        [(State.SUCCESS, "500.00", PaymentState.PAID), (State.FAILURE, None, PaymentState.FAILED)],
+    )
+    async def test_until_staff_decide(
+        self, doubtful: Shop, state: State, amount: str | None, page: PaymentState
+    ) -> None:
+        await decide(doubtful, state, amount)
+        await reports(doubtful, "success", "500.00", receipt_url="https://pay.example/r")
+        assert await shown(doubtful) is page
+        assert doubtful.amounts == amounts(charged=amount or "0")
+        assert await subjects(doubtful) == []
+
+    async def test_until_the_gateway_agrees_with_the_request(self, doubtful: Shop) -> None:
+        await reports(doubtful, "success")
+        assert await shown(doubtful) is PaymentState.PAID
+        assert doubtful.amounts == amounts(charged=TOTAL)
+        assert await subjects(doubtful) == []
+
+    async def test_a_refund_that_was_perhaps_made_is_not_made_again(self, paid_shop: Shop) -> None:
+        await reports_refund(paid_shop, "failure", TOTAL)
+        await reports_refund(paid_shop, "success", "500.00")
+        assert (await paid_shop.request_action("REFUND", "1.00")).result == "REFUND_FAILURE"
+        assert paid_shop.transaction.actions == []
+        await decide(paid_shop, State.FAILURE, kind=Kind.REFUND)
+        assert paid_shop.transaction.actions == ["REFUND"]
+
+
+class TestAFailureAfterASuccess:
+    async def test_moves_nothing_and_is_perhaps_paid_until_staff_have_looked(self, shop: Shop) -> None:
+        await opened(shop, TOTAL, sourceObject=basket(TOTAL))
+        await reports(shop, "success")
+        await reports(shop, "failure")
+        assert shop.amounts == amounts(charged=TOTAL)
+        assert await subjects(shop) == [(AlertKind.MISMATCH, 1)]
+        assert await shown(shop) is PaymentState.UNKNOWN
+        assert await code_of_next_attempt(shop) == "ALREADY_PAID"
+        assert shop.transaction.actions == []
+        answer = await shop.request_action("REFUND", "1.00")
+        assert answer.result == "REFUND_FAILURE"
+        assert "contradict each other" in (answer.message or "")
+        assert await review(shop) != ()
+        assert await shown(shop) is PaymentState.PAID
+        assert shop.transaction.actions == ["REFUND"]
+        await reports(shop, "failure", receipt_url="https://pay.example/r")  # what staff have judged, once more
+        assert await subjects(shop) == []
+        assert await shown(shop) is PaymentState.PAID
+
+    async def test_of_a_refund_leaves_it_refunded(self, paid_shop: Shop) -> None:
+        await reports_refund(paid_shop, "success")
+        await reports_refund(paid_shop, "failure")
+        assert paid_shop.amounts == amounts(charged="469.50", refunded="100.00")
+        assert await subjects(paid_shop) == [(AlertKind.MISMATCH, 1)]
+        assert (await paid_shop.request_action("REFUND", "469.51")).result == "REFUND_FAILURE"
