@@ -45,6 +45,8 @@ class Behaviour(BaseModel):
     """How long something stays `pending` at the bank before it succeeds by itself."""
     lifetime: timedelta = timedelta(hours=1)
     """Lifetime of a payment without `order_timeout`."""
+    cards_per_page: int = Field(default=1, ge=1)
+    """How many cards a payer can try on one hosted page: a declined payment may still succeed (not shown there)."""
     automatic_capture_after: timedelta | None = None
     automatic_void_after: timedelta | None = None
     hold_lapses_after: timedelta | None = None

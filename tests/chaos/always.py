@@ -345,6 +345,22 @@ ALWAYS: dict[str, Story] = {
         (*RESERVED, NextCall(meanwhile=PassTime(60 * 24)), RequestInSaleor("CHARGE", TEN)),
         gateway=(("automatic_void_after", "P1D"),),
     ),
+    "another card is tried on the same page": Story(
+        (BeginPayment(), Pay("4009"), CatchUp(), ReturnToShop(), Pay(), CatchUp(), RequestInSaleor("REFUND", TEN)),
+        gateway=(("cards_per_page", 2),),
+    ),
+    "another card is tried, and nobody tells of it": Story(
+        (BeginPayment(), Pay("4009"), CatchUp(), Pay()), gateway=(("cards_per_page", 2),)
+    ),
+    "another card is tried, and the decline is told last": Story(
+        (BeginPayment(), HoldNotifications(held=True), Pay("4009"), Pay(), ReturnToShop()),
+        Ending(notifications="newest first"),
+        gateway=(("cards_per_page", 2),),
+    ),
+    "another card is tried on the older of two pages": Story(
+        (BeginPayment(), Pay("4009"), CatchUp(), BeginPayment(), Pay(on=0), CatchUp(), RunWorker()),
+        gateway=(("cards_per_page", 2),),
+    ),
     "3-D Secure is left alone": Story((BeginPayment(), Pay("2122"), ReturnToShop(), PassTime(70))),
     "3-D Secure is failed": Story(
         (BeginPayment(), Pay("2122"), ReturnToShop(), Confirm3DSecure(passed=False), ReturnToShop())

@@ -136,6 +136,7 @@ def _gateways() -> st.SearchStrategy[tuple[tuple[str, Any], ...]]:
             ("unknown_order", "empty"),
             ("refusal", "record"),
             ("pending_webhook", False),
+            ("cards_per_page", 3),
             ("automatic_capture_after", "P1D"),
             ("automatic_void_after", "P1D"),
         ]

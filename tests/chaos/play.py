@@ -213,8 +213,10 @@ class _Run:
                 return "nobody asked"
             attempts.answer_challenge(sandbox.state, payment, now, passed=step.passed)
         else:
-            if payment.status is not Status.INIT:
+            if not attempts.takes_card(sandbox.state, payment, now):
                 return f"the page says {payment.status}"
+            if payment.status is Status.FAILURE:
+                self.unannounced.add(payment.order_id)  # the app has its final word, and waits for no other
             number = "4242424242424242" if step.code == "1000" else coded_card(step.code)
             attempts.attempt(
                 sandbox.state, payment, get_or_create_card(sandbox.state, payment.pos_id, number, now), now

@@ -175,3 +175,28 @@ async def test_cents_mean_nothing_when_the_endings_are_off(harness: Harness) -> 
     await harness.merchant.pay_hosted("plain", "10.09")
     await harness.control.pay("plain")
     assert await harness.merchant.records("plain") == [("purchase", "success", "1000")]
+
+
+async def test_a_page_that_takes_another_card_after_a_decline(harness: Harness) -> None:
+    """Not shown in the interface, and what hosted pages do: the merchant is told a failure, then a success."""
+    await harness.control.options(cards_per_page=2)
+    await harness.merchant.pay_hosted("mugs")
+    await harness.control.pay("mugs", card=NO_MONEY)
+    await harness.control.pay("mugs")
+    await harness.quiet()
+    statuses = [status for _, status, _ in harness.shop.received()]
+    assert [status for status in statuses if status != "pending"] == ["failure", "success"]
+    assert await harness.merchant.records("mugs") == [("purchase", "success", "1000")]
+    with pytest.raises(SandboxRefusedError):
+        await harness.control.pay("mugs")
+
+
+async def test_no_other_card_is_taken_once_the_page_has_expired(harness: Harness) -> None:
+    await harness.control.options(cards_per_page=2)
+    for order_id in ("declined", "expired"):
+        await harness.merchant.pay_hosted(order_id)
+    await harness.control.pay("declined", card=NO_MONEY)
+    harness.clock.forward(hours=2)
+    for order_id in ("declined", "expired"):
+        with pytest.raises(SandboxRefusedError):
+            await harness.control.pay(order_id)

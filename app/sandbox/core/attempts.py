@@ -1,6 +1,7 @@
 """The attempt to pay a payment and its outcome, and the other ways in which a payment ends.
 
-Source: gateway interface, States and transitions. A payment only moves forward: init, pending, success or failure.
+Source: gateway interface, States and transitions. A payment only moves forward: init, pending, success or failure;
+unless its page takes another card after a decline (``Behaviour.cards_per_page``).
 """
 
 from datetime import datetime
@@ -35,16 +36,27 @@ def outcome_code(state: GatewayState, payment: Payment, card_code: str) -> str:
     return cards.AMOUNT_ENDINGS.get(cards.ending_of(payment.amount), OK)
 
 
+def takes_card(state: GatewayState, payment: Payment, now: datetime) -> bool:
+    """Return True for an `init` payment, and for a declined one whose page takes another card until it expires."""
+    if payment.status is Status.INIT:
+        return True
+    declined = payment.mode == "hosted" and payment.status is Status.FAILURE and payment.cards_tried > 0
+    return (
+        declined and payment.cards_tried < state.behaviour(payment.pos_id).cards_per_page and now < payment.expires_at
+    )
+
+
 def attempt(
     state: GatewayState, payment: Payment, card: CardOnFile, now: datetime, *, processed_amount: Decimal | None = None
 ) -> None:
-    """Pay an `init` payment with a card. The merchant is notified of `pending` first, then of the outcome.
+    """Pay a payment that takes a card. The merchant is notified of `pending` first, then of the outcome.
 
     `processed_amount` simulates an alternative method with which the payer changed the amount.
-    Raises NotPossibleError when the payment is no longer `init`.
+    Raises NotPossibleError when the payment takes no card any more.
     """
-    if payment.status is not Status.INIT:
+    if not takes_card(state, payment, now):
         raise NotPossibleError("This payment was attempted before", INVALID_OPERATION)
+    payment.cards_tried += 1
     payment.card = card
     payment.payway = "cc"
     if processed_amount is not None:

@@ -122,6 +122,7 @@ class Payment(Entry):
     properties: dict[str, Any] | None = None
     card: "CardOnFile | None" = None
     """The card that was used last."""
+    cards_tried: int = 0
     eci: str | None = None
     payway: str | None = None
     processed_amount: Decimal | None = None

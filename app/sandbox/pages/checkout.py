@@ -49,10 +49,10 @@ Field = Annotated[str, Form()]
 
 @router.get("/form")
 async def form(request: Request, sandbox: SandboxDep, payment: PaymentDep) -> Response:
-    """Return the page where the payer pays; after an attempt, its outcome."""
+    """Return the page where the payer pays; after an attempt, its outcome, unless another card can be tried."""
     if payment.waits_for_payer:
         return RedirectResponse(_page_path(payment, "3ds"), 303)
-    if payment.status is not Status.INIT:
+    if not attempts.takes_card(sandbox.state, payment, sandbox.now()):
         return _outcome_page(request, payment)
     return _form_page(request, sandbox, payment, {}, {})
 
@@ -66,12 +66,12 @@ async def pay(
     expiry: Field = "",
 ) -> Response:
     """Pay with the card that the payer entered, or apply the outcome that the payer chose."""
-    if payment.status is not Status.INIT:
+    if not attempts.takes_card(sandbox.state, payment, sandbox.now()):
         return RedirectResponse(_page_path(payment, "form"), 303)
     chosen = await request.form()
     if chosen.get("way") == "abandon":
         return _render(request, payment, "left.html")
-    if chosen.get("way") == "expire":
+    if chosen.get("way") == "expire" and payment.status is Status.INIT:
         attempts.expire(sandbox.state, payment, sandbox.now())
         sandbox.publish_changes()
         return RedirectResponse(_page_path(payment, "form"), 303)
