@@ -44,7 +44,7 @@ def define_webhooks(saleor: SaleorApp, services: Services, *, customers: bool = 
 
     async def session_as_recorded(event: SessionEvent, context: WebhookContext, error: Exception) -> SessionResponse:
         """After an internal error, answer from the record: a payment that exists has not failed."""
-        response = await find_recorded_response(services, _installation(context), event.transaction.id)
+        response = await find_recorded_response(services, _installation(context), event)
         if response is None:
             raise error
         return response

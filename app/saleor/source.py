@@ -186,6 +186,11 @@ class CoveringTransaction(SaleorModel):
     charge_pending_amount: Money | None = None
 
     @property
+    def charged(self) -> Decimal:
+        """The amount that is paid or pending: what Saleor counts in the balance of an order."""
+        return sum((each.amount for each in (self.charged_amount, self.charge_pending_amount) if each), Decimal(0))
+
+    @property
     def covered(self) -> Decimal:
         """The amount that is paid, reserved or pending."""
         amounts = (
@@ -208,6 +213,8 @@ class Source(SaleorModel):
     billing_address: Address | None = None
     shipping_address: Address | None = None
     total: TaxedMoney | None = Field(default=None, validation_alias=AliasChoices("total", "totalPrice"))
+    # Of an order: what is charged, less what is owed. Unlike the total it respects granted refunds.
+    total_balance: Money | None = None
     shipping_price: TaxedMoney | None = None
     lines: tuple[Line, ...] = ()
     # All attempts to pay it, of every app; those of a checkout move to the order that is created from it.
@@ -215,6 +222,16 @@ class Source(SaleorModel):
     transactions: Annotated[tuple[CoveringTransaction, ...], BeforeValidator(_none_to_tuple)] = Field(
         default=(), validation_alias=AliasChoices("transactions", "checkoutTransactions", "orderTransactions")
     )
+
+    @property
+    def amount_due(self) -> Decimal | None:
+        """The total, less what staff have granted to refund; None when Saleor does not state it."""
+        if self.total is None:
+            return None
+        if self.total_balance is None:
+            return self.total.gross.amount
+        charged = sum((transaction.charged for transaction in self.transactions), Decimal(0))
+        return min(self.total.gross.amount, charged - self.total_balance.amount)
 
     @property
     def user_id(self) -> str | None:

@@ -16,7 +16,7 @@ from app.commands.deferred import Deferred
 from app.db.tables import State
 from app.gateway.statuses import TABLE, Kind, Status
 from app.payments.core.refusal import BUSY, DECLINED, STORE_UNAVAILABLE, TRY_AGAIN, RefusalCode, RefusalError
-from app.payments.core.responses import BEING_CONFIRMED, CREATION_UNKNOWN, UNDER_REVIEW
+from app.payments.core.responses import AMOUNT_CHANGED, BEING_CONFIRMED, CREATION_UNKNOWN, UNDER_REVIEW
 from app.payments.operations.initialize import STORE_MOVED
 from app.payments.requests.languages import PAGE_LANGUAGES
 from app.payments.requests.storefront import StorefrontData, parse_data
@@ -52,6 +52,7 @@ def test_every_error_code_is_told_once_and_no_other() -> None:
     assert sorted(told) == sorted(
         [
             *RefusalCode,
+            AMOUNT_CHANGED,
             BEING_CONFIRMED,
             CREATION_UNKNOWN,
             DECLINED,

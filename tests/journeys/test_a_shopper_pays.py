@@ -42,6 +42,24 @@ async def test_a_one_step_payment_makes_a_paid_order(shop: Stack) -> None:
     await assert_books_agree(shop, transaction.id)
 
 
+async def test_a_gift_card_pays_a_part_and_the_shopper_the_rest(shop: Stack) -> None:
+    """Saleor's default amount ignores the gift card: that is refused, and says what to request instead."""
+    checkout = await shop.saleor.create_checkout(NewCheckout(gift_cards=Decimal(200)))
+    _, refused = await begin(shop, checkout_id=checkout.id)
+    assert refused.event is not None
+    assert refused.event.type == "CHARGE_FAILURE"
+    [error] = refused.data["errors"]
+    assert (error["code"], error["amountToPay"]) == ("AMOUNT_TOO_HIGH", 369.5)
+    assert await shop.gateway.payments() == []
+
+    session = await shop.saleor.initialize(checkout.id, amount=Decimal(str(error["amountToPay"])), data=BACK)
+    await shop.gateway.pay(order_id_of(session))
+    transaction = await wait_for_event(shop, session.required_transaction.id, "CHARGE_SUCCESS")
+    assert transaction.amounts.charged == Decimal("369.50")
+    await paid_order(shop, checkout.id)
+    await assert_books_agree(shop, transaction.id)
+
+
 @pytest.mark.long
 async def test_staff_can_cancel_while_the_shopper_has_not_paid(shop: Stack) -> None:
     _, session = await begin(shop)

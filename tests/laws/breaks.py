@@ -169,6 +169,15 @@ BREAKS = [
     ),
     Break(
         law=12,
+        what="a shopper pays the price before the gift card",
+        changes={
+            "app.payments.operations.competing_attempts:add_attempt": Condition(
+                {"newest.amount", "left"}, becomes="newest.amount <= left or not _covered(others, newest.currency)"
+            )
+        },
+    ),
+    Break(
+        law=12,
         what="whoever learns that an attempt has come further forgets the others",
         changes={
             "app.payments.core.apply:_post_repeated": Assigned("payment.attempts_due_at", becomes="None"),

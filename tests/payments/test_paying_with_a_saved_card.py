@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -77,6 +78,14 @@ def error_of(answer: SessionResponse) -> dict[str, Any]:
     [error] = answer.data["errors"]
     assert isinstance(error, dict)
     return error
+
+
+@pytest.mark.law(12)
+async def test_the_card_is_not_charged_for_more_than_saleor_says_is_owed(keeping: Shop) -> None:
+    total = {"gross": {"amount": Decimal("369.50"), "currency": "UAH"}}
+    error = error_of(await pay_with(keeping, await card_of_olena(keeping), totalPrice=total))
+    assert (error["code"], error["amountToPay"]) == ("AMOUNT_TOO_HIGH", Decimal("369.50"))
+    assert keeping.gateway.requests == []
 
 
 @pytest.mark.parametrize("flow", ["CHARGE", "AUTHORIZATION"])

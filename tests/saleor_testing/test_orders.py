@@ -44,6 +44,7 @@ async def test_an_order_that_nobody_has_paid(client: SaleorClient, store: Row, s
     assert (order.id, order.number, order.channel.slug, order.status) == (taken.id, "1", "uah", "UNFULFILLED")
     assert order.total is not None
     assert order.total.gross.amount == Decimal("569.50")
+    assert order.amount_due == Decimal("569.50")
     assert order.transactions == ()
     assert order.is_payable
     assert gateway == (await saleor.apps())[0].identifier
@@ -73,6 +74,21 @@ async def test_what_was_paid_on_the_checkout_is_paid_on_the_order(
     (transaction,) = order.transactions
     assert (transaction.id, transaction.covered) == (paid.id, Decimal("469.50"))
     assert transaction.ever_covered == Decimal("569.50")
+
+
+async def test_what_staff_granted_to_refund_is_not_owed(
+    client: SaleorClient, store: Row, saleor: FakeSaleor, installed: Stub
+) -> None:
+    """The balance says so, the default amount and the total do not."""
+    taken = await saleor.create_order()
+    await saleor.initialize(taken.id)
+    await saleor.grant_refund(taken.id, Decimal(200))
+    order, _ = await fetch_order_to_pay(client, store, taken.id)
+    assert order is not None
+    assert order.total is not None
+    assert (order.total.gross.amount, order.amount_due) == (Decimal("569.50"), Decimal("369.50"))
+    await saleor.initialize(taken.id)
+    assert installed.asked_for(INITIALIZE.value)[1].json["action"]["amount"] == 569.5
 
 
 async def test_a_transaction_is_begun_and_the_same_key_begins_no_other(

@@ -126,6 +126,55 @@ async def test_paid_checkout_is_still_asked_about_with_nothing_to_pay(saleor: Fa
     assert installed.asked_for(INITIALIZE.value)[1].json["action"]["amount"] == 0.0
 
 
+async def test_default_amount_ignores_the_gift_cards_that_the_total_respects(
+    saleor: FakeSaleor, installed: Stub
+) -> None:
+    """So a shopper who pays the default amount has paid too much."""
+    installed.answer(INITIALIZE, says("CHARGE_SUCCESS", "p-1"))
+    checkout = await saleor.create_checkout(NewCheckout(gift_cards=Decimal(200)))
+    assert checkout.total == Decimal("369.50")
+
+    session = await saleor.initialize(checkout.id)
+
+    [asked] = installed.asked_for(INITIALIZE.value)
+    assert (asked.json["action"]["amount"], session.required_transaction.amounts.charged) == (569.5, TOTAL)
+    assert asked.json["sourceObject"]["total"]["gross"]["amount"] == 369.5
+    assert (await saleor.checkout(checkout.id)).charge_status == "OVERCHARGED"
+    done = await saleor.complete(checkout.id)
+    assert done.order is not None
+    assert (done.order.total, done.order.charge_status) == (Decimal("369.50"), "OVERCHARGED")
+
+
+async def test_default_amount_of_an_order_respects_gift_cards(saleor: FakeSaleor, installed: Stub) -> None:
+    installed.answer(INITIALIZE, says("CHARGE_SUCCESS", "p-1"))
+    order = await saleor.create_order(NewCheckout(gift_cards=Decimal(200)))
+    session = await saleor.initialize(order.id)
+    assert session.required_transaction.amounts.charged == Decimal("369.50")
+
+
+async def test_gift_cards_above_the_total_leave_nothing_to_pay(saleor: FakeSaleor, installed: Stub) -> None:
+    checkout = await saleor.create_checkout(NewCheckout(gift_cards=Decimal(600)))
+    assert checkout.total == 0
+    assert (await saleor.complete(checkout.id)).order is not None
+
+
+async def test_default_amount_subtracts_what_is_captured_or_still_authorized_whichever_is_more(
+    saleor: FakeSaleor, installed: Stub
+) -> None:
+    installed.answer(INITIALIZE, says("AUTHORIZATION_SUCCESS", "p-1", actions=["CHARGE"]))
+    installed.answer(WebhookEvent.TRANSACTION_CHARGE_REQUESTED, says("CHARGE_SUCCESS", "c-1"))
+    checkout = await saleor.create_checkout()
+    held = (await saleor.initialize(checkout.id, action=Flow.AUTHORIZATION)).required_transaction
+    await saleor.charge(held.id, Decimal(300))
+    await saleor.wait_for_background()
+    amounts = (await saleor.transaction(held.id)).amounts
+    assert (amounts.charged, amounts.authorized) == (Decimal(300), Decimal("269.50"))
+
+    await saleor.initialize(checkout.id)
+
+    assert installed.asked_for(INITIALIZE.value)[1].json["action"]["amount"] == 269.5
+
+
 async def test_saleors_own_failures_end_nothing_and_the_apps_do(saleor: FakeSaleor, installed: Stub) -> None:
     """The recording ``process_failure``: two failed deliveries, then the app declines."""
     installed.answer(INITIALIZE, says("CHARGE_ACTION_REQUIRED", "init"))

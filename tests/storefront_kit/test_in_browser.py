@@ -186,6 +186,54 @@ async def test_what_is_left_to_pay_is_another_payment(visit: Visit) -> None:
     assert visit.saleor.times(START) == 1
 
 
+TOO_HIGH = "Less is left to pay than this amount, and nothing was charged. Please reload the page and try again."
+
+
+@pytest.mark.parametrize("code", ["AMOUNT_TOO_HIGH", "ALREADY_PAID"])
+async def test_what_saleor_requests_too_much_is_requested_again_as_another_payment(visit: Visit, code: str) -> None:
+    """A gift card pays a part, which Saleor's default amount ignores; or another payment has paid one."""
+    visit.saleor.set_answers(START, refused_session(code, TOO_HIGH, amountToPay=369.5), 503, PAID)
+    await visit.open()
+    await presses(visit)
+    await visit.wait_for_state("error")
+    await presses(visit, "Try again")
+    await visit.wait_for_state("paid")
+    first, second, third = visit.saleor.variables(START)
+    assert "amount" not in first
+    assert (second["amount"], third["amount"]) == (369.5, 369.5)
+    assert first["idempotencyKey"] != second["idempotencyKey"] == third["idempotencyKey"]
+    assert await events_of(visit.page, "failed") == []
+
+
+async def test_what_is_too_much_once_more_is_told(visit: Visit) -> None:
+    visit.saleor.set_answers(START, refused_session("AMOUNT_TOO_HIGH", TOO_HIGH, amountToPay=369.5))
+    await visit.open()
+    await presses(visit)
+    await visit.wait_for_state("declined")
+    await expect(message(visit.page)).to_contain_text(TOO_HIGH)
+    assert [asked.get("amount") for asked in visit.saleor.variables(START)] == [None, 369.5]
+    await presses(visit, "Try again")  # and begins anew, over whatever Saleor says then
+    await visit.wait_for_state("declined")
+    assert visit.saleor.variables(START)[2].get("amount") is None
+
+
+@pytest.mark.parametrize("code", ["ALREADY_PAID", "INVALID_AMOUNT"])
+async def test_nothing_is_requested_when_nothing_is_left(visit: Visit, code: str) -> None:
+    visit.saleor.set_answers(START, refused_session(code, amountToPay=0))
+    await visit.open()
+    await presses(visit)
+    await visit.wait_for_state("paid")
+    assert visit.saleor.times(START) == 1
+
+
+async def test_what_may_still_be_paid_by_another_attempt_is_not_requested_again(visit: Visit) -> None:
+    visit.saleor.set_answers(START, refused_session("PAYMENT_IN_PROGRESS", "Your bank ...", amountToPay=40))
+    await visit.open()
+    await presses(visit)
+    await visit.wait_for_state("declined")
+    assert visit.saleor.times(START) == 1
+
+
 async def test_nobody_is_told_that_it_failed_while_another_attempt_is_at_the_bank(visit: Visit) -> None:
     words = "Your bank is processing your payment. Please wait a moment, and do not pay again."
     visit.saleor.set_answers(START, refused_session("PAYMENT_IN_PROGRESS", words))

@@ -27,6 +27,7 @@ LINK_LOST = gettext_noop(
 COVERED = gettext_noop(
     "Another payment for the same checkout or order is paid or at the bank, so the payment page was closed"
 )
+TOO_HIGH = gettext_noop("Less is left to pay than this page was for, so the payment page was closed")
 REPLACED = gettext_noop("A newer payment attempt has replaced this one, and the payment page was closed")
 
 _NO_SUCH_PAGE = gettext_noop("The gateway has no such payment: there was no page to close")
@@ -70,6 +71,11 @@ def is_link_missing(payment: Payment) -> bool:
 def is_being_closed(aggregate: PaymentAggregate) -> bool:
     """Return True while any cancellation of the payment is open."""
     return any(each.kind is Kind.CANCEL and not each.state.final for each in aggregate.operations)
+
+
+def is_closing_for(aggregate: PaymentAggregate, reason: str) -> bool:
+    """Return True while the page is being closed for that reason."""
+    return any(each.request.get("why") == reason and not each.state.final for each in aggregate.operations)
 
 
 def is_retried_until_confirmed(operation: Operation) -> bool:

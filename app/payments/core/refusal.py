@@ -4,7 +4,8 @@ The storefront gets a code, and a message for its shopper.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from enum import StrEnum
 from typing import ParamSpec, TypeVar
 
@@ -35,6 +36,7 @@ class RefusalCode(StrEnum):
     ACCOUNT_DISABLED = "ACCOUNT_DISABLED"
     CURRENCY_NOT_SUPPORTED = "CURRENCY_NOT_SUPPORTED"
     INVALID_AMOUNT = "INVALID_AMOUNT"
+    AMOUNT_TOO_HIGH = "AMOUNT_TOO_HIGH"
     ALREADY_PAID = "ALREADY_PAID"
     PAYMENT_IN_PROGRESS = "PAYMENT_IN_PROGRESS"
     PRODUCTS_DO_NOT_SUM = "PRODUCTS_DO_NOT_SUM"
@@ -50,13 +52,15 @@ class RefusalError(Exception):
     ``message`` is read by shoppers, staff and storefront developers alike: it contains no secret and no address of
     ours. ``field`` is where the storefront can pass the missing value, for example ``data.customer.phone``.
     ``shopper_message`` is set when only the shopper can correct the request: a message in the shopper's language, which
-    the storefront gets instead. A refusal for several reasons has ``reasons``; the rest of it is about the first.
+    the storefront gets instead. ``amount_to_pay`` is set when too much is requested: the amount that is left to pay. A
+    refusal for several reasons has ``reasons``; the rest of it is about the first.
     """
 
     code: RefusalCode
     message: str
     field: str | None = None
     shopper_message: str | None = None
+    amount_to_pay: Decimal | None = None
     reasons: tuple["RefusalError", ...] = ()
 
     def __str__(self) -> str:
@@ -69,9 +73,7 @@ def combine(refusals: Sequence[RefusalError]) -> RefusalError:
     if len(reasons) == 1:
         return reasons[0]
     first = reasons[0]
-    return RefusalError(
-        first.code, " ".join(reason.message for reason in reasons), first.field, first.shopper_message, reasons
-    )
+    return replace(first, message=" ".join(reason.message for reason in reasons), reasons=reasons)
 
 
 _P = ParamSpec("_P")
@@ -114,6 +116,9 @@ _SHOPPER_MESSAGES = {
         "The store cannot take this payment at the moment, and nothing was charged. Please contact the store."
     ),
     "SAVED_CARD_UNUSABLE": gettext_noop("This saved card cannot be used. Please pay with another card."),
+    "AMOUNT_TOO_HIGH": gettext_noop(
+        "Less is left to pay than this amount, and nothing was charged. Please reload the page and try again."
+    ),
     "ALREADY_PAID": gettext_noop("This has already been paid. Please do not pay again."),
     "PAYMENT_IN_PROGRESS": gettext_noop(
         "Your bank is processing your payment. Please wait a moment, and do not pay again."

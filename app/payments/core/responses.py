@@ -4,6 +4,7 @@ A response is only an early copy of events that the outbox holds too (laws of mo
 """
 
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 from app.db.aggregates import PaymentAggregate
@@ -13,6 +14,7 @@ from app.i18n.translation import translation_for
 from app.payments.core.balance import balance
 from app.payments.core.details import Details, payment_method_from_row
 from app.payments.core.event_queue import should_delay_success
+from app.payments.core.page_cancellation import TOO_HIGH, is_closing_for
 from app.payments.core.problems import has_mismatch, problem_text
 from app.payments.core.refusal import DECLINED, RefusalError, shopper_message_of
 from app.saleor.responses import (
@@ -28,34 +30,46 @@ from app.saleor.responses import (
 CREATION_UNKNOWN = "CREATION_UNKNOWN"
 UNDER_REVIEW = "UNDER_REVIEW"
 BEING_CONFIRMED = "BEING_CONFIRMED"
+AMOUNT_CHANGED = "AMOUNT_CHANGED"
 _UNKNOWN = gettext_noop("We are still checking whether the payment page was opened. Please try again in a moment.")
 _PAYING = gettext_noop("Your payment is being processed. Please wait a moment.")
 _CONFIRMING = gettext_noop(
     "You have paid, and the store is being notified. Please wait a moment, and do not pay again."
 )
+_CHANGED = gettext_noop("The amount to pay has changed, and this payment page is being closed. Please wait a moment.")
 _REVIEW = gettext_noop("The store is checking your payment. Please do not pay again, and contact the store.")
 
 
 def error_data(
-    code: str, message: str, field: str | None = None, *, retry_after: datetime | None = None
+    code: str,
+    message: str,
+    field: str | None = None,
+    *,
+    retry_after: datetime | None = None,
+    amount_to_pay: Decimal | None = None,
 ) -> dict[str, Any]:
     """Return one entry of ``data.errors``; ``retry_after`` is when the gateway recommends the next attempt."""
-    more = {"field": field, "retryAfter": None if retry_after is None else _format_timestamp(retry_after)}
-    return {"code": code, "message": message} | {name: value for name, value in more.items() if value}
+    more = {
+        "field": field or None,
+        "retryAfter": None if retry_after is None else _format_timestamp(retry_after),
+        "amountToPay": amount_to_pay,
+    }
+    return {"code": code, "message": message} | {name: value for name, value in more.items() if value is not None}
 
 
 def session_refusal_response(flow: TransactionFlow, refusal: RefusalError) -> SessionResponse:
     """Return the response to a session webhook that is refused before anything was recorded."""
+    errors = [
+        error_data(
+            reason.code.value,
+            reason.shopper_message or reason.message,
+            reason.field,
+            amount_to_pay=reason.amount_to_pay,
+        )
+        for reason in refusal.reasons or (refusal,)
+    ]
     return SessionResponse.failure(
-        flow,
-        psp_reference=unique_reference(),
-        message=refusal.message,
-        data={
-            "errors": [
-                error_data(reason.code.value, reason.shopper_message or reason.message, reason.field)
-                for reason in refusal.reasons or (refusal,)
-            ]
-        },
+        flow, psp_reference=unique_reference(), message=refusal.message, data={"errors": errors}
     )
 
 
@@ -176,6 +190,8 @@ def _page_data(aggregate: PaymentAggregate) -> dict[str, Any]:
     payment = aggregate.payment
     if payment.checkout_url is None and payment.qr_url is None:
         return {"errors": [error_data(CREATION_UNKNOWN, translation_for(payment.language).gettext(_UNKNOWN))]}
+    if is_closing_for(aggregate, TOO_HIGH):
+        return {"errors": [error_data(AMOUNT_CHANGED, translation_for(payment.language).gettext(_CHANGED))]}
     page: dict[str, Any] = {"checkoutUrl": payment.checkout_url, "qrUrl": payment.qr_url}
     if payment.expires_at is not None:
         page["expiresAt"] = _format_timestamp(payment.expires_at)

@@ -1,7 +1,8 @@
 """Several attempts to pay the same checkout or order: one debt is paid once (laws of money, 12).
 
-Amounts that are paid, reserved or at the bank cover part of the debt and leave less to pay. No attempt begins for what
-is covered, and a page for more than the remainder is closed, be it older or newer. A newer page also replaces older
+The debt is what Saleor says is owed, whatever amount it requests: its default amount ignores gift cards. Amounts that
+are paid, reserved or at the bank cover part of the debt and leave less to pay. No attempt begins for more than is left,
+and a page for more than the remainder is closed, be it older or newer. A newer page also replaces older
 ones, unless together they do not exceed the amount to pay: then they are parts of one payment, which a storefront may
 want to have paid side by side. If two are paid nevertheless, both are booked as they are, and staff are asked to refund
 one.
@@ -10,21 +11,33 @@ one.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from decimal import Decimal
+from decimal import ROUND_FLOOR, Decimal, InvalidOperation
 
-from app.amounts import has_whole_cents
+from app.amounts import CENT
 from app.db.aggregates import ById, PaymentAggregate, SameDebt, row_id_of
 from app.db.tables import Kind, Mode, Payment, State
 from app.i18n.messages import LazyMessage, Money
 from app.payments.core.apply import Posting, raise_problem
 from app.payments.core.balance import ZERO, balance
-from app.payments.core.page_cancellation import COVERED, REPLACED, REPLACED_BY, create_cancellation, is_link_missing
+from app.payments.core.page_cancellation import (
+    COVERED,
+    REPLACED,
+    REPLACED_BY,
+    TOO_HIGH,
+    create_cancellation,
+    is_link_missing,
+)
 from app.payments.core.problems import PAID_TWICE, clear_problem
 from app.payments.core.refusal import RefusalCode, RefusalError, shopper_message_of
 from app.payments.services import Services
+from app.saleor.events import SessionEvent
 from app.saleor.source import Checkout, Order
 
 _IN_PROGRESS = "Another attempt to pay this is at the bank: no other page is opened until its outcome is known."
+_TOO_HIGH = (
+    "{amount} {currency} is more than is left to pay: Saleor says {left} {currency}. Request that amount instead."
+)
+_NOTHING_LEFT = "Saleor says that nothing is left to pay."
 _PAID = "Another payment has already paid this: nothing, or less than this amount, is left to pay."
 
 
@@ -68,19 +81,29 @@ def pages_to_close(attempts: Sequence[Attempt], to_pay: Decimal) -> list[int]:
 
 
 def pages_exceeding_remainder(attempts: Sequence[Attempt], to_pay: Decimal) -> list[int]:
-    """Return the numbers of the open pages for more than the remainder; none while nothing is covered. Pure."""
-    covered = sum((each.covered for each in attempts), ZERO)
-    return [each.number for each in attempts if covered and each.open and each.amount > to_pay - covered]
+    """Return the numbers of the open pages for more than the remainder. Pure."""
+    left = to_pay - sum((each.covered for each in attempts), ZERO)
+    return [each.number for each in attempts if each.open and each.amount > left]
 
 
 def amount_to_pay(source: Checkout | Order, own_transaction_ids: set[str]) -> Decimal | None:
-    """Return what the app's own transactions have to pay of a checkout or order; None when Saleor does not state it."""
-    if source.total is None:
+    """Return what the app's own transactions have to pay of a checkout or order; None when Saleor does not state it.
+
+    Saleor keeps three decimals of what another app has taken: then the whole cents are to be paid.
+    """
+    if source.amount_due is None:
         return None
-    amount = source.total.gross.amount - sum(
-        (each.covered for each in source.transactions if each.id not in own_transaction_ids), ZERO
-    )
-    return amount if has_whole_cents(amount) else None
+    others = (each.covered for each in source.transactions if each.id not in own_transaction_ids)
+    try:
+        return (source.amount_due - sum(others, ZERO)).quantize(CENT, ROUND_FLOOR)
+    except InvalidOperation:  # too many digits, or not a number
+        return None
+
+
+def is_above_debt(event: SessionEvent) -> bool:
+    """Return True when a session requests more than Saleor says is left to pay beside its other transactions."""
+    left = amount_to_pay(event.source, {event.transaction.id})
+    return left is not None and event.action.amount > left
 
 
 def add_attempt(newest: Payment, others: Sequence[PaymentAggregate], source: Checkout | Order) -> RefusalError | None:
@@ -95,12 +118,26 @@ def add_attempt(newest: Payment, others: Sequence[PaymentAggregate], source: Che
         each.payment.has_rivals, each.payment.source_id = True, newest.source_id
     if newest.to_pay is None:
         return None
-    covered = sum((each.covered for each in attempts_of(others, newest.currency)), ZERO)
-    if not covered or newest.amount <= newest.to_pay - covered:
-        return None
-    code = refusal_code(others, newest)
-    message = _PAID if code is RefusalCode.ALREADY_PAID else _IN_PROGRESS
-    return RefusalError(code, message, shopper_message=shopper_message_of(code.value, newest.language))
+    left = newest.to_pay - _covered(others, newest.currency)
+    return None if newest.amount <= left else _refusal(others, newest, max(left, ZERO))
+
+
+def _refusal(others: Sequence[PaymentAggregate], newest: Payment, left: Decimal) -> RefusalError:
+    """Return the refusal of a payment for more than is ``left`` to pay, with the amount to request instead."""
+    if _covered(others, newest.currency):
+        code = refusal_code(others, newest)
+        message = _PAID if code is RefusalCode.ALREADY_PAID else _IN_PROGRESS
+    elif left:
+        code, currency = RefusalCode.AMOUNT_TOO_HIGH, newest.currency
+        message = _TOO_HIGH.format(amount=newest.amount, left=left, currency=currency)
+    else:
+        return RefusalError(RefusalCode.INVALID_AMOUNT, _NOTHING_LEFT, "amount", amount_to_pay=left)
+    shopper_message = shopper_message_of(code.value, newest.language)
+    return RefusalError(code, message, shopper_message=shopper_message, amount_to_pay=left)
+
+
+def _covered(attempts: Sequence[PaymentAggregate], currency: str) -> Decimal:
+    return sum((each.covered for each in attempts_of(attempts, currency)), ZERO)
 
 
 def refusal_code(others: Sequence[PaymentAggregate], newest: Payment) -> RefusalCode:
@@ -122,22 +159,27 @@ def close_competing_pages(
         return
     of_currency = [each for each in aggregates if each.payment.currency == newest.currency]
     known = attempts_of(of_currency, newest.currency)
-    covered = pages_exceeding_remainder(known, newest.to_pay)
-    closing = pages_to_close(known, newest.to_pay) if replacing else covered
+    exceeding = pages_exceeding_remainder(known, newest.to_pay)
+    closing = pages_to_close(known, newest.to_pay) if replacing else exceeding
+    too_much = COVERED if any(each.covered for each in known) else TOO_HIGH
     for aggregate in of_currency:
         if row_id_of(aggregate.payment) in closing:
-            _schedule_closing(
-                aggregate, newest, posting.now, reason=COVERED if row_id_of(aggregate.payment) in covered else REPLACED
-            )
+            reason = too_much if row_id_of(aggregate.payment) in exceeding else REPLACED
+            _schedule_closing(aggregate, newest, posting.now, reason=reason)
     paid = {each.number: each.paid + each.perhaps_paid for each in known}
     flag_double_payment(
         [(aggregate, paid[row_id_of(aggregate.payment)]) for aggregate in of_currency], newest.to_pay, posting.now
     )
 
 
-def is_covered_by_others(aggregate: PaymentAggregate) -> bool:
-    """Return True when a page that has just opened must be closed again, because its debt was covered by then."""
-    return any(each.request.get("why") == COVERED and not each.state.final for each in aggregate.operations)
+def compare_with_debt(attempts: Sequence[PaymentAggregate], source: Checkout | Order, posting: Posting) -> None:
+    """Close the pages for more than is left to pay now: Saleor has stated the debt once more.
+
+    ``attempts`` are all attempts to pay it, oldest first; all are locked.
+    """
+    newest = attempts[-1].payment  # it has the latest amount to pay
+    newest.to_pay = amount_to_pay(source, {each.payment.transaction_id for each in attempts})
+    close_competing_pages(attempts, newest, posting, replacing=False)
 
 
 def attempts_of(aggregates: Sequence[PaymentAggregate], currency: str) -> list[Attempt]:

@@ -35,7 +35,7 @@ from app.payments.cards.saved import get_saved_card
 from app.payments.core.references import ensure_reference
 from app.payments.core.refusal import RefusalError
 from app.payments.core.responses import error_data, session_refusal_response, session_response
-from app.payments.operations.competing_attempts import add_attempt
+from app.payments.operations.competing_attempts import add_attempt, compare_with_debt, is_above_debt
 from app.payments.operations.execute import Call, execute
 from app.payments.operations.wallet_payment import wallet_payment_call
 from app.payments.requests.direct import (
@@ -96,10 +96,10 @@ async def initialize(
         # A payment that was accepted once stays accepted, whatever the store has changed since, its address included.
         if await services.payments.exists_only_elsewhere(installation.id, event.transaction.id):
             return _store_moved_response(event)
-        known = await find_recorded_response(services, installation, event.transaction.id)
+        known = await find_recorded_response(services, installation, event)
         return known or session_refusal_response(event.action.action_type, refusal)
     if journaled is None:
-        return await recorded_response(services, installation, event.transaction.id)
+        return await recorded_response(services, installation, event)
     debt = debt_of(installation, event)
     aggregate = await execute(services, journaled, journaled.create, plan.call, deadline, answering=True, debt=debt)
     return session_response(
@@ -282,29 +282,42 @@ async def _open_card(
     )
 
 
-async def recorded_response(services: Services, installation: OpenInstallation, transaction_id: str) -> SessionResponse:
+async def recorded_response(services: Services, installation: OpenInstallation, event: SessionEvent) -> SessionResponse:
     """Return the response that states where the payment of a transaction stands. Raises PaymentNotFoundError.
 
-    The reference in the response is stored before the response is sent (laws of money, 9). While Saleor reads a
-    failure, no event of the payment is reported: should it have succeeded after all, the success comes after that (5).
+    If less is owed by now than its page is for, nobody is sent there any more, and it is closed (laws of money, 12).
+    The reference in the response is stored before the response is sent (9). While Saleor reads a failure, no event of
+    the payment is reported: should it have succeeded after all, the success comes after that (5).
     """
 
-    def respond(aggregate: PaymentAggregate) -> SessionResponse:
+    too_high = is_above_debt(event)
+    posting = services.posting()
+
+    def respond(
+        aggregate: PaymentAggregate, attempts: Sequence[PaymentAggregate]
+    ) -> tuple[SessionResponse, Sequence[PaymentAggregate]]:
+        if too_high:
+            compare_with_debt(attempts, event.source, posting)
         ensure_reference(aggregate.payment, aggregate.create)
         if aggregate.create.state is State.FAILURE:
             aggregate.create.answer_awaited_until = services.now() + services.schedule.answer_window
         page = services.addresses.payment_page(installation.saleor_api_url, aggregate.payment.order_id)
-        return session_response(aggregate, page)
+        return session_response(aggregate, page), attempts
 
-    return await services.payments.update(ByTransaction(installation.id, transaction_id), respond)
+    which = ByTransaction(installation.id, event.transaction.id)
+    debt = debt_of(installation, event) if too_high else None
+    response, attempts = await services.payments.update_attempts(which, debt, respond)
+    if too_high:
+        services.wake_for(attempts)
+    return response
 
 
 async def find_recorded_response(
-    services: Services, installation: OpenInstallation, transaction_id: str
+    services: Services, installation: OpenInstallation, event: SessionEvent
 ) -> SessionResponse | None:
     """Return ``recorded_response``; None when nothing is recorded of the transaction."""
     try:
-        return await recorded_response(services, installation, transaction_id)
+        return await recorded_response(services, installation, event)
     except PaymentNotFoundError:
         return None
 

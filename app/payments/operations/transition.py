@@ -21,12 +21,19 @@ from app.i18n.messages import gettext_noop
 from app.payments.core.apply import Posting, apply, conclude, enqueue_note
 from app.payments.core.call_errors import is_outcome_unknown, post_error, report_to_staff
 from app.payments.core.observation import Observations, gateway_id_of, observation_from_record
-from app.payments.core.page_cancellation import LINK_LOST, LOST_PAGE, create_cancellation, is_link_missing
+from app.payments.core.page_cancellation import (
+    COVERED,
+    LINK_LOST,
+    LOST_PAGE,
+    create_cancellation,
+    is_closing_for,
+    is_link_missing,
+)
 from app.payments.core.problems import has_mismatch
 from app.payments.core.references import ensure_reference
 from app.payments.core.refusal import TRY_AGAIN, shopper_message_of
 from app.payments.operations.answer_window import mark_answered
-from app.payments.operations.competing_attempts import close_competing_pages, is_covered_by_others, refusal_code
+from app.payments.operations.competing_attempts import close_competing_pages, refusal_code
 
 log = structlog.get_logger(__name__)
 
@@ -135,7 +142,7 @@ def _withhold_if_covered(
         for each in attempts:  # two that began at the same moment have not seen each other
             each.payment.has_rivals = True
     close_competing_pages(attempts, payment, posting, replacing=replacing)
-    if not is_covered_by_others(aggregate):
+    if not is_closing_for(aggregate, COVERED):
         return
     code = refusal_code(attempts, payment).value
     payment.checkout_url = payment.qr_url = None

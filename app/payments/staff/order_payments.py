@@ -55,13 +55,16 @@ class OrderPayments:
     def to_pay(self) -> Decimal:
         """The amount that can be requested now; zero for an order that is paid, cancelled or not known.
 
-        Refunded amounts count as paid. Saleor may not have received all reports of our own payments yet.
+        Refunded amounts count as paid, and what staff have granted to refund is not owed. Saleor may not have received
+        all reports of our own payments yet.
         """
         if self.order is None or self.order.total is None or not self.order.is_payable:
             return ZERO
         ours = {each.payment.transaction_id: covered_amount(each) for each in self.aggregates}
         covered = (max(each.ever_covered, ours.get(each.id, ZERO)) for each in self.order.transactions)
-        return max(ZERO, self.order.total.gross.amount - sum(covered, ZERO))
+        unpaid = self.order.total.gross.amount - sum(covered, ZERO)
+        due = (self.order.amount_due or ZERO) - sum((each.covered for each in self.order.transactions), ZERO)
+        return max(ZERO, min(unpaid, due))
 
     def open_payment_over(self, amount: Decimal, now: datetime) -> PaymentAggregate | None:
         """Return the newest payment with an open page for exactly that amount; None when there is none."""

@@ -29,9 +29,9 @@ async def process(
         return await initialize(services, event, installation, deadline)
     create = aggregate.create
     if create.state.final or create.id is None or _is_being_created(services, aggregate):
-        return await recorded_response(services, installation, event.transaction.id)
+        return await recorded_response(services, installation, event)
     await resolve_operation(services, create.id, deadline, answering=True)
-    return await recorded_response(services, installation, event.transaction.id)
+    return await recorded_response(services, installation, event)
 
 
 def _is_being_created(services: Services, aggregate: PaymentAggregate) -> bool:

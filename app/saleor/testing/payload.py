@@ -11,7 +11,13 @@ from typing import Any
 from app.saleor.testing.ids import global_id, kind_of
 from app.saleor.testing.money import ZERO, json_amount, quantize_price
 from app.saleor.testing.records import App, AppWebhook, Basket, Checkout, Event, GrantedRefund, Line, Order, Transaction
-from app.saleor.testing.rules.coverage import authorize_status, charge_status, total_authorized, total_charged
+from app.saleor.testing.rules.coverage import (
+    authorize_status,
+    charge_status,
+    total_authorized,
+    total_balance,
+    total_charged,
+)
 from app.saleor.testing.rules.grants import granted_refund_events
 from app.saleor.testing.selection import FieldFailedError, NeedsPermission
 from app.saleor.testing.vocabulary import MANAGE_ORDERS, WebhookEvent
@@ -182,7 +188,7 @@ def source(source_object: Checkout | Order) -> Payload:
         "languageCode": basket.language_code,
         "totalPrice": total,
         "subtotalPrice": _taxed_money(basket.subtotal, basket.currency),
-        "totalBalance": _money(ZERO, basket.currency),
+        "totalBalance": _money(total_balance(source_object), basket.currency),
         "chargeStatus": charge_status(source_object).value,
         "authorizeStatus": authorize_status(source_object).value,
         "lines": [_checkout_line(line, basket.currency) for line in basket.lines],
@@ -204,6 +210,7 @@ def _order(order: Order) -> Payload:
         "authorizeStatus": authorize_status(order).value,
         "total": _taxed_money(basket.total, basket.currency),
         "subtotal": _taxed_money(basket.subtotal, basket.currency),
+        "totalBalance": _money(total_balance(order), basket.currency),
         "totalCharged": _money(total_charged(order), basket.currency),
         "totalAuthorized": _money(total_authorized(order), basket.currency),
         "lines": [_order_line(line, basket.currency) for line in basket.lines],

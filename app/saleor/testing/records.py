@@ -159,9 +159,14 @@ class Basket:
         return sum((line.total for line in self.lines), ZERO)
 
     @property
+    def total_before_gift_cards(self) -> Decimal:
+        """Lines and shipping."""
+        return self.subtotal + self.shipping_price
+
+    @property
     def total(self) -> Decimal:
-        """The gross amount to pay: lines and shipping less gift cards."""
-        return self.subtotal + self.shipping_price - self.gift_cards
+        """The gross amount to pay: lines and shipping less gift cards, which may cover all of it."""
+        return max(self.total_before_gift_cards - self.gift_cards, ZERO)
 
 
 @dataclass

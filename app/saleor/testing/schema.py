@@ -178,6 +178,7 @@ type Order implements Node {
   status: OrderStatus!
   channel: Channel!
   total: TaxedMoney!
+  totalBalance: Money!
   transactions: [TransactionItem!]!
   grantedRefunds: [OrderGrantedRefund!]!
 }

@@ -11,7 +11,7 @@ from app.saleor.testing.app_client import AppClient
 from app.saleor.testing.money import quantize_price
 from app.saleor.testing.records import App, Basket, Checkout, Event, Line, Order, Transaction, Webhook
 from app.saleor.testing.rendering import checkout_view, event_view, order_view, transaction_view
-from app.saleor.testing.rules.coverage import authorize_status, left_to_pay
+from app.saleor.testing.rules.coverage import authorize_status, default_amount
 from app.saleor.testing.rules.recording import create_request_event, final_event, record_session_response
 from app.saleor.testing.rules.responses import SaleorCrashedError
 from app.saleor.testing.saleor_state import Delivery, NotFoundError, SaleorState
@@ -76,7 +76,7 @@ class Storefront:
         if isinstance(found, ErrorView):
             return GatewayView(data=None, errors=[found])
         app, webhook = found
-        fields = payload.gateway_initialize(source, left_to_pay(source) if amount is None else amount, data)
+        fields = payload.gateway_initialize(source, default_amount(source) if amount is None else amount, data)
         fields |= payload.issuing_principal(caller, source)
         delivery = (await self._app_client.deliver(app, webhook, fields))[0]
         response = _successful_json(delivery)
@@ -101,7 +101,7 @@ class Storefront:
         customer_ip: str = CUSTOMER_IP,
         caller: str = CUSTOMER,
     ) -> SessionView:
-        """``transactionInitialize``. The default amount is what is left to pay, which may be zero."""
+        """``transactionInitialize``. The default amount may be zero, or more than is left to pay."""
         source = self._state.source(source_id)
         found = self._gateway(gateway, WebhookEvent.TRANSACTION_INITIALIZE_SESSION)
         if isinstance(found, ErrorView):
@@ -109,7 +109,7 @@ class Storefront:
         if len(source.transactions) >= TRANSACTIONS_LIMIT:
             message = f"A {type(source).__name__.lower()} has at most {TRANSACTIONS_LIMIT} transactions."
             return SessionView(errors=[ErrorView(field="id", code="INVALID", message=message)])
-        requested = quantize_price(left_to_pay(source) if amount is None else amount, source.basket.currency)
+        requested = quantize_price(default_amount(source) if amount is None else amount, source.basket.currency)
         key = idempotency_key or str(uuid4())
         existing_or_new = self._get_or_create_request(source, found[0], action, requested, key)
         if existing_or_new is None:

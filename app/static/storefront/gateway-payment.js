@@ -12,8 +12,8 @@ const OFFER = /* GraphQL */ `
     }
   }`;
 const START = /* GraphQL */ `
-  mutation StartPayment($id: ID!, $gateway: PaymentGatewayToInitialize!, $idempotencyKey: String) {
-    transactionInitialize(id: $id, paymentGateway: $gateway, idempotencyKey: $idempotencyKey) { ${SESSION} }
+  mutation StartPayment($id: ID!, $amount: PositiveDecimal, $gateway: PaymentGatewayToInitialize!, $idempotencyKey: String) {
+    transactionInitialize(id: $id, amount: $amount, paymentGateway: $gateway, idempotencyKey: $idempotencyKey) { ${SESSION} }
   }`;
 const PROCESS = /* GraphQL */ `
   mutation HowDidItGo($transactionId: ID!, $data: JSON) {
@@ -34,14 +34,16 @@ const MISSES_ALLOWED = 4; // a network may hiccup
 
 // Codes of the app whose messages are written for shoppers, in their language. All others are for developers.
 const FOR_SHOPPERS = new Set([
-  "ALREADY_PAID", "BEING_CONFIRMED", "BUSY", "CREATION_UNKNOWN", "DECLINED", "INVALID_CARD", "PAYMENT_IN_PROGRESS",
-  "SAVED_CARD_UNUSABLE", "STORE_MOVED", "STORE_UNAVAILABLE", "TRY_AGAIN", "UNDER_REVIEW",
+  "ALREADY_PAID", "AMOUNT_CHANGED", "AMOUNT_TOO_HIGH", "BEING_CONFIRMED", "BUSY", "CREATION_UNKNOWN", "DECLINED",
+  "INVALID_CARD", "PAYMENT_IN_PROGRESS", "SAVED_CARD_UNUSABLE", "STORE_MOVED", "STORE_UNAVAILABLE", "TRY_AGAIN", "UNDER_REVIEW",
 ]);
 // Nothing that a shopper does now changes these: neither another attempt nor another question.
 const NO_OTHER_ATTEMPT = new Set(["4000", "4124", "4139", "4150", "4151", "4152", "APP_ERROR", "STORE_UNAVAILABLE"]);
 const STANDS_STILL = new Set(["UNDER_REVIEW", "STORE_MOVED"]);
 // An earlier attempt covers the checkout, also one whose answer got lost: whoever completes it hears so from Saleor.
 const COVERED = new Set(["ALREADY_PAID", "INVALID_AMOUNT"]);
+// More was requested than is left to pay, and the answer says how much that is. Saleor's default amount ignores gift cards.
+const TOO_HIGH = new Set(["ALREADY_PAID", "AMOUNT_TOO_HIGH"]);
 const CLOSED = new Set(["4149", "6007"]);
 
 const TEXTS = {
@@ -253,10 +255,11 @@ function standing({ transaction, transactionEvent: event, data, errors }) {
     return { ...known, is: flow === "CHARGE" ? "paid" : "reserved", confirmed: outcome === "SUCCESS" };
   }
   const why = { code: told?.code, said: told?.message, field: told?.field, retryAfter: told?.retryAfter };
+  const left = TOO_HIGH.has(told?.code) ? told.amountToPay : 0;
   if (outcome === "FAILURE" && event.pspReference) {
     // Saleor answers by itself once it has heard of a failure. Then the code stands in the words for staff only.
     const code = why.code ?? /\[(\d{4})\]/.exec(event.message)?.[1] ?? "DECLINED";
-    return { ...known, is: CLOSED.has(code) ? "expired" : "declined", ...why, code };
+    return { ...known, is: CLOSED.has(code) ? "expired" : "declined", ...why, code, left };
   }
   const url = data?.redirectUrl ?? data?.checkoutUrl;
   if (url) return { ...known, is: "open", url, expiresAt: data.expiresAt, bank: Boolean(data.redirectUrl) };
@@ -471,12 +474,18 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
       const sealed = card && { card: await sealCard(content, this.#offer.card), browserFingerprint: browserFingerprint() };
       signal.throwIfAborted(); // encrypting is not interrupted
       const gateway = { id: this.#gateway, data: { ...this.#data, ...sealed } };
-      const session = await this.#ask(START, { id, gateway, idempotencyKey: this.#attempt.key });
+      const { amount, key: idempotencyKey } = this.#attempt;
+      const session = await this.#ask(START, { id, amount, gateway, idempotencyKey });
       if (first && session.errors.some(({ code }) => code === "UNIQUE")) {
         this.#forget(); // that attempt has ended, or the amount is another one by now
         continue;
       }
       const now = standing(session);
+      if (now.left > 0 && !amount) {
+        // Nothing was opened or charged: the rest is another attempt. What is refused once more is told to the shopper.
+        this.#attempt = { key: newKey(), card: Boolean(card), amount: now.left };
+        continue;
+      }
       this.#attempt.transactionId = now.transactionId;
       this.#keep();
       return now;

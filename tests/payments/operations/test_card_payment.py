@@ -498,6 +498,16 @@ async def test_the_bank_is_told_the_browsers_address_where_the_customers_cannot_
     assert shop.gateway.requests[0].json["customer_ip"] == "203.0.113.8"
 
 
+@pytest.mark.law(12)
+async def test_a_card_is_not_charged_for_more_than_saleor_says_is_owed(shop: Shop) -> None:
+    """Saleor requests 569.50, of which a gift card pays 200.00."""
+    source = source_object(totalPrice={"gross": {"amount": Decimal("369.50"), "currency": "UAH"}})
+    error = error_of(await shop.begin(data=await typed(shop), sourceObject=source))
+    assert (error["code"], error["amountToPay"]) == ("AMOUNT_TOO_HIGH", Decimal("369.50"))
+    assert shop.gateway.requests == []
+    assert await shop.find_aggregate() is None
+
+
 @pytest.mark.parametrize("card", [None, "", " "], ids=repr)
 async def test_a_card_that_is_nothing_leads_to_the_page(shop: Shop, card: str | None) -> None:
     shop.gateway.will_answer(shop.gateway.page())

@@ -78,11 +78,6 @@ class TestNoPageIsOpenedForWhatIsCovered:
         assert code(await begins(another(shop), "40.01")) == "PAYMENT_IN_PROGRESS"
         await opened(another(shop), 40)
 
-    async def test_more_than_the_total_may_be_asked_as_long_as_nothing_is_covered(self, shop: Shop) -> None:
-        """How much that is, is a matter of the storefront: of a tip Saleor knows nothing."""
-        await opened(shop)
-        await opened(another(shop), 120)
-
     async def test_what_is_refunded_is_to_be_paid_again(self, shop: Shop) -> None:
         await opened(shop)
         await comes_to(shop, "success")
@@ -172,6 +167,149 @@ class TestNoPageIsOpenedForWhatIsCovered:
         assert shop.gateway.calls == ["payment", "payment", "cancel"]
         assert (await new.operation(Kind.CANCEL)).state is State.SUCCESS
         assert new.transaction.amounts == amounts()
+
+
+class TestNothingIsAskedForBeyondWhatSaleorSaysIsOwed:
+    """Saleor's default amount ignores gift cards and granted refunds: the total that it states does not."""
+
+    async def test_a_gift_card_pays_a_part(self, shop: Shop) -> None:
+        answer = await begins(shop, "569.50", sourceObject=basket("369.50"))
+        assert answer.result == "CHARGE_FAILURE"
+        assert answer.message == (
+            "569.50 UAH is more than is left to pay: Saleor says 369.50 UAH. Request that amount instead."
+        )
+        [error] = answer.data["errors"]
+        assert (error["code"], error["amountToPay"]) == ("AMOUNT_TOO_HIGH", Decimal("369.50"))
+        assert "Сума до сплати менша" in error["message"]
+        assert shop.gateway.calls == []
+        assert await shop.find_aggregate() is None
+        await opened(another(shop), error["amountToPay"], sourceObject=basket("369.50"))
+
+    @pytest.mark.parametrize("amount", ["100.00", "99.99", "0.01"])
+    async def test_all_of_it_or_less_may_be_asked_for(self, shop: Shop, amount: str) -> None:
+        await opened(shop, amount)
+
+    async def test_a_cent_more_may_not(self, shop: Shop) -> None:
+        assert code(await begins(shop, "100.01")) == "AMOUNT_TOO_HIGH"
+
+    async def test_what_other_apps_cover_is_subtracted(self, shop: Shop) -> None:
+        """A gift card that is a transaction of its own, for example."""
+        gift_card = listed(shop.saleor.new_transaction(), authorizedAmount="20.00", chargePendingAmount="10.00")
+        source = basket(transactions=[gift_card, listed(shop.transaction)])
+        [error] = (await begins(shop, sourceObject=source)).data["errors"]
+        assert (error["code"], error["amountToPay"]) == ("AMOUNT_TOO_HIGH", Decimal("70.00"))
+        await opened(another(shop), 70, sourceObject=source)
+
+    async def test_what_our_own_attempts_cover_is_subtracted_once(self, shop: Shop) -> None:
+        """Saleor lists them, too."""
+        await opened(shop, 60)
+        await comes_to(shop, "success", 60)
+        source = basket(transactions=[listed(shop.transaction, chargedAmount="60.00")])
+        [error] = (await begins(another(shop), "140.00", sourceObject=source)).data["errors"]
+        assert (error["code"], error["amountToPay"]) == ("ALREADY_PAID", Decimal("40.00"))
+        await opened(another(shop), 40, sourceObject=source)
+
+    async def test_nothing_is_left(self, shop: Shop) -> None:
+        """Nothing of the app's has paid it: gift cards have."""
+        [error] = (await begins(shop, sourceObject=basket(0))).data["errors"]
+        assert (error["code"], error["amountToPay"]) == ("INVALID_AMOUNT", Decimal("0.00"))
+
+    async def test_others_cover_more_than_the_total(self, shop: Shop) -> None:
+        generous = listed(shop.saleor.new_transaction(), chargedAmount="120.00")
+        [error] = (await begins(shop, 1, sourceObject=basket(transactions=[generous]))).data["errors"]
+        assert (error["code"], error["amountToPay"]) == ("INVALID_AMOUNT", Decimal("0.00"))
+
+    async def test_a_total_of_thousandths_is_not_exceeded_either(self, shop: Shop) -> None:
+        """Saleor keeps three decimals of what another app says that it has taken."""
+        odd = listed(shop.saleor.new_transaction(), chargedAmount="20.005")
+        source = basket(transactions=[odd])
+        [error] = (await begins(shop, 80, sourceObject=source)).data["errors"]
+        assert (error["code"], error["amountToPay"]) == ("AMOUNT_TOO_HIGH", Decimal("79.99"))
+        await opened(another(shop), "79.99", sourceObject=source)
+
+    async def test_what_staff_granted_to_refund_is_not_owed_any_more(self, shop: Shop) -> None:
+        """Saleor's balance of an order says so; its total does not."""
+        order = {"__typename": "Order", "id": "T3JkZXI6MQ==", "number": "7"}
+        paid = listed(shop.saleor.new_transaction(), chargedAmount="50.00", chargePendingAmount="5.00")
+        balance = {"amount": Decimal("-15.00"), "currency": "UAH"}  # 55 of 70: 30 of 100 are granted
+        source = basket(**order, transactions=[paid], totalBalance=balance)
+        [error] = (await begins(shop, 45, sourceObject=source)).data["errors"]
+        assert (error["code"], error["amountToPay"]) == ("AMOUNT_TOO_HIGH", Decimal("15.00"))
+        await opened(another(shop), 15, sourceObject=source)
+
+    async def test_a_page_that_is_open_is_closed_when_a_newer_one_is_for_less(self, shop: Shop) -> None:
+        """Also for a store that keeps older pages."""
+        shop.account = await shop.services.accounts.change(shop.account.id, cancel_older=False)
+        older = await opened(shop)
+        await opened(another(shop), 60, sourceObject=basket(60))
+        would_close(older)
+        await shop.work()
+        assert await state(older) is State.FAILURE
+        report = next(each for each in shop.saleor.reports if each.type == "CHARGE_FAILURE")
+        assert report.message == "Less is left to pay than this page was for, so the payment page was closed [6007]"
+
+
+class TestThePagesAmountIsTooHighByNow:
+    """The checkout has changed since the page was opened, and the shopper comes back to it."""
+
+    async def test_it_is_closed_and_nobody_is_sent_there(self, shop: Shop) -> None:
+        await opened(shop)
+        back = await shop.process_session(amount=TOTAL, sourceObject=basket(60))
+        assert (back.result, code(back)) == ("CHARGE_ACTION_REQUIRED", "AMOUNT_CHANGED")
+        assert "сума до сплати" in back.data["errors"][0]["message"].lower()
+        would_close(shop)
+        await shop.work()
+        assert shop.gateway.calls[-1] == "cancel"
+        assert code(await shop.process_session(amount=TOTAL, sourceObject=basket(60))) == "6007"
+        await opened(another(shop), 60, sourceObject=basket(60))
+
+    async def test_so_is_the_page_of_a_session_that_is_begun_again(self, shop: Shop) -> None:
+        """Saleor requests the same amount for the same key, though a gift card pays a part of it by now."""
+        await opened(shop)
+        assert code(await begins(shop, sourceObject=basket(60))) == "AMOUNT_CHANGED"
+        would_close(shop)
+        await shop.work()
+        assert shop.gateway.calls == ["payment", "cancel"]
+
+    async def test_so_are_all_other_pages_for_more_than_is_left(self, shop: Shop) -> None:
+        shop.account = await shop.services.accounts.change(shop.account.id, cancel_older=False)
+        older, newer = await opened(shop, 90), await opened(another(shop), 70)
+        back = await newer.process_session(amount=70, sourceObject=basket(60))
+        assert code(back) == "AMOUNT_CHANGED"
+        would_close(older, newer)
+        await shop.work()
+        assert [await state(each) for each in (older, newer)] == [State.FAILURE, State.FAILURE]
+
+    async def test_somebody_has_paid_there_meanwhile(self, shop: Shop) -> None:
+        await opened(shop)
+        await shop.process_session(amount=TOTAL, sourceObject=basket(60))
+        shop.gateway.will_answer(refusal_reply("Invalid operation", "4150"))
+        shop.gateway.book[shop.order_id] = [payment(shop.order_id, "success", TOTAL)]
+        await shop.pass_time(minutes=1)
+        assert shop.amounts == amounts(charged="100.00")
+
+    async def test_it_was_paid_before_anybody_asked(self, shop: Shop) -> None:
+        await opened(shop)
+        shop.gateway.book[shop.order_id] = [payment(shop.order_id, "success", TOTAL)]
+        back = await shop.process_session(amount=TOTAL, sourceObject=basket(60))
+        assert back.result == "CHARGE_SUCCESS"
+        await shop.work()
+        assert "cancel" not in shop.gateway.calls
+
+    async def test_another_app_has_covered_a_part(self, shop: Shop) -> None:
+        await opened(shop)
+        gift_card = listed(shop.saleor.new_transaction(), chargedAmount="20.00")
+        source = basket(transactions=[gift_card, listed(shop.transaction)])
+        assert code(await shop.process_session(amount=TOTAL, sourceObject=source)) == "AMOUNT_CHANGED"
+
+    @pytest.mark.parametrize("total", [100, 120], ids=["the same", "more"])
+    async def test_as_much_or_more_is_owed(self, shop: Shop, total: int) -> None:
+        await opened(shop)
+        source = basket(total, transactions=[listed(shop.transaction, chargePendingAmount=TOTAL)])
+        back = await shop.process_session(amount=TOTAL, sourceObject=source)
+        assert back.data["checkoutUrl"]
+        await shop.work()
+        assert "cancel" not in shop.gateway.calls
 
 
 class TestAPageIsClosedAsSoonAsAnotherAttemptIsPaid:
@@ -348,9 +486,9 @@ class TestBothArePaidEvenSo:
 
     async def test_more_than_the_total_by_one_payment_alone_is_not_paid_twice(self, shop: Shop) -> None:
         shop.account = await shop.services.accounts.change(shop.account.id, cancel_older=False)
-        generous, other = await opened(shop, 120), await opened(another(shop))
+        generous, other = await opened(shop), await opened(another(shop))
         would_close(other)
-        await comes_to(generous, "success", 120)
+        await comes_to(generous, "success", processed_amount=120, processed_currency="UAH")  # the payer added a tip
         assert await state(other) is State.FAILURE
         assert [problem_text((await each.aggregate()).payment) for each in (generous, other)] == [None, None]
 

@@ -86,6 +86,14 @@ async def test_what_there_is_of_wallets_is_offered_with_what_their_sheets_need(s
     assert shop.gateway.requests == []
 
 
+@pytest.mark.law(12)
+async def test_a_wallet_is_not_charged_for_more_than_saleor_says_is_owed(shop: Shop) -> None:
+    source = source_object(totalPrice={"gross": {"amount": Decimal("369.50"), "currency": "UAH"}})
+    error = error_of(await shop.begin(data=await given(shop), sourceObject=source))
+    assert (error["code"], error["amountToPay"]) == ("AMOUNT_TOO_HIGH", Decimal("369.50"))
+    assert shop.gateway.requests == []  # the wallet's token can be used once: it is not exchanged either
+
+
 @pytest.mark.parametrize(
     ("columns", "names"),
     [

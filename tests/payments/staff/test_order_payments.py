@@ -74,7 +74,7 @@ def test_the_link_over_an_amount_is_that_of_the_newest_open_page_over_just_that_
     assert found.open_payment_over(Decimal("40.00"), BEGUN) is None
 
 
-def order(status: str = "UNFULFILLED", charged: str = "0.00") -> OrderToPay:
+def order(status: str = "UNFULFILLED", charged: str = "0.00", **fields: object) -> OrderToPay:
     return OrderToPay.model_validate(
         {
             "id": "T3JkZXI6MQ==",
@@ -87,6 +87,7 @@ def order(status: str = "UNFULFILLED", charged: str = "0.00") -> OrderToPay:
                 {"id": "of-another-app", "authorizedAmount": {"amount": Decimal("20.00"), "currency": "UAH"}},
             ],
         }
+        | fields
     )
 
 
@@ -96,6 +97,20 @@ def test_what_is_left_counts_what_saleor_or_we_know_whichever_is_more() -> None:
     assert OrderPayments(order(charged="100.00"), ours).to_pay == Decimal("130.00")
     assert OrderPayments(order(charged="120.00"), ours).to_pay == Decimal("110.00")
     assert OrderPayments(order(charged="900.00"), ours).to_pay == 0
+
+
+@pytest.mark.parametrize(
+    ("charged", "balance", "left"),
+    [
+        ("0.00", "-250.00", "230.00"),  # nothing is granted
+        ("0.00", "-200.00", "180.00"),  # 50 are
+        ("180.00", "-20.00", "0.00"),
+        ("200.00", "0.00", "0.00"),
+    ],
+)
+def test_what_staff_have_granted_to_refund_is_not_requested(charged: str, balance: str, left: str) -> None:
+    granted = order(charged=charged, totalBalance={"amount": Decimal(balance), "currency": "UAH"})
+    assert OrderPayments(granted, []).to_pay == Decimal(left)
 
 
 @pytest.mark.parametrize("status", ["CANCELED", "EXPIRED", "DRAFT"])

@@ -12,15 +12,18 @@ def _sum(transactions: Iterable[Transaction], *fields: str) -> Decimal:
     return sum((getattr(transaction.amounts, name) for transaction in transactions for name in fields), ZERO)
 
 
-def covered_amount(amounts: Amounts) -> Decimal:
-    """Return how much of a checkout this transaction covers, pending amounts included."""
-    return amounts.authorized + amounts.authorize_pending + amounts.charged + amounts.charge_pending
+def default_amount(source: Checkout | Order) -> Decimal:
+    """Return the default amount of a new transaction: the total less what is covered, never below zero.
+
+    It ignores the gift cards of a checkout, though its total price respects them, and the granted refunds of an order.
+    """
+    basket = source.basket
+    total = basket.total if isinstance(source, Order) else basket.total_before_gift_cards
+    return max(total - sum((_reduction(transaction.amounts) for transaction in source.transactions), ZERO), ZERO)
 
 
-def left_to_pay(source: Checkout | Order) -> Decimal:
-    """Return the default amount of a new transaction: the total less what is covered, never below zero."""
-    total = source.basket.total
-    return max(total - sum((covered_amount(transaction.amounts) for transaction in source.transactions), ZERO), ZERO)
+def _reduction(amounts: Amounts) -> Decimal:
+    return max(amounts.authorized, amounts.charged) + amounts.authorize_pending + amounts.charge_pending
 
 
 def charge_status(source: Checkout | Order) -> ChargeStatus:
@@ -50,6 +53,11 @@ def _total_due(source: Checkout | Order) -> Decimal:
     if isinstance(source, Checkout):
         return source.basket.total
     return source.basket.total - sum((granted.amount for granted in source.granted_refunds), ZERO)
+
+
+def total_balance(source: Checkout | Order) -> Decimal:
+    """Return what is charged or being charged, less the total to be paid: below zero as long as something is owed."""
+    return _sum(source.transactions, "charged", "charge_pending") - _total_due(source)
 
 
 def total_charged(order: Order) -> Decimal:
