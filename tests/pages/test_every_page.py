@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import httpx2
 import pytest
-from playwright.async_api import Browser, Frame, Page, ViewportSize, expect
+from playwright.async_api import Browser, Frame, Page, Route, ViewportSize, expect
 
 from tests.docs.pages import DOCS, rows
 from tests.journeys.stories import begin, order_id_of
@@ -60,6 +60,21 @@ async def opened(page: Page, address: str) -> Frame:
     return page.main_frame.child_frames[0]
 
 
+@asynccontextmanager
+async def staying(page: Page) -> AsyncIterator[None]:
+    """Let the page lead nowhere else: some do by themselves after seconds, and to look at one can take longer."""
+
+    async def stay(route: Route) -> None:
+        if route.request.is_navigation_request():
+            await route.fulfill(status=204)  # browsers then stay where they are
+        else:
+            await route.continue_()
+
+    await page.route("**/*", stay)
+    yield
+    await page.unroute("**/*", stay)
+
+
 async def all_right(browser: Browser, addresses: list[str], *, framed: bool, looks: tuple[Look, ...] = LOOKS) -> None:
     """Look at these pages in each way; fail with all that is wrong, each with its page and look."""
     found = []
@@ -75,7 +90,8 @@ async def all_right(browser: Browser, addresses: list[str], *, framed: bool, loo
                         wrong += [f"alarm: {await alarm.inner_text()}"] if await alarm.is_visible() else []
                     else:
                         await page.goto(address, wait_until="load")
-                        wrong = await faults(page) + await too_wide(page.main_frame)
+                        async with staying(page):
+                            wrong = await faults(page) + await too_wide(page.main_frame)
                 found += [f"{address} ({look.theme}, {look.language}): {each}" for each in wrong + complaints]
     assert not found, "\n" + "\n".join(found)
 
