@@ -3,7 +3,6 @@
 import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from decimal import Decimal
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -93,25 +92,6 @@ async def test_a_shopper_pays_on_the_payment_page_and_is_back(till: Till) -> Non
     assert paid["transactionId"] == transaction.id
     await expect(button(till.page)).to_be_hidden()
     await till.has_paid(transaction.id)
-
-
-@pytest.mark.long
-@ONE
-async def test_a_gift_card_pays_a_part_and_the_shopper_the_rest(till: Till) -> None:
-    checkout = await till.shop.saleor.create_checkout(NewCheckout(gift_cards=Decimal(200)))
-    till.checkout_id = checkout.id
-    await till.opens()
-    await button(till.page).click()
-    await till.page.wait_for_url(re.compile("/api/v1/checkout/"))
-    await till.pays_at_the_gateway()
-    await till.page.wait_for_url(re.compile("transactionId="), timeout=20_000)
-    await expect(message(till.page)).to_contain_text("Payment received")
-    refused, paid = sorted(await till.transactions(), key=lambda transaction: transaction.amounts.charged)
-    assert refused.amounts.charged == 0
-    assert paid.amounts.charged == Decimal("369.50")
-    await paid_order(till.shop, checkout.id)
-    await assert_books_agree(till.shop, paid.id)
-    assert till.complaints == []
 
 
 @pytest.mark.long

@@ -205,7 +205,7 @@ def withdraw_contradiction(aggregate: PaymentAggregate, operation: Operation, me
     if not operation.contradicted:
         return
     operation.contradicted = False
-    _book(aggregate, operation)
+    _book(aggregate, operation, posting)
     reference = reference_of_problem(aggregate.payment.order_id, f"{operation.id} {posting.now.isoformat()}")
     enqueue_note(aggregate, message, posting, reference=reference)
 
