@@ -23,16 +23,20 @@ class Outage:
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
+        self._was_there = False
         self._since: float | None = None
         self._next_line_at = 0.0
         self._pause = _FIRST_PAUSE
         self._failures = 0
 
     def record_failure(self, error: DatabaseUnavailableError) -> None:
-        """Record that a transaction has failed; mark its error as logged if the database is away."""
+        """Record that a transaction has failed; mark its error as logged if the database is away.
+
+        A database that was never there has not gone away: whoever starts or runs a command is told that at once.
+        """
         now = self._clock()
         if self._since is None:
-            if not _is_away(error.__cause__):
+            if not self._was_there or not _is_away(error.__cause__):
                 return
             self._since, self._failures, self._pause = now, 1, _FIRST_PAUSE
             self._next_line_at = now + self._pause
@@ -47,6 +51,7 @@ class Outage:
 
     def record_success(self) -> None:
         """Record that a transaction has been committed."""
+        self._was_there = True
         if self._since is not None:
             log.warning("database is back", **self._facts(self._clock()))
             self._since = None

@@ -21,6 +21,12 @@ class Seconds:
         return self.now
 
 
+def outage_of_a_database_that_was_there(clock: Seconds) -> Outage:
+    outage = Outage(clock)
+    outage.record_success()
+    return outage
+
+
 class ServerError(Exception):
     def __init__(self, sqlstate: str | None) -> None:
         self.sqlstate = sqlstate
@@ -35,7 +41,7 @@ def failure(sqlstate: str | None = None) -> DatabaseUnavailableError:
 @pytest.mark.fault("database-away")
 def test_three_minutes_are_a_few_lines_however_many_need_it() -> None:
     seconds = Seconds()
-    outage = Outage(seconds)
+    outage = outage_of_a_database_that_was_there(seconds)
     with capture_logs() as logs:
         for _ in range(1800):
             error = failure()
@@ -51,7 +57,7 @@ def test_three_minutes_are_a_few_lines_however_many_need_it() -> None:
 
 @pytest.mark.fault("database-away")
 def test_each_time_it_goes_is_told() -> None:
-    outage = Outage(Seconds())
+    outage = outage_of_a_database_that_was_there(Seconds())
     with capture_logs() as logs:
         for _ in range(2):
             outage.record_failure(failure("57P01"))
@@ -59,12 +65,20 @@ def test_each_time_it_goes_is_told() -> None:
     assert [log["event"] for log in logs] == ["database went away", "database is back"] * 2
 
 
+def test_one_that_was_never_there_has_not_gone_away() -> None:
+    error = failure()
+    with capture_logs() as logs:
+        Outage().record_failure(error)
+    assert logs == []
+    assert not error.is_logged, "whoever starts or runs a command is told"
+
+
 @pytest.mark.fault("database-slow")
 @pytest.mark.parametrize("sqlstate", ["55P03", "57014", "40P01"])
 def test_a_lock_or_a_statement_that_took_too_long_is_none(sqlstate: str) -> None:
     error = failure(sqlstate)
     with capture_logs() as logs:
-        Outage().record_failure(error)
+        outage_of_a_database_that_was_there(Seconds()).record_failure(error)
     assert logs == []
     assert not error.is_logged, "it is told where it happens"
 
@@ -73,6 +87,7 @@ def test_a_lock_or_a_statement_that_took_too_long_is_none(sqlstate: str) -> None
 @pytest.mark.parametrize("url", ["postgresql://postgres@127.0.0.1:1/nowhere", "sqlite:///{folder}/none/here.sqlite"])
 async def test_transactions_tell_it(tmp_path: Path, url: str) -> None:
     database = Database(create_engine(url.format(folder=tmp_path)))
+    database._outage.record_success()
     with capture_logs() as logs:
         for _ in range(3):
             with pytest.raises(DatabaseUnavailableError) as caught:
@@ -84,6 +99,7 @@ async def test_transactions_tell_it(tmp_path: Path, url: str) -> None:
 
 
 async def test_a_transaction_tells_that_it_is_back(database: Database) -> None:
+    database._outage.record_success()
     database._outage.record_failure(failure())
     with capture_logs() as logs:
         async with database.transaction():

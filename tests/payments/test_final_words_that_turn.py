@@ -93,14 +93,14 @@ class TestASuccessAfterAFailure:
 
     @pytest.mark.law(5)
     async def test_replaces_the_failure_of_which_saleor_was_not_told(self, shop: Shop) -> None:
-        await opened(shop, TOTAL)
+        await opened(shop, TOTAL, sourceObject=basket(TOTAL))
         await shop.notify(payment(shop.order_id, "failure"))
         await shop.notify(payment(shop.order_id))
         await shop.work()
         assert shop.saleor.reported_types == ["CHARGE_SUCCESS"]
 
     async def test_of_a_reservation(self, shop: Shop) -> None:
-        await opened(shop, TOTAL, flow="AUTHORIZATION")
+        await opened(shop, TOTAL, flow="AUTHORIZATION", sourceObject=basket(TOTAL))
         await reports(shop, "failure", method="auth")
         await reports(shop, "success", method="auth")
         assert shop.amounts == amounts(authorized=TOTAL)
@@ -117,7 +117,7 @@ class TestASuccessAfterAFailure:
 
     @pytest.mark.parametrize("order", [1, -1], ids=["declined last", "declined first"])
     async def test_is_all_that_counts_when_one_look_up_shows_both(self, shop: Shop, order: int) -> None:
-        await opened(shop, TOTAL)
+        await opened(shop, TOTAL, sourceObject=basket(TOTAL))
         both = [payment(shop.order_id, payment_id=LATER_CARD), payment(shop.order_id, "failure")]
         shop.gateway.book[shop.order_id] = both[::order]
         assert await look_up_now(shop.services, shop.order_id) is None
@@ -169,7 +169,7 @@ class TestAfterStaffHaveSettledIt:
         assert paid_shop.amounts == amounts(charged="369.50", refunded="200.00")
 
     async def test_as_failed_the_shopper_pays_after_all(self, shop: Shop) -> None:
-        await opened(shop, TOTAL)
+        await opened(shop, TOTAL, sourceObject=basket(TOTAL))
         await reports(shop, "pending")
         await decide(shop, State.FAILURE)
         await reports(shop, "success")
