@@ -80,7 +80,7 @@ test: check ## All checks, then the tests but for the long campaigns, and those 
 	$(PYTEST) -n $(WORKERS) --dist worksteal -m 'not long$(if $(ARGS)$(TOOLING_CHANGED),, and not tooling)' $(ARGS)
 	@$(if $(ARGS),,mv build/.test-begun $(TOOLING_TESTED))
 
-# SAMPLE=40 runs 40 percent of them, chosen by the commit: that is what CI does.
+# SAMPLE=60 runs 60 percent of them, chosen by the commit: that is what CI does.
 SAMPLE ?= 100
 .PHONY: test-long
 test-long: $(STAMP) ## The long campaigns: every kill point, hundreds of stories, every page in every theme
