@@ -128,7 +128,7 @@ class SaleorApp:
                 detail="only a Saleor on this machine can install the app; list the Saleor API addresses it serves",
             )
         router = APIRouter()
-        router.add_api_route("/api/manifest", self._manifest, methods=["GET"], include_in_schema=False)
+        router.add_api_route("/api/manifest", self._manifest, methods=["GET", "HEAD"], include_in_schema=False)
         router.add_api_route("/api/register", self._register, methods=["POST"], include_in_schema=False)
         for webhook in self._webhooks.values():
             router.add_api_route(webhook.path, self._build_endpoint(webhook), methods=["POST"], include_in_schema=False)

@@ -26,6 +26,14 @@ _BUSY = (
 )
 
 
+class TooManyVisitors(HTTPException):
+    """A request that is not admitted now. ``retry_after``: seconds after which it may be."""
+
+    def __init__(self, status_code: int, retry_after: int) -> None:
+        super().__init__(status_code, _BUSY, {"Retry-After": str(retry_after)})
+        self.retry_after = retry_after
+
+
 class PageLimits:
     """Admits requests. ``address_header``: the header in which a trusted proxy sends the caller's address."""
 
@@ -36,12 +44,12 @@ class PageLimits:
         self._addresses = AttemptLimiter(per_name=MAX_PER_ADDRESS, in_total=_MAX_TRACKED_ADDRESSES, now=now)
 
     async def __call__(self, request: Request) -> AsyncIterator[None]:
-        """Reserve a place for a request, and release it afterwards. Raises HTTPException 429 or 503."""
+        """Reserve a place for a request, and release it afterwards. Raises TooManyVisitors, with 429 or 503."""
         address = self._address(request)
         if address is not None and not self._addresses.try_acquire(address):
-            raise HTTPException(429, _BUSY, {"Retry-After": "10"})
+            raise TooManyVisitors(429, retry_after=10)
         if self._waiting >= MAX_WAITING:
-            raise HTTPException(503, _BUSY, {"Retry-After": "2"})
+            raise TooManyVisitors(503, retry_after=2)
         self._waiting += 1
         try:
             await self._places.acquire()

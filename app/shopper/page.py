@@ -74,6 +74,10 @@ _NO_SUCH_PAYMENT = Sentence(
         "every payment for your order."
     ),
 )
+_TOO_MANY_VISITORS = Sentence(
+    LazyMessage("Too many visitors at this moment"),
+    LazyMessage("The page loads by itself in a few seconds. If you have paid, do not pay again."),
+)
 _MAY_CLOSE = LazyMessage("You can close this page.")
 _ON_THE_WAY = LazyMessage("You will be taken back to the shop in a few seconds.")
 _BACK_FOR_ANOTHER = LazyMessage("To pay, go back to the shop and try again or choose another payment method.")
@@ -147,6 +151,11 @@ def return_page(view: PaymentView, polls: int) -> Page:
 
 MISSING = Page(tone="bad", says=_NO_SUCH_PAYMENT)
 """The page for an order that this app does not know."""
+
+
+def page_for_later(address: str, seconds: int) -> Page:
+    """Return the page for a visitor whom the limits turned away: it loads ``address`` (of itself) after ``seconds``."""
+    return Page(tone="wait", says=_TOO_MANY_VISITORS, onward=Onward(address, seconds))
 
 
 def number_details(view: PaymentView) -> tuple[tuple[str, LazyMessage, Value], ...]:

@@ -7,17 +7,20 @@ same response. What the gateway appends to the address when it sends a browser b
 """
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
 
 import structlog
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse
+from fastapi.routing import APIRoute
 
 from app.i18n.translation import translation_for
 from app.security_headers import PageKind, route_class_for
-from app.shopper.limits import PageLimits
-from app.shopper.page import MISSING, Page, return_page, web_address
+from app.shopper.limits import PageLimits, TooManyVisitors
+from app.shopper.page import MISSING, Page, page_for_later, return_page, web_address
 from app.shopper.pay import pay_page
 from app.shopper.qr import qr_png, qr_svg
 from app.shopper.shop_style import render_stylesheet
@@ -30,10 +33,40 @@ OnReturn = Callable[[str], Awaitable[None]]
 _ORDER_ID = re.compile(r"[A-Za-z0-9]{1,32}")
 _POLL_COUNT = re.compile(r"[0-9]{1,3}")
 _COLOR = re.compile(r"[0-9a-f]{6}")
+_READING = ["GET", "HEAD"]  # link previews and mail scanners ask for the head first
 _NO_SHOP = ShopView()
 _TEMPLATES = Templates(Path(__file__).parent / "templates")
 
 _log = structlog.stdlib.get_logger(__name__)
+
+
+class _PageRoute(APIRoute):
+    """A page of the shopper's. Who is turned away gets a page too, which loads by itself when there may be room."""
+
+    page_kind = PageKind.SHOPPER
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+        root = "../" * (self.path.count("/") - 1)
+
+        async def handle_or_ask_to_wait(request: Request) -> Response:
+            try:
+                return await handle(request)
+            except TooManyVisitors as refusal:
+                polls = {name: count for name in ("w", "n") if (count := _poll_count(request, name))}
+                page = page_for_later(f"?{urlencode(polls)}", refusal.retry_after)
+                response = _render(page, request.headers.get("accept-language", ""), refusal.status_code, root=root)
+                response.headers.update(refusal.headers or {})
+                return response
+
+        return handle_or_ask_to_wait
+
+
+def _render(
+    page: Page, languages: str, status_code: int = 200, *, root: str, qr: str = "", shop: ShopView = _NO_SHOP
+) -> HTMLResponse:
+    html = _TEMPLATES.render("page.html", translation_for(languages), page=page, root=root, qr=qr, shop=shop)
+    return HTMLResponse(html, status_code)
 
 
 def create_shopper_router(find: FindPayment, on_return: OnReturn, limits: PageLimits) -> APIRouter:
@@ -45,15 +78,15 @@ def create_shopper_router(find: FindPayment, on_return: OnReturn, limits: PageLi
     shopper. `limits` admits requests.
     """
     limited = [Depends(limits)]
-    router = APIRouter(include_in_schema=False, dependencies=limited, route_class=route_class_for(PageKind.SHOPPER))
+    router = APIRouter(include_in_schema=False, dependencies=limited, route_class=_PageRoute)
     images = APIRouter(route_class=route_class_for(PageKind.IMAGE))
     files = APIRouter(route_class=route_class_for(PageKind.VERSIONED_FILE))
 
     async def find_valid(order_id: str) -> PaymentView | None:
         return await find(order_id) if _ORDER_ID.fullmatch(order_id) else None
 
-    async def refresh(order_id: str, view: PaymentView | None) -> PaymentView | None:
-        if view is None or not view.state.is_open:
+    async def refresh(request: Request, order_id: str, view: PaymentView | None) -> PaymentView | None:
+        if view is None or not view.state.is_open or request.method == "HEAD":
             return view
         try:
             await on_return(order_id)
@@ -63,14 +96,8 @@ def create_shopper_router(find: FindPayment, on_return: OnReturn, limits: PageLi
             return view
         return await find(order_id)
 
-    def render(
-        page: Page, languages: str, status_code: int = 200, *, root: str, qr: str = "", shop: ShopView = _NO_SHOP
-    ) -> HTMLResponse:
-        html = _TEMPLATES.render("page.html", translation_for(languages), page=page, root=root, qr=qr, shop=shop)
-        return HTMLResponse(html, status_code)
-
     def not_found(request: Request, root: str) -> HTMLResponse:
-        return render(MISSING, request.headers.get("accept-language", ""), 404, root=root)
+        return _render(MISSING, request.headers.get("accept-language", ""), 404, root=root)
 
     async def qr_image(order_id: str, draw: Callable[[str], bytes], media_type: str) -> Response:
         view = await find_valid(order_id)
@@ -79,15 +106,15 @@ def create_shopper_router(find: FindPayment, on_return: OnReturn, limits: PageLi
             return PlainTextResponse("nothing to pay here", 404)
         return Response(draw(checkout), media_type=media_type)
 
-    @images.get("/pay/{order_id}.svg")
+    @images.api_route("/pay/{order_id}.svg", methods=_READING)
     async def svg(order_id: str) -> Response:
         return await qr_image(order_id, qr_svg, "image/svg+xml")
 
-    @images.get("/pay/{order_id}.png")
+    @images.api_route("/pay/{order_id}.png", methods=_READING)
     async def png(order_id: str) -> Response:
         return await qr_image(order_id, qr_png, "image/png")
 
-    @files.get("/pay/color/{color}.css")
+    @files.api_route("/pay/color/{color}.css", methods=_READING)
     async def stylesheet(color: str) -> Response:
         if not _COLOR.fullmatch(color):
             return PlainTextResponse("no such colour", 404)
@@ -96,22 +123,22 @@ def create_shopper_router(find: FindPayment, on_return: OnReturn, limits: PageLi
     router.include_router(files)
     router.include_router(images)  # before the page, whose path would match these too
 
-    @router.get("/pay/{order_id}")
+    @router.api_route("/pay/{order_id}", methods=_READING)
     async def pay(request: Request, order_id: str) -> HTMLResponse:
         view = await find_valid(order_id)
         if view is not None and view.checkout_url is None:  # it may have been paid
-            view = await refresh(order_id, view)
+            view = await refresh(request, order_id, view)
         if view is None:
             return not_found(request, "../")
         page = pay_page(view, waited=_poll_count(request, "w"), polls=_poll_count(request, "n"))
-        return render(page, view.language, root="../", qr=f"{view.order_id}.svg", shop=view.shop)
+        return _render(page, view.language, root="../", qr=f"{view.order_id}.svg", shop=view.shop)
 
-    @router.get("/pay/return/{order_id}")
+    @router.api_route("/pay/return/{order_id}", methods=_READING)
     async def show_return_page(request: Request, order_id: str) -> HTMLResponse:
-        view = await refresh(order_id, await find_valid(order_id))
+        view = await refresh(request, order_id, await find_valid(order_id))
         if view is None:
             return not_found(request, "../../")
-        return render(return_page(view, _poll_count(request, "n")), view.language, root="../../", shop=view.shop)
+        return _render(return_page(view, _poll_count(request, "n")), view.language, root="../../", shop=view.shop)
 
     @router.post("/pay/return/{order_id}")
     async def redirect_to_return_page(request: Request, order_id: str) -> Response:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from urllib.parse import urlencode, urlsplit, urlunsplit
+from urllib.parse import unquote_plus, urlencode, urlsplit, urlunsplit
 
 import structlog
 
@@ -17,6 +17,7 @@ from app.shopper.view import OtherAttempt, PaymentState, PaymentView, ShopView
 log = structlog.get_logger(__name__)
 
 MAX_ATTEMPTS = 5
+_TRANSACTION = "transactionId"
 _UNPAID_CODES = {"6007", "4147", "4148", "4149"}  # cancelled, or the time to pay ran out (gateway facts, 4)
 
 
@@ -103,9 +104,13 @@ def _payment_state(aggregate: PaymentAggregate) -> PaymentState:
 
 
 def _add_transaction_id(url: str | None, transaction_id: str) -> str | None:
-    """Return ``url`` with the ``transactionId`` added, so that the storefront can call transactionProcess."""
+    """Return ``url`` with this ``transactionId``, so that the storefront can call transactionProcess.
+
+    A storefront that tries again from its return page may pass that page's own address, with the earlier attempt's.
+    """
     if url is None:
         return None
     parts = urlsplit(url)
-    query = "&".join(part for part in (parts.query, urlencode({"transactionId": transaction_id})) if part)
+    others = [part for part in parts.query.split("&") if part and unquote_plus(part.partition("=")[0]) != _TRANSACTION]
+    query = "&".join([*others, urlencode({_TRANSACTION: transaction_id})])
     return urlunsplit(parts._replace(query=query))

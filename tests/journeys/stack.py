@@ -18,7 +18,7 @@ from app.sandbox.control.client import SandboxControl
 from app.sandbox.processes import ServerProcess, app_process, free_port, gateway_process, saleor_process
 from app.sandbox.settings import PointOfSale
 from app.settings import Settings
-from tests.waiting import eventually as eventually  # programs that play stories take it from here
+from tests.waiting import eventually  # noqa: F401 - programs that play stories take it from here
 
 STOREFRONT = "https://shop.test"
 

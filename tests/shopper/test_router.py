@@ -347,6 +347,43 @@ async def test_an_address_that_the_proxy_tells_gets_only_so_many_pages(
     assert await comes("203.0.113.7") == 200
 
 
+@pytest.mark.threat("flood")
+@pytest.mark.parametrize(
+    ("path", "again", "style"),
+    [
+        (HERE, "?", "../../static"),
+        (f"{HERE}?n=3", "?n=3", "../../static"),
+        (f"{PAGE}?w=2&n=1&x=5", "?w=2&amp;n=1", "../static"),
+    ],
+)
+async def test_shoppers_turned_away_by_the_load_get_a_page_that_loads_again_by_itself(
+    payments: Payments, visitor: httpx2.AsyncClient, path: str, again: str, style: str
+) -> None:
+    """A mobile carrier's customers share an address: one of them who has paid must not be left with an error."""
+    payments.add(PAID)
+    headers = {ADDRESS_HEADER: "203.0.113.7", "Accept-Language": "uk"}
+    for _ in range(MAX_PER_ADDRESS):
+        await visitor.get("/pay/return/nobody", headers=headers)
+
+    answer = await visitor.get(path, headers=headers)
+
+    assert (answer.status_code, answer.headers["Retry-After"]) == (429, "10")
+    assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
+    assert heading(answer) == "Зараз забагато відвідувачів"
+    assert f'content="10;url={again}"' in answer.text
+    assert f'href="{style}/' in answer.text
+
+
+@pytest.mark.parametrize("path", [PAGE, HERE, f"{PAGE}.svg", f"{PAGE}.png", "/pay/color/00ff00.css"])
+async def test_link_previews_may_ask_for_the_head_and_cause_no_look_up(
+    payments: Payments, visitor: httpx2.AsyncClient, path: str
+) -> None:
+    payments.add(payment(PaymentState.WAITING, checkout_url=CHECKOUT))
+
+    assert (await visitor.head(path)).status_code == 200
+    assert payments.returned == []
+
+
 async def test_who_is_told_no_address_is_not_limited_by_it(payments: Payments) -> None:
     payments.add(PAID)
     app = FastAPI()
