@@ -44,6 +44,7 @@ _FLAGS: Mapping[str, tuple[str, str | None]] = {
     "shop_color": ("--shop-color", "COLOR"),
     "order_timeout": ("--order-timeout", "SECONDS"),
     "names_required": ("--names-required/--names-optional", None),
+    "payer_fee_percent": ("--payer-fee", "PERCENT"),
     "sector": ("--sector", "SECTOR"),
     "merchant_mcc": ("--mcc", "CODE"),
     "description_template": ("--description", "TEXT"),

@@ -41,6 +41,7 @@ def to_json(each: AccountView) -> dict[str, object]:
         "channels": list(each.channels),
         "order_timeout": account.order_timeout,
         "names_required": account.names_required,
+        "payer_fee_percent": account.payer_fee_percent,
         "sector": account.sector,
         "merchant_mcc": account.merchant_mcc,
         "description_template": account.description_template,
@@ -151,6 +152,8 @@ def as_facts(each: AccountView) -> Table:
     add_fact(facts, "shop", ", ".join(looks) or "no name, logo or colour on shoppers' pages")
     add_fact(facts, "time to pay", f"{account.order_timeout} seconds")
     add_fact(facts, "names", "required" if account.names_required else "optional")
+    percent = account.payer_fee_percent
+    add_fact(facts, "gateway's fee", f"paid by the payer, up to {percent} %" if percent else "paid by the store")
     add_fact(facts, "sector", account.sector + (f", category {account.merchant_mcc}" if account.merchant_mcc else ""))
     add_fact(facts, "payment description", account.description_template or "Order or Payment, and its number")
     add_fact(facts, "products", _PRODUCTS[account.products])

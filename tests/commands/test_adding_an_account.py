@@ -73,6 +73,7 @@ async def test_everything_can_be_said_differently(shell: Shell, services: Servic
         "channels": [],
         "order_timeout": 900,
         "names_required": False,
+        "payer_fee_percent": None,
         "sector": "general",
         "merchant_mcc": None,
         "description_template": None,

@@ -51,7 +51,12 @@ _ADDRESSES = ("base_url", "balances_url", "register_url")
 GROUPS: Mapping[str, tuple[str, ...]] = {
     gettext_noop("The account"): ("name", "test_project", "currencies", "storefront_origins"),
     gettext_noop("The pages that shoppers see"): ("shop_name", "shop_logo", "shop_color"),
-    gettext_noop("The shopper and the payment page"): ("order_timeout", "names_required", "cancel_older"),
+    gettext_noop("The shopper and the payment page"): (
+        "order_timeout",
+        "names_required",
+        "cancel_older",
+        "payer_fee_percent",
+    ),
     gettext_noop("What is sent to the gateway"): (
         "sector",
         "merchant_mcc",

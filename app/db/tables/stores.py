@@ -105,6 +105,7 @@ class MerchantAccount(SQLModel, table=True):
     order_3ds_bypass: str = Field(default="supported", max_length=20)
     names_required: bool = Field(default=True)  # refuse a payment whose shopper has no first and last name
     sector: str = Field(default="general", max_length=20)  # the gateway requires more of some merchants
+    payer_fee_percent: Decimal | None = Field(default=None, sa_type=Amount)  # the most that payers pay on top
     merchant_mcc: str | None = Field(default=None, max_length=4)
     description_template: str | None = Field(default=None, max_length=500)  # the payment's description at the gateway
     products: ProductsForm = Field(default=ProductsForm.NONE, sa_type=enum_type(ProductsForm))

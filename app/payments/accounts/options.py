@@ -149,6 +149,17 @@ OPTIONS: Mapping[str, Option] = MappingProxyType(
                 Form.SWITCH,
             ),
             Option(
+                "payer_fee_percent",
+                LazyMessage("Fee paid by the payer"),
+                LazyMessage(
+                    "If the gateway adds its fee to what shoppers pay: the most that it adds, in percent. Then a "
+                    "payment of up to that much more is charged as requested. Leave it empty if the store pays the fee."
+                ),
+                rule=LazyMessage("Enter a percentage above 0, up to 25, like 1.5, or nothing."),
+                read=readers.fee_percent,
+                may_be_empty=True,
+            ),
+            Option(
                 "cancel_older",
                 LazyMessage("Close older pages"),
                 LazyMessage("Whether a new payment attempt closes older unpaid payment pages of the same checkout."),

@@ -17,6 +17,7 @@ LONGEST_NAME = 100
 LONGEST_SHOP_NAME = 60
 _ADDRESS = re.compile(r"[-A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%]{1,500}")  # the characters that RFC 3986 allows
 LONGEST_ASSOCIATION = 16_384  # characters; Apple's are about nine thousand
+_LARGEST_FEE = Decimal(25)  # percent: more is a wrong amount rather than a fee
 _LONGEST_TIMEOUT = 366 * 24 * 3600  # seconds; no gateway keeps a page for longer
 
 
@@ -76,6 +77,17 @@ def amount(text: str) -> Decimal:
         read = Decimal(0)
     if not 0 < read <= LARGEST:
         raise ValueError(f"{text!r} is not an amount above zero: write it like 1234.50")
+    return read
+
+
+def fee_percent(text: str) -> Decimal:
+    """Parse the percentage that payers pay on top of an amount, of at most two decimals."""
+    try:
+        read = read_amount(text.strip().removesuffix("%")).quantize(CENT)
+    except NotAnAmountError:
+        read = Decimal(0)
+    if not 0 < read <= _LARGEST_FEE:
+        raise ValueError(f"{text!r} is not a percentage above 0, up to {_LARGEST_FEE}: write it like 1.5")
     return read
 
 

@@ -5,9 +5,9 @@ means two things. Pure: no database, no clock, no network.
 """
 
 from dataclasses import dataclass, field
-from decimal import Decimal
+from decimal import ROUND_UP, Decimal
 
-from app.amounts import is_amount
+from app.amounts import CENT, is_amount
 from app.db.tables import Flow, Kind, Operation, Payment, State
 from app.i18n.messages import LazyMessage, Money
 from app.payments.core.details import Details
@@ -56,7 +56,7 @@ class Expectation:
     """The recorded state of that operation.
 
     ``contradicted``: see ``Operation``. ``requested_amount`` is None when this app requested none. ``gateway_id`` is
-    None until the gateway has named the operation.
+    None until the gateway has named the operation. ``payer_fee``: the most that the payer may have paid on top.
     """
 
     flow: Flow
@@ -69,6 +69,7 @@ class Expectation:
     pos_id: str
     order_id: str
     gateway_id: str | None = None
+    payer_fee: Decimal = Decimal(0)
 
 
 def expectation_of(payment: Payment, operation: Operation, pos_id: str) -> Expectation:
@@ -84,7 +85,15 @@ def expectation_of(payment: Payment, operation: Operation, pos_id: str) -> Expec
         pos_id=pos_id,
         order_id=payment.order_id,
         gateway_id=operation.operation_id,
+        payer_fee=_largest_payer_fee(payment) if operation.kind is Kind.CREATE else Decimal(0),
     )
+
+
+def _largest_payer_fee(payment: Payment) -> Decimal:
+    percent = payment.account.payer_fee_percent
+    if percent is None or payment.flow is Flow.PAYOUT:
+        return Decimal(0)
+    return (payment.amount * percent / 100).quantize(CENT, ROUND_UP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +144,8 @@ def compute_transition(known: Expectation, seen: Observation) -> Transition:
     failure is booked, whoever concluded that failure: another card was accepted on the same page, or a bank has carried
     out after all. A failure after a success moves nothing and is for a person to look at. Trust, then compare (8):
     another point of sale, order, flow, currency or amount than requested is never a success. A failure moves no money,
-    so the operation keeps the requested amount, whatever amount the record has.
+    so the operation keeps the requested amount, whatever amount the record has. So does a payment on top of which the
+    payer paid the gateway's fee: the store receives what it requested.
     """
     for_staff = _transition_for_staff(known, seen)
     if for_staff is not None:
@@ -148,6 +158,8 @@ def compute_transition(known: Expectation, seen: Observation) -> Transition:
     if seen.state.rank <= known.state.rank and not known.inferred and not is_turned:
         return Transition()
     amount = seen.paid if seen.paid is not None else seen.amount
+    if _is_with_payer_fee(known, amount):
+        amount = known.requested_amount or amount
     return Transition(
         state=seen.state,
         amount=amount if seen.state is State.SUCCESS else None,
@@ -217,7 +229,8 @@ def _amount_mismatch(known: Expectation, seen: Observation) -> LazyMessage | Non
         return LazyMessage(
             "The shopper paid %(sum)s, but the payment is in %(currency)s.", sum=paid, currency=known.currency
         )
-    if known.requested_amount is not None and seen.amount != known.requested_amount:
+    is_requested = known.requested_amount in {None, seen.amount} or _is_with_payer_fee(known, seen.amount)
+    if known.requested_amount is not None and not is_requested:
         return LazyMessage(
             "The gateway reports %(sum)s, but %(asked)s was requested.",
             sum=Money(seen.amount, seen.currency),
@@ -227,6 +240,11 @@ def _amount_mismatch(known: Expectation, seen: Observation) -> LazyMessage | Non
     if is_amount(amount):
         return None
     return LazyMessage("The gateway reports %(sum)s, which is not a valid amount.", sum=Money(amount, known.currency))
+
+
+def _is_with_payer_fee(known: Expectation, amount: Decimal) -> bool:
+    asked = known.requested_amount
+    return asked is not None and asked < amount <= asked + known.payer_fee
 
 
 def update_shopper_turn(payment: Payment, operation: Operation, seen: Observation) -> None:
