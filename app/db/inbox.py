@@ -22,7 +22,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from app.db.aggregates import ByOrder, PaymentAggregate, save, save_all
 from app.db.database import Database
 from app.db.job_queue import JobQueue
-from app.db.repository import lock_payments
+from app.db.payment_locks import lock_payments
 from app.db.sealed_column import SealedColumn
 from app.db.tables import Notification, Operation
 from app.db.vault import Vault, VaultError

@@ -52,13 +52,8 @@ async def payouts_for(session: AsyncSession, payment_ids: Collection[int | None]
     return await _records(session, rows)
 
 
-async def total_paid_out_since(
-    session: AsyncSession, account_id: str, since: datetime, *, besides: int | None = None
-) -> Decimal:
-    """Return the total that an account has paid out since then, or may have: all payouts that have not failed.
-
-    ``besides``: a payment whose payout is left out.
-    """
+async def total_paid_out_since(session: AsyncSession, account_id: str, since: datetime) -> Decimal:
+    """Return the total that an account has paid out since then, or may have: all payouts that have not failed."""
     amount: Any = func.sum(col(Operation.amount))
     query: Any = (
         select(amount)
@@ -70,8 +65,6 @@ async def total_paid_out_since(
             or_(col(Operation.state) != State.FAILURE, col(Operation.contradicted)),
         )
     )
-    if besides is not None:
-        query = query.where(Payout.payment_id != besides)
     total: Decimal | None = (await session.exec(query)).one()
     return total or ZERO
 

@@ -6,11 +6,10 @@ receives the payment as it is, locked, and runs again, with the payment reloaded
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import Context, copy_context
 from dataclasses import dataclass, field
 from decimal import Decimal
-from functools import cache
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
@@ -18,14 +17,10 @@ import structlog
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import SQLModel, col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
-from sqlmodel.sql.expression import SelectOfScalar
 
 from app.db.aggregates import (
     WITH_ACCOUNT,
-    ByEvent,
-    ById,
     ByOperation,
-    ByOrder,
     ByTransaction,
     PaymentAggregate,
     PaymentSelector,
@@ -37,8 +32,9 @@ from app.db.aggregates import (
 from app.db.database import Database
 from app.db.errors import CommitUnknownError
 from app.db.group_commit import Write
+from app.db.payment_locks import condition_of, is_attempt_to_pay, is_selected, lock_payments
 from app.db.problems import load_problems
-from app.db.tables import Operation, Payment, SaleorEvent, State
+from app.db.tables import MerchantAccount, Operation, Payment, State
 
 log = structlog.get_logger(__name__)
 
@@ -52,6 +48,8 @@ class NewPayment:
     ``objection`` is called first, with the other attempts to pay the same (``debt``), which are locked: it may change
     all of them, and returns why the payment must not be created. ``companion`` builds a row that is written with it.
     ``reject_if_elsewhere``: the payment is not created when another store has a payment of this transaction.
+    ``limit`` is called while the account is locked, so that it reads all payments that count: it returns why this one
+    is too much.
     """
 
     payment: Callable[[], Payment]
@@ -61,6 +59,7 @@ class NewPayment:
     objection: Callable[[Payment, Sequence[PaymentAggregate]], Exception | None] | None = None
     companion: Callable[[Payment], SQLModel] | None = None
     reject_if_elsewhere: bool = False
+    limit: Callable[[AsyncSession], Awaitable[Exception | None]] | None = None
 
 
 @dataclass(slots=True)
@@ -104,6 +103,11 @@ class _AbandonedError(Exception):
     """The requester no longer waits: nothing was written."""
 
 
+_STORES_OF_TRANSACTIONS = select(Payment.transaction_id, Payment.installation_id).where(
+    col(Payment.transaction_id).in_(sa.bindparam("transaction_ids", expanding=True))
+)
+
+
 class PaymentNotFoundError(LookupError):
     """No such payment exists."""
 
@@ -113,7 +117,7 @@ class PaymentInOtherStoreError(Exception):
 
 
 class PaymentRepository:
-    """The payments of all stores. Only this module locks several of them, and always in the same order."""
+    """The payments of all stores, read and changed under their locks."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -121,12 +125,13 @@ class PaymentRepository:
     async def begin(self, new: NewPayment) -> PaymentAggregate | None:
         """Commit a payment with the operation about to be requested; None when its transaction was recorded before.
 
-        Raises what ``new.objection`` returns, PaymentInOtherStoreError. If the connection broke during the commit, the
-        contents of the database decide.
+        Raises what ``new.objection`` or ``new.limit`` returns, PaymentInOtherStoreError. If the connection broke during
+        the commit, the contents of the database decide.
         """
         insertion = _Insertion(new)
+        insert = _insert_all if new.limit is None else _insert_within_limits
         try:
-            return _raise_or_return(await self._commit(_insert_all, insertion))
+            return _raise_or_return(await self._commit(insert, insertion))
         except IntegrityError:
             # Either the same webhook was delivered again, or another store has this order id: tell them apart.
             made = insertion.built[0]
@@ -136,7 +141,7 @@ class PaymentRepository:
         except CommitUnknownError:
             log.warning("nobody knows whether an intent is committed: it is tried again, and read if it is there")
         try:
-            return _raise_or_return(await self._commit(_insert_all, insertion))
+            return _raise_or_return(await self._commit(insert, insertion))
         except IntegrityError:
             made = insertion.built[0]
             recorded = await self.find(ByTransaction(made.installation_id, made.transaction_id))
@@ -170,7 +175,7 @@ class PaymentRepository:
     async def find(self, which: PaymentSelector | ByOperation) -> PaymentAggregate | None:
         """Return a payment, for reading only; or None."""
         async with self._database.transaction() as session:
-            query = select(Payment).where(_condition(which)).options(WITH_ACCOUNT)
+            query = select(Payment).where(condition_of(which)).options(WITH_ACCOUNT)
             payment = (await session.exec(query)).first()
             return None if payment is None else (await load_aggregates(session, [payment]))[0]
 
@@ -208,6 +213,35 @@ async def _insert_all(session: AsyncSession, many: Sequence[_Insertion]) -> list
     return [objection or aggregates.pop(0) for objection in objections]
 
 
+async def _insert_within_limits(
+    session: AsyncSession, many: Sequence[_Insertion]
+) -> list[PaymentAggregate | Exception]:
+    """Insert new payments one after another, each if its account's limit allows it besides those before it."""
+    payments = [insertion.build_payment() for insertion in many]
+    account = col(MerchantAccount.id)
+    # What a cache or an earlier read of this session holds may be older than the lock.
+    await session.exec(
+        select(MerchantAccount)
+        .where(account.in_({payment.account_id for payment in payments}))
+        .order_by(account)
+        .with_for_update(),
+        execution_options={"populate_existing": True},
+    )
+    answers: list[PaymentAggregate | Exception] = []
+    for insertion, payment in zip(many, payments, strict=True):
+        too_much = None if insertion.new.limit is None else await insertion.new.limit(session)
+        if too_much is not None and not await _is_recorded(session, payment):
+            answers.append(too_much)
+        else:
+            answers.extend(await _insert_all(session, [insertion]))
+    return answers
+
+
+async def _is_recorded(session: AsyncSession, payment: Payment) -> bool:
+    same = ByTransaction(payment.installation_id, payment.transaction_id)
+    return (await session.exec(select(Payment.id).where(condition_of(same)))).first() is not None
+
+
 async def _find_objections(
     session: AsyncSession, many: Sequence[_Insertion], payments: Sequence[Payment]
 ) -> list[Exception | None]:
@@ -226,7 +260,7 @@ async def _find_objections(
         if new.reject_if_elsewhere and _store_and_transaction(payment) in elsewhere:
             objections.append(PaymentInOtherStoreError())
             continue
-        attempts = [each for each in locked if new.debt is not None and _is_attempt_to_pay(each.payment, new.debt)]
+        attempts = [each for each in locked if new.debt is not None and is_attempt_to_pay(each.payment, new.debt)]
         recorded = any(each.payment.transaction_id == payment.transaction_id for each in attempts)
         objections.append(None if recorded else insertion.find_objection(payment, attempts))
     return objections
@@ -284,115 +318,12 @@ async def _update_all(session: AsyncSession, many: Sequence[_Change]) -> list[An
         if each.abandoned:
             answers.append(None)
             continue
-        own = next((one for one in locked if _matches(one, each.which)), None)
+        own = next((one for one in locked if is_selected(one, each.which)), None)
         if own is None:
             answers.append(PaymentNotFoundError(str(each.which)))
             continue
         debt = each.debt
-        attempts = [one for one in locked if one is own or (debt is not None and _is_attempt_to_pay(one.payment, debt))]
+        attempts = [one for one in locked if one is own or (debt is not None and is_attempt_to_pay(one.payment, debt))]
         answers.append(each.context.run(each.step, own, attempts))
     await save_all(session, locked)
     return answers
-
-
-async def lock_payments(
-    session: AsyncSession, which: Sequence[PaymentSelector], debts: Sequence[SameDebt] = ()
-) -> list[PaymentAggregate]:
-    """Return these payments and all attempts to pay these debts, oldest first, locked in that order.
-
-    Callers that need several payments locked take them all at once and in this order, so that no two deadlock. The
-    locking statement reads each row as it is once others have released it; operations and events are read after that.
-    """
-    names: dict[str, Sequence[Any]] = {
-        "payment_ids": [each.payment_id for each in which if isinstance(each, ById)],
-        "event_ids": [each.event_id for each in which if isinstance(each, ByEvent)],
-        "order_ids": [each.order_id for each in which if isinstance(each, ByOrder)],
-        "installation_ids": sorted(
-            {each.installation_id for each in [*which, *debts] if isinstance(each, ByTransaction | SameDebt)}
-        ),
-        "transaction_ids": sorted(
-            {each.transaction_id for each in which if isinstance(each, ByTransaction)}
-            | {name for each in debts for name in each.transaction_ids}
-        ),
-        "source_ids": [each.source_id for each in debts],
-    }
-    used = frozenset(name for name in _LOCK_CONDITIONS if names[name])
-    found = (await session.exec(_lock_statement(used), params=names)).all() if used else ()
-    return await load_aggregates(session, found)
-
-
-def _is_attempt_to_pay(payment: Payment, debt: SameDebt) -> bool:
-    if payment.installation_id != debt.installation_id:
-        return False
-    return payment.source_id == debt.source_id or payment.transaction_id in debt.transaction_ids
-
-
-def _matches(aggregate: PaymentAggregate, which: PaymentSelector) -> bool:
-    payment = aggregate.payment
-    match which:
-        case ByEvent(event_id):
-            return any(each.id == event_id for each in aggregate.events)
-        case ById(payment_id):
-            return payment.id == payment_id
-        case ByTransaction(installation_id, transaction_id):
-            return (payment.installation_id, payment.transaction_id) == (installation_id, transaction_id)
-        case ByOrder(order_id, account_id, installation_id):
-            return (
-                payment.order_id == order_id
-                and account_id in {None, payment.account_id}
-                and installation_id in {None, payment.installation_id}
-            )
-
-
-def _condition(which: PaymentSelector | ByOperation) -> sa.ColumnElement[bool]:
-    match which:
-        case ByOperation(operation_id):
-            owner = select(Operation.payment_id).where(Operation.id == operation_id)
-            return col(Payment.id) == owner.scalar_subquery()
-        case ByEvent(event_id):
-            owner = select(SaleorEvent.payment_id).where(SaleorEvent.id == event_id)
-            return col(Payment.id) == owner.scalar_subquery()
-        case ById(payment_id):
-            return col(Payment.id) == payment_id
-        case ByTransaction(installation_id, transaction_id):
-            return (col(Payment.installation_id) == installation_id) & (col(Payment.transaction_id) == transaction_id)
-        case ByOrder(order_id, account_id, installation_id):
-            conditions = [col(Payment.order_id) == order_id]
-            if account_id is not None:
-                conditions.append(col(Payment.account_id) == account_id)
-            if installation_id is not None:
-                conditions.append(col(Payment.installation_id) == installation_id)
-            return sa.and_(*conditions)
-
-
-def _one_of(column: Any, name: str) -> sa.ColumnElement[bool]:
-    return col(column).in_(sa.bindparam(name, expanding=True))
-
-
-_STORES_OF_TRANSACTIONS = select(Payment.transaction_id, Payment.installation_id).where(
-    _one_of(Payment.transaction_id, "transaction_ids")
-)
-_IN_STORES = _one_of(Payment.installation_id, "installation_ids")
-_LOCK_CONDITIONS = {
-    "payment_ids": _one_of(Payment.id, "payment_ids"),
-    "event_ids": col(Payment.id).in_(select(SaleorEvent.payment_id).where(_one_of(SaleorEvent.id, "event_ids"))),
-    "order_ids": _one_of(Payment.order_id, "order_ids"),
-    "source_ids": _IN_STORES & _one_of(Payment.source_id, "source_ids"),
-    "transaction_ids": _IN_STORES & _one_of(Payment.transaction_id, "transaction_ids"),
-}
-
-
-@cache
-def _lock_statement(used: frozenset[str]) -> SelectOfScalar[Payment]:
-    """Return the statement that locks payments found by any of the ``used`` keys; built once: every payment needs it.
-
-    Each branch uses an index of its own. A branch without values would make SQLite expect many rows, and scan all
-    payments instead.
-    """
-    return (
-        select(Payment)
-        .where(sa.or_(*[condition for name, condition in _LOCK_CONDITIONS.items() if name in used]))
-        .order_by(col(Payment.id))
-        .with_for_update(of=Payment)
-        .options(WITH_ACCOUNT)
-    )

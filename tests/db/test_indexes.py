@@ -23,8 +23,9 @@ from app.db.aggregates import (
 from app.db.columns import table_of
 from app.db.database import Database, is_sqlite
 from app.db.job_queue import DueQueues
+from app.db.payment_locks import lock_payments
 from app.db.reconciliations import paid_orders_page
-from app.db.repository import PaymentRepository, lock_payments
+from app.db.repository import PaymentRepository
 from app.db.tables import Installation, Kind, MerchantAccount, Operation, Payment, State
 from tests.db.rows import NOON, a_new_payment, an_event, an_operation, read_raw
 from tests.statements import record_statements

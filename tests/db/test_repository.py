@@ -13,7 +13,8 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.db.aggregates import ById, ByOrder, ByTransaction, PaymentAggregate, SameDebt, load_by_order, row_id_of
 from app.db.database import Database, create_engine
-from app.db.repository import NewPayment, PaymentNotFoundError, PaymentRepository, lock_payments
+from app.db.payment_locks import lock_payments
+from app.db.repository import NewPayment, PaymentNotFoundError, PaymentRepository
 from app.db.tables import Kind, MerchantAccount, Operation, Payment, State
 from tests.db.rows import NOON, a_new_payment, an_event, read_raw
 from tests.statements import record_statements

@@ -88,7 +88,7 @@ BREAKS = [
     Break(
         law=3,
         what="what nobody has locked decides",
-        changes={"app.db.repository:_lock_statement": WithoutCall("with_for_update")},
+        changes={"app.db.payment_locks:_lock_statement": WithoutCall("with_for_update")},
     ),
     Break(
         law=4,

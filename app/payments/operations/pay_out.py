@@ -4,21 +4,23 @@ It is an order at the gateway like any other: intent first, sent once, looked up
 (``execute``). Saleor has no transaction for it, so nothing is reported there.
 """
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import partial
 
-from app.db.aggregates import ById, ByTransaction, PaymentAggregate, row_id_of
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from app.db.aggregates import ByTransaction, PaymentAggregate, row_id_of
 from app.db.payouts import total_paid_out_since
 from app.db.repository import NewPayment
-from app.db.tables import Flow, MerchantAccount, Mode, Operation, Payment, Payout, SavedCard, State
+from app.db.tables import Flow, MerchantAccount, Mode, Operation, Payment, Payout, SavedCard
 from app.gateway.errors import InvalidRequestError
 from app.gateway.models.payout import Payout as Request
 from app.i18n.messages import LazyMessage
 from app.outbound import Deadline
 from app.payments.cards.card_form import PaymentInstrument
-from app.payments.core.apply import conclude
 from app.payments.core.references import order_id_of
 from app.payments.operations.execute import execute
 from app.payments.operations.initialize import creation_intent
@@ -28,8 +30,6 @@ from app.payments.split.planning import requested_shares
 
 A_DAY = timedelta(hours=24)
 """The period of the daily limit: any 24 hours, so that midnight does not double it."""
-
-OVER_THE_LIMIT = "PAYOUT_LIMIT"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +79,8 @@ async def pay_out(services: Services, account: MerchantAccount, payout: Confirme
     Idempotent: the same payout sent twice, even concurrently, is made once. Raises PayoutRefusedError and
     VaultError; then nothing was sent and nothing is recorded.
 
-    Concurrent payouts cannot exceed the daily limit: each is committed before it reads what the others take of the
-    limit, so of two that together exceed it, the one that reads later sees the other, and is never sent.
+    Concurrent payouts cannot exceed the daily limit: what the others take of it is read, and this one committed, while
+    the account's row is locked. So of two that together exceed it, exactly one is made.
     """
     deadline = Deadline(services.schedule.budget.total_seconds())
     store = await services.installations.get(account.installation_id)
@@ -104,10 +104,6 @@ async def pay_out(services: Services, account: MerchantAccount, payout: Confirme
         known = await find_payout(services, account.installation_id, payout.key)
         assert known is not None  # noqa: S101 - `begin` returns None only if it exists
         return known
-    taken = await paid_out_last_day(services, account, besides=row_id_of(journaled.payment))
-    limit_message = day_limit_message(account, taken, request.amount)
-    if limit_message is not None:
-        return await _reject_over_limit(services, journaled, limit_message)
     return await execute(
         services,
         journaled,
@@ -123,20 +119,22 @@ async def find_payout(services: Services, installation_id: int, key: str) -> Pay
     return await services.payments.find(ByTransaction(installation_id, _transaction_id(key)))
 
 
-async def paid_out_last_day(services: Services, account: MerchantAccount, *, besides: int | None = None) -> Decimal:
+async def paid_out_last_day(services: Services, account: MerchantAccount) -> Decimal:
     """Return the amount that an account has paid out in the last 24 hours, or may have."""
     async with services.database.transaction() as session:
-        return await total_paid_out_since(session, account.id, services.now() - A_DAY, besides=besides)
+        return await total_paid_out_since(session, account.id, services.now() - A_DAY)
 
 
-async def _reject_over_limit(services: Services, journaled: PaymentAggregate, message: LazyMessage) -> PaymentAggregate:
-    posting = services.posting()
+def _day_limit(
+    services: Services, account_id: str, amount: Decimal
+) -> Callable[[AsyncSession], Awaitable[PayoutRefusedError | None]]:
+    async def find_refusal(session: AsyncSession) -> PayoutRefusedError | None:
+        account = await session.get_one(MerchantAccount, account_id)
+        taken = await total_paid_out_since(session, account_id, services.now() - A_DAY)
+        message = day_limit_message(account, taken, amount)
+        return None if message is None else PayoutRefusedError({"amount": message})
 
-    def step(payment: PaymentAggregate) -> PaymentAggregate:
-        conclude(payment, payment.create, State.FAILURE, posting, message=message, status_code=OVER_THE_LIMIT)
-        return payment
-
-    return await services.payments.update(ById(row_id_of(journaled.payment)), step)
+    return find_refusal
 
 
 def _new_payment(services: Services, account: MerchantAccount, payout: ConfirmedPayout, request: Request) -> NewPayment:
@@ -178,7 +176,8 @@ def _new_payment(services: Services, account: MerchantAccount, payout: Confirmed
     def operation(recorded: Payment) -> Operation:
         return creation_intent(services, request, recorded, by=payout.confirmed.by[:200])
 
-    return NewPayment(payment, operation, requested_shares, companion=audit)
+    limit = _day_limit(services, account.id, request.amount)
+    return NewPayment(payment, operation, requested_shares, companion=audit, limit=limit)
 
 
 def _transaction_id(key: str) -> str:

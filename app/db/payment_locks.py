@@ -1,0 +1,124 @@
+"""Which payments a selector names, and how several are locked: always at once and in the same order."""
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import sqlalchemy as sa
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+from sqlmodel.sql.expression import SelectOfScalar
+
+from app.db.aggregates import (
+    WITH_ACCOUNT,
+    ByEvent,
+    ById,
+    ByOperation,
+    ByOrder,
+    ByTransaction,
+    PaymentAggregate,
+    PaymentSelector,
+    SameDebt,
+    load_aggregates,
+)
+from app.db.tables import Operation, Payment, SaleorEvent
+
+
+async def lock_payments(
+    session: AsyncSession, which: Sequence[PaymentSelector], debts: Sequence[SameDebt] = ()
+) -> list[PaymentAggregate]:
+    """Return these payments and all attempts to pay these debts, oldest first, locked in that order.
+
+    Callers that need several payments locked take them all at once and in this order, so that no two deadlock. The
+    locking statement reads each row as it is once others have released it; operations and events are read after that.
+    """
+    names: dict[str, Sequence[Any]] = {
+        "payment_ids": [each.payment_id for each in which if isinstance(each, ById)],
+        "event_ids": [each.event_id for each in which if isinstance(each, ByEvent)],
+        "order_ids": [each.order_id for each in which if isinstance(each, ByOrder)],
+        "installation_ids": sorted(
+            {each.installation_id for each in [*which, *debts] if isinstance(each, ByTransaction | SameDebt)}
+        ),
+        "transaction_ids": sorted(
+            {each.transaction_id for each in which if isinstance(each, ByTransaction)}
+            | {name for each in debts for name in each.transaction_ids}
+        ),
+        "source_ids": [each.source_id for each in debts],
+    }
+    used = frozenset(name for name in _LOCK_CONDITIONS if names[name])
+    found = (await session.exec(_lock_statement(used), params=names)).all() if used else ()
+    return await load_aggregates(session, found)
+
+
+def is_attempt_to_pay(payment: Payment, debt: SameDebt) -> bool:
+    if payment.installation_id != debt.installation_id:
+        return False
+    return payment.source_id == debt.source_id or payment.transaction_id in debt.transaction_ids
+
+
+def is_selected(aggregate: PaymentAggregate, which: PaymentSelector) -> bool:
+    payment = aggregate.payment
+    match which:
+        case ByEvent(event_id):
+            return any(each.id == event_id for each in aggregate.events)
+        case ById(payment_id):
+            return payment.id == payment_id
+        case ByTransaction(installation_id, transaction_id):
+            return (payment.installation_id, payment.transaction_id) == (installation_id, transaction_id)
+        case ByOrder(order_id, account_id, installation_id):
+            return (
+                payment.order_id == order_id
+                and account_id in {None, payment.account_id}
+                and installation_id in {None, payment.installation_id}
+            )
+
+
+def condition_of(which: PaymentSelector | ByOperation) -> sa.ColumnElement[bool]:
+    match which:
+        case ByOperation(operation_id):
+            owner = select(Operation.payment_id).where(Operation.id == operation_id)
+            return col(Payment.id) == owner.scalar_subquery()
+        case ByEvent(event_id):
+            owner = select(SaleorEvent.payment_id).where(SaleorEvent.id == event_id)
+            return col(Payment.id) == owner.scalar_subquery()
+        case ById(payment_id):
+            return col(Payment.id) == payment_id
+        case ByTransaction(installation_id, transaction_id):
+            return (col(Payment.installation_id) == installation_id) & (col(Payment.transaction_id) == transaction_id)
+        case ByOrder(order_id, account_id, installation_id):
+            conditions = [col(Payment.order_id) == order_id]
+            if account_id is not None:
+                conditions.append(col(Payment.account_id) == account_id)
+            if installation_id is not None:
+                conditions.append(col(Payment.installation_id) == installation_id)
+            return sa.and_(*conditions)
+
+
+def _one_of(column: Any, name: str) -> sa.ColumnElement[bool]:
+    return col(column).in_(sa.bindparam(name, expanding=True))
+
+
+_IN_STORES = _one_of(Payment.installation_id, "installation_ids")
+_LOCK_CONDITIONS = {
+    "payment_ids": _one_of(Payment.id, "payment_ids"),
+    "event_ids": col(Payment.id).in_(select(SaleorEvent.payment_id).where(_one_of(SaleorEvent.id, "event_ids"))),
+    "order_ids": _one_of(Payment.order_id, "order_ids"),
+    "source_ids": _IN_STORES & _one_of(Payment.source_id, "source_ids"),
+    "transaction_ids": _IN_STORES & _one_of(Payment.transaction_id, "transaction_ids"),
+}
+
+
+@cache
+def _lock_statement(used: frozenset[str]) -> SelectOfScalar[Payment]:
+    """Return the statement that locks payments found by any of the ``used`` keys; built once: every payment needs it.
+
+    Each branch uses an index of its own. A branch without values would make SQLite expect many rows, and scan all
+    payments instead.
+    """
+    return (
+        select(Payment)
+        .where(sa.or_(*[condition for name, condition in _LOCK_CONDITIONS.items() if name in used]))
+        .order_by(col(Payment.id))
+        .with_for_update(of=Payment)
+        .options(WITH_ACCOUNT)
+    )
