@@ -56,6 +56,7 @@ def to_json(each: AccountView) -> dict[str, object]:
         "payout_most": account.payout_most,
         "payout_most_a_day": account.payout_most_a_day,
         "payout_staff": account.payout_staff,
+        "payout_staff_ids": account.payout_staff_ids,
         "apple_pay": account.apple_pay,
         "apple_pay_association": account.apple_pay_association,
         "google_pay": account.google_pay,

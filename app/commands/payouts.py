@@ -215,7 +215,7 @@ async def _card(services: Services, row: MerchantAccount, customer: str, digits:
 async def _confirm(services: Services, review: PayoutReview) -> PaymentAggregate:
     signature = Signature(getpass.getuser(), services.now(), _HERE)
     try:
-        return await confirm_payout(services, review.account.installation_id, review.sealed, signature, email=None)
+        return await confirm_payout(services, review.account.installation_id, review.sealed, signature, person=None)
     except PayoutRefusedError as refusal:
         raise CommandFailed(f"nothing was paid out: {refusal}", status=2) from refusal
 

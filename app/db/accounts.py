@@ -148,9 +148,17 @@ class AccountRepository:
         """Set plain columns of an account (name, base_url, currencies, enabled...). Raises AccountError."""
         async with self._database.transaction() as session:
             row = await _get_locked(session, account_id)
-            for name, value in columns.items():
-                setattr(row, name, value)
+            _set_columns(row, columns)
             row.updated_at = self._now()
+        self._cache.invalidate()
+        return row
+
+    async def pin_payout_staff(self, account_id: str, email: str, user_id: str) -> MerchantAccount:
+        """Store, once, whose address a named one is; return the account as it is now. Raises AccountError."""
+        async with self._database.transaction() as session:
+            row = await _get_locked(session, account_id)
+            if email in row.payout_staff and email not in row.payout_staff_ids:
+                row.payout_staff_ids = row.payout_staff_ids | {email: user_id}
         self._cache.invalidate()
         return row
 
@@ -170,8 +178,7 @@ class AccountRepository:
         """
         async with self._database.transaction() as session:
             row = await _get_locked(session, account_id)
-            for name, value in (columns or {}).items():
-                setattr(row, name, value)
+            _set_columns(row, columns or {})
             if api_key is not None:
                 row.api_key_sealed = self._seal(api_key, account_id, "api_key")
             if endpoints_key is not None:
@@ -281,6 +288,13 @@ def _account_of_channel(installation_id: int, channel: str) -> SelectOfScalar[Me
         .join(ChannelRoute, col(ChannelRoute.account_id) == col(MerchantAccount.id))
         .where(ChannelRoute.installation_id == installation_id, ChannelRoute.channel == channel)
     )
+
+
+def _set_columns(row: MerchantAccount, columns: Mapping[str, object]) -> None:
+    for name, value in columns.items():
+        setattr(row, name, value)
+    # Who is named again after having been removed may be somebody else.
+    row.payout_staff_ids = {name: user for name, user in row.payout_staff_ids.items() if name in row.payout_staff}
 
 
 async def _get_locked(session: AsyncSession, account_id: str) -> MerchantAccount:

@@ -97,6 +97,7 @@ async def test_everything_can_be_said_differently(shell: Shell, services: Servic
         "payout_most": None,
         "payout_most_a_day": None,
         "payout_staff": [],
+        "payout_staff_ids": {},
         "enabled": True,
         "old_secret_until": None,
         "notification_address": f"{APP}/api/webhooks/gateway/{account.id}",

@@ -12,7 +12,7 @@ from app.bootstrap import open_services
 from app.db.payouts import payouts_page
 from app.payments.cards.keys import offered_key
 from app.payments.operations.pay_out import Signature
-from app.payments.staff.payouts import confirm, propose
+from app.payments.staff.payouts import Person, confirm, propose
 from app.payments.staff.status import standing
 from app.saleor.testing.views import NewCheckout
 from app.sandbox.control.views import PaymentView
@@ -25,6 +25,7 @@ from tests.payments.cards.seals import seal
 from tests.waiting import eventually
 
 KEY = "5f0c9a17d3e24b6c8f0f3a0e6a3e4c57"
+CASHIER = Person("VXNlcjox", "olena@example.com")
 SAID = {
     "key": KEY,
     "amount": "120.50",
@@ -67,7 +68,11 @@ async def staff_pay_out(shop: Stack, *, times: int = 1) -> list[str]:
         by = Signature("VXNlcjox", services.now(), "203.0.113.7")
         review = await propose(services, account, SAID | {"card": card}, by)
         return [
-            standing(await confirm(services, account.installation_id, review.sealed, by, email="olena@example.com"))
+            standing(
+                await confirm(
+                    services, account.installation_id, review.sealed, by, person=Person("VXNlcjox", "olena@example.com")
+                )
+            )
             for _ in range(times)
         ]
 

@@ -15,7 +15,7 @@ from app.payments.requests.payout import TAXABLE, currency_of
 from app.payments.services import Services
 from app.payments.staff.customers import customer_ids_of, open_request
 from app.payments.staff.payout_view import recipient_name, recipient_of
-from app.payments.staff.payouts import payout_accounts
+from app.payments.staff.payouts import Person, payout_accounts
 from app.payments.staff.status import standings
 
 PAGE_SIZE = 25
@@ -93,7 +93,7 @@ class PayoutForm:
     enc: str = ENC
 
 
-async def read_list(services: Services, installation_id: int, email: str, after: str | None) -> PayoutList:
+async def read_list(services: Services, installation_id: int, person: Person, after: str | None) -> PayoutList:
     """Return a page of the payouts of that store only."""
     last: Payout | None = None
     if after:
@@ -107,7 +107,7 @@ async def read_list(services: Services, installation_id: int, email: str, after:
     return PayoutList(
         rows=[PayoutRow(each, recipient_name(recipient_of(services, each))) for each in page_records],
         older=page_records[-1].aggregate.payment.order_id if len(records) > PAGE_SIZE else None,
-        accounts=await payout_accounts(services, installation_id, email),
+        accounts=await payout_accounts(services, installation_id, person),
         any_on=any(each.payouts for each in await services.accounts.all(installation_id)),
     )
 

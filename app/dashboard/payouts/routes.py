@@ -22,7 +22,7 @@ from app.payments.operations.pay_out import Signature
 from app.payments.requests.payout import RECIPIENT, TAXABLE, PayoutRefusedError
 from app.payments.services import Services
 from app.payments.staff.payout_view import payouts_csv
-from app.payments.staff.payouts import NOT_AUTHORIZED, confirm, payout_accounts, propose
+from app.payments.staff.payouts import NOT_AUTHORIZED, Person, confirm, payout_accounts, propose, require_payout_right
 
 log = structlog.get_logger(__name__)
 
@@ -59,7 +59,7 @@ class PayoutParts:
 
     async def _list(self, request: Request, staff: AnyStaff) -> HTMLResponse:
         after = request.query_params.get("after")
-        page = await read_list(self._services, staff.installation.id, staff.email, after)
+        page = await read_list(self._services, staff.installation.id, _person(staff), after)
         return self._renderer.part("payouts/list.html", staff, here=PAYOUTS, after=after, **vars(page))
 
     async def _export(self, staff: AnyStaff) -> StreamingResponse:
@@ -79,7 +79,7 @@ class PayoutParts:
 
     async def _form(self, staff: Staff, account_id: str, order_id: str, email: str = "") -> HTMLResponse:
         about = await find_payment_for_payout(self._services, staff.installation.id, order_id)
-        accounts = await payout_accounts(self._services, staff.installation.id, staff.email)
+        accounts = await payout_accounts(self._services, staff.installation.id, _person(staff))
         chosen_id = account_id or (about.payment.account_id if about else accounts[0].id if len(accounts) == 1 else "")
         account = next((each for each in accounts if each.id == chosen_id), None)
         if account is None:
@@ -121,7 +121,7 @@ class PayoutParts:
         sealed = dict(await read_form_fields(request)).get("sealed", "")
         by = self._signature(request, staff)
         try:
-            aggregate = await confirm(self._services, staff.installation.id, sealed, by, email=staff.email)
+            aggregate = await confirm(self._services, staff.installation.id, sealed, by, person=_person(staff))
         except PayoutRefusedError as refusal:
             raise _form_error(staff, refusal) from refusal
         except VaultError as error:
@@ -133,13 +133,20 @@ class PayoutParts:
         return await self._payment_page.render(staff, payment.order_id, flash, at=f"/payments/{payment.order_id}")
 
     async def _account(self, staff: Staff, account_id: str) -> MerchantAccount:
-        for each in await payout_accounts(self._services, staff.installation.id, staff.email):
-            if each.id == account_id:
-                return each
+        for account in await self._services.accounts.all(staff.installation.id):
+            if account.id == account_id:
+                try:
+                    return await require_payout_right(self._services, account, _person(staff))
+                except PayoutRefusedError as refusal:
+                    raise http_error(403, "NOT_NAMED", staff.translation, refusal.errors[""]) from refusal
         raise http_error(403, "NOT_NAMED", staff.translation, NOT_AUTHORIZED)
 
     def _signature(self, request: Request, staff: Staff) -> Signature:
         return Signature(staff.name, self._services.now(), client_address(request, self._address_header))
+
+
+def _person(staff: Staff) -> Person:
+    return Person(staff.id, staff.email)
 
 
 def client_address(request: Request, header: str | None) -> str:

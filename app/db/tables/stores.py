@@ -128,6 +128,7 @@ class MerchantAccount(SQLModel, table=True):
     payout_most: Decimal | None = Field(default=None, sa_type=Amount)  # None: nothing is paid out
     payout_most_a_day: Decimal | None = Field(default=None, sa_type=Amount)  # of any 24 hours; None: nothing
     payout_staff: list[str] = Field(default_factory=list, sa_type=JSON)  # by their e-mail addresses in Saleor
+    payout_staff_ids: dict[str, str] = Field(default_factory=dict, sa_type=JSON)  # whose, by their ids in Saleor
     test_project: bool = Field(default=False)  # as its owner states: the gateway does not
     enabled: bool = Field(default=True)
     created_at: datetime = Field(sa_type=Moment)

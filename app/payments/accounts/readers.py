@@ -1,6 +1,7 @@
 """Parsers of option texts: each returns the value for the account's row, or raises ValueError with the reason. Pure."""
 
 import re
+import string
 from collections.abc import Callable
 from decimal import Decimal
 from enum import StrEnum
@@ -17,6 +18,7 @@ LONGEST_NAME = 100
 LONGEST_SHOP_NAME = 60
 _ADDRESS = re.compile(r"[-A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%]{1,500}")  # the characters that RFC 3986 allows
 LONGEST_ASSOCIATION = 16_384  # characters; Apple's are about nine thousand
+_SMALL_LETTERS = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 _LARGEST_FEE = Decimal(25)  # percent: more is a wrong amount rather than a fee
 _LONGEST_TIMEOUT = 366 * 24 * 3600  # seconds; no gateway keeps a page for longer
 
@@ -92,10 +94,18 @@ def fee_percent(text: str) -> Decimal:
 
 
 def email(text: str) -> str:
-    """Parse the e-mail address by which Saleor knows a person; return it in small letters."""
+    """Parse the e-mail address by which Saleor knows a person."""
     if not re.fullmatch(r"[^@\s]{1,150}@[^@\s]{1,100}", text) or not text.isprintable():
         raise ValueError(f"{text!r} is not an e-mail address")
-    return text.casefold()
+    return normalize_email(text)
+
+
+def normalize_email(text: str) -> str:
+    """Return an e-mail address with its Latin capitals in small letters.
+
+    Not more: Unicode's rules make one address of several people's, such as those with "s" and with "\u017f".
+    """
+    return text.translate(_SMALL_LETTERS)
 
 
 def association(text: str) -> str:

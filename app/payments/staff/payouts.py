@@ -19,6 +19,7 @@ from app.db.tables import MerchantAccount, SavedCard
 from app.db.vault import VaultError
 from app.i18n.messages import LazyMessage
 from app.payments.accounts.balances import payout_warning, read_balances
+from app.payments.accounts.readers import normalize_email
 from app.payments.cards.card_form import PaymentInstrument
 from app.payments.cards.encrypted_card import open_sealed_number
 from app.payments.cards.keys import decryption_keys
@@ -74,14 +75,39 @@ class PayoutReview:
     warnings: Sequence[LazyMessage]
 
 
-def may_pay_out(account: MerchantAccount, email: str) -> bool:
-    """Return whether the member of staff with that address in Saleor may pay out with an account. Pure."""
-    return account.can_pay_out and email.casefold() in account.payout_staff
+@dataclass(frozen=True, slots=True)
+class Person:
+    """A member of staff, by Saleor's ``id`` of the person and by the address that the person has there now."""
+
+    id: str
+    email: str
 
 
-async def payout_accounts(services: Services, installation_id: int, email: str) -> list[MerchantAccount]:
+def may_pay_out(account: MerchantAccount, person: Person) -> bool:
+    """Return whether a member of staff may pay out with an account. Pure.
+
+    The owner names addresses, and staff may change addresses. So an address is the person's who was the first to pay
+    out under it, whatever address that person or somebody else has later.
+    """
+    if not account.can_pay_out or not person.id:
+        return False
+    ids = account.payout_staff_ids
+    named = normalize_email(person.email)
+    is_new = named in account.payout_staff and named not in ids
+    return is_new or any(ids.get(email) == person.id for email in account.payout_staff)
+
+
+async def require_payout_right(services: Services, account: MerchantAccount, person: Person) -> MerchantAccount:
+    """Return the account as it is now, if the person may pay out with it; else raise PayoutRefusedError."""
+    current = await services.accounts.pin_payout_staff(account.id, normalize_email(person.email), person.id)
+    if not may_pay_out(current, person):
+        raise PayoutRefusedError({"": NOT_AUTHORIZED})
+    return current
+
+
+async def payout_accounts(services: Services, installation_id: int, person: Person) -> list[MerchantAccount]:
     """Return the accounts of a store with which the member of staff may pay out."""
-    return [each for each in await services.accounts.all(installation_id) if may_pay_out(each, email)]
+    return [account for account in await services.accounts.all(installation_id) if may_pay_out(account, person)]
 
 
 async def propose(
@@ -134,11 +160,11 @@ async def propose(
 
 
 async def confirm(
-    services: Services, installation_id: int, sealed: str, confirmed: Signature, *, email: str | None
+    services: Services, installation_id: int, sealed: str, confirmed: Signature, *, person: Person | None
 ) -> PaymentAggregate:
     """Execute a proposed payout, once, and return its payment, whatever its outcome.
 
-    ``email``: the address of the member of staff who confirms it; None: an operator does, who need not be named. Raises
+    ``person``: the member of staff who confirms it; None: an operator does, who need not be named. Raises
     PayoutRefusedError: then nothing was requested from the gateway now.
     """
     try:
@@ -158,8 +184,8 @@ async def confirm(
     account = next((each for each in accounts if each.id == proposal["account"]), None)
     if account is None:
         raise PayoutRefusedError({"": _NO_ACCOUNT})
-    if email is not None and not may_pay_out(account, email):
-        raise PayoutRefusedError({"": NOT_AUTHORIZED})
+    if person is not None:
+        account = await require_payout_right(services, account, person)
     if confirmed.at > requested.at + PROPOSAL_LIFETIME:
         raise PayoutRefusedError({"": _PROPOSAL_EXPIRED})
     terms = parse_terms(account, proposal["said"], requested.at.date())  # limits may have changed

@@ -12,11 +12,12 @@ from app.db.aggregates import PaymentAggregate
 from app.db.columns import table_of
 from app.db.installations import OpenInstallation
 from app.db.tables import MerchantAccount, Payment, Payout, SavedCard
+from app.payments.accounts.readers import email as email_option
 from app.payments.cards.keys import offered_key
 from app.payments.operations.pay_out import Signature
 from app.payments.requests.payout import PayoutRefusedError
 from app.payments.staff.payout_view import payouts_csv
-from app.payments.staff.payouts import PROPOSAL_LIFETIME, PayoutReview, confirm, may_pay_out, propose
+from app.payments.staff.payouts import PROPOSAL_LIFETIME, PayoutReview, Person, confirm, may_pay_out, propose
 from app.payments.staff.status import standing
 from tests.loopback import Behaviour, HangUp, ReceivedRequest, json_reply
 from tests.payments.cards.seals import NUMBER, seal
@@ -25,6 +26,7 @@ from tests.payments.payouts import MASK, OTHER, STAFF, audit_of, enable_payouts
 from tests.payments.shop import Shop, run_concurrently
 
 OLENA = "olena@example.com"
+OLENAS_ID, ANOTHERS_ID = "VXNlcjox", "VXNlcjoy"
 CUSTOMER = "VXNlcjo3"
 TYPED = {
     "amount": "100.00",
@@ -72,10 +74,10 @@ async def proposed(shop: Shop, **typed: str) -> PayoutReview:
 
 
 async def confirmed(
-    shop: Shop, sealed: str, store: OpenInstallation | None = None, email: str = OLENA
+    shop: Shop, sealed: str, store: OpenInstallation | None = None, email: str = OLENA, user: str = OLENAS_ID
 ) -> PaymentAggregate:
     by = Signature(OTHER, shop.clock.now, "203.0.113.8")
-    return await confirm(shop.services, (store or shop.installation).id, sealed, by, email=email)
+    return await confirm(shop.services, (store or shop.installation).id, sealed, by, person=Person(user, email))
 
 
 def payments_out(shop: Shop) -> list[ReceivedRequest]:
@@ -211,9 +213,10 @@ async def test_another_stores_proposal_does_not_open(shop: Shop) -> None:
 
 
 async def test_only_whom_the_owner_has_named_may_pay_out_also_when_they_are_named_no_more_meanwhile(shop: Shop) -> None:
-    assert may_pay_out(shop.account, "Olena@Example.com")
-    assert not may_pay_out(shop.account, "taras@example.com")
-    assert not may_pay_out(shop.account, "")
+    assert may_pay_out(shop.account, Person(OLENAS_ID, "Olena@Example.com"))
+    for email in ("taras@example.com", "", "olena@exampl\u0435.com"):
+        assert not may_pay_out(shop.account, Person(OLENAS_ID, email))
+    assert not may_pay_out(shop.account, Person("", OLENA))
     review = await proposed(shop)
     with pytest.raises(PayoutRefusedError):
         await confirmed(shop, review.sealed, email="taras@example.com")
@@ -221,6 +224,45 @@ async def test_only_whom_the_owner_has_named_may_pay_out_also_when_they_are_name
     with pytest.raises(PayoutRefusedError):
         await confirmed(shop, review.sealed)
     assert not payments_out(shop)
+
+
+@pytest.mark.threat("dishonest-staff")
+@pytest.mark.parametrize(
+    ("named", "lookalike"),
+    [("olesya@example.com", "ole\u017fya@example.com"), ("kira@example.com", "\u212aira@example.com"),
+     ("strauss@example.com", "strau\u00df@example.com")],
+)  # fmt: skip
+async def test_an_address_that_unicode_folds_into_a_named_one_is_somebody_elses(
+    shop: Shop, named: str, lookalike: str
+) -> None:
+    await enable_payouts(shop, payout_staff=[named])
+    assert may_pay_out(shop.account, Person(OLENAS_ID, named.upper()))
+    assert not may_pay_out(shop.account, Person(OLENAS_ID, lookalike))
+    assert email_option(lookalike) != named
+
+
+@pytest.mark.threat("dishonest-staff")
+async def test_who_takes_over_the_address_of_somebody_who_has_paid_out_may_not(shop: Shop) -> None:
+    await confirmed(shop, (await proposed(shop)).sealed)
+    review = await proposed(shop)
+
+    with pytest.raises(PayoutRefusedError, match="has not named you"):
+        await confirmed(shop, review.sealed, user=ANOTHERS_ID)
+
+    assert len(payments_out(shop)) == 1
+    # Whose it was may, whatever address that person has now.
+    await confirmed(shop, review.sealed, email="olena.new@example.com")
+    assert len(payments_out(shop)) == 2
+
+
+async def test_who_is_removed_and_named_again_may_be_another_person(shop: Shop) -> None:
+    await confirmed(shop, (await proposed(shop)).sealed)
+    await enable_payouts(shop, payout_staff=[])
+    await enable_payouts(shop, payout_staff=[OLENA])
+    await confirmed(shop, (await proposed(shop)).sealed, user=ANOTHERS_ID)
+    review = await proposed(shop)
+    with pytest.raises(PayoutRefusedError):
+        await confirmed(shop, review.sealed)
 
 
 @pytest.mark.threat("dishonest-staff")
