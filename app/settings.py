@@ -66,6 +66,12 @@ class Settings(BaseSettings):
     keep_personal_data: int = Field(default=540, ge=0, le=36500)
     keep_notifications: int = Field(default=180, ge=0, le=36500)
 
+    @field_validator("*", mode="before")
+    @classmethod
+    def _strip(cls, value: object) -> object:
+        """Remove white space: a mounted secret often ends in a line feed."""
+        return value.strip() if isinstance(value, str) else value
+
     @field_validator("base_url", "iframe_base_url", "support_url", "privacy_url", "homepage_url")
     @classmethod
     def _check_address(cls, value: str | None) -> str | None:

@@ -9,7 +9,7 @@ from alembic.util import CommandError
 from sqlalchemy.exc import DBAPIError
 
 from app.commands.terminal import print_line
-from app.db.connection_errors import describe_connection_error
+from app.db.connection_errors import EncodingError, describe_connection_error
 from app.db.database import is_sqlite
 from app.db.migrate import Fit, MigrationResult, current_revision, fit_of, migrate, newest_revision
 from app.errors import SettingsError
@@ -43,6 +43,8 @@ async def bring_up_to_date(settings: Settings) -> MigrationResult:
         return await migrate(settings.database)
     except CommandError as exc:
         raise _incompatible_version_error() from exc
+    except EncodingError as exc:
+        raise SettingsError(f"{PREFIX}DATABASE_URL: {exc}") from exc
     except DBAPIError as exc:
         raise _unusable_error(settings, exc) from exc
 

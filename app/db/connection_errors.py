@@ -13,7 +13,7 @@ from app.db.database import is_sqlite
 _POSTGRESQL: Sequence[tuple[str, str]] = (
     (
         "resolve host|translate host name",
-        "this host does not exist; in a password, write @ as %40, / as %2F, : as %3A and % as %25",
+        "this host does not exist; in a password, write @ as %40, / as %2F, : as %3A, # as %23, ? as %3F and % as %25",
     ),
     (
         "lock timeout",
@@ -25,6 +25,14 @@ _POSTGRESQL: Sequence[tuple[str, str]] = (
     (
         'password authentication failed|no password supplied|role ".*" does not exist',
         "the server at {place} does not accept this user and password",
+    ),
+    (
+        "server does not support SSL",
+        "the server at {place} does not speak TLS: leave out `sslmode`, or set it up",
+    ),
+    (
+        "permission denied for|no schema has been selected",
+        "the user {user!r} may not use tables in {name!r}: make it the owner, or grant CREATE and USAGE on the schema",
     ),
     ("no pg_hba.conf entry", "the server at {place} does not accept connections from this machine as this user"),
     ("too many clients|connection slots", "the server at {place} has no free connections"),
@@ -39,6 +47,16 @@ _SQLITE: Mapping[str, str] = {
 }
 
 
+class EncodingError(Exception):
+    """The database cannot hold the texts of all languages. Its message says what to do."""
+
+    def __init__(self, encoding: str) -> None:
+        super().__init__(
+            f"the database's encoding is {encoding}, which has not the letters of all languages: create a new one with "
+            "ENCODING 'UTF8'"
+        )
+
+
 def describe_connection_error(database_url: str, error: DBAPIError) -> str:
     """Return in one sentence why the database at this address cannot be used, and what to do."""
     url = make_url(database_url)
@@ -48,7 +66,7 @@ def describe_connection_error(database_url: str, error: DBAPIError) -> str:
     )
     if sentence is None:
         return f"the database does not respond ({type(error.orig).__name__})"
-    return sentence.format(place=place, name=url.database)
+    return sentence.format(place=place, name=url.database, user=url.username or "")
 
 
 def missing_sqlite_file(database_url: str) -> Path | None:

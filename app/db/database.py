@@ -114,10 +114,10 @@ def create_engine(database_url: str, *, pool_size: int = 10, timeouts: Timeouts 
         hide_parameters=True,
         json_serializer=serialize_json,
         connect_args=_connect_args(timeouts or TIMEOUTS),
+        isolation_level="READ COMMITTED",  # what row locks are written for, whatever the server's default is
     )
     _detect_poolers(engine)
-    if timeouts is not None:
-        _set_server_timeouts(engine, timeouts)
+    _set_session_parameters(engine, timeouts)
     _ping_idle_connections(engine)
     return engine
 
@@ -134,24 +134,36 @@ def _connect_args(timeouts: Timeouts) -> dict[str, Any]:
     }
 
 
-def _set_server_timeouts(engine: AsyncEngine, timeouts: Timeouts) -> None:
-    """Let the server end what takes too long: set once for each connection; behind a pooler, in each transaction.
+def _set_session_parameters(engine: AsyncEngine, timeouts: Timeouts | None) -> None:
+    """Set what we rely on, and let the server end what takes too long.
 
-    Not as startup parameters of a connection, which poolers reject.
+    Administrators give a database, or all of a server, other forms of dates or texts. Set once for each connection;
+    behind a pooler, in each transaction; not as startup parameters, which poolers reject.
     """
-    limits = {
-        "lock_timeout": timeouts.lock,
-        "statement_timeout": timeouts.statement,
-        "idle_in_transaction_session_timeout": timeouts.idle,
+    parameters = {
+        "DateStyle": "ISO, YMD",
+        "TimeZone": "UTC",
+        "IntervalStyle": "postgres",
+        "bytea_output": "hex",
+        "extra_float_digits": "1",
+        "client_encoding": "UTF8",
+        "standard_conforming_strings": "on",
     }
+    if timeouts is not None:
+        limits = {
+            "lock_timeout": timeouts.lock,
+            "statement_timeout": timeouts.statement,
+            "idle_in_transaction_session_timeout": timeouts.idle,
+        }
+        parameters |= {name: str(int(seconds * 1000)) for name, seconds in limits.items()}
 
-    def set_timeouts_sql(*, in_transaction: bool) -> str:
+    def parameters_sql(*, in_transaction: bool) -> str:
         local = str(in_transaction).lower()
-        each = (f"set_config('{name}', '{int(seconds * 1000)}', {local})" for name, seconds in limits.items())
-        return f"SELECT {', '.join(each)}"
+        calls = (f"set_config('{name}', '{value}', {local})" for name, value in parameters.items())
+        return f"SELECT {', '.join(calls)}"
 
-    for_session = set_timeouts_sql(in_transaction=False)
-    for_transaction = set_timeouts_sql(in_transaction=True)
+    for_session = parameters_sql(in_transaction=False)
+    for_transaction = parameters_sql(in_transaction=True)
 
     def on_connect(connection: Any, record: ConnectionPoolEntry) -> None:
         if record.info[_POOLED]:

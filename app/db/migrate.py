@@ -18,6 +18,7 @@ from alembic.runtime.migration import MigrationContext, MigrationInfo
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection
 
+from app.db.connection_errors import EncodingError
 from app.db.database import create_engine, is_sqlite
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
@@ -110,10 +111,14 @@ async def migrate(database_url: str) -> MigrationResult:
 
     Nothing is done if a newer program has migrated it already and this one works with the result. Safe to repeat, as
     every start of the app does on SQLite; on PostgreSQL safe from several processes at once. Raises CommandError (of
-    Alembic) for a database that this program does not know.
+    Alembic) for a database that this program does not know, EncodingError for one that cannot hold all names.
     """
 
     def upgrade(connection: Connection) -> MigrationResult:
+        if connection.dialect.name == "postgresql":
+            encoding = connection.exec_driver_sql("SHOW server_encoding").scalar_one()
+            if encoding != "UTF8":
+                raise EncodingError(encoding)
         stood_at = MigrationContext.configure(connection).get_current_revision()
         if fit_of(stood_at) is Fit.AHEAD:
             return MigrationResult(stood_at, stood_at, 0)

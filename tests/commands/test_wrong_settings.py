@@ -44,7 +44,10 @@ async def test_every_process_says_so(tmp_path: Path, command: str, run: Run) -> 
         (f"postgresql://me:{PASSWORD}@127.0.0.1:9/shop", "no server is listening at 127.0.0.1:9: is it running?"),
         (
             f"postgresql://me:{PASSWORD}@host.invalid/shop",
-            "this host does not exist; in a password, write @ as %40, / as %2F, : as %3A and % as %25",
+            (
+                "this host does not exist; "
+                "in a password, write @ as %40, / as %2F, : as %3A, # as %23, ? as %3F and % as %25"
+            ),
         ),
         (
             f"postgresql://me:{PASSWORD}@127.0.0.1/x?colour=1",
@@ -179,6 +182,14 @@ async def test_all_that_is_wrong_with_settings_is_said_at_once(tmp_path: Path, r
 async def test_settings_may_be_written_in_any_case(tmp_path: Path, run: Run) -> None:
     assert (await run({"app_data_dir": str(tmp_path / "data")}, "migrate"))[0] == 0
     assert (tmp_path / "data" / "payments.sqlite").exists()
+
+
+async def test_white_space_around_a_setting_is_not_part_of_it(tmp_path: Path, run: Run) -> None:
+    """A secret that Kubernetes mounts, or an editor saves, ends in a line feed."""
+    file = tmp_path / "payments.sqlite"
+    wanted = {"APP_DATA_DIR": f"{tmp_path}\n", "APP_DATABASE_URL": f" sqlite:///{file}\n", "APP_LOG_LEVEL": "info "}
+    assert (await run(wanted, "migrate"))[0] == 0
+    assert file.exists()
 
 
 async def test_migrate_says_what_it_did(tmp_path: Path, run: Run) -> None:
