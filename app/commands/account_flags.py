@@ -66,6 +66,7 @@ _FLAGS: Mapping[str, tuple[str, str | None]] = {
     "google_pay_gateway_merchant": ("--google-pay-gateway-merchant", "ID"),
     "google_pay_merchant": ("--google-pay-merchant", "ID"),
     "reconcile_at": ("--reconcile-at", "HOUR"),
+    "other_orders": ("--other-orders", "PATTERN"),
     "balances_url": ("--balances-url", "URL"),
     "register_url": ("--register-url", "URL"),
 }

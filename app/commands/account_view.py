@@ -64,6 +64,7 @@ def to_json(each: AccountView) -> dict[str, object]:
         "google_pay_gateway_merchant": account.google_pay_gateway_merchant,
         "google_pay_merchant": account.google_pay_merchant,
         "reconcile_at": account.reconcile_at,
+        "other_orders": account.other_orders,
         "balances_url": account.balances_url or account.base_url,
         "register_url": account.register_url or account.base_url,
         "enabled": account.enabled,
@@ -169,6 +170,7 @@ def as_facts(each: AccountView) -> Table:
     add_fact(facts, "payouts to cards", _describe_payouts(account))
     add_fact(facts, "wallets", " and ".join(_WALLETS[name] for name in wallets_of(account)) or "none")
     add_fact(facts, "records compared", f"each night at {account.reconcile_at}:00 UTC")
+    add_fact(facts, "orders of other shops", ", ".join(account.other_orders) or "none")
     add_fact(facts, "balances from", account.balances_url or account.base_url)
     add_fact(facts, "registers from", account.register_url or account.base_url)
     add_fact(facts, "notification address", f"{each.notification_address} (sent to the gateway with each payment)")

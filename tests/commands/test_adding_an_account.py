@@ -93,6 +93,7 @@ async def test_everything_can_be_said_differently(shell: Shell, services: Servic
         "balances_url": pos.url,
         "register_url": pos.url,
         "reconcile_at": 2,
+        "other_orders": [],
         "payouts": False,
         "payout_most": None,
         "payout_most_a_day": None,

@@ -74,7 +74,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         "google_pay_gateway_merchant",
         "google_pay_merchant",
     ),
-    gettext_noop("Comparing the records"): ("reconcile_at",),
+    gettext_noop("Comparing the records"): ("reconcile_at", "other_orders"),
     gettext_noop("Other gateway addresses"): ("balances_url", "register_url"),
 }
 """The options of an account as its page groups them. Switching it on and off has a form of its own."""

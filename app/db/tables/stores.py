@@ -1,14 +1,18 @@
 """The stores: Saleors that installed the app, their accounts and channels, their keys and saved cards."""
 
+import re
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
+from fnmatch import fnmatchcase
 from typing import Any, ClassVar
 
 from sqlalchemy import JSON, Text, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
 from app.db.columns import Amount, Moment, enum_type, partial_index
+
+_ESCAPED = re.compile(r"[\[?]")  # what ``fnmatchcase`` knows besides ``*``
 
 
 class ProductsForm(StrEnum):
@@ -122,6 +126,7 @@ class MerchantAccount(SQLModel, table=True):
     google_pay_merchant: str | None = Field(default=None, max_length=100)  # Google's name of the merchant
     balances_url: str | None = Field(default=None, max_length=500)  # None: where payments are
     register_url: str | None = Field(default=None, max_length=500)  # None: where payments are
+    other_orders: list[str] = Field(default_factory=list, sa_type=JSON)  # of others at this point of sale: "woo-*"
     reconcile_at: int = Field(default=2)  # hour of the day, UTC, at which the books are compared with the gateway's
     split_rules: dict[str, Any] | None = Field(default=None, sa_type=JSON)  # None: nothing is split
     payouts: bool = Field(default=False)  # staff may pay out to cards, within both limits
@@ -133,6 +138,10 @@ class MerchantAccount(SQLModel, table=True):
     enabled: bool = Field(default=True)
     created_at: datetime = Field(sa_type=Moment)
     updated_at: datetime = Field(sa_type=Moment)
+
+    def is_order_of_others(self, order_id: str) -> bool:
+        """Return whether an order that this app has not created is, by its id, another shop's."""
+        return any(fnmatchcase(order_id, _ESCAPED.sub(r"[\g<0>]", pattern)) for pattern in self.other_orders)
 
     @property
     def can_pay_out(self) -> bool:

@@ -351,6 +351,18 @@ OPTIONS: Mapping[str, Option] = MappingProxyType(
                 read=readers.hour,
             ),
             Option(
+                "other_orders",
+                LazyMessage("Orders of other shops"),
+                LazyMessage(
+                    "The order ids that another shop uses at the same point of sale, like woo-*, where * stands for "
+                    "any characters. What this app has not created and has such an id is left out when records are "
+                    "compared."
+                ),
+                Form.TEXTS,
+                rule=LazyMessage("Enter order ids of at most 32 characters, like woo-*; more than * alone."),
+                read=readers.order_pattern,
+            ),
+            Option(
                 "balances_url",
                 LazyMessage("Address for balances"),
                 LazyMessage("Where balances are requested, if not at the address for payments."),

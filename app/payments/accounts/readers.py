@@ -19,6 +19,7 @@ LONGEST_SHOP_NAME = 60
 _ADDRESS = re.compile(r"[-A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%]{1,500}")  # the characters that RFC 3986 allows
 LONGEST_ASSOCIATION = 16_384  # characters; Apple's are about nine thousand
 _SMALL_LETTERS = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
+_LONGEST_ORDER_ID = 32  # gateway interface, Conventions
 _LARGEST_FEE = Decimal(25)  # percent: more is a wrong amount rather than a fee
 _LONGEST_TIMEOUT = 366 * 24 * 3600  # seconds; no gateway keeps a page for longer
 
@@ -106,6 +107,13 @@ def normalize_email(text: str) -> str:
     Not more: Unicode's rules make one address of several people's, such as those with "s" and with "\u017f".
     """
     return text.translate(_SMALL_LETTERS)
+
+
+def order_pattern(text: str) -> str:
+    """Parse the ids of another shop's orders: an order id in which * stands for any characters."""
+    if not 1 <= len(text) <= _LONGEST_ORDER_ID or not text.isprintable() or not text.strip("* "):
+        raise ValueError(f"{text!r} does not stand for order ids: write an id or its beginning, like woo-*")
+    return text
 
 
 def association(text: str) -> str:

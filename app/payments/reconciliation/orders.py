@@ -96,6 +96,8 @@ async def compare_orders(
     for order_id, of_order in lines.items():
         payment = payments.get(order_id)
         entries = entries_of(of_order)
+        if payment is None and account.is_order_of_others(order_id):
+            continue
         if payment is None or payment.payment.account.pos_id.lower() != account.pos_id.lower():
             # Payouts of another system are ignored until staff pay out with this app.
             relevant = [each for each in entries if each.flow is not Flow.PAYOUT or account.payouts]

@@ -124,7 +124,7 @@ class Comparison:
             for order_id, of_order in lines.items():
                 owner = owners.get(order_id)
                 if owner is None or owner.pos_id.lower() != account.pos_id.lower():
-                    if takes_strays:
+                    if takes_strays and not (owner is None and account.is_order_of_others(order_id)):
                         totals.add(of_order, None)
                 elif owner.account_id == account.id:
                     totals.add(of_order, owner)

@@ -5,9 +5,9 @@ from decimal import Decimal
 from uuid import UUID
 
 import pytest
-from sqlmodel import delete
+from sqlmodel import delete, select
 
-from app.db.tables import DiscrepancyState, Kind, RunState, SaleorEvent, Source, State
+from app.db.tables import Booked, DiscrepancyState, GatewayTotal, Kind, RunState, SaleorEvent, Source, State
 from app.payments.staff.manual_resolution import resend_refused_events
 from app.saleor.errors import SaleorRefusedError, SaleorUnreachableError
 from app.sandbox.core.codes import Status
@@ -146,6 +146,26 @@ async def test_a_payment_of_somebody_else_at_our_point_of_sale(store: Store) -> 
         assert (run.to_people, run.looked_up) == (1, 0)
     [found] = await store.discrepancies()
     assert (found.order_id, found.payment_id, found.state) == ("invoice-7", None, DiscrepancyState.TO_PEOPLE)
+
+
+async def test_an_order_that_the_account_says_is_anothers_disturbs_nobody_and_is_in_no_sum(store: Store) -> None:
+    order_id = await store.complete_payment()
+    [payment] = store.sandbox.state.payments.values()
+    for name in ("woo-7", "woo?8", "shop-9"):
+        anothers = {"order_id": name, "payment_id": store.sandbox.state.new_id(), "checkout_id": payment.payment_id}
+        store.sandbox.state.add_payment(payment.model_copy(update=anothers))
+    # An order of ours is compared, whatever is said of its id.
+    others = ["woo-*", "*?8", order_id[:5] + "*"]
+    store.shop.account = await store.services.accounts.change(store.shop.account.id, other_orders=others)
+    await store.control.portal(order_id, "refund", Decimal("1.00"), silent=True)
+
+    await store.compare()
+
+    found = {(each.order_id, each.kind.value) for each in await store.discrepancies()}
+    assert found == {("shop-9", "unknown"), (order_id, "missed")}
+    async with store.services.database.transaction() as session:
+        charged = (await session.exec(select(GatewayTotal).where(GatewayTotal.kind == Booked.CHARGED))).all()
+    assert sum(total.count for total in charged) == 2  # ours, and the one of which nothing was said
 
 
 async def test_what_saleor_has_refused_is_put_to_people_until_it_has_taken_it(store: Store) -> None:
