@@ -24,7 +24,6 @@ from app.saleor.manifest import Addresses, AppInfo, build_manifest
 from app.saleor.recipient import RecipientCheck
 from app.saleor.registration import Registrar
 from app.saleor.request_limits import read_at_most
-from app.saleor.signature import MAX_BODY_BYTES
 from app.saleor.versions import Version, parse_version
 from app.saleor.webhook_definition import ErrorHandler, Handler, WebhookContext, WebhookDefinition, build_definition
 from app.saleor.webhooks import BUDGET, MAX_EVENT_AGE, WebhookReceiver
@@ -169,7 +168,7 @@ class SaleorApp:
             deadline = Deadline(self._budget)
             try:
                 async with asyncio.timeout(deadline.left):
-                    body = await read_at_most(MAX_BODY_BYTES, request)
+                    body = await read_at_most(webhook.max_bytes, request)
             except TimeoutError:
                 return Response(status_code=408)  # the sender is not verified yet
             reply = await self._receiver.receive(webhook, request.headers, body, deadline)

@@ -15,7 +15,8 @@ from joserfc.jwk import RSAKey
 
 from app.exact_json import loads
 
-MAX_BODY_BYTES = 1024 * 1024
+MAX_BODY_BYTES = 8 * 1024 * 1024
+"""The longest body of any webhook (``WebhookDefinition.max_bytes``)."""
 
 
 class BadSignatureError(ValueError):

@@ -17,6 +17,7 @@ from app.saleor.events import (
     RequestedAction,
     SessionEvent,
     StoredPaymentMethodDeleteRequested,
+    TransactionProcessSession,
 )
 from app.saleor.installation import Installation
 from app.saleor.responses import (
@@ -27,6 +28,7 @@ from app.saleor.responses import (
     WebhookResponse,
     unique_reference,
 )
+from app.saleor.signature import MAX_BODY_BYTES
 from app.saleor.stored_methods import MethodDeletedResponse, StoredMethodsResponse
 from app.saleor.versions import Version, parse_version
 
@@ -104,6 +106,16 @@ class WebhookDefinition:
     def name(self) -> str:
         """The form for people: Transaction charge requested."""
         return self.header.replace("_", " ").capitalize()
+
+    @property
+    def max_bytes(self) -> int:
+        """The longest body that is read.
+
+        Events about a payment that exists name the basket's lines more than once, and whatever has happened since: what
+        could be paid must be possible to give back, so they may be four times as long.
+        """
+        is_about_payment = issubclass(self.event, RequestedAction | TransactionProcessSession)
+        return MAX_BODY_BYTES if is_about_payment else MAX_BODY_BYTES // 4
 
     def accepts(self, answer: WebhookResponse) -> bool:
         """Return True for a response to this event: Saleor books a refund's response to a charge as a failure."""

@@ -42,7 +42,6 @@ from app.saleor.installation import Installation, InstallationStore
 from app.saleor.keyring import Keyring, bad_signature_error
 from app.saleor.recipient import RecipientCheck
 from app.saleor.responses import SessionResponse, WebhookResponse
-from app.saleor.signature import MAX_BODY_BYTES
 from app.saleor.versions import WITH_PAYMENT_METHODS, format_release, parse_release
 from app.saleor.webhook_definition import (
     APP_ERROR_MESSAGE,
@@ -146,7 +145,7 @@ class WebhookReceiver:
         saleor_api_url = headers.get("saleor-api-url", "")
         signature = headers.get("saleor-signature", "")
         if body is None:
-            raise NotVerifiedError("TOO_LONG", f"No event is longer than {MAX_BODY_BYTES} bytes.")
+            raise NotVerifiedError("TOO_LONG", "The event is longer than any event that this webhook accepts.")
         if not is_api_url(saleor_api_url):
             raise NotVerifiedError("MISSING_SALEOR_API_URL", "The request does not say which Saleor it is from.")
         if not signature:

@@ -91,8 +91,26 @@ async def test_another_saleor_of_ours_speaks_in_the_name_of_this_one(
 
 
 @pytest.mark.threat("huge-body")
-async def test_a_megabyte_and_a_byte(app_client: AppClient, installed: Row) -> None:
-    await unverified(app_client, "TOO_LONG", b"x" * (1024 * 1024 + 1))
+@pytest.mark.parametrize(
+    ("event", "mebibytes"),
+    [
+        ("payment_gateway_initialize_session", 2),
+        ("transaction_initialize_session", 2),
+        ("transaction_process_session", 8),
+        ("transaction_charge_requested", 8),
+        ("transaction_refund_requested", 8),
+        ("transaction_cancelation_requested", 8),
+    ],
+)
+async def test_a_byte_more_than_an_event_may_have(
+    app_client: AppClient, installed: Row, event: str, mebibytes: int
+) -> None:
+    """What could be paid can be given back: a refund names the basket's lines more than once."""
+    longest = b" " * (mebibytes * 1024 * 1024 - 2) + b"{}"
+    read = await app_client.deliver(longest, event)
+    assert (read.status_code, read.json()["error"]["code"]) != (401, "TOO_LONG")
+    refused = await app_client.deliver(b" " + longest, event)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (401, "TOO_LONG")
 
 
 async def refused(
