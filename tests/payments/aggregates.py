@@ -6,7 +6,7 @@ from itertools import count
 from typing import Any
 
 from app.db.aggregates import PaymentAggregate
-from app.db.tables import Flow, Kind, Operation, Payment, State
+from app.db.tables import Flow, Kind, MerchantAccount, Operation, Payment, State
 from app.payments.core.apply import Posting
 from app.payments.core.mapper import Expectation, Observation
 from app.payments.core.schedule import Schedule
@@ -51,6 +51,7 @@ def an_aggregate(flow: Flow, state: State, *operations: Operation, amount: Decim
         created_at=NOON,
         updated_at=NOON,
     )
+    payment.account = MerchantAccount(id="account", installation_id=1, pos_id=POS)
     create = an_operation(Kind.CREATE, state, amount, psp_reference=ORDER)
     return PaymentAggregate(payment, [create, *operations], [])
 

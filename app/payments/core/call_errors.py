@@ -5,7 +5,7 @@ from datetime import datetime
 import structlog
 
 from app.db.aggregates import PaymentAggregate
-from app.db.tables import Kind, Operation, State
+from app.db.tables import Kind, Mode, Operation, State
 from app.gateway.errors import (
     BadCredentialsError,
     DuplicateOrderError,
@@ -34,6 +34,7 @@ _UNREADABLE = gettext_noop("The gateway gave no readable response: the payment i
 _NOT_REACHED = gettext_noop("The gateway could not be reached. Nothing was charged or changed: try again")
 _KEYS_REFUSED = gettext_noop("The gateway rejects the keys of this merchant account. Nothing was charged or changed")
 _BUSY = gettext_noop("The gateway is busy. Nothing was charged or changed: try again in a minute")
+_FIELDS_OF_SHOPPERS = ("customer_", "cc_", "wallet")
 
 
 def is_outcome_unknown(error: GatewayError) -> bool:
@@ -74,7 +75,7 @@ def post_error(aggregate: PaymentAggregate, operation: Operation, error: Gateway
             message=_UNREADABLE,
         )
         return
-    code = _shopper_code(error) if operation.kind is Kind.CREATE else None
+    code = _shopper_code(error, aggregate.payment.mode) if operation.kind is Kind.CREATE else None
     conclude(
         aggregate,
         operation,
@@ -101,16 +102,22 @@ def is_state_conflict(outcome: Checkout | PaymentRecord | OperationRecord | Gate
             return False
 
 
-def _shopper_code(error: GatewayError) -> str | None:
+def _shopper_code(error: GatewayError, mode: Mode) -> str | None:
     """Return our own code for an error whose gateway code means nothing to a shopper, else None.
 
-    The message for staff contains the gateway's code.
+    Shoppers are asked to try again only where that may help: not when the gateway refuses the request itself, such as
+    an amount below the terminal's minimum. The message for staff contains the gateway's words and code.
     """
     match error:
-        case BadCredentialsError():
+        case BadCredentialsError() | KeysNotOpenedError():
             return STORE_UNAVAILABLE
         case RateLimitedError():
             return BUSY
+        case RefusedError(violations=violations) if violations:
+            own = any(violation.field.startswith(_FIELDS_OF_SHOPPERS) for violation in violations)
+            return None if own else STORE_UNAVAILABLE
+        case RefusedError(status_code=None) if mode is Mode.HOSTED:  # nobody has entered a card yet
+            return STORE_UNAVAILABLE
         case _:
             return None
 
