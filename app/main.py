@@ -38,6 +38,7 @@ from app.monitoring.health import Readiness, health_routes
 from app.monitoring.server import run_monitoring_server
 from app.payments.services import Services
 from app.payments.sync.notifications import Receipt, receive
+from app.payments.sync.open_pages import OpenPageChecks
 from app.saleor.documents import Documents
 from app.saleor.graphql import SaleorClient
 from app.saleor.request_limits import read_at_most
@@ -159,6 +160,7 @@ def _mount(
         create_shopper_router(
             find=lambda order_id: view_builder.find_view(services, order_id),
             on_return=LookUps(services).follow_up,
+            before_paying=OpenPageChecks(services, client).check,
             limits=limits,
         ),
     )

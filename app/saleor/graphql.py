@@ -50,6 +50,7 @@ MAX_RESPONSE_BYTES = 4 * 1024 * 1024  # of one Saleor: its response must not exh
 _MAX_BATCH = 10  # Saleor takes about 50 ms for a report, one after the other: a batch stays well below the deadline
 
 _GRAPHQL_ERROR = "GRAPHQL_ERROR"  # about the document or its variables as a whole
+_TRANSACTION = "transaction"  # the part of a report's result that shows the transaction and its order
 
 logger = structlog.get_logger(__name__)
 
@@ -169,7 +170,15 @@ class SaleorClient:
     async def _execute_single(self, key: "_BatchKey", item: "_BatchItem") -> Any:
         request = self._request(key.operation, key.version).with_variables(item.variables)
         with telemetry.tracing(item.trace_id):
-            data = await self._execute(key.saleor_api_url, key.token, request)
+            try:
+                data = await self._send(key.saleor_api_url, key.token, request)
+            except TransportQueryError as error:
+                field = next(iter(error.data or {}), None)
+                if field is None or not _separates_errors(error, [field]):
+                    raise _error_for(error) from error
+                return _value_or_raise(_result_for(error, field))
+            except (TimeoutError, TransportError) as error:
+                raise _error_for(error) from error
         return next(iter(data.values()), None)
 
     async def _execute(
@@ -312,7 +321,17 @@ def _separates_errors(error: TransportQueryError, names: Sequence[str]) -> bool:
 
 def _result_for(error: TransportQueryError, name: str) -> Any:
     own = [each for each in error.errors or [] if each["path"][0] == name]
-    return _error_for_graphql(own) if own else (error.data or {}).get(name)
+    result = (error.data or {}).get(name)
+    if own and isinstance(result, Mapping) and all(each["path"][1:2] == [_TRANSACTION] for each in own):
+        # Saleor has carried it out, and cannot show all of the transaction: nothing of that is relied on.
+        return {**result, _TRANSACTION: None}
+    return _error_for_graphql(own) if own else result
+
+
+def _value_or_raise(result: Any) -> Any:
+    if isinstance(result, Exception):
+        raise result
+    return result
 
 
 def _error_for(error: TimeoutError | TransportError) -> SaleorError:

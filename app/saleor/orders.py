@@ -15,8 +15,8 @@ from app.saleor.answers import read_mutation_result, read_object, read_optional_
 from app.saleor.errors import SaleorUnreachableError
 from app.saleor.graphql import SaleorClient
 from app.saleor.installation import Installation
-from app.saleor.reports import PlacedOrder
 from app.saleor.source import CoveringTransaction, Money, Order, Text
+from app.saleor.transaction_source import TransactionSource
 
 # Saleor calls the app before it responds, and waits 18 seconds for it (Saleor contract, A.2).
 _INITIALIZE_TIMEOUT = timedelta(seconds=22)
@@ -76,20 +76,21 @@ async def fetch_order_to_pay(
         raise SaleorUnreachableError(msg) from exc
 
 
-async def fetch_placed_order(
+async def fetch_source(
     client: SaleorClient, installation: Installation, transaction_id: str
-) -> PlacedOrder | None:
-    """Return the order that a transaction belongs to; None as long as it is a checkout, or if Saleor does not know it.
+) -> TransactionSource | None:
+    """Return the order or checkout of a transaction; None if that Saleor does not know the transaction.
 
     Raises SaleorError.
     """
     transaction = await client.execute_batched(installation, "order_of_transaction", {"id": transaction_id})
-    order = read_optional_object(transaction).get("order")
-    try:
-        return None if order is None else PlacedOrder.model_validate(order)
-    except ValidationError as exc:
+    if transaction is None:
+        return None
+    source = TransactionSource.read(transaction)
+    if source is None:
         msg = "Saleor returned an unreadable order"
-        raise SaleorUnreachableError(msg) from exc
+        raise SaleorUnreachableError(msg)
+    return source
 
 
 async def initialize_transaction(

@@ -1,16 +1,15 @@
 """Transaction events that an app reports on its own initiative (``transactionEventReport``; Saleor contract, A.7)."""
 
 from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, model_validator
 
 from app.saleor.answers import read_optional_object
-from app.saleor.errors import SaleorUnreachableError
 from app.saleor.limits import Amount, Link, Message, Reference
 from app.saleor.payment_methods import PaymentMethod
+from app.saleor.transaction_source import PlacedOrder, TransactionSource
 from app.saleor.versions import WITH_PAYMENT_METHODS, Version
 from app.saleor.vocabulary import AvailableAction, EventType
 
@@ -56,31 +55,27 @@ class EventReport(BaseModel):
         return {name: value for name, value in fields.items() if value is not None}
 
 
-class PlacedOrder(BaseModel):
-    """The order that a checkout has become: its id and the number that people use."""
-
-    model_config = ConfigDict(frozen=True, hide_input_in_errors=True)
-
-    id: str = Field(min_length=1, max_length=100)
-    number: str = Field(min_length=1, max_length=64)
-
-
 @dataclass(frozen=True, slots=True)
 class ReportOutcome:
     """Saleor has the event. ``already_processed``: it had one of this type, reference and amount.
 
     ``order``: the order of the transaction; None as long as it is still a checkout's, or Saleor does not provide it.
+    ``source``: what the transaction pays for; None if Saleor does not state it readably.
     """
 
     already_processed: bool
     event_id: str | None = None
     order: PlacedOrder | None = None
+    source: TransactionSource | None = field(default=None, compare=False)
 
     @classmethod
     def from_response(cls, report: Mapping[str, Any]) -> Self:
-        """Return the outcome of a report that Saleor accepted. An unreadable order counts as missing."""
-        order = None
-        with suppress(SaleorUnreachableError, ValidationError):
-            order = PlacedOrder.model_validate(read_optional_object(report.get("transaction")).get("order"))
+        """Return the outcome of a report that Saleor accepted, whatever it says about the order."""
         event_id = read_optional_object(report.get("transactionEvent")).get("id")
-        return cls(already_processed=bool(report.get("alreadyProcessed")), event_id=event_id, order=order)
+        source = TransactionSource.read(report.get("transaction"))
+        return cls(
+            already_processed=bool(report.get("alreadyProcessed")),
+            event_id=event_id,
+            order=None if source is None else source.order,
+            source=source,
+        )

@@ -69,50 +69,64 @@ def _render(
     return HTMLResponse(html, status_code)
 
 
-def create_shopper_router(find: FindPayment, on_return: OnReturn, limits: PageLimits) -> APIRouter:
+async def _lead_on_unchecked(_order_id: str) -> None:
+    return None
+
+
+def create_shopper_router(
+    find: FindPayment, on_return: OnReturn, limits: PageLimits, before_paying: OnReturn = _lead_on_unchecked
+) -> APIRouter:
     """Create the router of the shopper's pages.
 
     `find` returns the view of an order's payment, or None. `on_return` is called for every poll of a payment whose
     outcome is still open (up to one every two seconds per page, so it should be quick and limit itself): a good moment
     for a look-up at the gateway. Its result is shown at once; its exceptions are logged and change nothing for the
-    shopper. `limits` admits requests.
+    shopper. `before_paying` is called before a page leads to the gateway's page: a moment to close that if nothing is
+    owed any more. Like `on_return` it should be quick and limit itself. `limits` admits requests.
     """
     limited = [Depends(limits)]
     router = APIRouter(include_in_schema=False, dependencies=limited, route_class=_PageRoute)
     images = APIRouter(route_class=route_class_for(PageKind.IMAGE))
     files = APIRouter(route_class=route_class_for(PageKind.VERSIONED_FILE))
 
-    async def find_valid(order_id: str) -> PaymentView | None:
-        return await find(order_id) if _ORDER_ID.fullmatch(order_id) else None
+    async def find_valid(request: Request, order_id: str) -> PaymentView | None:
+        view = await find(order_id) if _ORDER_ID.fullmatch(order_id) else None
+        if view is None or view.checkout_url is None or request.method == "HEAD":
+            return view
+        return await recheck(order_id, view, before_paying, "open page not checked")
+
+    async def recheck(order_id: str, view: PaymentView, check: OnReturn, failure: str) -> PaymentView | None:
+        """Return the view after a check; ``failure`` is logged when that fails."""
+        try:
+            await check(order_id)
+        except Exception as exc:  # noqa: BLE001 - whatever fails here, the shopper gets the page
+            # Only its type: the message of an error deeper down may contain what no log should.
+            _log.error(failure, payment=order_id, error=type(exc).__name__)
+            return view
+        return await find(order_id)
 
     async def refresh(request: Request, order_id: str, view: PaymentView | None) -> PaymentView | None:
         if view is None or not view.state.is_open or request.method == "HEAD":
             return view
-        try:
-            await on_return(order_id)
-        except Exception as exc:  # noqa: BLE001 - whatever fails here, the shopper gets the page
-            # Only its type: the message of an error deeper down may contain what no log should.
-            _log.error("return not followed up", payment=order_id, error=type(exc).__name__)
-            return view
-        return await find(order_id)
+        return await recheck(order_id, view, on_return, "return not followed up")
 
     def not_found(request: Request, root: str) -> HTMLResponse:
         return _render(MISSING, request.headers.get("accept-language", ""), 404, root=root)
 
-    async def qr_image(order_id: str, draw: Callable[[str], bytes], media_type: str) -> Response:
-        view = await find_valid(order_id)
+    async def qr_image(request: Request, order_id: str, draw: Callable[[str], bytes], media_type: str) -> Response:
+        view = await find_valid(request, order_id)
         checkout = web_address(view.checkout_url) if view else None
         if checkout is None:
             return PlainTextResponse("nothing to pay here", 404)
         return Response(draw(checkout), media_type=media_type)
 
     @images.api_route("/pay/{order_id}.svg", methods=_READING)
-    async def svg(order_id: str) -> Response:
-        return await qr_image(order_id, qr_svg, "image/svg+xml")
+    async def svg(request: Request, order_id: str) -> Response:
+        return await qr_image(request, order_id, qr_svg, "image/svg+xml")
 
     @images.api_route("/pay/{order_id}.png", methods=_READING)
-    async def png(order_id: str) -> Response:
-        return await qr_image(order_id, qr_png, "image/png")
+    async def png(request: Request, order_id: str) -> Response:
+        return await qr_image(request, order_id, qr_png, "image/png")
 
     @files.api_route("/pay/color/{color}.css", methods=_READING)
     async def stylesheet(color: str) -> Response:
@@ -125,7 +139,7 @@ def create_shopper_router(find: FindPayment, on_return: OnReturn, limits: PageLi
 
     @router.api_route("/pay/{order_id}", methods=_READING)
     async def pay(request: Request, order_id: str) -> HTMLResponse:
-        view = await find_valid(order_id)
+        view = await find_valid(request, order_id)
         if view is not None and view.checkout_url is None:  # it may have been paid
             view = await refresh(request, order_id, view)
         if view is None:
@@ -135,7 +149,7 @@ def create_shopper_router(find: FindPayment, on_return: OnReturn, limits: PageLi
 
     @router.api_route("/pay/return/{order_id}", methods=_READING)
     async def show_return_page(request: Request, order_id: str) -> HTMLResponse:
-        view = await refresh(request, order_id, await find_valid(order_id))
+        view = await refresh(request, order_id, await find_valid(request, order_id))
         if view is None:
             return not_found(request, "../../")
         return _render(return_page(view, _poll_count(request, "n")), view.language, root="../../", shop=view.shop)

@@ -20,8 +20,10 @@ from app.payments.core.event_queue import (
     is_outdated_failure,
     supersede,
 )
+from app.payments.core.order_standing import MONEY_ARRIVES, compare_with_source
 from app.payments.core.problems import add_problem, cause_of_refused_event
 from app.payments.services import Services
+from app.payments.sync.placed_order import schedule_comparison
 from app.saleor.errors import SaleorError, SaleorNotAuthorisedError, SaleorRefusedError, SaleorUnreachableError
 from app.saleor.graphql import SaleorClient
 from app.saleor.reports import EventReport, ReportOutcome
@@ -148,6 +150,10 @@ def _record_outcome(
         return aggregate  # the report took so long that another worker has delivered the event
     if isinstance(outcome, ReportOutcome):
         mark_delivered(event, payment, services.now(), outcome)
+        if outcome.source is not None:
+            arrives = EventType(event.type) in MONEY_ARRIVES
+            compare_with_source(aggregate, outcome.source, services.now(), money_arrives=arrives)
+            schedule_comparison(payment, services.now())
     else:
         _record_failure(event, aggregate, outcome, services)
     return aggregate

@@ -22,6 +22,7 @@ from app.payments.operations.competing_attempts import compare_attempts
 from app.payments.reconciliation.run import reconcile
 from app.payments.services import Services
 from app.payments.sync.notifications import process
+from app.payments.sync.open_pages import check_polled_page
 from app.payments.sync.resolve import resolve_operation
 from app.saleor.graphql import SaleorClient
 from app.worker.consumer import Consumer, Job
@@ -56,13 +57,16 @@ class Worker:
         async def find_payment_order(services: Services, payment_id: int) -> bool:
             return await find_order(services, saleor, payment_id)
 
+        async def poll_operation(services: Services, operation_id: int) -> bool:
+            return await _poll_operation(services, saleor, operation_id)
+
         async def check_store_presence(services: Services, installation_id: int) -> None:
             await check_presence(services, saleor, installation_id)
 
         self._consumers = (
             Consumer(Job(NOTIFICATIONS, process, limit=100, share=50)),
             Consumer(Job(ATTEMPTS, compare_attempts, limit=10, share=5)),
-            Consumer(Job(POLLS, _poll_operation, limit=40, share=10)),
+            Consumer(Job(POLLS, poll_operation, limit=40, share=10)),
             Consumer(Job(EVENTS, deliver_event, limit=80, share=20)),
             Consumer(Job(PROBLEMS, compare_store_problems, limit=5, share=1)),
             Consumer(Job(ORDERS, find_payment_order, limit=40, share=10)),
@@ -176,7 +180,8 @@ class Worker:
             )
 
 
-async def _poll_operation(services: Services, operation_row_id: int) -> bool:
+async def _poll_operation(services: Services, saleor: SaleorClient, operation_row_id: int) -> bool:
     deadline = Deadline(services.schedule.budget.total_seconds())
     error = await resolve_operation(services, operation_row_id, deadline, scheduled=True)
+    await check_polled_page(services, saleor, operation_row_id)
     return not isinstance(error, NotSentError | OutcomeUnknownError | RateLimitedError)

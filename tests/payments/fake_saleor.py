@@ -46,7 +46,7 @@ class FakeSaleor(SaleorClient):
 
     ``requested`` are the requests that the app itself has made over the API: the test plays the webhook of each.
     ``executed_documents`` are the other documents that the app has sent; ``document_failures`` scripts the failures of
-    the next of those.
+    the next of those. ``states_totals``: also what is owed, which has to fit the events that the test makes then.
     """
 
     def __init__(self, now: Callable[[], datetime]) -> None:
@@ -77,6 +77,7 @@ class FakeSaleor(SaleorClient):
         self.failures: deque[SaleorError | None] = deque()
         self.report_received = asyncio.Event()
         self.is_down = False
+        self.states_totals = False
 
     def new_transaction(self, token: UUID | None = None) -> Transaction:
         """Return a transaction on a new checkout over 569.50 UAH."""
@@ -266,10 +267,14 @@ class FakeSaleor(SaleorClient):
             raise SaleorUnreachableError("down")
         return self._shown(self.transactions[transaction_id])
 
-    @staticmethod
-    def _shown(transaction: Transaction) -> dict[str, Any]:
-        order = transaction.order
-        return {"transaction": {"order": None if order is None else {"id": order.id, "number": order.number}}}
+    def _shown(self, transaction: Transaction) -> dict[str, Any]:
+        sources = {"order": transaction.order, "checkout": transaction.checkout}
+        shown = {name: each and payload.source(each) for name, each in sources.items()}
+        for source in shown.values():
+            if source and not self.states_totals:
+                del source["totalBalance"]
+        fields: dict[str, Any] = loads(json.dumps({"transaction": shown}, default=lambda _: None))
+        return fields
 
     @property
     def shown_problem_keys(self) -> list[str]:

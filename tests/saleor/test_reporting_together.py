@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, Response
 from app.saleor.aliases import repeat_field
 from app.saleor.errors import SaleorError, SaleorNotAuthorisedError, SaleorRefusedError, SaleorUnreachableError
 from app.saleor.graphql import SaleorClient
-from app.saleor.orders import fetch_placed_order
+from app.saleor.orders import fetch_source
 from app.saleor.reports import EventReport, ReportOutcome
 from app.saleor.vocabulary import EventType
 from tests.saleor.fake_saleor import Row
@@ -186,9 +186,11 @@ async def test_nobody_asks_without_a_token(client: SaleorClient, here: Row, api:
 
 async def test_orders_are_asked_for_together_too(client: SaleorClient, api: Api, here: Row) -> None:
     order = {"id": "T3JkZXI6MQ==", "number": "21"}
-    api.says.append(JSONResponse({"data": {"_0": {"order": order}, "_1": None, "_2": {"order": None}}}))
-    placed = await asyncio.gather(*(fetch_placed_order(client, here, each) for each in ("x", "y", "z")))
-    assert [each and each.number for each in placed] == ["21", None, None]
+    gone = {"order": None, "checkout": None}
+    api.says.append(JSONResponse({"data": {"_0": {"order": order}, "_1": None, "_2": gone}}))
+    sources = await asyncio.gather(*(fetch_source(client, here, each) for each in ("x", "y", "z")))
+    assert [each and each.order and each.order.number for each in sources] == ["21", None, None]
+    assert [each and each.is_gone for each in sources] == [False, None, True]
     assert json.loads(json.dumps(api.asked[0]["variables"])) == {"id_0": "x", "id_1": "y", "id_2": "z"}
 
 

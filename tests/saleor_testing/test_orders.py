@@ -10,10 +10,10 @@ import pytest
 from app.saleor.documents import Documents
 from app.saleor.errors import SaleorNotAuthorisedError, SaleorRefusedError, SaleorUnreachableError
 from app.saleor.graphql import SaleorClient
-from app.saleor.orders import InitializedTransaction, fetch_order_to_pay, fetch_placed_order, initialize_transaction
-from app.saleor.reports import PlacedOrder
+from app.saleor.orders import InitializedTransaction, fetch_order_to_pay, fetch_source, initialize_transaction
 from app.saleor.testing import FakeSaleor, SaleorSettings, serving
 from app.saleor.testing.vocabulary import WebhookEvent
+from app.saleor.transaction_source import PlacedOrder
 from tests.loopback import json_reply
 from tests.saleor.fake_saleor import Row
 from tests.saleor.served_app import MANIFEST
@@ -163,7 +163,14 @@ async def test_the_order_of_a_transaction(client: SaleorClient, store: Row, sale
     begun = await initialize_transaction(
         client, store, order_id=order.id, amount=Decimal("569.50"), gateway=gateway, key="the-only-one"
     )
-    assert await fetch_placed_order(client, store, begun.transaction_id) == PlacedOrder(id=order.id, number="1")
+    source = await fetch_source(client, store, begun.transaction_id)
+    assert source is not None
+    assert source.order == PlacedOrder(id=order.id, number="1")
+    assert (source.is_open, source.excess) == (True, Decimal("-569.50"))
+    await saleor.cancel_order(order.id)
+    cancelled = await fetch_source(client, store, begun.transaction_id)
+    assert cancelled is not None
+    assert (cancelled.is_canceled, cancelled.is_open) == (True, False)
 
 
 async def test_a_checkout_is_no_order_yet_and_a_stranger_has_none(
@@ -172,6 +179,8 @@ async def test_a_checkout_is_no_order_yet_and_a_stranger_has_none(
     checkout = await saleor.create_checkout()
     session = await saleor.initialize(checkout.id)
     assert session.transaction is not None
-    assert await fetch_placed_order(client, store, session.transaction.id) is None
+    source = await fetch_source(client, store, session.transaction.id)
+    assert source is not None
+    assert (source.order, source.checkout_id, source.excess) == (None, checkout.id, Decimal("-569.50"))
     nobodys = base64.b64encode(b"TransactionItem:00000000-0000-4000-8000-000000000000").decode()
-    assert await fetch_placed_order(client, store, nobodys) is None
+    assert await fetch_source(client, store, nobodys) is None

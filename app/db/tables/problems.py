@@ -21,6 +21,8 @@ class ProblemKind(StrEnum):
     DISPUTE = "dispute"
     KEYS = "keys"
     MISMATCH = "mismatch"
+    NOT_OWED = "not owed"
+    NOT_PAID = "not paid"
     PAID_TWICE = "paid twice"
     REFUSED = "refused"
     SEALED = "sealed"

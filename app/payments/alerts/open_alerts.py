@@ -13,6 +13,8 @@ alert                 raised while                                              
 ``DISPUTE``           a payer disputes a payment, or has won                       it has ended, and is acknowledged
 ``MISMATCH``          the gateway's record does not match the request              it has ended, and is acknowledged
 ``DIFFERENCE``        our books and the gateway's differ                           they agree, or acknowledged
+``NOT_OWED``          money came for a cancelled order, or more than is owed       given back, or acknowledged
+``NOT_PAID``          an order relies on a failed payment, or its total rose       paid or cancelled, or acknowledged
 ``PAID_TWICE``        several payments pay for the same                            enough is given back, or acknowledged
 ``WAITING``           an outcome is not known for a day                            it is known
 ``SEALED``            no key of ours opens a notification                          the key is back, or acknowledged
@@ -63,6 +65,8 @@ class AlertKind(StrEnum):
     DISPUTE = "dispute"
     MISMATCH = "mismatch"
     DIFFERENCE = "difference"
+    NOT_OWED = "not owed"
+    NOT_PAID = "not paid"
     PAID_TWICE = "paid twice"
     WAITING = "waiting"
     SEALED = "sealed"
@@ -80,6 +84,8 @@ PAYMENT_ALERTS = {
         AlertKind.DISPUTE,
         AlertKind.MISMATCH,
         AlertKind.DIFFERENCE,
+        AlertKind.NOT_OWED,
+        AlertKind.NOT_PAID,
         AlertKind.PAID_TWICE,
         AlertKind.WAITING,
     )

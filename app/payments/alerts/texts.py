@@ -125,6 +125,29 @@ ALERT_TEXTS: Mapping[AlertKind, AlertText] = {
         ),
         "saleor-gateway reconcile history",
     ),
+    AlertKind.NOT_OWED: AlertText(
+        gettext_noop("Money was paid that is not owed"),
+        gettext_noop(
+            "The order was cancelled, has expired or was returned, its checkout is gone, or its total fell, while "
+            "the customer was paying. The payment is recorded in Saleor, but no order needs the money."
+        ),
+        gettext_noop(
+            "Open the payment: it says what happened. Refund what is not owed, or cancel its authorization; or "
+            "place an order for it, then mark it here."
+        ),
+        "saleor-gateway payments list --problems",
+    ),
+    AlertKind.NOT_PAID: AlertText(
+        gettext_noop("An order is not paid, although it counted on a payment"),
+        gettext_noop(
+            "The order was placed while its payment was pending, and the payment failed; or the total rose while the "
+            "customer was paying."
+        ),
+        gettext_noop(
+            "Do not ship the order before it is paid: request what is left from the customer, or cancel the order."
+        ),
+        "saleor-gateway payments list --problems",
+    ),
     AlertKind.PAID_TWICE: AlertText(
         gettext_noop("The same checkout or order was paid twice"),
         gettext_noop(

@@ -43,6 +43,7 @@ from app.payments.core.problems import (
     cause_of_overdue_operation,
     clear_mismatches,
     clear_problem,
+    clear_returned_money,
     dispute_message,
     has_mismatch,
 )
@@ -418,13 +419,15 @@ def _conclude_cancellation(aggregate: PaymentAggregate, posting: Posting) -> Non
 
 
 def _wake_next_operation(aggregate: PaymentAggregate, now: datetime) -> None:
-    """Clear the overdue problems of ended operations; if nothing is in flight, make the next waiting one due (3)."""
+    """Clear the problems that have ended; if nothing is in flight, make the next waiting operation due (3)."""
     for each in aggregate.operations:
         if each.state.final:
             clear_problem(aggregate.payment, cause_of_overdue_operation(each), now)
         if each.state.final and each.kind is Kind.DISPUTE:
             clear_problem(aggregate.payment, cause_of_dispute(each, lost=False), now)
-    if balance(aggregate.payment.flow, aggregate.operations).in_flight:
+    current = balance(aggregate.payment.flow, aggregate.operations)
+    clear_returned_money(aggregate.payment, current.held, now)
+    if current.in_flight:
         return
     waiting = next(
         (each for each in aggregate.operations if each.state is State.WAITING and not is_retried_until_confirmed(each)),

@@ -49,7 +49,7 @@ class Balance:
     payers claim back from their bank, or have received: refunding it too would pay it twice. ``recurring`` are the
     later charges of the subscription that the payment has begun, which are in none of the other sums. ``standing`` is
     the state of the payment itself. ``in_doubt``: it has perhaps succeeded or failed, whatever it says, or
-    its capture has (laws of money, 7).
+    its capture has (laws of money, 7). ``held`` is what the store still has of it, charged or reserved.
     """
 
     currency: str
@@ -67,6 +67,7 @@ class Balance:
     in_flight: bool
     recurring: tuple[RecurringCharge, ...] = ()
     in_doubt: bool = False
+    held: Decimal = ZERO
 
     @property
     def taken(self) -> Decimal:
@@ -104,12 +105,15 @@ def balance(flow: Flow, operations: Sequence[Operation]) -> Balance:
     charged = paid if flow is Flow.CHARGE else captured
     used = any(each.kind in {Kind.CAPTURE, Kind.VOID} and _counts(each) for each in operations)
     cancelling = any(each.kind is Kind.CANCEL and not each.state.final for each in operations)
+    released = any(each.kind in {Kind.CAPTURE, Kind.VOID} and each.state is State.SUCCESS for each in operations)
+    reserved = paid if flow is Flow.AUTHORIZATION and not released else ZERO
+    refunded = _sum(operations, Kind.REFUND, State.SUCCESS)
     return Balance(
         currency=create.currency,
         standing=create.state,
         authorized=paid if flow is Flow.AUTHORIZATION else ZERO,
         charged=charged,
-        refunded=_sum(operations, Kind.REFUND, State.SUCCESS),
+        refunded=refunded,
         capturing=_sum_pending(operations, Kind.CAPTURE),
         refunding=_sum_pending(operations, Kind.REFUND),
         voiding=any(each.kind is Kind.VOID and not each.state.final for each in operations),
@@ -120,6 +124,7 @@ def balance(flow: Flow, operations: Sequence[Operation]) -> Balance:
         in_flight=any(is_in_flight(each) for each in operations),
         recurring=tuple(_recurring_charges(operations)),
         in_doubt=in_doubt,
+        held=charged + reserved - refunded - _sum(operations, Kind.DISPUTE, State.SUCCESS),
     )
 
 

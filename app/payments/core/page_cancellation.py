@@ -28,6 +28,10 @@ COVERED = gettext_noop(
     "Another payment for the same checkout or order is paid or at the bank, so the payment page was closed"
 )
 TOO_HIGH = gettext_noop("Less is left to pay than this page was for, so the payment page was closed")
+ORDER_CANCELED = gettext_noop("The order was cancelled, so the payment page was closed")
+ORDER_EXPIRED = gettext_noop("The order has expired, so the payment page was closed")
+ORDER_RETURNED = gettext_noop("The order was returned, so the payment page was closed")
+CHECKOUT_GONE = gettext_noop("The checkout no longer exists in Saleor, so the payment page was closed")
 REPLACED = gettext_noop("A newer payment attempt has replaced this one, and the payment page was closed")
 
 _NO_SUCH_PAGE = gettext_noop("The gateway has no such payment: there was no page to close")
@@ -36,7 +40,8 @@ _NOT_YET = gettext_noop("The gateway has not closed the page yet: the app will a
 
 LOST_PAGE = "close-lost-page"
 REPLACED_BY = "replaced-by-"
-_UNTIL_CONFIRMED = (LOST_PAGE, REPLACED_BY)
+NOT_OWED_PAGE = "close-page-not-owed"
+_UNTIL_CONFIRMED = (LOST_PAGE, REPLACED_BY, NOT_OWED_PAGE)
 _LONGEST_PAUSE = timedelta(minutes=5)
 
 

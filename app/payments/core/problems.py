@@ -11,6 +11,10 @@ cause                             raised when                           ends whe
 ``cause_of_refused_event``        Saleor refuses an event for good      it accepts the event after all
 ``cause_of_overdue_operation``    an outcome is not known for a day     it is known
 ``cause_of_dispute``              a payer disputes, or has won          it has ended, and staff have looked
+``cause_of_unowed_money``         money arrives for an order that is    it is given back, or staff have looked
+                                  cancelled, or more than is owed
+``cause_of_unpaid_order``         an order relies on a payment that     it is paid or cancelled, or staff have
+                                  failed, or its total rose             looked
 ``PAID_TWICE``                    several payments pay for the same     enough is refunded, or staff have
                                                                         looked
 ``SEALED``                        no key of ours opens a notification   one of the same order opens
@@ -30,6 +34,8 @@ import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum
 
 from app.db.columns import fit_text
 from app.db.tables import Operation, Payment, Problem, ProblemKind, SaleorEvent, State
@@ -49,6 +55,16 @@ MORE_MISMATCHES = LazyMessage(
 )
 _MAX_PROBLEMS = 20  # of a payment: nobody reads more, and there is no limit to the mismatches in gateway records
 _MAX_TEXT_LENGTH = 4000  # characters, of all messages of one payment
+
+
+class Unowed(StrEnum):
+    """Why money of a payment is not owed."""
+
+    CHECKOUT_GONE = "checkout-gone"
+    ORDER_CANCELED = "order-canceled"
+    ORDER_EXPIRED = "order-expired"
+    ORDER_RETURNED = "order-returned"
+    OVERPAID = "overpaid"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +121,19 @@ def cause_of_dispute(operation: Operation, *, lost: bool) -> Cause:
     return Cause(ProblemKind.DISPUTE, key, operation_id=operation.id)
 
 
+def cause_of_unowed_money(reason: Unowed, owed: Decimal) -> Cause:
+    """Return the cause of a problem with money that is not owed; it ends when the payment holds only what is ``owed``.
+
+    ``owed`` is the part of the payment's money that is owed.
+    """
+    return Cause(ProblemKind.NOT_OWED, f"{reason.value}:{owed}")
+
+
+def cause_of_unpaid_order(reason: str) -> Cause:
+    """Return the cause of a problem with an order that was placed, or can be, only if more is paid."""
+    return Cause(ProblemKind.NOT_PAID, reason)
+
+
 def open_problems(payment: Payment) -> list[Problem]:
     """Return the problems that staff must still look at, oldest first."""
     return [each for each in _unended_problems(payment) if each.acknowledged_at is None]
@@ -113,6 +142,16 @@ def open_problems(payment: Payment) -> list[Problem]:
 def has_problem(payment: Payment, cause: Cause) -> bool:
     """Return True when staff must still look at a problem with this cause."""
     return any(map(_has_cause(cause), open_problems(payment)))
+
+
+def has_unended_problem(payment: Payment, cause: Cause) -> bool:
+    """Return True when the cause of a problem has not ended, whether staff have looked at it or not."""
+    return any(map(_has_cause(cause), _unended_problems(payment)))
+
+
+def find_unowed_money(payment: Payment, reason: Unowed) -> Problem | None:
+    """Return the problem with money that is not owed for that reason, if it has not ended."""
+    return next((each for each in _unended_problems(payment) if _is_unowed(each, reason)), None)
 
 
 def message_of(problem: Problem) -> LazyMessage:
@@ -183,6 +222,17 @@ def clear_mismatches(payment: Payment, operation_id: int | None, gateway_id: str
     _end_problems(payment, about, now)
 
 
+def clear_unowed_money(payment: Payment, reason: Unowed, now: datetime) -> None:
+    """End the problem with money that was not owed for that reason: now it is."""
+    _end_problems(payment, [each for each in _unended_problems(payment) if _is_unowed(each, reason)], now)
+
+
+def clear_returned_money(payment: Payment, held: Decimal, now: datetime) -> None:
+    """End the problems with money that was not owed and that the payment, which still has ``held``, has given back."""
+    unowed = (each for each in _unended_problems(payment) if each.kind is ProblemKind.NOT_OWED)
+    _end_problems(payment, [each for each in unowed if held <= Decimal(each.key.rpartition(":")[2])], now)
+
+
 def acknowledge(payment: Payment, now: datetime, operations: Sequence[Operation] = ()) -> tuple[str, ...]:
     """Acknowledge the problems that only a person can judge; return their messages.
 
@@ -217,6 +267,10 @@ def _is_open(problem: Problem, operations: Sequence[Operation]) -> bool:
 
 def _is_mismatch(problem: Problem) -> bool:
     return problem.kind is ProblemKind.MISMATCH and problem.key != UNREADABLE.key
+
+
+def _is_unowed(problem: Problem, reason: Unowed) -> bool:
+    return problem.kind is ProblemKind.NOT_OWED and problem.key.startswith(f"{reason.value}:")
 
 
 def _has_cause(cause: Cause) -> Callable[[Problem], bool]:

@@ -27,7 +27,7 @@ from app.payments.core.page_cancellation import (
     create_cancellation,
     is_link_missing,
 )
-from app.payments.core.problems import PAID_TWICE, clear_problem
+from app.payments.core.problems import PAID_TWICE, Unowed, clear_problem, clear_unowed_money
 from app.payments.core.refusal import RefusalCode, RefusalError, shopper_message_of
 from app.payments.services import Services
 from app.saleor.events import SessionEvent
@@ -248,6 +248,7 @@ def flag_double_payment(attempts: Sequence[tuple[PaymentAggregate, Decimal]], to
             others=", ".join(other.payment.order_id for other, _ in paid if other is not aggregate),
         )
         raise_problem(aggregate, message, now, cause=PAID_TWICE)
+        clear_unowed_money(aggregate.payment, Unowed.OVERPAID, now)  # this says more
 
 
 async def compare_attempts(services: Services, payment_id: int) -> None:

@@ -8,8 +8,10 @@ never. Pure.
 from datetime import datetime, timedelta
 
 from app.db.tables import Payment
-from app.saleor.reports import PlacedOrder, ReportOutcome
+from app.payments.core.order_standing import needs_comparison
+from app.saleor.reports import ReportOutcome
 from app.saleor.responses import EventType
+from app.saleor.transaction_source import PlacedOrder
 
 _COVERING = {
     EventType.AUTHORIZATION_REQUEST,
@@ -17,6 +19,7 @@ _COVERING = {
     EventType.CHARGE_REQUEST,
     EventType.CHARGE_SUCCESS,
 }
+_COMPARISON_PAUSE = timedelta(hours=1)
 _PAUSES = (
     timedelta(minutes=1),
     timedelta(minutes=10),
@@ -39,6 +42,12 @@ def schedule_order_look_up(payment: Payment, reported: EventType, now: datetime,
     elif reported in _COVERING and payment.next_order_poll_at is None:
         payment.order_polls = 0 if report is None else 1
         payment.next_order_poll_at = now if report is None else now + _PAUSES[0]
+
+
+def schedule_comparison(payment: Payment, now: datetime) -> None:
+    """Schedule the next poll of an order that staff are shown as not owed or not paid: it may end in Saleor."""
+    if payment.next_order_poll_at is None and needs_comparison(payment):
+        payment.next_order_poll_at = now + _COMPARISON_PAUSE
 
 
 def postpone_poll(payment: Payment, now: datetime) -> None:

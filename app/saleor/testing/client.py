@@ -229,6 +229,22 @@ class FakeSaleor:
         """Cancel an order."""
         return await self._call("/staff/cancel-order", OrderView, {"order_id": order_id})
 
+    async def expire_order(self, order_id: str) -> OrderView:
+        """End an order that was not paid in time."""
+        return await self._call("/staff/expire-order", OrderView, {"order_id": order_id})
+
+    async def return_order(self, order_id: str) -> OrderView:
+        """Return all products of an order, without granting a refund."""
+        return await self._call("/staff/return-order", OrderView, {"order_id": order_id})
+
+    async def change_total(self, source_id: str, total: Decimal) -> None:
+        """Change what a checkout or an order comes to."""
+        await self._post("/staff/change-total", {"source_id": source_id, "total": total})
+
+    async def delete_checkout(self, checkout_id: str) -> None:
+        """Delete a checkout; its transactions stay."""
+        await self._post("/storefront/delete-checkout", {"checkout_id": checkout_id})
+
     async def grant_refund(
         self,
         order_id: str,

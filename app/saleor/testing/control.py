@@ -64,6 +64,7 @@ def control_routes() -> APIRouter:
         "/storefront/initialize": _initialize,
         "/storefront/process": _process,
         "/storefront/complete": _complete,
+        "/storefront/delete-checkout": _delete_checkout,
         "/storefront/stored-methods": _stored_methods,
         "/storefront/delete-method": _delete_method,
         "/customers/delete": _delete_customer,
@@ -72,6 +73,9 @@ def control_routes() -> APIRouter:
         "/staff/at-once": _request_actions,
         "/staff/order": _create_order,
         "/staff/cancel-order": _cancel_order,
+        "/staff/expire-order": _expire_order,
+        "/staff/return-order": _return_order,
+        "/staff/change-total": _change_total,
         "/staff/grant": _grant_refund,
         "/staff/refund-granted": _request_refund_for_granted_refund,
         "/faults": _set_faults,
@@ -222,6 +226,22 @@ async def _create_order(saleor: CurrentSaleor, wanted: NewCheckout) -> OrderView
 
 async def _cancel_order(saleor: CurrentSaleor, order_id: Annotated[str, Body(embed=True)]) -> OrderView:
     return saleor.staff.cancel_order(order_id)
+
+
+async def _expire_order(saleor: CurrentSaleor, order_id: Annotated[str, Body(embed=True)]) -> OrderView:
+    return saleor.staff.expire_order(order_id)
+
+
+async def _return_order(saleor: CurrentSaleor, order_id: Annotated[str, Body(embed=True)]) -> OrderView:
+    return saleor.staff.return_order(order_id)
+
+
+async def _change_total(saleor: CurrentSaleor, source_id: Text, total: Annotated[Decimal, Body()]) -> None:
+    saleor.staff.change_total(source_id, total)
+
+
+async def _delete_checkout(saleor: CurrentSaleor, checkout_id: Annotated[str, Body(embed=True)]) -> None:
+    saleor.storefront.delete_checkout(checkout_id)
 
 
 async def _grant_refund(

@@ -170,7 +170,9 @@ type TransactionItem implements Node {
   checkout: Checkout
   order: Order
 }
-type Checkout implements Node { id: ID! token: UUID! email: String channel: Channel! }
+type Checkout implements Node {
+  id: ID! token: UUID! email: String channel: Channel! totalPrice: TaxedMoney! totalBalance: Money!
+}
 type Order implements Node {
   id: ID!
   number: String!
@@ -179,6 +181,8 @@ type Order implements Node {
   channel: Channel!
   total: TaxedMoney!
   totalBalance: Money!
+  totalAuthorized: Money!
+  totalCharged: Money!
   transactions: [TransactionItem!]!
   grantedRefunds: [OrderGrantedRefund!]!
 }
@@ -193,7 +197,9 @@ type OrderGrantedRefund {
   transaction: TransactionItem
 }
 type TaxedMoney { currency: String! gross: Money! net: Money! tax: Money! }
-enum OrderStatus { UNFULFILLED UNCONFIRMED FULFILLED CANCELED DRAFT EXPIRED }
+enum OrderStatus {
+  DRAFT UNCONFIRMED UNFULFILLED PARTIALLY_FULFILLED PARTIALLY_RETURNED RETURNED FULFILLED CANCELED EXPIRED
+}
 type Channel implements Node {
   id: ID! slug: String! name: String! currencyCode: String! isActive: Boolean!
 }

@@ -102,6 +102,24 @@ class Staff:
         order.status = "CANCELED"
         return order_view(order)
 
+    def expire_order(self, order_id: str) -> OrderView:
+        """Saleor's task that ends orders which were not paid in time (``orderSettings.expireOrdersAfter``)."""
+        order = self._state.order(order_id)
+        order.status = "EXPIRED"
+        return order_view(order)
+
+    def return_order(self, order_id: str) -> OrderView:
+        """``orderFulfillmentReturnProducts`` of everything: no refund is granted by that."""
+        order = self._state.order(order_id)
+        order.status = "RETURNED"
+        return order_view(order)
+
+    def change_total(self, source_id: str, total: Decimal) -> None:
+        """Change the price of the first line, so that a checkout or an order comes to ``total``."""
+        basket = self._state.source(source_id).basket
+        line = basket.lines[0]
+        line.unit_price += (total - basket.total) / line.quantity
+
     def grant_refund(
         self,
         order_id: str,

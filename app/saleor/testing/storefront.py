@@ -125,6 +125,9 @@ class Storefront:
     ) -> SessionView:
         """``transactionProcess``. If the session has already ended, the app is not called."""
         transaction = self._state.transaction(transaction_id)
+        if transaction.order is None and transaction.checkout is None:
+            message = "Transaction doesn't have attached order or checkout."
+            return SessionView(errors=[ErrorView(field="id", code="INVALID", message=message)])
         if final := final_event(transaction):
             return SessionView(transaction=transaction_view(transaction), event=event_view(final))
         requests = [event for event in transaction.events if event.type in _REQUESTS]
@@ -134,6 +137,13 @@ class Storefront:
         fields = payload.session(transaction, requests[-1], data, customer_ip)
         fields |= payload.issuing_principal(caller, transaction.source)
         return await self._call_app(*found, transaction, requests[-1], fields)
+
+    def delete_checkout(self, checkout_id: str) -> None:
+        """Delete a checkout, as Saleor does with abandoned ones: its transactions stay, and belong to nothing."""
+        checkout = self._state.checkout(checkout_id)
+        for transaction in checkout.transactions:
+            transaction.checkout = None
+        del self._state.checkouts[checkout.id]
 
     def complete(self, checkout_id: str) -> CompletionView:
         """``checkoutComplete``: an order, if authorized, charged and pending amounts cover the total."""
@@ -172,7 +182,7 @@ class Storefront:
         if existing is not None:
             requests = (event for event in existing.events if event.idempotency_key == key)
             same = next((e for e in requests if e.type is action.request and e.amount == amount), None)
-            return (existing, same) if existing.source is source and same else None
+            return (existing, same) if source in (existing.order, existing.checkout) and same else None
         now = state.event_clock.now()
         transaction = Transaction(
             token=str(uuid4()),

@@ -1,0 +1,225 @@
+"""Compares a payment with what it pays for, as Saleor states it now: money and order can part (laws of money, 10).
+
+Saleor states it with its answer to each report, and when it is asked: about a page that can still be paid, before a
+shopper is led on and whenever the worker looks the page up, and about the order that a paid checkout becomes. Pure.
+
+A page on which nothing is owed any more is closed like one that was replaced (12). If it was paid even so, or more than
+is owed, or if an order relies on a payment that has failed, staff are told what to do. Money that arrives raises such a
+problem; what staff do to an order that is paid already is their own decision.
+"""
+
+from dataclasses import replace
+from datetime import datetime
+from decimal import Decimal
+
+from app.db.aggregates import PaymentAggregate
+from app.db.tables import Payment, PaymentStatus, ProblemKind, State
+from app.i18n.messages import LazyMessage, Money
+from app.payments.core.apply import raise_problem
+from app.payments.core.balance import ZERO, balance
+from app.payments.core.page_cancellation import (
+    CHECKOUT_GONE,
+    NOT_OWED_PAGE,
+    ORDER_CANCELED,
+    ORDER_EXPIRED,
+    ORDER_RETURNED,
+    TOO_HIGH,
+    create_cancellation,
+    is_link_missing,
+)
+from app.payments.core.problems import (
+    PAID_TWICE,
+    Unowed,
+    cause_of_unowed_money,
+    cause_of_unpaid_order,
+    clear_problem,
+    clear_unowed_money,
+    find_unowed_money,
+    has_unended_problem,
+    open_problems,
+)
+from app.saleor.responses import EventType
+from app.saleor.transaction_source import TransactionSource
+
+MONEY_ARRIVES = frozenset(
+    {EventType.CHARGE_SUCCESS, EventType.AUTHORIZATION_SUCCESS, EventType.AUTHORIZATION_ADJUSTMENT}
+)
+_PENDING = frozenset({EventType.CHARGE_REQUEST, EventType.AUTHORIZATION_REQUEST})
+
+FAILED = cause_of_unpaid_order("failed")
+TOTAL_ROSE = cause_of_unpaid_order("total-rose")
+
+
+def closing_reason(payment: Payment, source: TransactionSource) -> str | None:
+    """Return why the page of a payment must be closed; None while all of its amount is owed."""
+    if source.is_gone:
+        return CHECKOUT_GONE
+    if source.is_canceled:
+        return ORDER_CANCELED
+    if source.is_expired:
+        return ORDER_EXPIRED
+    if source.is_returned:
+        return ORDER_RETURNED
+    too_high = source.excess is not None and payment.amount > -source.excess
+    return TOO_HIGH if too_high else None
+
+
+def agrees(payment: Payment, source: TransactionSource) -> bool:
+    """Return True when there is nothing to compare: what is owed is paid, and the payment has no problems."""
+    return source.is_open and not source.excess and not payment.has_problems
+
+
+def close_page_not_owed(aggregate: PaymentAggregate, source: TransactionSource, now: datetime) -> bool:
+    """Have the worker close an open page on which nothing, or less than its amount, is owed; return True if it must.
+
+    If the shopper is paying at that moment, the cancellation finds out the outcome.
+    """
+    payment = aggregate.payment
+    is_open = balance(payment.flow, aggregate.operations).unpaid and not aggregate.create.contradicted
+    reason = closing_reason(payment, source)
+    if reason is None or not is_open or is_link_missing(payment):
+        return False
+    if aggregate.operation_by_key(NOT_OWED_PAGE) is not None:
+        return False
+    closing = create_cancellation(
+        payment, key=NOT_OWED_PAGE, reason=reason, state=State.WAITING, next_poll_at=now, now=now
+    )
+    aggregate.operations.append(closing)
+    return True
+
+
+def compare_with_source(
+    aggregate: PaymentAggregate, source: TransactionSource, now: datetime, *, money_arrives: bool
+) -> None:
+    """Raise and end the problems of a payment whose money and order have parted, and close its page.
+
+    ``money_arrives``: Saleor has just learned of money of this payment, or of the order that it pays for.
+    """
+    payment = aggregate.payment
+    if agrees(payment, source):
+        return
+    current = balance(payment.flow, aggregate.operations)
+    if current.recurring:  # what its subscription charges is owed for nothing that Saleor knows of
+        source = replace(source, excess=None)
+    close_page_not_owed(aggregate, source, now)
+    _end_solved(payment, source, now)
+    if current.held <= ZERO:
+        _flag_failure(aggregate, source, now)
+    elif money_arrives:
+        _flag_unowed_money(aggregate, source, current.held, now)
+        _flag_higher_total(aggregate, source, current.held, now)
+
+
+def needs_comparison(payment: Payment) -> bool:
+    """Return True while staff are shown that money and order have parted: it can end in Saleor, without a report."""
+    return any(each.kind in {ProblemKind.NOT_OWED, ProblemKind.NOT_PAID} for each in open_problems(payment))
+
+
+def _end_solved(payment: Payment, source: TransactionSource, now: datetime) -> None:
+    if source.order is not None:
+        clear_unowed_money(payment, Unowed.CHECKOUT_GONE, now)
+    if source.is_open and source.excess is not None and source.excess <= ZERO:
+        clear_unowed_money(payment, Unowed.OVERPAID, now)
+    if not source.is_open or (source.excess is not None and source.excess >= ZERO):
+        for cause in (FAILED, TOTAL_ROSE):
+            clear_problem(payment, cause, now)
+
+
+def _flag_unowed_money(aggregate: PaymentAggregate, source: TransactionSource, held: Decimal, now: datetime) -> None:
+    payment, sum_held = aggregate.payment, Money(held, aggregate.payment.currency)
+    number = "" if source.order is None else source.order.number
+    if source.is_gone:
+        message = LazyMessage(
+            "The checkout that this payment is for no longer exists in Saleor, so nobody can place its order. "
+            "%(sum)s was paid or authorized: refund it or cancel the authorization, or create the order yourself.",
+            sum=sum_held,
+        )
+        _raise_unowed(aggregate, Unowed.CHECKOUT_GONE, ZERO, message, now)
+    elif source.is_canceled:
+        message = LazyMessage(
+            "Order %(number)s was cancelled, but %(sum)s was paid or authorized for it: refund it, or cancel the "
+            "authorization.",
+            number=number,
+            sum=sum_held,
+        )
+        _raise_unowed(aggregate, Unowed.ORDER_CANCELED, ZERO, message, now)
+    elif source.is_expired:
+        message = LazyMessage(
+            "Order %(number)s has expired, but %(sum)s was paid or authorized for it: refund it or cancel the "
+            "authorization, or create a new order.",
+            number=number,
+            sum=sum_held,
+        )
+        _raise_unowed(aggregate, Unowed.ORDER_EXPIRED, ZERO, message, now)
+    elif source.is_returned:
+        message = LazyMessage(
+            "Order %(number)s was returned, but %(sum)s was paid or authorized for it afterwards: refund it, or "
+            "cancel the authorization.",
+            number=number,
+            sum=sum_held,
+        )
+        _raise_unowed(aggregate, Unowed.ORDER_RETURNED, ZERO, message, now)
+    elif source.excess is not None and source.excess > ZERO and not has_unended_problem(payment, PAID_TWICE):
+        excess = min(source.excess, held)
+        message = LazyMessage(
+            "%(excess)s more was paid or authorized than is owed: refund that much, unless the customer is to pay it.",
+            excess=Money(excess, payment.currency),
+        )
+        _raise_unowed(aggregate, Unowed.OVERPAID, held - excess, message, now)
+
+
+def _raise_unowed(
+    aggregate: PaymentAggregate, reason: Unowed, owed: Decimal, message: LazyMessage, now: datetime
+) -> None:
+    """Show staff money that is not owed. As long as it is given back in parts, the first message stays."""
+    if find_unowed_money(aggregate.payment, reason) is None:
+        raise_problem(aggregate, message, now, cause=cause_of_unowed_money(reason, owed))
+
+
+def _flag_failure(aggregate: PaymentAggregate, source: TransactionSource, now: datetime) -> None:
+    """Show staff an order that relied on a pending payment, which Saleor counts as paid, and which has failed."""
+    failed = aggregate.create.has_surely_failed and aggregate.payment.status in {
+        PaymentStatus.FAILED,
+        PaymentStatus.CANCELED,
+    }
+    was_pending = any(each.type in _PENDING for each in aggregate.events)
+    left = _left_to_pay(source)
+    if not failed or not was_pending or not source.is_open or source.order is None or left is None:
+        return
+    if has_unended_problem(aggregate.payment, FAILED):
+        return
+    message = LazyMessage(
+        "Order %(number)s was placed while this payment was pending, and the payment has failed: %(left)s is not "
+        "paid. Do not ship the order before it is paid; request another payment, or cancel the order.",
+        number=source.order.number,
+        left=Money(left, aggregate.payment.currency),
+    )
+    raise_problem(aggregate, message, now, cause=FAILED)
+
+
+def _flag_higher_total(aggregate: PaymentAggregate, source: TransactionSource, held: Decimal, now: datetime) -> None:
+    """Show staff a payment for all that was owed when it began, and that is less than what is owed now."""
+    payment, left = aggregate.payment, _left_to_pay(source)
+    was_all = payment.to_pay is not None and payment.amount >= payment.to_pay and held >= payment.amount
+    if not was_all or not source.is_open or left is None or has_unended_problem(payment, TOTAL_ROSE):
+        return
+    rest = Money(left, payment.currency)
+    if source.order is None:
+        message = LazyMessage(
+            "The total of the checkout rose while it was being paid: no order can be placed before another %(left)s "
+            "is paid. Ask the customer for it, or refund this payment.",
+            left=rest,
+        )
+    else:
+        message = LazyMessage(
+            "The total of order %(number)s rose while it was being paid: %(left)s is not paid. Request it from the "
+            "customer, or correct the order.",
+            number=source.order.number,
+            left=rest,
+        )
+    raise_problem(aggregate, message, now, cause=TOTAL_ROSE)
+
+
+def _left_to_pay(source: TransactionSource) -> Decimal | None:
+    """Return what is left to pay; None when nothing is, or Saleor does not state it."""
+    return -source.excess if source.excess is not None and source.excess < ZERO else None

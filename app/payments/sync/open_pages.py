@@ -1,0 +1,93 @@
+"""Closes open payment pages on which nothing is owed any more: Saleor is asked before a shopper is led to one.
+
+The worker asks as well, whenever it looks an open page up. Saleor tells an app of cancelled and expired orders only if
+the app may manage orders, which a payment app need not (docs/decisions/0035).
+"""
+
+import asyncio
+from datetime import timedelta
+
+import structlog
+from sqlalchemy import ColumnElement
+from sqlmodel import col, select
+
+from app.db.aggregates import POLLS, ById, row_id_of
+from app.db.tables import Flow, Kind, Operation, Payment, State
+from app.payments.core.order_standing import close_page_not_owed, closing_reason
+from app.payments.services import Services
+from app.saleor.errors import SaleorError
+from app.saleor.graphql import SaleorClient
+from app.saleor.orders import fetch_source
+from app.saleor.request_limits import AttemptLimiter
+
+log = structlog.get_logger(__name__)
+
+CHECK_INTERVAL = timedelta(seconds=5)
+MAX_CONCURRENT = 8
+"""Checks of one process that shoppers wait for. At the limit, further pages lead on unchecked."""
+
+MAX_PER_INTERVAL = 50
+_TIMEOUT = 3.0  # seconds: a person waits for the page
+_OPEN_PAGE = (
+    col(Operation.kind) == Kind.CREATE,
+    col(Operation.state) == State.INIT,
+    col(Payment.trial).is_(False),
+    col(Payment.flow) != Flow.PAYOUT,
+)
+
+
+class OpenPageChecks:
+    """Checks for shoppers whether their page is still owed, at a limited rate however often the pages are opened."""
+
+    def __init__(self, services: Services, saleor: SaleorClient) -> None:
+        self._services = services
+        self._saleor = saleor
+        self._recent = AttemptLimiter(per_name=1, in_total=MAX_PER_INTERVAL, now=services.now, within=CHECK_INTERVAL)
+        self._places = asyncio.Semaphore(MAX_CONCURRENT)
+
+    async def check(self, order_id: str) -> None:
+        """Ask Saleor about an open page, unless that was done recently; a Saleor that does not answer stops nobody."""
+        if self._places.locked() or not self._recent.try_acquire(order_id):
+            return
+        async with self._places:
+            payment = await _find_open_page(self._services, col(Payment.order_id) == order_id)
+            if payment is None:
+                return
+            try:
+                async with asyncio.timeout(_TIMEOUT):
+                    await _close_if_not_owed(self._services, self._saleor, payment)
+            except TimeoutError:
+                log.info("order of an open page not found out", payment=order_id, error="timeout")
+
+
+async def check_polled_page(services: Services, saleor: SaleorClient, operation_id: int) -> None:
+    """Ask Saleor about the page that an operation has opened, if it is still open."""
+    payment = await _find_open_page(services, col(Operation.id) == operation_id)
+    if payment is not None:
+        await _close_if_not_owed(services, saleor, payment)
+
+
+async def _find_open_page(services: Services, which: ColumnElement[bool]) -> Payment | None:
+    """Return the payment of an open page of which Saleor has a transaction, the row alone; None for any other."""
+    query = select(Payment).join(Operation, col(Operation.payment_id) == col(Payment.id)).where(which, *_OPEN_PAGE)
+    async with services.database.transaction() as session:
+        return (await session.exec(query)).first()
+
+
+async def _close_if_not_owed(services: Services, saleor: SaleorClient, payment: Payment) -> None:
+    installation = await services.installations.get(payment.installation_id)
+    if installation.is_shut_out or not installation.token:
+        return
+    try:
+        source = await fetch_source(saleor, installation, payment.transaction_id)
+    except SaleorError as error:
+        log.info("order of an open page not found out", payment=payment.order_id, error=str(error))
+        return
+    if source is None or closing_reason(payment, source) is None:
+        return
+    now = services.now()
+    if await services.payments.update(
+        ById(row_id_of(payment)), lambda aggregate: close_page_not_owed(aggregate, source, now)
+    ):
+        log.info("page not owed is closed", payment=payment.order_id)
+        services.wake(POLLS)
