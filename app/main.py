@@ -160,7 +160,7 @@ def _mount(
         create_shopper_router(
             find=lambda order_id: view_builder.find_view(services, order_id),
             on_return=LookUps(services).follow_up,
-            before_paying=OpenPageChecks(services, client).check,
+            close_if_not_owed=OpenPageChecks(services, client).close_if_not_owed,
             limits=limits,
         ),
     )

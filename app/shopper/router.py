@@ -29,6 +29,7 @@ from app.templates import Templates
 
 FindPayment = Callable[[str], Awaitable[PaymentView | None]]
 OnReturn = Callable[[str], Awaitable[None]]
+CloseIfNotOwed = Callable[[str], Awaitable[bool]]
 
 _ORDER_ID = re.compile(r"[A-Za-z0-9]{1,32}")
 _POLL_COUNT = re.compile(r"[0-9]{1,3}")
@@ -69,20 +70,20 @@ def _render(
     return HTMLResponse(html, status_code)
 
 
-async def _lead_on_unchecked(_order_id: str) -> None:
-    return None
+async def _lead_on_unchecked(_order_id: str) -> bool:
+    return False
 
 
 def create_shopper_router(
-    find: FindPayment, on_return: OnReturn, limits: PageLimits, before_paying: OnReturn = _lead_on_unchecked
+    find: FindPayment, on_return: OnReturn, limits: PageLimits, close_if_not_owed: CloseIfNotOwed = _lead_on_unchecked
 ) -> APIRouter:
     """Create the router of the shopper's pages.
 
     `find` returns the view of an order's payment, or None. `on_return` is called for every poll of a payment whose
     outcome is still open (up to one every two seconds per page, so it should be quick and limit itself): a good moment
     for a look-up at the gateway. Its result is shown at once; its exceptions are logged and change nothing for the
-    shopper. `before_paying` is called before a page leads to the gateway's page: a moment to close that if nothing is
-    owed any more. Like `on_return` it should be quick and limit itself. `limits` admits requests.
+    shopper. `close_if_not_owed` is called before a page leads to the gateway's page; it returns True if nobody
+    should pay there any more. Like `on_return` it should be quick and limit itself. `limits` admits requests.
     """
     limited = [Depends(limits)]
     router = APIRouter(include_in_schema=False, dependencies=limited, route_class=_PageRoute)
@@ -93,22 +94,23 @@ def create_shopper_router(
         view = await find(order_id) if _ORDER_ID.fullmatch(order_id) else None
         if view is None or view.checkout_url is None or request.method == "HEAD":
             return view
-        return await recheck(order_id, view, before_paying, "open page not checked")
-
-    async def recheck(order_id: str, view: PaymentView, check: OnReturn, failure: str) -> PaymentView | None:
-        """Return the view after a check; ``failure`` is logged when that fails."""
         try:
-            await check(order_id)
-        except Exception as exc:  # noqa: BLE001 - whatever fails here, the shopper gets the page
-            # Only its type: the message of an error deeper down may contain what no log should.
-            _log.error(failure, payment=order_id, error=type(exc).__name__)
+            closed = await close_if_not_owed(order_id)
+        except Exception as exc:  # noqa: BLE001 - whatever fails here, the shopper can pay
+            _log.error("open page not checked", payment=order_id, error=type(exc).__name__)
             return view
-        return await find(order_id)
+        return await find(order_id) if closed else view
 
     async def refresh(request: Request, order_id: str, view: PaymentView | None) -> PaymentView | None:
         if view is None or not view.state.is_open or request.method == "HEAD":
             return view
-        return await recheck(order_id, view, on_return, "return not followed up")
+        try:
+            await on_return(order_id)
+        except Exception as exc:  # noqa: BLE001 - whatever fails here, the shopper gets the page
+            # Only its type: the message of an error deeper down may contain what no log should.
+            _log.error("return not followed up", payment=order_id, error=type(exc).__name__)
+            return view
+        return await find(order_id)
 
     def not_found(request: Request, root: str) -> HTMLResponse:
         return _render(MISSING, request.headers.get("accept-language", ""), 404, root=root)

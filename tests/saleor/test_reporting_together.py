@@ -37,6 +37,7 @@ class Api:
     refuses: set[str] = field(default_factory=set)
     breaks: dict[str, dict[str, Any]] = field(default_factory=dict)
     says: deque[Response] = field(default_factory=deque)
+    hides: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def references(self) -> list[list[str]]:
         """Return the references in each request."""
@@ -57,6 +58,9 @@ class Api:
             place = name.removeprefix("pspReference") or "transactionEventReport"
             refusal = {"field": "pspReference", "code": "INCORRECT_DETAILS", "message": "no"}
             data[place] = {"alreadyProcessed": value == "known", "errors": [refusal] if value in self.refuses else []}
+            data[place]["transaction"] = {"order": None, "checkout": None}
+            if value in self.hides:
+                errors.append(self.hides[value] | {"path": [place, "transaction", "order", "totalBalance"]})
             if value in self.breaks:
                 data[place] = None
                 errors.append(self.breaks[value] | {"path": [place]})
@@ -123,6 +127,21 @@ async def test_each_is_told_its_own_result(reporting: Reporting, api: Api) -> No
     ]
     assert [each.already_processed for each in outcomes if isinstance(each, ReportOutcome)] == [False, True]
     assert outcomes[1].code == "INCORRECT_DETAILS"
+    assert len(api.asked) == 1
+
+
+@pytest.mark.parametrize("references", [("only",), ("denied", "broken", "fine")], ids=["alone", "together"])
+async def test_a_report_is_accepted_though_saleor_cannot_show_its_order(
+    reporting: Reporting, api: Api, references: tuple[str, ...]
+) -> None:
+    """Retrying it would be refused for ever, and the money is booked."""
+    api.hides = {"only": DENIED, "denied": DENIED, "broken": BROKEN}
+    outcomes = await reporting(*references)
+    assert [type(each) for each in outcomes] == [ReportOutcome] * len(references)
+    shown = [each.source for each in outcomes if isinstance(each, ReportOutcome)]
+    assert [None if each is None else each.is_gone for each in shown] == [
+        None if reference in api.hides else True for reference in references
+    ]
     assert len(api.asked) == 1
 
 

@@ -1,6 +1,7 @@
 """A shop's shopper, the app's pages on a real server, and what stands behind them in these tests."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import httpx2
 import pytest
@@ -27,6 +28,8 @@ class Payments:
         self.searched: list[str] = []
         self.returned: list[str] = []
         self.broken: Exception | None = None
+        self.not_owed: set[str] = set()
+        self.checked: list[str] = []
 
     def add(self, view: PaymentView) -> None:
         self.known[view.order_id] = view
@@ -41,6 +44,14 @@ class Payments:
             raise self.broken
         self.known.update(self.news)
 
+    async def close_if_not_owed(self, order_id: str) -> bool:
+        self.checked.append(order_id)
+        if self.broken:
+            raise self.broken
+        if order_id in self.not_owed:
+            self.known[order_id] = replace(self.known[order_id], checkout_url=None, overdue=True)
+        return order_id in self.not_owed
+
 
 @pytest.fixture
 def payments() -> Payments:
@@ -50,7 +61,10 @@ def payments() -> Payments:
 @pytest.fixture
 async def address(payments: Payments, clock: Clock) -> AsyncIterator[str]:
     app = SecureApp()
-    app.include_router(create_shopper_router(payments.find, payments.on_return, PageLimits(clock, ADDRESS_HEADER)))
+    limits = PageLimits(clock, ADDRESS_HEADER)
+    app.include_router(
+        create_shopper_router(payments.find, payments.on_return, limits, close_if_not_owed=payments.close_if_not_owed)
+    )
     app.mount("/static", static_files())
     with_shop = FastAPI()
 

@@ -252,6 +252,38 @@ async def test_a_payment_link_says_what_is_to_be_paid_and_leads_to_the_gateway(
     assert payments.returned == []  # nobody has paid yet: the gateway is left alone
 
 
+@pytest.mark.law(10)
+@pytest.mark.parametrize("path", [PAGE, f"{HERE}?n={POLLS}"], ids=["link", "return page"])
+async def test_page_of_what_is_not_owed_leads_nowhere(
+    payments: Payments, visitor: httpx2.AsyncClient, path: str
+) -> None:
+    payments.add(payment(PaymentState.WAITING, checkout_url=CHECKOUT))
+    assert CHECKOUT in (await visitor.get(path)).text
+    payments.not_owed = {PAID.order_id}
+    answer = await visitor.get(path)
+    assert (answer.status_code, CHECKOUT in answer.text) == (200, False)
+    for image in (QR, f"{PAGE}.png"):
+        assert (await visitor.get(image)).status_code == 404
+
+
+async def test_page_leads_on_though_saleor_cannot_be_asked(payments: Payments, visitor: httpx2.AsyncClient) -> None:
+    payments.add(payment(PaymentState.WAITING, checkout_url=CHECKOUT))
+    payments.broken = ConnectionError("the secret is 1234")
+    with capture_logs() as logs:
+        answer = await visitor.get(PAGE)
+    assert CHECKOUT in answer.text
+    assert [entry["event"] for entry in logs] == ["open page not checked"]
+    assert "1234" not in str(logs)
+
+
+async def test_only_an_open_page_is_checked(payments: Payments, visitor: httpx2.AsyncClient) -> None:
+    payments.add(PAID)
+    await visitor.get(PAGE)
+    payments.add(payment(PaymentState.WAITING, checkout_url=CHECKOUT))
+    await visitor.head(PAGE)
+    assert payments.checked == []
+
+
 async def test_a_payment_link_looks_again_for_a_quarter_of_an_hour(
     payments: Payments, visitor: httpx2.AsyncClient
 ) -> None:

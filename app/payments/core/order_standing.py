@@ -13,7 +13,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from app.db.aggregates import PaymentAggregate
-from app.db.tables import Payment, PaymentStatus, ProblemKind, State
+from app.db.tables import Mode, Payment, ProblemKind, State
 from app.i18n.messages import LazyMessage, Money
 from app.payments.core.apply import raise_problem
 from app.payments.core.balance import ZERO, balance
@@ -38,13 +38,13 @@ from app.payments.core.problems import (
     has_unended_problem,
     open_problems,
 )
+from app.payments.core.references import reference_of_note
 from app.saleor.responses import EventType
 from app.saleor.transaction_source import TransactionSource
 
 MONEY_ARRIVES = frozenset(
     {EventType.CHARGE_SUCCESS, EventType.AUTHORIZATION_SUCCESS, EventType.AUTHORIZATION_ADJUSTMENT}
 )
-_PENDING = frozenset({EventType.CHARGE_REQUEST, EventType.AUTHORIZATION_REQUEST})
 
 FAILED = cause_of_unpaid_order("failed")
 TOTAL_ROSE = cause_of_unpaid_order("total-rose")
@@ -178,15 +178,10 @@ def _raise_unowed(
 
 def _flag_failure(aggregate: PaymentAggregate, source: TransactionSource, now: datetime) -> None:
     """Show staff an order that relied on a pending payment, which Saleor counts as paid, and which has failed."""
-    failed = aggregate.create.has_surely_failed and aggregate.payment.status in {
-        PaymentStatus.FAILED,
-        PaymentStatus.CANCELED,
-    }
-    was_pending = any(each.type in _PENDING for each in aggregate.events)
     left = _left_to_pay(source)
-    if not failed or not was_pending or not source.is_open or source.order is None or left is None:
+    if not source.is_open or source.order is None or left is None or has_unended_problem(aggregate.payment, FAILED):
         return
-    if has_unended_problem(aggregate.payment, FAILED):
+    if not aggregate.create.has_surely_failed or not _was_counted(aggregate):
         return
     message = LazyMessage(
         "Order %(number)s was placed while this payment was pending, and the payment has failed: %(left)s is not "
@@ -195,6 +190,15 @@ def _flag_failure(aggregate: PaymentAggregate, source: TransactionSource, now: d
         left=Money(left, aggregate.payment.currency),
     )
     raise_problem(aggregate, message, now, cause=FAILED)
+
+
+def _was_counted(aggregate: PaymentAggregate) -> bool:
+    """Return True for a payment of a checkout that was pending: Saleor places the order as if it were paid."""
+    payment = aggregate.payment
+    of_checkout = any(each.get("key") == "saleor_checkout" for each in aggregate.create.request.get("attributes") or ())
+    left_its_page = reference_of_note(payment.order_id, State.PENDING)
+    pending = payment.mode is Mode.DIRECT or any(each.psp_reference == left_its_page for each in aggregate.events)
+    return of_checkout and pending
 
 
 def _flag_higher_total(aggregate: PaymentAggregate, source: TransactionSource, held: Decimal, now: datetime) -> None:

@@ -45,19 +45,23 @@ class OpenPageChecks:
         self._recent = AttemptLimiter(per_name=1, in_total=MAX_PER_INTERVAL, now=services.now, within=CHECK_INTERVAL)
         self._places = asyncio.Semaphore(MAX_CONCURRENT)
 
-    async def check(self, order_id: str) -> None:
-        """Ask Saleor about an open page, unless that was done recently; a Saleor that does not answer stops nobody."""
+    async def close_if_not_owed(self, order_id: str) -> bool:
+        """Ask Saleor about an open page, unless that was done recently; return True if the page is being closed.
+
+        A Saleor that does not answer stops nobody from paying.
+        """
         if self._places.locked() or not self._recent.try_acquire(order_id):
-            return
+            return False
         async with self._places:
             payment = await _find_open_page(self._services, col(Payment.order_id) == order_id)
             if payment is None:
-                return
+                return False
             try:
                 async with asyncio.timeout(_TIMEOUT):
-                    await _close_if_not_owed(self._services, self._saleor, payment)
+                    return await _close_if_not_owed(self._services, self._saleor, payment)
             except TimeoutError:
                 log.info("order of an open page not found out", payment=order_id, error="timeout")
+                return False
 
 
 async def check_polled_page(services: Services, saleor: SaleorClient, operation_id: int) -> None:
@@ -74,20 +78,22 @@ async def _find_open_page(services: Services, which: ColumnElement[bool]) -> Pay
         return (await session.exec(query)).first()
 
 
-async def _close_if_not_owed(services: Services, saleor: SaleorClient, payment: Payment) -> None:
+async def _close_if_not_owed(services: Services, saleor: SaleorClient, payment: Payment) -> bool:
     installation = await services.installations.get(payment.installation_id)
     if installation.is_shut_out or not installation.token:
-        return
+        return False
     try:
         source = await fetch_source(saleor, installation, payment.transaction_id)
     except SaleorError as error:
         log.info("order of an open page not found out", payment=payment.order_id, error=str(error))
-        return
+        return False
     if source is None or closing_reason(payment, source) is None:
-        return
+        return False
     now = services.now()
-    if await services.payments.update(
+    closing = await services.payments.update(
         ById(row_id_of(payment)), lambda aggregate: close_page_not_owed(aggregate, source, now)
-    ):
-        log.info("page not owed is closed", payment=payment.order_id)
+    )
+    if closing:
+        log.info("page not owed is being closed", payment=payment.order_id)
         services.wake(POLLS)
+    return closing

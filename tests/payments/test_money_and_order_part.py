@@ -1,0 +1,333 @@
+"""Saleor acts too: an order is cancelled while its page is open or paid, its payment fails, its total changes."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from app.db.aggregates import ById, row_id_of
+from app.db.tables import Kind, State
+from app.payments.alerts.open_alerts import AlertKind
+from app.payments.core.page_cancellation import CHECKOUT_GONE, ORDER_CANCELED, ORDER_EXPIRED, ORDER_RETURNED, TOO_HIGH
+from app.payments.core.problems import acknowledge, problem_text
+from app.payments.staff.order_payments import can_be_paid
+from app.payments.sync.open_pages import CHECK_INTERVAL, OpenPageChecks
+from app.saleor.testing.records import Order
+from tests.loopback import json_reply
+from tests.payments.alert_cases import subjects
+from tests.payments.fake_gateway import operation, payment, refusal_reply
+from tests.payments.shop import TOTAL, Shop, source_object
+
+pytestmark = pytest.mark.law(10)
+
+NOT_OWED = [(AlertKind.NOT_OWED, 1)]
+NOT_PAID = [(AlertKind.NOT_PAID, 1)]
+REASONS = {"CANCELED": ORDER_CANCELED, "EXPIRED": ORDER_EXPIRED, "RETURNED": ORDER_RETURNED}
+
+
+@pytest.fixture(autouse=True)
+def states_totals(shop: Shop) -> None:
+    shop.saleor.states_totals = True
+
+
+def amount_of(amount: object) -> dict[str, Any]:
+    return {"amount": Decimal(str(amount)), "currency": "UAH"}
+
+
+async def begin_on_order(shop: Shop, **more: Any) -> Order:
+    """Open a page for an order that staff have taken."""
+    order = shop.saleor.order(shop.transaction)
+    shop.gateway.will_answer(shop.gateway.page())
+    total = {"gross": amount_of(TOTAL)}
+    source = source_object(__typename="Order", id=order.id, number=order.number, userEmail="t@example.com", total=total)
+    await shop.begin(sourceObject=source, **more)
+    return order
+
+
+async def begin_on_checkout(shop: Shop, **more: Any) -> None:
+    shop.gateway.will_answer(shop.gateway.page())
+    await shop.begin(sourceObject=source_object(totalPrice={"gross": amount_of(TOTAL)}), **more)
+
+
+def delete_checkout(shop: Shop) -> None:
+    shop.transaction.checkout = None
+
+
+def change_total(shop: Shop, total: str) -> None:
+    basket = shop.transaction.source.basket
+    basket.lines[0].unit_price += Decimal(total) - basket.total
+
+
+async def pay(shop: Shop, **more: Any) -> None:
+    await shop.notify(payment(shop.order_id, **more))
+    await shop.work()
+
+
+async def told(shop: Shop) -> str:
+    return problem_text((await shop.aggregate()).payment) or ""
+
+
+async def closing_reasons(shop: Shop) -> list[str]:
+    return [each.request["why"] for each in (await shop.aggregate()).operations if each.kind is Kind.CANCEL]
+
+
+def will_close(shop: Shop) -> None:
+    """The gateway closes the page when it is asked."""
+    shop.gateway.will_answer(json_reply([payment(shop.order_id, "failure", TOTAL, status_code="6007")]))
+
+
+async def acknowledge_all(shop: Shop) -> None:
+    which = ById(row_id_of((await shop.aggregate()).payment))
+    await shop.services.payments.update(which, lambda locked: acknowledge(locked.payment, shop.clock.now))
+
+
+class TestPaidEvenSo:
+    @pytest.mark.parametrize("status", list(REASONS))
+    @pytest.mark.parametrize("flow", ["CHARGE", "AUTHORIZATION"])
+    async def test_order_ended_while_its_page_was_open_raises_alert(self, shop: Shop, status: str, flow: str) -> None:
+        order = await begin_on_order(shop, flow=flow)
+        order.status = status
+        await pay(shop, method="purchase" if flow == "CHARGE" else "auth")
+        assert f"Order {order.number}" in await told(shop)
+        assert "refund it" in await told(shop)
+        assert await subjects(shop) == NOT_OWED
+        assert "INFO" in shop.saleor.reported_types  # in the order's history too
+
+    async def test_checkout_that_is_gone_raises_alert(self, shop: Shop) -> None:
+        await begin_on_checkout(shop)
+        delete_checkout(shop)
+        await pay(shop)
+        assert "checkout" in await told(shop)
+        assert await subjects(shop) == NOT_OWED
+
+    async def test_answered_in_the_session_raises_alert_when_saleor_has_read_it(self, shop: Shop) -> None:
+        order = await begin_on_order(shop)
+        order.status = "CANCELED"
+        shop.gateway.book[shop.order_id] = [payment(shop.order_id)]
+        assert (await shop.process_session()).result == "CHARGE_SUCCESS"
+        await shop.pass_time(seconds=30)
+        assert await subjects(shop) == NOT_OWED
+
+    async def test_refund_ends_it(self, shop: Shop) -> None:
+        order = await begin_on_order(shop)
+        order.status = "CANCELED"
+        await pay(shop)
+        for amount, key in (("500.00", "part"), ("69.50", "rest")):
+            assert await subjects(shop) == NOT_OWED
+            record = operation("refund", shop.order_id, amount, operation_id=f"refund-{key}")
+            shop.gateway.will_answer(json_reply(record))
+            await shop.request_action("REFUND", amount, key)
+            await shop.work()
+        assert await subjects(shop) == []
+
+    async def test_release_of_the_authorization_ends_it(self, shop: Shop) -> None:
+        order = await begin_on_order(shop, flow="AUTHORIZATION")
+        order.status = "CANCELED"
+        await pay(shop, method="auth")
+        shop.gateway.will_answer(json_reply(operation("void", shop.order_id, TOTAL)))
+        await shop.request_action("CANCEL", TOTAL, "release")
+        await shop.work()
+        assert await subjects(shop) == []
+
+    async def test_acknowledged_it_is_not_raised_again(self, shop: Shop) -> None:
+        order = await begin_on_order(shop)
+        order.status = "CANCELED"
+        await pay(shop)
+        await acknowledge_all(shop)
+        await shop.pass_time(days=2)
+        assert await subjects(shop) == []
+
+    async def test_partial_refund_of_a_cancelled_order_is_staffs_own_decision(self, shop: Shop) -> None:
+        order = await begin_on_order(shop)
+        await pay(shop)
+        order.status = "CANCELED"
+        shop.gateway.will_answer(json_reply(operation("refund", shop.order_id, "500.00")))
+        await shop.request_action("REFUND", "500.00", "all but the fee")
+        await shop.pass_time(days=2)
+        assert await subjects(shop) == []
+
+
+class TestTotalChanged:
+    async def test_total_of_order_fell_and_the_page_was_paid(self, shop: Shop) -> None:
+        await begin_on_order(shop)
+        change_total(shop, "469.50")
+        await pay(shop)
+        assert "100.00" in await told(shop)
+        assert await subjects(shop) == NOT_OWED
+        shop.gateway.will_answer(json_reply(operation("refund", shop.order_id, "100.00")))
+        await shop.request_action("REFUND", "100.00", "too much")
+        await shop.work()
+        assert await subjects(shop) == []
+
+    async def test_it_stays_until_all_that_is_not_owed_is_refunded(self, shop: Shop) -> None:
+        await begin_on_order(shop)
+        change_total(shop, "469.50")
+        await pay(shop)
+        shop.gateway.will_answer(json_reply(operation("refund", shop.order_id, "60.00")))
+        await shop.request_action("REFUND", "60.00", "not all")
+        await shop.pass_time(hours=3)
+        assert await subjects(shop) == NOT_OWED
+
+    async def test_total_that_rises_again_ends_it(self, shop: Shop) -> None:
+        await begin_on_order(shop)
+        change_total(shop, "469.50")
+        await pay(shop)
+        change_total(shop, TOTAL)
+        await shop.pass_time(hours=2)
+        assert await subjects(shop) == []
+
+    async def test_total_of_checkout_fell(self, shop: Shop) -> None:
+        await begin_on_checkout(shop)
+        change_total(shop, "469.50")
+        await pay(shop)
+        await shop.pass_time(minutes=2)  # its total can take Saleor long: no report waits for it
+        assert "100.00" in await told(shop)
+        assert await subjects(shop) == NOT_OWED
+
+    async def test_total_of_order_rose(self, shop: Shop) -> None:
+        order = await begin_on_order(shop)
+        change_total(shop, "600.00")
+        await pay(shop)
+        assert f"order {order.number}" in await told(shop)
+        assert "30.50" in await told(shop)
+        assert await subjects(shop) == NOT_PAID
+        change_total(shop, TOTAL)
+        await shop.pass_time(hours=2)
+        assert await subjects(shop) == []
+
+    async def test_total_of_checkout_rose(self, shop: Shop) -> None:
+        await begin_on_checkout(shop)
+        change_total(shop, "600.00")
+        await pay(shop)
+        await shop.pass_time(minutes=2)
+        assert "30.50" in await told(shop)
+        assert await subjects(shop) == NOT_PAID
+
+    async def test_part_of_what_is_owed_is_no_problem(self, shop: Shop) -> None:
+        await begin_on_order(shop, amount="100.00")
+        await pay(shop, amount="100.00")
+        await shop.pass_time(hours=2)
+        assert await subjects(shop) == []
+
+    async def test_granted_refund_is_no_problem(self, shop: Shop) -> None:
+        await begin_on_checkout(shop)
+        await pay(shop)
+        shop.saleor.grant_refund(shop.transaction, Decimal("100.00"))
+        await shop.pass_time(minutes=5)
+        assert await subjects(shop) == []
+
+
+class TestOrderPlacedOnPendingPayment:
+    async def test_that_fails_raises_alert_until_it_is_paid(self, shop: Shop) -> None:
+        await begin_on_checkout(shop)
+        await pay(shop, status="pending", status_code="2001")
+        order = shop.saleor.order(shop.transaction)
+        await pay(shop, status="failure", status_code="4009")
+        assert f"Order {order.number}" in await told(shop)
+        assert TOTAL in await told(shop)
+        assert await subjects(shop) == NOT_PAID
+        order.status = "CANCELED"
+        await shop.pass_time(hours=2)
+        assert await subjects(shop) == []
+
+    async def test_that_succeeds_after_all_ends_it(self, shop: Shop) -> None:
+        await begin_on_checkout(shop)
+        await pay(shop, status="pending", status_code="2001")
+        shop.saleor.order(shop.transaction)
+        await pay(shop, status="failure", status_code="4009")
+        await pay(shop)
+        assert AlertKind.NOT_PAID not in {kind for kind, _ in await subjects(shop)}
+
+    async def test_that_was_not_placed_is_no_problem(self, shop: Shop) -> None:
+        await begin_on_checkout(shop)
+        await pay(shop, status="pending", status_code="2001")
+        await pay(shop, status="failure", status_code="4009")
+        await shop.pass_time(days=2)
+        assert await subjects(shop) == []
+
+    async def test_declined_card_of_an_order_is_no_problem(self, shop: Shop) -> None:
+        await begin_on_order(shop)
+        await pay(shop, status="failure", status_code="4009")
+        assert await subjects(shop) == []
+
+
+class TestOpenPage:
+    @pytest.mark.law(12)
+    @pytest.mark.parametrize("status", list(REASONS))
+    async def test_of_an_ended_order_is_closed_before_it_leads_on(self, shop: Shop, status: str) -> None:
+        order = await begin_on_order(shop)
+        order.status = status
+        await OpenPageChecks(shop.services, shop.saleor).close_if_not_owed(shop.order_id)
+        assert not can_be_paid(await shop.aggregate(), shop.clock.now)
+        assert await closing_reasons(shop) == [REASONS[status]]
+        will_close(shop)
+        await shop.work()
+        assert (await shop.operation(Kind.CREATE)).state is State.FAILURE
+        assert await subjects(shop) == []
+
+    @pytest.mark.law(12)
+    async def test_is_closed_until_the_gateway_confirms_it(self, shop: Shop) -> None:
+        order = await begin_on_order(shop)
+        order.status = "CANCELED"
+        await OpenPageChecks(shop.services, shop.saleor).close_if_not_owed(shop.order_id)
+        shop.gateway.will_answer(refusal_reply("Too many requests", "P-429", 429))
+        will_close(shop)
+        shop.gateway.book[shop.order_id] = [payment(shop.order_id, "init")]
+        await shop.pass_time(minutes=5)
+        assert (await shop.operation(Kind.CREATE)).state is State.FAILURE
+
+    async def test_is_closed_when_the_worker_polls_it(self, shop: Shop) -> None:
+        order = await begin_on_order(shop)
+        await shop.pass_time(seconds=30)
+        order.status = "CANCELED"
+        shop.gateway.book[shop.order_id] = [payment(shop.order_id, "init")]
+        will_close(shop)
+        await shop.pass_time(minutes=3)
+        assert await closing_reasons(shop) == [ORDER_CANCELED]
+        assert (await shop.operation(Kind.CREATE)).state is State.FAILURE
+
+    async def test_of_a_checkout_that_is_gone_is_closed(self, shop: Shop) -> None:
+        await begin_on_checkout(shop)
+        delete_checkout(shop)
+        await OpenPageChecks(shop.services, shop.saleor).close_if_not_owed(shop.order_id)
+        assert await closing_reasons(shop) == [CHECKOUT_GONE]
+
+    async def test_for_more_than_is_left_to_pay_is_closed(self, shop: Shop) -> None:
+        await begin_on_order(shop)
+        change_total(shop, "569.49")
+        await OpenPageChecks(shop.services, shop.saleor).close_if_not_owed(shop.order_id)
+        assert await closing_reasons(shop) == [TOO_HIGH]
+
+    async def test_that_is_owed_stays_open(self, shop: Shop) -> None:
+        await begin_on_order(shop)
+        checks = OpenPageChecks(shop.services, shop.saleor)
+        await checks.close_if_not_owed(shop.order_id)
+        change_total(shop, "600.00")
+        shop.clock.now += 2 * CHECK_INTERVAL
+        await checks.close_if_not_owed(shop.order_id)
+        assert can_be_paid(await shop.aggregate(), shop.clock.now)
+
+    @pytest.mark.fault("saleor-down")
+    async def test_leads_on_while_saleor_does_not_answer(self, shop: Shop) -> None:
+        order = await begin_on_order(shop)
+        order.status = "CANCELED"
+        shop.saleor.is_down = True
+        checks = OpenPageChecks(shop.services, shop.saleor)
+        await checks.close_if_not_owed(shop.order_id)
+        assert can_be_paid(await shop.aggregate(), shop.clock.now)
+        shop.saleor.is_down = False
+        await checks.close_if_not_owed(shop.order_id)  # just asked: a page that is reloaded asks nobody
+        assert can_be_paid(await shop.aggregate(), shop.clock.now)
+        shop.clock.now += 2 * CHECK_INTERVAL
+        await checks.close_if_not_owed(shop.order_id)
+        assert not can_be_paid(await shop.aggregate(), shop.clock.now)
+
+    async def test_is_paid_while_it_is_closed(self, shop: Shop) -> None:
+        order = await begin_on_order(shop)
+        order.status = "CANCELED"
+        await OpenPageChecks(shop.services, shop.saleor).close_if_not_owed(shop.order_id)
+        shop.gateway.will_answer(refusal_reply("Invalid operation", "4150"))
+        await shop.notify(payment(shop.order_id))
+        await shop.pass_time(minutes=5)
+        assert (await shop.operation(Kind.CREATE)).state is State.SUCCESS
+        assert await subjects(shop) == NOT_OWED
