@@ -331,3 +331,20 @@ class TestOpenPage:
         await shop.pass_time(minutes=5)
         assert (await shop.operation(Kind.CREATE)).state is State.SUCCESS
         assert await subjects(shop) == NOT_OWED
+
+
+@pytest.mark.parametrize("flow", ["CHARGE", "AUTHORIZATION"])
+async def test_a_paid_or_authorized_checkout_whose_order_is_not_placed_yet_is_no_news(shop: Shop, flow: str) -> None:
+    source = source_object(totalPrice={"gross": amount_of(TOTAL)})
+    await shop.complete_payment(flow, sourceObject=source)
+    await shop.pass_time(minutes=30)
+    assert await told(shop) == ""
+
+
+@pytest.mark.parametrize("flow", ["CHARGE", "AUTHORIZATION"])
+async def test_a_checkout_whose_total_fell_before_it_was_paid_is_overpaid(shop: Shop, flow: str) -> None:
+    await begin_on_checkout(shop, flow=flow)
+    change_total(shop, "519.50")
+    await pay(shop, method="purchase" if flow == "CHARGE" else "auth")
+    await shop.pass_time(minutes=5)
+    assert "50.00 UAH more was paid or authorized than is owed" in await told(shop)
