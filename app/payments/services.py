@@ -28,7 +28,7 @@ from app.gateway.credentials import Credentials
 from app.gateway.errors import GatewayError
 from app.gateway.models import Sector
 from app.gateway.models.accounts import BalanceAccount
-from app.payments.core.apply import Posting
+from app.payments.core.posting import Posting
 from app.payments.core.schedule import Schedule
 from app.saleor.limits import usable_link
 from app.server_clock import ClockDifference, compare_clock

@@ -513,4 +513,27 @@ ALWAYS: dict[str, Story] = {
     "a dispute is open, and the store loses": Story(
         (*PAID, Dispute(TEN, "2201"), RunWorker(), PassTime(70), BankDecides())
     ),
+    "a dispute that the store loses turns, and turns again": Story(
+        (
+            *PAID,
+            Dispute(SOME),
+            RunWorker(),
+            BankDecides(success=False),
+            RunWorker(),
+            RequestInSaleor("REFUND", TEN),
+            BankDecides(),
+            RunWorker(),
+        )
+    ),
+    "the turns of a dispute arrive in another order": Story(
+        (
+            *PAID,
+            HoldNotifications(held=True),
+            Dispute(SOME),
+            BankDecides(success=False),
+            DeliverNotification(2),
+            DeliverNotification(1),
+            RunWorker(),
+        )
+    ),
 }

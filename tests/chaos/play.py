@@ -135,7 +135,7 @@ class _Run:
             case ScriptBankCode():
                 harness.sandbox.state.scripts.append(Script(status_code=step.code, method=step.method))
             case BankDecides():
-                return self._decide(success=step.success, entries=self._pending())
+                return self._decide(success=step.success, entries=[*self._pending(), *self._decided_disputes()])
             case HoldNotifications():
                 self.held = step.held
             case DeliverNotification():
@@ -299,13 +299,17 @@ class _Run:
         entries: list[Payment | Operation] = [*book.payments.values(), *book.operations.values()]
         return [entry for entry in entries if entry.status is Status.PENDING]
 
+    def _decided_disputes(self) -> list[Operation]:
+        operations = self.harness.sandbox.state.operations.values()
+        return [operation for operation in operations if operation.method == "dispute" and operation.final]
+
     def _decide(self, entries: list[Payment | Operation], *, success: bool) -> str:
         sandbox = self.harness.sandbox
         code, now = ("1000" if success else "4009"), sandbox.now()
         for entry in entries:
             if isinstance(entry, Payment):
                 attempts.settle(sandbox.state, entry, code, now)
-            else:
+            elif not entry.final or (entry.status is Status.SUCCESS) is not success:
                 secondary.settle(sandbox.state, entry, code, now)
         sandbox.publish_changes()
         return f"{len(entries)} decided"

@@ -157,7 +157,7 @@ class ScriptBankCode:
 
 @dataclass(frozen=True)
 class BankDecides:
-    """The bank decides everything that is pending."""
+    """The bank decides everything that is pending, and disputes anew that it has decided the other way."""
 
     success: bool = True
 

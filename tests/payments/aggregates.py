@@ -7,8 +7,8 @@ from typing import Any
 
 from app.db.aggregates import PaymentAggregate
 from app.db.tables import Flow, Kind, MerchantAccount, Operation, Payment, State
-from app.payments.core.apply import Posting
 from app.payments.core.mapper import Expectation, Observation
+from app.payments.core.posting import Posting
 from app.payments.core.schedule import Schedule
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -51,7 +51,21 @@ def an_aggregate(flow: Flow, state: State, *operations: Operation, amount: Decim
         created_at=NOON,
         updated_at=NOON,
     )
-    payment.account = MerchantAccount(id="account", installation_id=1, pos_id=POS)
+    payment.account = MerchantAccount(
+        id="account",
+        installation_id=1,
+        name="Shop",
+        pos_id=POS,
+        base_url="https://gateway.example",
+        scheme_word="CPAY",
+        api_key_sealed="",
+        api_secret_sealed="",
+        endpoints_key_sealed="",
+        currencies=["UAH"],
+        storefront_origins=[],
+        created_at=NOON,
+        updated_at=NOON,
+    )
     create = an_operation(Kind.CREATE, state, amount, psp_reference=ORDER)
     return PaymentAggregate(payment, [create, *operations], [])
 

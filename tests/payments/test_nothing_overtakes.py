@@ -6,7 +6,8 @@ from sqlmodel import col, select
 from app.db.aggregates import load_by_transaction
 from app.db.tables import EventState, Kind, SaleorEvent, State
 from app.i18n.messages import LazyMessage
-from app.payments.core.apply import Posting, conclude, raise_problem
+from app.payments.core.apply import conclude
+from app.payments.core.posting import Posting, raise_problem
 from app.payments.core.problems import KEYS, problem_text
 from app.payments.staff.manual_resolution import resend_refused_events
 from app.payments.sync.on_demand import resend_events

@@ -4,19 +4,15 @@ Nothing here reads or writes anything but the aggregate it is given; the caller 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from decimal import Decimal
-from typing import Any
 
 from app.amounts import is_amount
 from app.db.aggregates import PaymentAggregate, row_id_of
-from app.db.saved_cards import NewCard
-from app.db.tables import Kind, Operation, Payment, Problem, State
+from app.db.tables import Kind, Operation, Payment, State
 from app.i18n.messages import LazyMessage, Money, gettext_noop
 from app.payments.core.balance import ZERO, balance, is_overdrawn, status_of, update_booking
 from app.payments.core.details import Details, payment_method_to_row
-from app.payments.core.event_queue import enqueue
+from app.payments.core.disputes import report_dispute
 from app.payments.core.labels import NAMES
 from app.payments.core.mapper import (
     Observation,
@@ -35,26 +31,23 @@ from app.payments.core.observation import (
     reference_of_external_operation,
 )
 from app.payments.core.page_cancellation import PAGE_CLOSED, is_retried_until_confirmed, reason_of_closing
+from app.payments.core.posting import Posting, enqueue_note, raise_problem, report_operation
 from app.payments.core.problems import (
     Cause,
-    add_problem,
     cause_of_dispute,
     cause_of_mismatch,
     cause_of_overdue_operation,
     clear_mismatches,
     clear_problem,
     clear_returned_money,
-    dispute_message,
     has_mismatch,
 )
 from app.payments.core.references import (
-    ensure_reference,
     reference_of_note,
     reference_of_problem,
     reference_of_release,
 )
 from app.payments.core.saved_cards import update_cards
-from app.payments.core.schedule import Schedule
 from app.payments.core.subscription import charge_id_of
 from app.saleor.responses import EventType
 
@@ -62,25 +55,6 @@ _UNCLEAR = gettext_noop(
     "The gateway reports something that was not requested for this payment: check the payment's problem first"
 )
 _TOO_LATE = gettext_noop("The shopper paid before the payment could be cancelled: refund it instead")
-
-
-@dataclass(frozen=True, slots=True)
-class Posting:
-    """The context in which records are posted.
-
-    ``answered_operation_id``: row id of the operation whose outcome the answer to the current webhook will carry. Its
-    events are also in the outbox, because an answer can get lost; but they are reported only once Saleor must have
-    read the answer. ``is_single_record``: the gateway's record of one operation is posted, not all records of the
-    order. ``new_card`` builds the row of a card that is saved for later payments; None: no card is saved.
-    ``arrived_at``: when the records arrived; None: now.
-    """
-
-    now: datetime
-    schedule: Schedule
-    answered_operation_id: int | None = None
-    is_single_record: bool = False
-    new_card: NewCard | None = None
-    arrived_at: datetime | None = None
 
 
 def apply(aggregate: PaymentAggregate, pos_id: str, records: Sequence[Observation], posting: Posting) -> None:
@@ -104,10 +78,13 @@ def apply(aggregate: PaymentAggregate, pos_id: str, records: Sequence[Observatio
                 update_cards(aggregate, seen.card, posting.new_card, posting.now, transition.state)
             matched_by_amount = not bound and operation.operation_id is not None
             ended = operation.state.final and not before.final and is_ours(operation)
-            if posting.is_single_record and operation.kind is not Kind.CREATE and (matched_by_amount or ended):
+            turned = operation.kind is Kind.DISPUTE and before.final and operation.state is not before
+            is_unsure = matched_by_amount or ended or turned
+            if posting.is_single_record and operation.kind is not Kind.CREATE and is_unsure:
                 # Matched to ours by its amount only, the record may be of an identical operation from outside. And
-                # when an operation ends, the notification of an outside operation may have been lost. Looking up the
-                # whole order settles both (10).
+                # when an operation ends, the notification of an outside operation may have been lost. And the turns
+                # of a dispute may arrive in another order than they happened. Looking up the whole order settles all
+                # of this (7, 10).
                 operation.next_poll_at = posting.schedule.next_order_look_up(posting.now)
     _report_released_rest(aggregate, posting)
     _conclude_cancellation(aggregate, posting)
@@ -146,56 +123,12 @@ def conclude(
     _reschedule(aggregate.payment, operation, posting)
     _book(aggregate, operation, posting)
     event = event_type_of(operation.kind, aggregate.payment.flow, state)
-    if event is not None:
-        _enqueue_event(aggregate, operation, event, posting, amount=operation.amount, message=message)
+    if operation.kind is Kind.DISPUTE:
+        report_dispute(aggregate, operation, posting)
+    elif event is not None:
+        report_operation(aggregate, operation, event, posting, amount=operation.amount, message=message)
     _conclude_cancellation(aggregate, posting)
     _wake_next_operation(aggregate, posting.now)
-
-
-def enqueue_note(
-    aggregate: PaymentAggregate,
-    message: str,
-    posting: Posting,
-    *,
-    reference: str | None = None,
-    due: datetime | None = None,
-    operation: Operation | None = None,
-) -> None:
-    """Enqueue an event that changes no amount, but shows staff the payment's status and the actions available to them.
-
-    ``due``: when it is reported; None: now. ``operation``: the operation that it is about (see ``enqueue``).
-    """
-    payment = aggregate.payment
-    actions = balance(payment.flow, aggregate.operations).actions
-    enqueue(
-        aggregate,
-        EventType.INFO,
-        reference=reference or payment.order_id,
-        amount=ZERO,
-        message=message,
-        actions=[each.value for each in actions],
-        now=posting.now,
-        due=due,
-        operation=operation,
-    )
-
-
-def raise_problem(
-    aggregate: PaymentAggregate,
-    message: LazyMessage,
-    now: datetime,
-    *,
-    cause: Cause,
-    actions: list[str] | None = None,
-) -> Problem:
-    """Show staff a problem: on the payment (``problems``), and in Saleor's history of the transaction.
-
-    ``actions`` are those that staff may request now; None: they are the same as before.
-    """
-    problem = add_problem(aggregate.payment, cause, message, now)
-    reference = reference_of_problem(aggregate.payment.order_id, message)
-    enqueue(aggregate, EventType.INFO, reference=reference, amount=ZERO, message=message, actions=actions, now=now)
-    return problem
 
 
 def withdraw_contradiction(aggregate: PaymentAggregate, operation: Operation, message: str, posting: Posting) -> None:
@@ -277,8 +210,8 @@ def _post(
         operation.amount = transition.amount
     _reschedule(payment, operation, posting)
     _book(aggregate, operation, posting)
-    if transition.event is not None:
-        _enqueue_event(
+    if transition.event is not None and operation.kind is not Kind.DISPUTE:
+        report_operation(
             aggregate,
             operation,
             transition.event,
@@ -292,8 +225,8 @@ def _post(
         reference = reference_of_note(payment.order_id, operation.state)
         enqueue_note(aggregate, operation.message or "", posting, reference=reference)
     if operation.kind is Kind.DISPUTE:
-        _report_dispute(aggregate, operation, posting)
-    if is_turned:
+        report_dispute(aggregate, operation, posting)
+    elif is_turned:
         _flag_overdrawn(aggregate, operation, posting)
 
 
@@ -347,18 +280,6 @@ def _book(aggregate: PaymentAggregate, operation: Operation, posting: Posting) -
     aggregate.payment.status = status_of(aggregate.payment.flow, aggregate.operations)
 
 
-def _report_dispute(aggregate: PaymentAggregate, operation: Operation, posting: Posting) -> None:
-    """Report a dispute to staff, in the app and in Saleor's history, until there is nothing to do about it."""
-    message = dispute_message(operation)
-    if operation.state is State.FAILURE:
-        reference = reference_of_note(operation.operation_id or "", operation.state)
-        enqueue_note(aggregate, message, posting, reference=reference)
-    else:
-        lost = operation.state is State.SUCCESS
-        problem = raise_problem(aggregate, message, posting.now, cause=cause_of_dispute(operation, lost=lost))
-        aggregate.link(problem, operation)
-
-
 def _store_details(operation: Operation, transition: Transition, seen: Observation) -> None:
     """Store a record's details, also for an operation that is final: its fee and its receipt may arrive late.
 
@@ -383,7 +304,7 @@ def _report_released_rest(aggregate: PaymentAggregate, posting: Posting) -> None
     reserved = balance(aggregate.payment.flow, aggregate.operations).authorized
     rest = reserved - sum((each.amount for each in captures), ZERO) - sum(released, ZERO) - sum(reported, ZERO)
     if captures and references and rest > ZERO:
-        _enqueue_event(
+        report_operation(
             aggregate,
             captures[-1],
             EventType.CANCEL_SUCCESS,
@@ -415,7 +336,7 @@ def _conclude_cancellation(aggregate: PaymentAggregate, posting: Posting) -> Non
         operation.updated_at = posting.now
         event = event_type_of(Kind.CANCEL, aggregate.payment.flow, operation.state)
         if event is not None:
-            _enqueue_event(aggregate, operation, event, posting, amount=operation.amount, message=operation.message)
+            report_operation(aggregate, operation, event, posting, amount=operation.amount, message=operation.message)
 
 
 def _wake_next_operation(aggregate: PaymentAggregate, now: datetime) -> None:
@@ -446,39 +367,3 @@ def _reschedule(payment: Payment, operation: Operation, posting: Posting) -> Non
     )
     if operation.kind is Kind.DISPUTE and not operation.state.final:
         operation.next_poll_at = posting.schedule.next_dispute_poll(posting.now)
-
-
-def _enqueue_event(
-    aggregate: PaymentAggregate,
-    operation: Operation,
-    event: EventType,
-    posting: Posting,
-    *,
-    amount: Decimal,
-    message: str,
-    reference: str | None = None,
-    card: dict[str, Any] | None = None,
-) -> None:
-    """Enqueue an event of an operation, which keeps the reference under which it is reported (laws of money, 9).
-
-    The app's own closing of an abandoned payment page is not reported: Saleor receives the payment's outcome. What
-    staff requested in the app is reported as such.
-    """
-    if operation.asked_by is not None:
-        message = f"Requested by staff in the app: {message}"
-    elif operation.kind is Kind.CANCEL and not operation.asked_by_saleor:
-        return
-    own_reference = ensure_reference(aggregate.payment, operation)
-    answered = reference is None and operation.id is not None and posting.answered_operation_id == operation.id
-    enqueue(
-        aggregate,
-        event,
-        reference=reference or own_reference,
-        amount=amount,
-        message=message,
-        actions=[each.value for each in balance(aggregate.payment.flow, aggregate.operations).actions],
-        now=posting.now,
-        due=posting.now + posting.schedule.answer_window if answered else posting.now,
-        card=card,
-        operation=operation,
-    )

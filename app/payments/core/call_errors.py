@@ -20,8 +20,9 @@ from app.gateway.errors import (
 )
 from app.gateway.models import Checkout, OperationRecord, PaymentRecord, Status
 from app.i18n.messages import gettext_noop
-from app.payments.core.apply import Posting, conclude, raise_problem
+from app.payments.core.apply import conclude
 from app.payments.core.page_cancellation import is_retried_until_confirmed, postpone_closing
+from app.payments.core.posting import Posting, raise_problem
 from app.payments.core.problems import ADDRESS, ADDRESS_DOUBTED, KEYS, KEYS_REFUSED, NOT_THE_GATEWAY
 from app.payments.core.refusal import BUSY, STORE_UNAVAILABLE, shopper_message_of
 from app.payments.core.saved_cards import is_card_refused, mark_card_refused

@@ -77,6 +77,11 @@ def is_note(event: SaleorEvent) -> bool:
     return event.type == EventType.INFO and has_available_actions(event)
 
 
+def has_unreported_money(events: Iterable[SaleorEvent]) -> bool:
+    """Return True when Saleor has not been told yet of an event that changes its amounts."""
+    return any(event.state is EventState.WAITING and event.type != EventType.INFO for event in events)
+
+
 def supersede_notes(events: Iterable[SaleorEvent], now: datetime, *, has_actions: bool) -> None:
     """Supersede the notes of which no delivery was attempted, before a further event is added.
 

@@ -57,6 +57,7 @@ class Expectation:
 
     ``contradicted``: see ``Operation``. ``requested_amount`` is None when this app requested none. ``gateway_id`` is
     None until the gateway has named the operation. ``payer_fee``: the most that the payer may have paid on top.
+    ``amount`` is the recorded one.
     """
 
     flow: Flow
@@ -70,6 +71,7 @@ class Expectation:
     order_id: str
     gateway_id: str | None = None
     payer_fee: Decimal = Decimal(0)
+    amount: Decimal | None = None
 
 
 def expectation_of(payment: Payment, operation: Operation, pos_id: str) -> Expectation:
@@ -80,13 +82,20 @@ def expectation_of(payment: Payment, operation: Operation, pos_id: str) -> Expec
         state=operation.state,
         inferred=operation.inferred,
         contradicted=operation.contradicted,
-        requested_amount=payment.amount if operation.kind is Kind.CREATE else operation.amount,
+        requested_amount=_requested_amount(payment, operation),
         currency=payment.currency,
         pos_id=pos_id,
         order_id=payment.order_id,
         gateway_id=operation.operation_id,
+        amount=operation.amount,
         payer_fee=_largest_payer_fee(payment) if operation.kind is Kind.CREATE else Decimal(0),
     )
+
+
+def _requested_amount(payment: Payment, operation: Operation) -> Decimal | None:
+    if operation.kind is Kind.DISPUTE:
+        return None  # nobody here has requested it: the bank may decide over less than was disputed
+    return payment.amount if operation.kind is Kind.CREATE else operation.amount
 
 
 def _largest_payer_fee(payment: Payment) -> Decimal:
@@ -155,6 +164,8 @@ def compute_transition(known: Expectation, seen: Observation) -> Transition:
     if known.inferred and known.kind is Kind.CREATE and seen.state is State.INIT:
         return Transition()  # an unpaid page does not undo the failure that the shopper was shown
     is_turned = known.state is State.FAILURE and seen.state is State.SUCCESS
+    if known.kind is Kind.DISPUTE and known.state is State.SUCCESS:  # the newest word counts, over whatever amount
+        is_turned = seen.state is State.FAILURE or (seen.state is State.SUCCESS and seen.amount != known.amount)
     if seen.state.rank <= known.state.rank and not known.inferred and not is_turned:
         return Transition()
     amount = seen.paid if seen.paid is not None else seen.amount
@@ -174,6 +185,8 @@ def _transition_for_staff(known: Expectation, seen: Observation) -> Transition |
     if mismatch is not None:
         reports_success = seen.state is State.SUCCESS and known.state is not State.SUCCESS
         return Transition(problem=mismatch, contradicted=reports_success)
+    if known.kind is Kind.DISPUTE:
+        return None
     has_been_success = known.state is State.SUCCESS or (known.contradicted and not known.state.final)
     if has_been_success and seen.state is State.FAILURE:
         turned = LazyMessage(

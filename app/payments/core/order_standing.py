@@ -15,8 +15,8 @@ from decimal import Decimal
 from app.db.aggregates import PaymentAggregate
 from app.db.tables import Mode, Payment, ProblemKind, State
 from app.i18n.messages import LazyMessage, Money
-from app.payments.core.apply import raise_problem
 from app.payments.core.balance import ZERO, balance
+from app.payments.core.event_queue import has_unreported_money
 from app.payments.core.page_cancellation import (
     CHECKOUT_GONE,
     NOT_OWED_PAGE,
@@ -27,6 +27,7 @@ from app.payments.core.page_cancellation import (
     create_cancellation,
     is_link_missing,
 )
+from app.payments.core.posting import raise_problem
 from app.payments.core.problems import (
     PAID_TWICE,
     Unowed,
@@ -99,7 +100,9 @@ def compare_with_source(
     if agrees(payment, source):
         return
     current = balance(payment.flow, aggregate.operations)
-    if current.recurring:  # what its subscription charges is owed for nothing that Saleor knows of
+    if current.recurring or has_unreported_money(aggregate.events):
+        # What a subscription charges is owed for nothing that Saleor knows of, and Saleor's sums are behind as long as
+        # it has not been told of all that has happened.
         source = replace(source, excess=None)
     elif source.order is None and source.excess is not None:  # Saleor's balance of a checkout omits what is authorized
         source = replace(source, excess=source.excess + current.capturable)
@@ -109,7 +112,8 @@ def compare_with_source(
         _flag_failure(aggregate, source, now)
     elif money_arrives:
         _flag_unowed_money(aggregate, source, current.held, now)
-        _flag_higher_total(aggregate, source, current.held, now)
+        if not (current.refunded or current.refunding or current.disputed):  # Saleor counts what is to go back as gone
+            _flag_higher_total(aggregate, source, current.held, now)
 
 
 def needs_comparison(payment: Payment) -> bool:

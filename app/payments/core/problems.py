@@ -294,8 +294,8 @@ def _update_problem_flags(payment: Payment) -> None:
     payment.problem_since = min((each.raised_at for each in open_problems(payment)), default=None)
 
 
-def dispute_message(operation: Operation) -> LazyMessage:
-    """Return the message for staff about a dispute in its current state.
+def dispute_message(operation: Operation, *, returned: bool = False) -> LazyMessage:
+    """Return the message for staff about a dispute in its current state; ``returned``: the bank had taken the money.
 
     The interface names ``dispute`` among the methods and shows no record of one (gateway interface, 10 and 12). Its
     status is read as that of any operation: while open, the bank decides; ``success``, the money went back to the
@@ -307,6 +307,11 @@ def dispute_message(operation: Operation) -> LazyMessage:
             return LazyMessage(
                 "After a dispute, the payer's bank took back %(sum)s of this payment, and this is reported to "
                 "Saleor. Do not refund it too.",
+                sum=amount,
+            )
+        case State.FAILURE if returned:
+            return LazyMessage(
+                "The dispute over %(sum)s has turned in the store's favour: the bank has given back what it took.",
                 sum=amount,
             )
         case State.FAILURE:

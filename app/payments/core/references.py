@@ -10,7 +10,7 @@ from app.db.columns import fit_text
 from app.db.tables import Kind, Mode, Operation, Payment, State
 
 _TRANSACTION_PART_LENGTH = 12  # characters of the transaction's UUID, whose next character is the same in all
-_SUFFIX = re.compile(rf"-(?:released|problem-[0-9a-f]{{8}}|{'|'.join(State)})$")
+_SUFFIX = re.compile(rf"-(?:released|turn-[0-9]+|problem-[0-9a-f]{{8}}|{'|'.join(State)})$")
 
 
 def order_id_of(transaction_id: str, saleor_api_url: str) -> str:
@@ -70,6 +70,11 @@ def reference_of_pending(key: str) -> str:
 def reference_of_release(capture_reference: str) -> str:
     """Return the reference of the event which reports that a partial capture released the rest of a reservation."""
     return f"{capture_reference}-released"
+
+
+def reference_of_turn(dispute_reference: str, turn: str) -> str:
+    """Return the reference of a further turn of a dispute, whose first has the reference of the dispute itself."""
+    return f"{dispute_reference}-turn-{turn}"
 
 
 def reference_of_note(order_id: str, state: State) -> str:

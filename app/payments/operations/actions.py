@@ -22,10 +22,10 @@ from app.i18n.messages import LazyMessage
 from app.outbound import Deadline
 from app.payments.cards.card_form import holds_card_number
 from app.payments.core.action_request import ActionRequest, describe_request
-from app.payments.core.apply import Posting, enqueue_note
 from app.payments.core.balance import ZERO, Balance, balance, check_amount
 from app.payments.core.call_errors import KEYS_NOT_OPENED
 from app.payments.core.page_cancellation import BY_STAFF
+from app.payments.core.posting import Posting, enqueue_note
 from app.payments.core.references import ensure_reference, reference_of_refusal, reference_of_request
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.core.responses import action_response

@@ -10,9 +10,9 @@ from datetime import datetime
 from app.db.aggregates import PaymentAggregate
 from app.db.tables import EventState, Kind, Operation, SaleorEvent
 from app.i18n.messages import gettext_noop
-from app.payments.core.apply import Posting, enqueue_note
 from app.payments.core.balance import balance
 from app.payments.core.event_queue import enqueue, has_available_actions
+from app.payments.core.posting import Posting, enqueue_note
 from app.payments.core.references import ensure_reference, new_reference, reference_of_pending
 from app.saleor.responses import EventType
 

@@ -17,7 +17,6 @@ from app.amounts import CENT
 from app.db.aggregates import ById, PaymentAggregate, SameDebt, row_id_of
 from app.db.tables import Kind, Mode, Payment, State
 from app.i18n.messages import LazyMessage, Money
-from app.payments.core.apply import Posting, raise_problem
 from app.payments.core.balance import ZERO, balance
 from app.payments.core.page_cancellation import (
     COVERED,
@@ -27,6 +26,7 @@ from app.payments.core.page_cancellation import (
     create_cancellation,
     is_link_missing,
 )
+from app.payments.core.posting import Posting, raise_problem
 from app.payments.core.problems import PAID_TWICE, Unowed, clear_problem, clear_unowed_money
 from app.payments.core.refusal import RefusalCode, RefusalError, shopper_message_of
 from app.payments.services import Services

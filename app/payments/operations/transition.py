@@ -18,7 +18,7 @@ from app.db.tables import Kind, Mode, Operation, State
 from app.gateway.errors import GatewayError
 from app.gateway.models import Checkout, OperationRecord, PaymentRecord
 from app.i18n.messages import gettext_noop
-from app.payments.core.apply import Posting, apply, conclude, enqueue_note
+from app.payments.core.apply import apply, conclude
 from app.payments.core.call_errors import is_outcome_unknown, post_error, report_to_staff
 from app.payments.core.observation import Observations, gateway_id_of, observation_from_record
 from app.payments.core.page_cancellation import (
@@ -29,6 +29,7 @@ from app.payments.core.page_cancellation import (
     is_closing_for,
     is_link_missing,
 )
+from app.payments.core.posting import Posting, enqueue_note
 from app.payments.core.problems import has_mismatch
 from app.payments.core.references import ensure_reference
 from app.payments.core.refusal import TRY_AGAIN, shopper_message_of

@@ -16,8 +16,8 @@ from app.db.reconciliations import Finding, payments_of_orders
 from app.db.tables import Discrepancy, DiscrepancyKind, DiscrepancyState, EventState, Flow, MerchantAccount, ProblemKind
 from app.gateway.errors import GatewayError, KeysNotOpenedError, RateLimitedError
 from app.gateway.models import Records, Status
-from app.payments.core.apply import raise_problem
 from app.payments.core.observation import gateway_id_of
+from app.payments.core.posting import raise_problem
 from app.payments.core.problems import Cause, clear_problem, has_mismatch, has_problem
 from app.payments.core.refusal import RefusalError
 from app.payments.reconciliation.compare import Difference, Period, differences_of_unknown_order, find_differences

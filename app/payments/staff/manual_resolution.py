@@ -16,8 +16,9 @@ from app.db.repository import PaymentNotFoundError
 from app.db.tables import Kind, Operation, State
 from app.i18n.messages import gettext_noop
 from app.payments.alerts.open_alerts import NOTIFICATION_ALERTS, AlertKind
-from app.payments.core.apply import Posting, apply, conclude, withdraw_contradiction
+from app.payments.core.apply import apply, conclude, withdraw_contradiction
 from app.payments.core.balance import balance
+from app.payments.core.posting import Posting
 from app.payments.core.problems import acknowledge, needs_decision, open_problems
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.services import Services
@@ -67,12 +68,15 @@ def settle_by_hand(
     """Post a decision to the aggregate, which is locked. Raises RefusalError when it cannot be right.
 
     This is the only way from a failure to a success besides the gateway's own record (laws of money, 7). There is no
-    way back from a success: Saleor has booked it, and cannot unbook it under the same reference.
+    way back from a success, except of a dispute, which turns: Saleor has booked it, and cannot unbook it under the same
+    reference.
     """
     amount = operation.amount if decision.amount is None else decision.amount
     _check(aggregate, operation, decision, amount, posting)
     moves = decision.state is not operation.state
-    if moves and operation.state is State.FAILURE:
+    turns = operation.kind is Kind.DISPUTE and operation.state.final and amount != operation.amount
+    moves = moves or turns
+    if moves and operation.state.final:
         operation.state = State.UNKNOWN
     operation.decision = {
         "state": decision.state.value,
@@ -125,7 +129,11 @@ def _check(
     in_flight = state is State.INTENT and posting.now < posting.schedule.intent_deadline(operation.updated_at)
     if in_flight:
         raise _refusal("A request to the gateway is in progress: try again in a minute.")
-    if state is State.SUCCESS and (decision.state is not state or amount != operation.amount):
+    if (
+        state is State.SUCCESS
+        and kind is not Kind.DISPUTE
+        and (decision.state is not state or amount != operation.amount)
+    ):
         raise _refusal("It has succeeded, and Saleor has recorded it: correct what is wrong by a refund, or in Saleor.")
     if decision.state is State.FAILURE:
         _check_failure(aggregate, operation, posting)
@@ -152,7 +160,7 @@ def _check_success(aggregate: PaymentAggregate, operation: Operation, amount: De
         raise _refusal("It is split among sub-merchants, whose shares are those of the requested amount.")
     if operation.kind is Kind.VOID and amount != operation.amount:
         raise _refusal(f"An authorization is released as a whole: {format_amount(operation.amount)}.")
-    if operation.kind is not Kind.CREATE and amount > operation.amount:
+    if operation.kind not in {Kind.CREATE, Kind.DISPUTE} and amount > operation.amount:
         requested = format_amount(operation.amount)
         raise _refusal(f"{requested} was requested, so it cannot be {format_amount(amount)}.")
     if operation.state is not State.FAILURE or operation.contradicted:

@@ -8,8 +8,8 @@ import structlog
 from app.db.aggregates import ById, ByOrder, PaymentAggregate, row_id_of
 from app.gateway.errors import GatewayError, KeysNotOpenedError
 from app.i18n.messages import LazyMessage
-from app.payments.core.apply import enqueue_note
 from app.payments.core.call_errors import KEYS_NOT_OPENED
+from app.payments.core.posting import enqueue_note
 from app.payments.core.references import reference_of_subscription_end
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.core.subscription import CANCELED, Subscription, has_running_subscription, update_subscription

@@ -14,9 +14,10 @@ from app.db.vault import VaultError
 from app.gateway.errors import ForgedNotificationError, UnreadableNotificationError
 from app.gateway.notification import SignedButUnreadableError, read_data, read_notification
 from app.i18n.messages import LazyMessage
-from app.payments.core.apply import apply, raise_problem
+from app.payments.core.apply import apply
 from app.payments.core.mapper import Observation
 from app.payments.core.observation import Observations, observation_from_record
+from app.payments.core.posting import raise_problem
 from app.payments.core.problems import ADDRESS, SEALED, UNREADABLE, clear_problem, has_problem
 from app.payments.services import Services
 

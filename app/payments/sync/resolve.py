@@ -14,7 +14,7 @@ from app.db.tables import Kind, MerchantAccount, Operation, State
 from app.gateway.errors import GatewayError, KeysNotOpenedError
 from app.i18n.messages import LazyMessage, Money, gettext_noop
 from app.outbound import Deadline
-from app.payments.core.apply import Posting, apply, conclude, raise_problem
+from app.payments.core.apply import apply, conclude
 from app.payments.core.balance import balance
 from app.payments.core.call_errors import report_to_staff
 from app.payments.core.labels import NAMES
@@ -28,6 +28,7 @@ from app.payments.core.page_cancellation import (
     is_retried_until_confirmed,
     needs_look_up_first,
 )
+from app.payments.core.posting import Posting, raise_problem
 from app.payments.core.problems import (
     cause_of_overdue_operation,
     clear_problem,

@@ -116,8 +116,9 @@ async def expire(sandbox: SandboxDep, payment: PaymentDep) -> PaymentView:
 
 @router.post("/payments/{order_id}/settle")
 async def settle(sandbox: SandboxDep, payment: PaymentDep, command: Settle) -> PaymentView:
-    """Settle what is pending, as the bank."""
-    pending = [entry for entry in sandbox.state.operations_of(payment) if not entry.final]
+    """Settle what is pending, as the bank; if nothing is, decide the last dispute the other way."""
+    entries = sandbox.state.operations_of(payment)
+    pending = [entry for entry in entries if not entry.final] or [each for each in entries if each.method == "dispute"]
     if command.operation_id is not None:
         pending = [entry for entry in pending if entry.operation_id == command.operation_id]
     if payment.final and pending:

@@ -156,9 +156,15 @@ def apply_status_code(state: GatewayState, operation: Operation, code: str, now:
 
 
 def settle(state: GatewayState, operation: Operation, code: str, now: datetime) -> None:
-    """Settle a pending operation; any success code stands for the method's own. Raises NotPossibleError."""
-    if operation.final:
+    """Settle a pending operation; any success code stands for the method's own. Raises NotPossibleError.
+
+    A dispute that has been decided can be decided anew, the other way.
+    """
+    turns = operation.method == "dispute" and operation.final and operation.status is not status_of(code)
+    if operation.final and not turns:
         raise NotPossibleError("This operation is final", INVALID_OPERATION)
+    if operation.method == "dispute" and operation.status is Status.SUCCESS:
+        state.account(operation.pos_id, operation.currency).available += operation.amount
     apply_status_code(state, operation, _SUCCESS[operation.method] if status_of(code) is Status.SUCCESS else code, now)
 
 

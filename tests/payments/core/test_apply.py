@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from app.db.aggregates import PaymentAggregate
 from app.db.tables import Flow, Kind, State
 from app.i18n.messages import LazyMessage
-from app.payments.core.apply import apply, conclude, enqueue_note, raise_problem
+from app.payments.core.apply import apply, conclude
 from app.payments.core.balance import balance
 from app.payments.core.mapper import Observation
+from app.payments.core.posting import enqueue_note, raise_problem
 from app.payments.core.problems import cause_of_mismatch, problem_text
 from app.payments.core.refusal import RefusalError
 from app.payments.operations.actions import step_for

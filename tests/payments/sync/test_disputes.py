@@ -2,6 +2,7 @@
 
 from decimal import Decimal
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -9,8 +10,8 @@ from app.db.aggregates import ById, PaymentAggregate, row_id_of
 from app.db.tables import Kind, ProblemKind, State
 from app.i18n.messages import LazyMessage
 from app.payments.alerts.open_alerts import AlertKind
-from app.payments.core.apply import raise_problem
-from app.payments.core.problems import Cause, problem_text
+from app.payments.core.posting import raise_problem
+from app.payments.core.problems import Cause, problem_messages, problem_text
 from app.payments.staff.manual_resolution import Decision, acknowledge_problems, settle
 from app.payments.staff.status import standing
 from app.payments.staff.timeline import timeline
@@ -154,6 +155,131 @@ async def test_staff_can_say_how_it_ended(paid_shop: Shop, end: State, charged: 
     await paid_shop.pass_time(minutes=1)
     assert await subjects(paid_shop) == []
     assert paid_shop.amounts == amounts(charged=charged)
+
+
+async def hear(shop: Shop, *words: str | tuple[str, str]) -> None:
+    """Let the gateway say how the dispute stands, one word after another: a status, or a status and an amount."""
+    for word in words:
+        status, amount = (word, "569.50") if isinstance(word, str) else word
+        await shop.notify(dispute(shop, status, amount, receipt_url=f"https://pay.example/{uuid4()}"))  # never the same
+        await shop.work()
+    await shop.pass_time(minutes=1)
+
+
+def turns_told(shop: Shop) -> list[tuple[str, str, Decimal]]:
+    return [
+        (report.type.value, report.psp_reference, report.amount or Decimal(0))
+        for report in shop.saleor.reports
+        if report.type in {"CHARGE_BACK", "CHARGE_SUCCESS"} and report.psp_reference.startswith("dispute-1")
+    ]
+
+
+@pytest.mark.law(7)
+@pytest.mark.parametrize(
+    ("words", "told", "charged"),
+    [
+        (["success", "failure"], [("CHARGE_BACK", "", 569.5), ("CHARGE_SUCCESS", "-turn-1", 569.5)], "569.50"),
+        (["failure", "success"], [("CHARGE_BACK", "", 569.5)], "0.00"),
+        (
+            ["pending", "success", "failure", "success", "failure"],
+            [
+                ("CHARGE_BACK", "", 569.5),
+                ("CHARGE_SUCCESS", "-turn-1", 569.5),
+                ("CHARGE_BACK", "-turn-2", 569.5),
+                ("CHARGE_SUCCESS", "-turn-3", 569.5),
+            ],
+            "569.50",
+        ),
+        (["pending", ("success", "100.00")], [("CHARGE_BACK", "", 100)], "469.50"),
+        (
+            [("success", "100.00"), ("success", "300.00"), ("success", "200.00")],
+            [("CHARGE_BACK", "", 100), ("CHARGE_BACK", "-turn-1", 200), ("CHARGE_SUCCESS", "-turn-2", 100)],
+            "369.50",
+        ),
+        # An older word says nothing new: what is final is not open again.
+        (["success", "pending", "init"], [("CHARGE_BACK", "", 569.5)], "0.00"),
+        (["success", "success"], [("CHARGE_BACK", "", 569.5)], "0.00"),
+    ],
+)
+async def test_each_turn_is_told_and_the_newest_word_counts(
+    paid_shop: Shop, words: list[str | tuple[str, str]], told: list[tuple[str, str, float]], charged: str
+) -> None:
+    await hear(paid_shop, *words)
+
+    assert turns_told(paid_shop) == [
+        (kind, f"dispute-1{turn}", Decimal(str(amount)).quantize(Decimal("0.01"))) for kind, turn, amount in told
+    ]
+    assert paid_shop.amounts == amounts(charged=charged)
+    left = Decimal(charged)
+    refused = await paid_shop.request_action("REFUND", str(left + Decimal("0.01")), "too much")
+    assert refused.result == "REFUND_FAILURE"
+    if left:
+        done = json_reply(operation("refund", paid_shop.order_id, charged, operation_id="ours"))
+        paid_shop.gateway.will_answer(done)
+        assert (await paid_shop.request_action("REFUND", charged, "all")).result == "REFUND_SUCCESS"
+
+
+@pytest.mark.law(7)
+async def test_what_staff_read_follows_the_turns(paid_shop: Shop) -> None:
+    async def read() -> list[str]:
+        return [str(message) for message in problem_messages((await paid_shop.aggregate()).payment)]
+
+    await hear(paid_shop, "pending")
+    assert ["is disputing 569.50 UAH" in text for text in await read()] == [True]
+    await hear(paid_shop, "success")
+    assert ["took back 569.50 UAH" in text for text in await read()] == [True]
+    await hear(paid_shop, ("success", "300.00"))
+    assert ["took back 300.00 UAH" in text for text in await read()] == [True]
+    await hear(paid_shop, "failure")
+    assert await read() == []
+    assert "The dispute over 300.00 UAH has turned in the store's favour: the bank has given back what it took." in {
+        report.message for report in paid_shop.saleor.reports
+    }
+
+
+@pytest.mark.law(7)
+async def test_saleor_offers_no_refund_of_what_is_disputed(paid_shop: Shop) -> None:
+    await hear(paid_shop, "pending")
+    assert paid_shop.transaction.actions == []
+    await hear(paid_shop, "failure")
+    assert paid_shop.transaction.actions == ["REFUND"]
+    await hear(paid_shop, "success")
+    assert paid_shop.transaction.actions == []
+
+
+@pytest.mark.law(7)
+@pytest.mark.parametrize(
+    ("words", "found", "charged"),
+    [
+        (["success"], Decision(State.FAILURE, "Ann", "a letter of the bank"), "569.50"),
+        (["failure"], Decision(State.SUCCESS, "Ann", "a letter of the bank"), "0.00"),
+        (["success"], Decision(State.SUCCESS, "Ann", "a letter of the bank", Decimal("100.00")), "469.50"),
+        ([("success", "100.00")], Decision(State.SUCCESS, "Ann", "a letter", Decimal("569.50")), "0.00"),
+        (["success", "failure"], Decision(State.SUCCESS, "Ann", "a letter of the bank"), "0.00"),
+    ],
+)
+async def test_staff_can_correct_a_dispute_that_has_ended(
+    paid_shop: Shop, words: list[str | tuple[str, str]], found: Decision, charged: str
+) -> None:
+    await hear(paid_shop, *words)
+    [row_id] = [each.id for each in (await paid_shop.aggregate()).operations if each.kind is Kind.DISPUTE]
+    await settle(paid_shop.services, paid_shop.order_id, row_id, found)
+    await paid_shop.pass_time(minutes=1)
+    assert paid_shop.amounts == amounts(charged=charged)
+    # The bank's next word counts again.
+    await hear(paid_shop, "init", "failure")
+    assert paid_shop.amounts == amounts(charged="569.50")
+
+
+@pytest.mark.law(7)
+async def test_money_that_is_refunded_and_taken_by_the_bank_is_put_to_people(paid_shop: Shop) -> None:
+    paid_shop.gateway.will_answer(json_reply(operation("refund", paid_shop.order_id, "400.00", operation_id="ours")))
+    await paid_shop.request_action("REFUND", "400.00", "one")
+    await hear(paid_shop, "success")
+    assert "400.00 UAH was or is being refunded, and the bank took 569.50 UAH" in (
+        problem_text((await paid_shop.aggregate()).payment) or ""
+    )
+    assert {kind for kind, _ in await subjects(paid_shop)} == {AlertKind.DISPUTE, AlertKind.MISMATCH}
 
 
 async def test_many_problems_at_once_have_room(paid_shop: Shop) -> None:
