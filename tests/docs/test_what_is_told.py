@@ -15,7 +15,16 @@ from app.cli import cli
 from app.commands.deferred import Deferred
 from app.db.tables import State
 from app.gateway.statuses import TABLE, Kind, Status
-from app.payments.core.refusal import BUSY, DECLINED, STORE_UNAVAILABLE, TRY_AGAIN, RefusalCode, RefusalError
+from app.payments.core.refusal import (
+    AMOUNT_NOT_ACCEPTED,
+    BUSY,
+    DECLINED,
+    DETAILS_NOT_ACCEPTED,
+    STORE_UNAVAILABLE,
+    TRY_AGAIN,
+    RefusalCode,
+    RefusalError,
+)
 from app.payments.core.responses import AMOUNT_CHANGED, BEING_CONFIRMED, CREATION_UNKNOWN, UNDER_REVIEW
 from app.payments.operations.initialize import STORE_MOVED
 from app.payments.requests.languages import PAGE_LANGUAGES
@@ -53,9 +62,11 @@ def test_every_error_code_is_told_once_and_no_other() -> None:
         [
             *RefusalCode,
             AMOUNT_CHANGED,
+            AMOUNT_NOT_ACCEPTED,
             BEING_CONFIRMED,
             CREATION_UNKNOWN,
             DECLINED,
+            DETAILS_NOT_ACCEPTED,
             BUSY,
             STORE_UNAVAILABLE,
             TRY_AGAIN,

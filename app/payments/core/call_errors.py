@@ -1,11 +1,12 @@
 """Posts gateway calls that failed, without returning a record, to the operation that they were made for."""
 
+from collections.abc import Set
 from datetime import datetime
 
 import structlog
 
 from app.db.aggregates import PaymentAggregate
-from app.db.tables import Kind, Mode, Operation, State
+from app.db.tables import Kind, Operation, State
 from app.gateway.errors import (
     BadCredentialsError,
     DuplicateOrderError,
@@ -19,23 +20,34 @@ from app.gateway.errors import (
     RefusedError,
 )
 from app.gateway.models import Checkout, OperationRecord, PaymentRecord, Status
+from app.gateway.statuses import TABLE, explain
 from app.i18n.messages import gettext_noop
 from app.payments.core.apply import conclude
 from app.payments.core.page_cancellation import is_retried_until_confirmed, postpone_closing
 from app.payments.core.posting import Posting, raise_problem
 from app.payments.core.problems import ADDRESS, ADDRESS_DOUBTED, KEYS, KEYS_REFUSED, NOT_THE_GATEWAY
-from app.payments.core.refusal import BUSY, STORE_UNAVAILABLE, shopper_message_of
+from app.payments.core.refusal import (
+    AMOUNT_NOT_ACCEPTED,
+    BUSY,
+    DETAILS_NOT_ACCEPTED,
+    STORE_UNAVAILABLE,
+    shopper_message_of,
+)
 from app.payments.core.saved_cards import is_card_refused, mark_card_refused
 
 log = structlog.get_logger(__name__)
 
+_AMOUNT_FIELDS = frozenset({"amount", "currency"})
+_SHOPPERS_FIELDS = frozenset(
+    {"cc_number", "exp_month", "exp_year", "card_cvv", "customer_fname", "customer_lname", "customer_patronym"}
+    | {"customer_email", "customer_phone", "customer_country", "customer_birthday", "customer_tax_id"}
+)
 _NOTHING_HAPPENED = gettext_noop("Nothing was charged or changed")
 KEYS_NOT_OPENED = gettext_noop("The keys of this merchant account cannot be decrypted. Nothing was charged or changed")
 _UNREADABLE = gettext_noop("The gateway gave no readable response: the payment is being looked up")
 _NOT_REACHED = gettext_noop("The gateway could not be reached. Nothing was charged or changed: try again")
 _KEYS_REFUSED = gettext_noop("The gateway rejects the keys of this merchant account. Nothing was charged or changed")
 _BUSY = gettext_noop("The gateway is busy. Nothing was charged or changed: try again in a minute")
-_FIELDS_OF_SHOPPERS = ("customer_", "cc_", "wallet")
 
 
 def is_outcome_unknown(error: GatewayError) -> bool:
@@ -76,14 +88,14 @@ def post_error(aggregate: PaymentAggregate, operation: Operation, error: Gateway
             message=_UNREADABLE,
         )
         return
-    code = _shopper_code(error, aggregate.payment.mode) if operation.kind is Kind.CREATE else None
+    code = shopper_code_of(error) if operation.kind is Kind.CREATE else None
     conclude(
         aggregate,
         operation,
         State.FAILURE,
         posting,
         message=_staff_message(error),
-        shopper_message=shopper_message_of(code, aggregate.payment.language) if code else "",
+        shopper_message=_shopper_message(code, aggregate.payment.language) if code else "",
         status_code=code or error.code,
     )
     if operation.kind is Kind.CREATE and isinstance(error, RefusedError) and is_card_refused(error):
@@ -103,24 +115,37 @@ def is_state_conflict(outcome: Checkout | PaymentRecord | OperationRecord | Gate
             return False
 
 
-def _shopper_code(error: GatewayError, mode: Mode) -> str | None:
-    """Return our own code for an error whose gateway code means nothing to a shopper, else None.
+def shopper_code_of(error: GatewayError) -> str | None:
+    """Return the code of the failure of a creation: the gateway's, if its table explains it to shoppers, else our own.
 
-    Shoppers are asked to try again only where that may help: not when the gateway refuses the request itself, such as
-    an amount below the terminal's minimum. The message for staff contains the gateway's words and code.
+    Only what may work at the next attempt says so. None: the gateway refuses a saved card, which has words of its own.
+    The message for staff contains the gateway's code.
     """
     match error:
-        case BadCredentialsError() | KeysNotOpenedError():
-            return STORE_UNAVAILABLE
-        case RateLimitedError():
+        case RateLimitedError() | NotSentError():
             return BUSY
-        case RefusedError(violations=violations) if violations:
-            own = any(violation.field.startswith(_FIELDS_OF_SHOPPERS) for violation in violations)
-            return None if own else STORE_UNAVAILABLE
-        case RefusedError(status_code=None) if mode is Mode.HOSTED:  # nobody has entered a card yet
+        case BadCredentialsError():
             return STORE_UNAVAILABLE
-        case _:
+        case RefusedError(status_code=str(code)) if explain(Status.FAILURE, code) is TABLE.get(code):
+            return code
+        case RefusedError() if is_card_refused(error):
             return None
+        case RefusedError(violations=violations) if violations:
+            return _code_of_fields({each.field for each in violations})
+        case _:
+            return STORE_UNAVAILABLE
+
+
+def _code_of_fields(fields: Set[str]) -> str:
+    """Return the code of a refusal that names fields: whoever can change all of them is told."""
+    others = fields - _SHOPPERS_FIELDS
+    if not others:
+        return DETAILS_NOT_ACCEPTED
+    return AMOUNT_NOT_ACCEPTED if others <= _AMOUNT_FIELDS else STORE_UNAVAILABLE
+
+
+def _shopper_message(code: str, language: str) -> str:
+    return TABLE[code].shopper(language) if code in TABLE else shopper_message_of(code, language)
 
 
 def _staff_message(error: GatewayError) -> str:

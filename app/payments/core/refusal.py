@@ -108,12 +108,22 @@ DECLINED = "DECLINED"
 TRY_AGAIN = "TRY_AGAIN"
 BUSY = "BUSY"
 STORE_UNAVAILABLE = "STORE_UNAVAILABLE"
+AMOUNT_NOT_ACCEPTED = "AMOUNT_NOT_ACCEPTED"
+DETAILS_NOT_ACCEPTED = "DETAILS_NOT_ACCEPTED"
 
 _SHOPPER_MESSAGES = {
     DECLINED: gettext_noop("The payment did not go through. Please try again."),
     BUSY: gettext_noop("The payment service is busy, and nothing was charged. Please try again in a minute."),
     STORE_UNAVAILABLE: gettext_noop(
         "The store cannot take this payment at the moment, and nothing was charged. Please contact the store."
+    ),
+    AMOUNT_NOT_ACCEPTED: gettext_noop(
+        "The store cannot take this payment for this amount, and nothing was charged. Please choose another way to "
+        "pay, or contact the store."
+    ),
+    DETAILS_NOT_ACCEPTED: gettext_noop(
+        "The payment service does not accept some of your details, and nothing was charged. Please check them, or "
+        "choose another way to pay."
     ),
     "SAVED_CARD_UNUSABLE": gettext_noop("This saved card cannot be used. Please pay with another card."),
     "AMOUNT_TOO_HIGH": gettext_noop(

@@ -9,7 +9,8 @@ import pytest
 from sqlmodel import select
 
 from app.db.tables import EventState, Flow, Kind, Operation, Payment, State
-from app.gateway.errors import GatewayError
+from app.gateway.errors import GatewayError, InvalidRequestError, KeysNotOpenedError, NotSentError
+from app.payments.core.call_errors import shopper_code_of
 from app.payments.core.problems import problem_text
 from app.payments.core.schedule import Schedule
 from app.saleor.responses import SessionResponse
@@ -149,7 +150,7 @@ async def test_a_connection_that_was_never_made_is_a_failure_that_can_be_repeate
     answer = await shop.begin()
     assert answer.result == "CHARGE_FAILURE"
     assert "could not be reached" in (answer.message or "")
-    assert error_of(answer)["code"] == "DECLINED"
+    assert error_of(answer)["code"] == "BUSY"  # that says when to try again
     assert (await shop.operation(Kind.CREATE)).state is State.FAILURE
 
 
@@ -160,11 +161,45 @@ async def test_a_refused_payment_is_a_failure_with_the_reason_for_staff_and_word
     assert answer.result == "CHARGE_FAILURE"
     assert answer.psp_reference == shop.order_id
     assert "amount: must be in [1.00-500.00] UAH" in (answer.message or "")
-    assert error_of(answer)["code"] == "STORE_UNAVAILABLE"
-    assert "Спробуйте ще раз" not in error_of(answer)["message"]  # it would be refused again
+    assert error_of(answer)["code"] == "AMOUNT_NOT_ACCEPTED"
+    assert "Спробуйте ще раз" not in error_of(answer)["message"]
     await shop.pass_time(minutes=1)
     assert shop.saleor.reported_types == ["CHARGE_FAILURE"]  # an answer can get lost, so it is reported too
     assert [event.type.value for event in shop.transaction.events if event.counts] == ["CHARGE_FAILURE"]
+
+
+def _violation(*fields: str) -> dict[str, object]:
+    return {"message": "Invalid", "args": [{"field_name": each, "violation": "no"} for each in fields]}
+
+
+@pytest.mark.parametrize(
+    ("refusal", "status", "code"),
+    [
+        (_violation("amount"), 400, "AMOUNT_NOT_ACCEPTED"),
+        (_violation("currency"), 400, "AMOUNT_NOT_ACCEPTED"),
+        (_violation("currency", "server_url"), 400, "STORE_UNAVAILABLE"),  # with another amount neither
+        (_violation("customer_phone"), 400, "DETAILS_NOT_ACCEPTED"),
+        (_violation("customer_phone", "amount"), 400, "AMOUNT_NOT_ACCEPTED"),
+        (_violation("merchant_mcc"), 400, "STORE_UNAVAILABLE"),
+        ({"message": "This terminal is closed", "args": {"code": "S-405"}}, 400, "STORE_UNAVAILABLE"),
+        ({"message": "No such terminal", "args": {"code": "S-405"}}, 404, "STORE_UNAVAILABLE"),
+    ],
+)
+async def test_what_no_other_attempt_cures_does_not_say_try_again(
+    shop: Shop, refusal: dict[str, object], status: int, code: str
+) -> None:
+    shop.gateway.will_answer(json_reply(refusal, status))
+    answer = await shop.begin()
+    assert answer.result == "CHARGE_FAILURE"
+    assert error_of(answer)["code"] == code
+    assert "Спробуйте ще раз" not in error_of(answer)["message"]
+
+
+def test_keys_that_do_not_open_are_no_decline() -> None:
+    error = KeysNotOpenedError("no key opens these keys")
+    assert shopper_code_of(error) == "STORE_UNAVAILABLE"
+    assert shopper_code_of(InvalidRequestError("amount", "two decimals", "1.001")) == "STORE_UNAVAILABLE"
+    assert shopper_code_of(NotSentError("no connection")) == "BUSY"
 
 
 @pytest.mark.fault("gateway-keys")
