@@ -72,6 +72,7 @@ class TelemetryEvent(StrEnum):
     SIGNATURE_REFUSED = "signature refused"
     OPERATION_ENDED = "operation ended"
     EVENT_REPORTED = "event told"
+    SHOPPER_TURNED_AWAY = "shopper turned away"
     NOTIFICATION_PROCESSED = "notification processed"
 
 

@@ -29,6 +29,7 @@ from app.db.tables import (
     ReportedProblem,
     SaleorEvent,
     SavedCard,
+    TurnedAway,
 )
 
 _MOVED_TABLES = (
@@ -73,6 +74,7 @@ async def move(
     # Saleor no longer shows problems of the old app, and its tokens are invalid. Storefronts fetch a new card key.
     for gone in (
         delete(ReportedProblem).where(col(ReportedProblem.installation_id) == old_id),
+        delete(TurnedAway).where(col(TurnedAway.installation_id) == new_id),  # both may have counted the same day
         delete(PendingToken).where(col(PendingToken.installation_id).in_((old_id, new_id))),
         delete(CardKey).where(col(CardKey.installation_id) == new_id),
     ):

@@ -81,6 +81,12 @@ _DECLINES = Counter(
     ["kind", "code"],
     registry=METRICS,
 )
+_TURNED_AWAY = Counter(
+    "saleor_gateway_turned_away",
+    "Requests to pay that were refused, by the code that the storefront gets",
+    ["code"],
+    registry=METRICS,
+)
 _EVENTS = Counter(
     "saleor_gateway_events_told", "Events for Saleor that wait no more, by what became of them", ["outcome"],
     registry=METRICS,
@@ -122,6 +128,8 @@ class MetricsListener:
                 _OPERATIONS.labels(labels["kind"], labels["state"]).inc()
                 if labels["state"] == State.FAILURE:
                     _DECLINES.labels(labels["kind"], status_code_label(labels["code"])).inc()
+            case TelemetryEvent.SHOPPER_TURNED_AWAY:
+                _TURNED_AWAY.labels(labels["code"]).inc()
             case TelemetryEvent.EVENT_REPORTED:
                 _EVENTS.labels(labels["outcome"]).inc()
                 if seconds is not None:

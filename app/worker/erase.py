@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from itertools import count
 
 from app.db.retention import Outdated, PagePosition, erase_notifications, erase_payments, schedule_erasure
+from app.db.turned_away import erase_turned_away
 from app.payments.services import Services
 
 BATCH_SIZE = 100
@@ -28,6 +29,7 @@ async def erase_outdated(services: Services, installation_id: int) -> None:
     done = await erase(services, installation_id, ErasedCounts(), max_batches=_MAX_BATCHES)
     now = services.now()
     async with services.database.transaction() as session:
+        await erase_turned_away(session, installation_id, now)
         await schedule_erasure(session, installation_id, next_night(now) if done else now + _CONTINUE_AFTER)
 
 

@@ -23,7 +23,7 @@ COMPARISON_INTERVAL = timedelta(minutes=1)
 _PAUSE_UNREACHABLE = timedelta(minutes=5)
 _PAUSE_REFUSED = timedelta(hours=1)  # uninstalled, switched off, or an early 3.22 without app problems
 _MAX_REPORTS_PER_JOB = 20  # so that a job ends before its claim expires; the others follow a minute later
-_CRITICAL_KINDS = {AlertKind.INSTALLATION, AlertKind.UNOPENED, AlertKind.KEYS, AlertKind.ADDRESS}
+_CRITICAL_KINDS = {AlertKind.INSTALLATION, AlertKind.UNOPENED, AlertKind.KEYS, AlertKind.ADDRESS, AlertKind.TURNED_AWAY}
 
 
 async def compare_problems(services: Services, saleor: SaleorClient, installation_id: int) -> None:
@@ -64,6 +64,7 @@ async def _compare_store(services: Services, saleor: SaleorClient, installation:
 
 def _build_problem(item: Alert) -> AppProblem:
     texts = ALERT_TEXTS[item.what]
-    title = texts.title if item.account is None else f"{texts.title} ({item.account})"
+    about = item.channel or item.account
+    title = texts.title if about is None else f"{texts.title} ({about})"
     message = f"{title}. {texts.meaning} {texts.remedy} For details, see “Needs attention” in the app."
     return AppProblem(key=item.key, message=message, critical=item.what in _CRITICAL_KINDS)

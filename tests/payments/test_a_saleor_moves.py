@@ -210,6 +210,7 @@ async def test_whatever_is_kept_of_a_store_follows_it(shop: Shop) -> None:
     assert of_stores == {
         "card_key", "channel_route", "deleted_customer", "discrepancy", "merchant_account", "payment", "payout",
         "pending_token", "reconciliation_run", "reported_problem", "saved_card",
+        "turned_away",
     }  # fmt: skip
     async with shop.services.database.transaction() as session:
         assert [each.saleor_api_url for each in (await session.exec(select(Installation))).all()] == [NEW]

@@ -19,6 +19,7 @@ from app.payments.services import Services
 from app.payments.staff.manual_resolution import (
     acknowledge_notifications,
     acknowledge_problems,
+    acknowledge_turned_away,
     acknowledge_unknown_orders,
     resend_refused_events,
     send_undelivered_events,
@@ -27,7 +28,7 @@ from app.payments.sync.on_demand import look_up_now
 
 log = structlog.get_logger(__name__)
 
-ACKNOWLEDGEABLE = (AlertKind.UNREADABLE, AlertKind.UNMATCHED, AlertKind.UNKNOWN_ORDERS)
+ACKNOWLEDGEABLE = (AlertKind.UNREADABLE, AlertKind.UNMATCHED, AlertKind.UNKNOWN_ORDERS, AlertKind.TURNED_AWAY)
 """The kinds that disappear once acknowledged. The others return as long as their cause exists."""
 
 _NO_PAYMENT = gettext_noop("This store has no such payment.")
@@ -81,6 +82,8 @@ class AttentionParts:
         async def acknowledge(staff: AnyStaff) -> HTMLResponse:
             if what is AlertKind.UNKNOWN_ORDERS:
                 acknowledged = await acknowledge_unknown_orders(self._services, staff.installation.id)
+            elif what is AlertKind.TURNED_AWAY:
+                acknowledged = await acknowledge_turned_away(self._services, staff.installation.id)
             else:
                 acknowledged = await acknowledge_notifications(self._services, staff.installation.id, what)
             log.info("looked at", staff=staff.id, what=what.value, count=acknowledged)

@@ -36,6 +36,7 @@ from app.db.tables.stores import (
     ReportedProblem,
     SavedCard,
 )
+from app.db.tables.turned_away import TurnedAway
 
 __all__ = [
     "Booked",
@@ -76,6 +77,7 @@ __all__ = [
     "SplitShare",
     "State",
     "SummedDay",
+    "TurnedAway",
 ]
 
 accept_any_text(SQLModel.metadata)

@@ -150,7 +150,11 @@ class MerchantAccount(SQLModel, table=True):
 
 
 class ChannelRoute(SQLModel, table=True):
-    """Which merchant account receives the money of a Saleor channel."""
+    """Which merchant account receives the money of a Saleor channel.
+
+    ``channel`` is its slug, ``channel_id`` Saleor's id of it, by which it is found after staff have changed the slug;
+    None until Saleor has named it.
+    """
 
     __tablename__: ClassVar[Any] = "channel_route"
     __table_args__ = (UniqueConstraint("installation_id", "channel"),)
@@ -158,6 +162,7 @@ class ChannelRoute(SQLModel, table=True):
     id: int | None = Field(default=None, primary_key=True)
     installation_id: int = Field(foreign_key="installation.id")
     channel: str = Field(max_length=255)
+    channel_id: str | None = Field(default=None, max_length=100)
     account_id: str = Field(foreign_key="merchant_account.id", max_length=32)
 
 

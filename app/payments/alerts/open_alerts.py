@@ -8,6 +8,7 @@ alert                 raised while                                              
 ``UNOPENED``          no secret key of ours opens an account's keys                the key is back in the key file
 ``KEYS``              the gateway refuses an account's keys                        it accepts them
 ``ADDRESS``           something else responds at an account's address              the gateway responds there
+``TURNED_AWAY``       in a channel shoppers are refused, and none gets through    one gets through, or acknowledged
 ``UNDELIVERED``       Saleor has not accepted an event for ``PATIENCE``            it accepts them
 ``REFUSED``           Saleor refuses an event for good                             it accepts it, or acknowledged
 ``DISPUTE``           a payer disputes a payment, or has won                       it has ended, and is acknowledged
@@ -26,6 +27,7 @@ alert                 raised while                                              
 ====================  ===========================================================  ==================================
 """
 
+import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -46,6 +48,7 @@ from app.db.reconciliations import UnknownOrders, count_unknown_orders, last_end
 from app.db.tables import MerchantAccount, ProblemKind, ReconciliationRun, RunState
 from app.db.vault import VaultError
 from app.i18n.messages import LazyMessage
+from app.payments.alerts.turned_away import ClosedChannel, find_closed_channels
 from app.payments.services import Services
 
 PATIENCE = timedelta(minutes=15)
@@ -60,6 +63,7 @@ class AlertKind(StrEnum):
     UNOPENED = "unopened"
     KEYS = "keys"
     ADDRESS = "address"
+    TURNED_AWAY = "turned-away"
     UNDELIVERED = "undelivered"
     REFUSED = "refused"
     DISPUTE = "dispute"
@@ -115,10 +119,13 @@ class Alert:
     more: bool = False
     since: datetime | None = None
     detail: str | None = None
+    channel: str | None = None
 
     @property
     def key(self) -> str:
-        """Return the key that identifies this alert while it is open: its kind and its account."""
+        """Return the key that identifies this alert while it is open: its kind, and its account or channel."""
+        if self.channel is not None:  # a slug may be longer than Saleor's keys
+            return f"{self.what.value}:{hashlib.sha256(self.channel.encode()).hexdigest()[:32]}"
         return f"{self.what.value}:{self.account_id or 'store'}"
 
     @property
@@ -128,7 +135,10 @@ class Alert:
 
 
 async def find_open_alerts(services: Services, installation: OpenInstallation) -> list[Alert]:
-    """Return the open alerts of a store, the most urgent first; six queries, however many alerts there are."""
+    """Return the open alerts of a store, the most urgent first; seven queries, however many alerts there are.
+
+    One more for each channel in which shoppers are turned away.
+    """
     alert_before = services.now() - PATIENCE
     async with services.database.transaction() as session:
         rows = await accounts_of(session, installation.id)
@@ -138,12 +148,15 @@ async def find_open_alerts(services: Services, installation: OpenInstallation) -
         events = await find_undelivered(session, installation.id, before=alert_before)
         of_nobody = await count_unknown_orders(session, list(accounts))
         compared = await last_ended_runs(session, list(accounts))
+        closed = await find_closed_channels(session, installation.id, services.now())
     found = [
         *_sealed_account_alerts(services, rows),
         *_payment_alerts(problems, accounts),
         *_notification_alerts(troubles, accounts),
     ]
     found += [*_unknown_order_alerts(of_nobody, accounts), *_not_compared_alerts(compared.values(), accounts)]
+    if closed:
+        found += await _closed_channel_alerts(services, installation.id, closed, accounts)
     # A stranger's attempt against a working installation is no alert.
     if not installation.verified and not installation.is_shut_out:
         found.append(Alert(AlertKind.INSTALLATION))
@@ -195,6 +208,24 @@ def _not_compared_alerts(ended: Iterable[ReconciliationRun], accounts: dict[str,
             why = None if each.failure is None else LazyMessage.from_json(each.failure)
             since = each.covered_until or each.starts_at
             yield Alert(AlertKind.NOT_COMPARED, each.account_id, accounts[each.account_id], since=since, detail=why)
+
+
+async def _closed_channel_alerts(
+    services: Services, installation_id: int, closed: Iterable[ClosedChannel], accounts: dict[str, str]
+) -> Iterable[Alert]:
+    routes = {route.channel: route.account_id for route in await services.accounts.routes(installation_id)}
+    return [
+        Alert(
+            AlertKind.TURNED_AWAY,
+            account_id := routes.get(each.channel),
+            None if account_id is None else accounts.get(account_id),
+            count=each.count,
+            since=each.since,
+            detail=each.detail,
+            channel=each.channel,
+        )
+        for each in closed
+    ]
 
 
 def _undelivered_alert(events: Undelivered) -> Alert:

@@ -70,6 +70,16 @@ ALERT_TEXTS: Mapping[AlertKind, AlertText] = {
         ),
         "saleor-gateway accounts check {account}",
     ),
+    AlertKind.TURNED_AWAY: AlertText(
+        gettext_noop("Shoppers are turned away, and none gets through"),
+        gettext_noop("Nobody can pay in this sales channel with this app. Nothing was charged."),
+        gettext_noop(
+            "Correct what the reason names: a channel that was renamed or has no merchant account, an amount or a "
+            "currency that the account does not take, a storefront's address, the account's keys. This closes when a "
+            "shopper gets through. If it is meant to be so, mark it as reviewed."
+        ),
+        "saleor-gateway channels check",
+    ),
     AlertKind.UNDELIVERED: AlertText(
         gettext_noop("Saleor does not accept the app's reports"),
         gettext_noop(

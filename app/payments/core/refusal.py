@@ -110,6 +110,8 @@ BUSY = "BUSY"
 STORE_UNAVAILABLE = "STORE_UNAVAILABLE"
 AMOUNT_NOT_ACCEPTED = "AMOUNT_NOT_ACCEPTED"
 DETAILS_NOT_ACCEPTED = "DETAILS_NOT_ACCEPTED"
+GATEWAY_REFUSALS = frozenset({TRY_AGAIN, BUSY, STORE_UNAVAILABLE, AMOUNT_NOT_ACCEPTED, DETAILS_NOT_ACCEPTED})
+"""The codes of payments that the gateway did not create: their shoppers did not get through."""
 
 _SHOPPER_MESSAGES = {
     DECLINED: gettext_noop("The payment did not go through. Please try again."),

@@ -11,6 +11,7 @@ from app.outbound import Deadline
 from app.payments.cards.keys import ALG, ENC, offered_key
 from app.payments.core.refusal import RefusalError
 from app.payments.core.responses import error_data
+from app.payments.operations.turned_away import count_refused
 from app.payments.operations.wallet_payment import merchant_session
 from app.payments.requests.payment import check_account
 from app.payments.requests.wallets import requested_session_url, wallets_of
@@ -36,6 +37,7 @@ async def answer_gateway_initialize(
     try:
         account = check_account(account, source.channel.slug, source.channel.currency_code)
     except RefusalError as refusal:
+        await count_refused(services, installation.id, source.channel.slug, refusal)
         data = {"available": False, "errors": [error_data(refusal.code.value, refusal.message, refusal.field)]}
     else:
         data = {

@@ -37,6 +37,7 @@ from app.payments.core.refusal import RefusalError
 from app.payments.core.responses import error_data, session_refusal_response, session_response
 from app.payments.operations.competing_attempts import add_attempt, compare_with_debt, is_above_debt
 from app.payments.operations.execute import Call, execute
+from app.payments.operations.turned_away import count_failed_creation, count_refused
 from app.payments.operations.wallet_payment import wallet_payment_call
 from app.payments.requests.direct import (
     DirectPlan,
@@ -97,11 +98,14 @@ async def initialize(
         if await services.payments.exists_only_elsewhere(installation.id, event.transaction.id):
             return _store_moved_response(event)
         known = await find_recorded_response(services, installation, event)
+        if known is None:
+            await count_refused(services, installation.id, event.source.channel.slug, refusal)
         return known or session_refusal_response(event.action.action_type, refusal)
     if journaled is None:
         return await recorded_response(services, installation, event)
     debt = debt_of(installation, event)
     aggregate = await execute(services, journaled, journaled.create, plan.call, deadline, answering=True, debt=debt)
+    await count_failed_creation(services, installation.id, aggregate.payment.channel, aggregate.create)
     return session_response(
         aggregate, services.addresses.payment_page(installation.saleor_api_url, aggregate.payment.order_id)
     )

@@ -14,8 +14,10 @@ from app.db.attention import accounts_of, clear_trouble, find_undelivered, refus
 from app.db.reconciliations import mark_unknown_orders_seen
 from app.db.repository import PaymentNotFoundError
 from app.db.tables import Kind, Operation, State
+from app.db.turned_away import acknowledge_rows
 from app.i18n.messages import gettext_noop
 from app.payments.alerts.open_alerts import NOTIFICATION_ALERTS, AlertKind
+from app.payments.alerts.turned_away import WINDOW
 from app.payments.core.apply import apply, conclude, withdraw_contradiction
 from app.payments.core.balance import balance
 from app.payments.core.posting import Posting
@@ -213,6 +215,13 @@ async def acknowledge_unknown_orders(services: Services, installation_id: int) -
     async with services.database.transaction() as session:
         accounts = await accounts_of(session, installation_id)
         return await mark_unknown_orders_seen(session, [each.id for each in accounts], services.now())
+
+
+async def acknowledge_turned_away(services: Services, installation_id: int) -> int:
+    """Remove the channels in which shoppers are turned away from the open alerts; return how many there were."""
+    now = services.now()
+    async with services.database.transaction() as session:
+        return await acknowledge_rows(session, installation_id, since=now - WINDOW, now=now)
 
 
 async def resend_refused_events(services: Services, installation_id: int, order_id: str | None = None) -> int:
