@@ -76,6 +76,10 @@ COMMANDS: Mapping[str, Command | Group] = {
                 "app.commands.channels:check_channels",
                 "Fetch the channels of a store from Saleor, and show what each one is missing.",
             ),
+            "looked-at": Command(
+                "app.commands.channels:looked_at",
+                "Mark the channels in which shoppers are turned away as reviewed.",
+            ),
             "unmap": Command("app.commands.channels:unmap_channel", "Stop offering payments in a channel."),
         },
     ),

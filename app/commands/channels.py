@@ -7,12 +7,14 @@ import typer
 
 from app.bootstrap import open_saleor
 from app.commands import account_flags as flags
+from app.commands.acknowledge import acknowledge_in_store
 from app.commands.failure import CommandFailed
 from app.commands.finders import find_account, find_installation
 from app.commands.services import with_services
 from app.commands.terminal import AsJson, plain, print_line, print_warning, show, show_json, table
-from app.payments.accounts.channels import ChannelMap, ChannelStatus, is_slug, load_views, read_channels
+from app.payments.accounts.channels import ChannelMap, ChannelStatus, is_slug, load_views, read_channels, successors
 from app.payments.services import Services
+from app.payments.staff.manual_resolution import acknowledge_turned_away
 from app.settings import read_settings
 
 Channel = Annotated[
@@ -97,15 +99,20 @@ def check_channels(saleor: flags.Saleor = None, as_json: AsJson = False) -> None
             return await read_channels(services, client, installation)
 
     found = with_services(read)
+    renamed = successors(found)
     if as_json:
-        show_json({"unreachable": found.unreachable, "channels": [_standing_to_json(each) for each in found.channels]})
+        channels = [
+            _standing_to_json(each) | {"perhaps_renamed_to": renamed.get(each.slug, [])} for each in found.channels
+        ]
+        show_json({"unreachable": found.unreachable, "channels": channels})
     else:
         if found.unreachable:
             print_warning("Saleor does not list its channels right now: only those with an account are shown")
         rows = table("Channel", "Currency", "Account", "Missing")
         for each in found.channels:
             account = plain(each.account.name) if each.account else ""
-            rows.add_row(each.slug, each.currency or "", account, "\n".join(each.missing) or "nothing")
+            missing = [*each.missing, *(f"renamed to {slug}?" for slug in renamed.get(each.slug, ()))]
+            rows.add_row(each.slug, each.currency or "", account, "\n".join(missing) or "nothing")
         show(rows)
     if not any(each.works for each in found.channels):
         raise typer.Exit(1)
@@ -133,6 +140,11 @@ def unmap_channel(channel: Channel, saleor: flags.Saleor = None, as_json: AsJson
         show_json(unmapped.to_json())
         return
     print_line(f"The channel {unmapped.channel} ({unmapped.saleor}) no longer has a merchant account.")
+
+
+def looked_at(saleor: flags.Saleor = None, as_json: AsJson = False) -> None:
+    """Mark the channels in which shoppers are turned away as reviewed, until one gets through there again."""
+    acknowledge_in_store(saleor, acknowledge_turned_away, as_json=as_json)
 
 
 def _standing_to_json(each: ChannelStatus) -> dict[str, object]:

@@ -2,12 +2,14 @@
 
 import secrets
 import string
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
+from typing import TypeAlias
 
-from sqlalchemy import exists, or_
+from sqlalchemy import case, exists, or_
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 from sqlmodel.sql.expression import SelectOfScalar
@@ -22,6 +24,7 @@ from app.db.vault import Vault
 
 _ID_ALPHABET = string.ascii_lowercase + string.digits
 _ID_LENGTH = 12
+_NOTED_FOR = timedelta(hours=1)  # another process may have mapped the channel anew since
 
 GRACE = timedelta(hours=24)
 """How long a replaced API secret still verifies notifications, by default."""
@@ -58,6 +61,9 @@ class NewAccount:
     options: Mapping[str, object] = field(default_factory=dict)
 
 
+_CacheKey: TypeAlias = str | tuple[int, str, str | None]
+
+
 class AccountRepository:
     """Finds and stores merchant accounts and channel routes. What every payment looks up is cached briefly."""
 
@@ -65,7 +71,8 @@ class AccountRepository:
         self._database = database
         self._vault = vault
         self._now = now
-        self._cache: TtlCache[str | tuple[int, str], MerchantAccount] = TtlCache(now)
+        self._cache: TtlCache[_CacheKey, MerchantAccount] = TtlCache(now)
+        self._noted_at: dict[tuple[int, str, str], datetime] = {}
 
     async def add(self, new: NewAccount) -> MerchantAccount:
         """Add a point of sale and return its row."""
@@ -247,14 +254,50 @@ class AccountRepository:
         self._cache.invalidate()
         return route is not None
 
-    async def for_channel(self, installation_id: int, channel: str) -> MerchantAccount | None:
-        """Return the account that takes the money of that channel, or None."""
-        name = (installation_id, channel)
+    async def for_channel(
+        self, installation_id: int, channel: str, channel_id: str | None = None
+    ) -> MerchantAccount | None:
+        """Return the account that takes the money of the channel with that slug, or None.
+
+        What Saleor identifies the channel by, ``channel_id``, goes before its slug, which staff may change.
+        """
+        name = (installation_id, channel, channel_id)
         return await self._cache.get(name, lambda: self._read(name, _account_of_channel(*name)))
 
+    async def note_channel(self, installation_id: int, channel: str, channel_id: str) -> None:
+        """Remember what Saleor identifies a routed channel by, or its new slug; once an hour in each process."""
+        key, now = (installation_id, channel, channel_id), self._now()
+        if key not in self._noted_at or not timedelta() <= now - self._noted_at[key] < _NOTED_FOR:
+            await self.follow_channels(installation_id, {channel_id: channel}, all_known=False)
+            self._noted_at[key] = now
+
+    async def follow_channels(self, installation_id: int, slugs: Mapping[str, str], *, all_known: bool = True) -> None:
+        """Let routes follow their channels, whose ``slugs`` are given by what Saleor identifies them by.
+
+        A slug that another route has is left to that one. ``all_known``: Saleor has no other channels, so a slug that
+        was created anew is the same channel to us.
+        """
+        routes = await self.routes(installation_id)
+        if not any(_followed(route, slugs, all_known=all_known) for route in routes):
+            return
+        async with self._database.transaction() as session:
+            query = select(ChannelRoute).where(ChannelRoute.installation_id == installation_id).with_for_update()
+            rows = (await session.exec(query.order_by(col(ChannelRoute.id)))).all()
+            wanted = [_followed(row, slugs, all_known=all_known) or (row.channel, row.channel_id) for row in rows]
+            taken = Counter(slug for slug, _ in wanted)
+            renamed = [row for row, (slug, _) in zip(rows, wanted, strict=True) if slug != row.channel]
+            final = {row.id: pair for row, pair in zip(rows, wanted, strict=True) if taken[pair[0]] == 1}
+            for row in renamed:
+                if row.id in final:  # channels may have exchanged their slugs, which are unique
+                    row.channel = f"~{row.id}"
+            await session.flush()
+            for row in rows:
+                row.channel, row.channel_id = final.get(row.id, (row.channel, row.channel_id))
+        self._cache.invalidate()
+
     async def _read(
-        self, name: str | tuple[int, str], query: SelectOfScalar[MerchantAccount]
-    ) -> Mapping[str | tuple[int, str], MerchantAccount]:
+        self, name: _CacheKey, query: SelectOfScalar[MerchantAccount]
+    ) -> Mapping[_CacheKey, MerchantAccount]:
         async with self._database.transaction() as session:
             row = (await session.exec(query)).first()
         return {} if row is None else {name: row}
@@ -282,12 +325,24 @@ SEALED_COLUMNS = tuple(
 """The sealed columns of an account."""
 
 
-def _account_of_channel(installation_id: int, channel: str) -> SelectOfScalar[MerchantAccount]:
-    return (
-        select(MerchantAccount)
-        .join(ChannelRoute, col(ChannelRoute.account_id) == col(MerchantAccount.id))
-        .where(ChannelRoute.installation_id == installation_id, ChannelRoute.channel == channel)
-    )
+def _account_of_channel(installation_id: int, channel: str, channel_id: str | None) -> SelectOfScalar[MerchantAccount]:
+    by_slug, by_id = col(ChannelRoute.channel) == channel, col(ChannelRoute.channel_id) == channel_id
+    query = select(MerchantAccount).join(ChannelRoute, col(ChannelRoute.account_id) == col(MerchantAccount.id))
+    query = query.where(ChannelRoute.installation_id == installation_id)
+    if channel_id is None:
+        return query.where(by_slug)
+    return query.where(or_(by_id, by_slug)).order_by(case((by_id, 0), else_=1), col(ChannelRoute.id)).limit(1)
+
+
+def _followed(route: ChannelRoute, slugs: Mapping[str, str], *, all_known: bool) -> tuple[str, str] | None:
+    """Return the slug and the id that a route should have; None: nothing has changed."""
+    known_as = route.channel_id
+    if known_as is not None and known_as in slugs:
+        return None if slugs[known_as] == route.channel else (slugs[known_as], known_as)
+    if known_as is not None and not all_known:
+        return None
+    ids = [channel_id for channel_id, slug in slugs.items() if slug == route.channel]
+    return (route.channel, ids[0]) if ids else None
 
 
 def _set_columns(row: MerchantAccount, columns: Mapping[str, object]) -> None:

@@ -113,15 +113,17 @@ async def last_got_through(
         .order_by(newest.c.created_at.desc())
         .limit(1)
     )
-    return (await session.exec(query)).first()
+    begun: datetime | None = (await session.exec(query)).first()
+    return begun
 
 
-async def acknowledge_rows(session: AsyncSession, installation_id: int, *, since: datetime, now: datetime) -> int:
-    """Mark what happened in a store since then as known to staff; return how many channels it is about."""
-    theirs = (TurnedAway.installation_id == installation_id, col(TurnedAway.last_at) >= since)
-    channels = (await session.exec(select(TurnedAway.channel).where(*theirs).distinct())).all()
-    await session.exec(update(TurnedAway).where(*theirs).values(acknowledged_at=now))
-    return len(channels)
+async def acknowledge_reasons(
+    session: AsyncSession, installation_id: int, channel: str, codes: Collection[str], *, since: datetime, now: datetime
+) -> None:
+    """Mark what was refused in a channel since then, for these reasons, as known to staff."""
+    theirs = (col(TurnedAway.installation_id) == installation_id, col(TurnedAway.channel) == channel)
+    recent = (col(TurnedAway.code).in_(codes), col(TurnedAway.last_at) >= since)
+    await session.exec(update(TurnedAway).where(*theirs, *recent).values(acknowledged_at=now))
 
 
 async def erase_turned_away(session: AsyncSession, installation_id: int, now: datetime) -> None:

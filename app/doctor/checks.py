@@ -19,7 +19,7 @@ from app.doctor.addresses import check_address, check_frame_address
 from app.doctor.deployment import Deployment
 from app.doctor.drift import check_drift
 from app.doctor.findings import Finding, FixedBy, Subject, error, fine, warning
-from app.doctor.saleors import check_channels, check_clock, check_saleor, check_signing_keys
+from app.doctor.saleors import check_channels, check_clock, check_saleor, check_signing_keys, check_turned_away
 from app.doctor.storage import check_database, check_key_file
 from app.doctor.workers import check_lag, check_worker
 from app.i18n.messages import LazyMessage
@@ -76,6 +76,7 @@ async def checks_of_store(
         Check(Subject.CLOCK, partial(check_clock, deployment, installation)),
         Check(Subject.WEBHOOKS, partial(check_drift, deployment, installation, manifest_for)),
         Check(Subject.CHANNELS, partial(check_channels, deployment, services, installation)),
+        Check(Subject.CHANNELS, partial(check_turned_away, services, installation)),
         Check(Subject.ACCOUNT, partial(check_any_account, services, installation)),
         *(Check(Subject.ACCOUNT, partial(check_account, services, each.id), each.name) for each in accounts),
         Check(Subject.CLOCK, partial(check_gateway_clocks, services, installation)),

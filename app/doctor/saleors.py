@@ -8,7 +8,8 @@ from app.doctor.clocks import clock_findings
 from app.doctor.deployment import Deployment
 from app.doctor.findings import Finding, FixedBy, Subject, error, fine, warning
 from app.i18n.messages import Joined, LazyMessage
-from app.payments.accounts.channels import Missing, read_channels
+from app.payments.accounts.channels import Missing, read_channels, successors
+from app.payments.alerts.turned_away import find_closed_channels
 from app.payments.services import Services
 from app.saleor.addresses import host_of, origin_of
 from app.saleor.errors import KeysUnusableError, SaleorNotAuthorisedError, SaleorRefusedError, SaleorUnreachableError
@@ -80,6 +81,9 @@ async def check_channels(
         return []
     active = [each for each in found.channels if Missing.ACTIVE not in each.missing]
     works = [each.slug for each in active if each.works]
+    renamed = [_renamed(gone, slugs) for gone, slugs in successors(found).items() if slugs]
+    if renamed and not works:
+        return renamed
     if not works:
         what = LazyMessage("Shoppers cannot pay in any channel.")
         remedy = LazyMessage("Assign a merchant account to a channel, under “Set up”, “Channels”.")
@@ -87,12 +91,15 @@ async def check_channels(
     without = [each.slug for each in active if each.account is None]
     broken = [each for each in active if each.account is not None and not each.works]
     findings = [
-        warning(
-            Subject.CHANNELS,
-            LazyMessage("In %(channel)s shoppers cannot pay: %(why)s.", channel=each.slug, why=_why(each.missing)),
-            LazyMessage("Choose another account for it, or none, under “Set up”, “Channels”."),
-        )
-        for each in broken
+        *renamed,
+        *(
+            warning(
+                Subject.CHANNELS,
+                LazyMessage("In %(channel)s shoppers cannot pay: %(why)s.", channel=each.slug, why=_why(each.missing)),
+                LazyMessage("Choose another account for it, or none, under “Set up”, “Channels”."),
+            )
+            for each in broken
+        ),
     ]
     if without:
         what = LazyMessage(
@@ -106,6 +113,33 @@ async def check_channels(
     return [
         fine(Subject.CHANNELS, LazyMessage("Shoppers can pay in %(channels)s.", channels=Joined(tuple(sorted(works)))))
     ]
+
+
+async def check_turned_away(services: Services, installation: OpenInstallation) -> Sequence[Finding]:
+    """Check that there is no channel in which shoppers are turned away and none gets through."""
+    async with services.database.transaction() as session:
+        closed = await find_closed_channels(session, installation.id, services.now())
+    remedy = LazyMessage("Correct what the reason names. If it is meant to be so, mark it as reviewed in the app.")
+    return [
+        error(
+            Subject.CHANNELS,
+            LazyMessage("Shoppers are turned away, and none gets through. %(why)s", why=channel.detail),
+            remedy,
+        )
+        for channel in closed
+    ]
+
+
+def _renamed(gone: str, slugs: Sequence[str]) -> Finding:
+    what = LazyMessage(
+        "The channel %(gone)s no longer exists in Saleor, and these of its currency have no merchant account: "
+        "%(channels)s. Shoppers there are turned away.",
+        gone=gone,
+        channels=Joined(tuple(slugs)),
+    )
+    return error(
+        Subject.CHANNELS, what, LazyMessage("If it was renamed, choose its account under “Set up”, “Channels”.")
+    )
 
 
 def _why(missing: Sequence[Missing]) -> Joined:

@@ -16,6 +16,7 @@ from prometheus_client import (
 
 from app.db.tables import State
 from app.gateway.statuses import TABLE
+from app.payments.core.refusal import GATEWAY_REFUSALS, RefusalCode
 from app.telemetry import Kind, Step, TelemetryEvent, current_trace_id
 
 disable_created_metrics()  # type: ignore[no-untyped-call] # the library does not say
@@ -105,6 +106,8 @@ _NOTIFICATION_DELAY = Histogram(
 )
 for _sender in ("saleor", "gateway"):  # a counter first exported at its first event would miss it in rates
     _SIGNATURES.labels(_sender)
+for _code in (*RefusalCode, *sorted(GATEWAY_REFUSALS)):
+    _TURNED_AWAY.labels(str(_code))
 
 
 class MetricsListener:

@@ -11,12 +11,13 @@ from app.saleor.installation import Installation
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """A sales channel of a Saleor, with the code of its currency."""
+    """A sales channel of a Saleor, with the code of its currency. Its ``id`` stays when staff change its slug."""
 
     slug: str
     name: str
     currency: str
     active: bool
+    id: str | None = None
 
 
 async def fetch_channels(
@@ -32,6 +33,7 @@ async def fetch_channels(
             name=str(each.get("name") or each["slug"]),
             currency=str(each.get("currencyCode") or ""),
             active=each.get("isActive") is True,
+            id=each["id"] if _is_slug(each.get("id")) else None,
         )
         for each in rows
     ]

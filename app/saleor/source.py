@@ -51,8 +51,9 @@ class TaxedMoney(SaleorModel):
 
 
 class Channel(SaleorModel):
-    """The sales channel."""
+    """The sales channel. ``id`` stays when staff change the slug; None from a Saleor that was not asked for it yet."""
 
+    id: str | None = None
     slug: str
     currency_code: Text = ""
 

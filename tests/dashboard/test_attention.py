@@ -28,6 +28,7 @@ from tests.payments.alert_cases import (
     unreadable_record,
 )
 from tests.payments.fake_gateway import payment
+from tests.payments.test_turned_away import turn_away
 
 BUTTON = "Mark as reviewed"
 
@@ -213,3 +214,15 @@ async def test_a_night_that_failed_and_paid_orders_of_nobody(staff_client: Staff
     page = (await staff_client.do("/attention/unknown-orders/looked-at")).text
     assert "paid orders that this app did not create" not in page
     assert "could not be compared" in page  # that is over when the books are compared
+
+
+@one_database
+async def test_a_channel_in_which_nobody_gets_through_is_shown_with_its_reason(staff_client: StaffClient) -> None:
+    shop = staff_client.shop
+    await turn_away(shop)
+    page = (await staff_client.see("/attention")).text
+    assert "Shoppers are turned away, and none gets through" in page
+    assert "CHANNEL_NOT_MAPPED" in page
+    assert "Marked as reviewed" in (await staff_client.do("/attention/turned-away/looked-at")).text
+    assert "Nothing needs your attention." in (await staff_client.see("/attention")).text
+    assert "Nothing was marked" in (await staff_client.do("/attention/turned-away/looked-at")).text

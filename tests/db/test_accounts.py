@@ -192,3 +192,59 @@ async def test_accounts_are_listed_oldest_first(
     clock.forward(days=1)
     await an_account(accounts, installation, name="Second")
     assert [each.name for each in await accounts.all()] == ["Main", "Second"]
+
+
+async def test_a_route_follows_its_channel_when_its_slug_is_changed(
+    accounts: AccountRepository, installation: OpenInstallation, account: MerchantAccount
+) -> None:
+    """Saleor's id stays."""
+    store = installation.id
+    await accounts.map_channel("uah", account.id)
+    assert await accounts.for_channel(store, "ukraine", "Q2g6MQ==") is None
+    await accounts.note_channel(store, "uah", "Q2g6MQ==")
+    found = await accounts.for_channel(store, "ukraine", "Q2g6MQ==")
+    assert found is not None
+    assert found.id == account.id
+    await accounts.note_channel(store, "ukraine", "Q2g6MQ==")
+    assert [(route.channel, route.channel_id) for route in await accounts.routes(store)] == [("ukraine", "Q2g6MQ==")]
+    assert await accounts.for_channel(store, "uah") is None
+
+
+async def test_what_saleor_identifies_a_channel_by_goes_before_its_slug(
+    accounts: AccountRepository, installation: OpenInstallation, account: MerchantAccount
+) -> None:
+    store = installation.id
+    other = await an_account(accounts, installation, name="Other")
+    await accounts.map_channel("uah", account.id)
+    await accounts.map_channel("eur", other.id)
+    await accounts.follow_channels(store, {"1": "uah", "2": "eur"})
+    found = await accounts.for_channel(store, "eur", "1")  # they have exchanged their slugs
+    assert found is not None
+    assert found.id == account.id
+    await accounts.follow_channels(store, {"1": "eur", "2": "uah"})
+    routes = {route.channel: (route.channel_id, route.account_id) for route in await accounts.routes(store)}
+    assert routes == {"eur": ("1", account.id), "uah": ("2", other.id)}
+
+
+async def test_a_slug_that_another_route_has_is_left_to_it(
+    accounts: AccountRepository, installation: OpenInstallation, account: MerchantAccount
+) -> None:
+    store = installation.id
+    await accounts.map_channel("uah", account.id)
+    await accounts.note_channel(store, "uah", "1")
+    await accounts.map_channel("ukraine", account.id)
+    await accounts.note_channel(store, "ukraine", "1")
+    assert sorted(route.channel for route in await accounts.routes(store)) == ["uah", "ukraine"]
+
+
+async def test_a_channel_that_was_created_anew_is_the_same_to_us_once_the_old_one_is_gone(
+    accounts: AccountRepository, installation: OpenInstallation, account: MerchantAccount
+) -> None:
+    store = installation.id
+    await accounts.map_channel("uah", account.id)
+    await accounts.follow_channels(store, {"1": "uah"})
+    await accounts.note_channel(store, "uah", "2")  # it is not known whether the old one is gone
+    assert [route.channel_id for route in await accounts.routes(store)] == ["1"]
+    assert await accounts.for_channel(store, "uah", "2") is not None
+    await accounts.follow_channels(store, {"2": "uah"})
+    assert [route.channel_id for route in await accounts.routes(store)] == ["2"]

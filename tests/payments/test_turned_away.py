@@ -170,3 +170,14 @@ async def test_rows_are_few_and_do_not_stay(shop: Shop) -> None:
     await erase_outdated(shop.services, shop.installation.id)
     async with shop.services.database.transaction() as session:
         assert (await session.exec(select(TurnedAway))).all() == []
+
+
+async def test_a_renamed_channel_goes_on_if_saleor_has_named_it_before(shop: Shop) -> None:
+    known = {"id": "Q2hhbm5lbDox", "slug": "uah", "currencyCode": "UAH"}
+    await answer_gateway_initialize(shop.services, event(channel=known), shop.installation)
+    shop.gateway.will_answer(shop.gateway.page())
+    answer = await begin(shop, sourceObject=source_object(channel=known | {"slug": "ukraine"}))
+    assert answer.result == "CHARGE_ACTION_REQUIRED"
+    answered = await answer_gateway_initialize(shop.services, event(channel=known | {"slug": "ua"}), shop.installation)
+    assert answered.data["available"] is True
+    assert [route.channel for route in await shop.services.accounts.routes(shop.installation.id)] == ["ua"]

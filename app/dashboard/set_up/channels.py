@@ -10,7 +10,7 @@ from app.dashboard.form import read_form_fields
 from app.dashboard.set_up.setup_page import CHANNELS, Flash, SetUpRenderer
 from app.dashboard.staff import AnyStaff, Staff, http_error
 from app.i18n.messages import LazyMessage, gettext_noop
-from app.payments.accounts.channels import is_slug, read_channels
+from app.payments.accounts.channels import is_slug, read_channels, successors
 from app.payments.services import Services
 from app.saleor.graphql import SaleorClient
 
@@ -43,7 +43,13 @@ class ChannelParts:
         found = await read_channels(self._services, self._saleor, staff.installation)
         accounts = await self._services.accounts.all(staff.installation.id)
         return await self._renderer.part(
-            "channels.html", staff, step=CHANNELS, flash=flash, found=found, accounts=accounts
+            "channels.html",
+            staff,
+            step=CHANNELS,
+            flash=flash,
+            found=found,
+            accounts=accounts,
+            renamed=successors(found),
         )
 
     async def _map(self, request: Request, staff: AnyStaff) -> HTMLResponse:

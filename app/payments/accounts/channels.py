@@ -71,6 +71,9 @@ async def read_channels(services: Services, saleor: SaleorClient, installation: 
         known = await fetch_channels(saleor, installation, timeout=_TIMEOUT)
     except SaleorError:
         known = None
+    if known is not None:
+        slugs = {channel.id: channel.slug for channel in known if channel.id is not None}
+        await services.accounts.follow_channels(installation.id, slugs)
     accounts = {each.id: each for each in await services.accounts.all(installation.id)}
     routes = {each.channel: accounts[each.account_id] for each in await services.accounts.routes(installation.id)}
     return ChannelMap(match_channels(known, routes), unreachable=known is None)
@@ -100,6 +103,16 @@ def _channel_status(
     }
     name = channel.name if channel else None
     return ChannelStatus(slug, name, currency, account, tuple(each for each, is_so in missing.items() if is_so))
+
+
+def successors(found: ChannelMap) -> dict[str, list[str]]:
+    """Return, for each mapped channel that Saleor has no more, the unmapped ones that its account could serve. Pure."""
+    free = [status for status in found.channels if status.account is None and Missing.ACTIVE not in status.missing]
+    return {
+        gone.slug: [status.slug for status in free if status.currency in gone.account.currencies]
+        for gone in found.channels
+        if gone.account is not None and Missing.CHANNEL in gone.missing
+    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ class ClosedChannel:
     """A channel in which nobody gets through: how many were refused, since when, and why."""
 
     channel: str
+    codes: tuple[str, ...]
     count: int
     since: datetime
     detail: LazyMessage
@@ -79,7 +80,7 @@ def _closed_channel(channel: str, rows: Sequence[TurnedAway], after: datetime) -
     for row in current:
         counts[row.code] += row.count if row.first_at >= after else len(_moments([row], after))
     since = min([*moments, *(row.first_at for row in current if row.first_at >= after)])
-    return ClosedChannel(channel, sum(counts.values()), since, _detail(channel, counts, current))
+    return ClosedChannel(channel, tuple(counts), sum(counts.values()), since, _detail(channel, counts, current))
 
 
 def _detail(channel: str, counts: Mapping[str, int], rows: Sequence[TurnedAway]) -> LazyMessage:

@@ -22,7 +22,7 @@ async def list_saved_cards(
     services: Services, event: ListStoredPaymentMethods, installation: OpenInstallation
 ) -> StoredMethodsResponse:
     """Return the cards that the customer can pay with in the event's channel, newest first."""
-    account = await services.accounts.for_channel(installation.id, event.channel.slug)
+    account = await services.accounts.for_channel(installation.id, event.channel.slug, event.channel.id)
     if account is None or not account.enabled or not account.saved_cards:
         return StoredMethodsResponse()
     cards = await services.saved_cards.usable_cards(installation.id, account.id, event.user.id, services.now())

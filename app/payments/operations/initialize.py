@@ -81,7 +81,8 @@ async def initialize(
     ``deadline`` is that of the request, running since the request arrived (11); None: it begins now.
     """
     deadline = deadline or Deadline(services.schedule.budget.total_seconds())
-    account = await services.accounts.for_channel(installation.id, event.source.channel.slug)
+    channel = event.source.channel
+    account = await services.accounts.for_channel(installation.id, channel.slug, channel.id)
     try:
         plan = await _plan_creation(services, event, installation, account)
         journaled = await _record_intent(
@@ -99,7 +100,7 @@ async def initialize(
             return _store_moved_response(event)
         known = await find_recorded_response(services, installation, event)
         if known is None:
-            await count_refused(services, installation.id, event.source.channel.slug, refusal)
+            await count_refused(services, installation.id, channel.slug, refusal)
         return known or session_refusal_response(event.action.action_type, refusal)
     if journaled is None:
         return await recorded_response(services, installation, event)

@@ -14,10 +14,10 @@ from app.db.attention import accounts_of, clear_trouble, find_undelivered, refus
 from app.db.reconciliations import mark_unknown_orders_seen
 from app.db.repository import PaymentNotFoundError
 from app.db.tables import Kind, Operation, State
-from app.db.turned_away import acknowledge_rows
+from app.db.turned_away import acknowledge_reasons
 from app.i18n.messages import gettext_noop
 from app.payments.alerts.open_alerts import NOTIFICATION_ALERTS, AlertKind
-from app.payments.alerts.turned_away import WINDOW
+from app.payments.alerts.turned_away import WINDOW, find_closed_channels
 from app.payments.core.apply import apply, conclude, withdraw_contradiction
 from app.payments.core.balance import balance
 from app.payments.core.posting import Posting
@@ -221,7 +221,12 @@ async def acknowledge_turned_away(services: Services, installation_id: int) -> i
     """Remove the channels in which shoppers are turned away from the open alerts; return how many there were."""
     now = services.now()
     async with services.database.transaction() as session:
-        return await acknowledge_rows(session, installation_id, since=now - WINDOW, now=now)
+        closed = await find_closed_channels(session, installation_id, now)
+        for channel in closed:
+            await acknowledge_reasons(
+                session, installation_id, channel.channel, channel.codes, since=now - WINDOW, now=now
+            )
+    return len(closed)
 
 
 async def resend_refused_events(services: Services, installation_id: int, order_id: str | None = None) -> int:

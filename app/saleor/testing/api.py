@@ -19,7 +19,7 @@ from graphql import (
 from graphql.execution import get_variable_values
 
 from app.saleor.testing import payload
-from app.saleor.testing.ids import InvalidIdError, global_id, key_of
+from app.saleor.testing.ids import InvalidIdError, channel_id, global_id, key_of
 from app.saleor.testing.records import App, Order, Transaction
 from app.saleor.testing.rules.problems import ProblemRefusedError, add_problem, dismiss_problems
 from app.saleor.testing.rules.recording import update_available_actions
@@ -139,13 +139,13 @@ class Api:
         self._authenticated_app(info)
         return [
             {
-                "id": global_id("Channel", number),
+                "id": each.id or channel_id(each.slug),
                 "slug": each.slug,
                 "name": each.name,
                 "currencyCode": each.currency,
                 "isActive": each.active,
             }
-            for number, each in enumerate(self._state.settings.channels, 1)
+            for each in self._state.settings.channels
         ]
 
     def _transaction(self, info: Info, **arguments: Any) -> payload.Payload | None:

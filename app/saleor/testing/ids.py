@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+from zlib import crc32
 
 
 class InvalidIdError(Exception):
@@ -14,6 +15,11 @@ class InvalidIdError(Exception):
 def global_id(kind: str, key: object) -> str:
     """Return the global id of a ``kind`` (for example ``TransactionItem``) with that database key."""
     return base64.b64encode(f"{kind}:{key}".encode()).decode()
+
+
+def channel_id(slug: str) -> str:
+    """Return the global id of the channel that was created with that slug."""
+    return global_id("Channel", crc32(slug.encode()))
 
 
 def key_of(kind: str, gid: str) -> str:

@@ -8,7 +8,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from app.saleor.testing.ids import global_id, kind_of
+from app.saleor.testing.ids import channel_id, global_id, kind_of
 from app.saleor.testing.money import ZERO, json_amount, quantize_price
 from app.saleor.testing.records import App, AppWebhook, Basket, Checkout, Event, GrantedRefund, Line, Order, Transaction
 from app.saleor.testing.rules.coverage import (
@@ -221,7 +221,7 @@ def _order(order: Order) -> Payload:
 
 def _common(basket: Basket) -> Payload:
     return {
-        "channel": _channel(basket.channel_slug, basket.currency),
+        "channel": _channel(basket.channel_slug, basket.currency, basket.channel_id),
         "user": basket.user,
         "billingAddress": {"__typename": "Address", **basket.address},
         "shippingAddress": {"__typename": "Address", **basket.address},
@@ -233,10 +233,10 @@ def _common(basket: Basket) -> Payload:
     }
 
 
-def _channel(slug: str, currency: str) -> Payload:
+def _channel(slug: str, currency: str, known_as: str | None = None) -> Payload:
     return {
         "__typename": "Channel",
-        "id": "Q2hhbm5lbDoz",
+        "id": known_as or channel_id(slug),
         "slug": slug,
         "name": slug.upper(),
         "currencyCode": currency,

@@ -152,6 +152,7 @@ class Basket:
     user: dict[str, Any] | None = None
     metadata: dict[str, str] = field(default_factory=dict)
     gift_cards: Decimal = ZERO
+    channel_id: str | None = None
 
     @property
     def subtotal(self) -> Decimal:

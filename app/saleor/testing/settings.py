@@ -15,6 +15,8 @@ class ChannelSettings(BaseModel):
     name: str
     currency: str
     active: bool = True
+    id: str | None = None
+    """None: the one of a channel that was created with that slug. A renamed channel keeps its id."""
 
 
 class SaleorSettings(BaseModel):

@@ -233,6 +233,7 @@ def build_basket(wanted: NewCheckout | None) -> Basket:
         user=wanted.user,
         metadata=dict(wanted.metadata),
         gift_cards=wanted.gift_cards,
+        channel_id=wanted.channel_id,
     )
 
 

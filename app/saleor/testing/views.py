@@ -289,6 +289,8 @@ class NewCheckout(View):
     """The part of the total that gift cards pay."""
     currency: str = "UAH"
     channel_slug: str = "uah"
+    channel_id: str | None = None
+    """The channel's id; None: the one of a channel that was created with that slug. A renamed channel keeps its id."""
     email: str = "taras@example.com"
     language_code: str = "EN"
     user: dict[str, Any] | None = None

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from app.db.tables import MerchantAccount
-from app.payments.accounts.channels import Missing, is_slug, match_channels
+from app.payments.accounts.channels import ChannelMap, Missing, is_slug, match_channels, successors
 from app.saleor.channels import Channel
 
 UAH = Channel("uah", "Україна", "UAH", active=True)
@@ -49,6 +49,12 @@ def test_a_mapped_channel_that_saleor_has_no_more_is_shown_after_the_others() ->
 def test_when_saleor_does_not_tell_nothing_is_said_to_be_missing_there() -> None:
     (standing,) = match_channels(None, {"uah": account()})
     assert (standing.name, standing.currency, standing.missing, standing.works) == (None, None, (), True)
+
+
+def test_a_channel_that_is_gone_may_have_another_name_now() -> None:
+    ukraine, poland = Channel("ukraine", "У", "UAH", active=True), Channel("pl", "P", "PLN", active=True)
+    standings = match_channels([UAH, ukraine, poland], {"gone": account(), "uah": account()})
+    assert successors(ChannelMap(standings, unreachable=False)) == {"gone": ["ukraine"]}
 
 
 def test_slugs() -> None:
