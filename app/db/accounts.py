@@ -2,19 +2,21 @@
 
 import secrets
 import string
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from typing import TypeAlias
 
-from sqlalchemy import case, exists, or_
+from sqlalchemy import and_, case, exists, or_
+from sqlalchemy.exc import SQLAlchemyError
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
-from sqlmodel.sql.expression import SelectOfScalar
+from sqlmodel.sql.expression import Select, SelectOfScalar
 
 from app.db.database import Database
+from app.db.errors import DatabaseError
 from app.db.reconciliations import delete_comparisons, plan_run
 from app.db.sealed_column import SealedColumn
 from app.db.summed_days import store_empty_days
@@ -24,7 +26,6 @@ from app.db.vault import Vault
 
 _ID_ALPHABET = string.ascii_lowercase + string.digits
 _ID_LENGTH = 12
-_NOTED_FOR = timedelta(hours=1)  # another process may have mapped the channel anew since
 
 GRACE = timedelta(hours=24)
 """How long a replaced API secret still verifies notifications, by default."""
@@ -72,7 +73,6 @@ class AccountRepository:
         self._vault = vault
         self._now = now
         self._cache: TtlCache[_CacheKey, MerchantAccount] = TtlCache(now)
-        self._noted_at: dict[tuple[int, str, str], datetime] = {}
 
     async def add(self, new: NewAccount) -> MerchantAccount:
         """Add a point of sale and return its row."""
@@ -259,41 +259,42 @@ class AccountRepository:
     ) -> MerchantAccount | None:
         """Return the account that takes the money of the channel with that slug, or None.
 
-        What Saleor identifies the channel by, ``channel_id``, goes before its slug, which staff may change.
+        What Saleor identifies the channel by, ``channel_id``, goes before its slug, which staff may change: the route
+        follows. Only an account that staff have chosen for the new slug goes before both.
         """
         name = (installation_id, channel, channel_id)
-        return await self._cache.get(name, lambda: self._read(name, _account_of_channel(*name)))
-
-    async def note_channel(self, installation_id: int, channel: str, channel_id: str) -> None:
-        """Remember what Saleor identifies a routed channel by, or its new slug; once an hour in each process."""
-        key, now = (installation_id, channel, channel_id), self._now()
-        if key not in self._noted_at or not timedelta() <= now - self._noted_at[key] < _NOTED_FOR:
-            await self.follow_channels(installation_id, {channel_id: channel}, all_known=False)
-            self._noted_at[key] = now
+        return await self._cache.get(name, lambda: self._read_routed(name))
 
     async def follow_channels(self, installation_id: int, slugs: Mapping[str, str], *, all_known: bool = True) -> None:
         """Let routes follow their channels, whose ``slugs`` are given by what Saleor identifies them by.
 
-        A slug that another route has is left to that one. ``all_known``: Saleor has no other channels, so a slug that
-        was created anew is the same channel to us.
+        ``all_known``: Saleor has no other channels, so one that was created anew with an old slug is the same to us.
         """
-        routes = await self.routes(installation_id)
-        if not any(_followed(route, slugs, all_known=all_known) for route in routes):
+        if not _followed_routes(await self.routes(installation_id), slugs, all_known=all_known):
             return
         async with self._database.transaction() as session:
             query = select(ChannelRoute).where(ChannelRoute.installation_id == installation_id).with_for_update()
             rows = (await session.exec(query.order_by(col(ChannelRoute.id)))).all()
-            wanted = [_followed(row, slugs, all_known=all_known) or (row.channel, row.channel_id) for row in rows]
-            taken = Counter(slug for slug, _ in wanted)
-            renamed = [row for row, (slug, _) in zip(rows, wanted, strict=True) if slug != row.channel]
-            final = {row.id: pair for row, pair in zip(rows, wanted, strict=True) if taken[pair[0]] == 1}
-            for row in renamed:
-                if row.id in final:  # channels may have exchanged their slugs, which are unique
+            changes = _followed_routes(rows, slugs, all_known=all_known)
+            for row, slug, _ in changes:
+                if row.channel != slug:  # channels may have exchanged their slugs, which are unique
                     row.channel = f"~{row.id}"
             await session.flush()
-            for row in rows:
-                row.channel, row.channel_id = final.get(row.id, (row.channel, row.channel_id))
+            for row, slug, channel_id in changes:
+                row.channel, row.channel_id = slug, channel_id
         self._cache.invalidate()
+
+    async def _read_routed(self, name: tuple[int, str, str | None]) -> Mapping[_CacheKey, MerchantAccount]:
+        installation_id, channel, channel_id = name
+        async with self._database.transaction() as session:
+            found = (await session.exec(_route_of_channel(*name))).first()
+        if found is None:
+            return {}
+        account, slug, known_as = found
+        if channel_id is not None and (slug, known_as) != (channel, channel_id):
+            with suppress(DatabaseError, SQLAlchemyError):  # whoever wants to pay does not need it
+                await self.follow_channels(installation_id, {channel_id: channel}, all_known=False)
+        return {name: account}
 
     async def _read(
         self, name: _CacheKey, query: SelectOfScalar[MerchantAccount]
@@ -325,24 +326,48 @@ SEALED_COLUMNS = tuple(
 """The sealed columns of an account."""
 
 
-def _account_of_channel(installation_id: int, channel: str, channel_id: str | None) -> SelectOfScalar[MerchantAccount]:
+def _route_of_channel(
+    installation_id: int, channel: str, channel_id: str | None
+) -> Select[MerchantAccount, str, str | None]:
+    """Return the query for a channel's account, and the slug and the id by which its route knows the channel."""
     by_slug, by_id = col(ChannelRoute.channel) == channel, col(ChannelRoute.channel_id) == channel_id
-    query = select(MerchantAccount).join(ChannelRoute, col(ChannelRoute.account_id) == col(MerchantAccount.id))
-    query = query.where(ChannelRoute.installation_id == installation_id)
-    if channel_id is None:
-        return query.where(by_slug)
-    return query.where(or_(by_id, by_slug)).order_by(case((by_id, 0), else_=1), col(ChannelRoute.id)).limit(1)
+    of_nobody_else = and_(by_slug, col(ChannelRoute.channel_id).is_(None))  # staff may have mapped the new slug
+    return (
+        select(MerchantAccount, col(ChannelRoute.channel), col(ChannelRoute.channel_id))
+        .join(ChannelRoute, col(ChannelRoute.account_id) == col(MerchantAccount.id))
+        .where(ChannelRoute.installation_id == installation_id, or_(by_slug, by_id) if channel_id else by_slug)
+        .order_by(case((of_nobody_else, 0), (by_id, 1), else_=2), col(ChannelRoute.id))
+        .limit(1)
+    )
 
 
-def _followed(route: ChannelRoute, slugs: Mapping[str, str], *, all_known: bool) -> tuple[str, str] | None:
-    """Return the slug and the id that a route should have; None: nothing has changed."""
+def _followed_routes(
+    routes: Sequence[ChannelRoute], slugs: Mapping[str, str], *, all_known: bool
+) -> list[tuple[ChannelRoute, str, str | None]]:
+    """Return the routes to be changed, each with the slug and the id that it should have."""
+    wanted = [(route, *_followed(route, slugs, all_known=all_known)) for route in routes]
+    changes: list[tuple[ChannelRoute, str, str | None]] = []
+    for route, slug, channel_id in wanted:
+        competing = [other for other, its_slug, _ in wanted if its_slug == slug and other is not route]
+        final = (slug, channel_id)
+        if competing and slug != route.channel:
+            mapped_anew = any(other.channel == slug and other.channel_id is None for other in competing)
+            final = (route.channel, None if mapped_anew else route.channel_id)
+        elif competing and route.channel_id is not None:
+            final = (slug, route.channel_id)
+        if final != (route.channel, route.channel_id):
+            changes.append((route, *final))
+    return changes
+
+
+def _followed(route: ChannelRoute, slugs: Mapping[str, str], *, all_known: bool) -> tuple[str, str | None]:
+    """Return the slug and the id that a route should have if no other has that slug."""
     known_as = route.channel_id
     if known_as is not None and known_as in slugs:
-        return None if slugs[known_as] == route.channel else (slugs[known_as], known_as)
-    if known_as is not None and not all_known:
-        return None
-    ids = [channel_id for channel_id, slug in slugs.items() if slug == route.channel]
-    return (route.channel, ids[0]) if ids else None
+        return slugs[known_as], known_as
+    if known_as is None or all_known:
+        known_as = next((channel_id for channel_id, slug in slugs.items() if slug == route.channel), known_as)
+    return route.channel, known_as
 
 
 def _set_columns(row: MerchantAccount, columns: Mapping[str, object]) -> None:

@@ -201,11 +201,11 @@ async def test_a_route_follows_its_channel_when_its_slug_is_changed(
     store = installation.id
     await accounts.map_channel("uah", account.id)
     assert await accounts.for_channel(store, "ukraine", "Q2g6MQ==") is None
-    await accounts.note_channel(store, "uah", "Q2g6MQ==")
+    await accounts.for_channel(store, "uah", "Q2g6MQ==")
     found = await accounts.for_channel(store, "ukraine", "Q2g6MQ==")
     assert found is not None
     assert found.id == account.id
-    await accounts.note_channel(store, "ukraine", "Q2g6MQ==")
+    await accounts.for_channel(store, "ukraine", "Q2g6MQ==")
     assert [(route.channel, route.channel_id) for route in await accounts.routes(store)] == [("ukraine", "Q2g6MQ==")]
     assert await accounts.for_channel(store, "uah") is None
 
@@ -231,10 +231,26 @@ async def test_a_slug_that_another_route_has_is_left_to_it(
 ) -> None:
     store = installation.id
     await accounts.map_channel("uah", account.id)
-    await accounts.note_channel(store, "uah", "1")
+    await accounts.for_channel(store, "uah", "1")
     await accounts.map_channel("ukraine", account.id)
-    await accounts.note_channel(store, "ukraine", "1")
+    await accounts.for_channel(store, "ukraine", "1")
     assert sorted(route.channel for route in await accounts.routes(store)) == ["uah", "ukraine"]
+
+
+async def test_the_account_that_staff_choose_for_the_new_slug_is_the_one(
+    accounts: AccountRepository, installation: OpenInstallation, account: MerchantAccount
+) -> None:
+    store = installation.id
+    other = await an_account(accounts, installation, name="Other")
+    await accounts.map_channel("uah", account.id)
+    await accounts.for_channel(store, "uah", "1")
+    await accounts.map_channel("ukraine", other.id)  # before a shopper or a page has shown that it was renamed
+    for _ in range(2):
+        found = await accounts.for_channel(store, "ukraine", "1")
+        assert found is not None
+        assert found.id == other.id
+    routes = {route.channel: route.channel_id for route in await accounts.routes(store)}
+    assert routes == {"uah": None, "ukraine": "1"}
 
 
 async def test_a_channel_that_was_created_anew_is_the_same_to_us_once_the_old_one_is_gone(
@@ -243,7 +259,7 @@ async def test_a_channel_that_was_created_anew_is_the_same_to_us_once_the_old_on
     store = installation.id
     await accounts.map_channel("uah", account.id)
     await accounts.follow_channels(store, {"1": "uah"})
-    await accounts.note_channel(store, "uah", "2")  # it is not known whether the old one is gone
+    await accounts.for_channel(store, "uah", "2")  # it is not known whether the old one is gone
     assert [route.channel_id for route in await accounts.routes(store)] == ["1"]
     assert await accounts.for_channel(store, "uah", "2") is not None
     await accounts.follow_channels(store, {"2": "uah"})

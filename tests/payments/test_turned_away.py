@@ -181,3 +181,12 @@ async def test_a_renamed_channel_goes_on_if_saleor_has_named_it_before(shop: Sho
     answered = await answer_gateway_initialize(shop.services, event(channel=known | {"slug": "ua"}), shop.installation)
     assert answered.data["available"] is True
     assert [route.channel for route in await shop.services.accounts.routes(shop.installation.id)] == ["ua"]
+
+
+async def test_a_storefront_that_only_begins_payments_names_the_channel_too(shop: Shop) -> None:
+    known = {"id": "Q2hhbm5lbDox", "slug": "uah", "currencyCode": "UAH"}
+    for slug in ("uah", "ukraine"):
+        shop.gateway.will_answer(shop.gateway.page())
+        answer = await begin(shop, sourceObject=source_object(channel=known | {"slug": slug}))
+        assert answer.result == "CHARGE_ACTION_REQUIRED"
+    assert [route.channel for route in await shop.services.accounts.routes(shop.installation.id)] == ["ukraine"]

@@ -3,10 +3,8 @@
 Answers PAYMENT_GATEWAY_INITIALIZE_SESSION.
 """
 
-from contextlib import suppress
 from typing import Any
 
-from app.db.errors import DatabaseError
 from app.db.installations import OpenInstallation
 from app.db.tables import MerchantAccount
 from app.outbound import Deadline
@@ -35,9 +33,6 @@ async def answer_gateway_initialize(
     deadline = deadline or Deadline(services.schedule.budget.total_seconds())
     source = event.source
     account = await services.accounts.for_channel(installation.id, source.channel.slug, source.channel.id)
-    if account is not None and source.channel.id is not None:
-        with suppress(DatabaseError):  # the shopper does not need it
-            await services.accounts.note_channel(installation.id, source.channel.slug, source.channel.id)
     data: dict[str, Any]
     try:
         account = check_account(account, source.channel.slug, source.channel.currency_code)
