@@ -6,6 +6,7 @@ from decimal import Decimal
 import httpx2
 import pytest
 
+from app.saleor.testing.ids import channel_id
 from app.saleor.testing.views import NewCheckout, SessionView
 from app.saleor.testing.vocabulary import Flow
 from app.sandbox.scripting import FaultRule, WebhookRule
@@ -58,6 +59,16 @@ async def test_a_gift_card_pays_a_part_and_the_shopper_the_rest(shop: Stack) -> 
     assert transaction.amounts.charged == Decimal("369.50")
     await paid_order(shop, checkout.id)
     await assert_books_agree(shop, transaction.id)
+
+
+async def test_shoppers_go_on_paying_after_the_slug_of_their_channel_was_changed(shop: Stack) -> None:
+    """The webhooks name the channel by Saleor's id too."""
+    await begin(shop)
+    renamed = await shop.saleor.create_checkout(NewCheckout(channel_slug="ukraine", channel_id=channel_id("uah")))
+    _, session = await begin(shop, checkout_id=renamed.id)
+    await shop.gateway.pay(order_id_of(session))
+    await wait_for_event(shop, session.required_transaction.id, "CHARGE_SUCCESS")
+    await paid_order(shop, renamed.id)
 
 
 @pytest.mark.long

@@ -34,11 +34,14 @@ const MISSES_ALLOWED = 4; // a network may hiccup
 
 // Codes of the app whose messages are written for shoppers, in their language. All others are for developers.
 const FOR_SHOPPERS = new Set([
-  "ALREADY_PAID", "AMOUNT_CHANGED", "AMOUNT_NOT_ACCEPTED", "AMOUNT_TOO_HIGH", "BEING_CONFIRMED", "BUSY", "CREATION_UNKNOWN", "DECLINED", "DETAILS_NOT_ACCEPTED",
-  "INVALID_CARD", "PAYMENT_IN_PROGRESS", "SAVED_CARD_UNUSABLE", "STORE_MOVED", "STORE_UNAVAILABLE", "TRY_AGAIN", "UNDER_REVIEW",
+  "ALREADY_PAID", "AMOUNT_CHANGED", "AMOUNT_NOT_ACCEPTED", "AMOUNT_TOO_HIGH", "BEING_CONFIRMED", "BUSY",
+  "CREATION_UNKNOWN", "DECLINED", "DETAILS_NOT_ACCEPTED", "INVALID_CARD", "PAYMENT_IN_PROGRESS", "SAVED_CARD_UNUSABLE",
+  "STORE_MOVED", "STORE_UNAVAILABLE", "TRY_AGAIN", "UNDER_REVIEW",
 ]);
 // Nothing that a shopper does now changes these: neither another attempt nor another question.
-const NO_OTHER_ATTEMPT = new Set(["4000", "4124", "4139", "4150", "4151", "4152", "AMOUNT_NOT_ACCEPTED", "APP_ERROR", "STORE_UNAVAILABLE"]);
+const NO_OTHER_ATTEMPT = new Set([
+  "4000", "4124", "4139", "4150", "4151", "4152", "AMOUNT_NOT_ACCEPTED", "APP_ERROR", "STORE_UNAVAILABLE",
+]);
 const STANDS_STILL = new Set(["UNDER_REVIEW", "STORE_MOVED"]);
 // An earlier attempt covers the checkout, also one whose answer got lost: whoever completes it hears so from Saleor.
 const COVERED = new Set(["ALREADY_PAID", "INVALID_AMOUNT"]);
