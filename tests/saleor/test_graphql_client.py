@@ -27,7 +27,8 @@ from app.saleor.installed_app import fetch_app_in_saleor
 from app.saleor.orders import fetch_order_to_pay, initialize_transaction
 from app.saleor.payment_methods import CardDetails
 from app.saleor.problems import AppProblem, report_problem
-from app.saleor.reports import PlacedOrder, ReportOutcome
+from app.saleor.reports import ReportOutcome
+from app.saleor.transaction_source import PlacedOrder
 from app.saleor.vocabulary import AvailableAction, EventType
 from tests.loopback import Behaviour, HangUp, ReceivedRequest, Reply, serve_replies
 from tests.saleor.fake_saleor import Row, permission_denied

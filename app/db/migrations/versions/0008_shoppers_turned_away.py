@@ -3,8 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0007.0001"
-down_revision = "0006.0001"
+revision = "0008.0001"
+down_revision = "0007.0001"
 branch_labels = None
 depends_on = None
 
