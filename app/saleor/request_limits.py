@@ -5,8 +5,10 @@ from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
-from fastapi import Request
+if TYPE_CHECKING:
+    from fastapi import Request  # the worker and commands, which limit too, need nothing of the web
 
 
 class AttemptLimiter:
@@ -71,7 +73,7 @@ class ConcurrencyLimiter:
                 del self._users[name], self._named[name]
 
 
-async def read_at_most(limit: int, request: Request) -> bytes | None:
+async def read_at_most(limit: int, request: "Request") -> bytes | None:
     """Return the raw body, or None as soon as it is longer than ``limit`` bytes."""
     body = bytearray()
     async for chunk in request.stream():
