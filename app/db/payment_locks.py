@@ -33,17 +33,17 @@ async def lock_payments(
     locking statement reads each row as it is once others have released it; operations and events are read after that.
     """
     names: dict[str, Sequence[Any]] = {
-        "payment_ids": [each.payment_id for each in which if isinstance(each, ById)],
-        "event_ids": [each.event_id for each in which if isinstance(each, ByEvent)],
-        "order_ids": [each.order_id for each in which if isinstance(each, ByOrder)],
+        "payment_ids": [selector.payment_id for selector in which if isinstance(selector, ById)],
+        "event_ids": [selector.event_id for selector in which if isinstance(selector, ByEvent)],
+        "order_ids": [selector.order_id for selector in which if isinstance(selector, ByOrder)],
         "installation_ids": sorted(
-            {each.installation_id for each in [*which, *debts] if isinstance(each, ByTransaction | SameDebt)}
+            {named.installation_id for named in [*which, *debts] if isinstance(named, ByTransaction | SameDebt)}
         ),
         "transaction_ids": sorted(
-            {each.transaction_id for each in which if isinstance(each, ByTransaction)}
-            | {name for each in debts for name in each.transaction_ids}
+            {selector.transaction_id for selector in which if isinstance(selector, ByTransaction)}
+            | {name for debt in debts for name in debt.transaction_ids}
         ),
-        "source_ids": [each.source_id for each in debts],
+        "source_ids": [debt.source_id for debt in debts],
     }
     used = frozenset(name for name in _LOCK_CONDITIONS if names[name])
     found = (await session.exec(_lock_statement(used), params=names)).all() if used else ()
@@ -60,7 +60,7 @@ def is_selected(aggregate: PaymentAggregate, which: PaymentSelector) -> bool:
     payment = aggregate.payment
     match which:
         case ByEvent(event_id):
-            return any(each.id == event_id for each in aggregate.events)
+            return any(event.id == event_id for event in aggregate.events)
         case ById(payment_id):
             return payment.id == payment_id
         case ByTransaction(installation_id, transaction_id):

@@ -13,7 +13,7 @@ from app.payments.core.problems import acknowledge, problem_text
 from app.payments.staff.order_payments import can_be_paid
 from app.payments.sync.open_pages import CHECK_INTERVAL, OpenPageChecks
 from app.saleor.testing.records import Order
-from tests.loopback import json_reply
+from tests.loopback import HangUp, json_reply
 from tests.payments.alert_cases import subjects
 from tests.payments.fake_gateway import operation, payment, refusal_reply
 from tests.payments.shop import TOTAL, Shop, source_object
@@ -208,6 +208,32 @@ class TestTotalChanged:
         await pay(shop, amount="100.00")
         await shop.pass_time(hours=2)
         assert await subjects(shop) == []
+
+    async def test_authorized_checkout_is_no_problem(self, shop: Shop) -> None:
+        """Saleor does not count what is authorized in the balance of a checkout."""
+        await begin_on_checkout(shop, flow="AUTHORIZATION")
+        await pay(shop, method="auth")
+        await shop.pass_time(days=2)
+        assert await subjects(shop) == []
+
+    async def test_total_of_authorized_checkout_rose(self, shop: Shop) -> None:
+        await begin_on_checkout(shop, flow="AUTHORIZATION")
+        change_total(shop, "600.00")
+        await pay(shop, method="auth")
+        await shop.pass_time(minutes=2)
+        assert "another 30.50 UAH" in (await told(shop)).replace("\u00a0", " ")
+        assert await subjects(shop) == NOT_PAID
+
+    @pytest.mark.parametrize("minutes", [0, 5], ids=["at once", "later"])
+    async def test_refund_of_unknown_outcome_is_no_higher_total(self, shop: Shop, minutes: int) -> None:
+        """Saleor no longer counts as charged what it has asked to refund."""
+        await begin_on_checkout(shop)
+        await pay(shop)
+        await shop.pass_time(minutes=minutes)
+        shop.gateway.will_answer(HangUp())
+        await shop.request_action("REFUND", "10.00", "unknown")
+        await shop.pass_time(minutes=12)
+        assert AlertKind.NOT_PAID not in {kind for kind, _ in await subjects(shop)}
 
     async def test_granted_refund_is_no_problem(self, shop: Shop) -> None:
         await begin_on_checkout(shop)

@@ -112,13 +112,13 @@ def compare_with_source(
         _flag_failure(aggregate, source, now)
     elif money_arrives:
         _flag_unowed_money(aggregate, source, current.held, now)
-        if not (current.refunded or current.refunding or current.disputed):  # Saleor counts what is to go back as gone
+        if len(aggregate.operations) == 1:  # Saleor takes off what it has asked to refund, whatever becomes of that
             _flag_higher_total(aggregate, source, current.held, now)
 
 
 def needs_comparison(payment: Payment) -> bool:
     """Return True while staff are shown that money and order have parted: it can end in Saleor, without a report."""
-    return any(each.kind in {ProblemKind.NOT_OWED, ProblemKind.NOT_PAID} for each in open_problems(payment))
+    return any(problem.kind in {ProblemKind.NOT_OWED, ProblemKind.NOT_PAID} for problem in open_problems(payment))
 
 
 def _end_solved(payment: Payment, source: TransactionSource, now: datetime) -> None:
@@ -201,9 +201,10 @@ def _flag_failure(aggregate: PaymentAggregate, source: TransactionSource, now: d
 def _was_counted(aggregate: PaymentAggregate) -> bool:
     """Return True for a payment of a checkout that was pending: Saleor places the order as if it were paid."""
     payment = aggregate.payment
-    of_checkout = any(each.get("key") == "saleor_checkout" for each in aggregate.create.request.get("attributes") or ())
+    attributes = aggregate.create.request.get("attributes") or ()
+    of_checkout = any(attribute.get("key") == "saleor_checkout" for attribute in attributes)
     left_its_page = reference_of_note(payment.order_id, State.PENDING)
-    pending = payment.mode is Mode.DIRECT or any(each.psp_reference == left_its_page for each in aggregate.events)
+    pending = payment.mode is Mode.DIRECT or any(event.psp_reference == left_its_page for event in aggregate.events)
     return of_checkout and pending
 
 

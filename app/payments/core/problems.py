@@ -151,7 +151,7 @@ def has_unended_problem(payment: Payment, cause: Cause) -> bool:
 
 def find_unowed_money(payment: Payment, reason: Unowed) -> Problem | None:
     """Return the problem with money that is not owed for that reason, if it has not ended."""
-    return next((each for each in _unended_problems(payment) if _is_unowed(each, reason)), None)
+    return next((problem for problem in _unended_problems(payment) if _is_unowed(problem, reason)), None)
 
 
 def message_of(problem: Problem) -> LazyMessage:
@@ -224,13 +224,13 @@ def clear_mismatches(payment: Payment, operation_id: int | None, gateway_id: str
 
 def clear_unowed_money(payment: Payment, reason: Unowed, now: datetime) -> None:
     """End the problem with money that was not owed for that reason: now it is."""
-    _end_problems(payment, [each for each in _unended_problems(payment) if _is_unowed(each, reason)], now)
+    _end_problems(payment, [problem for problem in _unended_problems(payment) if _is_unowed(problem, reason)], now)
 
 
 def clear_returned_money(payment: Payment, held: Decimal, now: datetime) -> None:
     """End the problems with money that was not owed and that the payment, which still has ``held``, has given back."""
-    unowed = (each for each in _unended_problems(payment) if each.kind is ProblemKind.NOT_OWED)
-    _end_problems(payment, [each for each in unowed if held <= Decimal(each.key.rpartition(":")[2])], now)
+    unowed = (problem for problem in _unended_problems(payment) if problem.kind is ProblemKind.NOT_OWED)
+    _end_problems(payment, [problem for problem in unowed if held <= Decimal(problem.key.rpartition(":")[2])], now)
 
 
 def acknowledge(payment: Payment, now: datetime, operations: Sequence[Operation] = ()) -> tuple[str, ...]:
