@@ -525,6 +525,30 @@ ALWAYS: dict[str, Story] = {
             RunWorker(),
         )
     ),
+    "the gateway takes a reservation by itself, told newest first, while refunds are granted": Story(
+        (
+            BeginPayment(flow="AUTHORIZATION"),
+            Pay(),
+            RunWorker(),
+            RequestConcurrently(
+                RequestInSaleor("REFUND", SOME, granted=True),
+                RequestInSaleor("REFUND", SOME, granted=True),
+            ),
+        ),
+        Ending(bank=None, notifications="newest first"),
+        (("pending_webhook", False), ("automatic_capture_after", "P1D")),
+    ),
+    "a granted refund of what was charged, while no key opens": Story(
+        (
+            BeginPayment(flow="AUTHORIZATION"),
+            Pay(),
+            RunWorker(),
+            RequestInSaleor("CHARGE", TOTAL),
+            SwitchKeys(open=False),
+            RequestInSaleor("REFUND", TEN, granted=True),
+        ),
+        Ending(notifications="lost"),
+    ),
     "the turns of a dispute arrive in another order": Story(
         (
             *PAID,

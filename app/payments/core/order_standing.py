@@ -13,7 +13,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from app.db.aggregates import PaymentAggregate
-from app.db.tables import Mode, Payment, ProblemKind, State
+from app.db.tables import Kind, Mode, Payment, ProblemKind, State
 from app.i18n.messages import LazyMessage, Money
 from app.payments.core.balance import ZERO, balance
 from app.payments.core.event_queue import has_unreported_money
@@ -111,9 +111,12 @@ def compare_with_source(
     if current.held <= ZERO:
         _flag_failure(aggregate, source, now)
     elif money_arrives:
+        if any(operation.kind not in {Kind.CREATE, Kind.CANCEL} for operation in aggregate.operations):
+            # Saleor's sums also hold what it has asked to charge or refund, and what staff have granted: whatever
+            # becomes of that, it is no news.
+            source = replace(source, excess=None)
         _flag_unowed_money(aggregate, source, current.held, now)
-        if len(aggregate.operations) == 1:  # Saleor takes off what it has asked to refund, whatever becomes of that
-            _flag_higher_total(aggregate, source, current.held, now)
+        _flag_higher_total(aggregate, source, current.held, now)
 
 
 def needs_comparison(payment: Payment) -> bool:
