@@ -111,7 +111,7 @@ def normalize_observation(aggregate: PaymentAggregate, seen: Observation) -> Obs
     update_subscription(aggregate.payment, seen.subscription)
     if seen.kind is not Kind.CREATE:
         return seen
-    if is_later_charge(aggregate.create, seen.gateway_id, seen.subscription):
+    if is_later_charge(aggregate, seen.gateway_id, seen.subscription):
         return replace(seen, kind=Kind.RECURRING, flow=None, payment_id=None)
     if aggregate.payment.mode is Mode.DIRECT and seen.state is State.INIT:
         return replace(seen, state=State.PENDING)

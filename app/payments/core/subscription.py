@@ -47,10 +47,16 @@ def has_running_subscription(payment: Payment) -> bool:
     return payment.recurring_id is not None and payment.recurring_status != CANCELED
 
 
-def is_later_charge(create: Operation, payment_id: str, seen: Subscription | None) -> bool:
-    """Return True when a gateway payment is a later charge of the subscription that ``create`` has begun."""
+def is_later_charge(aggregate: PaymentAggregate, payment_id: str, seen: Subscription | None) -> bool:
+    """Return True when a gateway payment is a later charge of the subscription that our payment has begun.
+
+    Another subscription under the same order id is not ours: somebody has paid a second time.
+    """
+    create = aggregate.create
+    if seen is None or seen.recurring_id != aggregate.payment.recurring_id:
+        return False
     begun = create.state is State.SUCCESS and create.operation_id is not None
-    return seen is not None and begun and payment_id != create.operation_id
+    return begun and payment_id != create.operation_id
 
 
 def charge_id_of(aggregate: PaymentAggregate, payment_id: str | None) -> str | None:

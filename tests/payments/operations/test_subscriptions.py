@@ -9,6 +9,7 @@ import pytest
 from app import exact_json
 from app.db.tables import Kind, State
 from app.payments.core.balance import balance
+from app.payments.core.problems import problem_text
 from app.payments.core.refusal import RefusalError
 from app.payments.staff.actions import StaffRequest, request_action
 from app.payments.staff.subscription import cancel_subscription
@@ -94,6 +95,20 @@ async def test_a_charge_that_is_declined_takes_nothing_and_is_told(shop: Shop) -
     assert not kept.payment.has_problems
     told = [each for each in kept.events if each.type == "CHARGE_FAILURE"]
     assert [each.psp_reference for each in told] == ["second"]
+
+
+@pytest.mark.law(8)
+@pytest.mark.parametrize("status", ["active", "canceled"])
+async def test_a_charge_of_another_subscription_is_none_of_this_one(shop: Shop, status: str) -> None:
+    """Somebody has paid once more under the same order id, and begun a subscription of their own."""
+    await subscribed(shop)
+    await shop.notify(charge(shop, "second", recurring={"id": "rec-2", "status": status}))
+    await shop.pass_time(minutes=1)
+    kept = await shop.aggregate()
+    assert (kept.payment.recurring_id, kept.payment.recurring_status) == ("rec-1", "active")
+    assert await charges(shop) == []
+    assert shop.amounts == amounts(charged=TOTAL)
+    assert "second successful payment" in (problem_text(kept.payment) or "")
 
 
 async def test_a_subscription_that_was_cancelled_stays_so_whatever_comes_late(shop: Shop) -> None:
