@@ -78,9 +78,9 @@ def is_being_closed(aggregate: PaymentAggregate) -> bool:
     return any(each.kind is Kind.CANCEL and not each.state.final for each in aggregate.operations)
 
 
-def is_closing_for(aggregate: PaymentAggregate, reason: str) -> bool:
-    """Return True while the page is being closed for that reason."""
-    return any(each.request.get("why") == reason and not each.state.final for each in aggregate.operations)
+def is_closing_for(aggregate: PaymentAggregate, *reasons: str) -> bool:
+    """Return True while the page is being closed for one of these reasons."""
+    return any(each.request.get("why") in reasons and not each.state.final for each in aggregate.operations)
 
 
 def is_retried_until_confirmed(operation: Operation) -> bool:

@@ -280,6 +280,37 @@ class TestThePagesAmountIsTooHighByNow:
         await shop.work()
         assert [await state(each) for each in (older, newer)] == [State.FAILURE, State.FAILURE]
 
+    @pytest.mark.parametrize("older", ["success", "pending"], ids=["paid", "at the bank"])
+    async def test_nobody_is_sent_to_a_page_for_what_another_attempt_covers(self, shop: Shop, older: str) -> None:
+        """Two windows: in one the shopper has paid, and comes back in the other before its page is closed."""
+        shop.account = await shop.services.accounts.change(shop.account.id, cancel_older=False)
+        await opened(shop)
+        other = await opened(another(shop))
+        await shop.notify(payment(shop.order_id, older, TOTAL))
+        for notification in await shop.services.inbox.find_for_order(shop.account.id, shop.order_id):
+            await process(shop.services, notification.id)
+        covering = {"chargedAmount" if older == "success" else "chargePendingAmount": "100.00"}
+        source = basket(transactions=[listed(shop.transaction, **covering)])
+        assert code(await other.process_session(amount=TOTAL, sourceObject=source)) == "AMOUNT_CHANGED"
+        would_close(other)
+        await shop.work()
+        assert await state(other) is State.FAILURE
+
+    async def test_what_our_own_attempts_have_paid_is_subtracted_once(self, shop: Shop) -> None:
+        """Of 100 the first has paid 30. When the total is 90, a page for 70 is too much, and one for 40 is not."""
+        shop.account = await shop.services.accounts.change(shop.account.id, cancel_older=False)
+        await opened(shop, 30)
+        await comes_to(shop, "success", 30)
+        paid = [listed(shop.transaction, chargedAmount="30.00")]
+        fits, exceeds = [
+            await opened(another(shop), amount, sourceObject=basket(transactions=paid)) for amount in (40, 70)
+        ]
+        back = await exceeds.process_session(amount=70, sourceObject=basket(90, transactions=paid))
+        assert code(back) == "AMOUNT_CHANGED"
+        would_close(exceeds)
+        await shop.work()
+        assert [await state(each) for each in (fits, exceeds)] == [State.INIT, State.FAILURE]
+
     async def test_somebody_has_paid_there_meanwhile(self, shop: Shop) -> None:
         await opened(shop)
         await shop.process_session(amount=TOTAL, sourceObject=basket(60))
