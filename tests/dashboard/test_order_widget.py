@@ -16,6 +16,7 @@ from app.payments.core.problems import UNREADABLE, add_problem
 from app.saleor import orders
 from app.saleor.testing import NewCheckout
 from tests.commands.conftest import one_database
+from tests.dashboard.dashboard_app import OTHER_STORE, StaffClient, other_store
 from tests.dashboard.order_page_stack import WIDGET, OrderPageStack
 from tests.payments.fake_gateway import BROKEN, refusal_reply
 from tests.payments.shop import run_concurrently
@@ -213,6 +214,25 @@ async def test_a_link_that_was_paid_meanwhile_is_not_closed(stack: OrderPageStac
     for strange in ({"payment": "of-nobody", "key": "0" * 32}, {"payment": aggregate.payment.order_id, "key": "x"}, {}):
         assert 'role="alert"' in (await stack.see(order.id, "/close", **strange)).text
     assert stack.gateway.calls == ["payment"]
+
+
+@pytest.mark.threat("staff-of-another-store")
+@one_database
+async def test_staff_of_another_store_close_no_page_of_this_one(staff_client: StaffClient) -> None:
+    shop = staff_client.shop
+    shop.gateway.will_answer(shop.gateway.page())
+    await shop.begin()
+    await other_store(shop)
+    theirs = {
+        "saleorApiUrl": OTHER_STORE,
+        "accessToken": staff_client.token(iss=OTHER_STORE),
+        "orderId": "T3JkZXI6MQ==",
+    }
+    closing = {"payment": shop.order_id, "key": "0" * 32}
+    answer = await staff_client.http.post(f"{WIDGET}/close", data=theirs | closing)
+    assert "There is no such payment." in text(answer, 422)
+    assert shop.gateway.calls == ["payment"]
+    assert [each.kind for each in (await shop.aggregate()).operations] == [Kind.CREATE]
 
 
 async def test_what_was_refunded_is_not_asked_for_again(stack: OrderPageStack) -> None:

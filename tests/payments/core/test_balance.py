@@ -209,6 +209,32 @@ def test_what_was_done_with_a_payment_is_its_status(flow: Flow, done: list[Kind]
         assert status_of(flow, [paid, *asked]) is status_of(flow, [paid])
 
 
+@pytest.mark.parametrize("state", [each for each in State if each is not State.SUCCESS])
+def test_a_later_charge_that_took_nothing_is_not_offered_for_refund(state: State) -> None:
+    declined = an_operation(Kind.RECURRING, state, HUNDRED, operation_id="second")
+    now = balance(Flow.CHARGE, [create(State.SUCCESS), declined])
+    assert (now.recurring, now.taken) == ((), HUNDRED)
+    with pytest.raises(RefusalError, match="no such charge"):
+        step_for(REFUND, HUNDRED, now, charge_id="second")
+
+
+@pytest.mark.law(7)
+def test_a_later_charge_that_has_perhaps_failed_after_all_offers_nothing_to_refund() -> None:
+    doubtful = an_operation(Kind.RECURRING, State.SUCCESS, HUNDRED, operation_id="second", contradicted=True)
+    [charge] = balance(Flow.CHARGE, [create(State.SUCCESS), doubtful]).recurring
+    assert (charge.charged, charge.refundable) == (HUNDRED, ZERO)
+
+
+@pytest.mark.parametrize("gone", [Kind.REFUND, Kind.DISPUTE])
+@pytest.mark.parametrize("state", [*OPEN, State.SUCCESS])
+def test_each_charge_of_a_subscription_gives_back_its_own_money(gone: Kind, state: State) -> None:
+    charges = [an_operation(Kind.RECURRING, State.SUCCESS, HUNDRED, operation_id=name) for name in ("second", "third")]
+    back = an_operation(gone, state, Decimal("60.00"), charge_id="third")
+    now = balance(Flow.CHARGE, [create(State.SUCCESS), *charges, back])
+    assert now.refundable == HUNDRED
+    assert {each.id: each.refundable for each in now.recurring} == {"second": HUNDRED, "third": Decimal("40.00")}
+
+
 def test_what_a_subscription_gave_back_later_is_not_of_its_first_payment() -> None:
     refund = an_operation(Kind.REFUND, State.SUCCESS, HUNDRED)
     refund.charge_id = "a later charge"

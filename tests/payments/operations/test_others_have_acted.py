@@ -83,6 +83,18 @@ async def test_if_it_cannot_be_looked_up_at_once_it_is_soon(reserved_shop: Shop,
 
 
 @pytest.mark.law(2, 10)
+async def test_a_look_up_that_can_be_read_by_half_is_made_again(reserved_shop: Shop) -> None:
+    """What cannot be read may be just what somebody else has done."""
+    void_in_the_portal(reserved_shop)
+    paid, void = reserved_shop.gateway.book[reserved_shop.order_id]
+    reserved_shop.gateway.will_answer(WRONG_STATE)
+    reserved_shop.gateway.will_answer_look_ups(json_reply([paid, void | {"amount": "much"}]))
+    assert (await reserved_shop.request_action("CHARGE", "100.00", "one")).result == "CHARGE_FAILURE"
+    await reserved_shop.pass_time(minutes=5)
+    assert reserved_shop.amounts == amounts(authorized="0.00", canceled="569.50")
+
+
+@pytest.mark.law(2, 10)
 async def test_a_record_that_says_failure_for_the_same_reason(paid_shop: Shop) -> None:
     paid_shop.record_refund("500.00", "portal")
     paid_shop.gateway.will_answer(
