@@ -21,7 +21,7 @@ from app.payments.staff.payouts import PROPOSAL_LIFETIME, PayoutReview, Person, 
 from app.payments.staff.status import standing
 from tests.loopback import Behaviour, HangUp, ReceivedRequest, json_reply
 from tests.payments.cards.seals import NUMBER, seal
-from tests.payments.fake_gateway import payment
+from tests.payments.fake_gateway import payment, refusal_reply
 from tests.payments.payouts import MASK, OTHER, STAFF, audit_of, enable_payouts
 from tests.payments.shop import Shop, run_concurrently
 
@@ -120,6 +120,19 @@ async def test_a_review_that_is_confirmed_twice_or_in_two_browsers_is_one_payout
     assert len(payments_out(shop)) == 1
 
 
+@pytest.mark.law(4)
+async def test_the_same_key_in_another_spelling_is_the_same_payout(shop: Shop) -> None:
+    """A UUID is written in many ways: with hyphens, in capitals, in braces."""
+    key = uuid4()
+    first = await confirmed(shop, (await proposed(shop, key=key.hex)).sealed)
+    for spelling in (str(key), key.hex.upper(), f"{{{key}}}", key.urn):
+        review = await propose(
+            shop.services, shop.account, await form(shop, key=key.hex) | {"key": spelling}, asking(shop)
+        )
+        assert (await confirmed(shop, review.sealed)).payment.id == first.payment.id, spelling
+    assert len(payments_out(shop)) == 1
+
+
 @pytest.mark.law(2)
 async def test_an_answer_that_is_lost_is_not_asked_for_again_by_a_second_confirmation(shop: Shop) -> None:
     review = await proposed(shop)
@@ -210,6 +223,18 @@ async def test_another_stores_proposal_does_not_open(shop: Shop) -> None:
     with pytest.raises(PayoutRefusedError):
         await confirmed(shop, review.sealed, other)
     assert not payments_out(shop)
+
+
+@pytest.mark.parametrize(("minutes", "in_time"), [(16, True), (30, True), (31, False)])
+async def test_a_proposal_can_be_confirmed_for_half_an_hour(shop: Shop, minutes: int, in_time: bool) -> None:
+    review = await proposed(shop)
+    shop.clock.forward(minutes=minutes)
+    if in_time:
+        assert standing(await confirmed(shop, review.sealed)) == "paid out"
+    else:
+        with pytest.raises(PayoutRefusedError, match="not confirmed in time"):
+            await confirmed(shop, review.sealed)
+    assert len(payments_out(shop)) == in_time
 
 
 async def test_only_whom_the_owner_has_named_may_pay_out_also_when_they_are_named_no_more_meanwhile(shop: Shop) -> None:
@@ -305,6 +330,13 @@ async def test_who_confirms_is_told_of_a_balance_that_does_not_cover_it_and_of_t
     assert str(words).startswith("The same amount was already paid out to a card with these digits at 2026-11-21 12:00")
     assert (await proposed(shop, amount="100.01")).warnings == []
     shop.clock.forward(seconds=timedelta(days=1).total_seconds())
+    assert (await proposed(shop)).warnings == []
+
+
+async def test_a_payout_to_another_card_or_one_that_has_failed_is_no_reason_for_a_warning(shop: Shop) -> None:
+    await confirmed(shop, (await proposed(shop, number="5555555555554444")).sealed)
+    shop.gateway.will_answer(refusal_reply("Invalid operation", "4150"))
+    assert standing(await confirmed(shop, (await proposed(shop)).sealed)) == "failed"
     assert (await proposed(shop)).warnings == []
 
 

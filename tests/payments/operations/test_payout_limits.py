@@ -1,0 +1,93 @@
+"""What counts against the limit of a day: everything that an account pays out in 24 hours, or may have, and no more."""
+
+from dataclasses import replace
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from app.db.payouts import similar_payouts_since
+from app.db.tables import MerchantAccount, State
+from app.payments.operations.pay_out import paid_out_last_day, pay_out
+from app.payments.requests.payout import PayoutRefusedError
+from app.payments.staff.status import standing
+from tests.dashboard.dashboard_app import other_store
+from tests.loopback import HangUp, json_reply
+from tests.payments.fake_gateway import payment
+from tests.payments.payouts import MASK, a_payout, enable_payouts, order_of, payout_record, recorded
+from tests.payments.second_account import SECOND_POS, add_second_account
+from tests.payments.shop import Shop
+
+DAY = timedelta(hours=24)
+
+
+@pytest.fixture
+async def shop(shop: Shop) -> Shop:
+    """A shop that pays out at most 1000.00 in 24 hours."""
+    await enable_payouts(shop, a_day="1000.00")
+    return shop
+
+
+async def pays_out(shop: Shop, amount: str, status: str = "success", **more: Any) -> str:
+    """Pay out, and return the standing of the payout; the gateway answers with that status."""
+    wish = a_payout(shop, amount)
+    shop.gateway.will_answer(json_reply(payout_record(wish, status, **more)))
+    return standing(await pay_out(shop.services, shop.account, wish))
+
+
+@pytest.mark.threat("dishonest-staff")
+@pytest.mark.parametrize(
+    ("later", "counts"), [(timedelta(hours=13), True), (DAY - timedelta(seconds=1), True), (DAY, False)]
+)
+async def test_a_payout_counts_for_24_hours(shop: Shop, later: timedelta, counts: bool) -> None:
+    assert await pays_out(shop, "1000.00") == "paid out"
+    shop.clock.forward(seconds=later.total_seconds())
+    assert await paid_out_last_day(shop.services, shop.account) == (Decimal("1000.00") if counts else 0)
+    if counts:
+        with pytest.raises(PayoutRefusedError, match="in any 24 hours"):
+            await pays_out(shop, "0.01")
+    else:
+        assert await pays_out(shop, "1000.00") == "paid out"
+
+
+@pytest.mark.parametrize("of_the_other", [add_second_account, other_store], ids=["same store", "another store"])
+async def test_what_another_account_pays_out_does_not_count(shop: Shop, of_the_other: Any) -> None:
+    other: MerchantAccount = await of_the_other(shop)
+    assert await pays_out(shop, "1000.00") == "paid out"
+    assert await paid_out_last_day(shop.services, other) == 0
+    assert await paid_out_last_day(shop.services, shop.account) == Decimal("1000.00")
+    async with shop.services.database.transaction() as session:
+        alike = [
+            len(await similar_payouts_since(session, each.id, MASK, Decimal("1000.00"), shop.clock.now - DAY))
+            for each in (shop.account, other)
+        ]
+    assert alike == [1, 0]  # nor is it warned of as the same payout
+
+
+async def test_each_account_of_a_store_pays_out_up_to_its_own_limit(shop: Shop) -> None:
+    assert await pays_out(shop, "1000.00") == "paid out"
+    other = replace(shop, account=await add_second_account(shop))
+    await enable_payouts(other, a_day="500.00")
+    assert await pays_out(other, "500.00", pos_id=SECOND_POS) == "paid out"
+    for each in (shop, other):
+        with pytest.raises(PayoutRefusedError, match="in any 24 hours"):
+            await pays_out(each, "0.01")
+        each.gateway.script.clear()
+
+
+@pytest.mark.law(7)
+async def test_one_that_has_failed_and_perhaps_succeeded_after_all_counts(shop: Shop) -> None:
+    """Its outcome was never answered, and it was given up; then the gateway reports success, over another amount."""
+    wish = a_payout(shop, "1000.00")
+    shop.gateway.will_answer(HangUp())
+    await pay_out(shop.services, shop.account, wish)
+    await shop.pass_time(minutes=20)
+    assert (await recorded(shop, wish)).create.state is State.FAILURE
+    assert await paid_out_last_day(shop.services, shop.account) == 0
+
+    await shop.notify(payment(order_of(wish), mode="direct", method="credit", amount=Decimal("900.00")))
+    await shop.work()
+
+    assert (await recorded(shop, wish)).create.contradicted
+    assert await paid_out_last_day(shop.services, shop.account) == Decimal("1000.00")
