@@ -53,7 +53,7 @@ async def test_a_page_that_was_opened_stays_the_answer(shop: Shop, change: Chang
 @pytest.mark.fault("webhook-repeated")
 @pytest.mark.parametrize("change", CHANGES)
 async def test_a_payment_that_was_made_stays_paid(shop: Shop, change: Change) -> None:
-    said = {"data": {"customer": CUSTOMER, **RETURN_URL}}
+    said: dict[str, Any] = {"data": {"customer": CUSTOMER, **RETURN_URL}}
     await shop.complete_payment(**said)
     await change(shop)
     for answer in (await shop.begin(**said), await shop.process_session(**said)):
