@@ -3,6 +3,7 @@
 An app that runs on has both for hours; tests open thousands of apps, each for a moment.
 """
 
+import asyncio
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -85,6 +86,9 @@ class Connections:
             except psycopg.Error:  # its server process was ended
                 connection.pgconn.finish()
                 continue
+            except asyncio.CancelledError:  # whoever wanted it has given up, and nobody else knows of it
+                connection.pgconn.finish()
+                raise
             connection.prepare_threshold = 5
             return connection
         return None

@@ -1,6 +1,7 @@
 """The one way to use the database: short transactions, on connections that are still there."""
 
 import asyncio
+import gc
 import sqlite3
 import threading
 from collections.abc import AsyncIterator, Callable
@@ -8,6 +9,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
+from warnings import catch_warnings, simplefilter
 
 import pytest
 from sqlalchemy import event, text
@@ -19,6 +21,7 @@ from app.db.database import Database, Timeouts, create_engine, is_sqlite
 from app.db.errors import CommitUnknownError, DatabaseUnavailableError
 from app.db.tables import MerchantAccount
 from tests.db.rows import a_new_payment, read_raw
+from tests.reuse import Engines
 from tests.waiting import LONGEST_WAIT, unless_it_hangs
 
 ONE = text("SELECT 1")
@@ -34,6 +37,30 @@ async def test_a_transaction_reads_what_nobody_changes_meanwhile(database: Datab
         with pytest.raises(sqlite3.OperationalError, match="locked"):
             other.execute("BEGIN IMMEDIATE")
     other.close()
+
+
+async def test_whoever_gives_up_at_any_moment_leaves_no_connection_behind(database_url: str, engines: Engines) -> None:
+    """Also while it is being connected. A connection that nobody closes warns when it is collected."""
+
+    async def read(database: Database) -> None:
+        async with database.transaction() as session:
+            await (await session.connection()).execute(ONE)
+        await database.close()
+
+    for steps in range(60):
+        await read(Database(engines.take(database_url)))
+        database = Database(engines.take(database_url))
+        reading = asyncio.create_task(read(database))
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        reading.cancel()
+        await asyncio.gather(reading, return_exceptions=True)
+        await database.close()
+        del reading
+        with catch_warnings(record=True) as warned:
+            simplefilter("always")
+            gc.collect()
+        assert not warned, f"given up after {steps} steps: {warned[0].message}"
 
 
 async def test_what_sqlite_has_undone_is_not_committed_in_part(tmp_path: Path) -> None:
