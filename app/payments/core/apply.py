@@ -24,9 +24,10 @@ from app.payments.core.mapper import (
 )
 from app.payments.core.observation import (
     EXTERNAL_KEY_PREFIX,
+    bind_attempt,
     find_matching_operation,
-    is_declined_attempt,
     is_ours,
+    is_superseded_attempt,
     normalize_observation,
     reference_of_external_operation,
 )
@@ -65,7 +66,7 @@ def apply(aggregate: PaymentAggregate, pos_id: str, records: Sequence[Observatio
     """
     for each in sorted(records, key=_posting_order):
         seen = normalize_observation(aggregate, each)
-        if is_declined_attempt(aggregate, seen):
+        if is_superseded_attempt(aggregate, seen, records, is_single_record=posting.is_single_record):
             continue
         operation = find_matching_operation(aggregate, seen, posting.answered_operation_id)
         if operation is None:
@@ -197,8 +198,7 @@ def _post(
     is_turned = operation.state is State.FAILURE and transition.state is State.SUCCESS
     operation.state = transition.state
     operation.inferred = operation.contradicted = False
-    if is_turned or operation.operation_id is None:  # the gateway may count each card on its page as a payment
-        operation.operation_id = seen.gateway_id
+    bind_attempt(operation, seen, transition.state)
     operation.waits_for_shopper = seen.waits_for_shopper
     payment.redirect_url = seen.action_url or payment.redirect_url
     reason = reason_of_closing(aggregate, seen)
@@ -234,6 +234,8 @@ def _post_repeated(payment: Payment, operation: Operation, seen: Observation, po
     """Post a record that leaves the state of its operation as it is."""
     if operation.decision is not None and seen.state is operation.state:
         operation.operation_id = operation.operation_id or seen.gateway_id  # staff settled it before it was named
+    if operation.state is seen.state is State.PENDING:
+        bind_attempt(operation, seen, seen.state)
     turn = operation.waits_for_shopper
     update_shopper_turn(payment, operation, seen)
     if operation.waits_for_shopper is not turn and payment.has_rivals:

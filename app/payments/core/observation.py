@@ -5,6 +5,7 @@ when it arrives again. A record is either of one of our operations, or of one th
 of money, 10).
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from app.db.aggregates import PaymentAggregate
@@ -127,15 +128,33 @@ def is_ours(operation: Operation) -> bool:
     return not operation.idempotency_key.startswith(EXTERNAL_KEY_PREFIX)
 
 
-def is_declined_attempt(aggregate: PaymentAggregate, seen: Observation) -> bool:
-    """Return True for a record of another card, declined on the page on which the payment has been made.
+def is_superseded_attempt(
+    aggregate: PaymentAggregate, seen: Observation, records: Sequence[Observation], *, is_single_record: bool
+) -> bool:
+    """Return True for a record of another card that was tried on the page, which says nothing about the payment.
 
-    Where the gateway counts each card as a payment, all of them have the same order. A decline says nothing about the
-    card that was accepted, whenever it is reported.
+    Where the gateway counts each card as a payment, all of them have the same order. Beside a card that has paid, none
+    of the others counts, whenever it is reported; beside one that is still processed, a decline does not, as long as
+    the whole order (``records``, unless it ``is_single_record``) shows that one.
     """
-    paid = aggregate.create.operation_id if aggregate.create.state is State.SUCCESS else None
-    is_other = seen.kind is Kind.CREATE and paid not in {None, seen.gateway_id}
-    return is_other and seen.state is not State.SUCCESS
+    create = aggregate.create
+    if seen.kind is not Kind.CREATE or create.operation_id in {None, seen.gateway_id}:
+        return False
+    if create.state is State.SUCCESS:
+        return seen.state is not State.SUCCESS
+    is_shown = any(
+        record.gateway_id == create.operation_id and record.state is not State.FAILURE
+        for record in records
+        if record.kind is Kind.CREATE
+    )
+    return create.state is State.PENDING and seen.state is State.FAILURE and (is_single_record or is_shown)
+
+
+def bind_attempt(operation: Operation, seen: Observation, state: State) -> None:
+    """Store the gateway's id of an operation that is now in ``state``, if it has none yet or another card counts."""
+    is_another_card = operation.kind is Kind.CREATE and state is not State.FAILURE
+    if operation.operation_id is None or is_another_card:
+        operation.operation_id = seen.gateway_id
 
 
 def find_matching_operation(

@@ -6,6 +6,7 @@ Pure: the aggregates are on paper. Saleor's side of the story is booked by Saleo
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from itertools import permutations
 
 import pytest
 from hypothesis import given
@@ -197,6 +198,73 @@ def test_nothing_that_does_not_agree_is_ever_a_success(history: History, wrong: 
         apply(aggregate, POS, [replace(word, **wrong)], posting())  # type: ignore[arg-type] # fields of Observation
     assert not [event.type for event in aggregate.events if event.type.endswith("_SUCCESS")]
     assert not balance(history.flow, aggregate.operations).in_flight
+
+
+CARDS = {"first-card": (State.PENDING, State.FAILURE), "second-card": (State.PENDING, State.SUCCESS)}
+TWO_CARDS = [observation(Kind.CREATE, state, gateway_id=card) for card, states in CARDS.items() for state in states]
+
+
+@pytest.mark.law(7)
+@pytest.mark.parametrize("before", [State.INTENT, State.INIT, State.UNKNOWN])
+@pytest.mark.parametrize("order", list(permutations(range(len(TWO_CARDS)))), ids=str)
+class TestTwoCardsOnOnePage:
+    """The gateway may count each card that a shopper tries as a payment of its own."""
+
+    def test_whatever_the_order_of_the_records_the_payment_is_that_of_the_card_which_paid(
+        self, order: tuple[int, ...], before: State
+    ) -> None:
+        aggregate = an_aggregate(Flow.CHARGE, before)
+        for number in order:
+            apply(aggregate, POS, [TWO_CARDS[number]], replace(posting(), is_single_record=True))
+        assert (aggregate.create.state, aggregate.create.operation_id) == (State.SUCCESS, "second-card")
+        assert [event.type for event in aggregate.events if event.type != "INFO"][-1] == "CHARGE_SUCCESS"
+        assert not aggregate.create.contradicted
+        assert problem_text(aggregate.payment) is None
+
+    def test_all_of_them_in_one_look_up(self, order: tuple[int, ...], before: State) -> None:
+        aggregate = an_aggregate(Flow.CHARGE, before)
+        apply(aggregate, POS, [TWO_CARDS[number] for number in order], posting())
+        assert (aggregate.create.state, aggregate.create.operation_id) == (State.SUCCESS, "second-card")
+        assert {event.type for event in aggregate.events} <= {"INFO", "CHARGE_SUCCESS"}
+        assert problem_text(aggregate.payment) is None
+
+
+@pytest.mark.law(7)
+class TestADeclinedCardBesideOneThatIsPending:
+    PENDING = observation(Kind.CREATE, State.PENDING, gateway_id="first-card")
+    DECLINED = observation(Kind.CREATE, State.FAILURE, gateway_id="second-card")
+
+    def _pending(self) -> PaymentAggregate:
+        aggregate = an_aggregate(Flow.CHARGE, State.INIT)
+        apply(aggregate, POS, [self.PENDING], posting())
+        return aggregate
+
+    @pytest.mark.parametrize("both", [False, True], ids=["notification", "look-up"])
+    def test_fails_nothing(self, both: bool) -> None:
+        aggregate = self._pending()
+        records = [self.DECLINED, self.PENDING] if both else [self.DECLINED]
+        apply(aggregate, POS, records, replace(posting(), is_single_record=not both))
+        assert aggregate.create.state is State.PENDING
+        assert "CHARGE_FAILURE" not in {event.type for event in aggregate.events}
+
+    def test_the_payment_fails_with_the_last_card(self) -> None:
+        aggregate = self._pending()
+        apply(aggregate, POS, [self.DECLINED, replace(self.PENDING, state=State.FAILURE)], posting())
+        assert aggregate.create.state is State.FAILURE
+
+    def test_the_payment_fails_when_the_gateway_shows_no_other(self) -> None:
+        """What a look-up of the whole order does not show any more is not waited for."""
+        aggregate = self._pending()
+        apply(aggregate, POS, [self.DECLINED], posting())
+        assert aggregate.create.state is State.FAILURE
+
+    def test_a_card_tried_since_takes_the_place_of_one_that_was_pending(self) -> None:
+        aggregate = self._pending()
+        apply(aggregate, POS, [replace(self.DECLINED, state=State.PENDING)], posting())
+        apply(aggregate, POS, [replace(self.PENDING, state=State.FAILURE)], replace(posting(), is_single_record=True))
+        assert (aggregate.create.state, aggregate.create.operation_id) == (State.PENDING, "second-card")
+        apply(aggregate, POS, [self.DECLINED], replace(posting(), is_single_record=True))
+        assert aggregate.create.state is State.FAILURE
 
 
 @given(history=histories())
