@@ -15,7 +15,7 @@ Every wait has a timeout (``Timeouts``). Errors do not quote the values to be wr
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
 from time import monotonic
@@ -263,6 +263,8 @@ class Database:
         self.failed_jobs = FailedJobs()
         self._outage = Outage()
         self._group_commits: dict[Any, GroupCommit[Any, Any]] = {}
+        self._open_transactions = 0
+        self._none_open = asyncio.Event()
         sqlite_has_one = engine.dialect.name == "sqlite"
         self._background = asyncio.Semaphore(1 if sqlite_has_one else _MAX_BACKGROUND_TRANSACTIONS)
 
@@ -274,6 +276,7 @@ class Database:
         Raises DatabaseUnavailableError, and CommitUnknownError if that happens in the commit.
         """
         committing = False
+        self._open_transactions += 1
         try:
             async with self._background_slot(), self._session() as session, session.begin():
                 yield session
@@ -287,6 +290,10 @@ class Database:
             if isinstance(known, DatabaseUnavailableError):
                 self._outage.record_failure(known)
             raise known from error
+        finally:
+            self._open_transactions -= 1
+            if not self._open_transactions:
+                self._none_open.set()
         self._outage.record_success()
 
     def _session(self) -> AsyncSession:
@@ -314,7 +321,14 @@ class Database:
         return await group.do(job)
 
     async def close(self) -> None:
-        """Close all connections once the running group commits have ended."""
+        """Close all connections once the running transactions have ended.
+
+        A pool that is closed earlier never closes the connections that come back to it afterwards.
+        """
         for each in self._group_commits.values():
             await each.close()
+        self._none_open.clear()
+        if self._open_transactions:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._none_open.wait(), TIMEOUTS.statement)
         await self.engine.dispose()

@@ -39,28 +39,35 @@ async def test_a_transaction_reads_what_nobody_changes_meanwhile(database: Datab
     other.close()
 
 
-async def test_whoever_gives_up_at_any_moment_leaves_no_connection_behind(database_url: str, engines: Engines) -> None:
+@pytest.mark.parametrize("gives_up", [True, False], ids=["given up", "closed"])
+async def test_whatever_is_given_up_or_closed_at_any_moment_leaves_no_connection_behind(
+    database_url: str, engines: Engines, gives_up: bool
+) -> None:
     """Also while it is being connected. A connection that nobody closes warns when it is collected."""
 
     async def read(database: Database) -> None:
         async with database.transaction() as session:
             await (await session.connection()).execute(ONE)
-        await database.close()
 
     for steps in range(60):
-        await read(Database(engines.take(database_url)))
+        before = Database(engines.take(database_url))
+        await read(before)
+        await before.close()
         database = Database(engines.take(database_url))
         reading = asyncio.create_task(read(database))
         for _ in range(steps):
             await asyncio.sleep(0)
-        reading.cancel()
+        if gives_up:
+            reading.cancel()
+        else:
+            await database.close()
         await asyncio.gather(reading, return_exceptions=True)
         await database.close()
         del reading
         with catch_warnings(record=True) as warned:
             simplefilter("always")
             gc.collect()
-        assert not warned, f"given up after {steps} steps: {warned[0].message}"
+        assert not warned, f"after {steps} steps: {warned[0].message}"
 
 
 async def test_what_sqlite_has_undone_is_not_committed_in_part(tmp_path: Path) -> None:

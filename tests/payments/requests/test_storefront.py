@@ -100,7 +100,11 @@ FALLS_BACK = st.sampled_from(
 
 @given(path=FALLS_BACK, value=anything)
 def test_a_field_with_a_fallback_refuses_no_payment(path: tuple[str, ...], value: Any) -> None:
-    request = planned(data={path[0]: {path[1]: value} if path[1:] else value}).request
+    try:
+        request = planned(data={path[0]: {path[1]: value} if path[1:] else value}).request
+    except RefusalError as refusal:
+        assert refusal.code is RefusalCode.CARD_DATA_REFUSED  # noqa: PT017 - what has a fallback and is no card is not
+        return
     assert request.customer_fname
     assert request.customer_email == "taras@example.com"
 
