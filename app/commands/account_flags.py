@@ -11,8 +11,9 @@ import typer
 from app.commands.failure import CommandFailed
 from app.gateway.hosts import PRESETS
 from app.payments.accounts.gateway_endpoint import DEFAULT_SCHEME_WORD, GatewayEndpoint, resolve_endpoint
+from app.payments.accounts.option import Form, Option
 from app.payments.accounts.option_values import OptionInput, OptionsRefusedError, read_options
-from app.payments.accounts.options import OPTIONS, Form, Option
+from app.payments.accounts.options import OPTIONS
 
 Account = Annotated[str, typer.Argument(metavar="ACCOUNT", help="The account's ID or name.", show_default=False)]
 Saleor = Annotated[
@@ -67,6 +68,15 @@ _FLAGS: Mapping[str, tuple[str, str | None]] = {
     "google_pay_merchant": ("--google-pay-merchant", "ID"),
     "reconcile_at": ("--reconcile-at", "HOUR"),
     "other_orders": ("--other-orders", "PATTERN"),
+    "dialect": ("--dialect", "PRESET"),
+    "capture_endpoint": ("--capture-endpoint", "WHICH"),
+    "part_capture": ("--part-capture", "EFFECT"),
+    "hold_split": ("--hold-split", "WHETHER"),
+    "operation_products": ("--operation-products", "WHETHER"),
+    "product_taxes": ("--product-taxes", "FORM"),
+    "page_language": ("--page-language", "WHETHER"),
+    "payout_3ds_bypass": ("--payout-3ds", "WHEN"),
+    "time_zone": ("--time-zone", "ZONE"),
     "balances_url": ("--balances-url", "URL"),
     "register_url": ("--register-url", "URL"),
 }

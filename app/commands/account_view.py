@@ -1,6 +1,7 @@
 """Formats accounts for a terminal: everything but their secrets."""
 
 from collections.abc import Iterable
+from dataclasses import asdict
 
 from rich.table import Table
 from rich.text import Text
@@ -11,6 +12,7 @@ from app.i18n.messages import Money
 from app.payments.accounts.channels import AccountView
 from app.payments.accounts.check import CheckResult, Limitation, limitation_facts
 from app.payments.accounts.gateway_access import CONSEQUENCES
+from app.payments.core.dialects import dialect_of
 from app.payments.requests.payout import currency_of
 from app.payments.requests.wallets import wallets_of
 
@@ -19,6 +21,7 @@ _PRODUCTS = {
     ProductsForm.PLAIN: "sent to the gateway",
     ProductsForm.FISCAL: "sent to the gateway for fiscal receipts",
 }
+_THREE_DS = {"order_3ds_bypass"}  # an option of its own
 _WALLETS = {"applePay": "Apple Pay", "googlePay": "Google Pay"}
 
 
@@ -65,6 +68,7 @@ def to_json(each: AccountView) -> dict[str, object]:
         "google_pay_merchant": account.google_pay_merchant,
         "reconcile_at": account.reconcile_at,
         "other_orders": account.other_orders,
+        "dialect": _dialect_json(account),
         "balances_url": account.balances_url or account.base_url,
         "register_url": account.register_url or account.base_url,
         "enabled": account.enabled,
@@ -171,10 +175,18 @@ def as_facts(each: AccountView) -> Table:
     add_fact(facts, "wallets", " and ".join(_WALLETS[name] for name in wallets_of(account)) or "none")
     add_fact(facts, "records compared", f"each night at {account.reconcile_at}:00 UTC")
     add_fact(facts, "orders of other shops", ", ".join(account.other_orders) or "none")
+    dialect = _dialect_json(account)
+    add_fact(facts, "dialect", f"{dialect.pop('preset')}: {', '.join(f'{name} {dialect[name]}' for name in dialect)}")
     add_fact(facts, "balances from", account.balances_url or account.base_url)
     add_fact(facts, "registers from", account.register_url or account.base_url)
     add_fact(facts, "notification address", f"{each.notification_address} (sent to the gateway with each payment)")
     return facts
+
+
+def _dialect_json(account: MerchantAccount) -> dict[str, str]:
+    """Return the dialect's preset, and what it comes to with the account's changes."""
+    decided = {name: str(value) for name, value in asdict(dialect_of(account)).items() if name not in _THREE_DS}
+    return {"preset": account.dialect, **decided}
 
 
 def _describe_payouts(account: MerchantAccount) -> str:

@@ -20,6 +20,7 @@ from app.i18n.messages import Money
 from app.payments.accounts.balances import read_balances, refund_warning
 from app.payments.core.action_request import describe_request
 from app.payments.core.balance import Balance, balance
+from app.payments.core.dialects import keeps_rest
 from app.payments.core.refusal import RefusalError
 from app.payments.operations.actions import Step
 from app.payments.services import Services
@@ -153,7 +154,7 @@ def _do(
         _warn_if_insufficient(account, now.sum(step.amount))
     if not yes:
         require_interactive("confirm with --yes")
-        confirm(_question(step, now, aggregate.payment.order_id))
+        confirm(_question(step, now, aggregate.payment.order_id, is_rest_kept=keeps_rest(account)))
     amount_moved = step.amount if kind in {Kind.CAPTURE, Kind.REFUND} else None
     by, key = getpass.getuser(), request or uuid4().hex
     requested = StaffRequest(
@@ -189,12 +190,13 @@ def _step(
     return Step(kind, whole if amount is None else amount)
 
 
-def _question(step: Step, now: Balance, order_id: str) -> str:
+def _question(step: Step, now: Balance, order_id: str, *, is_rest_kept: bool) -> str:
     sum_ = now.sum(step.amount)
     match step.kind:
         case Kind.CAPTURE if step.amount < now.capturable:
             rest = now.sum(now.capturable - step.amount)
-            return f"Capture {sum_} of the amount authorized for payment {order_id}, and release the remaining {rest}?"
+            becomes = f"leave the remaining {rest} authorized" if is_rest_kept else f"release the remaining {rest}"
+            return f"Capture {sum_} of the amount authorized for payment {order_id}, and {becomes}?"
         case Kind.CAPTURE:
             return f"Capture the {sum_} authorized for payment {order_id}?"
         case Kind.VOID:

@@ -11,6 +11,16 @@ if TYPE_CHECKING:
     from app.gateway.client import GatewayClient
     from app.gateway.credentials import Credentials
     from app.gateway.declined import Declined
+    from app.gateway.dialect import (
+        DIALECTS,
+        CaptureEndpoint,
+        Dialect,
+        PartCapture,
+        Preset,
+        Sending,
+        TaxesForm,
+        ThreeDs,
+    )
     from app.gateway.errors import (
         BadCredentialsError,
         BrokenRule,
@@ -62,6 +72,7 @@ if TYPE_CHECKING:
     from app.gateway.statuses import Status
 
 __all__ = [
+    "DIALECTS",
     "PRESETS",
     "Attribute",
     "BadCredentialsError",
@@ -70,10 +81,12 @@ __all__ = [
     "BrokenRule",
     "BrowserFingerprint",
     "Capture",
+    "CaptureEndpoint",
     "Checkout",
     "Credentials",
     "Declined",
     "Detail",
+    "Dialect",
     "DirectPayment",
     "DuplicateOrderError",
     "Fee",
@@ -95,9 +108,11 @@ __all__ = [
     "NotificationError",
     "OperationRecord",
     "OutcomeUnknownError",
+    "PartCapture",
     "Payment",
     "PaymentRecord",
     "Payout",
+    "Preset",
     "Product",
     "RateLimitedError",
     "ReceiptDelivery",
@@ -113,6 +128,7 @@ __all__ = [
     "RegisterTicket",
     "ReportNotReadyError",
     "Sector",
+    "Sending",
     "SignedButUnreadableError",
     "SplitItem",
     "SplitRefund",
@@ -120,6 +136,8 @@ __all__ = [
     "Subscription",
     "SubscriptionRefund",
     "Taxes",
+    "TaxesForm",
+    "ThreeDs",
     "TransactionLine",
     "UnreadableLine",
     "UnreadableNotificationError",
@@ -131,7 +149,10 @@ __all__ = [
 
 # The module of each name; those missing here are in the models. A test compares this with the imports above.
 _ERRORS = "errors"
+_DIALECT = "dialect"
 _ELSEWHERE = {
+    **dict.fromkeys(("DIALECTS", "CaptureEndpoint", "Dialect", "PartCapture"), _DIALECT),
+    **dict.fromkeys(("Preset", "Sending", "TaxesForm", "ThreeDs"), _DIALECT),
     "Credentials": "credentials",
     "Declined": "declined",
     "GatewayClient": "client",

@@ -15,6 +15,7 @@ import httpx2
 from app.gateway import responses
 from app.gateway.balances import BalancesClient
 from app.gateway.credentials import Credentials
+from app.gateway.dialect import INTERFACE, Dialect
 from app.gateway.errors import (
     DuplicateOrderError,
     InvalidRequestError,
@@ -49,14 +50,15 @@ from app.gateway.wallets import Wallets
 # has moved, and its new address is not a page (gateway interface, 1b).
 _REDIRECTS_TO_PAGE = frozenset({302, 303})
 _PAYMENT, _SPLIT_PURCHASE = "/api/v1/payment", "/api/v1/split/purchase"
+_SPLIT_CAPTURE = "/api/v1/split/capture"
 
 
 class GatewayClient:
     """The calls of one account.
 
     ``http`` is the process-wide connection pool; the client neither configures nor closes it. ``sector`` is what the
-    merchant sells: some sectors require more data about the payer. ``sleep`` (seconds) is only used while a register is
-    being generated.
+    merchant sells: some sectors require more data about the payer. ``dialect`` is what the gateway decides where the
+    interface leaves it open. ``sleep`` (seconds) is only used while a register is being generated.
 
     Further calls are grouped: ``reports``, ``balances``, ``subscriptions``, ``wallets``.
 
@@ -70,12 +72,14 @@ class GatewayClient:
         credentials: Credentials,
         *,
         sector: Sector = Sector.GENERAL,
+        dialect: Dialect = INTERFACE,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._http = http
         self._transport = Transport(http, credentials)
         self._credentials = credentials
         self._sector = sector
+        self._dialect = dialect
         self.reports = Reports(self._transport, credentials, sleep=sleep)
         self.balances = BalancesClient(self._transport, credentials)
         self.subscriptions = Subscriptions(self._transport, credentials)
@@ -130,8 +134,8 @@ class GatewayClient:
     # Acting on payments
 
     async def capture(self, capture: Capture, *, timeout: float) -> OperationRecord:
-        """Take reserved money (gateway interface, 3; without ``split`` publicly documented only)."""
-        path = "/api/v1/capture" if capture.split is None else "/api/v1/split/capture"
+        """Take reserved money (gateway interface, 3)."""
+        path = self._dialect.capture_path if capture.split is None else _SPLIT_CAPTURE
         return await self._operate(path, capture, Method.CAPTURE, timeout)
 
     async def void(self, void: Void, *, timeout: float) -> OperationRecord:
@@ -150,7 +154,7 @@ class GatewayClient:
         """Cancel an unpaid hosted payment (gateway interface, 7): the record comes back ``failure``, code 6007."""
         call = self._call("POST", f"/api/v1/pos/{self.pos_id}/order/{path_segment(order_id)}/cancel", order_id)
         response = await self._transport.exchange(call, timeout=timeout)
-        records = _records(call, response, responses.decode(call, response))
+        records = self._records(call, response, responses.decode(call, response))
         for record in records:
             if isinstance(record, PaymentRecord) and record.order_id == order_id:
                 return record
@@ -191,7 +195,7 @@ class GatewayClient:
         call = self._call("GET", self._order_path("0"), "0")
         response = await self._transport.exchange(call, timeout=timeout)
         try:
-            return bool(_records(call, response, responses.decode(call, response)))
+            return bool(self._records(call, response, responses.decode(call, response)))
         except NotFoundError:
             return False
 
@@ -219,16 +223,21 @@ class GatewayClient:
         return f"/api/v1/pos/{self.pos_id}/orders/{path_segment(order_id)}"
 
     def _body(self, request: RequestModel, order_id: str) -> dict[str, Any]:
-        members = request.to_wire()
+        members = self._dialect.write(request.to_wire())
         if members.setdefault("pos_id", self.pos_id) != self.pos_id:
             raise InvalidRequestError("pos_id", f"the account's, {self.pos_id}", members["pos_id"], order_id=order_id)
         return members
 
     def _creation(self, request: Payment | Payout, *, query: tuple[tuple[str, str], ...] = ()) -> Call:
-        # The interface splits purchases only; a split reservation is publicly documented to start as a plain one.
+        # The interface splits purchases only: a reservation is divided when it is captured.
         split = isinstance(request, Payment) and request.split is not None and request.method is Method.PURCHASE
         path = _SPLIT_PURCHASE if split else _PAYMENT
         body = self._body(request, request.order_id)
+        is_payout = request.method is Method.CREDIT
+        usual_3ds = self._dialect.payout_3ds_bypass if is_payout else self._dialect.order_3ds_bypass
+        body.setdefault("order_3ds_bypass", usual_3ds.value)
+        if request.method is Method.AUTH:
+            body = self._dialect.write_hold(body)
         return self._call("POST", path, request.order_id, body=body, query=query, creates=True)
 
     async def _create(self, call: Call, timeout: float) -> PaymentRecord:
@@ -236,7 +245,7 @@ class GatewayClient:
         return self._created(call, response, responses.decode(call, response))
 
     def _created(self, call: Call, response: GatewayResponse, data: object) -> PaymentRecord:
-        record = _single_record(call, response, data)
+        record = self._single_record(call, response, data)
         if not isinstance(record, PaymentRecord):
             raise call.error(OutcomeUnknownError, "the answer is about another kind of operation")
         if record.status is Status.FAILURE and record.status_code == "4119":
@@ -246,9 +255,10 @@ class GatewayClient:
         return record
 
     async def _operate(self, path: str, request: Secondary, method: Method, timeout: float) -> OperationRecord:
-        call = self._call("POST", path, request.order_id, body=self._body(request, request.order_id))
+        body = self._dialect.write_operation(self._body(request, request.order_id))
+        call = self._call("POST", path, request.order_id, body=body)
         response = await self._transport.exchange(call, timeout=timeout)
-        record = _single_record(call, response, responses.decode(call, response))
+        record = self._single_record(call, response, responses.decode(call, response))
         if not isinstance(record, OperationRecord) or record.method != method:
             raise call.error(OutcomeUnknownError, "the answer is about another kind of operation")
         return record
@@ -262,29 +272,28 @@ class GatewayClient:
             data = responses.decode(call, response)
         except NotFoundError:
             return Records(())
-        return _records(call, response, data)
+        return self._records(call, response, data)
 
+    def _single_record(self, call: Call, response: GatewayResponse, data: object) -> PaymentRecord | OperationRecord:
+        """Return the record in the response to ``call``.
 
-def _single_record(call: Call, response: GatewayResponse, data: object) -> PaymentRecord | OperationRecord:
-    """Return the record in the response to ``call``. Raises ``OutcomeUnknownError`` if it cannot be read, or is about
-    another order.
-    """
-    if isinstance(data, list) and len(data) == 1:
-        data = data[0]
-    try:
-        record = read_record(data)
-    except UnreadableError as exc:
-        raise call.error(OutcomeUnknownError, f"the answer is {exc}", http_status=response.status) from None
-    if record.order_id != call.order_id:
-        raise call.error(OutcomeUnknownError, "the answer is about another order", http_status=response.status)
-    return record
+        Raises ``OutcomeUnknownError`` if it cannot be read, or is about another order.
+        """
+        if isinstance(data, list) and len(data) == 1:
+            data = data[0]
+        try:
+            record = read_record(data, self._dialect.zone)
+        except UnreadableError as exc:
+            raise call.error(OutcomeUnknownError, f"the answer is {exc}", http_status=response.status) from None
+        if record.order_id != call.order_id:
+            raise call.error(OutcomeUnknownError, "the answer is about another order", http_status=response.status)
+        return record
 
-
-def _records(call: Call, response: GatewayResponse, data: object) -> Records:
-    try:
-        return read_records(data)
-    except UnreadableError as exc:
-        raise call.error(OutcomeUnknownError, f"the answer is {exc}", http_status=response.status) from None
+    def _records(self, call: Call, response: GatewayResponse, data: object) -> Records:
+        try:
+            return read_records(data, self._dialect.zone)
+        except UnreadableError as exc:
+            raise call.error(OutcomeUnknownError, f"the answer is {exc}", http_status=response.status) from None
 
 
 def _checkout(

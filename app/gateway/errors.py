@@ -13,6 +13,7 @@
     |  `- RateLimitedError          too many requests; ``pause`` is how long to wait, if the gateway states it
     |- OutcomeUnknownError          the request left, no readable response came: it may have been done. Look it up
     |  `- NotTheGatewayError        a 4xx not in the gateway's own shape, or a redirect to no page: a wrong address
+    |                               (what such a response says is in ``said``)
     |- ReportNotReadyError          the register is still being generated
     `- NotificationError
        |- ForgedNotificationError   a webhook that none of the account's secrets signed
@@ -52,7 +53,12 @@ class Violation:
 
 
 class GatewayError(Exception):
-    """The base class. ``method`` and ``path`` are those of the HTTP call, ``code`` is the gateway's own."""
+    """The base class. ``method`` and ``path`` are those of the HTTP call, ``code`` is the gateway's own.
+
+    ``said`` is the text of a response that is not believed, for people: redacted, at most 300 characters.
+    """
+
+    said = ""
 
     def __init__(
         self,
@@ -80,6 +86,8 @@ class GatewayError(Exception):
             if value is not None
         ]
         text = f"{call}: {self.message}" if call else self.message
+        if self.said:
+            text = f'{text}: "{self.said}"'
         return f"{text} [{', '.join(details)}]" if details else text
 
     def __repr__(self) -> str:

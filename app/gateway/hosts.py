@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from urllib.parse import unquote, urlsplit
 
+from app.gateway.dialect import Preset
 from app.gateway.errors import InvalidRequestError
 from app.gateway.models.values import absolute_url
 from app.outbound import is_private
@@ -35,6 +36,7 @@ class KnownGateway:
     register_url: str | None
     scheme_word: str
     webhook_senders: tuple[str, ...]
+    dialect: Preset = Preset.PUBLIC
 
 
 PRESETS: Mapping[str, KnownGateway] = MappingProxyType(

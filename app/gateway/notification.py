@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import UTC, tzinfo
 from urllib.parse import parse_qsl
 
 from app import exact_json
@@ -47,10 +48,11 @@ class Notification:
     record: PaymentRecord | OperationRecord
 
 
-def read_notification(form: bytes, secrets: Iterable[str]) -> Notification:
+def read_notification(form: bytes, secrets: Iterable[str], zone: tzinfo = UTC) -> Notification:
     """Verify and parse the body of a webhook (``application/x-www-form-urlencoded``).
 
-    ``secrets``: the account's API secret and, while it is being rotated, previous ones. Raises
+    ``secrets``: the account's API secret and, while it is being rotated, previous ones. ``zone``: of times which have
+    none. Raises
     ``ForgedNotificationError`` if none of them signed ``data``; ``UnreadableNotificationError`` if it is larger than
     256 KiB or not the form of the interface; ``SignedButUnreadableError`` if it is signed but not a record.
     """
@@ -58,7 +60,7 @@ def read_notification(form: bytes, secrets: Iterable[str]) -> Notification:
     if not verify(data, signature, secrets):
         raise ForgedNotificationError("none of the account's secrets signed this webhook")
     try:
-        return Notification(data=data, digest=digest(data), record=read_data(data))
+        return Notification(data=data, digest=digest(data), record=read_data(data, zone))
     except UnreadableNotificationError as exc:
         raise SignedButUnreadableError(str(exc), data) from None
 
@@ -68,10 +70,10 @@ def digest(data: str) -> str:
     return hashlib.sha256(data.encode(errors="surrogatepass")).hexdigest()
 
 
-def read_data(data: str) -> PaymentRecord | OperationRecord:
+def read_data(data: str, zone: tzinfo = UTC) -> PaymentRecord | OperationRecord:
     """Return the record in ``data``, which was verified before. Raises ``UnreadableNotificationError``."""
     try:
-        return read_record(decode(data))
+        return read_record(decode(data), zone)
     except UnreadableError as exc:
         raise UnreadableNotificationError(f"signed, but {exc}") from None
 

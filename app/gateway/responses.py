@@ -1,17 +1,21 @@
 """Interprets the gateway's responses: a record, a refusal, or nothing that can be relied on.
 
-The interface shows no error body. These shapes are publicly documented or seen in the provider's own plugins::
+The interface shows one error body, of registers; the other shapes are publicly documented or seen in the provider's own
+plugins. All of them are the gateway's, whatever its dialect (laws of money, 16)::
 
+    {"message": "...", "code": "report_not_ready"}
     {"message": "...", "args": {"code": "P-409"}}
     {"message": "...", "args": [{"field_name": "amount", "violation": "..."}]}
     {"message": "...", "args": {"amount": [{"msg": ["..."]}]}}
     {"order_id": "...", "status": "failure", "status_code": "4150", "status_description": "..."}
-    {"message": "...", "code": "report_not_ready"}          (of registers and balances only)
+
+Whatever else comes is not believed, but what it says is in the error (``said``), for people.
 """
 
 import re
 from collections.abc import Iterator, Mapping
 from email.utils import parsedate_to_datetime
+from html import unescape
 from typing import Any
 
 from app import exact_json
@@ -40,6 +44,9 @@ _UNAUTHORISED, _NOT_FOUND, _CONFLICT, _TOO_MANY = 401, 404, 409, 429
 _RECORD_IDS = frozenset({"payment_id", "operation_id"})
 _CODE_MEMBERS = frozenset({"code", "status_code"})
 _MAX_PAUSE = 3600.0
+_MAX_TEXT_BYTES, _LONGEST_TEXT = 16_384, 300
+_NOT_SHOWN = re.compile(r"<(script|style|head)\b.*?(</\1\s*>|\Z)", re.IGNORECASE | re.DOTALL)
+_MARKUP = re.compile(r"<[/!?a-zA-Z][^<>]*>?")
 
 
 def decode(call: Call, response: GatewayResponse) -> Any:
@@ -61,7 +68,7 @@ def decode(call: Call, response: GatewayResponse) -> Any:
     if 200 <= response.status < 300:
         if data is None:
             raise _outcome_unknown(call, response, "an answer that is not JSON")
-        if _is_refusal(call, members) or (not call.moves_money and _is_error_body(members)):
+        if _is_refusal(call, members, with_success=True) or (not call.moves_money and _is_error_body(members)):
             raise _refusal(call, response, members)
         return data
     if 400 <= response.status < 500 and response.status != _REQUEST_TIMEOUT:
@@ -72,8 +79,7 @@ def decode(call: Call, response: GatewayResponse) -> Any:
         if not call.moves_money and _explains_failure(response, members):
             raise _refusal(call, response, members)
         raise _not_the_gateway(call, response, members)
-    message = _redact(call, response, sanitize(str(members.get("message", ""))))
-    raise _outcome_unknown(call, response, message or "no answer that can be relied on", code)
+    raise _outcome_unknown(call, response, "no answer that can be relied on", code, _text_of(call, response, members))
 
 
 def parse(call: Call, model: type[S], data: object) -> S:
@@ -85,15 +91,32 @@ def parse(call: Call, model: type[S], data: object) -> S:
 
 
 def _outcome_unknown(
-    call: Call, response: GatewayResponse, message: str, code: str | None = None
+    call: Call, response: GatewayResponse, message: str, code: str | None = None, said: str = ""
 ) -> OutcomeUnknownError:
-    return call.error(OutcomeUnknownError, message, code=code, http_status=response.status)
+    error = call.error(OutcomeUnknownError, message, code=code, http_status=response.status)
+    error.said = said
+    return error
 
 
 def _not_the_gateway(call: Call, response: GatewayResponse, members: Mapping[str, Any]) -> OutcomeUnknownError:
     if not _RECORD_IDS.isdisjoint(members):
         return _outcome_unknown(call, response, f"HTTP {response.status} with a record that does not say failure")
-    return call.error(NotTheGatewayError, "refused, and not in the gateway's own words", http_status=response.status)
+    message = "refused, and not in the gateway's own words"
+    error = call.error(NotTheGatewayError, message, http_status=response.status)
+    error.said = _text_of(call, response, members)
+    return error
+
+
+def _text_of(call: Call, response: GatewayResponse, members: Mapping[str, Any]) -> str:
+    """Return what a response says that is not believed: redacted, in one line, at most 300 characters."""
+    text = _message(members)
+    if not text:
+        body = response.content[:_MAX_TEXT_BYTES].decode(errors="replace")
+        if members or not _MARKUP.search(body):  # noqa: SIM108 - two short lines
+            text = body
+        else:
+            text = unescape(_MARKUP.sub(" ", _NOT_SHOWN.sub(" ", body)))
+    return _redact(call, response, sanitize(text))[:_LONGEST_TEXT]
 
 
 def _is_declined(members: Mapping[str, Any]) -> bool:
@@ -101,15 +124,21 @@ def _is_declined(members: Mapping[str, Any]) -> bool:
     return isinstance(word, str) and read_status(word) is Status.FAILURE
 
 
-def _is_refusal(call: Call, members: Mapping[str, Any]) -> bool:
-    """Return True if the gateway itself, in its own shape, states that it did not do the request (gateway facts, 3)."""
+def _is_refusal(call: Call, members: Mapping[str, Any], *, with_success: bool = False) -> bool:
+    """Return True if the gateway itself, in its own shape, states that it did not do the request.
+
+    ``with_success``: the HTTP status is that of a success, which a body without ``args`` does not refute.
+    """
     if _is_declined(members):
         about_this = members.get("order_id") == call.order_id is not None
         return not _is_record(members) and (about_this or _error_code(members) in _DUPLICATE_CODES)
     if not _RECORD_IDS.isdisjoint(members):
         return False  # it contains an operation that has not failed
     message, args = members.get("message"), members.get("args", ...)
-    return isinstance(message, str) and bool(message.strip()) and isinstance(args, Mapping | list | None)
+    code = members.get("code")
+    has_code = isinstance(code, str | int) and not isinstance(code, bool) and not with_success
+    has_message = isinstance(message, str) and bool(message.strip())
+    return has_message and (isinstance(args, Mapping | list | None) or has_code)
 
 
 def _is_error_body(members: Mapping[str, Any]) -> bool:

@@ -8,6 +8,7 @@ from typing import Literal
 
 from app.gateway import responses
 from app.gateway.credentials import Credentials
+from app.gateway.dialect import charge_refund_path, subscription_end_path
 from app.gateway.errors import InvalidRequestError, OutcomeUnknownError
 from app.gateway.models.records import OperationRecord, Records, UnreadableError, read_records
 from app.gateway.models.subscriptions import Subscription, SubscriptionRefund
@@ -52,7 +53,7 @@ class Subscriptions:
         call = Call(
             method="PUT",
             base_url=self._credentials.balances_url or self._credentials.base_url,
-            path=f"/api/v1/recurring/{path_segment(recurring_id)}/cancel",
+            path=subscription_end_path(path_segment(recurring_id)),
         )
         response = await self._transport.exchange(call, timeout=timeout)
         return responses.parse(call, Subscription, responses.decode(call, response))
@@ -65,11 +66,10 @@ class Subscriptions:
         body = refund.to_wire()
         if body.setdefault("pos_id", pos_id) != pos_id:
             raise InvalidRequestError("pos_id", f"the account's, {pos_id}", body["pos_id"])
-        steps = f"recurring/{path_segment(recurring_id)}/payments/{path_segment(payment_id)}"
         call = Call(
             method="POST",
             base_url=self._credentials.base_url,
-            path=f"/api/v1/pos/{pos_id}/{steps}/refund",
+            path=charge_refund_path(pos_id, path_segment(recurring_id), path_segment(payment_id)),
             body=body,
         )
         response = await self._transport.exchange(call, timeout=timeout)

@@ -12,6 +12,7 @@ from pydantic import SecretStr
 
 from app.gateway import responses
 from app.gateway.credentials import Credentials
+from app.gateway.dialect import APPLE_PAY_SESSION_PATH, TOKENIZE_PATH
 from app.gateway.errors import InvalidRequestError, OutcomeUnknownError
 from app.gateway.models.values import absolute_url
 from app.gateway.transport import Call, Transport
@@ -62,7 +63,7 @@ class Wallets:
         call = Call(
             method="POST",
             base_url=self._credentials.base_url,
-            path="/api/v1/applepay/session",
+            path=APPLE_PAY_SESSION_PATH,
             body={"pos_id": self._credentials.pos_id, "validation_url": check_validation_url(url)},
         )
         response = await self._transport.exchange(call, timeout=timeout)
@@ -76,7 +77,7 @@ class Wallets:
         call = Call(
             method="POST",
             base_url=self._credentials.balances_url or self._credentials.base_url,
-            path="/api/v1/tokenization/tokenize",
+            path=TOKENIZE_PATH,
             body={"pos_id": self._credentials.pos_id, "token": f"{wallet}:{token.get_secret_value()}"},
             with_endpoints_key=False,
             quotable=False,  # a token is thousands of characters of JSON: no part of it may come back in any form

@@ -33,7 +33,7 @@ def languages_in(locales: Path) -> tuple[str, ...]:
 
 LANGUAGES = languages_in(LOCALES)
 _POINTS = gettext_noop("pp")  # percentage points
-_WITH_CODE = re.compile(r"(.+?)((?: \[[^\]]*\])?)", re.DOTALL)
+_WITH_CODE = re.compile(r"(.+?)((?: \(“.*”\))?(?: \[[^\]]*\])?)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)

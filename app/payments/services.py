@@ -28,6 +28,7 @@ from app.gateway.credentials import Credentials
 from app.gateway.errors import GatewayError
 from app.gateway.models import Sector
 from app.gateway.models.accounts import BalanceAccount
+from app.payments.core.dialects import dialect_of
 from app.payments.core.posting import Posting
 from app.payments.core.schedule import Schedule
 from app.saleor.limits import usable_link
@@ -103,7 +104,9 @@ class Gateways:
         """Return the account's client; a changed account gets a new one. Raises VaultError."""
         known = self._clients.get(account.id)
         if known is None or known[0] != account.updated_at:
-            client = GatewayClient(self._http, self.credentials(account), sector=Sector(account.sector))
+            client = GatewayClient(
+                self._http, self.credentials(account), sector=Sector(account.sector), dialect=dialect_of(account)
+            )
             known = (account.updated_at, client)
             self._clients[account.id] = known
         return known[1]

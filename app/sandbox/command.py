@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 from uuid import UUID
 
 import typer
@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from app.sandbox.server import PortNotFreeError, serve
-from app.sandbox.settings import DEFAULT_PORT, Behaviour, PointOfSale, SandboxSettings
+from app.sandbox.settings import DEFAULT_PORT, DIALECTS, Behaviour, PointOfSale, SandboxSettings
 
 _STANDARD = PointOfSale()
 
@@ -34,15 +34,21 @@ def sandbox(  # noqa: PLR0917 - typer makes an option of each
     endpoints_key: Annotated[
         str, typer.Option(envvar="SANDBOX_ENDPOINTS_KEY", help="Endpoints key.", show_default=False)
     ] = _STANDARD.endpoints_key.get_secret_value(),
+    dialect: Annotated[
+        Literal["interface", "public"],
+        typer.Option(help="What it does where the interface leaves it open: nothing else, or what is publicly known."),
+    ] = "public",
     amount_endings: Annotated[bool, typer.Option(help="Whether cents choose the outcome.")] = True,
     settle_after: Annotated[float, typer.Option(help="Seconds until a slow bank says yes.")] = 30.0,
     lifetime: Annotated[float, typer.Option(help="Seconds a payment page lives by default.")] = 3600.0,
 ) -> None:
     """Start a gateway of your own: no account, no money, nothing leaves this machine."""
-    behaviour = Behaviour(
-        amount_endings=amount_endings,
-        settle_after=timedelta(seconds=settle_after),
-        lifetime=timedelta(seconds=lifetime),
+    behaviour = Behaviour.model_validate(DIALECTS[dialect]).model_copy(
+        update={
+            "amount_endings": amount_endings,
+            "settle_after": timedelta(seconds=settle_after),
+            "lifetime": timedelta(seconds=lifetime),
+        }
     )
     points_of_sale = tuple(
         PointOfSale(

@@ -128,9 +128,9 @@ def saleor_process(port: int, logs: Path, environment: Mapping[str, str], *optio
     )
 
 
-def gateway_process(port: int, logs: Path, environment: Mapping[str, str]) -> ServerProcess:
-    """Return the process of a sandbox gateway."""
-    arguments = ["app.sandbox", "--port", str(port)]
+def gateway_process(port: int, logs: Path, environment: Mapping[str, str], *options: str) -> ServerProcess:
+    """Return the process of a sandbox gateway; ``options`` are those of its command."""
+    arguments = ["app.sandbox", "--port", str(port), *options]
     return ServerProcess("gateway", arguments, _url_of_port(port), "/health", logs / "gateway.log", environment)
 
 

@@ -1,17 +1,20 @@
 """Rendering of records in the gateway's formats: responses, webhooks, period lists and registers.
 
-Source: gateway interface, Resources and Events. Amounts stay Decimal; times are `yyyy-MM-ddTHH:mm:ss.SSS`, no zone.
+Source: gateway interface, Resources and Events. Amounts stay Decimal; times are `yyyy-MM-ddTHH:mm:ss.SSS`, and do not
+name their zone.
 """
 
 import base64
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Literal
+from zoneinfo import ZoneInfo
 
 from app.exact_json import dumps
 from app.sandbox.core.codes import Status
 from app.sandbox.core.gateway_state import GatewayState
 from app.sandbox.core.records import CardOnFile, Entry, Operation, Payment
+from app.sandbox.settings import Behaviour
 
 TimeName = Literal["processed_at", "processing_time"]
 Place = Literal["records", "lists", "registers"]
@@ -33,11 +36,12 @@ _PAYMENT_ONLY_FIELDS = frozenset(
 )
 
 
-def timestamp(moment: datetime | None) -> str | None:
-    """Return a TIMESTAMP (interface, Conventions), in UTC."""
+def timestamp(moment: datetime | None, behaviour: Behaviour) -> str | None:
+    """Return a TIMESTAMP (interface, Conventions), in the zone of the point of sale, which it does not name."""
     if moment is None:
         return None
-    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds")
+    zone = UTC if behaviour.time_zone == "UTC" else ZoneInfo(behaviour.time_zone)
+    return moment.astimezone(zone).replace(tzinfo=None).isoformat(timespec="milliseconds")
 
 
 def checkout_url(payment: Payment, page: Literal["form", "qr", "3ds"]) -> str:
@@ -47,7 +51,7 @@ def checkout_url(payment: Payment, page: Literal["form", "qr", "3ds"]) -> str:
 
 def payment_record(state: GatewayState, payment: Payment, time_name: TimeName = "processed_at") -> dict[str, Any]:
     """Return a payment record. The field of the last update's time has different names in different responses."""
-    waits = payment.waits_for_payer
+    waits, behaviour = payment.waits_for_payer, state.behaviour(payment.pos_id)
     record: dict[str, Any] = {
         "payment_id": str(payment.payment_id),
         "order_id": payment.order_id,
@@ -66,24 +70,24 @@ def payment_record(state: GatewayState, payment: Payment, time_name: TimeName = 
         "eci": payment.eci,
         "mcc": payment.mcc,
         "options_3ds": payment.options_3ds,
-        **_card_fields(payment),
+        **_card_fields(payment, behaviour),
         **payment.customer,
         "result_url": payment.result_url,
-        "created_at": timestamp(payment.created_at),
-        time_name: timestamp(payment.processed_at),
+        "created_at": timestamp(payment.created_at, behaviour),
+        time_name: timestamp(payment.processed_at, behaviour),
         **_fee_fields(payment),
         "payload": payment.payload,
         "bank_short_name": "SANDBOX" if payment.card else None,
         "receipt_url": _receipt_url(payment, str(payment.payment_id)),
         "payway": payment.payway,
     }
-    if payment.attributes:
+    if payment.attributes and behaviour.record_attributes:
         record["attributes"] = payment.attributes
     if payment.processed_amount is not None:
         record["processed_amount"] = payment.processed_amount
         record["processed_currency"] = payment.currency
     if payment.limit_info is not None:
-        record["limit_info"] = _limit_fields(payment)
+        record["limit_info"] = _limit_fields(payment, behaviour)
     if payment.recurring_id is not None:
         status = state.subscriptions[payment.recurring_id].status
         record["recurring"] = {"id": str(payment.recurring_id), "status": status}
@@ -94,8 +98,9 @@ def payment_record(state: GatewayState, payment: Payment, time_name: TimeName = 
     return record
 
 
-def operation_record(operation: Operation, time_name: TimeName | None = None) -> dict[str, Any]:
+def operation_record(state: GatewayState, operation: Operation, time_name: TimeName | None = None) -> dict[str, Any]:
     """Return a secondary operation record. By default the time's name is that of the operation's own response."""
+    behaviour = state.behaviour(operation.pos_id)
     if time_name is None:
         plain_refund = operation.method == "refund" and not operation.through_split
         time_name = "processed_at" if plain_refund else "processing_time"
@@ -110,8 +115,8 @@ def operation_record(operation: Operation, time_name: TimeName | None = None) ->
         "amount": operation.amount,
         "currency": operation.currency,
         **_status_fields(operation),
-        "created_at": timestamp(operation.created_at),
-        time_name: timestamp(operation.processed_at),
+        "created_at": timestamp(operation.created_at, behaviour),
+        time_name: timestamp(operation.processed_at, behaviour),
         "fee": _fee_fields(operation)["fee"],
         "comment": operation.comment,
     }
@@ -120,7 +125,7 @@ def operation_record(operation: Operation, time_name: TimeName | None = None) ->
         if operation.through_split:
             record["split_fee"] = {"amount": operation.amount * 0, "currency": operation.currency}
     if operation.limit_info is not None:
-        record["limit_info"] = _limit_fields(operation)
+        record["limit_info"] = _limit_fields(operation, behaviour)
     return record
 
 
@@ -128,7 +133,7 @@ def lookup_record(state: GatewayState, entry: Payment | Operation) -> dict[str, 
     """Return a record as look-ups return it."""
     if isinstance(entry, Payment):
         return payment_record(state, entry)
-    return operation_record(entry)
+    return operation_record(state, entry)
 
 
 def webhook_fields(state: GatewayState, entry: Payment | Operation) -> dict[str, Any]:
@@ -139,7 +144,7 @@ def webhook_fields(state: GatewayState, entry: Payment | Operation) -> dict[str,
     record = (
         payment_record(state, entry)
         if isinstance(entry, Payment)
-        else operation_record(entry, time_name="processed_at")
+        else operation_record(state, entry, time_name="processed_at")
     )
     if state.behaviour(entry.pos_id).webhook_nulls:
         omitted = _PAYMENT_ONLY_FIELDS if isinstance(entry, Operation) else {"operation_id"}
@@ -200,14 +205,14 @@ def _status_fields(entry: Entry) -> dict[str, Any]:
     }
 
 
-def _card_fields(payment: Payment) -> dict[str, Any]:
+def _card_fields(payment: Payment, behaviour: Behaviour) -> dict[str, Any]:
     card = payment.card
     # Only an accepted card can be kept on file.
     stored_card = card if payment.status is Status.SUCCESS else None
     return {
         "cc_mask": card.mask or None if card else None,
         "cc_token": stored_card.token if stored_card else None,
-        "cc_token_expiration": timestamp(stored_card.expires) if stored_card else None,
+        "cc_token_expiration": timestamp(stored_card.expires, behaviour) if stored_card else None,
     }
 
 
@@ -222,11 +227,11 @@ def _fee_fields(entry: Entry) -> dict[str, Any]:
     }
 
 
-def _limit_fields(entry: Entry) -> dict[str, Any] | None:
+def _limit_fields(entry: Entry, behaviour: Behaviour) -> dict[str, Any] | None:
     limit = entry.limit_info
     if limit is None:
         return None
-    return {"retry_after": timestamp(limit.retry_after), "description": limit.description}
+    return {"retry_after": timestamp(limit.retry_after, behaviour), "description": limit.description}
 
 
 def _receipt_url(entry: Payment | Operation, identifier: str) -> str | None:

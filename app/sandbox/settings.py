@@ -4,7 +4,7 @@ Where the gateway interface says "not shown", real gateways may differ from each
 option of `Behaviour`, so that a shop can be tested against each interpretation.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -53,6 +53,26 @@ class Behaviour(BaseModel):
     """When a hold lapses by itself: there is no webhook and no record of it, and no operation on it is possible."""
     capture_excess_percent: Decimal = Field(default=Decimal(0), ge=0, le=25)
 
+    plain_capture: bool = True
+    """Whether there is an endpoint for captures without split; the interface shows only the one with."""
+    part_capture: Literal["releases_rest", "keeps_rest"] = "releases_rest"
+    """What becomes of the rest of a reservation when a part of it is captured (not shown in the interface)."""
+    operation_products: bool = True
+    """Whether captures and refunds accept `products`, which the interface does not list there."""
+    product_taxes: Literal["object", "list"] = "object"
+    three_ds_words: frozenset[str] = frozenset({"supported", "always", "never"})
+    """The values of `order_3ds_bypass` that are understood; the interface shows `always` only."""
+    subscriptions: bool = True
+    """Whether subscriptions can be started, cancelled and refunded, which the interface does not show."""
+    wallet_calls: bool = True
+    """Whether there are the calls for wallets' tokens, which the interface does not show."""
+    error_body: Literal["args", "code"] = "args"
+    """A refusal: `{message, args}` (public pages), or `{message, code}` (the interface, of registers)."""
+    record_attributes: bool = True
+    """Whether records repeat the attributes; the interface does not list them there."""
+    time_zone: str = "UTC"
+    """The zone of the times in records, which do not name it."""
+
     split_must_sum: bool = True
     """Whether split amounts must sum to the whole; otherwise the rest stays with the merchant."""
     split_reservations: bool = True
@@ -88,6 +108,26 @@ class Behaviour(BaseModel):
     """The part of the money taken that is withheld as rolling reserve. The sandbox never releases it."""
     opening_balance: Decimal = Decimal("10000.00")
     """The initial balance of each currency's account, so that a first refund does not fail for lack of funds."""
+
+
+_INTERFACE: Mapping[str, object] = {
+    "hosted_answer": "redirect",
+    "plain_capture": False,
+    "part_capture": "keeps_rest",
+    "operation_products": False,
+    "three_ds_words": frozenset({"always"}),
+    "subscriptions": False,
+    "wallet_calls": False,
+    "error_body": "code",
+    "record_attributes": False,
+    "auth_success_code": "1000",
+    "split_reservations": False,
+}
+DIALECTS: Mapping[str, Mapping[str, object]] = {
+    "interface": _INTERFACE,
+    "public": {name: Behaviour.model_fields[name].get_default() for name in _INTERFACE},
+}
+"""What the interface leaves open, twice: as a gateway behaves that knows nothing else, and as publicly documented."""
 
 
 class PointOfSale(BaseModel):

@@ -29,10 +29,13 @@ SETTINGS = {
 class Stack:
     """The processes, with the app's ``data`` and the ``logs`` in an empty folder. Use ``async with``, then ``start``.
 
-    ``api_secret`` is the secret that the operator enters for the merchant account; it may be wrong.
+    ``api_secret`` is the secret that the operator enters for the merchant account; it may be wrong. ``dialect`` is what
+    the gateway speaks (``settings.DIALECTS``).
     """
 
-    def __init__(self, folder: Path, output: Output, api_secret: SecretStr, *, free_ports: bool) -> None:
+    def __init__(
+        self, folder: Path, output: Output, api_secret: SecretStr, *, free_ports: bool, dialect: str = "public"
+    ) -> None:
         ports = {name: free_port(0 if free_ports else port) for name, port in DEFAULT_PORTS.items()}
         self.urls = {name: f"http://{HOST}:{port}" for name, port in ports.items()}
         self.data = folder / "data"
@@ -43,7 +46,7 @@ class Stack:
         self.app = app_process(ports["app"], logs, environment)
         self.processes = (
             saleor_process(ports["saleor"], logs, environment),
-            gateway_process(ports["gateway"], logs, environment),
+            gateway_process(ports["gateway"], logs, environment, "--dialect", dialect),
             self.app,
         )
         keys = PointOfSale()

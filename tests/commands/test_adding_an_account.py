@@ -1,9 +1,12 @@
 """``accounts add``: what operators give, where secrets come from, what they are told."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from app.gateway.dialect import PUBLIC, PartCapture, ThreeDs
+from app.payments.core.dialects import dialect_of
 from app.payments.services import Services
 from tests.commands.conftest import (
     APP,
@@ -43,6 +46,18 @@ async def test_an_account_is_added_and_tried_out(
     assert [keys.api_key, keys.api_secret, keys.endpoints_key] == list(KEYS.values())
 
 
+INTERFACE_POINTS = {
+    "capture_endpoint": "split",
+    "part_capture": "keeps_rest",
+    "hold_split": "not_sent",
+    "operation_products": "not_sent",
+    "page_language": "not_sent",
+    "payout_3ds_bypass": "always",
+    "product_taxes": "object",
+    "time_zone": "UTC",
+}
+
+
 async def test_everything_can_be_said_differently(shell: Shell, services: Services, pos: PointOfSale) -> None:
     await install(services)
     second = await install(services, "https://other.example.com/graphql/")
@@ -79,7 +94,7 @@ async def test_everything_can_be_said_differently(shell: Shell, services: Servic
         "description_template": None,
         "products": "none",
         "receipt_delivery": None,
-        "order_3ds_bypass": "supported",
+        "order_3ds_bypass": "always",
         "cancel_older": True,
         "pci_dss_confirmed_at": None,
         "saved_cards": False,
@@ -90,6 +105,7 @@ async def test_everything_can_be_said_differently(shell: Shell, services: Servic
         "google_pay_gateway": None,
         "google_pay_gateway_merchant": None,
         "google_pay_merchant": None,
+        "dialect": {"preset": "interface", **INTERFACE_POINTS},
         "balances_url": pos.url,
         "register_url": pos.url,
         "reconcile_at": 2,
@@ -121,6 +137,35 @@ async def test_a_known_gateway_needs_no_address(shell: Shell, services: Services
     (account,) = await services.accounts.all()
     assert said.json["check"] is None
     assert (account.name, account.base_url, account.scheme_word) == ("Tranzzo", "https://cpay.tranzzo.com", "CPAY")
+    assert (account.dialect, account.order_3ds_bypass) == ("public", "supported")
+
+
+@pytest.mark.law(16)
+async def test_what_the_gateway_decides_is_a_preset_with_changes(
+    shell: Shell, services: Services, installed: int, pos: PointOfSale
+) -> None:
+    said = await shell(
+        *ADD, "--base-url", pos.url, "--storefront", STOREFRONT, "--dialect", "public", "--part-capture", "keeps_rest",
+        "--payout-3ds", "never", "--time-zone", "Europe/Kyiv", "--json", **KEYS,
+    )  # fmt: skip
+    (account,) = await services.accounts.all()
+    expected = replace(
+        PUBLIC, part_capture=PartCapture.KEEPS_REST, payout_3ds_bypass=ThreeDs.NEVER, time_zone="Europe/Kyiv"
+    )
+    assert dialect_of(account) == expected
+    assert said.json["dialect"]["part_capture"] == "keeps_rest"
+    assert account.order_3ds_bypass == "supported"
+    shown = await shell("accounts", "show", account.id)
+    assert "time_zone Europe/Kyiv" in " ".join(shown.out.split())
+
+    await shell("accounts", "set", account.id, "--dialect", "interface", "--part-capture", "", "--no-check")
+    (account,) = await services.accounts.all()
+    assert dialect_of(account).part_capture is PartCapture.KEEPS_REST
+    assert account.part_capture is None
+
+    wrong = await shell("accounts", "set", account.id, "--time-zone", "Kyiv time", "--hold-split", "perhaps")
+    wrong.failed("--time-zone is invalid", status=2)
+    assert "--hold-split is invalid" in wrong.err
 
 
 async def test_an_account_whose_keys_are_refused_stays_and_it_is_said(

@@ -8,6 +8,7 @@ import pytest
 
 from app.gateway.client import GatewayClient
 from app.gateway.credentials import Credentials
+from app.gateway.dialect import PUBLIC
 from app.gateway.errors import (
     DuplicateOrderError,
     InvalidRequestError,
@@ -45,7 +46,7 @@ async def test_the_interfaces_answer_is_a_303_and_the_qr_page_is_beside_the_form
         "currency": "UAH",
         "description": "Order 1",
         "order_id": "order1",
-        "order_3ds_bypass": "supported",
+        "order_3ds_bypass": "always",
         "customer_email": "olena@example.com",
         "customer_phone": "+380501234567",
     }
@@ -188,13 +189,13 @@ async def test_a_failure_without_a_record_is_a_refusal(client: GatewayClient, ga
 
 
 async def test_a_split_purchase_has_its_own_endpoint_and_a_split_reservation_has_not(
-    client: GatewayClient, gateway: ScriptedServer
+    client: GatewayClient, gateway: ScriptedServer, credentials: Credentials, http: httpx2.AsyncClient
 ) -> None:
     split = (
         SplitItem(sub_merchant_id=SHOP, amount=Decimal("70.10")),
         SplitItem(sub_merchant_id=OTHER_SHOP, amount=Decimal("29.90")),
     )
-    gateway.will_answer(*[text_reply("", 303, location=FORM)] * 3)
+    gateway.will_answer(*[text_reply("", 303, location=FORM)] * 4)
     await client.create_hosted(hosted(split=split), timeout=30)
     assert gateway.last.path == "/api/v1/split/purchase"
     assert gateway.last.json["split"] == [
@@ -204,6 +205,10 @@ async def test_a_split_purchase_has_its_own_endpoint_and_a_split_reservation_has
     await client.create_hosted(hosted(split=split), qr=True, timeout=30)
     assert (gateway.last.path, gateway.last.query) == ("/api/v1/split/purchase", {"qr": ["true"]})
     await client.create_hosted(hosted(split=split, method=Method.AUTH), timeout=30)
+    assert gateway.last.path == "/api/v1/payment"
+    assert "split" not in gateway.last.json  # it is divided when it is captured
+    public = GatewayClient(http, credentials, dialect=PUBLIC)
+    await public.create_hosted(hosted(split=split, method=Method.AUTH), timeout=30)
     assert gateway.last.path == "/api/v1/payment"
     assert "split" in gateway.last.json
 

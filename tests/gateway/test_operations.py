@@ -4,9 +4,12 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
+import httpx2
 import pytest
 
 from app.gateway.client import GatewayClient
+from app.gateway.credentials import Credentials
+from app.gateway.dialect import INTERFACE, PUBLIC
 from app.gateway.errors import (
     BadCredentialsError,
     InvalidRequestError,
@@ -44,7 +47,7 @@ async def test_capture_all_or_a_part(client: GatewayClient, gateway: ScriptedSer
     record = await client.capture(Capture(**ASKED), timeout=30)
     assert record.method is Method.CAPTURE
     assert record.processed_at is not None
-    assert gateway.last.path == "/api/v1/capture"
+    assert gateway.last.path == "/api/v1/split/capture"
     assert gateway.last.json == {"pos_id": POS_ID, **ASKED}
     await client.capture(
         Capture(**ASKED, charge_amount=Decimal("10.5"), comment="часткове", server_url="https://shop.example/hook"),
@@ -52,6 +55,22 @@ async def test_capture_all_or_a_part(client: GatewayClient, gateway: ScriptedSer
     )
     assert b'"charge_amount":10.5' in gateway.last.body
     assert gateway.last.json["comment"] == "часткове"
+
+
+async def test_what_only_the_public_dialect_sends_with_captures_and_refunds(
+    credentials: Credentials, http: httpx2.AsyncClient, gateway: ScriptedServer
+) -> None:
+    """Products, and a capture without split to an address of its own; the interface has neither."""
+    product = Product(id="mug", name="Mug", amount=Decimal(10), qty=1)
+    for dialect, path in ((PUBLIC, "/api/v1/capture"), (INTERFACE, "/api/v1/split/capture")):
+        client = GatewayClient(http, credentials, dialect=dialect)
+        gateway.will_answer(answer("capture"), json_reply(REFUND))
+        await client.capture(Capture(**ASKED, products=(product,)), timeout=30)
+        assert gateway.last.path == path
+        assert ("products" in gateway.last.json) is (dialect is PUBLIC)
+        await client.refund(Refund(**ASKED, products=(product,), f_receipt_delivery="email"), timeout=30)
+        assert gateway.last.json["f_receipt_delivery"] == "email"
+        assert ("products" in gateway.last.json) is (dialect is PUBLIC)
 
 
 async def test_a_capture_distributed_among_sub_merchants(client: GatewayClient, gateway: ScriptedServer) -> None:
@@ -185,6 +204,12 @@ async def test_a_declined_refund_is_a_record_whatever_the_http_status(
             json_reply({"order_id": "order1", "status": "failure", "status_code": "4150", "status_description": "No"}),
             (RefusedError, "4150", "No", ()),
         ),
+        # The only error body that the interface shows.
+        (json_reply({"message": "No", "code": "X"}, 400), (RefusedError, "X", "No", ())),
+        (json_reply({"message": "No", "code": 77}, 405), (RefusedError, "77", "No", ())),
+        (json_reply({"message": "No", "code": "not_found"}, 404), (NotFoundError, "not_found", "No", ())),
+        (json_reply({"message": "No", "code": "keys"}, 401), (BadCredentialsError, "keys", "No", ())),
+        (json_reply({"message": "No", "code": "report_not_ready"}, 400), (RefusedError, "report_not_ready", "No", ())),
         (json_reply({"message": "Slow down", "args": {}}, 429), (RateLimitedError, None, "Slow down", ())),
         (json_reply({"message": "No such payment", "args": {}}, 404), (NotFoundError, None, "No such payment", ())),
         (json_reply({"message": "Keys", "args": {"code": "S-404"}}, 404), (BadCredentialsError, "S-404", "Keys", ())),
@@ -216,13 +241,14 @@ async def test_refusals_of_every_shape(
         text_reply(""),
         text_reply("<html>blocked</html>"),
         json_reply({"message": "Forbidden"}),
-        json_reply({"message": "No", "code": "X"}),
         json_reply({"message": "", "args": {}}),
+        json_reply({"message": "", "code": "X"}),
+        json_reply({"message": "No", "code": None}),
+        json_reply({"message": "No", "code": True}),
         json_reply({"message": 7, "args": {}}),
         json_reply({"message": "No", "args": "odd"}),
         json_reply({"details": "why not", "code": 77}),
         json_reply({"error": "Not Found", "status": 404, "message": "No static resource"}),
-        json_reply({"message": "No", "code": "report_not_ready"}),
         json_reply({"status": "failure", "status_code": "4150"}),
         json_reply({"order_id": "another", "status": "failure", "status_code": "4150"}),
         json_reply([1, 2]),

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 from uuid import uuid5
 
 from app.gateway.credentials import Credentials
+from app.gateway.dialect import Preset
 from app.sandbox.settings import PointOfSale
 from tests.gateway.examples import OTHER_SHOP, SHOP
 from tests.gateway_contract.scrubbing import GATEWAY, HIDDEN, WEBHOOKS, Scrubber
@@ -96,6 +97,11 @@ def _loopback(url: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+def dialect_of_environment(variables: Mapping[str, str]) -> str:
+    """The dialect that the account's gateway speaks."""
+    return variables.get("GATEWAY_DIALECT") or Preset.PUBLIC.value
 
 
 def may_be_run(account: Account, story: str, *, reads_only: bool, ask: Callable[[str], str]) -> bool:

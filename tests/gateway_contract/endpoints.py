@@ -66,6 +66,7 @@ ENDPOINTS = [
     Endpoint("2", "create_hosted", "POST", SPLIT, HOSTED | {"split": ...}),
     Endpoint("3", "capture", "POST", "/api/v1/capture", lacks=("split",)),
     Endpoint("3", "capture", "POST", "/api/v1/split/capture", {"split": ..., "charge_amount": ...}),
+    Endpoint("3", "capture", "POST", "/api/v1/split/capture", lacks=("split", "products")),
     Endpoint("4", "void", "POST", "/api/v1/void"),
     Endpoint("5", "refund", "POST", "/api/v1/refund", {"refund_amount": ...}),
     Endpoint("5", "refund", "POST", "/api/v1/refund", lacks=("refund_amount",)),

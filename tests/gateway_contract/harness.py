@@ -21,10 +21,12 @@ from vcr.cassette import Cassette  # type: ignore[import-untyped]  # vcrpy has n
 
 from app.gateway.client import GatewayClient
 from app.gateway.credentials import Credentials
+from app.gateway.dialect import DIALECTS, Preset
 from app.sandbox.control import SandboxControl
 from app.sandbox.scripting import FaultRule
 from app.sandbox.server import running_sandbox
-from app.sandbox.settings import PointOfSale, SandboxSettings
+from app.sandbox.settings import DIALECTS as SPOKEN
+from app.sandbox.settings import Behaviour, PointOfSale, SandboxSettings
 from tests.conftest import Clock
 from tests.gateway_contract.account import ON_CASSETTES, Account
 from tests.gateway_contract.scrubbing import GATEWAY, WEBHOOKS
@@ -122,6 +124,7 @@ class Harness:
     moment: datetime
     currency: str
     prefix: str
+    preset: Preset
     timeout: float = 20.0
 
     @property
@@ -131,7 +134,7 @@ class Harness:
 
     def client_of(self, credentials: Credentials) -> GatewayClient:
         """A client with other keys."""
-        return GatewayClient(self.http, credentials, sleep=self.sleep)
+        return GatewayClient(self.http, credentials, dialect=DIALECTS[self.preset], sleep=self.sleep)
 
     def order_id(self, name: str) -> str:
         """An order id that was not used before this telling."""
@@ -143,21 +146,21 @@ async def _no_sleep(_seconds: float) -> None:
 
 
 @asynccontextmanager
-async def open_replayed(path: Path, context: ssl.SSLContext) -> AsyncIterator[tuple[Harness, Cassette]]:
+async def open_replayed(path: Path, context: ssl.SSLContext, preset: Preset) -> AsyncIterator[tuple[Harness, Cassette]]:
     """A harness on which everything comes from the cassette at ``path``."""
     account = Account(ON_CASSETTES)
     with cassette(path, addresses=None, scrubber=account.scrubber()) as tape:
         async with httpx2.AsyncClient(verify=context, trust_env=False) as http:
             webhooks = RecordedWebhooks(tape, tape.get_metadata("webhooks", None))
-            yield Harness(http, NoHands(), webhooks, _no_sleep, **_account_values(account, tape)), tape
+            yield Harness(http, NoHands(), webhooks, _no_sleep, preset=preset, **_account_values(account, tape)), tape
 
 
 @asynccontextmanager
 async def open_recorded_from_sandbox(
-    path: Path, context: ssl.SSLContext, seed: str, *, listen: bool
+    path: Path, context: ssl.SSLContext, seed: str, *, preset: Preset, listen: bool
 ) -> AsyncIterator[Harness]:
     """A harness with a sandbox of its own, which does the same every time; everything goes onto ``path``."""
-    pos = PointOfSale()
+    pos = PointOfSale(behaviour=Behaviour.model_validate(SPOKEN[preset]))
     settings = SandboxSettings(port=0, public_url=GATEWAY, seed=seed, clock=Clock(), tick=3600.0, points_of_sale=(pos,))
     async with running_sandbox(settings) as (url, _app):
         account = Account(
@@ -170,7 +173,7 @@ async def open_recorded_from_sandbox(
             )
         )
         # Not the real moment and no random order ids: recording again must give the same bytes.
-        fixed: dict[str, Any] = {"moment": Clock()(), "prefix": "story-", "source": SANDBOX}
+        fixed: dict[str, Any] = {"moment": Clock()(), "prefix": "story-", "source": SANDBOX, "preset": preset}
         async with open_recorded(path, context, account, listen=listen, **fixed) as harness:
             yield harness
 
@@ -182,6 +185,7 @@ async def open_recorded(
     account: Account,
     *,
     listen: bool,
+    preset: Preset,
     ask: Callable[[str], str] = input,
     moment: datetime | None = None,
     prefix: str | None = None,
@@ -207,7 +211,8 @@ async def open_recorded(
             control = await stack.enter_async_context(SandboxControl(account.credentials.base_url))
             hands = await stack.enter_async_context(sandbox_hands(control, UUID(account.credentials.pos_id)))
         webhooks = LiveWebhooks(ear, shop, tape, account.credentials.webhook_secrets, scrubber)
-        yield Harness(http, hands, webhooks, _no_sleep if here else asyncio.sleep, **_account_values(account, tape))
+        sleep = _no_sleep if here else asyncio.sleep
+        yield Harness(http, hands, webhooks, sleep, preset=preset, **_account_values(account, tape))
 
 
 def _account_values(account: Account, tape: Cassette) -> dict[str, Any]:

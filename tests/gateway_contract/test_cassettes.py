@@ -13,6 +13,7 @@ from vcr.request import Request  # type: ignore[import-untyped]  # the same
 
 from app import exact_json
 from app.gateway.client import GatewayClient
+from app.gateway.dialect import Preset
 from app.sandbox.core.cards import luhn_digit
 from tests.gateway.counterpart import open_scripted_server
 from tests.gateway_contract.account import ON_CASSETTES
@@ -34,7 +35,16 @@ def stories() -> Iterator[tuple[str, ast.AsyncFunctionDef]]:
             if not isinstance(node, ast.AsyncFunctionDef) or not node.name.startswith("test_"):
                 continue
             if "harness" in {argument.arg for argument in node.args.args}:
-                yield f"{path.stem.removeprefix('test_')}/{node.name.removeprefix('test_')}.yaml", node
+                for preset in Preset:
+                    if preset is Preset.PUBLIC or "public_only" not in _marks(path, node):
+                        story = f"{path.stem.removeprefix('test_')}/{node.name.removeprefix('test_')}.yaml"
+                        yield f"{preset}/{story}", node
+
+
+def _marks(path: Path, node: ast.AsyncFunctionDef) -> str:
+    """The marks of a story, and of all stories of its module."""
+    of_module = (line for line in path.read_text().splitlines() if line.startswith("pytestmark"))
+    return " ".join([*map(ast.unparse, node.decorator_list), *of_module])
 
 
 @pytest.fixture(scope="session")
@@ -107,7 +117,7 @@ def test_stories_that_are_recorded_unasked_move_no_money() -> None:
 async def test_what_is_not_on_the_cassette_is_not_asked_anywhere() -> None:
     async with (
         open_scripted_server() as other,
-        open_replayed(PATHS[0], ssl.create_default_context()) as (harness, _tape),
+        open_replayed(PATHS[0], ssl.create_default_context(), Preset.PUBLIC) as (harness, _tape),
     ):
         with pytest.raises(CannotOverwriteExistingCassetteException):
             await harness.http.get(other.url)

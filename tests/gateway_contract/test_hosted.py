@@ -31,6 +31,7 @@ async def test_the_page_as_a_qr_code(harness: Harness) -> None:
     assert checkout.checkout_url == checkout.qr_url.removesuffix("qr") + "form"
 
 
+@pytest.mark.public_only("the interface redirects")
 @pytest.mark.sandbox_only("a gateway answers one way or the other")
 async def test_the_page_told_in_json(harness: Harness) -> None:
     await harness.hands.set_up(hosted_answer="json")

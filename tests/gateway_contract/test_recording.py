@@ -15,7 +15,7 @@ from app import exact_json
 from app.gateway.credentials import Credentials
 from app.gateway.notification import encode, read_notification
 from app.sandbox.server import running_sandbox
-from app.sandbox.settings import Behaviour, PointOfSale, SandboxSettings
+from app.sandbox.settings import DIALECTS, Behaviour, PointOfSale, SandboxSettings
 from tests.conftest import REPOSITORY
 from tests.gateway.counterpart import PAYMENT
 from tests.gateway.strategies import records
@@ -187,22 +187,25 @@ async def tell_stories(*arguments: str, environment: Mapping[str, str]) -> None:
 
 @pytest.mark.long
 async def test_stories_are_recorded_from_any_sandbox_that_is_named_and_told_again(tmp_path: Path) -> None:
-    pos = PointOfSale(api_key="another-key")
     folder = {"GATEWAY_CASSETTES": str(tmp_path)}
-    async with running_sandbox(SandboxSettings(port=0, points_of_sale=(pos,))) as (url, app):
-        keys = {
-            "GATEWAY_BASE_URL": url,
-            "GATEWAY_POS_ID": str(pos.pos_id),
-            "GATEWAY_API_KEY": pos.api_key,
-            "GATEWAY_API_SECRET": pos.api_secret.get_secret_value(),
-            "GATEWAY_ENDPOINTS_KEY": pos.endpoints_key.get_secret_value(),
-        }
-        await tell_stories("--record-mode=rewrite", "tests/gateway_contract", environment=folder | keys)
-        assert app.state.sandbox.state.behaviour(pos.pos_id) == Behaviour()
+    for preset, options in DIALECTS.items():
+        behaviour = Behaviour.model_validate(options)
+        pos = PointOfSale(api_key="another-key", behaviour=behaviour)
+        async with running_sandbox(SandboxSettings(port=0, points_of_sale=(pos,))) as (url, app):
+            keys = {
+                "GATEWAY_BASE_URL": url,
+                "GATEWAY_POS_ID": str(pos.pos_id),
+                "GATEWAY_API_KEY": pos.api_key,
+                "GATEWAY_API_SECRET": pos.api_secret.get_secret_value(),
+                "GATEWAY_ENDPOINTS_KEY": pos.endpoints_key.get_secret_value(),
+                "GATEWAY_DIALECT": preset,
+            }
+            await tell_stories("--record-mode=rewrite", "tests/gateway_contract", environment=folder | keys)
+            assert app.state.sandbox.state.behaviour(pos.pos_id) == behaviour
     for place in (
-        "hosted/a_purchase_on_the_page.yaml",
-        "hosted/the_page_told_in_json.yaml",
-        "webhooks/signed_webhooks_tell_of_a_payment_and_of_a_refund.yaml",
+        "public/hosted/a_purchase_on_the_page.yaml",
+        "public/hosted/the_page_told_in_json.yaml",
+        "interface/webhooks/signed_webhooks_tell_of_a_payment_and_of_a_refund.yaml",
     ):
         text = (tmp_path / place).read_text()
         assert "source: an account" in text

@@ -1,11 +1,14 @@
 """Subscriptions (gateway interface, 8 and 12; starting, refunding and ending are provisional)."""
 
+import pytest
+
 from app.gateway.models import Checkout, Method, PaymentRecord, RecurringPlan, Status
 from app.gateway.models.subscriptions import SubscriptionRefund
 from tests.gateway_contract.harness import Harness
 from tests.gateway_contract.requests import AMOUNT, PARTS, a_page
 
 
+@pytest.mark.public_only("the interface does not show how one begins and ends")
 async def test_a_subscription_from_its_first_charge_to_its_end(harness: Harness) -> None:
     order_id = harness.order_id("monthly")
     plan = RecurringPlan(interval_unit="month", interval_count=1)

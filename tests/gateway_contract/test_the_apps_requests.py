@@ -10,10 +10,12 @@ from typing import Any
 from uuid import NAMESPACE_OID, uuid5
 
 from app.db.tables import MerchantAccount, ProductsForm
-from app.gateway.models import Capture, Checkout, Refund, Status
+from app.gateway.dialect import DIALECTS
+from app.gateway.models import Capture, Checkout, Recipient, Refund, Status
 from app.payments.cards.card_form import PaymentInstrument
 from app.payments.requests.direct import browser_of, plan_direct
 from app.payments.requests.payment import plan_hosted, terms_of
+from app.payments.requests.payout import PayoutTerms, payout_request
 from app.payments.services import Addresses
 from app.saleor.events import TransactionInitializeSession
 from tests.gateway.examples import CARD
@@ -37,7 +39,8 @@ LINES = [line(1, "1.00", 2, tax="0.17"), line(2, "0.30", tax="0.05", name="Сі�
 def account_of(harness: Harness, **chosen: Any) -> MerchantAccount:
     return an_account(
         currencies=[harness.currency], order_timeout=900, merchant_mcc="5499", receipt_delivery="email",
-        storefront_origins=["https://shop.example"], **chosen,
+        storefront_origins=["https://shop.example"], dialect=harness.preset.value,
+        **{"order_3ds_bypass": DIALECTS[harness.preset].order_3ds_bypass.value} | chosen,
     )  # fmt: skip
 
 
@@ -85,6 +88,29 @@ async def test_a_page_with_a_fiscal_receipt(harness: Harness) -> None:
     refund = Refund(refund_amount=AMOUNT, f_receipt_delivery=request.f_receipt_delivery, **common)
     returned = await harness.client.refund(refund, timeout=harness.timeout)
     assert (returned.status, returned.amount) == (Status.SUCCESS, AMOUNT)
+
+
+async def test_a_payout_to_a_known_recipient(harness: Harness) -> None:
+    """With everything that the interface lets one say of the recipient."""
+    given = {name: f"a {name}" for name in Recipient.model_fields} | {
+        "recipient_doc_issue_date": "2015-05-20",
+        "recipient_birth_date": "1991-08-24",
+        "recipient_country": "UA",
+        "is_operation_taxable": "false",
+    }
+    terms = PayoutTerms(AMOUNT, harness.currency, "Prize", Recipient(**given))
+    request = payout_request(
+        account_of(harness),
+        terms,
+        PaymentInstrument({"cc_number": CARD["cc_number"]}),
+        order_id=harness.order_id("prize"),
+        ip="203.0.113.7",
+        server_url=ADDRESSES.notifications("account"),
+        customer_id="VXNlcjox",
+    )
+    sent = await harness.client.pay_out(request, timeout=harness.timeout)
+    assert (sent.status, sent.amount) == (Status.SUCCESS, AMOUNT)
+    assert set(sent.properties or {}) == set(given)
 
 
 async def test_a_card_typed_into_the_storefront(harness: Harness) -> None:

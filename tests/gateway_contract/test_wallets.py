@@ -10,7 +10,7 @@ from tests.gateway_contract.harness import Harness
 from tests.gateway_contract.requests import a_card
 from tests.payments.cards.seals import APPLE_TOKEN, GOOGLE_TOKEN
 
-pytestmark = pytest.mark.sandbox_only("only a wallet on a phone has a token, only Apple's domain a session")
+pytestmark = [pytest.mark.public_only("no call for wallets"), pytest.mark.sandbox_only("only a phone's wallet has one")]
 
 APPLES = "https://apple-pay-gateway.apple.com/paymentservices/startSession"
 GIVEN = {Wallet.APPLE_PAY: dumps(APPLE_TOKEN), Wallet.GOOGLE_PAY: GOOGLE_TOKEN}

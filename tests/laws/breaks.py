@@ -205,4 +205,26 @@ BREAKS = [
         what="what is finer than two decimals is rounded",
         changes={"app.amounts:quantize_to_cents": Returns("amount.quantize(CENT)")},
     ),
+    Break(
+        law=15,
+        what="a time that cannot be decides the day of the money",
+        changes={
+            "app.payments.core.balance:processed_at_of": Returns("Details.from_row(operation.details).processed_at")
+        },
+    ),
+    Break(
+        law=16,
+        what="every gateway is taken for the one that is publicly known",
+        changes={"app.payments.core.dialects:dialect_of": Returns("Dialect.of('public', {})")},
+    ),
+    Break(
+        law=16,
+        what="what is not believed is not shown",
+        changes={"app.gateway.responses:_text_of": Returns("''")},
+    ),
+    Break(
+        law=17,
+        what="nobody counts who is turned away",
+        changes={"app.db.turned_away:count_refusals": Returns("[None for _ in refusals]")},
+    ),
 ]

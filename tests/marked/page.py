@@ -71,7 +71,7 @@ def _name(text: str) -> Name:
 
 
 ALL_TOGETHER = 0
-LAWS = range(1, 15)
+LAWS = range(1, 18)
 LAWS_OF_MONEY = MarkedPage("laws-of-money.md", Mark("law", LAWS, bare=ALL_TOGETHER))
 SECURITY = _page("security.md", "threat")
 RELIABILITY = _page("reliability.md", "fault")

@@ -19,7 +19,7 @@ from tests.marked.page import (
     listed_by_claim,
 )
 
-LAW = Mark("law", range(1, 15), bare=ALL_TOGETHER)
+LAW = Mark("law", range(1, 18), bare=ALL_TOGETHER)
 THREAT = Mark("threat", ["open-redirect", "forged-webhook"])
 
 
@@ -80,7 +80,7 @@ def test_marks_of_modules_classes_and_tests_are_added_up(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("mark", "written", "on"),
     [
-        (LAW, "law(15)", "test_it"),
+        (LAW, "law(18)", "test_it"),
         (LAW, "law(0)", "test_it"),
         (LAW, "law(2, x)", "test_it"),
         (LAW, "law(2)", "helper"),

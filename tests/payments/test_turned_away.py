@@ -46,7 +46,7 @@ async def told(shop: Shop) -> list[Alert]:
     return [item for item in await items(shop) if item.what is AlertKind.TURNED_AWAY]
 
 
-@pytest.mark.law(13)
+@pytest.mark.law(17)
 async def test_shoppers_of_a_channel_without_an_account_are_counted_and_staff_are_told(shop: Shop) -> None:
     await turn_away(shop, RECENT - 1)
     assert await told(shop) == []
@@ -68,7 +68,7 @@ async def test_what_is_not_offered_turns_away_too(shop: Shop) -> None:
     assert len(await told(shop)) == 1
 
 
-@pytest.mark.law(13)
+@pytest.mark.law(17)
 @pytest.mark.parametrize(
     ("reply", "code"),
     [

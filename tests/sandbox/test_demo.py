@@ -94,18 +94,19 @@ def told(said: str, event: str) -> list[dict[str, Any]]:
     return [line for line in map(json.loads, said.splitlines()) if line["event"] == event]
 
 
-async def test_it_tells_every_step_and_ends_well(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("dialect", "checks"), [("public", 25), ("interface", 26)])
+async def test_it_tells_every_step_and_ends_well(tmp_path: Path, dialect: str, checks: int) -> None:
     # What is set for the person's own app must not be touched, nor get in the way.
     theirs = {"APP_DATABASE_URL": "postgresql://nobody@127.0.0.1:1/theirs", "SANDBOX_API_SECRET": "theirs"}
     kept = tmp_path / "kept"
-    async with started(*DEMO, "--once", "--keep", str(kept), **theirs) as demo:
+    async with started(*DEMO, "--once", "--dialect", dialect, "--keep", str(kept), **theirs) as demo:
         said, complained = await until_its_end(demo)
     assert demo.returncode == 0, said + complained
     assert complained == ""
     titles = [str(getattr(Demo, step).__doc__).removesuffix(".") for step in Demo.steps]
     assert len(titles) > 10
     assert [title for title in titles if title not in said] == []
-    assert "✓ All 25 checks are right" in said
+    assert f"✓ All {checks} checks are right" in said
     assert "✗" not in said
     assert "\x1b" not in said, "no colours where there is no terminal"
     assert (kept / "data" / "payments.sqlite").exists()

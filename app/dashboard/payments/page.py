@@ -17,6 +17,7 @@ from app.db.tables import Flow, Payment, Payout, SaleorEvent
 from app.i18n.messages import LazyMessage, Money, StoredMessage
 from app.payments.core.balance import Balance, balance
 from app.payments.core.details import Details, payment_means_text
+from app.payments.core.dialects import keeps_rest
 from app.payments.core.problems import needs_decision, open_problems, problem_messages
 from app.payments.services import Services
 from app.payments.split.choice import chosen_shares
@@ -78,6 +79,11 @@ class PaymentPage:
     def payment(self) -> Payment:
         """The payment itself."""
         return self.aggregate.payment
+
+    @property
+    def keeps_rest(self) -> bool:
+        """Whether the rest of an authorization can still be captured after a part of it was."""
+        return keeps_rest(self.payment.account)
 
     @property
     def stamp(self) -> str:

@@ -57,6 +57,7 @@ class PaymentRenderer:
             "flash": flash,
             "asked": looked_up,
             "stamp": page.stamp,
+            "keeps_rest": page.keeps_rest,
             **vars(page),
         }
         here = PAYMENTS if page.payout is None else PAYOUTS

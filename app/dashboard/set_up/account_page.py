@@ -12,7 +12,8 @@ from app.db.tables import MerchantAccount
 from app.db.vault import VaultError
 from app.payments.accounts.channels import AccountView, load_view
 from app.payments.accounts.check import Limitation
-from app.payments.accounts.options import OPTIONS, Option
+from app.payments.accounts.option import Option
+from app.payments.accounts.options import OPTIONS
 from app.payments.services import Services
 from app.payments.split.example import Example, worked_example
 from app.payments.split.rules import RulesError, SplitRules, read_rules

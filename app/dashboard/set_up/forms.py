@@ -11,9 +11,11 @@ from app.db.tables import MerchantAccount
 from app.gateway.hosts import is_on_private_network
 from app.i18n.messages import LazyMessage, gettext_noop
 from app.payments.accounts.changes import AccountChange, build_account
+from app.payments.accounts.dialect_options import DIALECT_OPTIONS
 from app.payments.accounts.gateway_endpoint import GatewayEndpoint, check_point_of_sale, resolve_endpoint
+from app.payments.accounts.option import Form, Option
 from app.payments.accounts.option_values import OptionInput, OptionsRefusedError, read_all, read_option, read_options
-from app.payments.accounts.options import OPTIONS, Form, Option
+from app.payments.accounts.options import OPTIONS
 from app.payments.services import Services
 
 FormFields = Mapping[str, Sequence[str]]
@@ -76,6 +78,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     ),
     gettext_noop("Comparing the records"): ("reconcile_at", "other_orders"),
     gettext_noop("Other gateway addresses"): ("balances_url", "register_url"),
+    gettext_noop("What the gateway decides"): tuple(option.name for option in DIALECT_OPTIONS),
 }
 """The options of an account as its page groups them. Switching it on and off has a form of its own."""
 

@@ -186,6 +186,9 @@ class Operation(SQLModel, table=True):
     does. Whatever ``state`` says, the operation has perhaps succeeded, until the gateway agrees with it or staff have
     decided (laws of money, 7).
 
+    ``keeps_rest``: a capture, after which the rest of the reservation can be captured or released; otherwise a capture
+    releases it. The account's dialect decides, at the time of the capture.
+
     ``booked_at`` is when its money moved, by the gateway's clock where the gateway states it: charged, captured,
     refunded or charged back; None if none has moved. It is set together with the ``fee`` that the gateway has stated
     (None: it has not). ``ended_at`` is when an attempt to pay ended, paid, reserved or failed; None for anything else,
@@ -235,6 +238,7 @@ class Operation(SQLModel, table=True):
     asked_anew: int = Field(default=0)  # how often we have let Saleor request the granted refund again
     inferred: bool = Field(default=False)  # the state is inferred from the gateway's silence, not stated by it
     contradicted: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
+    keeps_rest: bool = Field(default=False, sa_column_kwargs={"server_default": false()})  # see the docstring
     next_poll_at: datetime | None = Field(default=None, sa_type=Moment)  # when the worker polls it; None: never
     polls: int = Field(default=0)
     polled_at: datetime | None = Field(default=None, sa_type=Moment)

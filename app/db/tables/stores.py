@@ -126,6 +126,15 @@ class MerchantAccount(SQLModel, table=True):
     google_pay_merchant: str | None = Field(default=None, max_length=100)  # Google's name of the merchant
     balances_url: str | None = Field(default=None, max_length=500)  # None: where payments are
     register_url: str | None = Field(default=None, max_length=500)  # None: where payments are
+    dialect: str = Field(default="public", max_length=20)  # what its gateway decides where the interface leaves it open
+    capture_endpoint: str | None = Field(default=None, max_length=20)  # None, as in the next seven: as in the dialect
+    part_capture: str | None = Field(default=None, max_length=20)
+    hold_split: str | None = Field(default=None, max_length=20)
+    operation_products: str | None = Field(default=None, max_length=20)
+    page_language: str | None = Field(default=None, max_length=20)
+    payout_3ds_bypass: str | None = Field(default=None, max_length=20)
+    product_taxes: str | None = Field(default=None, max_length=20)
+    time_zone: str | None = Field(default=None, max_length=60)
     other_orders: list[str] = Field(default_factory=list, sa_type=JSON)  # of others at this point of sale: "woo-*"
     reconcile_at: int = Field(default=2)  # hour of the day, UTC, at which the books are compared with the gateway's
     split_rules: dict[str, Any] | None = Field(default=None, sa_type=JSON)  # None: nothing is split

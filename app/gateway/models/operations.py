@@ -22,9 +22,10 @@ class Secondary(RequestModel):
 
 
 class Capture(Secondary):
-    """Captures reserved money: all of it without ``charge_amount``; a smaller amount releases the rest.
+    """Captures reserved money: all of it without ``charge_amount``. What becomes of the rest is the dialect's.
 
-    With ``split`` the captured amount is distributed, and ``charge_amount`` is required.
+    With ``split`` the captured amount is distributed, and ``charge_amount`` is required. ``products`` are sent where
+    the dialect has them.
     """
 
     _repr_fields: ClassVar[tuple[str, ...]] = ("order_id", "charge_amount", "order_currency")
@@ -57,7 +58,7 @@ class Void(Secondary):
 class Refund(Secondary):
     """Refunds money: all of it without ``refund_amount``; several partial refunds may sum to the original amount.
 
-    ``products`` is for merchants with fiscalization (publicly documented, not in the interface).
+    ``products`` is for merchants with fiscalization, and sent where the dialect has it.
     """
 
     _repr_fields: ClassVar[tuple[str, ...]] = ("order_id", "refund_amount", "order_currency")

@@ -56,8 +56,7 @@ class Creation(RequestModel):
     currency: Currency
     description: Description
     order_id: OrderId
-    # "supported" (if the bank can), "always" and "never" are publicly known; the interface names "always" only.
-    order_3ds_bypass: Text = "supported"
+    order_3ds_bypass: Text | None = None  # None: as the dialect has it
     customer_id: str | None = None
     customer_country: Country | None = None
     customer_birthday: Day | None = None

@@ -1,12 +1,13 @@
 """The records of payments and of their operations (gateway interface, Resources; Events)."""
 
 from collections.abc import Iterable, Mapping
+from datetime import UTC, tzinfo
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from app.gateway.models.base import Lenient, ResponseModel, Secret
-from app.gateway.models.values import Method, Mode, ReportedAmount, Timestamp, empty_to_none
+from app.gateway.models.values import ZONE, Method, Mode, ReportedAmount, Timestamp, empty_to_none
 from app.gateway.statuses import Status, read_status
 
 # Fields with two names: some responses, or older versions of the interface, use the second.
@@ -150,16 +151,16 @@ class OperationRecord(Record):
     comment: Lenient[str] = None
 
 
-def read_record(data: object) -> PaymentRecord | OperationRecord:
+def read_record(data: object, zone: tzinfo = UTC) -> PaymentRecord | OperationRecord:
     """Parse ``data`` (decoded JSON) as a record: an operation if it has an ``operation_id`` or a secondary method.
 
-    Raises ``UnreadableError``.
+    ``zone`` is that of times which have none. Raises ``UnreadableError``.
     """
     if not isinstance(data, Mapping):
         raise UnreadableError("not a JSON object")
     if data.get("operation_id") or data.get("method") in (Method.CAPTURE, Method.VOID, Method.REFUND):
-        return validate_model(OperationRecord, data)
-    return validate_model(PaymentRecord, data)
+        return validate_model(OperationRecord, data, zone)
+    return validate_model(PaymentRecord, data, zone)
 
 
 class Records(tuple[PaymentRecord | OperationRecord, ...]):
@@ -177,19 +178,19 @@ class Records(tuple[PaymentRecord | OperationRecord, ...]):
         return result
 
 
-def read_records(data: object) -> Records:
+def read_records(data: object, zone: tzinfo = UTC) -> Records:
     """Parse the records in ``data``: an array of them, or a single one (look-ups return both).
 
     Unreadable records of an array are listed in ``unreadable``. Raises ``UnreadableError`` if none can be read.
     """
     if isinstance(data, Mapping):
-        return Records([read_record(data)])
+        return Records([read_record(data, zone)])
     if not isinstance(data, list):
         raise UnreadableError("neither a record nor an array of records")
     found, unreadable = [], []
     for number, item in enumerate(data, start=1):
         try:
-            found.append(read_record(item))
+            found.append(read_record(item, zone))
         except UnreadableError as exc:
             unreadable.append(f"record {number} of {len(data)} is {exc}")
     if unreadable and not found:
@@ -197,13 +198,13 @@ def read_records(data: object) -> Records:
     return Records(found, unreadable)
 
 
-def validate_model(model: type[S], data: object) -> S:
+def validate_model(model: type[S], data: object, zone: tzinfo = UTC) -> S:
     """Parse ``data`` as a ``model``.
 
     Raises ``UnreadableError``, which names the invalid fields and nothing of their content.
     """
     try:
-        return model.model_validate(data)
+        return model.model_validate(data, context={ZONE: zone})
     except ValidationError as error:
         fields = sorted({".".join(str(part) for part in found["loc"]) for found in error.errors(include_url=False)})
     # Raised outside of the handler: the validation error holds the whole record.

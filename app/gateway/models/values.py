@@ -8,13 +8,14 @@ from typing import Annotated
 from urllib.parse import urlsplit
 from uuid import UUID
 
-from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, StringConstraints
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, StringConstraints, ValidationInfo
 
 from app.amounts import CENT, has_whole_cents
 
 _MAX_DIGITS = 15  # digits before the point; above every amount in every currency, below what could be a mistake
 _NUMBER = re.compile(r"-?\d{1,15}(\.\d{1,15})?")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+ZONE = "zone"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -105,13 +106,14 @@ Quantity = Annotated[Decimal, BeforeValidator(to_decimal), AfterValidator(_check
 Percent = Annotated[Decimal, BeforeValidator(to_decimal), Field(ge=0, le=100)]
 
 
-def _read_timestamp(value: object) -> object:
+def _read_timestamp(value: object, info: ValidationInfo) -> object:
     if isinstance(value, str):
         value = datetime.fromisoformat(value.strip())
     if not isinstance(value, datetime):
         raise ValueError("yyyy-MM-ddTHH:mm:ss.SSS")  # noqa: TRY004 - pydantic turns ValueError into a broken limit
     try:
-        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+        zone = (info.context or {}).get(ZONE, UTC)
+        return (value.replace(tzinfo=zone) if value.tzinfo is None else value).astimezone(UTC)
     except OverflowError:
         raise ValueError("a moment between the years 1 and 9999") from None
 
@@ -120,8 +122,8 @@ def _write_timestamp(value: datetime) -> str:
     return value.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds")
 
 
-# ``yyyy-MM-ddTHH:mm:ss.SSS``. The interface names no zone; it is read as UTC. Good for display and for a rough order,
-# never for deciding which record is newer: that is what the status is for.
+# ``yyyy-MM-ddTHH:mm:ss.SSS``. The interface names no zone: it is the dialect's (``ZONE`` of the context), else UTC.
+# Good for display and for a rough order, never for deciding which record is newer: that is what the status is for.
 Timestamp = Annotated[datetime, BeforeValidator(_read_timestamp), PlainSerializer(_write_timestamp)]
 
 

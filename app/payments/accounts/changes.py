@@ -9,6 +9,7 @@ from uuid import UUID
 from app.db.accounts import GRACE, AccountError, AccountKeys, NewAccount
 from app.db.tables import MerchantAccount
 from app.gateway.credentials import Credentials
+from app.gateway.dialect import DIALECTS
 from app.payments.accounts.check import CheckFailure, check_credentials
 from app.payments.accounts.gateway_access import WALLETS, AreaFinding, check_wallet
 from app.payments.accounts.gateway_endpoint import GatewayEndpoint, build_credentials
@@ -92,7 +93,14 @@ def build_account(
     """
     endpoint = gateway.with_urls_from(columns)
     checked = build_credentials(pos_id, endpoint, keys)
-    defaults = {"name": gateway.name, "currencies": list(DEFAULT_CURRENCIES), "storefront_origins": []}
+    preset = columns.get("dialect") or gateway.dialect.value
+    defaults = {
+        "name": gateway.name,
+        "currencies": list(DEFAULT_CURRENCIES),
+        "storefront_origins": [],
+        "dialect": preset,
+        "order_3ds_bypass": DIALECTS[str(preset)].order_3ds_bypass.value,
+    }
     values: dict[str, Any] = defaults | dict(columns) | endpoint.columns | {"base_url": checked.base_url}
     own_fields = {each.name for each in fields(NewAccount)}
     return NewAccount(

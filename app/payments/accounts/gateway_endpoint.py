@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from app.db.accounts import AccountKeys
 from app.db.tables import MerchantAccount
 from app.gateway.credentials import Credentials, find_invalid
+from app.gateway.dialect import Preset
 from app.gateway.hosts import PRESETS
 from app.payments.accounts.option_values import OptionsRefusedError
 from app.payments.requests.storefront import origin_of
@@ -15,13 +16,17 @@ DEFAULT_SCHEME_WORD = "CPAY"
 
 @dataclass(frozen=True, slots=True)
 class GatewayEndpoint:
-    """The addresses of a gateway; ``balances_url`` and ``register_url`` are None where ``base_url`` serves them."""
+    """The addresses of a gateway; ``balances_url`` and ``register_url`` are None where ``base_url`` serves them.
+
+    ``dialect`` is that of a new account there: of a gateway that is not known, nothing is assumed (laws of money, 16).
+    """
 
     name: str
     base_url: str
     scheme_word: str
     balances_url: str | None = None
     register_url: str | None = None
+    dialect: Preset = Preset.INTERFACE
 
     @classmethod
     def for_account(cls, account: MerchantAccount) -> "GatewayEndpoint":
@@ -59,7 +64,12 @@ def resolve_endpoint(preset: str | None, base_url: str | None, scheme_word: str 
             message = f"{preset!r} is not one of {', '.join(PRESETS)}; any other is named by its address"
             raise OptionsRefusedError({"gateway": message})
         return GatewayEndpoint(
-            known.name, known.base_url, scheme_word or known.scheme_word, known.balances_url, known.register_url
+            name=known.name,
+            base_url=known.base_url,
+            scheme_word=scheme_word or known.scheme_word,
+            balances_url=known.balances_url,
+            register_url=known.register_url,
+            dialect=known.dialect,
         )
     if base_url is not None:
         origin = origin_of(base_url) or base_url

@@ -5,7 +5,8 @@ from datetime import datetime
 from functools import partial
 from typing import TypeVar
 
-from app.payments.accounts.options import OPTIONS, PCI_DSS_CONFIRMED
+from app.payments.accounts.option import PCI_DSS_CONFIRMED
+from app.payments.accounts.options import OPTIONS
 
 T = TypeVar("T")
 

@@ -3,59 +3,19 @@
 An invalid value is rejected when it is chosen, never when a shopper pays.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from enum import Enum, auto
+from collections.abc import Mapping
 from types import MappingProxyType
 
-from app.db.tables import MerchantAccount, ProductsForm
+from app.db.tables import ProductsForm
+from app.gateway.dialect import ThreeDs
 from app.gateway.models import ReceiptDelivery, Sector
 from app.i18n.messages import LazyMessage
 from app.payments.accounts import readers
-from app.payments.accounts.readers import ThreeDs
+from app.payments.accounts.dialect_options import DIALECT_OPTIONS, THREE_DS
+from app.payments.accounts.option import PCI_DSS_CONFIRMED, Form, Option
 from app.payments.requests.payment import LONGEST_TEMPLATE, PLACEHOLDERS
 
 DEFAULT_CURRENCIES = ("UAH",)
-PCI_DSS_CONFIRMED = "pci_dss_confirmed"
-
-
-class Form(Enum):
-    """How an option is entered: as a text, one of several choices, several texts, a number, or yes and no."""
-
-    TEXT = auto()
-    CHOICE = auto()
-    TEXTS = auto()
-    NUMBER = auto()
-    SWITCH = auto()
-
-
-_ONE_OF = LazyMessage("Choose one of the available options.")
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """An option of an account. ``name`` is the column that holds it, ``help`` one line on what it does.
-
-    ``rule`` is the message for a value that it cannot have. ``read`` parses one text into the column's value, and
-    raises ValueError. ``choices``: each value with its label. ``may_be_empty``: an empty text resets the option to its
-    default. ``needs_one``: at least one of several texts must be given.
-    """
-
-    name: str
-    title: LazyMessage
-    help: LazyMessage
-    form: Form = Form.TEXT
-    rule: LazyMessage = _ONE_OF
-    read: Callable[[str], object] = str
-    choices: Mapping[str, LazyMessage] = field(default_factory=dict)
-    may_be_empty: bool = False
-    needs_one: bool = False
-
-    def value_in(self, account: MerchantAccount) -> object:
-        """Return the option's value in an account."""
-        if self.name == PCI_DSS_CONFIRMED:
-            return account.pci_dss_confirmed_at is not None
-        return getattr(account, self.name)
 
 
 _AN_AMOUNT = LazyMessage("Enter an amount above zero, like 1234.50, or nothing: then nothing is paid out.")
@@ -232,11 +192,7 @@ OPTIONS: Mapping[str, Option] = MappingProxyType(
                 LazyMessage("When 3-D Secure is requested from the bank of the card."),
                 Form.CHOICE,
                 read=readers.one_of(ThreeDs),
-                choices={
-                    "supported": LazyMessage("When the card’s bank supports it"),
-                    "always": LazyMessage("Always"),
-                    "never": LazyMessage("Never"),
-                },
+                choices=THREE_DS,
             ),
             Option(
                 PCI_DSS_CONFIRMED,
@@ -362,6 +318,7 @@ OPTIONS: Mapping[str, Option] = MappingProxyType(
                 rule=LazyMessage("Enter order ids of at most 32 characters, like woo-*; more than * alone."),
                 read=readers.order_pattern,
             ),
+            *DIALECT_OPTIONS,
             Option(
                 "balances_url",
                 LazyMessage("Address for balances"),

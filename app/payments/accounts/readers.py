@@ -6,6 +6,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from enum import StrEnum
 from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from app.amounts import CENT, LARGEST, NotAnAmountError, read_amount
 from app.gateway.errors import InvalidRequestError
@@ -22,14 +23,6 @@ _SMALL_LETTERS = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 _LONGEST_ORDER_ID = 32  # gateway interface, Conventions
 _LARGEST_FEE = Decimal(25)  # percent: more is a wrong amount rather than a fee
 _LONGEST_TIMEOUT = 366 * 24 * 3600  # seconds; no gateway keeps a page for longer
-
-
-class ThreeDs(StrEnum):
-    """When 3-D Secure is requested from the card's bank (gateway facts, 5: order_3ds_bypass)."""
-
-    SUPPORTED = "supported"  # when the card's bank supports it
-    ALWAYS = "always"
-    NEVER = "never"
 
 
 def name(text: str) -> str:
@@ -63,6 +56,14 @@ def seconds(text: str) -> int:
     if not re.fullmatch(r"[0-9]{1,9}", text) or not 1 <= int(text) <= _LONGEST_TIMEOUT:
         raise ValueError(f"{text!r} is not a number of seconds, from 1 to a year")
     return int(text)
+
+
+def time_zone(text: str) -> str:
+    """Parse the IANA name of a time zone."""
+    try:
+        return ZoneInfo(text).key
+    except (ValueError, OSError, ZoneInfoNotFoundError):
+        raise ValueError(f"{text!r} is not a time zone: write it like Europe/Kyiv") from None
 
 
 def hour(text: str) -> int:

@@ -12,6 +12,7 @@ from app.db.tables import Kind, Operation, Payment, State
 from app.i18n.messages import LazyMessage, Money, gettext_noop
 from app.payments.core.balance import ZERO, balance, is_overdrawn, status_of, update_booking
 from app.payments.core.details import Details, payment_method_to_row
+from app.payments.core.dialects import keeps_rest
 from app.payments.core.disputes import report_dispute
 from app.payments.core.labels import NAMES
 from app.payments.core.mapper import (
@@ -46,11 +47,10 @@ from app.payments.core.problems import (
 from app.payments.core.references import (
     reference_of_note,
     reference_of_problem,
-    reference_of_release,
 )
+from app.payments.core.released_rest import correct_released_rest, report_released_rest
 from app.payments.core.saved_cards import update_cards
 from app.payments.core.subscription import charge_id_of
-from app.saleor.responses import EventType
 
 _UNCLEAR = gettext_noop(
     "The gateway reports something that was not requested for this payment: check the payment's problem first"
@@ -87,7 +87,8 @@ def apply(aggregate: PaymentAggregate, pos_id: str, records: Sequence[Observatio
                 # of a dispute may arrive in another order than they happened. Looking up the whole order settles all
                 # of this (7, 10).
                 operation.next_poll_at = posting.schedule.next_order_look_up(posting.now)
-    _report_released_rest(aggregate, posting)
+    correct_released_rest(aggregate, posting)
+    report_released_rest(aggregate, posting)
     _conclude_cancellation(aggregate, posting)
     _wake_next_operation(aggregate, posting.now)
 
@@ -158,6 +159,7 @@ def _post_external_operation(aggregate: PaymentAggregate, pos_id: str, seen: Obs
         amount=seen.amount if is_amount(seen.amount) else ZERO,
         currency=seen.currency,
         asked_by_saleor=False,
+        keeps_rest=seen.kind is Kind.CAPTURE and keeps_rest(aggregate.payment.account),
         psp_reference=reference_of_external_operation(aggregate, seen),
         operation_id=seen.gateway_id,
         charge_id=charge_id_of(aggregate, seen.payment_id),
@@ -292,29 +294,6 @@ def _store_details(operation: Operation, transition: Transition, seen: Observati
     merged = seen.details.merged_with(known) if behind else known.merged_with(seen.details)
     if merged != known:
         operation.details = merged.to_row()
-
-
-def _report_released_rest(aggregate: PaymentAggregate, posting: Posting) -> None:
-    """Report to Saleor that a partial capture released the rest of the reservation (gateway facts, 6).
-
-    Computed from the whole aggregate, because the record of the capture can arrive before that of the reservation.
-    """
-    captures = [each for each in aggregate.operations if each.kind is Kind.CAPTURE and each.state is State.SUCCESS]
-    references = [reference_of_release(each.psp_reference) for each in captures if each.psp_reference is not None]
-    released = [each.amount for each in aggregate.operations if each.kind is Kind.VOID and each.state is State.SUCCESS]
-    reported = [each.amount for each in aggregate.events if each.psp_reference in references]
-    reserved = balance(aggregate.payment.flow, aggregate.operations).authorized
-    rest = reserved - sum((each.amount for each in captures), ZERO) - sum(released, ZERO) - sum(reported, ZERO)
-    if captures and references and rest > ZERO:
-        report_operation(
-            aggregate,
-            captures[-1],
-            EventType.CANCEL_SUCCESS,
-            posting,
-            amount=rest,
-            message="The rest of the authorization was released",
-            reference=references[-1],
-        )
 
 
 def _conclude_cancellation(aggregate: PaymentAggregate, posting: Posting) -> None:

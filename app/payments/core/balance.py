@@ -43,13 +43,14 @@ class RecurringCharge:
 class Balance:
     """Amounts of one payment, in its currency.
 
-    ``capturable`` is the whole reservation or nothing: the gateway takes a reservation once, and a smaller capture
-    releases the rest (gateway facts, 6). ``unpaid`` means that the shopper has not paid yet and can still be stopped.
+    ``capturable`` is what is left of a reservation: nothing after a capture which releases the rest
+    (``Operation.keeps_rest``) or a void. ``unpaid`` means that the shopper has not paid yet and can still be stopped.
     ``capturing``, ``refunding`` and ``voiding`` are pending operations, sent or not. ``disputed`` is the amount that
     payers claim back from their bank, or have received: refunding it too would pay it twice. ``recurring`` are the
     later charges of the subscription that the payment has begun, which are in none of the other sums. ``standing`` is
     the state of the payment itself. ``in_doubt``: it has perhaps succeeded or failed, whatever it says, or
-    its capture has (laws of money, 7). ``held`` is what the store still has of it, charged or reserved.
+    its capture has (laws of money, 7). ``reserved`` is what is left of the reservation, whatever is pending; ``held``
+    what the store still has of the payment, charged or reserved.
     """
 
     currency: str
@@ -67,6 +68,7 @@ class Balance:
     in_flight: bool
     recurring: tuple[RecurringCharge, ...] = ()
     in_doubt: bool = False
+    reserved: Decimal = ZERO
     held: Decimal = ZERO
 
     @property
@@ -103,29 +105,38 @@ def balance(flow: Flow, operations: Sequence[Operation]) -> Balance:
     in_doubt = any(each.kind in {Kind.CREATE, Kind.CAPTURE} and each.contradicted for each in operations)
     captured = _sum(operations, Kind.CAPTURE, State.SUCCESS)
     charged = paid if flow is Flow.CHARGE else captured
-    used = any(each.kind in {Kind.CAPTURE, Kind.VOID} and _counts(each) for each in operations)
     cancelling = any(each.kind is Kind.CANCEL and not each.state.final for each in operations)
-    released = any(each.kind in {Kind.CAPTURE, Kind.VOID} and each.state is State.SUCCESS for each in operations)
-    reserved = paid if flow is Flow.AUTHORIZATION and not released else ZERO
+    authorized = paid if flow is Flow.AUTHORIZATION else ZERO
+    capturable = _unused(authorized, [each for each in operations if _counts(each)])
+    reserved = _unused(authorized, [each for each in operations if each.state is State.SUCCESS])
     refunded = _sum(operations, Kind.REFUND, State.SUCCESS)
     return Balance(
         currency=create.currency,
         standing=create.state,
-        authorized=paid if flow is Flow.AUTHORIZATION else ZERO,
+        authorized=authorized,
         charged=charged,
         refunded=refunded,
         capturing=_sum_pending(operations, Kind.CAPTURE),
         refunding=_sum_pending(operations, Kind.REFUND),
         voiding=any(each.kind is Kind.VOID and not each.state.final for each in operations),
-        capturable=paid if flow is Flow.AUTHORIZATION and not used and not in_doubt else ZERO,
+        capturable=ZERO if in_doubt else capturable,
         disputed=_sum_of(operations, Kind.DISPUTE, _counts),
         refundable=ZERO if in_doubt else _remainder_of(charged, None, operations),
         unpaid=create.state is State.INIT and not cancelling,
         in_flight=any(is_in_flight(each) for each in operations),
         recurring=tuple(_recurring_charges(operations)),
         in_doubt=in_doubt,
+        reserved=reserved,
         held=charged + reserved - refunded - _sum(operations, Kind.DISPUTE, State.SUCCESS),
     )
+
+
+def _unused(authorized: Decimal, operations: Sequence[Operation]) -> Decimal:
+    """Return what these operations leave of a reservation."""
+    captures = [each for each in operations if each.kind is Kind.CAPTURE]
+    if any(each.kind is Kind.VOID for each in operations) or not all(each.keeps_rest for each in captures):
+        return ZERO
+    return max(ZERO, authorized - sum((each.amount for each in captures), ZERO))
 
 
 def _recurring_charges(operations: Sequence[Operation]) -> Iterator[RecurringCharge]:
@@ -143,11 +154,12 @@ def _remainder_of(charged: Decimal, charge_id: str | None, operations: Sequence[
 
 
 def is_overdrawn(flow: Flow, operations: Sequence[Operation]) -> bool:
-    """Return True when more has been refunded than charged, or a reservation was used twice."""
+    """Return True when more has been refunded than charged, or several operations used more than was reserved."""
     now = balance(flow, operations)
     uses = [each for each in operations if each.kind in {Kind.CAPTURE, Kind.VOID} and each.state is State.SUCCESS]
+    is_used_twice = len(uses) > 1 and sum((each.amount for each in uses), ZERO) > now.authorized
     refunds = _sum_of(operations, Kind.REFUND, _counts)
-    return refunds > now.charged or len(uses) > 1 or any(each.refunded > each.charged for each in now.recurring)
+    return refunds > now.charged or is_used_twice or any(each.refunded > each.charged for each in now.recurring)
 
 
 def is_in_flight(operation: Operation) -> bool:

@@ -21,11 +21,18 @@ from app.gateway.errors import (
 )
 from app.gateway.models import Checkout, OperationRecord, PaymentRecord, Status
 from app.gateway.statuses import TABLE, explain
-from app.i18n.messages import gettext_noop
+from app.i18n.messages import LazyMessage, Verbatim, gettext_noop
 from app.payments.core.apply import conclude
 from app.payments.core.page_cancellation import is_retried_until_confirmed, postpone_closing
 from app.payments.core.posting import Posting, raise_problem
-from app.payments.core.problems import ADDRESS, ADDRESS_DOUBTED, KEYS, KEYS_REFUSED, NOT_THE_GATEWAY
+from app.payments.core.problems import (
+    ADDRESS,
+    ADDRESS_DOUBTED,
+    KEYS,
+    KEYS_REFUSED,
+    NOT_THE_GATEWAY,
+    has_unended_problem,
+)
 from app.payments.core.refusal import (
     AMOUNT_NOT_ACCEPTED,
     BUSY,
@@ -58,8 +65,10 @@ def is_outcome_unknown(error: GatewayError) -> bool:
 
 def report_to_staff(aggregate: PaymentAggregate, error: GatewayError, now: datetime) -> None:
     """Raise a problem for an error that only a person can fix: refused keys, an address that is not the gateway's."""
-    if isinstance(error, NotTheGatewayError):
+    if isinstance(error, NotTheGatewayError) and not has_unended_problem(aggregate.payment, ADDRESS):
         message = ADDRESS_DOUBTED if error.wrong_address else NOT_THE_GATEWAY
+        if error.said:
+            message = LazyMessage("%(what)s It says: “%(said)s”", what=message, said=Verbatim(error.said))
         raise_problem(aggregate, message, now, cause=ADDRESS)
     if isinstance(error, BadCredentialsError):
         raise_problem(aggregate, KEYS_REFUSED, now, cause=KEYS)
@@ -76,7 +85,7 @@ def post_error(aggregate: PaymentAggregate, operation: Operation, error: Gateway
     report_to_staff(aggregate, error, posting.now)
     if is_retried_until_confirmed(operation):
         if not operation.state.final:
-            reason = _UNREADABLE if is_outcome_unknown(error) else _staff_message(error)
+            reason = _unknown_message(error) if is_outcome_unknown(error) else _staff_message(error)
             postpone_closing(operation, reason, posting.schedule, posting.now)
         return
     if is_outcome_unknown(error):
@@ -85,7 +94,7 @@ def post_error(aggregate: PaymentAggregate, operation: Operation, error: Gateway
             operation,
             State.UNKNOWN,
             posting,
-            message=_UNREADABLE,
+            message=_unknown_message(error),
         )
         return
     code = shopper_code_of(error) if operation.kind is Kind.CREATE else None
@@ -146,6 +155,10 @@ def _code_of_fields(fields: Set[str]) -> str:
 
 def _shopper_message(code: str, language: str) -> str:
     return TABLE[code].shopper(language) if code in TABLE else shopper_message_of(code, language)
+
+
+def _unknown_message(error: GatewayError) -> str:
+    return f"{_UNREADABLE} (“{error.said}”)" if error.said else _UNREADABLE
 
 
 def _staff_message(error: GatewayError) -> str:

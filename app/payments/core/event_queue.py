@@ -14,6 +14,7 @@ from typing import Any
 from app.db.aggregates import PaymentAggregate, row_id_of
 from app.db.tables import EventState, Operation, Payment, SaleorEvent
 from app.payments.core.problems import cause_of_refused_event, clear_problem
+from app.payments.core.references import is_release
 from app.saleor.responses import EventType
 from app.telemetry import current_trace_id
 
@@ -103,7 +104,12 @@ def is_failure(event: SaleorEvent) -> bool:
 
 
 def is_outdated_failure(event: SaleorEvent, others: Iterable[SaleorEvent]) -> bool:
-    """Return True for a failure whose operation has succeeded after all, if that success was delivered to Saleor."""
+    """Return True for a failure whose operation has succeeded after all, if that success was delivered to Saleor.
+
+    What takes back the release of a reservation is told although the release was.
+    """
+    if is_release(event.psp_reference):
+        return False
     return has_matching_success(event, [each for each in others if each.state is EventState.DELIVERED])
 
 

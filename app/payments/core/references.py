@@ -10,6 +10,7 @@ from app.db.columns import fit_text
 from app.db.tables import Kind, Mode, Operation, Payment, State
 
 _TRANSACTION_PART_LENGTH = 12  # characters of the transaction's UUID, whose next character is the same in all
+_RELEASED = "-released"
 _SUFFIX = re.compile(rf"-(?:released|turn-[0-9]+|problem-[0-9a-f]{{8}}|{'|'.join(State)})$")
 
 
@@ -69,7 +70,12 @@ def reference_of_pending(key: str) -> str:
 
 def reference_of_release(capture_reference: str) -> str:
     """Return the reference of the event which reports that a partial capture released the rest of a reservation."""
-    return f"{capture_reference}-released"
+    return f"{capture_reference}{_RELEASED}"
+
+
+def is_release(reference: str) -> bool:
+    """Return True for the reference of such an event."""
+    return reference.endswith(_RELEASED)
 
 
 def reference_of_turn(dispute_reference: str, turn: str) -> str:

@@ -24,6 +24,7 @@ from app.payments.cards.card_form import holds_card_number
 from app.payments.core.action_request import ActionRequest, describe_request
 from app.payments.core.balance import ZERO, Balance, balance, check_amount
 from app.payments.core.call_errors import KEYS_NOT_OPENED
+from app.payments.core.dialects import keeps_rest
 from app.payments.core.page_cancellation import BY_STAFF
 from app.payments.core.posting import Posting, enqueue_note
 from app.payments.core.references import ensure_reference, reference_of_refusal, reference_of_request
@@ -282,6 +283,7 @@ def _new_operation(aggregate: PaymentAggregate, request: ActionRequest, key: str
             **more,
         },
         asked_by_saleor=request.by is None,
+        keeps_rest=step.kind is Kind.CAPTURE and keeps_rest(aggregate.payment.account),
         asked_by=request.by,
         granted_refund_id=None if request.granted is None else request.granted.id,
         charge_id=request.charge_id,

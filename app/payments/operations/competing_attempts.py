@@ -15,7 +15,7 @@ from decimal import ROUND_FLOOR, Decimal, InvalidOperation
 
 from app.amounts import CENT
 from app.db.aggregates import ById, PaymentAggregate, SameDebt, row_id_of
-from app.db.tables import Kind, Mode, Payment, State
+from app.db.tables import Mode, Payment, State
 from app.i18n.messages import LazyMessage, Money
 from app.payments.core.balance import ZERO, balance
 from app.payments.core.page_cancellation import (
@@ -190,10 +190,7 @@ def attempts_of(aggregates: Sequence[PaymentAggregate], currency: str) -> list[A
 def _attempt(aggregate: PaymentAggregate) -> Attempt:
     payment, create = aggregate.payment, aggregate.create
     current = balance(payment.flow, aggregate.operations)
-    released = any(
-        each.kind in {Kind.CAPTURE, Kind.VOID} and each.state is State.SUCCESS for each in aggregate.operations
-    )
-    paid = current.charged - current.refunded + (ZERO if released else current.authorized)
+    paid = current.charged - current.refunded + current.reserved
     perhaps_paid = create.amount if create.contradicted and create.state is not State.SUCCESS else ZERO
     at_the_bank = create.amount if _is_at_the_bank(aggregate) and not perhaps_paid else ZERO
     return Attempt(

@@ -17,6 +17,7 @@ from app.gateway.models import Sector
 from app.gateway.models.payout import Payout, Recipient
 from app.i18n.messages import LazyMessage, Money
 from app.payments.cards.card_form import PaymentInstrument, holds_card_number
+from app.payments.core.dialects import dialect_of
 
 LONGEST_DESCRIPTION, LONGEST_FIELD = 250, 255
 RECIPIENT = tuple(Recipient.model_fields)
@@ -118,14 +119,14 @@ def payout_request(
 ) -> Payout:
     """Return the request to the gateway (gateway interface, 1c); ``ip`` is the address of the person who confirmed it.
 
-    The recipient is not present, so nobody could pass 3-D Secure: it is bypassed, as others do (gateway facts, 5).
+    The recipient is not present and could pass no 3-D Secure: the dialect says what this gateway wants to read.
     """
     return Payout(
         amount=terms.amount,
         currency=terms.currency,
         order_id=order_id,
         description=terms.description,
-        order_3ds_bypass="never",
+        order_3ds_bypass=dialect_of(account).payout_3ds_bypass.value,
         customer_ip=ip,
         customer_id=customer_id,
         customer_fname=terms.recipient.recipient_first_name,

@@ -28,7 +28,7 @@ from app.payments.split.fiscal_products import fiscal_request_members
 from app.payments.split.products import DELIVERY, article_of, basket_of, granted_lines, line_of
 from app.payments.split.remainder import divide_capture, divide_refund, granted_worth
 from app.payments.split.rules import RulesError, SplitMode, SplitRules, names_of, read_rules
-from app.payments.split.standing import allocated_shares, is_split, standing_of
+from app.payments.split.standing import is_split, standing_of, unclaimed_shares
 from app.saleor.events import GrantedRefund, SessionEvent
 from app.saleor.source import Order, Source
 
@@ -133,7 +133,7 @@ def _compute_shares(
 ) -> Shares:
     currency = aggregate.payment.currency
     if kind is Kind.CAPTURE:
-        return divide_capture(amount, allocated_shares(aggregate), currency)
+        return divide_capture(amount, unclaimed_shares(aggregate, besides=resumed), currency)
     standing = standing_of(aggregate, resumed=resumed)
     if chosen := members.get("chosen"):
         return _validated_choice(

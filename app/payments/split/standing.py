@@ -59,6 +59,25 @@ def allocated_shares(aggregate: PaymentAggregate) -> Shares:
     )
 
 
+def unclaimed_shares(aggregate: PaymentAggregate, *, besides: Operation | None = None) -> Shares:
+    """Return what no capture has taken of each sub-merchant's share; ``besides`` is a capture that does not count.
+
+    What was captured elsewhere, without shares that are known, counts in proportion.
+    """
+    left = dict(allocated_shares(aggregate))
+    for capture in aggregate.operations:
+        if (
+            capture.kind is not Kind.CAPTURE
+            or capture.has_surely_failed
+            or capture is besides
+            or not any(left.values())
+        ):
+            continue
+        taken = _recorded_shares(aggregate, capture) or divide_capture(capture.amount, left, capture.currency)
+        left = {who: share - taken.get(who, Decimal()) for who, share in left.items()}
+    return left
+
+
 def standing_of(aggregate: PaymentAggregate, *, resumed: Operation | None = None) -> SplitStanding:
     """Return the standing of a split payment.
 

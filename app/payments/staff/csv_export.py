@@ -98,7 +98,7 @@ def _succeeded(aggregate: PaymentAggregate) -> list[Operation]:
 def _released_amount(aggregate: PaymentAggregate, now: Balance) -> Decimal:
     """Return the released amount of a reservation: all of it, or what a capture has left."""
     ended = any(each.kind in {Kind.VOID, Kind.CAPTURE} for each in _succeeded(aggregate))
-    return now.authorized - now.charged if ended else ZERO
+    return now.authorized - now.charged - now.reserved if ended else ZERO
 
 
 def _charged_back_amount(aggregate: PaymentAggregate) -> Decimal:

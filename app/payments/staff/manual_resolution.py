@@ -171,7 +171,7 @@ def _check_success(aggregate: PaymentAggregate, operation: Operation, amount: De
     now = balance(aggregate.payment.flow, aggregate.operations)
     if operation.kind is Kind.REFUND and amount > now.refundable:
         raise _refusal(f"Only {format_amount(now.refundable)} of this payment is left to refund.")
-    if operation.kind in {Kind.CAPTURE, Kind.VOID} and not now.capturable:
+    if operation.kind in {Kind.CAPTURE, Kind.VOID} and amount > now.capturable:
         raise _refusal("The authorization has been charged or released by another operation.")
 
 

@@ -1,7 +1,7 @@
 """Gateway notifications: verified, stored and answered at once; processed afterwards (laws of money, 6)."""
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import Enum, auto
 
 import structlog
@@ -15,6 +15,7 @@ from app.gateway.errors import ForgedNotificationError, UnreadableNotificationEr
 from app.gateway.notification import SignedButUnreadableError, read_data, read_notification
 from app.i18n.messages import LazyMessage
 from app.payments.core.apply import apply
+from app.payments.core.dialects import dialect_of
 from app.payments.core.mapper import Observation
 from app.payments.core.observation import Observations, observation_from_record
 from app.payments.core.posting import raise_problem
@@ -64,7 +65,7 @@ async def receive(services: Services, account_id: str, form: bytes) -> Receipt:
         log.error("notification not verified", account=account_id, error=str(error))  # noqa: TRY400 - the message suffices
         return Receipt.UNVERIFIED
     try:
-        notification = read_notification(form, secrets)
+        notification = read_notification(form, secrets, dialect_of(account).zone)
     except ForgedNotificationError:
         telemetry.emit(telemetry.TelemetryEvent.SIGNATURE_REFUSED, sender="gateway")
         log.warning("forged notification", account=account_id)
@@ -143,7 +144,7 @@ def _post(services: Services, notification: StoredNotification, payment: Payment
             raise_problem(payment, CANNOT_BE_OPENED, now, cause=SEALED)
         return ProcessingResult(_NO_KEY, Trouble.SEALED, retry_at=_next_attempt_at(services, notification.attempts))
     try:
-        record = read_data(notification.data)
+        record = read_data(notification.data, UTC if payment is None else dialect_of(payment.payment.account).zone)
     except UnreadableNotificationError:
         return ProcessingResult(_CANNOT_BE_READ, Trouble.UNREADABLE)
     if payment is None:

@@ -63,6 +63,7 @@ def authenticate(sandbox: Sandbox, request: Request, pos_id: object, *, with_end
     """
     pos = sandbox.points_of_sale.get(_parse_uuid(pos_id))
     behaviour = Behaviour() if pos is None else sandbox.state.behaviour(pos.pos_id)
+    request.state.behaviour = behaviour
     if pos is None:
         raise BadCredentialsError(behaviour)
     secret = pos.api_secret.get_secret_value()

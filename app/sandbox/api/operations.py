@@ -9,9 +9,10 @@ from app.sandbox.api.access import AuthenticatedPos, JsonObject, SandboxDep, aut
 from app.sandbox.api.responses import json_response
 from app.sandbox.core import attempts, secondary
 from app.sandbox.core.bodies import CaptureBody, RefundBody, SplitCaptureBody, SplitRefundBody, VoidBody, read_body
+from app.sandbox.core.dialects import check_products, require_path
 from app.sandbox.core.fields import check_webhook_port
 from app.sandbox.core.records import Operation, OperationMethod, Payment
-from app.sandbox.core.refusals import NotPossibleError
+from app.sandbox.core.refusals import InvalidFieldsError, NotPossibleError
 from app.sandbox.render import operation_record, payment_record
 from app.sandbox.sandbox import Sandbox
 from app.sandbox.settings import PointOfSale
@@ -23,6 +24,8 @@ router = APIRouter()
 async def capture(request: Request, sandbox: SandboxDep, body: JsonObject) -> Response:
     """Capture without split; not in the interface, but on the provider's public pages."""
     pos = authenticate(sandbox, request, body.get("pos_id"))
+    require_path(sandbox.state.behaviour(pos.pos_id).plain_capture)
+    check_products(sandbox.state.behaviour(pos.pos_id), body, at_creation=False)
     return _capture(sandbox, pos, read_body(CaptureBody, body))
 
 
@@ -30,6 +33,7 @@ async def capture(request: Request, sandbox: SandboxDep, body: JsonObject) -> Re
 async def split_capture(request: Request, sandbox: SandboxDep, body: JsonObject) -> Response:
     """3: capture a hold, whole or in part; `split` distributes the captured amount."""
     pos = authenticate(sandbox, request, body.get("pos_id"))
+    check_products(sandbox.state.behaviour(pos.pos_id), body, at_creation=False)
     return _capture(sandbox, pos, read_body(SplitCaptureBody, body))
 
 
@@ -48,6 +52,7 @@ async def void(request: Request, sandbox: SandboxDep, body: JsonObject) -> Respo
 async def refund(request: Request, sandbox: SandboxDep, body: JsonObject) -> Response:
     """5: refund a payment."""
     pos = authenticate(sandbox, request, body.get("pos_id"))
+    check_products(sandbox.state.behaviour(pos.pos_id), body, at_creation=False)
     fields = read_body(RefundBody, body)
     operation_request = secondary.OperationRequest(
         amount=fields.refund_amount,
@@ -76,8 +81,10 @@ async def split_refund(request: Request, sandbox: SandboxDep, body: JsonObject) 
 
 
 @router.post("/api/v1/pos/{pos_id}/order/{order_id}/cancel")
-async def cancel(sandbox: SandboxDep, pos: AuthenticatedPos, order_id: str) -> Response:
-    """7: cancel an unpaid hosted payment; the response is an array."""
+async def cancel(request: Request, sandbox: SandboxDep, pos: AuthenticatedPos, order_id: str) -> Response:
+    """7: cancel an unpaid hosted payment; there is no body, and the response is an array."""
+    if await request.body():
+        raise InvalidFieldsError([("body", "is not expected")])
     payment = _payment(sandbox, pos, order_id)
     attempts.cancel(sandbox.state, payment, sandbox.now())
     sandbox.publish_changes()
@@ -97,7 +104,7 @@ def perform_operation(
         return json_response(_refused_record(sandbox, payment, method, operation_request, refusal))
     finally:
         sandbox.publish_changes()
-    return json_response(operation_record(operation))
+    return json_response(operation_record(sandbox.state, operation))
 
 
 def _capture(sandbox: Sandbox, pos: PointOfSale, fields: CaptureBody) -> Response:
@@ -139,4 +146,4 @@ def _refused_record(
         through_split=operation_request.through_split,
     )
     operation.set_status(refusal.status_code, sandbox.now())
-    return operation_record(operation)
+    return operation_record(sandbox.state, operation)

@@ -9,6 +9,7 @@ from app.sandbox.api.access import JsonObject, SandboxDep, authenticate, base_ur
 from app.sandbox.api.responses import json_response
 from app.sandbox.core.bodies import DirectPayment, HostedPayment, Payout, read_body
 from app.sandbox.core.creation import create_direct_payment, create_hosted_payment, create_payout
+from app.sandbox.core.dialects import check_creation
 from app.sandbox.core.refusals import InvalidFieldsError
 from app.sandbox.render import checkout_url, payment_record
 from app.sandbox.sandbox import Sandbox
@@ -37,6 +38,7 @@ def _create(request: Request, sandbox: Sandbox, body: dict[str, Any], *, qr: boo
     order_id = body.get("order_id")
     if isinstance(order_id, str) and order_id:
         sandbox.state.use_order_id(pos.pos_id, order_id)
+    check_creation(sandbox.state.behaviour(pos.pos_id), body)
     _check_split(sandbox.state.behaviour(pos.pos_id), body, split=split)
     try:
         if body.get("mode") == "hosted":

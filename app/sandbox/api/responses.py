@@ -1,7 +1,8 @@
 """Responses in the gateway's formats, and the handlers of errors.
 
 A refusal is `{message, args: {code}}`; one about fields is `{message, args: [{field_name, violation}]}`. The wording
-of both shapes comes from the provider's public pages, since the gateway interface does not show them.
+of both shapes comes from the provider's public pages. The gateway interface shows `{message, code}` only, of registers:
+an option of the point of sale.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,10 +21,17 @@ from app.sandbox.core.refusals import (
     NotPossibleError,
     RefusalError,
     TooManyCallsError,
+    UnknownPathError,
     UnknownRecordError,
 )
+from app.sandbox.settings import Behaviour
 
-_HTTP_STATUS: dict[type[RefusalError], int] = {UnknownRecordError: 404, NotJsonBodyError: 406, TooManyCallsError: 429}
+_HTTP_STATUS: dict[type[RefusalError], int] = {
+    UnknownRecordError: 404,
+    UnknownPathError: 404,
+    NotJsonBodyError: 406,
+    TooManyCallsError: 429,
+}
 
 
 def json_response(value: object, status: int = 200) -> Response:
@@ -36,31 +44,38 @@ def ndjson_response(rows: Iterable[Mapping[str, Any]]) -> Response:
     return Response("".join(f"{dumps(row)}\n" for row in rows), media_type="application/x-ndjson")
 
 
-def error_response(message: str, args: object, status: int) -> Response:
-    """Return the response to a refused call."""
-    return json_response({"message": message[:512], "args": args}, status)
+def error_response(behaviour: Behaviour, refusal: RefusalError, status: int) -> Response:
+    """Return the response to a refused call, in the form that the point of sale has chosen."""
+    violations = refusal.violations if isinstance(refusal, InvalidFieldsError) else ()
+    if behaviour.error_body == "code":
+        message = "; ".join([refusal.message, *(f"{field}: {violation}" for field, violation in violations)])
+        return json_response({"message": message[:512], "code": refusal.code}, status)
+    args: object = {"code": refusal.code}
+    if violations:
+        args = [{"field_name": field, "violation": violation} for field, violation in violations]
+    elif isinstance(refusal, NotPossibleError):
+        args = {"code": refusal.code, "status_code": refusal.status_code}
+    return json_response({"message": refusal.message[:512], "args": args}, status)
 
 
 def _handle_refusal(request: Request, error: Exception) -> Response:
-    match error:
-        case InvalidFieldsError():
-            return error_response(error.message, [{"field_name": n, "violation": v} for n, v in error.violations], 400)
-        case BadCredentialsError():
-            return error_response(error.message, {"code": error.code}, error.http_status)
-        case DuplicateOrderError():
-            status: int = getattr(request.state, "duplicate_http_status", 400)
-            return error_response(error.message, {"code": error.code}, status)
-        case NotPossibleError():
-            return error_response(error.message, {"code": error.code, "status_code": error.status_code}, 400)
-        case RefusalError():
-            return error_response(error.message, {"code": error.code}, _HTTP_STATUS.get(type(error), 400))
-    raise error
+    if not isinstance(error, RefusalError):
+        raise error
+    behaviour: Behaviour = getattr(request.state, "behaviour", Behaviour())
+    status = _HTTP_STATUS.get(type(error), 400)
+    if isinstance(error, BadCredentialsError):
+        status = error.http_status
+    elif isinstance(error, DuplicateOrderError):
+        status = getattr(request.state, "duplicate_http_status", status)
+    return error_response(behaviour, error, status)
 
 
 def _handle_http_error(_request: Request, error: Exception) -> Response:
     if not isinstance(error, HTTPException):
         raise error
-    return error_response(str(error.detail), {"code": f"R-{error.status_code}"}, error.status_code)
+    return json_response(
+        {"message": str(error.detail)[:512], "args": {"code": f"R-{error.status_code}"}}, error.status_code
+    )
 
 
 def _handle_validation_error(request: Request, error: Exception) -> Response:

@@ -12,10 +12,12 @@ from app.sandbox.api.responses import json_response
 from app.sandbox.core import secondary, wallets
 from app.sandbox.core.bodies import SubscriptionRefundBody, WalletSessionBody, WalletTokenBody, read_body
 from app.sandbox.core.creation import create_wallet_card
+from app.sandbox.core.dialects import require_path
 from app.sandbox.core.records import Payment, Subscription
 from app.sandbox.core.refusals import UnknownRecordError
 from app.sandbox.core.subscriptions import stop
 from app.sandbox.render import timestamp
+from app.sandbox.settings import Behaviour
 
 router = APIRouter()
 
@@ -30,13 +32,15 @@ async def health() -> PlainTextResponse:
 async def cancel(request: Request, sandbox: SandboxDep, recurring_id: UUID) -> Response:
     """Cancel a subscription: there are no further charges."""
     caller = authenticate_by_api_key(sandbox, request)
+    require_path(sandbox.state.behaviour(caller.pos_id).subscriptions)
     subscription = sandbox.state.subscriptions.get(recurring_id)
     if subscription is None or sandbox.points_of_sale[subscription.pos_id].api_key != caller.api_key:
         raise UnknownRecordError("Subscription not found")
     sandbox.catch_up()
     stop(subscription, sandbox.now())
     sandbox.publish_changes()
-    return json_response(_cancellation_record(subscription, sandbox.state.payments[subscription.first_payment_id]))
+    first = sandbox.state.payments[subscription.first_payment_id]
+    return json_response(_cancellation_record(subscription, first, sandbox.state.behaviour(caller.pos_id)))
 
 
 @router.post("/api/v1/pos/{pos_id}/recurring/{recurring_id}/payments/{payment_id}/refund")
@@ -44,6 +48,7 @@ async def refund(
     sandbox: SandboxDep, pos: AuthenticatedPos, recurring_id: UUID, payment_id: UUID, body: JsonObject
 ) -> Response:
     """Refund one charge."""
+    require_path(sandbox.state.behaviour(pos.pos_id).subscriptions)
     fields = read_body(SubscriptionRefundBody, body)
     payment = sandbox.state.payments.get(payment_id)
     if payment is None or (payment.pos_id, payment.recurring_id) != (pos.pos_id, recurring_id):
@@ -61,6 +66,7 @@ async def refund(
 async def tokenize(request: Request, sandbox: SandboxDep, body: JsonObject) -> Response:
     """Return a card token for a wallet's token. Only X-API-AUTH is needed."""
     pos = authenticate(sandbox, request, body.get("pos_id"), with_endpoints_key=False)
+    require_path(sandbox.state.behaviour(pos.pos_id).wallet_calls)
     wallets.check_allowed(sandbox.state, pos.pos_id, str(body.get("token")).partition(":")[0])
     fields = read_body(WalletTokenBody, body)
     card = create_wallet_card(sandbox.state, pos.pos_id, sandbox.now(), wallets.code_of(fields.token))
@@ -72,6 +78,7 @@ async def tokenize(request: Request, sandbox: SandboxDep, body: JsonObject) -> R
 async def wallet_session(request: Request, sandbox: SandboxDep, body: JsonObject) -> Response:
     """Return a merchant session for Apple's payment sheet. Apple is not called: the session is made up."""
     pos = authenticate(sandbox, request, body.get("pos_id"))
+    require_path(sandbox.state.behaviour(pos.pos_id).wallet_calls)
     wallets.check_allowed(sandbox.state, pos.pos_id, "applepay")
     read_body(WalletSessionBody, body)
     session = {
@@ -83,7 +90,7 @@ async def wallet_session(request: Request, sandbox: SandboxDep, body: JsonObject
     return json_response(session)
 
 
-def _cancellation_record(subscription: Subscription, first: Payment) -> dict[str, Any]:
+def _cancellation_record(subscription: Subscription, first: Payment, behaviour: Behaviour) -> dict[str, Any]:
     plan = subscription.plan
     return {
         "recurring_payment": {
@@ -100,7 +107,7 @@ def _cancellation_record(subscription: Subscription, first: Payment) -> dict[str
         "recurring_status": subscription.status,
         "metadata": {
             "id": str(subscription.recurring_id),
-            "created_at": timestamp(subscription.created_at),
-            "updated_at": timestamp(subscription.updated_at),
+            "created_at": timestamp(subscription.created_at, behaviour),
+            "updated_at": timestamp(subscription.updated_at, behaviour),
         },
     }

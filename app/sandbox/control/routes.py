@@ -41,7 +41,7 @@ from app.sandbox.core.refusals import UnknownRecordError
 from app.sandbox.deliveries import Delivery
 from app.sandbox.sandbox import Sandbox
 from app.sandbox.scripting import FaultRule, Rules, WebhookRule
-from app.sandbox.settings import Behaviour
+from app.sandbox.settings import DIALECTS, Behaviour
 
 _LONGEST_WAIT = 60.0
 Found = TypeVar("Found")
@@ -274,8 +274,12 @@ async def options(sandbox: SandboxDep, pos_id: UUID | None = None) -> Behaviour:
 async def change_options(
     sandbox: SandboxDep, changes: Annotated[dict[str, Any], Body()], pos_id: UUID | None = None
 ) -> Behaviour:
-    """Change options of a point of sale; those not named stay."""
+    """Change options of a point of sale; those not named stay. `dialect` stands for several (`settings.DIALECTS`)."""
     resolved_pos_id = _resolve_pos_id(sandbox, pos_id)
+    dialect = changes.pop("dialect", None)
+    if dialect not in {None, *DIALECTS}:
+        raise HTTPException(400, f"There is no dialect {dialect!r}")
+    changes = {**DIALECTS.get(dialect, {}), **changes}
     try:
         behaviour = Behaviour.model_validate(
             sandbox.state.behaviour(resolved_pos_id).model_dump() | changes, by_name=True

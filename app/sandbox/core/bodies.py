@@ -4,11 +4,14 @@ An unknown field is rejected: otherwise a misspelt `refund_amount` would be a fu
 body names the fields and what is wrong with each; it never echoes what was sent, since that may be a card number.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeVar
+from unicodedata import name
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from app.gateway.luhn import passes_luhn
 from app.sandbox.core.fields import (
     Amount,
     CardNumber,
@@ -37,11 +40,23 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
+def _check_attribute_text(text: str) -> str:
+    if any(letter.isalpha() and not name(letter, "").startswith(("LATIN", "CYRILLIC")) for letter in text):
+        raise ValueError("only Latin and Cyrillic letters are allowed")
+    if any(passes_luhn(found) for found in _MAY_BE_A_CARD.findall(text)):
+        raise ValueError("must not contain card data")
+    return text
+
+
+_MAY_BE_A_CARD = re.compile(r"(?<!\d)\d{13,19}(?!\d)")
+AttributeText = Annotated[str, AfterValidator(_check_attribute_text)]
+
+
 class Attribute(Body):
     """One searchable attribute of a payment."""
 
-    key: str = Field(min_length=1, max_length=45)
-    value: str = Field(max_length=250)
+    key: AttributeText = Field(min_length=1, max_length=45)
+    value: AttributeText = Field(max_length=250)
 
 
 class Taxes(Body):
@@ -67,7 +82,7 @@ class Product(Body):
     payload: str | None = None
     unit: str | None = None
     bar_code: str | None = None
-    taxes: Taxes | None = None
+    taxes: Taxes | list[Taxes] | None = None
     fiscalReceiptDelivery: ReceiptDelivery | None = None  # noqa: N815 - the gateway's name
 
 

@@ -116,9 +116,16 @@ class GatewayState(BaseModel):
         return list(self._open_entries.values())
 
     def is_open_hold(self, payment: Payment) -> bool:
-        """Whether a payment is a successful reservation that has been neither captured nor voided."""
+        """Whether a payment is a successful reservation of which something can still be captured or voided."""
         held = payment.method == "auth" and payment.status is Status.SUCCESS
-        return held and not self.active_operations(payment, "capture") and not self.active_operations(payment, "void")
+        return held and self.uncaptured_amount(payment) > 0 and not self.active_operations(payment, "void")
+
+    def uncaptured_amount(self, payment: Payment) -> Decimal:
+        """Return what captures have left of a reservation: nothing where a part capture releases the rest."""
+        captures = list(self.active_operations(payment, "capture"))
+        if captures and self.behaviour(payment.pos_id).part_capture == "releases_rest":
+            return Decimal(0)
+        return payment.amount - sum((capture.amount for capture in captures), Decimal(0))
 
     # Identifiers ---------------------------------------------------------------------------------------------
 

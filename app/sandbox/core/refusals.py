@@ -2,6 +2,7 @@
 
 RefusalError
   +-- UnknownRecordError        no such order, payment, operation, subscription or register
+  +-- UnknownPathError          this gateway has no such call
   +-- DuplicateOrderError       the order id was used before, whatever the outcome
   +-- InvalidFieldsError        a field is missing or breaks its rule: (field name, violation), one or more
   +-- TooManyCallsError         one point of sale has called too often
@@ -25,6 +26,15 @@ class UnknownRecordError(RefusalError):
     """There is no record with that identifier."""
 
     code = "P-404"
+
+
+class UnknownPathError(RefusalError):
+    """There is no such call: the web server of the gateway says so, in a form of its own."""
+
+    code = "R-404"
+
+    def __init__(self) -> None:
+        super().__init__("Not Found")
 
 
 class DuplicateOrderError(RefusalError):

@@ -53,9 +53,10 @@ def capture(state: GatewayState, payment: Payment, request: OperationRequest, no
     """Capture a hold. Raises NotPossibleError (not a hold, or captured or voided before) and InvalidFieldsError."""
     _require_same_currency(payment, request)
     _require_open_hold(state, payment, now)
-    amount = payment.amount if request.amount is None else request.amount
+    left = state.uncaptured_amount(payment)
+    amount = left if request.amount is None else request.amount
     excess = state.behaviour(payment.pos_id).capture_excess_percent
-    if amount > payment.amount * (1 + excess / 100):
+    if amount > left * (1 + excess / 100):
         raise NotPossibleError("More than was reserved", BAD_AMOUNT)
     split = request.split
     if payment.shares and not split:
@@ -68,10 +69,10 @@ def capture(state: GatewayState, payment: Payment, request: OperationRequest, no
 
 
 def void(state: GatewayState, payment: Payment, request: OperationRequest, now: datetime) -> Operation:
-    """Void a hold, whole. Raises NotPossibleError and InvalidFieldsError."""
+    """Void what is left of a hold. Raises NotPossibleError and InvalidFieldsError."""
     _require_same_currency(payment, request)
     _require_open_hold(state, payment, now)
-    return _perform(state, payment, "void", replace(request, amount=payment.amount), now)
+    return _perform(state, payment, "void", replace(request, amount=state.uncaptured_amount(payment)), now)
 
 
 def refund(state: GatewayState, payment: Payment, request: OperationRequest, now: datetime) -> Operation:

@@ -45,6 +45,7 @@ SAME = {
     "receipt_delivery": "",
     "order_3ds_bypass": "supported",
     "reconcile_at": "2",
+    "dialect": "public",
     "balances_url": "",
     "register_url": "",
 }

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.payments.accounts.option import Form
 from app.payments.accounts.option_values import OptionsRefusedError, read_option, read_options
-from app.payments.accounts.options import OPTIONS, Form
+from app.payments.accounts.options import OPTIONS
 from app.payments.requests.payment import (
     LONGEST_DESCRIPTION,
     PLACEHOLDERS,

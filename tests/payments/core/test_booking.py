@@ -46,6 +46,7 @@ def test_it_is_of_the_day_that_the_gateway_says_and_stays_so() -> None:
     assert operation.booked_at == NOON - timedelta(hours=12, seconds=1)
 
 
+@pytest.mark.law(15)
 @pytest.mark.parametrize(
     "stated",
     [

@@ -50,6 +50,7 @@ async def test_it_is_kept_before_it_is_processed(waiting: Shop) -> None:
     assert waiting.amounts == amounts(charged=TOTAL)
 
 
+@pytest.mark.law(15)
 @pytest.mark.parametrize("stated", ["1970-01-01T00:00:00.000", "2026-11-22T01:00:00.000"])
 async def test_a_time_that_cannot_be_is_replaced_by_that_of_the_arrival(waiting: Shop, stated: str) -> None:
     """Also where the worker only comes to it the next day, when the gateway's time would be possible."""

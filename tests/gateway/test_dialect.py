@@ -1,0 +1,133 @@
+"""What the interface leaves open has a name in one place (laws of money, 16)."""
+
+import ast
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import httpx2
+import pytest
+
+from app.gateway.client import GatewayClient
+from app.gateway.credentials import Credentials
+from app.gateway.dialect import DIALECTS, INTERFACE, PUBLIC, Dialect, PartCapture, Sending, TaxesForm, ThreeDs
+from app.gateway.models import FiscalProduct, HostedPayment, Payout, Recipient, SplitItem, Taxes
+from app.gateway.notification import encode, read_notification
+from app.gateway.signature import sign
+from tests.gateway.counterpart import PAYMENT, ScriptedServer
+from tests.gateway.examples import SHOP, hosted, payout
+from tests.loopback import json_reply, text_reply
+
+ROOT = Path(__file__).parents[2]
+FORM = "https://pay.example/api/v1/checkout/abc/form"
+CARD_NUMBER = "4242424242424242"
+
+
+async def sent_by(
+    dialect: Dialect, request: HostedPayment | Payout, credentials: Credentials, gateway: ScriptedServer
+) -> dict[str, Any]:
+    """Return the body that a client with that dialect sends."""
+    async with httpx2.AsyncClient(trust_env=False) as http:
+        client = GatewayClient(http, credentials, dialect=dialect)
+        if isinstance(request, Payout):
+            gateway.will_answer(json_reply({**PAYMENT, "method": "credit", "order_id": request.order_id}))
+            await client.pay_out(request, timeout=30)
+        else:
+            gateway.will_answer(text_reply("", 303, location=FORM))
+            await client.create_hosted(request, timeout=30)
+    members: dict[str, Any] = gateway.last.json
+    return members
+
+
+class TestPresets:
+    def test_an_account_chooses_one_and_changes_single_fields(self) -> None:
+        dialect = Dialect.of("interface", {"part_capture": "releases_rest", "time_zone": "Europe/Kyiv"})
+        assert dialect.part_capture is PartCapture.RELEASES_REST
+        assert dialect.zone.key == "Europe/Kyiv"
+        assert dialect.capture_path == INTERFACE.capture_path == "/api/v1/split/capture"
+        assert Dialect.of("public", {"part_capture": None}) == PUBLIC
+
+    @pytest.mark.parametrize("changes", [{"part_capture": "no such word"}, {"no_such_field": "x"}])
+    def test_what_is_no_choice_is_refused(self, changes: dict[str, str]) -> None:
+        with pytest.raises((ValueError, KeyError)):
+            Dialect.of("interface", changes)
+
+    def test_a_library_that_says_nothing_assumes_nothing(self) -> None:
+        assert {"interface": Dialect(), "public": PUBLIC} == DIALECTS
+
+
+class TestWhatIsSent:
+    async def test_the_language_of_the_page_only_where_its_values_are_known(
+        self, credentials: Credentials, gateway: ScriptedServer
+    ) -> None:
+        request = hosted(customer_lang="UK")
+        assert "customer_lang" not in await sent_by(INTERFACE, request, credentials, gateway)
+        assert (await sent_by(PUBLIC, request, credentials, gateway))["customer_lang"] == "UK"
+
+    @pytest.mark.parametrize(
+        ("dialect", "word"),
+        [(INTERFACE, "always"), (PUBLIC, "supported"), (Dialect(payout_3ds_bypass=ThreeDs.NEVER), "never")],
+    )
+    async def test_three_d_secure_of_payouts(
+        self, dialect: Dialect, word: str, credentials: Credentials, gateway: ScriptedServer
+    ) -> None:
+        recipient = Recipient(recipient_first_name="Olena")
+        sent = await sent_by(dialect, payout(cc_number=CARD_NUMBER, properties=recipient), credentials, gateway)
+        assert sent["order_3ds_bypass"] == word
+
+    async def test_a_request_that_chooses_is_sent_as_it_is(
+        self, credentials: Credentials, gateway: ScriptedServer
+    ) -> None:
+        sent = await sent_by(INTERFACE, hosted(order_3ds_bypass="supported"), credentials, gateway)
+        assert sent["order_3ds_bypass"] == "supported"
+
+    @pytest.mark.parametrize("taxes", TaxesForm)
+    async def test_taxes_of_products_and_of_those_in_a_split(
+        self, taxes: TaxesForm, credentials: Credentials, gateway: ScriptedServer
+    ) -> None:
+        product = FiscalProduct(id=SHOP, name="Mug", amount="100.00", qty=1, unit="pc", taxes=Taxes(type="vat", prc=20))
+        split = (SplitItem(sub_merchant_id=SHOP, amount="100.00", products=(product,)),)
+        dialect = Dialect(product_taxes=taxes, hold_split=Sending.SENT)
+        sent = await sent_by(dialect, hosted(products=(product,), split=split), credentials, gateway)
+        expected: object = {"type": "vat", "prc": 20}
+        if taxes is TaxesForm.LIST:
+            expected = [expected]
+        assert [sent["products"][0]["taxes"], sent["split"][0]["products"][0]["taxes"]] == [expected, expected]
+
+
+class TestTimes:
+    """They name no zone: 14:30 in Kyiv is 12:30 UTC, in winter."""
+
+    AT_NOON = datetime(2026, 11, 21, 12, 30, tzinfo=UTC)
+
+    async def test_of_a_look_up(self, credentials: Credentials, gateway: ScriptedServer) -> None:
+        async with httpx2.AsyncClient(trust_env=False) as http:
+            client = GatewayClient(http, credentials, dialect=Dialect(time_zone="Europe/Kyiv"))
+            record = {**PAYMENT, "created_at": "2026-11-21T14:30:00.000", "processed_at": "2026-11-21T12:30:00Z"}
+            gateway.will_answer(json_reply([record]))
+            [found] = await client.order(PAYMENT["order_id"], timeout=30)
+        assert (found.created_at, found.processed_at) == (self.AT_NOON, self.AT_NOON)  # a zone that is named counts
+
+    def test_of_a_notification(self) -> None:
+        data = encode({**PAYMENT, "processed_at": "2026-11-21T14:30:00.000"})
+        form = urlencode({"data": data, "signature": sign(data, "secret")}).encode()
+        told = read_notification(form, ["secret"], Dialect(time_zone="Europe/Kyiv").zone)
+        assert told.record.processed_at == self.AT_NOON
+
+
+_BEYOND = re.compile(r"/api/v1/(capture|applepay|tokenization|recurring)\b|^releases_rest$")
+_ALLOWED = {"app/gateway/dialect.py", "app/payments/accounts/dialect_options.py"}
+
+
+def test_nothing_else_in_the_product_knows_such_a_fact() -> None:
+    """Texts of the code, not comments: paths and words that the interface does not show."""
+    found = []
+    for path in sorted((ROOT / "app").rglob("*.py")):
+        place = str(path.relative_to(ROOT))
+        if place in _ALLOWED or place.startswith("app/sandbox/"):
+            continue
+        texts = (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Constant))
+        found += [f"{place}:{text.lineno}" for text in texts if _BEYOND.search(str(text.value))]
+    assert found == []

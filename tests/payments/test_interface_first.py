@@ -1,0 +1,179 @@
+"""At a gateway that knows only its interface, every payment goes to its end; and what it says reaches people (16)."""
+
+from datetime import timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from app.db.tables import Kind, ProductsForm, State
+from app.payments.core.problems import problem_text
+from tests.loopback import ReceivedRequest, Reply, json_reply, text_reply
+from tests.payments.baskets import line, taxed
+from tests.payments.fake_gateway import operation, payment
+from tests.payments.fake_saleor import amounts
+from tests.payments.shop import TOTAL, Shop, source_object
+from tests.payments.split.market import SHARES, enable_splitting, shares, split_checkout
+
+pytestmark = pytest.mark.law(16)
+
+PROXY_PAGE = "<html><head><title>403</title></head><body><h1>Request blocked</h1><p>Incident 4711</p></body></html>"
+
+
+@pytest.fixture
+async def bare(shop: Shop) -> Shop:
+    """A shop whose gateway knows only its interface."""
+    await shop.services.accounts.change(shop.account.id, dialect="interface", order_3ds_bypass="always")
+    return shop
+
+
+@pytest.fixture
+async def held(bare: Shop) -> Shop:
+    """Such a shop, in which a shopper has reserved 569.50."""
+    await bare.complete_payment("AUTHORIZATION")
+    return bare
+
+
+async def capture(shop: Shop, amount: str, name: str) -> ReceivedRequest:
+    """Staff capture a part; return the call."""
+    shop.gateway.will_answer(json_reply(operation("capture", shop.order_id, amount, operation_id=name)))
+    assert (await shop.request_action("CHARGE", amount, name)).result == "CHARGE_SUCCESS"
+    call = shop.gateway.requests[-1]
+    await shop.pass_time(minutes=1)
+    return call
+
+
+class TestCaptureOfAPart:
+    async def test_leaves_the_rest_reserved_until_staff_release_it(self, held: Shop) -> None:
+        assert (await capture(held, "100.00", "first")).path == "/api/v1/split/capture"
+        assert held.amounts == amounts(charged="100.00", authorized="469.50")
+        assert held.transaction.actions == ["CANCEL", "CHARGE", "REFUND"]
+        held.gateway.will_answer(json_reply(operation("void", held.order_id, "469.50", operation_id="the-rest")))
+        assert (await held.request_action("CANCEL", "469.50")).result == "CANCEL_SUCCESS"
+        await held.pass_time(minutes=1)
+        assert held.amounts == amounts(charged="100.00", canceled="469.50")
+        assert held.transaction.actions == ["REFUND"]
+        assert problem_text((await held.aggregate()).payment) is None
+
+    async def test_can_be_followed_by_another_of_what_is_left_and_no_more(self, held: Shop) -> None:
+        await capture(held, "100.00", "first")
+        too_much = await held.request_action("CHARGE", "469.51", "too-much")
+        assert too_much.result == "CHARGE_FAILURE"
+        assert "469.50 UAH is authorized" in (too_much.message or "")
+        await capture(held, "469.50", "second")
+        assert held.amounts == amounts(charged=TOTAL)
+        assert held.transaction.actions == ["REFUND"]
+
+    async def test_that_the_gateway_made_itself_keeps_the_rest_too(self, held: Shop) -> None:
+        await held.notify(operation("capture", held.order_id, "100.00", operation_id="portal-1"))
+        await held.work()
+        assert held.amounts == amounts(charged="100.00", authorized="469.50")
+
+
+@pytest.mark.law(10)
+class TestARestThatWasNotReleased:
+    """The public dialect says that a part capture releases the rest, and the gateway captures again."""
+
+    async def test_is_taken_back_from_saleor_and_put_to_people(self, reserved_shop: Shop) -> None:
+        await capture(reserved_shop, "100.00", "first")
+        assert reserved_shop.amounts == amounts(charged="100.00", canceled="469.50")
+        await reserved_shop.notify(operation("capture", reserved_shop.order_id, "50.00", operation_id="portal-1"))
+        await reserved_shop.work()
+        assert reserved_shop.amounts == amounts(charged="150.00", authorized="419.50")
+        assert reserved_shop.transaction.actions == ["CANCEL", "CHARGE", "REFUND"]
+        assert "this gateway keeps the rest" in (problem_text((await reserved_shop.aggregate()).payment) or "")
+        assert "CANCEL_FAILURE" in reserved_shop.saleor.reported_types
+
+    async def test_whose_release_saleor_has_not_heard_of_yet_is_never_told(self, reserved_shop: Shop) -> None:
+        for number, amount in enumerate(("100.00", "50.00")):
+            await reserved_shop.notify(
+                operation("capture", reserved_shop.order_id, amount, operation_id=f"portal-{number}")
+            )
+        await reserved_shop.work()
+        assert reserved_shop.amounts == amounts(charged="150.00", authorized="419.50")
+
+
+async def test_a_split_hold_is_divided_when_it_is_captured(bare: Shop) -> None:
+    await enable_splitting(bare)
+    bare.gateway.will_answer(bare.gateway.page())
+    await bare.begin(flow="AUTHORIZATION", sourceObject=split_checkout())
+    [asked] = bare.gateway.requests
+    assert asked.path == "/api/v1/payment"
+    assert "split" not in asked.json
+    await bare.notify(payment(bare.order_id, method="auth"))
+    await bare.work()
+    calls = [await capture(bare, amount, name) for amount, name in (("300.00", "first"), ("269.50", "second"))]
+    assert {call.path for call in calls} == {"/api/v1/split/capture"}
+    first, second = (shares(call.json["split"]) for call in calls)
+    assert {who: first[who] + second[who] for who in SHARES} == SHARES
+
+
+@pytest.mark.parametrize("dialect", ["interface", "public"])
+async def test_products_of_a_fiscal_receipt_are_repeated_only_where_the_gateway_reads_them(
+    shop: Shop, dialect: str
+) -> None:
+    await shop.services.accounts.change(
+        shop.account.id, dialect=dialect, products=ProductsForm.FISCAL, receipt_delivery="sms"
+    )
+    basket = {"lines": [line(1, "499.50", 3)], "shippingPrice": taxed("70.00"), "totalPrice": taxed(TOTAL)}
+    shop.gateway.will_answer(shop.gateway.page())
+    await shop.begin(sourceObject=source_object(**basket))
+    await shop.notify(payment(shop.order_id))
+    await shop.work()
+    shop.gateway.will_answer(json_reply(operation("refund", shop.order_id, TOTAL, operation_id="refund-1")))
+    await shop.request_action("REFUND", TOTAL)
+    asked = shop.gateway.requests[-1]
+    assert asked.path == "/api/v1/refund"
+    assert asked.json["f_receipt_delivery"] == "sms"
+    assert ("products" in asked.json) is (dialect == "public")
+
+
+class TestWhatTheGatewaySays:
+    async def test_in_the_form_of_the_interface_is_believed_and_read_by_staff(self, bare: Shop) -> None:
+        bare.gateway.will_answer(json_reply({"message": "customer_phone: must be a phone", "code": "P-400"}, 400))
+        answer = await bare.begin()
+        assert answer.result == "CHARGE_FAILURE"
+        assert answer.data["errors"][0]["code"] == "STORE_UNAVAILABLE"
+        create = (await bare.aggregate()).create
+        assert create.state is State.FAILURE
+        assert "customer_phone: must be a phone" in (create.message or "")
+
+    @pytest.mark.parametrize(
+        ("reply", "said"),
+        [
+            (text_reply(PROXY_PAGE, 403), "Request blocked Incident 4711"),
+            (json_reply({"error": "field refund_amount is unknown"}, 422), "field refund_amount is unknown"),
+            (json_reply({"title": "x" * 400}, 400), "x" * 280),
+        ],
+        ids=["page", "another API", "long"],
+    )
+    async def test_in_another_form_is_not_believed_but_read_by_staff(
+        self, paid_shop: Shop, reply: Reply, said: str
+    ) -> None:
+        paid_shop.gateway.will_answer(reply)
+        await paid_shop.request_action("REFUND", "100.00")
+        refund = await paid_shop.operation(Kind.REFUND)
+        assert refund.state is State.UNKNOWN
+        assert said in (refund.message or "")
+        assert len(refund.message or "") < 400
+        assert said in (problem_text((await paid_shop.aggregate()).payment) or "")
+
+    async def test_of_a_card_is_never_shown(self, paid_shop: Shop) -> None:
+        paid_shop.gateway.will_answer(text_reply("card 4242 4242 4242 4242 cvv: 123 refused", 400))
+        await paid_shop.request_action("REFUND", "100.00")
+        message = (await paid_shop.operation(Kind.REFUND)).message or ""
+        assert "4242" not in message
+        assert "123" not in message
+
+
+class TestTimesOfTheGateway:
+    @pytest.mark.law(15)
+    async def test_are_in_its_zone(self, shop: Shop) -> None:
+        await shop.services.accounts.change(shop.account.id, time_zone="Europe/Kyiv")
+        shop.gateway.will_answer(shop.gateway.page())
+        await shop.begin()
+        paid_at = shop.clock.now + timedelta(minutes=1)
+        await shop.pass_time(minutes=2)
+        in_kyiv = paid_at.astimezone(ZoneInfo("Europe/Kyiv")).replace(tzinfo=None)
+        await shop.notify(payment(shop.order_id, processed_at=in_kyiv.isoformat(timespec="milliseconds")))
+        await shop.work()
+        assert (await shop.aggregate()).create.booked_at == paid_at
