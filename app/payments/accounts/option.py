@@ -23,6 +23,9 @@ class Form(Enum):
 _ONE_OF = LazyMessage("Choose one of the available options.")
 
 
+_GATEWAYS_DEFAULT = LazyMessage("The gateway’s default")
+
+
 @dataclass(frozen=True, slots=True)
 class Option:
     """An option of an account. ``name`` is the column that holds it, ``help`` one line on what it does.
@@ -42,7 +45,7 @@ class Option:
     choices: Mapping[str, LazyMessage] = field(default_factory=dict)
     may_be_empty: bool = False
     needs_one: bool = False
-    empty: LazyMessage = LazyMessage("The gateway’s default")
+    empty: LazyMessage = _GATEWAYS_DEFAULT
 
     def value_in(self, account: MerchantAccount) -> object:
         """Return the option's value in an account."""
