@@ -17,13 +17,14 @@ from app.gateway.balances import BalancesClient
 from app.gateway.credentials import Credentials
 from app.gateway.dialect import INTERFACE, Dialect
 from app.gateway.errors import (
+    BadCredentialsError,
     DuplicateOrderError,
+    GatewayError,
     InvalidRequestError,
     NotFoundError,
     NotTheGatewayError,
     OutcomeUnknownError,
     RateLimitedError,
-    RefusedError,
 )
 from app.gateway.hosts import check_payment_page
 from app.gateway.models.base import RequestModel
@@ -51,6 +52,7 @@ from app.gateway.wallets import Wallets
 _REDIRECTS_TO_PAGE = frozenset({302, 303})
 _PAYMENT, _SPLIT_PURCHASE = "/api/v1/payment", "/api/v1/split/purchase"
 _SPLIT_CAPTURE = "/api/v1/split/capture"
+_REFUSALS, _SUCCESS = range(400, 500), (200, None)
 
 
 class GatewayClient:
@@ -199,20 +201,41 @@ class GatewayClient:
         except NotFoundError:
             return False
 
-    async def refuses_other_keys(self, *, timeout: float) -> bool:
-        """Repeat ``check_credentials`` with random keys; return True when they are refused.
+    async def refuses_other_keys(self, *, after: GatewayError | None = None, timeout: float) -> bool:
+        """Return True if the gateway answers random keys otherwise than these: then its answer depends on the keys.
 
-        If they are not, the result of ``check_credentials`` does not depend on the keys, and proves nothing about them.
+        If there is no difference, the result of ``check_credentials`` proves nothing about them. ``after``: the refusal
+        with which it ended; None: it returned False. The look-up of order "0" is tried first, in whatever words the
+        gateway says that there is none; then balances, of which the interface promises 200 with the right keys and 401
+        with others (gateway interface, 11).
         """
         random_keys = {name: token_hex(16) for name in ("api_key", "api_secret", "endpoints_key")}
         impostor = GatewayClient(self._http, replace(self._credentials, **random_keys, previous_api_secrets=()))
+        own = _SUCCESS if after is None else (after.http_status, after.code)
+        other = await impostor._react_to_keys(timeout)
+        if other != own and other[0] in _REFUSALS:
+            return True
         try:
-            await impostor.check_credentials(timeout=timeout)
-        except RateLimitedError:
-            raise
-        except RefusedError:
+            await self.balances.accounts(timeout=timeout)
+        except GatewayError:
+            return False
+        try:
+            await impostor.balances.accounts(timeout=timeout)
+        except BadCredentialsError:
             return True
         return False
+
+    async def _react_to_keys(self, timeout: float) -> tuple[int, str | None]:
+        """Return the HTTP status and the code with which the gateway answers the look-up of order "0"."""
+        try:
+            await self.check_credentials(timeout=timeout)
+        except RateLimitedError:
+            raise
+        except GatewayError as error:
+            if error.http_status is None or error.http_status not in _REFUSALS:
+                raise
+            return error.http_status, error.code
+        return _SUCCESS
 
     # Implementation
 

@@ -136,7 +136,8 @@ def _is_refusal(call: Call, members: Mapping[str, Any], *, with_success: bool = 
         return False  # it contains an operation that has not failed
     message, args = members.get("message"), members.get("args", ...)
     code = members.get("code")
-    has_code = isinstance(code, str | int) and not isinstance(code, bool) and not with_success
+    says_code = isinstance(code, str | int) and not isinstance(code, bool) and code != _NOT_READY_CODE
+    has_code = says_code and not with_success
     has_message = isinstance(message, str) and bool(message.strip())
     return has_message and (isinstance(args, Mapping | list | None) or has_code)
 
@@ -149,11 +150,11 @@ def _is_error_body(members: Mapping[str, Any]) -> bool:
 def _explains_failure(response: GatewayResponse, members: Mapping[str, Any]) -> bool:
     """Return True if a 4xx explains why a read failed, though it is not in the gateway's own shape.
 
-    The interface shows no body of a 401 (gateway interface, Errors 1). A 404 in another shape does not count.
+    The interface shows no body of a 401 (gateway interface, Errors 1): any will do. A 404 in another shape does not
+    count.
     """
-    if response.status == _UNAUTHORISED:
-        return response.content.strip() in (b"", b"{}") or bool(members)
-    return response.status == _TOO_MANY or (response.status != _NOT_FOUND and "message" in members)
+    explains = response.status != _NOT_FOUND and "message" in members
+    return explains or response.status in {_UNAUTHORISED, _TOO_MANY}
 
 
 def _unwrap_single(data: object) -> object:
@@ -173,7 +174,7 @@ def _refusal(call: Call, response: GatewayResponse, members: Mapping[str, Any]) 
     code = _error_code(members)
     kind = _refusal_class(call, response.status, code)
     return kind(
-        _redact(call, response, _message(members)) or "refused without a word",
+        _redact(call, response, _message(members)) or _text_of(call, response, members) or "refused without a word",
         violations=tuple(
             Violation(each.field, _redact(call, response, each.text)) for each in _violations(members.get("args"))
         ),

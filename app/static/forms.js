@@ -38,6 +38,7 @@ export function showFieldErrors(page, fields) {
     field.setAttribute("aria-invalid", "true");
     field.setAttribute("aria-errormessage", message.id);
     field.closest("details")?.setAttribute("open", "");
+    field.closest("[hidden]")?.removeAttribute("hidden"); // what is offered only after a refusal
   }
   // In the order of the page, whatever the order of `fields`.
   const [first] = wrong.map(([field]) => field).sort((one, other) => (one.compareDocumentPosition(other) & 4 ? -1 : 1));

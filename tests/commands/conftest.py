@@ -223,13 +223,16 @@ async def account(services: Services, installed: int, pos: "PointOfSale") -> Mer
 class PointOfSale:
     """A gateway that knows one point of sale and no order. ``answer`` overrides its answer, if set.
 
-    ``areas``: the same for ``balances``, ``register``, ``apple_pay`` and ``google_pay``.
+    ``no_order`` and ``to_others``: only to its own keys, and to others. ``areas``: the same for ``balances``,
+    ``register``, ``apple_pay`` and ``google_pay``.
     """
 
     url: str = ""
     keys: dict[str, str] = field(default_factory=lambda: dict(KEYS))
     scheme_word: str = "CPAY"
     answer: Response | None = None
+    no_order: Response | None = None
+    to_others: Response | None = None
     asked: list[str] = field(default_factory=list)
     areas: dict[str, Response] = field(default_factory=dict)
     areas_asked: list[str] = field(default_factory=list)
@@ -238,18 +241,21 @@ class PointOfSale:
         self.asked.append(request.url.path)
         if self.answer is not None:
             return self.answer
-        authentic = (
-            request.headers.get("X-API-AUTH")
-            == f"{self.scheme_word} {self.keys['GATEWAY_API_KEY']}:{self.keys['GATEWAY_API_SECRET']}"
-            and request.headers.get("X-API-KEY") == self.keys["GATEWAY_ENDPOINTS_KEY"]
-            and request.path_params["pos_id"] == POS_ID
-        )
-        if not authentic:
-            return JSONResponse({"message": "Invalid credentials", "args": {"code": "S-404"}}, 401)
-        return JSONResponse({"message": "Order not found", "args": {"code": "P-404"}}, 404)
+        endpoints_key = request.headers.get("X-API-KEY") == self.keys["GATEWAY_ENDPOINTS_KEY"]
+        if not (self._knows(request) and endpoints_key and request.path_params["pos_id"] == POS_ID):
+            return self.to_others or JSONResponse({"message": "Invalid credentials", "args": {"code": "S-404"}}, 401)
+        return self.no_order or JSONResponse({"message": "Order not found", "args": {"code": "P-404"}}, 404)
 
-    async def balances(self, _request: Request) -> Response:
-        return self._area("balances") or JSONResponse({"accounts": []})
+    async def balances(self, request: Request) -> Response:
+        known = self._area("balances")
+        if known is None and not self._knows(request):
+            return JSONResponse({}, 401)  # gateway interface, 11
+        return known or JSONResponse({"accounts": []})
+
+    def _knows(self, request: Request) -> bool:
+        """Whether a request has the API key and secret."""
+        key, secret = self.keys["GATEWAY_API_KEY"], self.keys["GATEWAY_API_SECRET"]
+        return request.headers.get("X-API-AUTH") == f"{self.scheme_word} {key}:{secret}"
 
     async def register(self, _request: Request) -> Response:
         return self._area("register") or JSONResponse({"report_id": "1", "count": 0})

@@ -1,5 +1,7 @@
 """``accounts check``: one harmless call, and what is wrong in words."""
 
+from dataclasses import replace
+
 import httpx2
 import pytest
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
@@ -8,7 +10,7 @@ from app.db.tables import MerchantAccount
 from app.gateway.client import GatewayClient
 from app.gateway.credentials import Credentials
 from app.gateway.errors import OutcomeUnknownError
-from app.payments.accounts.check import check_credentials, describe_failure
+from app.payments.accounts.check import FailureReason, check_credentials, describe_failure
 from app.payments.services import Services
 from tests.commands.conftest import KEYS, NEW_KEYS, POS_ID, PointOfSale, Shell, add_account, one_database
 from tests.payments.fake_gateway import payment
@@ -113,17 +115,23 @@ async def test_nothing_to_check_is_no_success(shell: Shell, services: Services, 
             JSONResponse({"message": "slow down"}, 429),
             "is busy, so the keys could not be checked: try again in a minute",
         ),
-        (PlainTextResponse("down", 503), "has problems (HTTP 503), so the keys could not be checked: try again later"),
-        (PlainTextResponse("late", 408), "has problems (HTTP 408)"),
+        (
+            PlainTextResponse("down", 503),
+            "has problems (HTTP 503: “down”), so the keys could not be checked: try again later",
+        ),
+        (PlainTextResponse("late", 408), "has problems (HTTP 408: “late”)"),
         (
             RedirectResponse("https://gateway.example.com/"),
             "redirects elsewhere (HTTP 307): this is not the address",
         ),
         (HTMLResponse("<h1>Hello</h1>"), "is not the gateway (HTTP 200): check the address"),
-        (HTMLResponse("<h1>Not here</h1>", 404), "is not the gateway (HTTP 404): check the address"),
-        (HTMLResponse("<h1>Keep out</h1>", 403), "is not the gateway (HTTP 403): check the address"),
+        (HTMLResponse("<h1>Not here</h1>", 404), "is not the gateway (HTTP 404: “Not here”): check the address"),
+        (HTMLResponse("<h1>Keep out</h1>", 403), "is not the gateway (HTTP 403: “Keep out”): check the address"),
         (JSONResponse({}), "is not the gateway (HTTP 200): check the address"),
-        (JSONResponse({"message": "no Route matched"}, 404), "is not the gateway (HTTP 404): check the address"),
+        (
+            JSONResponse({"message": "no Route matched"}, 404),
+            "is not the gateway (HTTP 404: “no Route matched”): check the address",
+        ),
         (
             JSONResponse({"message": "Not Found", "args": {"code": "R-404"}}, 404),
             "gives the same response to any keys, so these could not be checked",
@@ -136,6 +144,7 @@ async def test_nothing_to_check_is_no_success(shell: Shell, services: Services, 
 )
 async def test_each_answer_has_its_words(pos: PointOfSale, answer: Response | None, words: str | None) -> None:
     pos.answer = answer
+    pos.areas = {} if answer is None else {"balances": JSONResponse({"accounts": []})}  # to whatever keys
     async with httpx2.AsyncClient(trust_env=False) as http:
         wrong = await check_credentials(GatewayClient(http, _credentials(pos.url)), pos.url)
 
@@ -144,6 +153,50 @@ async def test_each_answer_has_its_words(pos: PointOfSale, answer: Response | No
     else:
         assert words in str(wrong)
         assert pos.url.removeprefix("http://") in str(wrong)
+
+
+NO_SUCH_ORDER = {
+    "the public form": JSONResponse({"message": "Order not found", "args": {"code": "P-404"}}, 404),
+    "the form of the interface": JSONResponse({"message": "unknown order", "code": "no_order"}, 404),
+    "a list without records": JSONResponse([]),
+    "words of a framework": JSONResponse({"error": "Not Found", "path": "/orders/0"}, 404),
+    "plain text": PlainTextResponse("no order 0", 404),
+    "an invalid request": JSONResponse({"message": "order 0 does not exist", "code": "bad_request"}, 400),
+}
+REFUSED_KEYS = {
+    "the public form": JSONResponse({"message": "Invalid credentials", "args": {"code": "S-404"}}, 401),
+    "the form of the interface": JSONResponse({"message": "invalid credentials", "code": "unauthorized"}, 401),
+    "nothing": Response(None, 401),
+    "plain text": PlainTextResponse("Unauthorized", 401),
+}
+
+
+@pytest.mark.law(16)
+@pytest.mark.parametrize("to_others", REFUSED_KEYS.values(), ids=REFUSED_KEYS)
+@pytest.mark.parametrize("no_order", NO_SUCH_ORDER.values(), ids=NO_SUCH_ORDER)
+async def test_right_keys_are_right_and_wrong_ones_wrong_in_whatever_words(
+    pos: PointOfSale, no_order: Response, to_others: Response
+) -> None:
+    pos.no_order, pos.to_others = no_order, to_others
+    async with httpx2.AsyncClient(trust_env=False) as http:
+        right = _credentials(pos.url)
+        assert await check_credentials(GatewayClient(http, right), pos.url) is None
+        for wrong in (replace(right, api_secret="wrong"), replace(right, endpoints_key="wrong")):
+            failure = await check_credentials(GatewayClient(http, wrong), pos.url)
+            assert failure is not None
+            assert (failure.what, failure.may_be_wrong) == (FailureReason.KEYS_REFUSED, False)
+
+
+@pytest.mark.law(16)
+@pytest.mark.parametrize("answer", NO_SUCH_ORDER.values(), ids=NO_SUCH_ORDER)
+async def test_where_nobody_is_told_of_the_keys_balances_prove_them(pos: PointOfSale, answer: Response) -> None:
+    pos.no_order = pos.to_others = answer
+    async with httpx2.AsyncClient(trust_env=False) as http:
+        right = _credentials(pos.url)
+        assert await check_credentials(GatewayClient(http, right), pos.url) is None
+        failure = await check_credentials(GatewayClient(http, replace(right, api_secret="wrong")), pos.url)
+        assert failure is not None
+        assert failure.may_be_wrong
 
 
 def test_a_silence_has_its_words() -> None:

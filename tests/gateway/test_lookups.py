@@ -149,23 +149,30 @@ async def test_a_page_of_somebody_else_does_not_prove_the_keys(
         await client.check_credentials(timeout=30)
 
 
+BALANCES, NO_BALANCES = json_reply({"accounts": []}), json_reply({}, 401)
+
+
 @pytest.mark.parametrize(
-    ("answer", "refused"),
+    ("answers", "refused"),
     [
-        (json_reply({"message": "Invalid pos_id field or credentials", "args": {"code": "S-404"}}, 404), True),
-        (text_reply("", 401), True),
-        (json_reply({"message": "Not Found", "args": {"code": "R-404"}}, 404), False),
-        (json_reply([]), False),
+        ([json_reply({"message": "Invalid pos_id field or credentials", "args": {"code": "S-404"}}, 404)], True),
+        ([text_reply("", 401)], True),
+        ([text_reply("who are you?", 401)], True),
+        ([json_reply({"message": "Not Found", "args": {"code": "R-404"}}, 404), BALANCES, NO_BALANCES], True),
+        ([json_reply({"message": "Not Found", "args": {"code": "R-404"}}, 404), BALANCES, BALANCES], False),
+        ([json_reply([]), BALANCES, BALANCES], False),
+        ([json_reply([]), NO_BALANCES], False),
     ],
 )
 async def test_keys_are_proven_only_where_others_are_refused(
-    client: GatewayClient, gateway: ScriptedServer, answer: Reply, refused: bool
+    client: GatewayClient, gateway: ScriptedServer, answers: list[Reply], refused: bool
 ) -> None:
-    gateway.will_answer(answer)
+    gateway.will_answer(*answers)
     assert await client.refuses_other_keys(timeout=30) is refused
-    assert "key-of-" not in gateway.last.header("x-api-auth") + gateway.last.header("x-api-key")
-    assert "secret-of-the-api" not in gateway.last.header("x-api-auth")
-    assert gateway.last.path == f"/api/v1/pos/{POS_ID}/orders/0"
+    asked, *_balances = gateway.requests
+    assert "key-of-" not in asked.header("x-api-auth") + asked.header("x-api-key")
+    assert "secret-of-the-api" not in asked.header("x-api-auth")
+    assert asked.path == f"/api/v1/pos/{POS_ID}/orders/0"
     gateway.will_answer(json_reply({"message": "Slow down", "args": {"code": "P-429"}}, 429))
     with pytest.raises(RateLimitedError):
         await client.refuses_other_keys(timeout=30)

@@ -8,6 +8,7 @@ from app.dashboard.form import read_form_fields
 from app.dashboard.set_up.account_page import can_open_keys
 from app.dashboard.set_up.forms import (
     group_fields,
+    is_saved_anyway,
     read_new_account,
 )
 from app.dashboard.set_up.one_account import OneAccountParts
@@ -26,6 +27,10 @@ from app.payments.services import Services
 log = structlog.get_logger(__name__)
 
 _ADDED = LazyMessage("The gateway accepted these keys, and the account was saved. Next, choose which channels use it.")
+_ADDED_UNTESTED = LazyMessage(
+    "The account was saved without a test of its keys. If they are wrong, nobody can pay: make a trial payment before "
+    "you choose which channels use it."
+)
 _DELETED = LazyMessage("The account and its keys were deleted.")
 _SWITCHED_OFF = LazyMessage("The account was switched off. It is kept for the payments that refer to it.")
 
@@ -87,9 +92,10 @@ class AccountParts:
     async def _add(self, request: Request, staff: AnyStaff) -> HTMLResponse:
         fields, services = group_fields(await read_form_fields(request)), self._services
         with refusals_as_http_errors(staff):
-            account = await add_account(services, read_new_account(fields, services, staff.installation.id))
-        log.info("merchant account added", account=account.id, staff=staff.id)
-        return await self._one.render(staff, account, Flash(_ADDED))
+            new, anyway = read_new_account(fields, services, staff.installation.id), is_saved_anyway(fields)
+            account = await add_account(services, new, verify=not anyway)
+        log.info("merchant account added", account=account.id, staff=staff.id, tested=not anyway)
+        return await self._one.render(staff, account, Flash(_ADDED_UNTESTED, good=False) if anyway else Flash(_ADDED))
 
     async def _remove(self, account_id: str, staff: AnyStaff) -> HTMLResponse:
         account = await self._one.find_account(staff, account_id)

@@ -50,6 +50,9 @@ _RULES = {
 }
 _ADDRESSES = ("base_url", "balances_url", "register_url")
 
+ANYWAY = "anyway"
+"""The field that appears when a test of keys has failed, although they may be right."""
+
 GROUPS: Mapping[str, tuple[str, ...]] = {
     gettext_noop("The account"): ("name", "test_project", "currencies", "storefront_origins"),
     gettext_noop("The pages that shoppers see"): ("shop_name", "shop_logo", "shop_color"),
@@ -102,6 +105,11 @@ def group_fields(fields: Sequence[tuple[str, str]]) -> FormFields:
 def text_of(form: FormFields, name: str) -> str:
     """Return the text of a field, stripped; empty if there is none."""
     return form.get(name, [""])[0].strip()
+
+
+def is_saved_anyway(form: FormFields) -> bool:
+    """Return True when keys are to be saved that could not be tested."""
+    return text_of(form, ANYWAY) == "yes"
 
 
 def rule_of(name: str) -> tuple[LazyMessage, LazyMessage]:

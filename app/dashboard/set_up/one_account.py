@@ -13,6 +13,7 @@ from app.dashboard.set_up.forms import (
     FormFields,
     changed_options,
     group_fields,
+    is_saved_anyway,
     read_changed_endpoint,
     read_new_keys,
     require_public_addresses,
@@ -36,6 +37,9 @@ from app.payments.split.rules import RulesError, SplitRules, parse_rules
 log = structlog.get_logger(__name__)
 
 _NO_ACCOUNT = gettext_noop("This store has no such merchant account.")
+_CHANGED_UNTESTED = LazyMessage(
+    "Saved without a test of the keys. If they are wrong, nobody can pay: make a trial payment."
+)
 _CHANGED = LazyMessage("The account was updated.")
 _UNCHANGED = LazyMessage("Nothing was changed: the account already had these values.")
 _WORKS = LazyMessage("The gateway accepts the keys of this account.")
@@ -133,7 +137,7 @@ class OneAccountParts:
         account, fields = await self.find_account(staff, account_id), await _read_fields(request)
         with refusals_as_http_errors(staff):
             change = read_new_keys(fields)
-        return await self._change(staff, account, change)
+        return await self._change(staff, account, change, verify=not is_saved_anyway(fields))
 
     async def _end_grace(self, account_id: str, staff: AnyStaff) -> HTMLResponse:
         account = await self.find_account(staff, account_id)
@@ -147,7 +151,8 @@ class OneAccountParts:
             endpoint = read_changed_endpoint(account, fields)
             if endpoint.base_url != account.base_url:
                 require_public_addresses(self._services, endpoint.columns)
-        return await self._change(staff, account, AccountChange(endpoint=endpoint, keys=typed_keys(fields)))
+        change = AccountChange(endpoint=endpoint, keys=typed_keys(fields))
+        return await self._change(staff, account, change, verify=not is_saved_anyway(fields))
 
     async def _switch(self, request: Request, account_id: str, staff: AnyStaff) -> HTMLResponse:
         account, fields = await self.find_account(staff, account_id), await _read_fields(request)
@@ -165,14 +170,16 @@ class OneAccountParts:
         stored = rules.model_dump(mode="json") if rules.on else None
         return await self._change(staff, account, AccountChange({"split_rules": stored}))
 
-    async def _change(self, staff: Staff, account: MerchantAccount, change: AccountChange) -> HTMLResponse:
+    async def _change(
+        self, staff: Staff, account: MerchantAccount, change: AccountChange, *, verify: bool = True
+    ) -> HTMLResponse:
         if not change.columns and change.endpoint is None and not change.keys:
             return await self.render(staff, account, Flash(_UNCHANGED))
         with refusals_as_http_errors(staff):
-            changed = await change_account(self._services, account, change, verify=True)
+            changed = await change_account(self._services, account, change, verify=verify)
         names = sorted([*change.columns, *change.keys, *(["gateway"] if change.endpoint else [])])
-        log.info("merchant account changed", account=account.id, changed=names, staff=staff.id)
-        return await self.render(staff, changed, Flash(_CHANGED))
+        log.info("merchant account changed", account=account.id, changed=names, staff=staff.id, tested=verify)
+        return await self.render(staff, changed, Flash(_CHANGED) if verify else Flash(_CHANGED_UNTESTED, good=False))
 
 
 async def _read_fields(request: Request) -> FormFields:

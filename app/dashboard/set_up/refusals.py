@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from app.dashboard.set_up.forms import rule_of
+from app.dashboard.set_up.forms import ANYWAY, rule_of
 from app.dashboard.staff import Staff, http_error
 from app.db.vault import VaultError
 from app.i18n.messages import Joined, LazyMessage, Value, gettext_noop
@@ -45,7 +45,9 @@ def refusals_as_http_errors(staff: Staff) -> Iterator[None]:
         missing_fields = dict.fromkeys(needed.missing, _TYPE_AGAIN)
         raise http_error(422, "KEYS_NEEDED", language, _KEYS_NEEDED, fields=missing_fields) from needed
     except AccountCheckFailedError as error:
-        raise not_saved_error(staff, error.failure.what.name, error.failure.message) from error
+        failure = error.failure
+        field = ANYWAY if failure.may_be_wrong else None
+        raise not_saved_error(staff, failure.what.name, failure.message, field=field) from error
     except WalletNotAllowedError as error:
         why = error.finding.why or error.finding.access
         raise not_saved_error(staff, "WALLET_NOT_TAKEN", why, field=error.option) from error

@@ -1,6 +1,8 @@
 """Checks an account harmlessly: looks up an order that does not exist, with the account's keys and with other keys.
 
-Then checks its other areas: balances, and the register.
+In whatever words the gateway says that there is no such order: the keys are right if others are answered otherwise, or
+if balances are shown to these and not to others (gateway interface, 11). Then checks its other areas: balances, and the
+register.
 """
 
 from collections.abc import Mapping
@@ -23,6 +25,7 @@ from app.payments.accounts.channels import AccountView
 from app.payments.accounts.gateway_access import AreaFinding, check_areas
 
 _TIMEOUT = 10.0
+_MAY_MEAN_NO_ORDER = frozenset({400, 404, 410, 422})
 
 
 class FailureReason(StrEnum):
@@ -53,6 +56,9 @@ class FailureReason(StrEnum):
         "the gateway's interface, or not all of it"
     )
     NOT_THE_GATEWAY = gettext_noop("the server at %(host)s is not the gateway (%(http)s): check the address")
+
+
+_CANNOT_BE_HELPED = frozenset({FailureReason.KEYS_REFUSED})
 
 
 class Limitation(StrEnum):
@@ -88,6 +94,11 @@ class CheckFailure:
 
     def __str__(self) -> str:
         return self.message
+
+    @property
+    def may_be_wrong(self) -> bool:
+        """Whether the account may work nevertheless: anything but the gateway's own word that the keys are wrong."""
+        return self.what not in _CANNOT_BE_HELPED
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,14 +149,26 @@ def _on_same_network(view: AccountView) -> bool:
 
 async def check_credentials(client: GatewayClient, base_url: str) -> CheckFailure | None:
     """Send the gateway a harmless request; return why it failed, or None."""
-    host = urlsplit(base_url).netloc
+    host, strange = urlsplit(base_url).netloc, None
     try:
-        shown = await client.check_credentials(timeout=_TIMEOUT)
-        if not shown and not await client.refuses_other_keys(timeout=_TIMEOUT):
-            return CheckFailure(FailureReason.ANY_KEYS, {"host": host})
+        if await client.check_credentials(timeout=_TIMEOUT):
+            return None
+    except GatewayError as error:
+        if not _may_say_that_there_is_no_order(error):
+            return describe_failure(error, host)
+        strange = error
+    try:
+        if await client.refuses_other_keys(after=strange, timeout=_TIMEOUT):
+            return None
     except GatewayError as error:
         return describe_failure(error, host)
-    return None
+    return CheckFailure(FailureReason.ANY_KEYS, {"host": host}) if strange is None else describe_failure(strange, host)
+
+
+def _may_say_that_there_is_no_order(error: GatewayError) -> bool:
+    """Return True for a refusal that does not look like "no such order", but may be meant so."""
+    is_of_keys = isinstance(error, BadCredentialsError | RateLimitedError)
+    return not is_of_keys and error.http_status in _MAY_MEAN_NO_ORDER
 
 
 def describe_failure(error: GatewayError, host: str) -> CheckFailure:
@@ -153,7 +176,7 @@ def describe_failure(error: GatewayError, host: str) -> CheckFailure:
     facts = {
         "host": host,
         "code": f" [{error.code}]" if error.code else "",
-        "http": f"HTTP {error.http_status}",
+        "http": f"HTTP {error.http_status}: “{error.said}”" if error.said else f"HTTP {error.http_status}",
         "said": error.message.rstrip("."),
     }
     return CheckFailure(_classify(error), facts)

@@ -380,7 +380,7 @@ class TestNobodyIsSentTheKeysBecauseStaffSaySo:
         said = {"gateway": "", "scheme_word": "", "base_url": theirs.url} | made_up
         answer = await staff_client.do(f"/set-up/accounts/{account.id}/gateway", **said)
         assert answer.json()["detail"]["code"] == "ANY_KEYS"
-        assert len(theirs.headers) == 2
+        assert len(theirs.headers) == 3  # the look-up of no order, with these and with others; and balances
         for secret in KEYS.values():
             assert secret not in str(theirs.headers)
         assert (await row(staff_client, account)).base_url == account.base_url

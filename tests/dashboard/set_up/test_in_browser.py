@@ -13,6 +13,7 @@ from app.shopper.router import create_shopper_router
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient
 from tests.dashboard.framing import BrowserErrors, dashboard_of, path_of, sign_in
+from tests.loopback import text_reply
 from tests.payments.fake_gateway import NO_SUCH_ORDER, POS_ID, payment, refusal_reply
 
 pytestmark = pytest.mark.browser
@@ -87,6 +88,29 @@ async def test_from_nothing_to_the_first_payment(browser: Browser, new_store: St
         await expect(frame.get_by_role("button", name="Повернути кошти")).to_be_visible()
         assert complaints == []
     assert shop.saleor.reports == []
+
+
+BLOCKED = text_reply("<html><h1>Request blocked</h1></html>", 403)
+
+
+@pytest.mark.law(16)
+@one_database
+async def test_what_cannot_be_tested_can_be_saved_anyway(browser: Browser, new_store: StaffClient) -> None:
+    gateway = new_store.shop.gateway
+    async with dashboard_of(browser, new_store.app, complaints=BrowserErrors()) as (page, frame):
+        await sign_in(page, new_store.token())
+        anyway = frame.get_by_label("Save without this test")
+        await expect(anyway).to_be_hidden()
+        await fill_in_the_account(frame, new_store, "the-api-secret")
+        gateway.will_answer_look_ups(BLOCKED)
+        await frame.get_by_role("button", name="Test the keys and save").click()
+        await expect(frame.get_by_role("alert")).to_contain_text("HTTP 403: “Request blocked”")
+        await expect(anyway).to_be_visible()
+        await anyway.check()
+        await frame.get_by_role("button", name="Test the keys and save").click()
+        await expect(frame.get_by_role("status")).to_contain_text("saved without a test of its keys")
+        (account,) = await new_store.services.accounts.all()
+        assert account.dialect == "interface"
 
 
 async def wrong_keys_are_refused(frame: FrameLocator, staff_client: StaffClient) -> None:

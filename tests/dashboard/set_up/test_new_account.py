@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from starlette.responses import PlainTextResponse
 
 from app.dashboard.set_up.forms import rule_of
 from app.payments.services import Addresses
@@ -32,8 +33,8 @@ async def test_an_account_is_tried_out_and_kept(nothing: StaffClient, pos: Point
     ("typed", "code", "field"),
     [
         ({"api_secret": "not-it"}, "KEYS_REFUSED", None),
-        ({"base_url": "http://127.0.0.1:9"}, "NO_CONNECTION", None),
-        ({"base_url": "https://127.0.0.1:9"}, "NO_CONNECTION", None),
+        ({"base_url": "http://127.0.0.1:9"}, "NO_CONNECTION", "anyway"),
+        ({"base_url": "https://127.0.0.1:9"}, "NO_CONNECTION", "anyway"),
         ({"api_key": ""}, "INVALID_OPTION", "api_key"),
         ({"api_secret": "two words"}, "INVALID_OPTION", "api_secret"),
         ({"pos_id": "17"}, "INVALID_OPTION", "pos_id"),
@@ -57,6 +58,24 @@ async def test_what_cannot_work_is_refused_and_nothing_is_saved(
     assert list(answer.json()["detail"].get("fields", [])) == ([field] if field else [])
     assert await nothing.services.accounts.all() == []
     assert "two words" not in answer.text
+
+
+@pytest.mark.law(16)
+async def test_what_could_not_be_tested_is_saved_when_staff_say_so(nothing: StaffClient, pos: PointOfSale) -> None:
+    pos.answer = PlainTextResponse("maintenance, order 0 cannot be shown", 403)
+    refused = await nothing.do("/set-up/accounts", **new_account(pos))
+    assert "HTTP 403: “maintenance, order 0 cannot be shown”" in refused.json()["detail"]["fields"]["anyway"]
+    saved = await nothing.do("/set-up/accounts", **new_account(pos, anyway="yes"))
+    assert saved.status_code == 200, saved.text
+    assert "saved without a test of its keys" in saved.text
+    (account,) = await nothing.services.accounts.all()
+    assert account.dialect == "interface"
+
+    path = f"/set-up/accounts/{account.id}/keys"
+    new_keys = {"api_key": "new-key", "api_secret": "", "endpoints_key": "", "grace": "0"}
+    assert list((await nothing.do(path, **new_keys)).json()["detail"]["fields"]) == ["anyway"]
+    assert "Saved without a test" in (await nothing.do(path, **new_keys, anyway="yes")).text
+    assert nothing.services.accounts.keys((await nothing.services.accounts.all())[0]).api_key == "new-key"
 
 
 @one_database

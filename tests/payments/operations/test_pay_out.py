@@ -77,7 +77,7 @@ async def test_a_card_is_paid_and_the_gateway_is_asked_for_everything_that_a_pay
         "currency": "UAH",
         "description": "A prize",
         "order_id": order_of(wish),
-        "order_3ds_bypass": "never",
+        "order_3ds_bypass": "supported",
         "cc_number": NUMBER,
         "customer_ip": "203.0.113.8",
         "customer_fname": NAME,
