@@ -52,7 +52,7 @@ from app.gateway.wallets import Wallets
 _REDIRECTS_TO_PAGE = frozenset({302, 303})
 _PAYMENT, _SPLIT_PURCHASE = "/api/v1/payment", "/api/v1/split/purchase"
 _SPLIT_CAPTURE = "/api/v1/split/capture"
-_REFUSALS, _SUCCESS = range(400, 500), (200, None)
+_REFUSALS, _UNAUTHORISED, _SUCCESS = range(400, 500), 401, (200, None)
 
 
 class GatewayClient:
@@ -221,8 +221,8 @@ class GatewayClient:
             return False
         try:
             await impostor.balances.accounts(timeout=timeout)
-        except BadCredentialsError:
-            return True
+        except GatewayError as error:
+            return isinstance(error, BadCredentialsError) or error.http_status == _UNAUTHORISED
         return False
 
     async def _react_to_keys(self, timeout: float) -> tuple[int, str | None]:

@@ -150,11 +150,11 @@ def _is_error_body(members: Mapping[str, Any]) -> bool:
 def _explains_failure(response: GatewayResponse, members: Mapping[str, Any]) -> bool:
     """Return True if a 4xx explains why a read failed, though it is not in the gateway's own shape.
 
-    The interface shows no body of a 401 (gateway interface, Errors 1): any will do. A 404 in another shape does not
-    count.
+    The interface shows no body of a 401 (gateway interface, Errors 1). A 404 in another shape does not count.
     """
-    explains = response.status != _NOT_FOUND and "message" in members
-    return explains or response.status in {_UNAUTHORISED, _TOO_MANY}
+    if response.status == _UNAUTHORISED:
+        return response.content.strip() in (b"", b"{}") or bool(members)
+    return response.status == _TOO_MANY or (response.status != _NOT_FOUND and "message" in members)
 
 
 def _unwrap_single(data: object) -> object:

@@ -5,12 +5,16 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from app.db.tables import Kind, ProductsForm, State
+from app.db.tables import DiscrepancyKind, Kind, ProductsForm, State
 from app.payments.core.problems import problem_text
+from app.payments.reconciliation.compare import find_differences
+from app.payments.reconciliation.entries import entries_of
+from app.payments.sync.on_demand import look_up_now
 from tests.loopback import ReceivedRequest, Reply, json_reply, text_reply
 from tests.payments.baskets import line, taxed
 from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts
+from tests.payments.reconciliation import books
 from tests.payments.shop import TOTAL, Shop, source_object
 from tests.payments.split.market import SHARES, enable_splitting, shares, split_checkout
 
@@ -163,6 +167,57 @@ class TestWhatTheGatewaySays:
         message = (await paid_shop.operation(Kind.REFUND)).message or ""
         assert "4242" not in message
         assert "123" not in message
+
+
+class TestMoneyIsNeverSkipped:
+    """A success of an order of ours by a method that we do not know, or that nothing explains, is for review."""
+
+    ANOTHER = "payment-of-somebody"
+
+    @pytest.mark.parametrize("method", ["recurrent", "cashback", "p2p"])
+    async def test_of_a_notification(self, paid_shop: Shop, method: str) -> None:
+        await paid_shop.notify(payment(paid_shop.order_id, method=method, payment_id=self.ANOTHER))
+        await paid_shop.work()
+        assert f"{method}, 569.50 UAH" in (problem_text((await paid_shop.aggregate()).payment) or "")
+        assert paid_shop.amounts == amounts(charged=TOTAL)
+        assert paid_shop.transaction.actions == ["REFUND"]
+
+    @pytest.mark.parametrize("method", ["recurrent", "cashback", "p2p"])
+    async def test_of_a_look_up(self, paid_shop: Shop, method: str) -> None:
+        paid_shop.gateway.book[paid_shop.order_id].append(
+            payment(paid_shop.order_id, method=method, payment_id=self.ANOTHER)
+        )
+        assert await look_up_now(paid_shop.services, paid_shop.order_id) is None
+        assert f"{method}, 569.50 UAH" in (problem_text((await paid_shop.aggregate()).payment) or "")
+
+    @pytest.mark.parametrize(("method", "status"), [("lookup", "success"), ("recurrent", "failure"), ("x", "pending")])
+    async def test_but_nothing_is_reviewed_where_none_has_moved(
+        self, paid_shop: Shop, method: str, status: str
+    ) -> None:
+        await paid_shop.notify(payment(paid_shop.order_id, status, method=method, payment_id=self.ANOTHER))
+        await paid_shop.work()
+        assert problem_text((await paid_shop.aggregate()).payment) is None
+
+    async def test_and_a_later_charge_of_our_subscription_is_booked_by_that_name_too(self, shop: Shop) -> None:
+        subscription = {"id": "subscription-1", "status": "active"}
+        await shop.complete_payment()
+        for method, payment_id in (("purchase", None), ("recurrent", self.ANOTHER)):
+            named = {} if payment_id is None else {"payment_id": payment_id}
+            await shop.notify(payment(shop.order_id, method=method, recurring=subscription, **named))
+            await shop.work()
+        assert (await shop.operation(Kind.RECURRING)).operation_id == self.ANOTHER
+        assert shop.amounts == amounts(charged="1139.00")
+        assert problem_text((await shop.aggregate()).payment) is None
+
+    @pytest.mark.parametrize("method", ["recurrent", "cashback"])
+    def test_of_the_gateways_books(self, method: str) -> None:
+        paid = books.payment()
+        [unexplained] = [books.line(method, payment_id=self.ANOTHER)]
+        assert unexplained.is_compared
+        found = find_differences(paid, entries_of([books.line(), unexplained]))
+        assert [difference.kind for difference in found] == [DiscrepancyKind.UNKNOWN]
+        assert not books.line("lookup").is_compared
+        assert not books.line("cashback", "failure").is_compared
 
 
 class TestTimesOfTheGateway:

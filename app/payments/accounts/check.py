@@ -184,7 +184,7 @@ def describe_failure(error: GatewayError, host: str) -> CheckFailure:
 
 def _classify(error: GatewayError) -> FailureReason:  # noqa: PLR0911 - one return for each failure
     match error:
-        case BadCredentialsError():
+        case BadCredentialsError() | OutcomeUnknownError(http_status=401):  # in whatever words
             return FailureReason.KEYS_REFUSED
         case RateLimitedError():
             return FailureReason.BUSY

@@ -25,6 +25,7 @@ from app.payments.core.mapper import (
 )
 from app.payments.core.observation import (
     EXTERNAL_KEY_PREFIX,
+    UnexplainedMoney,
     bind_attempt,
     find_matching_operation,
     is_ours,
@@ -33,7 +34,7 @@ from app.payments.core.observation import (
     reference_of_external_operation,
 )
 from app.payments.core.page_cancellation import PAGE_CLOSED, is_retried_until_confirmed, reason_of_closing
-from app.payments.core.posting import Posting, enqueue_note, raise_problem, report_operation
+from app.payments.core.posting import Posting, enqueue_note, flag_unexplained, raise_problem, report_operation
 from app.payments.core.problems import (
     Cause,
     cause_of_dispute,
@@ -66,6 +67,11 @@ def apply(aggregate: PaymentAggregate, pos_id: str, records: Sequence[Observatio
     """
     for each in sorted(records, key=_posting_order):
         seen = normalize_observation(aggregate, each)
+        if seen.kind is Kind.RECURRING and aggregate.payment.recurring_id is None:
+            if seen.state is State.SUCCESS:
+                money = UnexplainedMoney("recurrent", seen.amount, seen.currency, seen.gateway_id)
+                flag_unexplained(aggregate, money, posting.now)
+            continue
         if is_superseded_attempt(aggregate, seen, records, is_single_record=posting.is_single_record):
             continue
         operation = find_matching_operation(aggregate, seen, posting.answered_operation_id)

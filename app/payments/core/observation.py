@@ -6,7 +6,8 @@ of money, 10).
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from decimal import Decimal
 
 from app.db.aggregates import PaymentAggregate
 from app.db.columns import fit_text
@@ -21,7 +22,14 @@ from app.payments.core.subscription import Subscription, charge_id_of, is_later_
 
 _LONGEST_NAME, _LONGEST_CODE = 100, 40  # of the columns of ``Operation``
 _FLOWS = {"purchase": Flow.CHARGE, "auth": Flow.AUTHORIZATION, "credit": Flow.PAYOUT}
-_SECONDARY = {"capture": Kind.CAPTURE, "void": Kind.VOID, "refund": Kind.REFUND, "dispute": Kind.DISPUTE}
+_SECONDARY = {
+    "capture": Kind.CAPTURE,
+    "void": Kind.VOID,
+    "refund": Kind.REFUND,
+    "dispute": Kind.DISPUTE,
+    "recurrent": Kind.RECURRING,
+}
+_CARD_CHECK = "lookup"
 _STATES = {
     Status.INIT: State.INIT,
     Status.PENDING: State.PENDING,
@@ -33,17 +41,39 @@ _STATES = {
 class Observations(tuple[Observation, ...]):
     """The records that a look-up shows for an order, and why some of them could not be read (``unreadable``).
 
-    If any record is unreadable, an operation that is not shown may still have happened.
+    If any record is unreadable, an operation that is not shown may still have happened. ``unexplained`` are records of
+    money of which we do not know what it was.
     """
 
     unreadable: tuple[str, ...]
+    unexplained: tuple["UnexplainedMoney", ...]
 
     @classmethod
     def from_records(cls, records: Records, language: str) -> "Observations":
         """Return the observations from the records of an order; ``language`` is the shopper's."""
         observations = cls(seen for each in records if (seen := observation_from_record(each, language)) is not None)
         observations.unreadable = records.unreadable
+        unexplained = (unexplained_money(record) for record in records)
+        observations.unexplained = tuple(money for money in unexplained if money is not None)
         return observations
+
+
+@dataclass(frozen=True, slots=True)
+class UnexplainedMoney:
+    """A success that the gateway reports by a ``method`` that we do not know."""
+
+    method: str
+    amount: Decimal
+    currency: str
+    gateway_id: str
+
+
+def unexplained_money(record: PaymentRecord | OperationRecord) -> UnexplainedMoney | None:
+    """Return what a record says of money that must not be skipped (laws of money, 16); None: it is explained."""
+    method = fit_text(str(record.method), _LONGEST_NAME)
+    if record.status is not Status.SUCCESS or method in {*_FLOWS, *_SECONDARY, _CARD_CHECK}:
+        return None
+    return UnexplainedMoney(method, record.amount, fit_text(record.currency, _LONGEST_NAME), gateway_id_of(record))
 
 
 def observation_from_record(record: PaymentRecord | OperationRecord, language: str) -> Observation | None:
@@ -88,7 +118,7 @@ def observation_from_record(record: PaymentRecord | OperationRecord, language: s
         method=method,
         details=Details.from_record(record),
         card=card,
-        payment_id=fit_text(record.payment_id, _LONGEST_NAME) if record.payment_id else None,
+        payment_id=fit_text(record.payment_id, _LONGEST_NAME) if kind is not Kind.RECURRING else None,
         subscription=subscription,
     )
 

@@ -8,10 +8,11 @@ from typing import Any
 from app.db.aggregates import PaymentAggregate
 from app.db.saved_cards import NewCard
 from app.db.tables import Kind, Operation, Problem
-from app.i18n.messages import LazyMessage
+from app.i18n.messages import LazyMessage, Money
 from app.payments.core.balance import ZERO, balance
 from app.payments.core.event_queue import enqueue
-from app.payments.core.problems import Cause, add_problem
+from app.payments.core.observation import UnexplainedMoney
+from app.payments.core.problems import Cause, add_problem, cause_of_mismatch
 from app.payments.core.references import ensure_reference, reference_of_problem
 from app.payments.core.schedule import Schedule
 from app.saleor.responses import EventType
@@ -80,6 +81,17 @@ def raise_problem(
     reference = reference_of_problem(aggregate.payment.order_id, message)
     enqueue(aggregate, EventType.INFO, reference=reference, amount=ZERO, message=message, actions=actions, now=now)
     return problem
+
+
+def flag_unexplained(aggregate: PaymentAggregate, money: UnexplainedMoney, now: datetime) -> None:
+    """Put money to staff of which we do not know what it was: it is never skipped (laws of money, 16)."""
+    message = LazyMessage(
+        "The gateway reports a success of this order that the app cannot explain: %(method)s, %(sum)s. Check it in the "
+        "merchant portal.",
+        method=money.method,
+        sum=Money(money.amount, money.currency),
+    )
+    raise_problem(aggregate, message, now, cause=cause_of_mismatch(message, None, money.gateway_id))
 
 
 def report_operation(

@@ -15,6 +15,7 @@ from app.db.columns import fit_text
 from app.db.tables import Flow, Kind, State
 from app.gateway.models.reports import RegisterLine, TransactionLine, UnreadableLine
 from app.gateway.models.values import Method
+from app.gateway.statuses import Status
 
 _MAX_ORDER_ID, _MAX_NAME = 256, 100  # column lengths of ``Discrepancy``
 _KINDS: dict[str, tuple[Kind, Flow | None]] = {
@@ -25,9 +26,12 @@ _KINDS: dict[str, tuple[Kind, Flow | None]] = {
     Method.VOID.value: (Kind.VOID, None),
     Method.REFUND.value: (Kind.REFUND, None),
     "dispute": (Kind.DISPUTE, None),
+    Method.RECURRENT.value: (Kind.RECURRING, None),
 }
+_ANOTHER_PAYMENT = (Kind.RECURRING, None)  # money that we cannot name is never skipped (laws of money, 16)
+_NO_PAYMENTS_OF_OURS = frozenset({Method.LOOKUP.value, Method.P2P.value})  # a card check, a transfer between cards
 METHODS = tuple(Method(each) for each in _KINDS)
-"""The methods of our payments: nothing else in the gateway's books is compared."""
+"""The methods of our payments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +58,10 @@ class BookLine:
 
     @property
     def is_compared(self) -> bool:
-        """Return False for lines that cannot be payments of ours: a card check, a transfer between cards."""
-        return self.method is None or self.method in _KINDS
+        """Return False for lines that cannot be payments of ours, or have an unknown method and moved nothing."""
+        if self.method is None or self.method in _KINDS:
+            return True
+        return self.status == Status.SUCCESS and self.method not in _NO_PAYMENTS_OF_OURS
 
     @property
     def is_readable(self) -> bool:
@@ -187,7 +193,7 @@ def _can_take_receiver(entry: Entry, receiver: str, amount: Decimal) -> bool:
 
 
 def _entry(line: BookLine, receivers: Sequence[tuple[str, Decimal]]) -> Entry:
-    kind, flow = _KINDS[line.method or ""]
+    kind, flow = _KINDS.get(line.method or "", _ANOTHER_PAYMENT)
     return Entry(
         payment_id=line.payment_id or "",
         kind=kind,

@@ -17,8 +17,8 @@ from app.i18n.messages import LazyMessage
 from app.payments.core.apply import apply
 from app.payments.core.dialects import dialect_of
 from app.payments.core.mapper import Observation
-from app.payments.core.observation import Observations, observation_from_record
-from app.payments.core.posting import raise_problem
+from app.payments.core.observation import Observations, observation_from_record, unexplained_money
+from app.payments.core.posting import flag_unexplained, raise_problem
 from app.payments.core.problems import ADDRESS, SEALED, UNREADABLE, clear_problem, has_problem
 from app.payments.services import Services
 
@@ -151,7 +151,10 @@ def _post(services: Services, notification: StoredNotification, payment: Payment
         return ProcessingResult(UNMATCHED, Trouble.UNMATCHED)
     seen = observation_from_record(record, payment.payment.language)
     if seen is None:
-        return ProcessingResult(f"nothing to do for {record.method}")
+        money = unexplained_money(record)
+        if money is not None:
+            flag_unexplained(payment, money, now)
+        return ProcessingResult(f"{'nothing to do for' if money is None else 'for review:'} {record.method}")
     clear_problem(payment.payment, SEALED, now)
     posting = replace(services.posting(is_single_record=True), arrived_at=notification.received_at)
     apply(payment, payment.payment.account.pos_id, [seen], posting)
@@ -173,8 +176,10 @@ def _next_attempt_at(services: Services, attempts: int) -> datetime:
     return services.now() + services.schedule.pause(_FIRST_PAUSE, attempts, _LONGEST_PAUSE)
 
 
-def flag_unreadable(aggregate: PaymentAggregate, shown: Observations, now: datetime) -> None:
-    """Raise a problem while a look-up shows unreadable records, and clear it once all of them can be read."""
+def flag_unclear(aggregate: PaymentAggregate, shown: Observations, now: datetime) -> None:
+    """Raise problems while a look-up shows unreadable records, and for money that we cannot explain."""
+    for money in shown.unexplained:
+        flag_unexplained(aggregate, money, now)
     if not shown.unreadable:
         clear_problem(aggregate.payment, UNREADABLE, now)
     else:

@@ -19,7 +19,7 @@ from app.payments.core.observation import Observations
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.operations.look_up import gateway_client, look_up_order
 from app.payments.services import Services
-from app.payments.sync.notifications import flag_unreadable, process
+from app.payments.sync.notifications import flag_unclear, process
 from app.payments.sync.resolve import resolve_operation
 
 _CALL_IN_PROGRESS = LazyMessage("A request to the gateway is in progress: try again in a minute.")
@@ -142,7 +142,7 @@ async def _look_up_and_post(
 
     def step(locked: PaymentAggregate) -> PaymentAggregate:
         apply(locked, account.pos_id, records, posting)
-        flag_unreadable(locked, records, posting.now)
+        flag_unclear(locked, records, posting.now)
         return locked
 
     services.wake_for([await services.payments.update(ById(row_id_of(aggregate.payment)), step)])

@@ -40,7 +40,7 @@ from app.payments.operations.look_up import clear_account_problems, gateway_clie
 from app.payments.operations.transition import abandon_page
 from app.payments.services import Services
 from app.payments.split.planning import recompute_shares, requested_shares
-from app.payments.sync.notifications import flag_unreadable
+from app.payments.sync.notifications import flag_unclear
 
 log = structlog.get_logger(__name__)
 
@@ -150,7 +150,7 @@ def _post_look_up(
         report_to_staff(aggregate, records, posting.now)
     else:
         apply(aggregate, due.account.pos_id, records, posting)
-        flag_unreadable(aggregate, records, posting.now)
+        flag_unclear(aggregate, records, posting.now)
     if operation.kind is Kind.CREATE and posting.now >= posting.schedule.intent_deadline(operation.created_at):
         abandon_page(aggregate, posting)
     if is_retried_until_confirmed(operation):

@@ -43,8 +43,14 @@ def test_a_dispute_is_one_whether_it_names_an_operation_or_only_the_payment() ->
     assert (of_operation.kind, of_operation.gateway_id) == (Kind.DISPUTE, "operation-1")
 
 
+@pytest.mark.law(16)
+def test_a_later_charge_by_its_own_name_is_no_operation_on_the_payment() -> None:
+    seen = saw(payment("order-1", method="recurrent"))
+    assert (seen.kind, seen.flow, seen.payment_id) == (Kind.RECURRING, None, None)
+
+
 @pytest.mark.law(8)
-@pytest.mark.parametrize("method", ["p2p", "lookup", "recurrent", "something-new"])
+@pytest.mark.parametrize("method", ["p2p", "lookup", "something-new"])
 def test_what_no_payment_of_ours_has_is_not_taken_for_the_payment(method: str) -> None:
     assert observation_from_record(read_record(payment("order-1", method=method)), "en") is None
 

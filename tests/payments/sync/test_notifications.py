@@ -194,10 +194,10 @@ async def test_an_order_of_another_account_cannot_be_spoken_for(waiting: Shop) -
 
 
 async def test_a_kind_of_operation_that_no_payment_has_is_left_alone(waiting: Shop) -> None:
-    await waiting.notify(payment(waiting.order_id, method="p2p"))
+    await waiting.notify(payment(waiting.order_id, method="lookup"))
     await waiting.work()
     [kept] = await inbox(waiting)
-    assert kept.outcome == "nothing to do for p2p"
+    assert kept.outcome == "nothing to do for lookup"
     assert (await waiting.operation(Kind.CREATE)).state is State.INIT
 
 
