@@ -13,6 +13,7 @@ from sqlmodel import col, select
 from app.bootstrap import open_services
 from app.db.accounts import AccountKeys, NewAccount
 from app.db.tables import EventState, SaleorEvent
+from app.gateway.dialect import DIALECTS, Preset
 from app.saleor.testing.client import FakeSaleor
 from app.sandbox.control.client import SandboxControl
 from app.sandbox.processes import ServerProcess, app_process, free_port, gateway_process, saleor_process
@@ -21,6 +22,8 @@ from app.settings import Settings
 from tests.waiting import eventually  # noqa: F401 - programs that play stories take it from here
 
 STOREFRONT = "https://shop.test"
+# What the gateway speaks, and the account is told, in all stories of a run.
+DIALECT = Preset(os.environ.get("JOURNEY_DIALECT") or Preset.PUBLIC)
 
 # Short enough for a story to be told in seconds; the proportions are those of the real thing.
 PATIENCE = {
@@ -63,6 +66,8 @@ class Stack:
                 "currencies": ["UAH"],
                 "storefront_origins": [STOREFRONT],
             } | different
+            spoken = {"dialect": DIALECT.value, "order_3ds_bypass": DIALECTS[DIALECT].order_3ds_bypass.value}
+            new["options"] = spoken | dict(different.get("options") or {})  # type: ignore[call-overload] # a story's
             account = await services.accounts.add(NewAccount(**new))  # type: ignore[arg-type] # the story chooses
             await services.accounts.map_channel("uah", account.id)
         return account.id
@@ -118,7 +123,7 @@ async def open_stack(
     settings.open_vault()
     async with FakeSaleor(saleor_url) as saleor, SandboxControl(gateway_url) as gateway:
         await gateway.reset()
-        await gateway.options(hosted_answer="redirect")
+        await gateway.options(dialect=DIALECT.value)
         await saleor.clear_faults()
         for installed in await saleor.apps():
             await saleor.uninstall(installed.identifier)

@@ -5,8 +5,9 @@ from decimal import Decimal
 from typing import Any
 
 from app.db.tables import ProductsForm
+from app.gateway.dialect import Preset
 from app.saleor.testing.views import GrantedLine, NewCheckout, NewLine
-from tests.journeys.stack import Stack
+from tests.journeys.stack import DIALECT, Stack
 from tests.journeys.stories import assert_books_agree, begin, order_id_of, wait_for_event
 
 JUICE = NewLine(
@@ -60,6 +61,9 @@ async def test_an_order_is_described_when_it_is_paid_and_when_a_part_is_refunded
     await assert_books_agree(shop, transaction.id)
 
     lines, rest = (await shop.gateway.payment(order_id)).operations
+    if DIALECT is Preset.INTERFACE:  # which has no products there
+        assert (lines.products, rest.products) == ([], [])
+        return
     (juices,) = lines.products
     assert juices["name"] == "Juice (1 l)"
     assert [Decimal(juices[name]) for name in ("qty", "amount")] == [Decimal(2), Decimal("40.00")]
