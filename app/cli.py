@@ -258,7 +258,7 @@ COMMANDS: Mapping[str, Command | Group] = {
         extra="sandbox",
     ),
     "demo": Command(
-        "app.sandbox.demo:demo",
+        "app.sandbox.demo_command:demo",
         "Play a whole payment on this machine: a Saleor, a gateway and the app; no account, no money.",
         extra="sandbox",
     ),

@@ -1,6 +1,6 @@
 """``saleor-gateway demo``: whole payments between a Saleor, the app and a gateway, each a process on this machine.
 
-Read it top-down: the command, the steps with the checks after each, the helpers that check, the helpers that act. The
+Read it top-down: the steps with the checks after each, the helpers that check, the helpers that act. The
 output comes from the records that the processes keep of real HTTP calls, and every check mark compares such records.
 """
 
@@ -9,18 +9,16 @@ import json
 import re
 import shlex
 import signal
-import tempfile
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from decimal import Decimal
 from html import unescape
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx2
-import typer
 from pydantic import SecretStr
 from rich.text import Text
 
@@ -28,40 +26,11 @@ from app.saleor.testing.views import ActionView, TransactionView
 from app.sandbox.processes import run_until_signal
 from app.sandbox.settings import PointOfSale
 from app.sandbox.stack import Stack
-from app.sandbox.timeline import Output, standard_console
+from app.sandbox.timeline import Output
 
 TOTAL, CAPTURED, REFUNDED, ZERO = Decimal("569.50"), Decimal("300.00"), Decimal("100.00"), Decimal(0)
 CARD, CARD_WITH_3DS = "4242424242424242", "4000000021220001"
 WAIT_TIMEOUT = 30.0  # seconds to wait for a condition
-
-
-def demo(
-    *,
-    once: Annotated[bool, typer.Option("--once", help="End after the last step; status 0 if all was right.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Write JSON lines, for programs.")] = False,
-    keep: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Keep the app's data and all logs in this new or empty folder.")
-    ] = None,
-    free_ports: Annotated[
-        bool, typer.Option("--free-ports", help="Take free ports, even where the usual ones are free.")
-    ] = False,
-    dialect: Annotated[
-        Literal["interface", "public"],
-        typer.Option(help="The gateway knows only its interface, or also what is publicly known of such gateways."),
-    ] = "public",
-) -> None:
-    """Play a whole payment on this machine: a Saleor, a gateway and the app; no account, no money."""
-    output = Output(None if as_json else standard_console())
-    with tempfile.TemporaryDirectory(prefix="saleor-gateway-demo-") as temporary:
-        folder = Path(temporary) if keep is None else keep.resolve()
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            empty = not any(folder.iterdir())
-        except OSError as exc:
-            raise typer.BadParameter(f"{keep} cannot be used: {exc.strerror}", param_hint="--keep") from exc
-        if not empty:
-            raise typer.BadParameter(f"{keep} is not empty", param_hint="--keep")
-        raise typer.Exit(asyncio.run(run(folder, output, once=once, free_ports=free_ports, dialect=dialect)))
 
 
 async def run(

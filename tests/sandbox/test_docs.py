@@ -11,7 +11,7 @@ from fastapi.routing import APIRoute
 from app.sandbox.command import sandbox
 from app.sandbox.control.routes import router
 from app.sandbox.core.cards import AMOUNT_ENDINGS, SECONDARY_ENDINGS, code_of_card
-from app.sandbox.demo import demo
+from app.sandbox.demo_command import demo
 from app.sandbox.scripting import FaultRule, WebhookRule
 from app.sandbox.settings import DEFAULT_PORT, Behaviour, PointOfSale
 from tests.conftest import REPOSITORY

@@ -3,6 +3,9 @@
 Each but the first may be left to the preset.
 """
 
+from collections.abc import Mapping
+from enum import StrEnum
+
 from app.gateway.dialect import CaptureEndpoint, PartCapture, Preset, Sending, TaxesForm, ThreeDs
 from app.i18n.messages import LazyMessage
 from app.payments.accounts import readers
@@ -16,6 +19,15 @@ THREE_DS = {
     ThreeDs.NEVER.value: LazyMessage("Never"),
 }
 
+
+def _choice(
+    name: str, title: LazyMessage, text: LazyMessage, kind: type[StrEnum], choices: Mapping[str, LazyMessage]
+) -> Option:
+    """Return one decision, which may be left to the preset."""
+    read = readers.one_of(kind)
+    return Option(name, title, text, Form.CHOICE, read=read, choices=choices, may_be_empty=True, empty=_AS_ABOVE)
+
+
 DIALECT_OPTIONS = (
     Option(
         "dialect",
@@ -28,81 +40,60 @@ DIALECT_OPTIONS = (
         read=readers.one_of(Preset),
         choices={"interface": LazyMessage("Only the interface"), "public": LazyMessage("What is publicly known")},
     ),
-    Option(
+    _choice(
         "capture_endpoint",
         LazyMessage("Charging authorized money"),
         LazyMessage("Where a charge that is not split is sent: to the interface's address, or to /api/v1/capture."),
-        Form.CHOICE,
-        read=readers.one_of(CaptureEndpoint),
-        choices={
+        CaptureEndpoint,
+        {
             "split": LazyMessage("The interface’s address"),
             "plain": LazyMessage("An address of its own"),
         },
-        may_be_empty=True,
-        empty=_AS_ABOVE,
     ),
-    Option(
+    _choice(
         "part_capture",
         LazyMessage("After a partial charge"),
         LazyMessage("What becomes of the rest of an authorization when a part of it is charged."),
-        Form.CHOICE,
-        read=readers.one_of(PartCapture),
-        choices={
+        PartCapture,
+        {
             "keeps_rest": LazyMessage("It stays authorized"),
             "releases_rest": LazyMessage("It is released"),
         },
-        may_be_empty=True,
-        empty=_AS_ABOVE,
     ),
-    Option(
+    _choice(
         "hold_split",
         LazyMessage("Split of an authorization"),
         LazyMessage("Whether sub-merchants are named when money is authorized, or only when it is charged."),
-        Form.CHOICE,
-        read=readers.one_of(Sending),
-        choices=_SENDING,
-        may_be_empty=True,
-        empty=_AS_ABOVE,
+        Sending,
+        _SENDING,
     ),
-    Option(
+    _choice(
         "operation_products",
         LazyMessage("Products of charges and refunds"),
         LazyMessage("Whether products sent for fiscal receipts are repeated with charges and refunds."),
-        Form.CHOICE,
-        read=readers.one_of(Sending),
-        choices=_SENDING,
-        may_be_empty=True,
-        empty=_AS_ABOVE,
+        Sending,
+        _SENDING,
     ),
-    Option(
+    _choice(
         "product_taxes",
         LazyMessage("Taxes of products"),
         LazyMessage("How the taxes of products are written for fiscal receipts."),
-        Form.CHOICE,
-        read=readers.one_of(TaxesForm),
-        choices={"object": LazyMessage("One tax"), "list": LazyMessage("A list of taxes")},
-        may_be_empty=True,
-        empty=_AS_ABOVE,
+        TaxesForm,
+        {"object": LazyMessage("One tax"), "list": LazyMessage("A list of taxes")},
     ),
-    Option(
+    _choice(
         "page_language",
         LazyMessage("Language of the payment page"),
         LazyMessage("Whether the shopper's language is sent for the gateway's page."),
-        Form.CHOICE,
-        read=readers.one_of(Sending),
-        choices=_SENDING,
-        may_be_empty=True,
-        empty=_AS_ABOVE,
+        Sending,
+        _SENDING,
     ),
-    Option(
+    _choice(
         "payout_3ds_bypass",
         LazyMessage("3-D Secure of payouts"),
         LazyMessage("When 3-D Secure is requested for payouts to cards."),
-        Form.CHOICE,
-        read=readers.one_of(ThreeDs),
-        choices=THREE_DS,
-        may_be_empty=True,
-        empty=_AS_ABOVE,
+        ThreeDs,
+        THREE_DS,
     ),
     Option(
         "time_zone",

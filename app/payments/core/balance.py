@@ -107,8 +107,8 @@ def balance(flow: Flow, operations: Sequence[Operation]) -> Balance:
     charged = paid if flow is Flow.CHARGE else captured
     cancelling = any(each.kind is Kind.CANCEL and not each.state.final for each in operations)
     authorized = paid if flow is Flow.AUTHORIZATION else ZERO
-    capturable = _unused(authorized, [each for each in operations if _counts(each)])
-    reserved = _unused(authorized, [each for each in operations if each.state is State.SUCCESS])
+    capturable = _unused(authorized, [operation for operation in operations if _counts(operation)])
+    reserved = _unused(authorized, [operation for operation in operations if operation.state is State.SUCCESS])
     refunded = _sum(operations, Kind.REFUND, State.SUCCESS)
     return Balance(
         currency=create.currency,
@@ -133,10 +133,11 @@ def balance(flow: Flow, operations: Sequence[Operation]) -> Balance:
 
 def _unused(authorized: Decimal, operations: Sequence[Operation]) -> Decimal:
     """Return what these operations leave of a reservation."""
-    captures = [each for each in operations if each.kind is Kind.CAPTURE]
-    if any(each.kind is Kind.VOID for each in operations) or not all(each.keeps_rest for each in captures):
+    captures = [operation for operation in operations if operation.kind is Kind.CAPTURE]
+    is_voided = any(operation.kind is Kind.VOID for operation in operations)
+    if is_voided or not all(capture.keeps_rest for capture in captures):
         return ZERO
-    return max(ZERO, authorized - sum((each.amount for each in captures), ZERO))
+    return max(ZERO, authorized - sum((capture.amount for capture in captures), ZERO))
 
 
 def _recurring_charges(operations: Sequence[Operation]) -> Iterator[RecurringCharge]:
