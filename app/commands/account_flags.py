@@ -49,6 +49,8 @@ _FLAGS: Mapping[str, tuple[str, str | None]] = {
     "sector": ("--sector", "SECTOR"),
     "merchant_mcc": ("--mcc", "CODE"),
     "description_template": ("--description", "TEXT"),
+    "attributes": ("--attribute", "KEY=TEXT"),
+    "validation_url": ("--validation-url", "URL"),
     "products": ("--products", "FORM"),
     "receipt_delivery": ("--receipt", "WAY"),
     "order_3ds_bypass": ("--3ds", "WHEN"),
@@ -76,6 +78,7 @@ _FLAGS: Mapping[str, tuple[str, str | None]] = {
     "product_taxes": ("--product-taxes", "FORM"),
     "page_language": ("--page-language", "WHETHER"),
     "payout_3ds_bypass": ("--payout-3ds", "WHEN"),
+    "payout_identity": ("--payout-identity", "WHETHER"),
     "time_zone": ("--time-zone", "ZONE"),
     "balances_url": ("--balances-url", "URL"),
     "register_url": ("--register-url", "URL"),
@@ -89,7 +92,8 @@ _DISPLAY_NAMES = {name: flag for name, (flag, _) in _FLAGS.items()} | {
     "api_secret": "the API secret",
     "endpoints_key": "the endpoints key",
 }
-_TYPES: Mapping[Form, Any] = {Form.SWITCH: bool | None, Form.TEXTS: list[str] | None}
+_SEVERAL: Any = list[str] | None
+_TYPES: Mapping[Form, Any] = {Form.SWITCH: bool | None, Form.TEXTS: _SEVERAL, Form.LINES: _SEVERAL}
 
 
 def takes_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -139,8 +143,8 @@ def _flag(option: Option) -> Any:
     text = option.help.removesuffix(".")
     if option.choices:
         text += f": {', '.join(option.choices)}"
-    if option.form is Form.TEXTS:
-        text += "; can be repeated"
+    if option.several:
+        text += "; can be repeated" + ("" if option.needs_one else '; "" alone removes all')
     if option.may_be_empty:
         text += '; "" restores the default'
     return Annotated[_TYPES.get(option.form, str | None), typer.Option(flag, metavar=metavar, help=f"{text}.")]

@@ -48,6 +48,8 @@ def to_json(each: AccountView) -> dict[str, object]:
         "sector": account.sector,
         "merchant_mcc": account.merchant_mcc,
         "description_template": account.description_template,
+        "attributes": account.attributes,
+        "validation_url": account.validation_url,
         "products": account.products.value,
         "receipt_delivery": account.receipt_delivery,
         "order_3ds_bypass": account.order_3ds_bypass,
@@ -162,6 +164,8 @@ def as_facts(each: AccountView) -> Table:
     add_fact(facts, "gateway's fee", f"paid by the payer, up to {percent} %" if percent else "paid by the store")
     add_fact(facts, "sector", account.sector + (f", category {account.merchant_mcc}" if account.merchant_mcc else ""))
     add_fact(facts, "payment description", account.description_template or "Order or Payment, and its number")
+    add_fact(facts, "own attributes", ", ".join(account.attributes) or "none")
+    add_fact(facts, "preflight requests to", account.validation_url or "none")
     add_fact(facts, "products", _PRODUCTS[account.products])
     add_fact(
         facts, "receipts", f"by {account.receipt_delivery}" if account.receipt_delivery else "as set at the gateway"

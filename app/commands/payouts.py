@@ -35,7 +35,7 @@ from app.db.payouts import PayoutRecord, payout_of, payouts_page
 from app.db.tables import MerchantAccount, SavedCard, State
 from app.i18n.messages import Money
 from app.payments.operations.pay_out import Signature, find_payout
-from app.payments.requests.payout import RECIPIENT, PayoutRefusedError
+from app.payments.requests.payout import RECIPIENT_FIELDS, PayoutRefusedError
 from app.payments.services import Services
 from app.payments.staff.payout_view import payout_facts, payouts_csv
 from app.payments.staff.payouts import PayoutReview, propose
@@ -124,8 +124,8 @@ def send(
         str,
         typer.Option(
             metavar="FILE",
-            help="A JSON object with the members of the gateway's `properties`; `-` reads it from standard input. "
-            "First and last name are required.",
+            help="A JSON object with the members of the gateway's `properties`, `recipient_email`, `recipient_tax_id` "
+            "and a `reference` of your own; `-` reads it from standard input. First and last name are required.",
         ),
     ],
     card: Annotated[
@@ -173,7 +173,7 @@ def _recipient(file: str) -> dict[str, str]:
         raise CommandFailed(f"the recipient cannot be read: {exc}", status=2) from None
     if not isinstance(read, dict) or not all(isinstance(each, str) for each in read.values()):
         raise CommandFailed("the recipient must be a JSON object with text values", status=2)
-    if unknown := sorted(read.keys() - set(RECIPIENT)):
+    if unknown := sorted(read.keys() - set(RECIPIENT_FIELDS)):
         raise CommandFailed(
             f"the gateway has no such field for a recipient: {', '.join(map(plain, unknown))}", status=2
         )

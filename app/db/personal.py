@@ -21,7 +21,8 @@ SEALED = "(sealed)"
 """Replaces the value of a personal member in a stored request."""
 
 _PREFIX, _NOT_PERSONAL = "customer_", frozenset({"customer_lang"})
-_OTHER_PERSONAL = frozenset({"browser_fingerprint", "properties"})  # the recipient of a payout
+# The recipient of a payout; and a store's own attributes, which may have been metadata about a person.
+_OTHER_PERSONAL = frozenset({"browser_fingerprint", "properties", "attributes"})
 
 
 def is_personal(member: str) -> bool:

@@ -15,7 +15,7 @@ import httpx2
 from app.gateway import responses
 from app.gateway.balances import BalancesClient
 from app.gateway.credentials import Credentials
-from app.gateway.dialect import INTERFACE, Dialect
+from app.gateway.dialect import INTERFACE, Dialect, Sending
 from app.gateway.errors import (
     BadCredentialsError,
     DuplicateOrderError,
@@ -131,6 +131,8 @@ class GatewayClient:
 
     async def pay_out(self, payout: Payout, *, timeout: float) -> PaymentRecord:
         """Pay out to a card (gateway interface, 1c)."""
+        if self._dialect.payout_identity is Sending.SENT:
+            payout.check_sector(self._sector)
         return await self._create(self._creation(payout), timeout)
 
     # Acting on payments
@@ -259,6 +261,8 @@ class GatewayClient:
         is_payout = request.method is Method.CREDIT
         usual_3ds = self._dialect.payout_3ds_bypass if is_payout else self._dialect.order_3ds_bypass
         body.setdefault("order_3ds_bypass", usual_3ds.value)
+        if is_payout:
+            body = self._dialect.write_payout(body)
         if request.method is Method.AUTH:
             body = self._dialect.write_hold(body)
         return self._call("POST", path, request.order_id, body=body, query=query, creates=True)

@@ -75,10 +75,12 @@ class TaxesForm(StrEnum):
 class Dialect:
     """The decisions of one gateway.
 
-    ``hold_split``: whether ``split`` is sent with a reservation, which may be divided when it is captured in any case.
-    ``operation_products``: whether ``products`` are sent with captures and refunds. ``page_language``: whether
-    ``customer_lang`` is sent, whose values the interface does not show. ``order_3ds_bypass`` and ``payout_3ds_bypass``
-    are sent where a request does not choose. ``time_zone``: of times without one, an IANA name.
+    ``hold_split``: whether ``split`` is sent with a reservation, which may be divided when it is captured in any
+    case. ``operation_products``: whether ``products`` are sent with captures and refunds. ``page_language``:
+    whether ``customer_lang`` is sent, whose values the interface does not show. ``order_3ds_bypass`` and
+    ``payout_3ds_bypass`` are sent where a request does not choose. ``payout_identity``: whether the recipient's
+    ``customer_patronym`` and ``customer_tax_id`` are sent with payouts, and required of some merchants.
+    ``time_zone``: of times without one, an IANA name.
     """
 
     capture_endpoint: CaptureEndpoint = CaptureEndpoint.SPLIT
@@ -88,6 +90,7 @@ class Dialect:
     page_language: Sending = Sending.NOT_SENT
     order_3ds_bypass: ThreeDs = ThreeDs.ALWAYS
     payout_3ds_bypass: ThreeDs = ThreeDs.ALWAYS
+    payout_identity: Sending = Sending.NOT_SENT
     product_taxes: TaxesForm = TaxesForm.OBJECT
     time_zone: str = "UTC"
 
@@ -112,6 +115,12 @@ class Dialect:
         """Return the members of a reservation as this gateway reads them."""
         return members if self.hold_split is Sending.SENT else _without(members, "split")
 
+    def write_payout(self, members: dict[str, Any]) -> dict[str, Any]:
+        """Return the members of a payout as this gateway reads them."""
+        if self.payout_identity is Sending.SENT:
+            return members
+        return _without(members, "customer_patronym", "customer_tax_id")
+
     def write_operation(self, members: dict[str, Any]) -> dict[str, Any]:
         """Return the members of a capture or refund as this gateway reads them."""
         return members if self.operation_products is Sending.SENT else _without(members, "products")
@@ -125,8 +134,8 @@ class Dialect:
         return members
 
 
-def _without(members: dict[str, Any], name: str) -> dict[str, Any]:
-    return {key: value for key, value in members.items() if key != name}
+def _without(members: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {key: value for key, value in members.items() if key not in names}
 
 
 def _with_listed_taxes(members: dict[str, Any]) -> dict[str, Any]:
@@ -150,6 +159,7 @@ PUBLIC = Dialect(
     page_language=Sending.SENT,
     order_3ds_bypass=ThreeDs.SUPPORTED,
     payout_3ds_bypass=ThreeDs.SUPPORTED,
+    payout_identity=Sending.SENT,
 )
 """What is publicly documented or seen (gateway facts, 5, 6, 14)."""
 

@@ -203,7 +203,7 @@ class CoveringTransaction(SaleorModel):
         return sum((each.amount for each in amounts if each), Decimal(0))
 
 
-class Source(SaleorModel):
+class Source(WithMetadata):
     """A checkout or an order. The two name some fields differently in Saleor; here they have one name."""
 
     id: str

@@ -62,6 +62,8 @@ class Behaviour(BaseModel):
     product_taxes: Literal["object", "list"] = "object"
     three_ds_words: frozenset[str] = frozenset({"supported", "always", "never"})
     """The values of `order_3ds_bypass` that are understood; the interface shows `always` only."""
+    payout_identity: bool = True
+    """Whether payouts accept `customer_patronym` and `customer_tax_id`, and some sectors must send more (not shown)."""
     subscriptions: bool = True
     """Whether subscriptions can be started, cancelled and refunded, which the interface does not show."""
     wallet_calls: bool = True
@@ -116,6 +118,7 @@ _INTERFACE: Mapping[str, object] = {
     "part_capture": "keeps_rest",
     "operation_products": False,
     "three_ds_words": frozenset({"always"}),
+    "payout_identity": False,
     "subscriptions": False,
     "wallet_calls": False,
     "error_body": "code",

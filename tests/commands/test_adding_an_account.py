@@ -53,6 +53,7 @@ INTERFACE_POINTS = {
     "operation_products": "not_sent",
     "page_language": "not_sent",
     "payout_3ds_bypass": "always",
+    "payout_identity": "not_sent",
     "product_taxes": "object",
     "time_zone": "UTC",
 }
@@ -92,6 +93,8 @@ async def test_everything_can_be_said_differently(shell: Shell, services: Servic
         "sector": "general",
         "merchant_mcc": None,
         "description_template": None,
+        "attributes": [],
+        "validation_url": None,
         "products": "none",
         "receipt_delivery": None,
         "order_3ds_bypass": "always",

@@ -86,6 +86,20 @@ async def test_a_saved_card_is_paid_once_it_is_confirmed(
     assert TOKEN not in "".join(each.out + each.err for each in shell.everything)
 
 
+async def test_everything_about_the_recipient_is_in_the_file(
+    shell: Shell, account: MerchantAccount, gateway: FakeGateway, tmp_path: Path
+) -> None:
+    who = {"recipient_first_name": "Solomiia", "recipient_last_name": "Pavlychko", "recipient_tax_id": "3123456789"}
+    file = tmp_path / "recipient.json"
+    file.write_text(json.dumps(who | {"recipient_email": "s@example.com", "reference": "Invoice 17"}))
+    told = await shell(*words(str(file), "--yes"))
+    assert told.status == 0, told.err
+    sent = gateway.requests[-1].json
+    assert (sent["customer_email"], sent["customer_tax_id"], sent["payload"]) == (
+        "s@example.com", "3123456789", "Invoice 17",
+    )  # fmt: skip
+
+
 async def test_nobody_is_paid_unless_somebody_confirms(
     shell: Shell, account: MerchantAccount, gateway: FakeGateway, recipient: str
 ) -> None:

@@ -13,7 +13,8 @@ import pytest
 from app.gateway.client import GatewayClient
 from app.gateway.credentials import Credentials
 from app.gateway.dialect import DIALECTS, INTERFACE, PUBLIC, Dialect, PartCapture, Sending, TaxesForm, ThreeDs
-from app.gateway.models import FiscalProduct, HostedPayment, Payout, Recipient, SplitItem, Taxes
+from app.gateway.errors import InvalidRequestError
+from app.gateway.models import FiscalProduct, HostedPayment, Payout, Recipient, Sector, SplitItem, Taxes
 from app.gateway.notification import encode, read_notification
 from app.gateway.signature import sign
 from tests.gateway.counterpart import PAYMENT, ScriptedServer
@@ -76,6 +77,43 @@ class TestWhatIsSent:
         recipient = Recipient(recipient_first_name="Olena")
         sent = await sent_by(dialect, payout(cc_number=CARD_NUMBER, properties=recipient), credentials, gateway)
         assert sent["order_3ds_bypass"] == word
+
+    async def test_who_is_paid_out_is_told_only_where_the_gateway_knows_the_fields(
+        self, credentials: Credentials, gateway: ScriptedServer
+    ) -> None:
+        """Gateway facts, 14; the interface has neither field for payouts, and requires nothing of a recipient."""
+        who = {"customer_patronym": "Petrivna", "customer_tax_id": "3123456789", "customer_birthday": "1991-08-24"}
+        request = payout(cc_number=CARD_NUMBER, **who)
+        sent = await sent_by(INTERFACE, request, credentials, gateway)
+        assert {name: sent.get(name) for name in who} == dict.fromkeys(who) | {"customer_birthday": "1991-08-24"}
+        assert who.items() <= (await sent_by(PUBLIC, request, credentials, gateway)).items()
+
+    @pytest.mark.parametrize(
+        ("sector", "amount", "missing"),
+        [
+            (Sector.GENERAL, "30000.01", []),
+            (Sector.GAMBLING, "30000.01", ["customer_fname", "customer_lname", "customer_birthday"]),
+            (Sector.MICROFINANCE, "30000.00", ["customer_fname", "customer_lname", "customer_birthday"]),
+            (
+                Sector.MICROFINANCE,
+                "30000.01",
+                ["customer_fname", "customer_lname", "customer_birthday", "customer_tax_id"],
+            ),
+        ],
+    )
+    async def test_what_some_sectors_must_say_of_a_recipient(
+        self, sector: Sector, amount: str, missing: list[str], credentials: Credentials, gateway: ScriptedServer
+    ) -> None:
+        request = payout(cc_number=CARD_NUMBER, amount=amount)
+        async with httpx2.AsyncClient(trust_env=False) as http:
+            client = GatewayClient(http, credentials, dialect=PUBLIC, sector=sector)
+            gateway.will_answer(json_reply({**PAYMENT, "method": "credit", "order_id": request.order_id}))
+            if not missing:
+                await client.pay_out(request, timeout=30)
+                return
+            with pytest.raises(InvalidRequestError) as refused:
+                await client.pay_out(request, timeout=30)
+        assert [rule.field for rule in refused.value.broken] == missing
 
     async def test_a_request_that_chooses_is_sent_as_it_is(
         self, credentials: Credentials, gateway: ScriptedServer

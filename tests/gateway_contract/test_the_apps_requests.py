@@ -98,7 +98,8 @@ async def test_a_payout_to_a_known_recipient(harness: Harness) -> None:
         "recipient_country": "UA",
         "is_operation_taxable": "false",
     }
-    terms = PayoutTerms(AMOUNT, harness.currency, "Prize", Recipient(**given))
+    more = {"email": "solomiia@example.com", "tax_id": "3123456789", "reference": "Invoice 17"}
+    terms = PayoutTerms(AMOUNT, harness.currency, "Prize", Recipient(**given), **more)
     request = payout_request(
         account_of(harness),
         terms,

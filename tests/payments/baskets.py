@@ -41,14 +41,16 @@ def checkout(*lines: dict[str, Any], shipping: object = 0, total: object = None)
     return Checkout.model_validate(source_object(**members))
 
 
-def fiscal(paid: Checkout | Order, amount: Decimal, **chosen: Any) -> list[FiscalProduct]:
-    told = products_of(an_account(products=ProductsForm.FISCAL, **chosen), paid, amount, "UAH", "uk")
+def fiscal(paid: Checkout | Order, amount: Decimal, receipt_delivery: str | None = None) -> list[FiscalProduct]:
+    told = products_of(
+        an_account(products=ProductsForm.FISCAL), paid, amount, "UAH", "uk", receipt_delivery=receipt_delivery
+    )
     assert told is not None
     return [each for each in told if isinstance(each, FiscalProduct)]
 
 
 def plain(paid: Checkout | Order, amount: Decimal) -> list[Product] | None:
-    told = products_of(an_account(products=ProductsForm.PLAIN), paid, amount, "UAH", "en")
+    told = products_of(an_account(products=ProductsForm.PLAIN), paid, amount, "UAH", "en", receipt_delivery=None)
     return None if told is None else [each for each in told if isinstance(each, Product)]
 
 

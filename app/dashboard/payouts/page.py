@@ -11,7 +11,7 @@ from app.db.tables import Flow, MerchantAccount, Payment, Payout, SavedCard
 from app.i18n.messages import LazyMessage
 from app.payments.cards.keys import ALG, ENC, offered_key
 from app.payments.core.problems import problem_messages
-from app.payments.requests.payout import TAXABLE, currency_of
+from app.payments.requests.payout import EMAIL, REFERENCE, TAX_ID, TAXABLE, currency_of
 from app.payments.services import Services
 from app.payments.staff.customers import customer_ids_of, open_request
 from app.payments.staff.payout_view import recipient_name, recipient_of
@@ -37,8 +37,11 @@ LABELS: Mapping[str, LazyMessage] = {
     "recipient_doc_issued_by": LazyMessage("Document issued by"),
     "wallet_number": LazyMessage("Wallet number"),
     TAXABLE: LazyMessage("Taxable winnings"),
+    EMAIL: LazyMessage("E-mail address"),
+    TAX_ID: LazyMessage("Tax ID"),
+    REFERENCE: LazyMessage("Your reference"),
 }
-"""The form's labels of the members of ``properties``, in its order."""
+"""The form's labels of the fields about the recipient, in its order."""
 
 NAMES = ("recipient_first_name", "recipient_middle_name", "recipient_last_name")
 

@@ -19,7 +19,7 @@ from app.db.vault import VaultError
 from app.gateway.models import Sector
 from app.i18n.messages import LazyMessage, StoredMessage, gettext_noop
 from app.payments.operations.pay_out import Signature
-from app.payments.requests.payout import RECIPIENT, TAXABLE, PayoutRefusedError
+from app.payments.requests.payout import TAXABLE, PayoutRefusedError
 from app.payments.services import Services
 from app.payments.staff.payout_view import payouts_csv
 from app.payments.staff.payouts import NOT_AUTHORIZED, Person, confirm, payout_accounts, propose, require_payout_right
@@ -113,7 +113,7 @@ class PayoutParts:
             here=PAYOUTS,
             review=review,
             labels=LABELS,
-            recipient={name: getattr(review.terms.recipient, name) for name in RECIPIENT},
+            recipient=review.terms.details,
             about=None if about is None else about.payment,
         )
 

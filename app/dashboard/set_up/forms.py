@@ -66,6 +66,8 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         "sector",
         "merchant_mcc",
         "description_template",
+        "attributes",
+        "validation_url",
         "products",
         "receipt_delivery",
     ),
@@ -206,5 +208,7 @@ def _read_value(option: Option, form: FormFields) -> str | bool | list[str]:
             return bool(texts)
         case Form.TEXTS:
             return [each for text in texts for each in re.split(r"[\s,;]+", text) if each]
+        case Form.LINES:
+            return [line for text in texts for line in text.splitlines() if line.strip()]
         case _:
             return texts[0] if texts else ""

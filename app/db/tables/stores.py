@@ -112,6 +112,8 @@ class MerchantAccount(SQLModel, table=True):
     payer_fee_percent: Decimal | None = Field(default=None, sa_type=Amount)  # the most that payers pay on top
     merchant_mcc: str | None = Field(default=None, max_length=4)
     description_template: str | None = Field(default=None, max_length=500)  # the payment's description at the gateway
+    attributes: list[str] = Field(default_factory=list, sa_type=JSON)  # the store's own: "delivery={metadata.delivery}"
+    validation_url: str | None = Field(default=None, max_length=500)  # where the gateway asks before it pays
     products: ProductsForm = Field(default=ProductsForm.NONE, sa_type=enum_type(ProductsForm))
     receipt_delivery: str | None = Field(default=None, max_length=10)  # how the fiscal receipt reaches the shopper
     cancel_older: bool = Field(default=True)  # a new attempt to pay closes the older unpaid pages of the same checkout
@@ -127,12 +129,13 @@ class MerchantAccount(SQLModel, table=True):
     balances_url: str | None = Field(default=None, max_length=500)  # None: where payments are
     register_url: str | None = Field(default=None, max_length=500)  # None: where payments are
     dialect: str = Field(default="public", max_length=20)  # what its gateway decides where the interface leaves it open
-    capture_endpoint: str | None = Field(default=None, max_length=20)  # None, as in the next seven: as in the dialect
+    capture_endpoint: str | None = Field(default=None, max_length=20)  # None, as in the next eight: as in the dialect
     part_capture: str | None = Field(default=None, max_length=20)
     hold_split: str | None = Field(default=None, max_length=20)
     operation_products: str | None = Field(default=None, max_length=20)
     page_language: str | None = Field(default=None, max_length=20)
     payout_3ds_bypass: str | None = Field(default=None, max_length=20)
+    payout_identity: str | None = Field(default=None, max_length=20)
     product_taxes: str | None = Field(default=None, max_length=20)
     time_zone: str | None = Field(default=None, max_length=60)
     other_orders: list[str] = Field(default_factory=list, sa_type=JSON)  # of others at this point of sale: "woo-*"

@@ -41,6 +41,11 @@ class Sector(StrEnum):
     MICROFINANCE = "microfinance"
 
 
+def needs_tax_id(sector: Sector, amount: Decimal, currency: str) -> bool:
+    """Return whether a merchant must name the payer's or recipient's tax id (gateway interface, Limits)."""
+    return sector is Sector.MICROFINANCE and currency == "UAH" and amount > TAX_ID_ABOVE
+
+
 class Creation(RequestModel):
     """The common fields of direct and hosted payments and of payouts.
 
@@ -104,7 +109,7 @@ class Payment(Creation):
                 if getattr(self, name) is None:
                     yield BrokenRule(name, f"is required of {sector} merchants", "nothing")
         if sector is Sector.MICROFINANCE and not self.customer_tax_id:
-            if self.currency == "UAH" and self.amount > TAX_ID_ABOVE:
+            if needs_tax_id(sector, self.amount, self.currency):
                 limit = f"is required of {sector} merchants above {TAX_ID_ABOVE} UAH"
                 yield BrokenRule("customer_tax_id", limit, "nothing")
             elif self.customer_birthday is None:

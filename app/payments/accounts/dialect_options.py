@@ -95,6 +95,16 @@ DIALECT_OPTIONS = (
         ThreeDs,
         THREE_DS,
     ),
+    _choice(
+        "payout_identity",
+        LazyMessage("Identity of recipients"),
+        LazyMessage(
+            "Whether a recipient's middle name and tax ID are sent with payouts as the customer's; then merchants in "
+            "the gambling and microfinance sectors must give a date of birth, and above 30000 UAH a tax ID."
+        ),
+        Sending,
+        _SENDING,
+    ),
     Option(
         "time_zone",
         LazyMessage("Time zone of the gateway"),

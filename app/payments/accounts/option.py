@@ -11,11 +11,12 @@ PCI_DSS_CONFIRMED = "pci_dss_confirmed"
 
 
 class Form(Enum):
-    """How an option is entered: as a text, one of several choices, several texts, a number, or yes and no."""
+    """How an option is entered: a text, one of several choices, several texts or lines, a number, or yes and no."""
 
     TEXT = auto()
     CHOICE = auto()
     TEXTS = auto()
+    LINES = auto()
     NUMBER = auto()
     SWITCH = auto()
 
@@ -32,8 +33,8 @@ class Option:
 
     ``rule`` is the message for a value that it cannot have. ``read`` parses one text into the column's value, and
     raises ValueError. ``choices``: each value with its label. ``may_be_empty``: an empty text resets the option to its
-    default, which is called ``empty`` where it is one of several choices. ``needs_one``: at least one of several texts
-    must be given.
+    default, which is called ``empty`` where it is one of several choices. ``needs_one``, ``most``: how many of several
+    texts must and may be given.
     """
 
     name: str
@@ -45,7 +46,13 @@ class Option:
     choices: Mapping[str, LazyMessage] = field(default_factory=dict)
     may_be_empty: bool = False
     needs_one: bool = False
+    most: int | None = None
     empty: LazyMessage = _GATEWAYS_DEFAULT
+
+    @property
+    def several(self) -> bool:
+        """True for an option that is a list of texts."""
+        return self.form in (Form.TEXTS, Form.LINES)
 
     def value_in(self, account: MerchantAccount) -> object:
         """Return the option's value in an account."""

@@ -40,8 +40,8 @@ OptionInput = str | bool | Sequence[str] | None
 def read_option(name: str, given: OptionInput) -> object:
     """Return the value of the account's column ``name`` for the given value, which is not None.
 
-    An empty text resets an option to its default, where ``None`` is one. Raises OptionsRefusedError, and KeyError
-    when there is no such option.
+    An empty text resets an option to its default, where ``None`` is one; in a list it is left out. Raises
+    OptionsRefusedError, and KeyError when there is no such option.
     """
     option = OPTIONS[name]
     if isinstance(given, bool):
@@ -49,11 +49,13 @@ def read_option(name: str, given: OptionInput) -> object:
     try:
         if isinstance(given, str):
             return None if not given.strip() and option.may_be_empty else option.read(given.strip())
-        several = list(dict.fromkeys(option.read(each.strip()) for each in given or ()))
+        several = list(dict.fromkeys(option.read(text.strip()) for text in given or () if text.strip()))
     except ValueError as exc:
         raise OptionsRefusedError({name: str(exc)}) from None
     if option.needs_one and not several:
         raise OptionsRefusedError({name: "give at least one"})
+    if option.most is not None and len(several) > option.most:
+        raise OptionsRefusedError({name: f"give at most {option.most}"})
     return several
 
 

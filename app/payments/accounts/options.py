@@ -9,11 +9,12 @@ from types import MappingProxyType
 from app.db.tables import ProductsForm
 from app.gateway.dialect import ThreeDs
 from app.gateway.models import ReceiptDelivery, Sector
+from app.gateway.models.details import MOST_ATTRIBUTES
 from app.i18n.messages import LazyMessage
 from app.payments.accounts import readers
 from app.payments.accounts.dialect_options import DIALECT_OPTIONS, THREE_DS
 from app.payments.accounts.option import PCI_DSS_CONFIRMED, Form, Option
-from app.payments.requests.payment import LONGEST_TEMPLATE, PLACEHOLDERS
+from app.payments.requests.description import LONGEST_TEMPLATE, PLACEHOLDERS
 
 DEFAULT_CURRENCIES = ("UAH",)
 
@@ -158,6 +159,32 @@ OPTIONS: Mapping[str, Option] = MappingProxyType(
                     most=LONGEST_TEMPLATE,
                 ),
                 read=readers.template,
+                may_be_empty=True,
+            ),
+            Option(
+                "attributes",
+                LazyMessage("Attributes"),
+                LazyMessage(
+                    "What staff can search payments for in the merchant portal besides Saleor's references, one in "
+                    "each line: a key, =, and a text that can contain %(placeholders)s, or {metadata.KEY} of the "
+                    "checkout or order.",
+                    placeholders=", ".join(f"{{{name}}}" for name in PLACEHOLDERS),
+                ),
+                Form.LINES,
+                rule=LazyMessage(
+                    "Enter at most %(most)s attributes like delivery={metadata.delivery}, with Latin or Cyrillic "
+                    "letters. Only the words that the help names can be in braces.",
+                    most=MOST_ATTRIBUTES,
+                ),
+                read=readers.attribute,
+                most=MOST_ATTRIBUTES,
+            ),
+            Option(
+                "validation_url",
+                LazyMessage("Address for preflight requests"),
+                LazyMessage("An address of yours that the gateway asks before a payment or payout; usually none."),
+                rule=LazyMessage("Enter a complete https address, like https://shop.example.com/payments/check."),
+                read=readers.preflight_address,
                 may_be_empty=True,
             ),
             Option(

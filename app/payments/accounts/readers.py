@@ -12,7 +12,7 @@ from app.amounts import CENT, LARGEST, NotAnAmountError, read_amount
 from app.gateway.errors import InvalidRequestError
 from app.gateway.hosts import safe_base_url
 from app.outbound import is_private
-from app.payments.requests.payment import check_template
+from app.payments.requests.description import check_attribute, check_template
 from app.payments.requests.storefront import origin_of
 
 LONGEST_NAME = 100
@@ -142,14 +142,25 @@ def shop_name(text: str) -> str:
 
 def image_address(text: str) -> str:
     """Parse the address of an image, which only browsers request."""
+    if not _is_public_https(text):
+        raise ValueError("write a complete https address, like https://cdn.example.com/logo.svg")
+    return text
+
+
+def preflight_address(text: str) -> str:
+    """Parse the address that the gateway, and never the app, asks before it takes or pays money."""
+    if not _is_public_https(text):
+        raise ValueError("write a complete https address, like https://shop.example.com/payments/check")
+    return text
+
+
+def _is_public_https(text: str) -> bool:
     try:
         parts = urlsplit(text)
-        private = not parts.hostname or is_private(parts.hostname)
+        is_public = parts.hostname is not None and not is_private(parts.hostname)
     except ValueError:
-        private = True
-    if private or parts.scheme != "https" or parts.username or not _ADDRESS.fullmatch(text):
-        raise ValueError(f"{text!r} is not the address of an image: write it like https://cdn.example.com/logo.svg")
-    return text
+        return False
+    return is_public and parts.scheme == "https" and not parts.username and bool(_ADDRESS.fullmatch(text))
 
 
 def color(text: str) -> str:
@@ -181,6 +192,12 @@ def category(text: str) -> str:
 def template(text: str) -> str:
     """Parse the template of payment descriptions at the gateway."""
     check_template(text)  # its TemplateError is a ValueError
+    return text
+
+
+def attribute(text: str) -> str:
+    """Parse an attribute of the store's own, like ``delivery={metadata.delivery}``."""
+    check_attribute(text)
     return text
 
 

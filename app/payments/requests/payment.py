@@ -1,14 +1,8 @@
 """From Saleor's webhook to the request to the gateway, or the reason why none is sent. Pure.
 
 Everything is checked before any row is written and before any call is made.
-
-The texts of a payment name no person, and there is no placeholder for one: shoppers read its description, the store's
-own text with the payment's references in it, on the payment page. Staff search for ``attributes`` in the merchant
-portal; ``payload`` is returned in registers, so that each of their lines leads to Saleor.
 """
 
-import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -16,12 +10,13 @@ from typing import Any, TypeVar
 from app.amounts import CENT
 from app.db.tables import Flow, MerchantAccount
 from app.gateway.errors import InvalidRequestError
-from app.gateway.models import Attribute, Method, Sector
+from app.gateway.models import Method, Sector
 from app.gateway.models.details import RecurringPlan
 from app.gateway.models.payments import HostedPayment, Payment
 from app.payments.core.balance import check_amount
 from app.payments.core.references import order_id_of
 from app.payments.core.refusal import RefusalCode, RefusalError, Refusals
+from app.payments.requests.description import attributes_of, description_of, payload_of
 from app.payments.requests.languages import base_language, page_language
 from app.payments.requests.storefront import (
     Plan,
@@ -43,13 +38,6 @@ _METHODS = {Flow.CHARGE: Method.PURCHASE, Flow.AUTHORIZATION: Method.AUTH}
 
 
 RequestT = TypeVar("RequestT", bound=Payment)
-
-
-_LONGEST_REFERENCE = 250  # longer than any of Saleor's; all of them together fit into the payload's 4000 characters
-LONGEST_TEMPLATE = 500
-LONGEST_DESCRIPTION = 2048  # gateway interface, Limits
-PLACEHOLDERS = ("order", "checkout", "channel", "transaction", "store")
-_PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +146,10 @@ def terms_of(
         "data.customer.taxId": customer.tax_id,
     }
     check_typed_fields(typed_fields, language)
-    products = products_of(account, source, event.action.amount, event.action.currency, language)
+    receipt_delivery = data.receipt_delivery or account.receipt_delivery
+    products = products_of(
+        account, source, event.action.amount, event.action.currency, language, receipt_delivery=receipt_delivery
+    )
     flow = Flow(event.action.action_type.value)
     order_id = order_id_of(event.transaction.id, saleor_api_url)
     order_number = source.number if isinstance(source, Order) else None
@@ -182,9 +173,10 @@ def terms_of(
         "server_url": addresses.notifications(account.id),
         "result_url": addresses.return_page(order_id),
         "merchant_mcc": account.merchant_mcc,
-        "f_receipt_delivery": account.receipt_delivery,
+        "validation_url": account.validation_url,
+        "f_receipt_delivery": receipt_delivery,
         "products": products,
-        "attributes": attributes_of(event),
+        "attributes": attributes_of(event, account.attributes, order_id, account.name),
         "payload": payload_of(event),
         "split": split,
         "init_recurring": recurring_plan(account, data.subscription, flow, is_split=split is not None),
@@ -274,65 +266,3 @@ def require(value: str, code: RefusalCode, what: str, field: str) -> str:
             code, f"The shopper's {what} is missing: the checkout has none; the storefront can pass `{field}`.", field
         )
     return value
-
-
-def description_of(event: SessionEvent, template: str | None, order_id: str, store: str) -> str:
-    """Return the description of the payment. ``store`` is the value of ``{store}``; ``order_id`` is the gateway's."""
-    number = event.source.number
-    values = {
-        "order": number or order_id,
-        "checkout": "" if isinstance(event.source, Order) else event.source.id,
-        "channel": event.source.channel.slug,
-        "transaction": event.transaction.id,
-        "store": store,
-    }
-    return render_description(template, values, f"Order {number}" if number else f"Payment {order_id}")
-
-
-def attributes_of(event: SessionEvent) -> list[Attribute]:
-    """Return the attributes that staff can search for (gateway interface, Payment attributes)."""
-    return [Attribute.fitting(f"saleor_{name}", value) for name, value in _references(event).items()]
-
-
-def payload_of(event: SessionEvent) -> str:
-    """Return our references as compact JSON, at most 4000 characters (gateway interface, Limits)."""
-    references = {name: value[:_LONGEST_REFERENCE] for name, value in _references(event).items()}
-    app = {"app": event.recipient.identifier[:_LONGEST_REFERENCE]} if event.recipient.identifier else {}
-    return json.dumps(references | app, ensure_ascii=False, separators=(",", ":"))
-
-
-def _references(event: SessionEvent) -> dict[str, str]:
-    """Return Saleor's ids and numbers for what is paid, without those that are missing."""
-    source = event.source
-    source_ids = (
-        {"order": source.number, "order_id": source.id} if isinstance(source, Order) else {"checkout": source.id}
-    )
-    references = {"transaction": event.transaction.id, **source_ids, "channel": source.channel.slug}
-    return {name: value for name, value in references.items() if value}
-
-
-class TemplateError(ValueError):
-    """A template that would not be rendered as its author meant; the message states what is wrong."""
-
-
-def check_template(template: str) -> None:
-    """Raise TemplateError for a template that would not be rendered as written."""
-    if not template.strip() or not template.isprintable():
-        raise TemplateError("a description is printable text in one line")
-    if len(template) > LONGEST_TEMPLATE:
-        raise TemplateError(f"a description has at most {LONGEST_TEMPLATE} characters, this has {len(template)}")
-    known = ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)
-    for name in _PLACEHOLDER.findall(template):
-        if name not in PLACEHOLDERS:
-            raise TemplateError(f"there is no {{{name}}}; there are {known}")
-    if re.search(r"[{}]", _PLACEHOLDER.sub("", template)):
-        raise TemplateError(f"braces stand around placeholders only; there are {known}")
-
-
-def render_description(template: str | None, values: Mapping[str, str], default: str) -> str:
-    """Return the description, at most 2048 characters; ``default`` when there is no template or its result is empty.
-
-    ``values`` are those of ``PLACEHOLDERS``; one without a value is left out. Never fails: a shopper is paying.
-    """
-    text = _PLACEHOLDER.sub(lambda found: values.get(found[1], ""), template or "")
-    return " ".join(text.split())[:LONGEST_DESCRIPTION] or default[:LONGEST_DESCRIPTION]

@@ -13,15 +13,23 @@ from typing import Any
 
 from app.amounts import CENT, LARGEST, NotAnAmountError, read_amount
 from app.db.tables import MerchantAccount
+from app.gateway.dialect import Sending
 from app.gateway.models import Sector
+from app.gateway.models.payments import needs_tax_id
 from app.gateway.models.payout import Payout, Recipient
 from app.i18n.messages import LazyMessage, Money
 from app.payments.cards.card_form import PaymentInstrument, holds_card_number
 from app.payments.core.dialects import dialect_of
 
-LONGEST_DESCRIPTION, LONGEST_FIELD = 250, 255
+LONGEST_DESCRIPTION, LONGEST_FIELD, LONGEST_EMAIL = 250, 255, 254
 RECIPIENT = tuple(Recipient.model_fields)
 """The members of ``properties``, in the order of the interface; the form has a field of the same name for each."""
+
+EMAIL, TAX_ID, REFERENCE = "recipient_email", "recipient_tax_id", "reference"
+RECIPIENT_FIELDS = (*RECIPIENT, EMAIL, TAX_ID, REFERENCE)
+"""The form's fields about the recipient. ``reference`` is the store's own, which registers repeat (``payload``)."""
+
+FIELDS = ("amount", "description", *RECIPIENT_FIELDS)
 
 TAXABLE = "is_operation_taxable"
 _REQUIRED = frozenset({"recipient_first_name", "recipient_last_name"})
@@ -29,11 +37,14 @@ _DAYS = frozenset({"recipient_doc_issue_date", "recipient_birth_date"})
 _NOT_CARDS = frozenset({"wallet_number"})  # a wallet's number can look like a card's; it is stored sealed
 _COUNTRY = re.compile(r"[A-Z]{2}(-[A-Z0-9]{1,3})?")  # ISO 3166-2: the country alone, or a part of it
 
+_EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
+
 _MISSING = LazyMessage("This field is required.")
 _NOT_AN_AMOUNT = LazyMessage("Enter amounts like 1234.50.")
 _NOT_A_DAY = LazyMessage("Enter a date in the past, like 1991-08-24.")
 _NOT_A_COUNTRY = LazyMessage("Enter a country as two capital letters, like UA, or a part of it, like UA-32.")
 _CARD_NUMBER_FOUND = LazyMessage("Do not enter a card number here.")
+_NOT_AN_EMAIL = LazyMessage("Enter an e-mail address, like olena@example.com.")
 _YES_OR_NO = LazyMessage("Choose one of the available options.")
 _TOO_LONG = LazyMessage("Enter at most %(most)s printable characters.", most=LONGEST_FIELD)
 _LONG_DESCRIPTION = LazyMessage("Enter at most %(most)s printable characters.", most=LONGEST_DESCRIPTION)
@@ -62,6 +73,14 @@ class PayoutTerms:
     currency: str
     description: str
     recipient: Recipient
+    email: str | None = None
+    tax_id: str | None = None
+    reference: str | None = None
+
+    @property
+    def details(self) -> dict[str, object]:
+        """The fields about the recipient, by their names in the form; None: not given."""
+        return {**dict(self.recipient), EMAIL: self.email, TAX_ID: self.tax_id, REFERENCE: self.reference}
 
     @property
     def recipient_name(self) -> str:
@@ -78,20 +97,37 @@ def currency_of(account: MerchantAccount) -> str:
 def parse_terms(account: MerchantAccount, form: Mapping[str, str], today: date) -> PayoutTerms:
     """Return the terms from the form's fields. Raises PayoutRefusedError, with all errors."""
     errors: dict[str, LazyMessage] = {}
-    given = {name: form.get(name, "").strip() for name in ("amount", "description", *RECIPIENT)}
+    given = {name: form.get(name, "").strip() for name in FIELDS}
     if not account.can_pay_out:
         errors[""] = PAYOUTS_OFF
     amount = _parse_field(errors, "amount", given["amount"], lambda text: _parse_amount(account, text))
     description = _parse_field(errors, "description", given["description"], _parse_description)
-    properties = {
+    details = {
         name: _parse_field(errors, name, given[name], _parser_for(account, name, today))
-        for name in RECIPIENT
+        for name in RECIPIENT_FIELDS
         if given[name]
     }
-    errors |= {name: _MISSING for name in _REQUIRED if not given[name]}
+    errors |= {name: _MISSING for name in _required(account, amount) if not given[name]}
     if errors:
         raise PayoutRefusedError(errors)
-    return PayoutTerms(amount or Decimal(0), currency_of(account), description or "", Recipient(**properties))
+    return PayoutTerms(
+        amount=amount or Decimal(0),
+        currency=currency_of(account),
+        description=description or "",
+        recipient=Recipient(**{name: value for name, value in details.items() if name in RECIPIENT}),
+        email=details.get(EMAIL),
+        tax_id=details.get(TAX_ID),
+        reference=details.get(REFERENCE),
+    )
+
+
+def _required(account: MerchantAccount, amount: Decimal | None) -> set[str]:
+    """Return the fields that must be filled in: some gateways require more of some merchants (gateway facts, 14)."""
+    required, sector = set(_REQUIRED), Sector(account.sector)
+    if dialect_of(account).payout_identity is Sending.SENT:
+        required |= set() if sector is Sector.GENERAL else {"recipient_birth_date"}
+        required |= {TAX_ID} if needs_tax_id(sector, amount or Decimal(0), currency_of(account)) else set()
+    return required
 
 
 def day_limit_message(account: MerchantAccount, paid_out: Decimal, amount: Decimal) -> LazyMessage | None:
@@ -119,8 +155,10 @@ def payout_request(
 ) -> Payout:
     """Return the request to the gateway (gateway interface, 1c); ``ip`` is the address of the person who confirmed it.
 
-    The recipient is not present and could pass no 3-D Secure: the dialect says what this gateway wants to read.
+    The recipient is not present and could pass no 3-D Secure: the dialect says what this gateway wants to read. Nobody
+    is sent to a page, so there is no ``result_url``.
     """
+    recipient = terms.recipient
     return Payout(
         amount=terms.amount,
         currency=terms.currency,
@@ -129,11 +167,20 @@ def payout_request(
         order_3ds_bypass=dialect_of(account).payout_3ds_bypass.value,
         customer_ip=ip,
         customer_id=customer_id,
-        customer_fname=terms.recipient.recipient_first_name,
-        customer_lname=terms.recipient.recipient_last_name,
+        customer_fname=recipient.recipient_first_name,
+        customer_patronym=recipient.recipient_middle_name,
+        customer_lname=recipient.recipient_last_name,
+        customer_email=terms.email,
+        customer_phone=recipient.recipient_phone,
+        customer_country=None if recipient.recipient_country is None else recipient.recipient_country[:2],
+        customer_city=recipient.recipient_city,
+        customer_birthday=recipient.recipient_birth_date,
+        customer_tax_id=terms.tax_id,
         server_url=server_url,
         merchant_mcc=account.merchant_mcc,
-        properties=terms.recipient,
+        payload=terms.reference,
+        validation_url=account.validation_url,
+        properties=recipient,
         **instrument.members,
     )
 
@@ -187,6 +234,8 @@ def _parser_for(account: MerchantAccount, name: str, today: date) -> Callable[[s
         return lambda text: _parse_day(text, today)
     if name == "recipient_country":
         return _parse_country
+    if name == EMAIL:
+        return _parse_email
     if name == TAXABLE:
         return lambda text: _parse_taxable(account, text)
     return lambda text: _parse_line(text, LONGEST_FIELD, _TOO_LONG, may_be_card=name in _NOT_CARDS)
@@ -207,6 +256,12 @@ def _parse_country(text: str) -> str:
     if not _COUNTRY.fullmatch(code):
         raise _refusal(_NOT_A_COUNTRY)
     return code
+
+
+def _parse_email(text: str) -> str:
+    if len(text) > LONGEST_EMAIL or not _EMAIL.fullmatch(text):
+        raise _refusal(_NOT_AN_EMAIL)
+    return _parse_line(text, LONGEST_FIELD, _TOO_LONG)
 
 
 def _parse_taxable(account: MerchantAccount, text: str) -> str:

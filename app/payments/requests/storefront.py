@@ -32,7 +32,7 @@ from pydantic import (
 from pydantic.alias_generators import to_camel, to_pascal
 
 from app.gateway.models.base import Lenient
-from app.gateway.models.values import absolute_url
+from app.gateway.models.values import ReceiptDelivery, absolute_url
 from app.i18n.messages import gettext_noop
 from app.i18n.translation import translation_for
 from app.payments.cards.card_form import MIN_DIGITS, holds_card_number
@@ -136,6 +136,10 @@ def _read_object(value: Any) -> Any:
     return None if value in ([], {}) else value
 
 
+def _to_lower_case(value: Any) -> Any:
+    return value.strip().lower() if isinstance(value, str) else value
+
+
 class Customer(_StorefrontModel):
     """The storefront's data about the shopper, which takes precedence over Saleor's.
 
@@ -191,6 +195,7 @@ class StorefrontData(_StorefrontModel):
     return_url: Annotated[str, StringConstraints(max_length=_LONGEST_URL)] | None = None
     language: Lenient[str] = None  # as a browser writes it: see ``base_language``
     qr: Lenient[bool] = None
+    receipt_delivery: Annotated[Lenient[ReceiptDelivery], BeforeValidator(_to_lower_case)] = None
     customer: Annotated[Customer, BeforeValidator(lambda value: _read_object(value) or Customer())] = Field(
         default_factory=Customer
     )

@@ -49,9 +49,17 @@ class Item:
 
 
 def products_of(
-    account: MerchantAccount, source: Source, amount: Decimal, currency: str, language: str
+    account: MerchantAccount,
+    source: Source,
+    amount: Decimal,
+    currency: str,
+    language: str,
+    *,
+    receipt_delivery: str | None,
 ) -> tuple[AnyProduct, ...] | None:
     """Return the products of a payment of ``amount`` in the account's form; None when none are sent.
+
+    ``receipt_delivery``: how the shopper gets the receipt of fiscal products.
 
     Raises RefusalError.
     """
@@ -66,7 +74,7 @@ def products_of(
                 f"{Money(amount, currency)}: pay its whole total at once.",
                 "amount",
             )
-        return tuple(each for item in items for each in _fiscal_products(item, account.receipt_delivery))
+        return tuple(each for item in items for each in _fiscal_products(item, receipt_delivery))
     return None if items is None else tuple(_plain_product(item, currency) for item in items)
 
 

@@ -34,7 +34,7 @@ from app.payments.operations.pay_out import (
     pay_out,
 )
 from app.payments.requests.payout import (
-    RECIPIENT,
+    FIELDS,
     PayoutRefusedError,
     PayoutTerms,
     day_limit_message,
@@ -142,7 +142,7 @@ async def propose(
     proposal: dict[str, Any] = {
         "key": key,
         "account": account.id,
-        "said": {name: form.get(name, "") for name in ("amount", "description", *RECIPIENT)},
+        "said": {name: form.get(name, "") for name in FIELDS},
         "card": form.get("card", ""),
         "saved_card": form.get("saved_card", ""),
         "customer": form.get("customer", ""),

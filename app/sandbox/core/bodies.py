@@ -252,6 +252,8 @@ class Payout(Creation):
     cc_number: CardNumber | None = None
     cc_token: Text | None = None
     customer_ip: Text
+    customer_patronym: str | None = None
+    customer_tax_id: str | None = None
     customer_city: str | None = None
     validation_url: WebAddress | None = None
     properties: Recipient | None = None

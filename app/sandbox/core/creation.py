@@ -14,6 +14,7 @@ from app.sandbox.core.fields import check_webhook_port
 from app.sandbox.core.gateway_state import GatewayState
 from app.sandbox.core.records import CardOnFile, Payment
 from app.sandbox.core.refusals import InvalidFieldsError
+from app.sandbox.settings import Behaviour
 
 TAX_ID_THRESHOLD = Decimal(30_000)
 _WALLET_PREFIX = "rcr:"
@@ -132,6 +133,7 @@ def _validate(state: GatewayState, pos_id: UUID, body: HostedPayment | DirectPay
         raise InvalidFieldsError([("amount", f"must be from {low} to {high} {body.currency}")])
     check_webhook_port(behaviour, body.server_url)
     if isinstance(body, Payout):
+        _check_payout(behaviour, body)
         return
     if body.split is not None:
         shares.check(state, pos_id, body.shares, body.amount)
@@ -142,6 +144,17 @@ def _validate(state: GatewayState, pos_id: UUID, body: HostedPayment | DirectPay
             raise InvalidFieldsError([("customer_tax_id", "is mandatory above 30000 UAH")])
     if behaviour.sector != "general" and body.mode == "hosted":
         _require_names(body)
+
+
+def _check_payout(behaviour: Behaviour, body: Payout) -> None:
+    """Check what some sectors must say of a recipient (public pages). Raises InvalidFieldsError."""
+    if not behaviour.payout_identity or behaviour.sector == "general":
+        return
+    required = ["customer_fname", "customer_lname", "customer_birthday"]
+    if behaviour.sector == "microfinance" and body.currency == "UAH" and body.amount > TAX_ID_THRESHOLD:
+        required.append("customer_tax_id")
+    if missing := [name for name in required if not getattr(body, name)]:
+        raise InvalidFieldsError([(name, "Field required") for name in missing])
 
 
 def _require_names(body: PaymentFields) -> None:

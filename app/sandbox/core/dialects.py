@@ -22,6 +22,8 @@ def check_creation(behaviour: Behaviour, body: Mapping[str, Any]) -> None:
         refused.append(("order_3ds_bypass", f"must be one of {', '.join(sorted(behaviour.three_ds_words))}"))
     if "init_recurring" in body and not behaviour.subscriptions:
         refused.append(("init_recurring", _NO_FIELD))
+    if body.get("method") == "credit" and not behaviour.payout_identity:
+        refused += [(name, _NO_FIELD) for name in ("customer_patronym", "customer_tax_id") if name in body]
     if refused and isinstance(body.get("order_3ds_bypass"), str):  # anything else is refused as such
         raise InvalidFieldsError(refused)
     check_products(behaviour, body, at_creation=True)

@@ -114,6 +114,19 @@ async def test_from_the_form_over_the_review_to_the_list(staff_client: StaffClie
     assert NUMBER not in file.text + listed + done.text
 
 
+@one_database
+async def test_more_about_the_recipient_is_reviewed_and_sent(staff_client: StaffClient) -> None:
+    who = {"recipient_email": "s@example.com", "recipient_tax_id": "3123456789", "reference": "Invoice 17"}
+    page = (await staff_client.see("/payouts/new")).text
+    assert all(f'name="{name}"' in page for name in who)
+    review = await staff_client.do("/payouts/review", **await typed(staff_client, **who))
+    assert all(text in review.text for text in who.values())
+    await staff_client.do("/payouts/confirm", sealed=await reviewed(staff_client, **who))
+    [heard] = payouts_asked(staff_client)
+    assert (heard.json["customer_email"], heard.json["customer_tax_id"], heard.json["payload"]) == tuple(who.values())
+    assert "recipient_email" not in heard.json["properties"]
+
+
 @pytest.mark.law(4)
 async def test_confirmed_twice_it_is_one_payout_and_both_see_it(staff_client: StaffClient) -> None:
     sealed = await reviewed(staff_client)

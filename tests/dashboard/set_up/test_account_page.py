@@ -179,7 +179,8 @@ async def test_all_options_are_changed_at_once(staff_client: StaffClient, accoun
         "name": "Second", "currencies": "UAH\neur", "storefront_origins": "https://a.example https://b.example",
         "order_timeout": "600", "sector": "gambling", "merchant_mcc": "7995", "description_template": "Bet {order}",
         "products": "fiscal", "receipt_delivery": "email", "order_3ds_bypass": "always", "pci_dss_confirmed": "yes",
-        "test_project": "yes", "reconcile_at": "23", "balances_url": "https://balances.example/", "register_url": "http://127.0.0.1:7",
+        "test_project": "yes", "reconcile_at": "23", "attributes": "доставка = {metadata.point}, {order}\r\n\r\nshop={channel}",
+        "validation_url": "https://a.example/check", "balances_url": "https://balances.example/", "register_url": "http://127.0.0.1:7",
     }  # fmt: skip
     del wanted["names_required"], wanted["cancel_older"]
     answer = await staff_client.do(f"/set-up/accounts/{account.id}/options", **wanted, **TYPED_KEYS)
@@ -187,6 +188,10 @@ async def test_all_options_are_changed_at_once(staff_client: StaffClient, accoun
     kept = await row(staff_client, account)
     assert (kept.name, kept.currencies, kept.order_timeout) == ("Second", ["UAH", "EUR"], 600)
     assert kept.storefront_origins == ["https://a.example", "https://b.example"]
+    assert (kept.attributes, kept.validation_url) == (
+        ["доставка = {metadata.point}, {order}", "shop={channel}"],
+        "https://a.example/check",
+    )
     assert (kept.sector, kept.merchant_mcc, kept.description_template) == ("gambling", "7995", "Bet {order}")
     assert (kept.products, kept.receipt_delivery, kept.order_3ds_bypass) == (ProductsForm.FISCAL, "email", "always")
     assert (kept.names_required, kept.cancel_older, kept.test_project, kept.reconcile_at) == (False, False, True, 23)
@@ -211,7 +216,8 @@ async def test_what_is_as_it_was_is_left_alone(staff_client: StaffClient, accoun
 @pytest.mark.parametrize(
     ("field", "typed"),
     [("name", ""), ("currencies", ""), ("storefront_origins", "shop.example.com"), ("order_timeout", "an hour"),
-     ("sector", "casino"), ("merchant_mcc", "12"), ("description_template", "{name}"), ("products", "all"),
+     ("sector", "casino"), ("merchant_mcc", "12"), ("description_template", "{name}"), ("attributes", "x={phone}"),
+     ("validation_url", "https://10.0.0.1/"), ("products", "all"),
      ("receipt_delivery", "pigeon"), ("order_3ds_bypass", "maybe"), ("balances_url", "http://balances.example"),
      ("register_url", "ftp://x")],
 )  # fmt: skip

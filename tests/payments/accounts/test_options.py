@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from app.payments.accounts.option import Form
 from app.payments.accounts.option_values import OptionsRefusedError, read_option, read_options
 from app.payments.accounts.options import OPTIONS
-from app.payments.requests.payment import (
+from app.payments.requests.description import (
     LONGEST_DESCRIPTION,
     PLACEHOLDERS,
     TemplateError,
@@ -34,6 +34,7 @@ NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
         ("shop_name", " Троянда & Co ", "Троянда & Co"),
         ("shop_logo", "https://cdn.example.com/a/logo.svg?v=2", "https://cdn.example.com/a/logo.svg?v=2"),
         ("shop_color", "#C2185B", "#c2185b"),
+        ("validation_url", "https://shop.example.com/check?key=1", "https://shop.example.com/check?key=1"),
     ],
 )
 def test_what_can_be_chosen(name: str, text: str, kept: str) -> None:
@@ -61,15 +62,18 @@ def test_what_can_be_chosen(name: str, text: str, kept: str) -> None:
         ("register_url", "somewhere", "absolute"),
         ("shop_name", "x" * 61, "1 to 60 printable characters"),
         ("shop_name", "a\nb", "1 to 60 printable characters"),
-        ("shop_logo", "http://cdn.example.com/logo.svg", "not the address of an image"),
-        ("shop_logo", "https://127.0.0.1/logo.svg", "not the address of an image"),
-        ("shop_logo", "https://[::1/logo.svg", "not the address of an image"),
-        ("shop_logo", "https://me:secret@cdn.example.com/logo.svg", "not the address of an image"),
-        ("shop_logo", "javascript:alert(1)", "not the address of an image"),
-        ("shop_logo", 'https://cdn.example.com/"><b>', "not the address of an image"),
+        ("shop_logo", "http://cdn.example.com/logo.svg", "write a complete https address"),
+        ("shop_logo", "https://127.0.0.1/logo.svg", "write a complete https address"),
+        ("shop_logo", "https://[::1/logo.svg", "write a complete https address"),
+        ("shop_logo", "https://me:secret@cdn.example.com/logo.svg", "write a complete https address"),
+        ("shop_logo", "javascript:alert(1)", "write a complete https address"),
+        ("shop_logo", 'https://cdn.example.com/"><b>', "write a complete https address"),
         ("shop_color", "red", "not a colour"),
         ("shop_color", "#c2185", "not a colour"),
         ("shop_color", "#c2185b;}", "not a colour"),
+        ("validation_url", "http://shop.example.com/check", "write a complete https address"),
+        ("validation_url", "https://10.0.0.7/check", "write a complete https address"),
+        ("validation_url", "https://me:secret-1@shop.example.com/check", "write a complete https address"),
     ],
 )
 def test_what_cannot_be_chosen(name: str, text: str, words: str) -> None:
@@ -131,6 +135,35 @@ def test_several_values_are_each_kept_once() -> None:
     assert read_option("storefront_origins", ["HTTPS://Shop.Example.com:443/"]) == ["https://shop.example.com"]
     with pytest.raises(OptionsRefusedError, match="more than an origin"):
         read_option("storefront_origins", ["https://shop.example.com", "https://shop.example.com/uk"])
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("delivery", "write it like"),
+        ("=x", "write it like"),
+        ("delivery=", "write it like"),
+        ("delivery={metadata.}", "braces stand around placeholders"),
+        ("delivery={phone}", "there is no {phone}; there are {order}, {checkout}"),
+        ("delivery={order", "braces stand around placeholders"),
+        ("k" * 46 + "=x", "cannot be the key"),
+        ("配送=x", "cannot be the key"),
+        ("delivery=" + "x" * 500, "at most 500"),
+        ("delivery=a\tb", "printable"),
+    ],
+)
+def test_an_attribute_that_the_gateway_would_not_take_is_refused_when_it_is_chosen(line: str, words: str) -> None:
+    with pytest.raises(OptionsRefusedError) as refused:
+        read_option("attributes", ["доставка={metadata.delivery}", line])
+    assert words in refused.value.refused["attributes"]
+
+
+def test_attributes_are_at_most_twenty_and_can_be_removed() -> None:
+    twenty = [f"key {number}={{order}}" for number in range(20)]
+    assert read_option("attributes", twenty) == twenty
+    assert read_option("attributes", [""]) == []
+    with pytest.raises(OptionsRefusedError, match="at most 20"):
+        read_option("attributes", [*twenty, "one more={order}"])
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "1.5", "", "١", "31622401", "1" * 20])

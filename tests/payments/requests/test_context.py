@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 from app.gateway.models import HostedPayment
 from app.payments.core.references import order_id_of
 from app.payments.core.refusal import RefusalError
-from app.payments.requests.payment import payload_of
+from app.payments.requests.description import TemplateError, attributes_of, check_attribute, payload_of
 from app.saleor.events import TransactionInitializeSession
 from tests.payments.requests.test_payment import TRANSACTION, an_account, planned
 from tests.payments.shop import CUSTOMER, SALEOR, session_event, source_object
 
 PERSONAL = ("taras", "Тарас", "Шевченко", "380501234567", "1990-05-17", "3123456789")
+CARD = "4111111111111111"
 ORDER = source_object(__typename="Order", id="T3JkZXI6MQ==", number="21")
 
 
@@ -72,6 +73,57 @@ def test_nothing_that_describes_a_payment_names_a_person() -> None:
     assert not [person for person in PERSONAL if person in words]
 
 
+def own_attributes(own: list[str], paid: dict[str, Any]) -> dict[str, str]:
+    return {attribute.key: attribute.value for attribute in asked(paid, attributes=own).attributes or ()}
+
+
+def test_a_store_searches_for_attributes_of_its_own() -> None:
+    """Gateway interface, Payment attributes: from the order, its channel and its metadata."""
+    paid = ORDER | {"metadata": [{"key": "delivery.point", "value": "Львів 7"}, {"key": "card", "value": CARD}]}
+    own = [
+        "delivery = {metadata.delivery.point}",
+        "where={channel}/{order} {store}",
+        "saleor_channel=the store's own word",
+        "agent={metadata.agent}",
+        "typed={metadata.card}",
+    ]
+    assert own_attributes(own, paid) == {
+        "delivery": "Львів 7",
+        "where": "uah/21 Main",
+        "saleor_channel": "the store's own word",
+        "typed": "(number)",  # whatever a shopper wrote there
+        "saleor_transaction": TRANSACTION,
+        "saleor_order": "21",
+        "saleor_order_id": "T3JkZXI6MQ==",
+    }
+
+
+def test_the_stores_attributes_come_before_ours_where_there_is_no_room() -> None:
+    found = own_attributes([f"own {number}={{order}}" for number in range(19)], ORDER)
+    assert len(found) == 20
+    assert [key for key in found if not key.startswith("own")] == ["saleor_transaction"]
+
+
+@given(key=st.text(min_size=1, max_size=60), value=st.text(max_size=400), line=st.text(max_size=80))
+def test_no_metadata_and_no_attribute_of_the_stores_stops_a_payment(key: str, value: str, line: str) -> None:
+    own = ["chosen={metadata.chosen}", "x={metadata." + key.replace("{", "").replace("}", "") + "}"]
+    if is_attribute(line):
+        own.append(line)
+    paid = ORDER | {"metadata": [{"key": key, "value": value}, {"key": "chosen", "value": value}]}
+    event = TransactionInitializeSession.model_validate(session_event(TRANSACTION, sourceObject=paid))
+    for attribute in attributes_of(event, own, "A1", "Main"):
+        assert 1 <= len(attribute.key) <= 45
+        assert len(attribute.value) <= 250
+
+
+def is_attribute(line: str) -> bool:
+    try:
+        check_attribute(line)
+    except TemplateError:
+        return False
+    return True
+
+
 @given(names=st.fixed_dictionaries({"slug": st.text(max_size=300), "number": st.text(max_size=300)}))
 def test_the_payload_always_fits(names: dict[str, str]) -> None:
     paid = ORDER | {"number": names["number"], "channel": {"slug": names["slug"], "currencyCode": "UAH"}}
@@ -84,6 +136,17 @@ def test_the_payload_always_fits(names: dict[str, str]) -> None:
 def test_the_accounts_category_and_receipts_are_told() -> None:
     request = asked(merchant_mcc="5411", receipt_delivery="viber", order_3ds_bypass="never")
     assert (request.merchant_mcc, request.f_receipt_delivery, request.order_3ds_bypass) == ("5411", "viber", "never")
+
+
+@pytest.mark.parametrize(
+    ("stated", "told"), [("viber", "viber"), (" SMS ", "sms"), ("none", "none"), ("pigeon", "email"), (7, "email")]
+)
+def test_a_storefront_says_how_this_shopper_gets_the_receipt(stated: object, told: str) -> None:
+    """What cannot be read counts as not given: the account's way is taken."""
+    account = an_account(receipt_delivery="email", validation_url="https://shop.example.com/check")
+    request = planned(account, data={"receiptDelivery": stated}).request
+    assert request.f_receipt_delivery == told
+    assert request.validation_url == "https://shop.example.com/check"
 
 
 NAMELESS = source_object(billingAddress={"phone": "+380501234567"})

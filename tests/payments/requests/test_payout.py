@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from app.db.tables import MerchantAccount
+from app.payments.cards.card_form import PaymentInstrument
 from app.payments.requests.payout import (
     PAYOUTS_OFF,
     RECIPIENT,
@@ -14,6 +15,7 @@ from app.payments.requests.payout import (
     PayoutTerms,
     day_limit_message,
     parse_terms,
+    payout_request,
 )
 from tests.payments.cards.seals import NUMBER
 
@@ -107,9 +109,9 @@ def test_the_limit_of_a_day_is_the_most_that_is_taken() -> None:
 
 
 def test_of_a_gambling_merchants_payouts_it_is_told_whether_they_are_winnings() -> None:
-    gambling = an_account(sector="gambling")
-    assert read(gambling, is_operation_taxable="false").recipient.is_operation_taxable == "false"
-    assert list(refused(gambling, is_operation_taxable="perhaps")) == ["is_operation_taxable"]
+    gambling, born = an_account(sector="gambling"), {"recipient_birth_date": "1991-08-24"}
+    assert read(gambling, is_operation_taxable="false", **born).recipient.is_operation_taxable == "false"
+    assert list(refused(gambling, is_operation_taxable="perhaps", **born)) == ["is_operation_taxable"]
 
 
 def test_a_wallets_number_may_look_like_a_cards() -> None:
@@ -123,3 +125,66 @@ def test_the_form_has_all_members_of_the_interface() -> None:
         "recipient_birth_place", "recipient_country", "recipient_city", "recipient_address", "recipient_postcode",
         "wallet_number", "is_operation_taxable",
     )  # fmt: skip
+
+
+WHO = {
+    "recipient_middle_name": "Дмитрівна",
+    "recipient_phone": "+380501234567",
+    "recipient_birth_date": "1991-08-24",
+    "recipient_country": "UA-32",
+    "recipient_city": "Львів",
+    "recipient_email": "solomiia@example.com",
+    "recipient_tax_id": "3123456789",
+    "reference": "Invoice 17",
+}
+
+
+def test_the_recipient_is_the_customer_of_a_payout() -> None:
+    """Gateway interface, 1c: all its optional fields but `result_url`, because nobody is sent to a page."""
+    account = an_account(merchant_mcc="7995", validation_url="https://shop.example.com/check")
+    request = payout_request(
+        account, read(account, **WHO), PaymentInstrument({"cc_number": NUMBER}),
+        order_id="A1", ip="203.0.113.7", server_url="https://app.example.com/x", customer_id="VXNlcjox",
+    )  # fmt: skip
+    sent = request.to_wire()
+    assert {name: sent[name] for name in sent if name.startswith("customer_")} == {
+        "customer_id": "VXNlcjox",
+        "customer_fname": "Соломія",
+        "customer_patronym": "Дмитрівна",
+        "customer_lname": "Павличко",
+        "customer_email": "solomiia@example.com",
+        "customer_phone": "+380501234567",
+        "customer_country": "UA",
+        "customer_city": "Львів",
+        "customer_birthday": "1991-08-24",
+        "customer_tax_id": "3123456789",
+        "customer_ip": "203.0.113.7",
+    }
+    assert (sent["payload"], sent["merchant_mcc"]) == ("Invoice 17", "7995")
+    assert sent["validation_url"] == "https://shop.example.com/check"
+    assert "result_url" not in sent
+
+
+@pytest.mark.parametrize(
+    ("chosen", "amount", "missing"),
+    [
+        ({"sector": "general"}, "30000.01", []),
+        ({"sector": "gambling"}, "30000.01", ["recipient_birth_date"]),
+        ({"sector": "microfinance"}, "30000.00", ["recipient_birth_date"]),
+        ({"sector": "microfinance"}, "30000.01", ["recipient_birth_date", "recipient_tax_id"]),
+        ({"sector": "microfinance", "currencies": ["EUR"]}, "30000.01", ["recipient_birth_date"]),
+        ({"sector": "microfinance", "dialect": "interface"}, "30000.01", []),
+        ({"sector": "gambling", "payout_identity": "not_sent"}, "1.00", []),
+    ],
+)
+def test_some_merchants_must_say_more_of_the_recipient(chosen: dict[str, Any], amount: str, missing: list[str]) -> None:
+    account = an_account(payout_most=Decimal(40000), **chosen)
+    if not missing:
+        assert read(account, amount=amount).amount == Decimal(amount)
+    else:
+        assert sorted(refused(account, amount=amount)) == missing
+
+
+@pytest.mark.parametrize("email", ["solomiia", "a b@example.com", "a@" + "b" * 260])
+def test_an_address_that_is_none(email: str) -> None:
+    assert refused(recipient_email=email) == {"recipient_email": "Enter an e-mail address, like olena@example.com."}
