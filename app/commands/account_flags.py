@@ -75,6 +75,7 @@ _FLAGS: Mapping[str, tuple[str, str | None]] = {
     "part_capture": ("--part-capture", "EFFECT"),
     "hold_split": ("--hold-split", "WHETHER"),
     "operation_products": ("--operation-products", "WHETHER"),
+    "full_refund_amount": ("--full-refund-amount", "WHETHER"),
     "product_taxes": ("--product-taxes", "FORM"),
     "page_language": ("--page-language", "WHETHER"),
     "payout_3ds_bypass": ("--payout-3ds", "WHEN"),

@@ -76,17 +76,19 @@ class Dialect:
     """The decisions of one gateway.
 
     ``hold_split``: whether ``split`` is sent with a reservation, which may be divided when it is captured in any
-    case. ``operation_products``: whether ``products`` are sent with captures and refunds. ``page_language``:
-    whether ``customer_lang`` is sent, whose values the interface does not show. ``order_3ds_bypass`` and
-    ``payout_3ds_bypass`` are sent where a request does not choose. ``payout_identity``: whether the recipient's
-    ``customer_patronym`` and ``customer_tax_id`` are sent with payouts, and required of some merchants.
-    ``time_zone``: of times without one, an IANA name.
+    case. ``operation_products``: whether ``products`` are sent with captures and refunds. ``full_refund_amount``:
+    whether ``refund_amount`` is named when everything is refunded. ``page_language``: whether ``customer_lang`` is
+    sent, whose values the interface does not show. ``order_3ds_bypass`` and ``payout_3ds_bypass`` are sent where a
+    request does not choose. ``payout_identity``: whether the recipient's ``customer_patronym`` and
+    ``customer_tax_id`` are sent with payouts, and required of some merchants. ``time_zone``: of times without one,
+    an IANA name.
     """
 
     capture_endpoint: CaptureEndpoint = CaptureEndpoint.SPLIT
     part_capture: PartCapture = PartCapture.KEEPS_REST
     hold_split: Sending = Sending.NOT_SENT
     operation_products: Sending = Sending.NOT_SENT
+    full_refund_amount: Sending = Sending.NOT_SENT
     page_language: Sending = Sending.NOT_SENT
     order_3ds_bypass: ThreeDs = ThreeDs.ALWAYS
     payout_3ds_bypass: ThreeDs = ThreeDs.ALWAYS
@@ -156,6 +158,7 @@ PUBLIC = Dialect(
     part_capture=PartCapture.RELEASES_REST,
     hold_split=Sending.SENT,
     operation_products=Sending.SENT,
+    full_refund_amount=Sending.SENT,
     page_language=Sending.SENT,
     order_3ds_bypass=ThreeDs.SUPPORTED,
     payout_3ds_bypass=ThreeDs.SUPPORTED,

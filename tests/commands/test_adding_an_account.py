@@ -51,6 +51,7 @@ INTERFACE_POINTS = {
     "part_capture": "keeps_rest",
     "hold_split": "not_sent",
     "operation_products": "not_sent",
+    "full_refund_amount": "not_sent",
     "page_language": "not_sent",
     "payout_3ds_bypass": "always",
     "payout_identity": "not_sent",

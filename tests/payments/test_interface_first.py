@@ -1,6 +1,7 @@
 """At a gateway that knows only its interface, every payment goes to its end; and what it says reaches people (16)."""
 
 from datetime import timedelta
+from decimal import Decimal
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -129,6 +130,53 @@ async def test_products_of_a_fiscal_receipt_are_repeated_only_where_the_gateway_
     assert asked.path == "/api/v1/refund"
     assert asked.json["f_receipt_delivery"] == "sms"
     assert ("products" in asked.json) is (dialect == "public")
+
+
+class TestARefundOfEverything:
+    """Gateway interface, 5: the request of a full refund omits the amount, that of a partial one needs it."""
+
+    async def refund(self, shop: Shop, amount: str, name: str) -> ReceivedRequest:
+        shop.gateway.will_answer(json_reply(operation("refund", shop.order_id, amount, operation_id=name)))
+        assert (await shop.request_action("REFUND", amount, name)).result == "REFUND_SUCCESS"
+        call = shop.gateway.requests[-1]
+        await shop.pass_time(minutes=1)
+        return call
+
+    @pytest.mark.parametrize(("dialect", "stated"), [("interface", None), ("public", Decimal(TOTAL))])
+    async def test_names_its_amount_only_where_the_gateway_reads_it(
+        self, paid_shop: Shop, dialect: str, stated: Decimal | None
+    ) -> None:
+        await paid_shop.services.accounts.change(paid_shop.account.id, dialect=dialect)
+        call = await self.refund(paid_shop, TOTAL, "all")
+        assert call.json.get("refund_amount") == stated
+        assert paid_shop.amounts == amounts(refunded=TOTAL)
+
+    async def test_names_it_after_a_part_was_refunded(self, paid_shop: Shop) -> None:
+        await paid_shop.services.accounts.change(paid_shop.account.id, dialect="interface")
+        assert (await self.refund(paid_shop, "100.00", "part")).json["refund_amount"] == Decimal(100)
+        assert (await self.refund(paid_shop, "469.50", "rest")).json["refund_amount"] == Decimal("469.50")
+
+    async def test_names_it_where_the_payer_bore_a_fee_that_the_gateway_might_refund_too(self, paid_shop: Shop) -> None:
+        await paid_shop.services.accounts.change(
+            paid_shop.account.id, dialect="interface", payer_fee_percent=Decimal(2)
+        )
+        assert (await self.refund(paid_shop, TOTAL, "all")).json["refund_amount"] == Decimal(TOTAL)
+
+    async def test_names_it_where_one_authorization_was_charged_in_two_parts(self, held: Shop) -> None:
+        await capture(held, "100.00", "first")
+        await capture(held, "469.50", "second")
+        assert (await self.refund(held, TOTAL, "all")).json["refund_amount"] == Decimal(TOTAL)
+
+    async def test_of_which_less_was_left_than_anybody_had_told_us_is_put_to_people(self, paid_shop: Shop) -> None:
+        """Somebody has refunded 69.50 in the portal, and its notification was lost (8)."""
+        await paid_shop.services.accounts.change(paid_shop.account.id, dialect="interface")
+        paid_shop.gateway.will_answer(
+            json_reply(operation("refund", paid_shop.order_id, "500.00", operation_id="what-was-left"))
+        )
+        await paid_shop.request_action("REFUND", TOTAL)
+        await paid_shop.pass_time(minutes=30)
+        assert "REFUND_SUCCESS" not in paid_shop.saleor.reported_types
+        assert "500.00" in (problem_text((await paid_shop.aggregate()).payment) or "")
 
 
 class TestWhatTheGatewaySays:

@@ -129,10 +129,11 @@ class MerchantAccount(SQLModel, table=True):
     balances_url: str | None = Field(default=None, max_length=500)  # None: where payments are
     register_url: str | None = Field(default=None, max_length=500)  # None: where payments are
     dialect: str = Field(default="public", max_length=20)  # what its gateway decides where the interface leaves it open
-    capture_endpoint: str | None = Field(default=None, max_length=20)  # None, as in the next eight: as in the dialect
+    capture_endpoint: str | None = Field(default=None, max_length=20)  # None, as in the next nine: as in the dialect
     part_capture: str | None = Field(default=None, max_length=20)
     hold_split: str | None = Field(default=None, max_length=20)
     operation_products: str | None = Field(default=None, max_length=20)
+    full_refund_amount: str | None = Field(default=None, max_length=20)
     page_language: str | None = Field(default=None, max_length=20)
     payout_3ds_bypass: str | None = Field(default=None, max_length=20)
     payout_identity: str | None = Field(default=None, max_length=20)

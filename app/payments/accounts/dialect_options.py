@@ -75,6 +75,16 @@ DIALECT_OPTIONS = (
         _SENDING,
     ),
     _choice(
+        "full_refund_amount",
+        LazyMessage("Amount of a full refund"),
+        LazyMessage(
+            "Whether the amount is sent when everything is refunded at once. Without it, the gateway refunds what is "
+            "left of the payment, also if somebody has just refunded a part elsewhere."
+        ),
+        Sending,
+        _SENDING,
+    ),
+    _choice(
         "product_taxes",
         LazyMessage("Taxes of products"),
         LazyMessage("How the taxes of products are written for fiscal receipts."),

@@ -260,6 +260,8 @@ def _new_operation(aggregate: PaymentAggregate, request: ActionRequest, key: str
         if request.charge_id is None:  # a later charge has neither shares nor products of its own
             more = split_of_action(aggregate, step.kind, step.amount, request, aggregate.payment.account)
             more = more or fiscal_request_members(aggregate, step.kind, step.amount, request.granted)
+            if _is_full_refund(aggregate, step.kind, step.amount, current):
+                more["whole"] = True
     except RefusalError as refusal:
         if refusal.code is not RefusalCode.NOT_POSSIBLE or request.by is not None:
             raise
@@ -295,6 +297,17 @@ def _new_operation(aggregate: PaymentAggregate, request: ActionRequest, key: str
     if request.by is None:
         record_request(operation, key, request.digest, posting)
     return operation
+
+
+def _is_full_refund(aggregate: PaymentAggregate, kind: Kind, amount: Decimal, current: Balance) -> bool:
+    """Return whether a refund takes all of a payment at once, as the gateway counts it (gateway interface, 5).
+
+    False where the gateway may count otherwise: several charges of one authorization, or a fee that the payer bore.
+    """
+    captures = [operation for operation in aggregate.operations if operation.kind is Kind.CAPTURE]
+    if kind is not Kind.REFUND or len(captures) > 1 or aggregate.payment.account.payer_fee_percent is not None:
+        return False
+    return current.untouched and amount == current.charged
 
 
 def _gateway_comment(reason: str) -> str:

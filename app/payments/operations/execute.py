@@ -17,12 +17,14 @@ import structlog
 from app.db.aggregates import ById, PaymentAggregate, SameDebt, row_id_of
 from app.db.errors import DatabaseUnavailableError
 from app.db.tables import Kind, MerchantAccount, Operation, State
+from app.gateway.dialect import Sending
 from app.gateway.errors import GatewayError, NotSentError
 from app.gateway.models import OperationRecord, PaymentRecord
 from app.gateway.models.operations import Capture, Refund, SplitRefund, Void
 from app.gateway.models.subscriptions import SubscriptionRefund
 from app.outbound import Deadline
 from app.payments.core.call_errors import is_state_conflict
+from app.payments.core.dialects import dialect_of
 from app.payments.core.observation import Observations
 from app.payments.core.schedule import Schedule
 from app.payments.operations.look_up import clear_account_problems, gateway_client, look_up_order
@@ -183,7 +185,7 @@ async def _call_gateway(
             refund = Refund(
                 order_id=order_id,
                 order_currency=currency,
-                refund_amount=operation.amount,
+                refund_amount=None if _is_without_amount(operation, account) else operation.amount,
                 server_url=server_url,
                 comment=comment,
                 products=operation.request.get("products"),
@@ -194,3 +196,9 @@ async def _call_gateway(
             return await client.cancel(order_id, timeout=timeout)
         case Kind.CREATE | Kind.DISPUTE | Kind.RECURRING:
             raise ValueError("a payment is created by `initialize`, once; disputes and later charges are others' work")
+
+
+def _is_without_amount(refund: Operation, account: MerchantAccount) -> bool:
+    """Return whether a refund of everything is requested without its amount (gateway interface, 5)."""
+    is_full = refund.request.get("whole") is True
+    return is_full and dialect_of(account).full_refund_amount is Sending.NOT_SENT

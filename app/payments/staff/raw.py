@@ -24,7 +24,8 @@ operation_id payment_id order_id transaction_id gateway_order_id billing_order_i
 status status_code status_description response_code response_description created_at processed_at processing_time
 fee fixed_fee percent_fee split_fee limit_info retry_after eci mcc options_3ds order_3ds_bypass
 user_action_required payway processed_amount processed_currency recurring id receipt_url bank_short_name cc_mask
-why unreadable chosen by_lines order_timeout customer_lang merchant_mcc f_receipt_delivery server_url
+why unreadable chosen by_lines whole order_timeout customer_lang merchant_mcc f_receipt_delivery server_url
+validation_url
 """
 _PRODUCT_MEMBERS = (
     "description attributes key value payload split sub_merchant_id products name qty unit taxes prc type code"

@@ -179,8 +179,10 @@ async def test_all_options_are_changed_at_once(staff_client: StaffClient, accoun
         "name": "Second", "currencies": "UAH\neur", "storefront_origins": "https://a.example https://b.example",
         "order_timeout": "600", "sector": "gambling", "merchant_mcc": "7995", "description_template": "Bet {order}",
         "products": "fiscal", "receipt_delivery": "email", "order_3ds_bypass": "always", "pci_dss_confirmed": "yes",
-        "test_project": "yes", "reconcile_at": "23", "attributes": "доставка = {metadata.point}, {order}\r\n\r\nshop={channel}",
-        "validation_url": "https://a.example/check", "balances_url": "https://balances.example/", "register_url": "http://127.0.0.1:7",
+        "test_project": "yes", "reconcile_at": "23",
+        "attributes": "доставка = {metadata.point}, {order}\r\n\r\nshop={channel}",
+        "validation_url": "https://a.example/check", "balances_url": "https://balances.example/",
+        "register_url": "http://127.0.0.1:7",
     }  # fmt: skip
     del wanted["names_required"], wanted["cancel_older"]
     answer = await staff_client.do(f"/set-up/accounts/{account.id}/options", **wanted, **TYPED_KEYS)

@@ -13,4 +13,5 @@ def upgrade() -> None:
     # The server's default is for processes of the version before, which still run while this one is rolled out.
     op.add_column("merchant_account", sa.Column("attributes", sa.JSON(), nullable=False, server_default="[]"))
     op.add_column("merchant_account", sa.Column("validation_url", sa.String(500), nullable=True))
-    op.add_column("merchant_account", sa.Column("payout_identity", sa.String(20), nullable=True))
+    for point in ("payout_identity", "full_refund_amount"):
+        op.add_column("merchant_account", sa.Column(point, sa.String(20), nullable=True))
