@@ -6,7 +6,7 @@ import typer
 
 from app.commands import account_flags as flags
 from app.commands.account_keys import SecretsFile, read_keys
-from app.commands.account_view import as_facts, describe_areas, describe_limitations, finding_to_json, to_json
+from app.commands.account_view import as_facts, describe_warnings, finding_to_json, to_json
 from app.commands.failure import CommandFailed
 from app.commands.finders import find_installation
 from app.commands.services import with_services
@@ -67,9 +67,7 @@ def add(
     async def store(services: Services) -> tuple[AccountView, CheckResult | None]:
         account = await services.accounts.add(new)
         added = await load_view(services, account)
-        return added, None if no_check else await check_merchant_account(
-            services.gateways.client(account), added, new=True
-        )
+        return added, None if no_check else await check_merchant_account(services, added, new=True)
 
     added, finding = with_services(store)
     if as_json:
@@ -92,7 +90,7 @@ def _print_result(added: AccountView, finding: CheckResult | None) -> None:
         return
     if finding is not None:
         print_line("The gateway accepts its keys.", "green")
-        for text in [*describe_areas(finding), *describe_limitations(finding)]:
+        for text in describe_warnings(finding):
             print_warning(text)
     print_line("")
     print_line(f"Next:  saleor-gateway channels map YOUR-CHANNEL {account.id}")

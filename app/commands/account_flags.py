@@ -97,6 +97,11 @@ _SEVERAL: Any = list[str] | None
 _TYPES: Mapping[Form, Any] = {Form.SWITCH: bool | None, Form.TEXTS: _SEVERAL, Form.LINES: _SEVERAL}
 
 
+def flag_of(option: str) -> str:
+    """Return the flag of an option."""
+    return _FLAGS[option][0]
+
+
 def takes_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add a flag for each option of an account to a command, which receives the given values by option as ``given``."""
 

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from rich.table import Table
 from rich.text import Text
 
+from app.commands.account_flags import flag_of
 from app.commands.terminal import add_fact, fact_sheet, moment, plain, table
 from app.db.tables import MerchantAccount, ProductsForm
 from app.i18n.messages import Money
@@ -90,6 +91,7 @@ def finding_to_json(finding: CheckResult) -> dict[str, object]:
         "ok": finding.failure is None,
         "wrong": None if finding.failure is None else str(finding.failure),
         "warnings": describe_limitations(finding),
+        "dialect": {each.option: each.value for each in finding.dialect},
         "areas": {
             each.area.name.lower(): {"access": each.access.value, "why": None if each.works else str(each.why)}
             for each in finding.areas
@@ -112,7 +114,21 @@ def describe_limitations(finding: CheckResult) -> list[str]:
     return [each.value % facts + commands.get(each, "") for each in finding.limitations]
 
 
-def describe_areas(finding: CheckResult) -> list[str]:
+def describe_warnings(finding: CheckResult) -> list[str]:
+    """Return the texts of everything that a check has found besides a failure."""
+    return [*_describe_areas(finding), *_describe_dialect(finding), *describe_limitations(finding)]
+
+
+def _describe_dialect(finding: CheckResult) -> list[str]:
+    """Return the texts of what the gateway decides otherwise, each with the command that follows it."""
+    account = finding.view.account.id
+    return [
+        f"{each.why}: run `saleor-gateway accounts set {account} {flag_of(each.option)} {each.value}`"
+        for each in finding.dialect
+    ]
+
+
+def _describe_areas(finding: CheckResult) -> list[str]:
     """Return the texts of the areas that cannot be used: why, and the consequences."""
     return [
         f"{each.area}: {each.access}: {each.why}. {CONSEQUENCES[each.area]}" for each in finding.areas if not each.works

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from app.commands import account_flags as flags
-from app.commands.account_view import as_facts, as_table, describe_areas, describe_limitations, finding_to_json, to_json
+from app.commands.account_view import as_facts, as_table, describe_warnings, finding_to_json, to_json
 from app.commands.failure import CommandFailed
 from app.commands.finders import find_account
 from app.commands.services import with_services
@@ -68,10 +68,7 @@ def check_accounts(
             if account
             else [row for row in await services.accounts.all() if row.enabled]
         )
-        return [
-            await check_merchant_account(services.gateways.client(each.account), each)
-            for each in await load_views(services, rows)
-        ]
+        return [await check_merchant_account(services, each) for each in await load_views(services, rows)]
 
     findings = with_services(check_all)
     if not findings:
@@ -121,5 +118,5 @@ def _print_finding(finding: CheckResult) -> None:
         print_line(f"{row.name} ({row.id}): the gateway accepts its keys", "green")
         areas = [f"payments: {Access.WORKS}", *(f"{each.area}: {each.access}" for each in finding.areas)]
         print_line(", ".join(areas))
-    for text in [*describe_areas(finding), *describe_limitations(finding)]:
+    for text in describe_warnings(finding):
         print_warning(text)

@@ -152,6 +152,17 @@ class Inbox:
         async with self._database.transaction() as session:
             return (await session.exec(query)).one()
 
+    async def newest(self, account_id: str, *, most: int) -> Sequence[StoredNotification]:
+        """Return the newest notifications about an account's payments, at most so many."""
+        query = (
+            select(Notification)
+            .where(Notification.account_id == account_id)
+            .order_by(col(Notification.received_at).desc())
+            .limit(most)
+        )
+        async with self._database.transaction() as session:
+            return [self._open(row) for row in (await session.exec(query)).all()]
+
     async def process(self, notification_id: int, decide: Decide, now: datetime) -> ProcessingResult:
         """Let ``decide`` post a notification to its payment; commit the change together with the result.
 

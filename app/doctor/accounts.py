@@ -12,6 +12,7 @@ from app.doctor.findings import Finding, FixedBy, Subject, error, fine, warning
 from app.i18n.messages import Joined, LazyMessage
 from app.payments.accounts.channels import AccountView, load_view, load_views
 from app.payments.accounts.check import Limitation, check_merchant_account, limitation_facts
+from app.payments.accounts.dialect_findings import DialectFinding
 from app.payments.accounts.gateway_access import CONSEQUENCES, Area, AreaFinding
 from app.payments.services import Services
 
@@ -33,12 +34,11 @@ async def check_account(services: Services, account_id: str) -> Sequence[Finding
         return []
     shown = await load_view(services, account)
     try:
-        client = services.gateways.client(account)
+        found = await check_merchant_account(services, shown)
     except VaultError:
         what = LazyMessage("No key in the secret key file decrypts the keys of this account.")
         remedy = LazyMessage("Put the missing line back into the secret key file, or replace the account's keys.")
         return [error(Subject.ACCOUNT, what, remedy, about=account.name, by=FixedBy.OPERATOR)]
-    found = await check_merchant_account(client, shown)
     if found.failure is not None:
         return [
             error(Subject.ACCOUNT, _sentence(found.failure.message), about=account.name),
@@ -52,6 +52,7 @@ async def check_account(services: Services, account_id: str) -> Sequence[Finding
             about=account.name,
         ),
         *(_area_finding(each, account.name) for each in found.areas if not each.works),
+        *(_dialect_finding(each, account.name) for each in found.dialect),
         *_limitation_findings(found.limitations, shown),
     ]
 
@@ -77,6 +78,11 @@ def _area_finding(found: AreaFinding, account: str) -> Finding:
         lost=LazyMessage(CONSEQUENCES[found.area]),
     )
     return warning(Subject.ACCOUNT, what, None if found.why is None else _sentence(found.why), about=account)
+
+
+def _dialect_finding(found: DialectFinding, account: str) -> Finding:
+    remedy = LazyMessage("Look at “What the gateway decides” on the account's page under “Set up”.")
+    return warning(Subject.ACCOUNT, _sentence(found.why), remedy, about=account)
 
 
 def _limitation_findings(limitations: Sequence[Limitation], shown: AccountView) -> list[Finding]:

@@ -16,6 +16,7 @@ from app.gateway import responses
 from app.gateway.balances import BalancesClient
 from app.gateway.credentials import Credentials
 from app.gateway.dialect import INTERFACE, Dialect, Sending
+from app.gateway.discovery import Discovery
 from app.gateway.errors import (
     BadCredentialsError,
     DuplicateOrderError,
@@ -62,7 +63,7 @@ class GatewayClient:
     merchant sells: some sectors require more data about the payer. ``dialect`` is what the gateway decides where the
     interface leaves it open. ``sleep`` (seconds) is only used while a register is being generated.
 
-    Further calls are grouped: ``reports``, ``balances``, ``subscriptions``, ``wallets``.
+    Further calls are grouped: ``reports``, ``balances``, ``subscriptions``, ``wallets``, ``discovery``.
 
     Every call raises ``NotSentError``, ``RefusedError`` (and subclasses), ``OutcomeUnknownError``, or
     ``InvalidRequestError`` before anything is sent. A declined operation is returned: a record with status ``failure``.
@@ -84,8 +85,9 @@ class GatewayClient:
         self._dialect = dialect
         self.reports = Reports(self._transport, credentials, sleep=sleep)
         self.balances = BalancesClient(self._transport, credentials)
-        self.subscriptions = Subscriptions(self._transport, credentials)
+        self.subscriptions = Subscriptions(self._transport, credentials, zone=dialect.zone)
         self.wallets = Wallets(self._transport, credentials)
+        self.discovery = Discovery(self._transport, credentials)
 
     @property
     def pos_id(self) -> str:

@@ -14,6 +14,7 @@ Whatever else comes is not believed, but what it says is in the error (``said``)
 
 import re
 from collections.abc import Iterator, Mapping
+from datetime import UTC, tzinfo
 from email.utils import parsedate_to_datetime
 from html import unescape
 from typing import Any
@@ -82,10 +83,10 @@ def decode(call: Call, response: GatewayResponse) -> Any:
     raise _outcome_unknown(call, response, "no answer that can be relied on", code, _text_of(call, response, members))
 
 
-def parse(call: Call, model: type[S], data: object) -> S:
-    """Return ``data`` as a ``model``. Raises ``OutcomeUnknownError`` if it is not valid."""
+def parse(call: Call, model: type[S], data: object, zone: tzinfo = UTC) -> S:
+    """Return ``data`` as a ``model``; ``zone``: of times without one. Raises ``OutcomeUnknownError``."""
     try:
-        return validate_model(model, data)
+        return validate_model(model, data, zone)
     except UnreadableError as exc:
         raise call.error(OutcomeUnknownError, f"the answer is {exc}") from None
 

@@ -4,6 +4,7 @@ The look-up is in the interface. Cancelling and refunding are provisional: they 
 newer documents require a signed scheme of keys for cancelling, whose recipe is not published.
 """
 
+from datetime import UTC, tzinfo
 from typing import Literal
 
 from app.gateway import responses
@@ -18,11 +19,12 @@ from app.gateway.transport import Call, Transport, path_segment
 
 
 class Subscriptions:
-    """The subscriptions of one point of sale."""
+    """The subscriptions of one point of sale. ``zone``: of times which have none."""
 
-    def __init__(self, transport: Transport, credentials: Credentials) -> None:
+    def __init__(self, transport: Transport, credentials: Credentials, *, zone: tzinfo = UTC) -> None:
         self._transport = transport
         self._credentials = credentials
+        self._zone = zone
 
     async def transactions(
         self,
@@ -44,7 +46,7 @@ class Subscriptions:
         )
         response = await self._transport.exchange(call, timeout=timeout)
         try:
-            return read_records(responses.decode(call, response))
+            return read_records(responses.decode(call, response), self._zone)
         except UnreadableError as exc:
             raise call.error(OutcomeUnknownError, f"the answer is {exc}", http_status=response.status) from None
 
@@ -73,4 +75,4 @@ class Subscriptions:
             body=body,
         )
         response = await self._transport.exchange(call, timeout=timeout)
-        return responses.parse(call, OperationRecord, responses.decode(call, response))
+        return responses.parse(call, OperationRecord, responses.decode(call, response), self._zone)

@@ -15,7 +15,7 @@ import pytest
 import structlog
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from typer.testing import CliRunner
 
@@ -224,7 +224,8 @@ class PointOfSale:
     """A gateway that knows one point of sale and no order. ``answer`` overrides its answer, if set.
 
     ``no_order`` and ``to_others``: only to its own keys, and to others. ``areas``: the same for ``balances``,
-    ``register``, ``apple_pay`` and ``google_pay``.
+    ``register``, ``apple_pay`` and ``google_pay``. ``plain_capture``: whether there is a path for captures without a
+    split.
     """
 
     url: str = ""
@@ -236,6 +237,11 @@ class PointOfSale:
     asked: list[str] = field(default_factory=list)
     areas: dict[str, Response] = field(default_factory=dict)
     areas_asked: list[str] = field(default_factory=list)
+    plain_capture: bool = True
+
+    async def capture(self, _request: Request) -> Response:
+        no_order = {"message": "Invalid request", "args": [{"field_name": "order_id", "violation": "is missing"}]}
+        return JSONResponse(no_order, 400) if self.plain_capture else PlainTextResponse("Not Found", 404)
 
     async def order(self, request: Request) -> Response:
         self.asked.append(request.url.path)
@@ -281,6 +287,7 @@ async def pos() -> AsyncIterator[PointOfSale]:
         routes=[
             Route(path, pos.order),
             Route(path + "/{method}", pos.order),
+            Route("/api/v1/capture", pos.capture, methods=["POST"]),
             Route("/api/v1/balances/pos/{pos_id}/accounts", pos.balances),
             Route("/streaming-report/start", pos.register, methods=["POST"]),
             Route("/api/v1/applepay/session", pos.apple_pay, methods=["POST"]),

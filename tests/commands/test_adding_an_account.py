@@ -46,6 +46,13 @@ async def test_an_account_is_added_and_tried_out(
     assert [keys.api_key, keys.api_secret, keys.endpoints_key] == list(KEYS.values())
 
 
+@pytest.fixture
+def pos(pos: PointOfSale) -> PointOfSale:
+    """A gateway that knows only its interface, as a new account assumes of another gateway."""
+    pos.plain_capture = False
+    return pos
+
+
 INTERFACE_POINTS = {
     "capture_endpoint": "split",
     "part_capture": "keeps_rest",
@@ -130,6 +137,7 @@ async def test_everything_can_be_said_differently(shell: Shell, services: Servic
             "ok": True,
             "wrong": None,
             "warnings": [],
+            "dialect": {},
             "areas": {"balances": WORKS, "register": WORKS},
         },
     }

@@ -33,6 +33,7 @@ async def test_an_account_that_works(shell: Shell, services: Services, account: 
             "ok": True,
             "wrong": None,
             "warnings": [],
+            "dialect": {},
             "areas": {"balances": works, "register": works},
         }
     ]
@@ -54,6 +55,25 @@ async def test_what_keys_that_work_may_not_do_is_said_with_what_is_missed(
     [found] = (await shell("accounts", "check", "--json")).json
     assert found["ok"] is True
     assert [each["access"] for each in found["areas"].values()] == ["not permitted", "not reachable"]
+
+
+@pytest.mark.law(16)
+async def test_what_the_gateway_decides_otherwise_is_found_and_proposed(
+    shell: Shell, services: Services, account: MerchantAccount, pos: PointOfSale
+) -> None:
+    """The account says that there is a path for charges that are not split; nothing is changed by itself."""
+    await services.accounts.map_channel("default-channel", account.id)
+    pos.plain_capture = False
+    said = await shell("accounts", "check")
+    assert said.status == 0
+    assert "warning: the gateway has no address /api/v1/capture" in said.err
+    assert f"accounts set {account.id} --capture-endpoint split" in said.err
+    [found] = (await shell("accounts", "check", "--json")).json
+    assert (found["ok"], found["dialect"]) == (True, {"capture_endpoint": "split"})
+    await shell("accounts", "set", account.id, "--capture-endpoint", "split")
+    assert (await shell("accounts", "check")).err == ""
+    pos.plain_capture = True
+    assert "which the account does not use" in (await shell("accounts", "check")).err
 
 
 async def test_of_wrong_keys_nothing_else_is_asked(shell: Shell, account: MerchantAccount, pos: PointOfSale) -> None:

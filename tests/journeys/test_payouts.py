@@ -113,10 +113,11 @@ async def test_the_answer_is_lost_and_the_app_finds_out(shop: Stack, moment: Any
     """Whether the gateway has done it or not: it is asked once, and what it has done is known."""
     await shop.gateway.fault(FaultRule(http_method="POST", path="/api/v1/payment", moment=moment, effect="drop"))
     first, *_ = await staff_pay_out(shop, times=2)
-    assert first == "not known yet"
     if moment == "after":
+        assert first in {"not known yet", "paid out"}  # the worker may have found out before the page is drawn
         await paid_out(shop)
     else:
+        assert first == "not known yet"
         assert await made(shop) == []
     calls = [each for each in await shop.gateway.calls() if each.path == "/api/v1/payment"]
     assert len(calls) == 1

@@ -27,9 +27,13 @@ from app.db.tables import MerchantAccount
 from app.gateway.hosts import PRESETS
 from app.i18n.messages import Joined, LazyMessage, gettext_noop
 from app.payments.accounts.changes import AccountChange, change_account, changes_address
-from app.payments.accounts.check import check_credentials
-from app.payments.accounts.gateway_access import CONSEQUENCES, Access, Area, AreaFinding, check_areas
+from app.payments.accounts.channels import load_view
+from app.payments.accounts.check import check_merchant_account
+from app.payments.accounts.dialect_findings import DialectFinding
+from app.payments.accounts.dialect_options import DIALECT_OPTIONS
+from app.payments.accounts.gateway_access import CONSEQUENCES, Access, Area, AreaFinding
 from app.payments.accounts.option_values import read_options
+from app.payments.accounts.options import OPTIONS
 from app.payments.reconciliation.run import schedule_comparison
 from app.payments.services import Services
 from app.payments.split.rules import RulesError, SplitRules, parse_rules
@@ -59,6 +63,7 @@ class OneAccountParts:
         path = "/set-up/accounts/{account_id}"
         router.add_api_route(path, self._page, methods=["GET"])
         router.add_api_route(f"{path}/check", self._check, methods=["POST"])
+        router.add_api_route(f"{path}/adopt", self._adopt, methods=["POST"])
         router.add_api_route(f"{path}/compare", self._compare, methods=["POST"])
         router.add_api_route(f"{path}/options", self._set_options, methods=["POST"])
         router.add_api_route(f"{path}/keys", self._replace_keys, methods=["POST"])
@@ -82,10 +87,11 @@ class OneAccountParts:
         *,
         tried: SplitRules | None = None,
         areas: Sequence[AreaFinding] = (),
+        dialect: Sequence[DialectFinding] = (),
     ) -> HTMLResponse:
         """Return the page of an account; ``tried`` are split rules to show instead of the stored ones.
 
-        ``areas``: the findings of a check of the gateway's areas that was just made.
+        ``areas`` and ``dialect``: the findings of a check of the gateway that was just made.
         """
         page = await read_account_page(self._services, account, tried)
         address = f"/set-up/accounts/{account.id}"
@@ -99,6 +105,8 @@ class OneAccountParts:
             presets=PRESETS,
             graces=GRACES,
             areas=areas,
+            dialect=dialect,
+            options=OPTIONS,
             lost=CONSEQUENCES,
             **vars(page),
         )
@@ -109,13 +117,20 @@ class OneAccountParts:
     async def _check(self, account_id: str, staff: AnyStaff) -> HTMLResponse:
         account = await self.find_account(staff, account_id)
         with refusals_as_http_errors(staff):
-            wrong = await check_credentials(self._services.gateways.client(account), account.base_url)
-        if wrong is None:
-            works = AreaFinding(Area.PAYMENTS, Access.WORKS)
-            areas = (works, *await check_areas(self._services.gateways.client(account), account))
-            return await self.render(staff, account, Flash(_WORKS), areas=areas)
-        works_not = LazyMessage("This account does not work: %(why)s", why=wrong.message)
+            found = await check_merchant_account(self._services, await load_view(self._services, account))
+        if found.failure is None:
+            areas = (AreaFinding(Area.PAYMENTS, Access.WORKS), *found.areas)
+            return await self.render(staff, account, Flash(_WORKS), areas=areas, dialect=found.dialect)
+        works_not = LazyMessage("This account does not work: %(why)s", why=found.failure.message)
         return await self.render(staff, account, Flash(works_not, good=False))
+
+    async def _adopt(self, request: Request, account_id: str, staff: AnyStaff) -> HTMLResponse:
+        """Change the options that a check has proposed; those of the dialect only."""
+        account, fields = await self.find_account(staff, account_id), await _read_fields(request)
+        given = {option.name: text_of(fields, option.name) or None for option in DIALECT_OPTIONS}
+        with refusals_as_http_errors(staff):
+            columns = read_options(given, self._services.now())
+        return await self._change(staff, account, AccountChange(columns))
 
     async def _compare(self, account_id: str, staff: AnyStaff) -> HTMLResponse:
         account = await self.find_account(staff, account_id)

@@ -22,7 +22,9 @@ from app.gateway.errors import (
 from app.gateway.hosts import is_on_private_network, is_webhook_reachable
 from app.i18n.messages import LazyMessage, gettext_noop
 from app.payments.accounts.channels import AccountView
+from app.payments.accounts.dialect_findings import DialectFinding, find_dialect
 from app.payments.accounts.gateway_access import AreaFinding, check_areas
+from app.payments.services import Services
 
 _TIMEOUT = 10.0
 _MAY_MEAN_NO_ORDER = frozenset({400, 404, 410, 422})
@@ -105,22 +107,30 @@ class CheckFailure:
 class CheckResult:
     """The result of a check. ``failure``: why no payment can be made. ``limitations``: what else the account lacks.
 
-    ``areas`` are those other than payments; none where the keys are wrong.
+    ``areas`` are those other than payments; none where the keys are wrong. ``dialect``: what the gateway seems to
+    decide otherwise than the account says.
     """
 
     view: AccountView
     failure: CheckFailure | None
     limitations: tuple[Limitation, ...]
     areas: tuple[AreaFinding, ...] = ()
+    dialect: tuple[DialectFinding, ...] = ()
 
 
-async def check_merchant_account(client: GatewayClient, view: AccountView, *, new: bool = False) -> CheckResult:
-    """Check an account and its surroundings. That no channel uses a ``new`` one yet is expected, and not reported."""
+async def check_merchant_account(services: Services, view: AccountView, *, new: bool = False) -> CheckResult:
+    """Check an account and its surroundings. That no channel uses a ``new`` one yet is expected, and not reported.
+
+    Raises VaultError if the account's keys do not open.
+    """
+    client = services.gateways.client(view.account)
     limitations = [each for each in find_limitations(view) if not (new and each is Limitation.CHANNEL)]
     failure = await check_credentials(client, view.account.base_url)
-    # Wrong keys are wrong everywhere: the other areas would only report the same again.
-    areas = () if failure is not None else await check_areas(client, view.account)
-    return CheckResult(view, failure, tuple(limitations), areas)
+    if failure is not None:  # wrong keys are wrong everywhere: the other areas would only report the same again
+        return CheckResult(view, failure, tuple(limitations))
+    areas = await check_areas(client, view.account)
+    dialect = await find_dialect(services, client, view.account)
+    return CheckResult(view, None, tuple(limitations), areas, tuple(dialect))
 
 
 def find_limitations(view: AccountView) -> list[Limitation]:

@@ -4,13 +4,17 @@ import re
 
 import pytest
 from playwright.async_api import Browser, FrameLocator, Page, expect
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 
+from app.db.tables import MerchantAccount
 from app.shopper import view_builder
 from app.shopper.limits import PageLimits
 from app.shopper.look_ups import LookUps
 from app.shopper.router import create_shopper_router
-from tests.commands.conftest import one_database
+from tests.commands.conftest import KEYS, PointOfSale, one_database
+from tests.commands.conftest import POS_ID as TRIED_POS_ID
+from tests.commands.test_checking_accounts import NO_SUCH_ORDER as NO_ORDER_IN_WORDS
+from tests.commands.test_checking_accounts import REFUSED_KEYS
 from tests.dashboard.dashboard_app import StaffClient
 from tests.dashboard.framing import BrowserErrors, dashboard_of, path_of, sign_in
 from tests.loopback import text_reply
@@ -111,6 +115,58 @@ async def test_what_cannot_be_tested_can_be_saved_anyway(browser: Browser, new_s
         await expect(frame.get_by_role("status")).to_contain_text("saved without a test of its keys")
         (account,) = await new_store.services.accounts.all()
         assert account.dialect == "interface"
+
+
+@pytest.mark.law(16)
+@pytest.mark.long
+@one_database
+@pytest.mark.parametrize("no_order", list(NO_ORDER_IN_WORDS.values())[:5], ids=list(NO_ORDER_IN_WORDS)[:5])
+async def test_right_keys_are_saved_and_wrong_ones_refused_in_whatever_words(
+    browser: Browser, new_store: StaffClient, pos: PointOfSale, no_order: Response
+) -> None:
+    """In five words for "no such order", and in each of three for wrong keys."""
+    new_store.shop.gateway.url = pos.url
+    pos.no_order = no_order
+    async with dashboard_of(browser, new_store.app, complaints=BrowserErrors()) as (page, frame):
+        await sign_in(page, new_store.token())
+        for to_others in list(REFUSED_KEYS.values())[:3]:
+            pos.to_others = to_others
+            await fill_in_the_account(frame, new_store, "not-the-secret")
+            await frame.get_by_label("Point of sale", exact=True).fill(TRIED_POS_ID)
+            await frame.get_by_role("button", name="Test the keys and save").click()
+            await expect(frame.get_by_role("alert")).to_contain_text("rejects these keys")
+            await expect(frame.get_by_label("Save without this test")).to_be_hidden()
+            assert await new_store.services.accounts.all() == []
+            for label, key in zip(("API key", "API secret", "Endpoints key"), KEYS.values(), strict=True):
+                await frame.get_by_label(label, exact=True).fill(key)
+            await frame.get_by_role("button", name="Test the keys and save").click()
+            await expect(frame.get_by_role("status")).to_contain_text("the account was saved")
+            (account,) = await new_store.services.accounts.all()
+            await new_store.services.accounts.remove(account.id)
+            await frame.get_by_role("link", name="Merchant account").first.click()
+            await expect(frame.get_by_role("heading", name="Add your merchant account")).to_be_visible()
+
+
+@pytest.mark.law(16)
+@one_database
+async def test_what_the_gateway_decides_otherwise_is_proposed_and_used(
+    browser: Browser, staff_client: StaffClient, account: MerchantAccount, pos: PointOfSale
+) -> None:
+    pos.plain_capture = False
+    async with dashboard_of(
+        browser, staff_client.app, f"/set-up/accounts/{account.id}", complaints=BrowserErrors()
+    ) as (page, frame):
+        await sign_in(page, staff_client.token())
+        await frame.get_by_role("button", name="Test the keys now").click()
+        await expect(frame.get_by_text("has no address /api/v1/capture")).to_be_visible()
+        await expect(frame.get_by_label("Charging authorized money: The interface’s address")).to_be_checked()
+        await frame.get_by_role("button", name="Use this").click()
+        await expect(frame.get_by_role("status")).to_contain_text("The account was updated.")
+        await frame.get_by_role("button", name="Test the keys now").click()
+        await expect(frame.get_by_role("status")).to_contain_text("accepts the keys")
+        await expect(frame.get_by_text("has no address")).to_be_hidden()
+    (kept,) = await staff_client.services.accounts.all()
+    assert kept.capture_endpoint == "split"
 
 
 async def wrong_keys_are_refused(frame: FrameLocator, staff_client: StaffClient) -> None:
