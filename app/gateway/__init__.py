@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         TaxesForm,
         ThreeDs,
     )
+    from app.gateway.discovery import zone_offset
     from app.gateway.errors import (
         BadCredentialsError,
         BrokenRule,
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
     from app.gateway.models.values import Method, Mode, ReceiptDelivery
     from app.gateway.notification import Notification, SignedButUnreadableError, read_notification
     from app.gateway.statuses import Status
+    from app.gateway.wallets import Wallet, encode_token
 
 __all__ = [
     "DIALECTS",
@@ -143,8 +145,11 @@ __all__ = [
     "UnreadableNotificationError",
     "Violation",
     "Void",
+    "Wallet",
+    "encode_token",
     "periods",
     "read_notification",
+    "zone_offset",
 ]
 
 # The module of each name; those missing here are in the models. A test compares this with the imports above.
@@ -163,7 +168,10 @@ _ELSEWHERE = {
     "Status": "statuses",
     "BrokenRule": _ERRORS,
     "Violation": _ERRORS,
+    "Wallet": "wallets",
+    "encode_token": "wallets",
     "read_notification": "notification",
+    "zone_offset": "discovery",
 }
 
 

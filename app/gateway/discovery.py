@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
-from secrets import token_hex
 
 from app import exact_json
 from app.gateway.credentials import Credentials
 from app.gateway.dialect import CAPTURE_PATH, CaptureEndpoint
 from app.gateway.transport import Call, Transport
 
+_NOWHERE = f"{CAPTURE_PATH}/nowhere"
 _NO_SUCH_PATH = frozenset({404, 405})
 _NO_ANSWER_TO_THIS = frozenset({401, 403, 408, 429})
 _QUARTER = timedelta(minutes=15)  # every zone's distance from UTC is a multiple of it
@@ -30,7 +30,7 @@ class Discovery:
         does not have the path. Neither can move money. Each may take ``timeout`` seconds. Raises ``NotSentError`` and
         ``OutcomeUnknownError``.
         """
-        status_of_none, words_of_none = await self._ask(f"{CAPTURE_PATH}-{token_hex(8)}", timeout)
+        status_of_none, words_of_none = await self._ask(_NOWHERE, timeout)
         status, words = await self._ask(CAPTURE_PATH, timeout)
         if status_of_none not in _NO_SUCH_PATH or status in _NO_ANSWER_TO_THIS:
             return None

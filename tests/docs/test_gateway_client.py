@@ -24,7 +24,7 @@ from tests.sandbox.harness import POS, Harness, open_harness
 from tests.waiting import LONGEST_WAIT
 
 PAGE = DOCS / "gateway-client.md"
-PROGRAMS = {block.role: block for block in blocks("python", among=[PAGE]) if block.role}
+PROGRAMS = {block.role: block for block in blocks("python", among=[PAGE]) if block.role.endswith(".py")}
 
 Run: TypeAlias = Callable[..., Awaitable[tuple[int, str]]]
 

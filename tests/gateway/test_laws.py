@@ -15,6 +15,7 @@ from app.gateway.models.accounts import BalanceAccount
 from app.gateway.models.base import RequestModel
 from app.gateway.models.records import validate_model
 from app.gateway.models.reports import RegisterLine, TransactionLine
+from app.gateway.models.values import with_two_decimals
 from app.gateway.notification import encode, read_notification
 from app.gateway.signature import sign
 from tests.gateway.examples import CARD, SHOP, direct, hosted, payout
@@ -53,8 +54,10 @@ def test_every_balance_survives_reading_and_writing(members: dict[str, Any]) -> 
 @given(records)
 def test_a_reported_amount_keeps_every_digit(members: dict[str, Any]) -> None:
     record = read_record(exact_json.loads(exact_json.dumps(members)))
-    assert str(record.amount) == str(members["amount"])
-    assert f'"amount":{members["amount"]},' in exact_json.dumps(record.to_wire()) + ","
+    written = with_two_decimals(Decimal(members["amount"]))  # as people read it: 569.50, not 569.5
+    assert record.amount == Decimal(members["amount"])
+    assert str(record.amount) == str(written)
+    assert f'"amount":{written},' in exact_json.dumps(record.to_wire()) + ","
 
 
 @given(amounts)

@@ -53,7 +53,7 @@ async def test_capture_all_or_a_part(client: GatewayClient, gateway: ScriptedSer
         Capture(**ASKED, charge_amount=Decimal("10.5"), comment="часткове", server_url="https://shop.example/hook"),
         timeout=5,
     )
-    assert b'"charge_amount":10.5' in gateway.last.body
+    assert b'"charge_amount":10.50' in gateway.last.body
     assert gateway.last.json["comment"] == "часткове"
 
 
@@ -102,7 +102,7 @@ async def test_refund_all_or_a_part(client: GatewayClient, gateway: ScriptedServ
         ),
         timeout=5,
     )
-    assert b'"refund_amount":0.3,' in gateway.last.body
+    assert b'"refund_amount":0.30,' in gateway.last.body
     assert gateway.last.json["f_receipt_delivery"] == "viber"
     assert record.amount == Decimal("0.30")
 

@@ -300,6 +300,16 @@ def test_the_browsers_fingerprint_has_ten_members_all_strings() -> None:
         BrowserFingerprint.model_validate(dict.fromkeys(names[:-1], "24"))
 
 
+def test_a_browsers_numbers_and_booleans_are_written_as_strings() -> None:
+    written = BrowserFingerprint(
+        color_depth=24, screen_height=1080, screen_width=1920, java_enabled=False, language="uk",
+        time_zone="Europe/Kyiv", time_zone_offset=-120, accept_header="*/*", ip_address="203.0.113.7", user_agent="x",
+    ).to_wire()  # fmt: skip
+    assert (written["browserJavaEnabled"], written["browserColorDepth"], written["browserTimeZoneOffset"]) == (
+        "false", "24", "-120",
+    )  # fmt: skip
+
+
 def test_the_recipients_properties() -> None:
     assert set(Recipient.model_fields) == {
         "recipient_first_name", "recipient_middle_name", "recipient_last_name", "recipient_doc_number",

@@ -12,13 +12,19 @@ from vcr.request import Request  # type: ignore[import-untyped]  # vcrpy has no 
 from app import exact_json
 from app.gateway.balances import BalancesClient
 from app.gateway.client import GatewayClient
+from app.gateway.discovery import Discovery
 from app.gateway.reports import Reports
 from app.gateway.subscriptions import Subscriptions
 from app.gateway.wallets import Wallets
 
 POS, STEP = "/api/v1/pos/[^/]+", "[^/]+"
-GROUPS = {"": GatewayClient, "reports.": Reports, "balances.": BalancesClient, "subscriptions.": Subscriptions} | {
-    "wallets.": Wallets
+GROUPS = {
+    "": GatewayClient,
+    "reports.": Reports,
+    "balances.": BalancesClient,
+    "subscriptions.": Subscriptions,
+    "wallets.": Wallets,
+    "discovery.": Discovery,
 }
 
 
@@ -86,6 +92,7 @@ ENDPOINTS = [
     Endpoint("12", "subscriptions.cancel", "PUT", f"/api/v1/recurring/{STEP}/cancel"),
     Endpoint("Authentication", "check_credentials", "GET", f"{POS}/orders/0"),
     Endpoint("Authentication", "refuses_other_keys", "GET", f"{POS}/orders/0"),
+    Endpoint("Dialect", "discovery.capture_endpoint", "POST", "/api/v1/capture(/nowhere)?", lacks=("order_id",)),
     Endpoint("Tokens of wallets", "wallets.tokenize", "POST", "/api/v1/tokenization/tokenize", {"token": ...}),
     Endpoint("Tokens of wallets", "wallets.apple_pay_session", "POST", "/api/v1/applepay/session"),
 ]

@@ -6,6 +6,7 @@ from decimal import Decimal
 
 import pytest
 
+from app.gateway.dialect import CaptureEndpoint
 from app.gateway.models import Method, OperationRecord, PaymentRecord, Refund, Status, UnreadableLine
 from tests.gateway_contract.harness import Harness
 from tests.gateway_contract.requests import AMOUNT, a_card
@@ -43,6 +44,13 @@ async def test_all_transactions_of_a_period(harness: Harness) -> None:
         (paid.payment_id, Method.PURCHASE, Status.SUCCESS)
     ]
     assert (found[0].amount, found[0].currency) == (AMOUNT, harness.currency)
+
+
+@pytest.mark.reads_only
+async def test_whether_captures_without_split_have_a_path(harness: Harness) -> None:
+    """A capture without an order moves nothing, and neither does a path that does not exist."""
+    found = await harness.client.discovery.capture_endpoint(timeout=harness.timeout)
+    assert found in {CaptureEndpoint.PLAIN, CaptureEndpoint.SPLIT}
 
 
 async def test_a_webhook_is_sent_again(harness: Harness) -> None:

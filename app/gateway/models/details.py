@@ -63,7 +63,7 @@ Attributes = Annotated[tuple[Attribute, ...], Field(max_length=MOST_ATTRIBUTES)]
 
 
 class BrowserFingerprint(RequestModel):
-    """The payer's browser, for 3-D Secure 2. All ten members are strings."""
+    """The payer's browser, for 3-D Secure 2. All ten members are strings; numbers and booleans are written as such."""
 
     # color_depth is browserColorDepth on the wire.
     model_config = ConfigDict(alias_generator=lambda name: "browser" + to_pascal(name), coerce_numbers_to_str=True)
@@ -78,6 +78,11 @@ class BrowserFingerprint(RequestModel):
     accept_header: str
     ip_address: str
     user_agent: str
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _write_boolean(cls, value: object) -> object:
+        return str(value).lower() if isinstance(value, bool) else value
 
 
 class SplitItem(RequestModel):

@@ -89,6 +89,12 @@ def check_two_decimals(number: Decimal) -> Decimal:
     return number.quantize(CENT) if isinstance(exponent, int) and exponent < -2 else number
 
 
+def with_two_decimals(number: Decimal) -> Decimal:
+    """Return the same number written with at least two decimals, as people write amounts: 569.50, not 569.5."""
+    exponent = number.as_tuple().exponent
+    return number.quantize(CENT) if isinstance(exponent, int) and exponent > -2 else number
+
+
 def _check_positive(number: Decimal) -> Decimal:
     if number <= 0:
         raise ValueError("above zero")
@@ -96,10 +102,14 @@ def _check_positive(number: Decimal) -> Decimal:
 
 
 # An amount that the gateway reports: exact, in whatever notation; the caller compares it with the requested amount.
-ReportedAmount = Annotated[Decimal, BeforeValidator(to_decimal)]
+ReportedAmount = Annotated[Decimal, BeforeValidator(to_decimal), AfterValidator(with_two_decimals)]
 # An amount in a request: above zero, at most two decimals.
 Amount = Annotated[
-    Decimal, BeforeValidator(to_decimal), AfterValidator(check_two_decimals), AfterValidator(_check_positive)
+    Decimal,
+    BeforeValidator(to_decimal),
+    AfterValidator(check_two_decimals),
+    AfterValidator(_check_positive),
+    AfterValidator(with_two_decimals),
 ]
 # A number in a request that is not an amount to be paid, for example a quantity.
 Quantity = Annotated[Decimal, BeforeValidator(to_decimal), AfterValidator(_check_positive)]

@@ -1,0 +1,153 @@
+"""The reference of the gateway's client lists every call and every name, and each of its samples runs."""
+
+import ast
+import inspect
+from collections.abc import AsyncIterator, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import urlencode
+
+import httpx2
+import pytest
+from pydantic import SecretStr
+
+import app.gateway
+from app.gateway import (
+    DIALECTS,
+    Credentials,
+    GatewayClient,
+    GatewayError,
+    NotificationError,
+    Preset,
+    RefusedError,
+    SignedButUnreadableError,
+    Violation,
+)
+from app.gateway.notification import encode
+from app.gateway.signature import sign
+from tests.conftest import Clock
+from tests.docs.pages import DOCS, Block, backticked, blocks, rows, section
+from tests.gateway.counterpart import PAYMENT
+from tests.gateway_contract.endpoints import calls_of_the_client
+from tests.payments.cards.seals import GOOGLE_TOKEN
+from tests.sandbox.harness import NO_MONEY, POS, Harness, open_harness
+
+PAGE = DOCS / "gateway-client.md"
+SHARES = [
+    {"amount": 60, "sub_merchant_id": "5b3c1c6d-0000-4000-8000-000000000001"},
+    {"amount": 40, "sub_merchant_id": "5b3c1c6d-0000-4000-8000-000000000002"},
+]
+
+
+def samples(heading: str) -> dict[str, str]:
+    """The sample of each row of a table."""
+    listed = rows(section(PAGE, heading))
+    assert all(len(cells) == 3 and cells[1].endswith(".") for cells in listed)
+    return {backticked(cells[0])[0]: backticked(cells[2])[0] for cells in listed}
+
+
+CALLS, NAMES = samples("## Every call"), samples("## Every name")
+
+
+def test_every_call_and_every_name_is_listed_once_and_no_other() -> None:
+    assert sorted(CALLS) == sorted(calls_of_the_client())
+    assert sorted(NAMES) == sorted(app.gateway.__all__)
+    assert all(name.removeprefix("reports.").rpartition(".")[2] in sample for name, sample in {**CALLS}.items())
+    without_own_name = {name for name, sample in NAMES.items() if name not in sample}
+    assert {name for name in without_own_name if not name.endswith("Error")} <= {"BrowserFingerprint"}
+
+
+@pytest.fixture
+async def harness(clock: Clock) -> AsyncIterator[Harness]:
+    async with open_harness(clock) as harness:
+        for order_id in ("HELD1", "HELD2"):
+            await harness.merchant.pay_direct(order_id, method="auth")
+        body = harness.merchant.direct_body("SPLIT1") | {"split": SHARES}
+        assert (await harness.merchant.post("/api/v1/split/purchase", body)).status_code == 200
+        await harness.merchant.pay_direct("DECLINED", card=NO_MONEY)
+        await harness.merchant.pay_direct("MONTHLY", init_recurring={"interval_unit": "month", "interval_count": 1})
+        yield harness
+
+
+@pytest.fixture
+async def names(harness: Harness, http: httpx2.AsyncClient) -> dict[str, Any]:
+    """What a sample may use: the library's names, and what the page has set before it."""
+    credentials = Credentials(
+        pos_id=str(POS.pos_id),
+        api_key=POS.api_key,
+        api_secret=POS.api_secret.get_secret_value(),
+        endpoints_key=POS.endpoints_key.get_secret_value(),
+        base_url=harness.url,
+    )
+    client = GatewayClient(http, credentials, dialect=DIALECTS[Preset.PUBLIC])
+    [monthly] = await client.order("MONTHLY", timeout=15)
+    assert isinstance(monthly, app.gateway.PaymentRecord)
+    assert monthly.recurring is not None
+    [declined] = await client.order("DECLINED", timeout=15)
+    data = encode(PAYMENT)
+    known = {name: getattr(app.gateway, name) for name in app.gateway.__all__}
+    known |= {"datetime": _Now(harness.clock), "UTC": UTC, "timedelta": timedelta}
+    known |= {"client": client, "http": http, "credentials": credentials, "declined": declined}
+    known |= {"recurring_id": monthly.recurring.id, "charge_id": monthly.payment_id}
+    known |= {
+        "token_of_the_wallet": GOOGLE_TOKEN,
+        "form": urlencode({"data": data, "signature": sign(data, "s")}).encode(),
+    }
+    [before] = [block for block in blocks("python", among=[PAGE]) if block.role == "reference"]
+    await _run(before, known)
+    return known
+
+
+@pytest.fixture
+async def http() -> AsyncIterator[httpx2.AsyncClient]:
+    async with httpx2.AsyncClient(trust_env=False) as http:
+        yield http
+
+
+class _Now:
+    """The sandbox's clock stands still: the samples' "now" is its own."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+
+    def now(self, zone: object) -> datetime:
+        assert zone is UTC
+        return self._clock()
+
+
+async def _run(code: Block | str, known: dict[str, Any]) -> None:
+    text = code.code if isinstance(code, Block) else code
+    compiled = compile(text, str(PAGE), "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    came = eval(compiled, known)  # noqa: S307 - the page's own samples
+    if inspect.iscoroutine(came):
+        await came
+
+
+def _error(name: str) -> Exception:
+    """An error of that class, as it may come."""
+    kind = getattr(app.gateway, name)
+    if issubclass(kind, SignedButUnreadableError):
+        return SignedButUnreadableError("not a record", "e30")
+    if name == "InvalidRequestError":
+        return app.gateway.InvalidRequestError("amount", "above zero", "0")
+    about: Mapping[str, Any] = {"method": "POST", "path": "/api/v1/refund", "order_id": "17", "code": "P-1"}
+    about = {**about, "http_status": 400}
+    if issubclass(kind, RefusedError):
+        refused: Exception = kind("Refused", pause=3.0, violations=(Violation("amount", "too much"),), **about)
+        return refused
+    assert issubclass(kind, GatewayError)
+    lost: GatewayError = kind("Lost") if issubclass(kind, NotificationError) else kind("Lost", **about)
+    lost.said = "<h1>Blocked</h1>"
+    return lost
+
+
+async def test_every_sample_runs_and_the_calls_before_the_names(names: dict[str, Any]) -> None:
+    for sample in CALLS.values():
+        await _run(sample, names)
+    assert isinstance(names["token"], SecretStr)
+    assert names["lines"]
+    for name, sample in NAMES.items():
+        if name.endswith("Error"):
+            names["error"] = _error(name)
+        await _run(f"value = {sample}", names)
+        assert names["value"] not in (None, [], ""), name
