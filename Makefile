@@ -149,6 +149,13 @@ screenshots: $(STAMP) ## Take the documentation's pictures anew, from running pa
 run: $(STAMP) ## Start the app with the settings of the environment
 	$(BIN)/saleor-gateway run $(ARGS)
 
+# It is made of what the journeys send, of the cassettes and of the code.
+.PHONY: statements
+statements: $(STAMP) ## Find anew where each statement of the gateway's interface is kept to: docs/gateway-statements.md
+	rm -f build/journey-calls.jsonl; mkdir -p build
+	JOURNEY_CALLS=$(CURDIR)/build/journey-calls.jsonl $(PYTEST) -n $(WORKERS) --dist worksteal -m 'not browser' tests/journeys
+	$(BIN)/python -m tests.gateway_contract.statements build/journey-calls.jsonl
+
 # Without GATEWAY_BASE_URL a sandbox is started and recorded. With it, an account: its keys come from the environment
 # (docs/gateway.md says which), and every story that moves money asks first unless the address is on this machine.
 .PHONY: record

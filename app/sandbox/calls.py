@@ -1,14 +1,16 @@
 """A log of the calls to the gateway's own paths and their responses, for demos and tests.
 
-Only the order, the amount and its currency of a body are stored, never a card or a person.
+Only the order, the amount and its currency of a body are stored, and the names of its members: never a card or a
+person.
 """
 
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
+from urllib.parse import parse_qsl
 
 from pydantic import BaseModel
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -22,7 +24,11 @@ _CURRENCY_FIELDS = ("currency", "order_currency")
 
 
 class Call(BaseModel):
-    """One call. `seconds` is None until it has ended; `http_status` stays None when there was no response."""
+    """One call. `seconds` is None until it has ended; `http_status` stays None when there was no response.
+
+    `fields` are the names of the query's and the body's members, as `split.sub_merchant_id` if nested; `answered` those
+    of a JSON response, at its top.
+    """
 
     number: int
     at: datetime
@@ -33,6 +39,8 @@ class Call(BaseModel):
     currency: str | None = None
     http_status: int | None = None
     seconds: float | None = None
+    fields: list[str] = []
+    answered: list[str] = []
 
 
 class CallLog:
@@ -64,7 +72,8 @@ class CallRecorder:
             await self._app(scope, receive, send)
             return
         call = self._log.record(self._clock(), scope["method"], scope["path"])
-        body = bytearray()
+        call.fields = [name for name, _ in parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)]
+        body, answer = bytearray(), bytearray()
 
         async def record_body() -> Message:
             message = await receive()
@@ -77,6 +86,8 @@ class CallRecorder:
         async def record_status(message: Message) -> None:
             if message["type"] == "http.response.start":
                 call.http_status = message["status"]
+            elif len(answer) < _MAX_BODY_BYTES:
+                answer.extend(message.get("body", b""))
             await send(message)
 
         started = time.monotonic()
@@ -84,17 +95,35 @@ class CallRecorder:
             await self._app(scope, record_body, record_status)
         finally:
             call.seconds = time.monotonic() - started
+            call.answered = sorted(set(_names_in(_read(answer.partition(b"\n")[0] or answer), depth=1)))
 
 
 def _add_body_fields(call: Call, body: bytes) -> None:
-    try:
-        fields = loads(body) if body else None
-    except NotJsonError:
-        return  # a form of the payer's page
+    fields = _read(body)  # None: a form of the payer's page
     if isinstance(fields, dict):
+        call.fields += sorted(set(_names_in(fields, depth=3)))
         call.order_id = _text_or_none(fields.get("order_id"))
         call.amount = next((fields[name] for name in _AMOUNT_FIELDS if _is_number(fields.get(name))), None)
         call.currency = next((_text_or_none(fields[name]) for name in _CURRENCY_FIELDS if name in fields), None)
+
+
+def _read(body: bytes | bytearray) -> Any:
+    try:
+        return loads(bytes(body)) if body else None
+    except NotJsonError:
+        return None
+
+
+def _names_in(value: Any, *, depth: int) -> Iterator[str]:
+    """Yield the names of the members, also of those in lists and objects, to a depth."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _names_in(item, depth=depth)
+    elif isinstance(value, dict):
+        for name, member in value.items():
+            yield name
+            if depth > 1:
+                yield from (f"{name}.{inner}" for inner in _names_in(member, depth=depth - 1))
 
 
 def _is_number(value: Any) -> bool:

@@ -63,6 +63,7 @@ PURCHASE, AUTH = {"method": "purchase"}, {"method": "auth"}
 ENDPOINTS = [
     Endpoint("1a", "create_direct", "POST", PAYMENT, DIRECT | PURCHASE | {"cc_number": ..., "card_cvv": ...}),
     Endpoint("1a", "create_direct", "POST", PAYMENT, DIRECT | PURCHASE | {"cc_token": ...}, lacks=("cc_number",)),
+    Endpoint("1a", "create_direct", "POST", PAYMENT, DIRECT | PURCHASE | {"cryptogram": ...}, lacks=("cc_number",)),
     Endpoint("1a", "create_direct", "POST", PAYMENT, DIRECT | AUTH),
     Endpoint("1b", "create_hosted", "POST", PAYMENT, HOSTED | PURCHASE),
     Endpoint("1b", "create_hosted", "POST", PAYMENT, HOSTED | AUTH),

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Protocol
 from uuid import UUID
@@ -42,6 +43,9 @@ class PayerHands(Protocol):
     async def pay(self, order_id: str, page: str | None, /) -> None:
         """Pay an order on its page."""
 
+    async def pay_other(self, order_id: str, amount: Decimal, /) -> None:
+        """Pay another amount than was asked for, as some payers may."""
+
     async def set_up(self, **options: Any) -> None:
         """Let the gateway choose one of the readings that the interface leaves open."""
 
@@ -54,6 +58,9 @@ class NoHands:
 
     async def pay(self, order_id: str, page: str | None) -> None:
         """It is paid already."""
+
+    async def pay_other(self, order_id: str, amount: Decimal) -> None:
+        """The same."""
 
     async def set_up(self, **options: Any) -> None:
         """It was so."""
@@ -72,6 +79,10 @@ class SandboxHands:
     async def pay(self, order_id: str, _page: str | None) -> None:
         """With a card that always succeeds."""
         await self.control.pay(order_id)
+
+    async def pay_other(self, order_id: str, amount: Decimal) -> None:
+        """By an alternative method of payment."""
+        await self.control.pay(order_id, processed_amount=amount)
 
     async def set_up(self, **options: Any) -> None:
         """By its options."""
@@ -101,6 +112,10 @@ class PersonsHands:
     async def pay(self, order_id: str, page: str | None) -> None:
         """The person at the terminal pays."""
         await asyncio.to_thread(self.ask, f"\nPay order {order_id} at {page} with a test card, then press Enter: ")
+
+    async def pay_other(self, order_id: str, amount: Decimal) -> None:  # noqa: ARG002 - as the others have it
+        """Such stories are told to sandboxes only."""
+        raise AssertionError("which method lets a payer change the amount is not published")
 
     async def set_up(self, **_options: Any) -> None:
         """Such stories are told to sandboxes only."""

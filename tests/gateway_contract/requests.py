@@ -3,7 +3,7 @@
 from decimal import Decimal
 from typing import Any
 
-from app.gateway.models import DirectPayment, HostedPayment, Payout, SplitItem
+from app.gateway.models import DirectPayment, HostedPayment, Payout, Product, SplitItem
 from tests.gateway.examples import CARD, direct, hosted, payout
 from tests.gateway_contract.harness import Harness
 
@@ -17,8 +17,8 @@ def a_page(harness: Harness, name: str, **changes: Any) -> HostedPayment:
 
 
 def a_card(harness: Harness, name: str, **changes: Any) -> DirectPayment:
-    """A payment with a card, unless a token is given."""
-    means = {} if "cc_token" in changes else CARD
+    """A payment with a card, unless a token or a cryptogram is given."""
+    means = CARD if changes.keys().isdisjoint({"cc_token", "cryptogram"}) else {}
     return direct(**_common(harness, name) | means | changes)
 
 
@@ -28,9 +28,12 @@ def a_payout(harness: Harness, name: str, **changes: Any) -> Payout:
 
 
 def shares(harness: Harness) -> list[SplitItem]:
-    """``AMOUNT`` for two sub-merchants."""
+    """``AMOUNT`` for two sub-merchants, each with the product that it sells."""
     return [
-        SplitItem(sub_merchant_id=payee, amount=part) for payee, part in zip(harness.sub_merchants, PARTS, strict=True)
+        SplitItem(
+            sub_merchant_id=payee, amount=part, products=(Product(id=f"mug-{part}", name="Mug", amount=part, qty=1),)
+        )
+        for payee, part in zip(harness.sub_merchants, PARTS, strict=True)
     ]
 
 

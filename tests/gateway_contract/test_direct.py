@@ -35,6 +35,13 @@ async def test_a_token_pays_again(harness: Harness) -> None:
     assert again.payment_id != first.payment_id
 
 
+@pytest.mark.sandbox_only("only a phone's wallet makes one")
+async def test_a_cryptogram_pays(harness: Harness) -> None:
+    request = a_card(harness, "cryptogram", cryptogram={"eci": "07"})
+    paid = await harness.client.create_direct(request, timeout=harness.timeout)
+    assert (paid.status, paid.amount) == (Status.SUCCESS, AMOUNT)
+
+
 @pytest.mark.sandbox_only("which card asks for 3-D Secure is not published")
 async def test_the_bank_asks_for_3ds(harness: Harness) -> None:
     request = a_card(harness, "secure", cc_number=coded_card("2122"))

@@ -1,5 +1,7 @@
 """Payments on the gateway's page (gateway interface, 1b)."""
 
+from decimal import Decimal
+
 import pytest
 
 from app.gateway.models import Checkout, Method, PaymentRecord, Status
@@ -29,6 +31,16 @@ async def test_the_page_as_a_qr_code(harness: Harness) -> None:
     assert isinstance(checkout, Checkout)
     assert checkout.qr_url is not None
     assert checkout.checkout_url == checkout.qr_url.removesuffix("qr") + "form"
+
+
+@pytest.mark.sandbox_only("which method lets a payer change the amount is not published")
+async def test_a_payer_changes_the_amount(harness: Harness) -> None:
+    order_id = harness.order_id("changed")
+    await harness.client.create_hosted(a_page(harness, "changed"), timeout=harness.timeout)
+    await harness.hands.pay_other(order_id, Decimal("2.00"))
+    (paid,) = await harness.client.order(order_id, timeout=harness.timeout)
+    assert isinstance(paid, PaymentRecord)
+    assert (paid.amount, paid.processed_amount, paid.processed_currency) == (AMOUNT, Decimal("2.00"), harness.currency)
 
 
 @pytest.mark.public_only("the interface redirects")

@@ -34,7 +34,9 @@ async def test_reserved_money_is_taken_in_part(harness: Harness) -> None:
 
 async def test_reserved_money_is_released(harness: Harness) -> None:
     order_id = await paid_on_the_page(harness, "released", Method.AUTH)
-    request = Void(order_id=order_id, order_currency=harness.currency, comment="called off")
+    request = Void(
+        order_id=order_id, order_currency=harness.currency, comment="called off", server_url=harness.webhooks.url
+    )
     released = await harness.client.void(request, timeout=harness.timeout)
     assert (released.method, released.status, released.status_code) == (Method.VOID, Status.SUCCESS, "1009")
     assert released.amount == AMOUNT
@@ -44,7 +46,13 @@ async def test_reserved_money_is_released(harness: Harness) -> None:
 
 async def test_money_goes_back_in_parts_and_in_all(harness: Harness) -> None:
     order_id = await paid_on_the_page(harness, "back", Method.PURCHASE)
-    request = Refund(order_id=order_id, order_currency=harness.currency, refund_amount=Decimal("0.30"))
+    request = Refund(
+        order_id=order_id,
+        order_currency=harness.currency,
+        refund_amount=Decimal("0.30"),
+        comment="a scratch",
+        server_url=harness.webhooks.url,
+    )
     part = await harness.client.refund(request, timeout=harness.timeout)
     assert (part.method, part.status, part.amount) == (Method.REFUND, Status.SUCCESS, Decimal("0.30"))
     assert part.status_code == "1004"

@@ -3,7 +3,7 @@
 from app.gateway.models import Method, Recipient, Status
 from tests.gateway.examples import CARD
 from tests.gateway_contract.harness import Harness
-from tests.gateway_contract.requests import AMOUNT, a_payout
+from tests.gateway_contract.requests import AMOUNT, a_card, a_payout
 
 
 async def test_a_card_is_paid(harness: Harness) -> None:
@@ -12,3 +12,11 @@ async def test_a_card_is_paid(harness: Harness) -> None:
     sent = await harness.client.pay_out(request, timeout=harness.timeout)
     assert (sent.method, sent.status, sent.amount) == (Method.CREDIT, Status.SUCCESS, AMOUNT)
     assert sent.properties is not None
+
+
+async def test_a_card_that_paid_before_is_paid(harness: Harness) -> None:
+    """By the token of its payment; whoever has to confirm it comes back to an address of ours."""
+    first = await harness.client.create_direct(a_card(harness, "paid-in"), timeout=harness.timeout)
+    request = a_payout(harness, "out-to-token", cc_token=first.cc_token, result_url="https://shop.example/back")
+    sent = await harness.client.pay_out(request, timeout=harness.timeout)
+    assert (sent.method, sent.status, sent.amount) == (Method.CREDIT, Status.SUCCESS, AMOUNT)

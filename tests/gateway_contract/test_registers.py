@@ -35,6 +35,16 @@ async def test_a_register_is_started_and_fetched(harness: Harness) -> None:
     assert row.date_time is not None
 
 
+async def test_a_register_with_every_field(harness: Harness) -> None:
+    paid = await harness.client.create_direct(a_card(harness, "whole-register"), timeout=harness.timeout)
+    request = of_today(harness).model_copy(update={"transaction_details": tuple(Detail)})
+    ticket = await harness.client.reports.start(request, timeout=harness.timeout)
+    async with aclosing(harness.client.reports.fetch(ticket, patience=120, timeout=harness.timeout)) as lines:
+        rows = [line async for line in lines if not isinstance(line, UnreadableLine)]
+    (row,) = [row for row in rows if row.order_id == paid.order_id]
+    assert (row.payment_id, row.original_amount, row.method) == (paid.payment_id, AMOUNT, Method.PURCHASE)
+
+
 @pytest.mark.sandbox_only("how long a register takes is up to the gateway")
 async def test_a_register_is_not_ready_at_once(harness: Harness) -> None:
     ticket = await harness.client.reports.start(of_today(harness), timeout=harness.timeout)

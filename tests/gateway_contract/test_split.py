@@ -19,6 +19,7 @@ async def test_a_card_pays_two_and_one_gives_back(harness: Harness) -> None:
         currency=harness.currency,
         refund_amount=PARTS[1],
         split=shares(harness)[1:],
+        comment="one mug came back",
         server_url=harness.webhooks.url,
     )
     refund = await harness.client.split_refund(back, timeout=harness.timeout)

@@ -39,6 +39,7 @@ LINES = [line(1, "1.00", 2, tax="0.17"), line(2, "0.30", tax="0.05", name="Сі�
 def account_of(harness: Harness, **chosen: Any) -> MerchantAccount:
     return an_account(
         currencies=[harness.currency], order_timeout=900, merchant_mcc="5499", receipt_delivery="email",
+        validation_url="https://shop.example/check",
         storefront_origins=["https://shop.example"], dialect=harness.preset.value,
         **{"order_3ds_bypass": DIALECTS[harness.preset].order_3ds_bypass.value} | chosen,
     )  # fmt: skip
@@ -53,6 +54,7 @@ def begins(harness: Harness, name: str, flow: str = "CHARGE", **data: Any) -> Tr
         shippingPrice=taxed("0.20"),
         totalPrice=taxed(AMOUNT),
         channel={"slug": "uah", "currencyCode": "UAH"},
+        user={"id": "VXNlcjox"},
     )
     said = {"returnUrl": "https://shop.example/back", "customer": PAYER} | data
     changes: dict[str, Any] = {"amount": AMOUNT, "currency": harness.currency, "sourceObject": basket, "data": said}

@@ -1,5 +1,7 @@
 """A stack with a shop that is ready to sell."""
 
+import json
+import os
 from collections.abc import AsyncIterator, Iterator
 from functools import partial
 from pathlib import Path
@@ -21,12 +23,28 @@ def neighbours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, 
 
 @pytest.fixture
 async def stack(
-    database_url: str, tmp_path: Path, neighbours: tuple[str, str], fork_server: ForkServer
+    request: pytest.FixtureRequest,
+    database_url: str,
+    tmp_path: Path,
+    neighbours: tuple[str, str],
+    fork_server: ForkServer,
 ) -> AsyncIterator[Stack]:
     """The three processes; nothing is installed yet."""
     process = partial(CrashingProcess, fork_server=fork_server)
     async with open_stack(database_url, tmp_path, neighbours, process=process) as stack:
         yield stack
+        if seen := os.environ.get("JOURNEY_CALLS"):
+            await _note_calls(stack, Path(seen), request.node)
+
+
+async def _note_calls(stack: Stack, seen: Path, story: pytest.Item) -> None:
+    """Write down which members a story's calls had: docs/gateway-statements.md is made of it."""
+    calls = [
+        call.model_dump(include={"http_method", "path", "fields", "answered"}) for call in await stack.gateway.calls()
+    ]
+    name = f"{story.path.name}::{story.name.partition('[')[0]}"
+    with seen.open("a", encoding="utf-8") as file:
+        file.write(json.dumps({"story": name, "calls": calls}) + "\n")
 
 
 @pytest.fixture

@@ -32,7 +32,21 @@ SAID = {
     "description": "A prize",
     "recipient_first_name": "Solomiia",
     "recipient_last_name": "Pavlychko",
+    "recipient_middle_name": "Dmytrivna",
     "recipient_doc_number": "AB-1234567",
+    "recipient_doc_issue_date": "2015-05-20",
+    "recipient_doc_issued_by": "8001",
+    "recipient_phone": "+380501234567",
+    "recipient_birth_date": "1991-08-24",
+    "recipient_birth_place": "Lviv",
+    "recipient_country": "UA-46",
+    "recipient_city": "Lviv",
+    "recipient_address": "Street 1",
+    "recipient_postcode": "79000",
+    "wallet_number": "W-1",
+    "recipient_email": "solomiia@example.com",
+    "recipient_tax_id": "3123456789",
+    "reference": "Invoice 17",
 }
 
 

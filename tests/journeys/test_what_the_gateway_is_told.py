@@ -7,8 +7,11 @@ from typing import Any
 from app.db.tables import ProductsForm
 from app.gateway.dialect import Preset
 from app.saleor.testing.views import GrantedLine, NewCheckout, NewLine
+from app.saleor.testing.vocabulary import Flow
+from tests.journeys.card_shop import allow_cards, sealed_card, typed
 from tests.journeys.stack import DIALECT, Stack
-from tests.journeys.stories import assert_books_agree, begin, order_id_of, wait_for_event
+from tests.journeys.stories import BACK, assert_books_agree, begin, order_id_of, wait_for_event
+from tests.waiting import eventually
 
 JUICE = NewLine(
     product_name="Juice", variant_name="1 l", unit_price=Decimal("40.00"), quantity=3, sku="J", tax_rate=Decimal("0.2")
@@ -16,6 +19,8 @@ JUICE = NewLine(
 CAKE = NewLine(
     product_name="Cake", variant_name="Cake", unit_price=Decimal("100.00"), sku="C", tax_rate=Decimal("0.07")
 )
+WHO = {"patronymic": "Petrivna", "birthday": "1990-05-17", "taxId": "3123456789"}
+POINT = {"point": "Львів 7"}
 WORTH = {"Juice (1 l)": Decimal("120.00"), "Cake": Decimal("100.00"), "Доставка": Decimal("70.00")}
 
 
@@ -29,10 +34,15 @@ def worth(products: list[dict[str, Any]]) -> dict[str, Decimal]:
 
 
 async def test_an_order_is_described_when_it_is_paid_and_when_a_part_is_refunded(shop: Stack) -> None:
-    chosen = {"products": ProductsForm.FISCAL, "receipt_delivery": "email", "description_template": "Shop, {channel}"}
+    chosen = {
+        "products": ProductsForm.FISCAL,
+        "receipt_delivery": "email",
+        "description_template": "Shop, {channel}",
+        "attributes": ["point={metadata.point}", "agent={metadata.agent}"],
+    }
     await shop.open_account(name="Fiscal", options=chosen)
-    basket = await shop.saleor.create_checkout(NewCheckout(lines=[JUICE, CAKE], language_code="UK"))
-    _, session = await begin(shop, checkout_id=basket.id)
+    basket = await shop.saleor.create_checkout(NewCheckout(lines=[JUICE, CAKE], language_code="UK", metadata=POINT))
+    _, session = await begin(shop, checkout_id=basket.id, data=BACK | {"customer": WHO, "receiptDelivery": "sms"})
     order_id = order_id_of(session)
     await shop.gateway.pay(order_id)
     transaction = await wait_for_event(shop, session.required_transaction.id, "CHARGE_SUCCESS")
@@ -40,11 +50,11 @@ async def test_an_order_is_described_when_it_is_paid_and_when_a_part_is_refunded
     payment = await shop.gateway.payment(order_id)
     assert payment.description == "Shop, uah"
     references = {"transaction": transaction.id, "checkout": basket.id, "channel": "uah"}
-    assert payment.attributes == {f"saleor_{name}": value for name, value in references.items()}
+    assert payment.attributes == POINT | {f"saleor_{name}": value for name, value in references.items()}
     assert json.loads(payment.payload or "").items() >= references.items()
     assert worth(payment.products) == WORTH
     assert {Decimal(each["taxes"]["prc"]) for each in payment.products} == {20, 7, 0}
-    assert {each["fiscalReceiptDelivery"] for each in payment.products} == {"email"}
+    assert {each["fiscalReceiptDelivery"] for each in payment.products} == {"sms"}
 
     order = (await shop.saleor.complete(basket.id)).order
     assert order is not None
@@ -68,3 +78,24 @@ async def test_an_order_is_described_when_it_is_paid_and_when_a_part_is_refunded
     assert juices["name"] == "Juice (1 l)"
     assert [Decimal(juices[name]) for name in ("qty", "amount")] == [Decimal(2), Decimal("40.00")]
     assert worth(rest.products) == WORTH | {"Juice (1 l)": Decimal("40.00")}
+
+
+async def test_a_card_typed_into_the_storefront_is_described_as_fully(shop: Stack) -> None:
+    await allow_cards(
+        shop, products=ProductsForm.FISCAL, receipt_delivery="email", attributes=["point={metadata.point}"]
+    )
+    basket = await shop.saleor.create_checkout(NewCheckout(lines=[JUICE, CAKE], language_code="UK", metadata=POINT))
+
+    async def is_known() -> bool:  # the app remembers the account for a moment
+        return "direct" in (await shop.saleor.gateway_initialize(basket.id)).data["modes"]
+
+    await eventually(is_known)
+    who = WHO | {"referrer": "https://shop.test/cart"}
+    data = await sealed_card(shop, typed(), basket.id) | {"customer": who, "receiptDelivery": "viber"}
+    session = await shop.saleor.initialize(basket.id, action=Flow.CHARGE, data=data, customer_ip="203.0.113.7")
+    transaction = await wait_for_event(shop, session.required_transaction.id, "CHARGE_SUCCESS")
+    payment = await shop.gateway.payment(order_id_of(session))
+    assert payment.attributes.items() >= POINT.items()
+    assert worth(payment.products) == WORTH
+    assert {each["fiscalReceiptDelivery"] for each in payment.products} == {"viber"}
+    await assert_books_agree(shop, transaction.id)
