@@ -161,6 +161,7 @@ statements: $(STAMP) ## Find anew where each statement of the gateway's interfac
 .PHONY: record
 record: $(STAMP) ## Record the gateway's answers anew, from a sandbox or GATEWAY_BASE_URL=https://...
 	$(BIN)/pytest -q -s --record-mode=rewrite tests/gateway_contract $(ARGS)
+	$(BIN)/python -m tests.gateway_contract.statements
 	$(BIN)/pytest -q tests/gateway_contract
 
 .PHONY: laws

@@ -269,7 +269,6 @@ def _documents(body: bytes) -> Iterator[object]:
 def _note_answer(
     note: Callable[[str, str], None], story: str, document: object, prefix: str, part: str | None = None
 ) -> None:
-    """Note the members of each record, line, balance or ticket in a document."""
     items = document if isinstance(document, list) else [document]
     for item in items:
         if not isinstance(item, dict):
@@ -303,7 +302,6 @@ def read_journeys(lines: Sequence[str]) -> dict[str, str]:
 
 
 def client_has(part: Part, name: str) -> str:
-    """Where the client has a field; empty if nowhere."""
     models: list[type[BaseModel]] = [part.client]
     steps = name.split(".")
     if name == "qr":
@@ -331,7 +329,6 @@ def _types_in(annotation: object) -> Iterator[type[BaseModel]]:
 
 
 def sandbox_has(part: Part, name: str) -> str:
-    """Where the sandbox has a field; empty if nowhere."""
     if name == "qr":
         return "`api/payments.py`"
     if isinstance(part.sandbox, str):
@@ -379,7 +376,6 @@ def _kept(cassettes: Mapping[str, str], *keys: str) -> str:
 
 
 def page() -> str:
-    """The whole page."""
     head = """# The gateway's interface, statement by statement
 
 Made by `make statements`; do not edit. Every call, field and rule of the interface: where the client has it, in which

@@ -5,22 +5,29 @@ attributes, payload, lifetime, the payer, products and receipts. Who refuses one
 """
 
 import base64
+from collections.abc import Sequence
+from contextlib import aclosing
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 from uuid import NAMESPACE_OID, uuid5
 
+import pytest
+
 from app.db.tables import MerchantAccount, ProductsForm
 from app.gateway.dialect import DIALECTS
-from app.gateway.models import Capture, Checkout, Recipient, Refund, Status
+from app.gateway.models import Capture, Checkout, Recipient, Refund, Status, UnreadableLine
 from app.payments.cards.card_form import PaymentInstrument
+from app.payments.reconciliation.gather import start_register
 from app.payments.requests.direct import browser_of, plan_direct
 from app.payments.requests.payment import plan_hosted, terms_of
 from app.payments.requests.payout import PayoutTerms, payout_request
 from app.payments.services import Addresses
+from app.payments.split.rules import METADATA_KEY
 from app.saleor.events import TransactionInitializeSession
 from tests.gateway.examples import CARD
 from tests.gateway_contract.harness import Harness
-from tests.gateway_contract.requests import AMOUNT
+from tests.gateway_contract.requests import AMOUNT, a_card
 from tests.payments.baskets import line, taxed
 from tests.payments.cards.seals import BROWSER
 from tests.payments.requests.test_payment import an_account
@@ -45,12 +52,14 @@ def account_of(harness: Harness, **chosen: Any) -> MerchantAccount:
     )  # fmt: skip
 
 
-def begins(harness: Harness, name: str, flow: str = "CHARGE", **data: Any) -> TransactionInitializeSession:
+def begins(
+    harness: Harness, name: str, flow: str = "CHARGE", *, lines: Sequence[dict[str, Any]] = LINES, **data: Any
+) -> TransactionInitializeSession:
     """A shopper begins to pay for two lines and the delivery; nobody has paid this transaction before."""
     token = uuid5(NAMESPACE_OID, harness.order_id(name))
     transaction_id = base64.b64encode(f"TransactionItem:{token}".encode()).decode()
     basket = source_object(
-        lines=LINES,
+        lines=list(lines),
         shippingPrice=taxed("0.20"),
         totalPrice=taxed(AMOUNT),
         channel={"slug": "uah", "currencyCode": "UAH"},
@@ -90,6 +99,33 @@ async def test_a_page_with_a_fiscal_receipt(harness: Harness) -> None:
     refund = Refund(refund_amount=AMOUNT, f_receipt_delivery=request.f_receipt_delivery, **common)
     returned = await harness.client.refund(refund, timeout=harness.timeout)
     assert (returned.status, returned.amount) == (Status.SUCCESS, AMOUNT)
+
+
+@pytest.mark.splits
+async def test_a_page_split_among_sellers(harness: Harness) -> None:
+    """By the store's rules: the second line is another seller's; the delivery and the rest are the store's own."""
+    own, other = harness.sub_merchants
+    rules = {"mode": "metadata", "default": own}
+    account = account_of(harness, products=ProductsForm.PLAIN, split_rules=rules)
+    product = LINES[1]["variant"] | {"metadata": [{"key": METADATA_KEY, "value": other}]}
+    event = begins(harness, "sellers", lines=[LINES[0], LINES[1] | {"variant": product}])
+    request = plan_hosted(event, account, ADDRESSES, SALEOR).request
+    assert {item.sub_merchant_id: item.amount for item in request.split or ()} == {
+        own: Decimal("1.20"),
+        other: Decimal("0.30"),
+    }
+    assert isinstance(await harness.client.create_hosted(request, timeout=harness.timeout), Checkout)
+
+
+async def test_the_register_of_a_night(harness: Harness) -> None:
+    """With the statuses, methods and fields by which the books are compared."""
+    paid = await harness.client.create_direct(a_card(harness, "night"), timeout=harness.timeout)
+    start, end = harness.moment - timedelta(minutes=5), harness.moment + timedelta(minutes=5)
+    ticket = await start_register(harness.client, start, end)
+    assert ticket is not None
+    async with aclosing(harness.client.reports.fetch(ticket, patience=120, timeout=harness.timeout)) as lines:
+        read = [line async for line in lines if not isinstance(line, UnreadableLine)]
+    assert paid.payment_id in {line.payment_id for line in read}
 
 
 async def test_a_payout_to_a_known_recipient(harness: Harness) -> None:
