@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from app.amounts import format_amount
+from app.commands.failure import CommandFailed
 from app.commands.finders import find_account
 from app.commands.services import with_services
 from app.commands.terminal import AsJson, moment, plain, print_error, print_line, show, show_json, table
@@ -21,16 +22,26 @@ def balances(
         str | None,
         typer.Option(metavar="ACCOUNT", help="The account's ID or name. Default: all accounts.", show_default=False),
     ] = None,
+    balance: Annotated[
+        str | None,
+        typer.Option(
+            metavar="UUID",
+            help="Only the balance with this ID, as the merchant portal shows it; needs --account.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show the merchant's balances at the gateway: what can be paid out or refunded, and what is held in reserve.
 
     The exit status is 1 if the balances of an account are not available.
     """
+    if balance is not None and account is None:
+        raise CommandFailed("name the --account of this balance", status=2)
 
     async def read(services: Services) -> list[AccountBalances]:
         accounts = list(await services.accounts.all()) if account is None else [await find_account(services, account)]
-        return await asyncio.gather(*(read_balances(services, each, timeout=_TIMEOUT) for each in accounts))
+        return await asyncio.gather(*(read_balances(services, row, only=balance, timeout=_TIMEOUT) for row in accounts))
 
     results = with_services(read)
     if as_json:

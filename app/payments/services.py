@@ -36,7 +36,7 @@ from app.server_clock import ClockDifference, compare_clock
 
 _COMPARISON_INTERVAL = timedelta(minutes=1)
 
-BalanceCache: TypeAlias = LatestCache[tuple[str, datetime], tuple[BalanceAccount, ...], GatewayError]
+BalanceCache: TypeAlias = LatestCache[tuple[str, str | None, datetime], tuple[BalanceAccount, ...], GatewayError]
 """The latest balances that the gateway reported, by the account's id and when the account was last changed."""
 
 

@@ -182,6 +182,10 @@ async def test_what_the_merchant_has_at_the_gateway(
     [shop] = (await shell("balances", "--json")).json
     [balance] = shop["balances"]
     assert (balance["currency"], balance["available"]) == ("UAH", Decimal("10000.00"))
+    one = (await shell("balances", "--account", "Shop", "--balance", balance["id"], "--json")).json
+    assert [each["balances"] for each in one] == [[balance]]
+    assert (await shell("balances", "--account", "Shop", "--balance", balance["id"][::-1])).status == 1
+    (await shell("balances", "--balance", balance["id"])).failed("name the --account", status=2)
     await add_account(services, installed, name="Away")  # nobody is there
     said = await shell("balances")
     assert said.status == 1

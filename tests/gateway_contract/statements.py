@@ -175,7 +175,7 @@ REASONS: Mapping[tuple[str, str], str] = {
     ("journey", "validation_url"): "an option of the account: `tests/payments/requests/test_context.py`",
     ("journey", "cryptogram"): NO_CRYPTOGRAM,
     ("journey", "GET /api/v1/pos/*/recurring/*"): "the app looks the order up, which shows all charges",
-    ("journey", "GET /api/v1/balances/pos/*/accounts/*"): "the app shows all balances of an account at once",
+    ("journey", "GET /api/v1/balances/pos/*/accounts/*"): "`balances --balance`: `tests/commands/test_reconcile.py`",
     ("journey", "split.products"): "a split fiscal basket: `tests/payments/split/test_planning.py`",
     (
         "journey",

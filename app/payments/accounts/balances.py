@@ -52,11 +52,17 @@ class AccountBalances:
 
 
 async def read_balances(
-    services: Services, account: MerchantAccount, *, refresh: bool = False, timeout: float = PAGE_TIMEOUT
+    services: Services,
+    account: MerchantAccount,
+    *,
+    only: str | None = None,
+    refresh: bool = False,
+    timeout: float = PAGE_TIMEOUT,
 ) -> AccountBalances:
     """Return an account's balances; query the gateway unless it was queried in the last minute, or to ``refresh``.
 
-    Never raises: errors are in the result. Takes ``timeout`` seconds at most.
+    ``only``: the gateway's id of the one balance that is wanted. Never raises: errors are in the result. Takes
+    ``timeout`` seconds at most.
     """
 
     async def fetch() -> tuple[BalanceAccount, ...]:
@@ -66,10 +72,12 @@ async def read_balances(
             client = None
         if client is None:  # outside of the handler: the frames of the vault's error hold the sealed value
             raise KeysNotOpenedError("the account's keys cannot be decrypted with the secret keys of this machine")
+        if only is not None:
+            return (_sanitize(await client.balances.account(only, timeout=_GATEWAY_TIMEOUT)),)
         return tuple(map(_sanitize, await client.balances.accounts(timeout=_GATEWAY_TIMEOUT)))
 
     latest = await services.balances.get(
-        _cache_key(account), fetch, now=services.now, timeout=timeout, expected_error=GatewayError, force=refresh
+        _cache_key(account, only), fetch, now=services.now, timeout=timeout, expected_error=GatewayError, force=refresh
     )
     return _account_balances(account, latest)
 
@@ -107,9 +115,9 @@ def _sanitize(balance: BalanceAccount) -> BalanceAccount:
     return balance.model_copy(update=names)
 
 
-def _cache_key(account: MerchantAccount) -> tuple[str, datetime]:
+def _cache_key(account: MerchantAccount, only: str | None) -> tuple[str, str | None, datetime]:
     """Return the cache key of an account's balances: a changed account may have another address and other keys."""
-    return account.id, account.updated_at
+    return account.id, only, account.updated_at
 
 
 def _account_balances(
