@@ -13,6 +13,7 @@ from tests.chaos.story import (
     DeliverNotification,
     Dispute,
     Ending,
+    EndOrder,
     Fault,
     HoldNotifications,
     MoveSaleor,
@@ -20,6 +21,7 @@ from tests.chaos.story import (
     NextWebhook,
     PassTime,
     Pay,
+    RenameChannel,
     ReplayWebhook,
     RequestConcurrently,
     RequestGrantAgain,
@@ -42,6 +44,15 @@ GRANTED = RequestInSaleor("REFUND", TEN, granted=True)
 TAKEN: tuple[Step, ...] = (*RESERVED, RequestInSaleor("CHARGE"), RunWorker())
 
 ALWAYS: dict[str, Story] = {
+    "an order is cancelled while its page is open, and paid": Story(
+        (BeginPayment(), EndOrder(), Pay(), RunWorker(), RequestInSaleor("REFUND"))
+    ),
+    "an order expires while its money is authorized, and staff charge it": Story(
+        (*RESERVED, EndOrder("EXPIRED"), RequestInSaleor("CHARGE"), RunWorker())
+    ),
+    "a channel gets another name between two attempts": Story(
+        (BeginPayment(), RenameChannel(), BeginPayment(), Pay(on=1), RunWorker(), RequestInSaleor("REFUND", on=1))
+    ),
     "paid, ordered, and refunded by a granted refund": Story((*PAID, RequestInSaleor("REFUND", TEN, granted=True))),
     "a proxy swallows the answer to a granted refund, and staff ask again": Story(
         (

@@ -8,6 +8,7 @@ from uuid import UUID
 
 import httpx2
 
+from app.saleor.testing.ids import channel_id
 from app.saleor.testing.records import Transaction
 from app.saleor.testing.saleor_state import Delivery as Webhook
 from app.saleor.testing.settings import SaleorFaults
@@ -34,12 +35,14 @@ from tests.chaos.story import (
     DeliverNotification,
     Dispute,
     Ending,
+    EndOrder,
     HoldNotifications,
     MoveSaleor,
     NextCall,
     NextWebhook,
     PassTime,
     Pay,
+    RenameChannel,
     ReplayWebhook,
     RequestConcurrently,
     RequestGrantAgain,
@@ -120,6 +123,10 @@ class _Run:
             case RequestConcurrently():
                 both = [self._transaction(each.on) for each in (step.first, step.second)]
                 return await self.staff.request_concurrently(step, *both)
+            case EndOrder(how):
+                return self.staff.end_order(self._transaction(0), how)
+            case RenameChannel():
+                return self._rename_channel()
             case MoveSaleor(known):
                 return await (harness.record_move() if known else harness.move_saleor())
             case SetAppStatus():
@@ -181,6 +188,16 @@ class _Run:
         told = {"inactive": apps.deactivate, "active": apps.activate, "deleted": apps.uninstall}
         await self.harness.run_until_delivered(told[what])
         return None
+
+    def _rename_channel(self) -> str:
+        """Give the channel of everything that is sold another slug; Saleor names it from the next webhook on."""
+        state = self.harness.saleor.state
+        baskets = [checkout.basket for checkout in state.checkouts.values()]
+        baskets += [order.basket for order in state.orders.values()]
+        for basket in baskets:
+            basket.channel_id = basket.channel_id or channel_id(basket.channel_slug)
+            basket.channel_slug += "-new"
+        return f"{len(baskets)} baskets"
 
     # The shopper -------------------------------------------------------------------------------------------------
 

@@ -40,6 +40,18 @@ class Staff:
             await self.harness.run_until_delivered(lambda: staff.request_refund_for_granted_refund(refund_id))
         return self._describe_newest_event(transaction)
 
+    def end_order(self, transaction: Transaction | None, how: str) -> str:
+        """End the order of a payment; its checkout becomes one first."""
+        if transaction is None:
+            return "there is no payment"
+        if isinstance(transaction.source, Checkout):
+            self.harness.saleor.storefront.complete(transaction.source.id)
+        if transaction.order is None:
+            return "it is no order yet"
+        staff = self.harness.saleor.staff
+        ends = {"CANCELED": staff.cancel_order, "EXPIRED": staff.expire_order, "RETURNED": staff.return_order}
+        return ends[how](transaction.order.id).status
+
     async def request_grant_again(self, transaction: Transaction | None) -> str:
         """Request the refund that was granted last."""
         grants = transaction.order.granted_refunds if transaction and transaction.order else []

@@ -102,6 +102,21 @@ class SetAppStatus:
 
 
 @dataclass(frozen=True)
+class EndOrder:
+    """The order ends whatever was paid of it: staff cancel it, Saleor expires it, its products come back.
+
+    A checkout becomes an order first. No effect before anybody has begun to pay, and on an order that has ended.
+    """
+
+    how: Literal["CANCELED", "EXPIRED", "RETURNED"] = "CANCELED"
+
+
+@dataclass(frozen=True)
+class RenameChannel:
+    """Staff give the sales channel another name (its slug); its id stays."""
+
+
+@dataclass(frozen=True)
 class MoveSaleor:
     """Saleor gets another address, and staff install the app there; ``known``: the operator records the move.
 
@@ -251,6 +266,8 @@ Step = (
     | RequestGrantAgain
     | RequestConcurrently
     | SetAppStatus
+    | EndOrder
+    | RenameChannel
     | MoveSaleor
     | RequestInApp
     | ReplayWebhook
