@@ -8,7 +8,7 @@ import pytest
 from app.db.aggregates import ById, row_id_of
 from app.db.tables import Kind, State
 from app.payments.alerts.open_alerts import AlertKind
-from app.payments.core.page_cancellation import CHECKOUT_GONE, ORDER_CANCELED, ORDER_EXPIRED, ORDER_RETURNED, TOO_HIGH
+from app.payments.core.page_cancellation import CloseReason
 from app.payments.core.problems import acknowledge, problem_text
 from app.payments.staff.order_payments import can_be_paid
 from app.payments.sync.open_pages import CHECK_INTERVAL, OpenPageChecks
@@ -22,7 +22,11 @@ pytestmark = pytest.mark.law(10)
 
 NOT_OWED = [(AlertKind.NOT_OWED, 1)]
 NOT_PAID = [(AlertKind.NOT_PAID, 1)]
-REASONS = {"CANCELED": ORDER_CANCELED, "EXPIRED": ORDER_EXPIRED, "RETURNED": ORDER_RETURNED}
+REASONS = {
+    "CANCELED": CloseReason.ORDER_CANCELED,
+    "EXPIRED": CloseReason.ORDER_EXPIRED,
+    "RETURNED": CloseReason.ORDER_RETURNED,
+}
 
 
 @pytest.fixture(autouse=True)
@@ -309,20 +313,20 @@ class TestOpenPage:
         shop.gateway.book[shop.order_id] = [payment(shop.order_id, "init")]
         will_close(shop)
         await shop.pass_time(minutes=3)
-        assert await closing_reasons(shop) == [ORDER_CANCELED]
+        assert await closing_reasons(shop) == [CloseReason.ORDER_CANCELED]
         assert (await shop.operation(Kind.CREATE)).state is State.FAILURE
 
     async def test_of_a_checkout_that_is_gone_is_closed(self, shop: Shop) -> None:
         await begin_on_checkout(shop)
         delete_checkout(shop)
         await OpenPageChecks(shop.services, shop.saleor).close_if_not_owed(shop.order_id)
-        assert await closing_reasons(shop) == [CHECKOUT_GONE]
+        assert await closing_reasons(shop) == [CloseReason.CHECKOUT_GONE]
 
     async def test_for_more_than_is_left_to_pay_is_closed(self, shop: Shop) -> None:
         await begin_on_order(shop)
         change_total(shop, "569.49")
         await OpenPageChecks(shop.services, shop.saleor).close_if_not_owed(shop.order_id)
-        assert await closing_reasons(shop) == [TOO_HIGH]
+        assert await closing_reasons(shop) == [CloseReason.TOO_HIGH]
 
     async def test_that_is_owed_stays_open(self, shop: Shop) -> None:
         await begin_on_order(shop)

@@ -18,16 +18,7 @@ from app.db.tables import Kind, Mode, Payment, ProblemKind, State
 from app.i18n.messages import LazyMessage, Money
 from app.payments.core.balance import ZERO, balance
 from app.payments.core.event_queue import has_unreported_money
-from app.payments.core.page_cancellation import (
-    CHECKOUT_GONE,
-    NOT_OWED_PAGE,
-    ORDER_CANCELED,
-    ORDER_EXPIRED,
-    ORDER_RETURNED,
-    TOO_HIGH,
-    create_cancellation,
-    is_link_missing,
-)
+from app.payments.core.page_cancellation import NOT_OWED_PAGE, CloseReason, create_cancellation, is_link_missing
 from app.payments.core.posting import raise_problem
 from app.payments.core.problems import (
     PAID_TWICE,
@@ -52,18 +43,18 @@ FAILED = cause_of_unpaid_order("failed")
 TOTAL_ROSE = cause_of_unpaid_order("total-rose")
 
 
-def closing_reason(payment: Payment, source: TransactionSource) -> str | None:
+def closing_reason(payment: Payment, source: TransactionSource) -> CloseReason | None:
     """Return why the page of a payment must be closed; None while all of its amount is owed."""
     if source.is_gone:
-        return CHECKOUT_GONE
+        return CloseReason.CHECKOUT_GONE
     if source.is_canceled:
-        return ORDER_CANCELED
+        return CloseReason.ORDER_CANCELED
     if source.is_expired:
-        return ORDER_EXPIRED
+        return CloseReason.ORDER_EXPIRED
     if source.is_returned:
-        return ORDER_RETURNED
+        return CloseReason.ORDER_RETURNED
     too_high = source.excess is not None and payment.amount > -source.excess
-    return TOO_HIGH if too_high else None
+    return CloseReason.TOO_HIGH if too_high else None
 
 
 def agrees(payment: Payment, source: TransactionSource) -> bool:

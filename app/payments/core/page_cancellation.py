@@ -6,7 +6,9 @@ money, so it may be sent again once a look-up has shown that the page is still o
 counts as closed only when the gateway confirms it.
 """
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
+from enum import StrEnum
 
 from app.db.aggregates import PaymentAggregate, row_id_of
 from app.db.tables import Kind, Operation, Payment, State
@@ -18,21 +20,75 @@ from app.payments.core.schedule import Schedule
 
 CANCELLED = "6007"  # gateway interface, 7: the status code of a payment that was cancelled before it was paid
 
-NOT_PAID_IN_TIME = gettext_noop("Nobody paid in time, and the payment page was closed")
 PAGE_CLOSED = gettext_noop("The payment page was closed; nothing was paid")
-BY_STAFF = gettext_noop("Staff cancelled the payment in the app, and the payment page was closed")
-LINK_LOST = gettext_noop(
-    "The address of the payment page was lost with the gateway's response, so the page was closed unused"
-)
-COVERED = gettext_noop(
-    "Another payment for the same checkout or order is paid or at the bank, so the payment page was closed"
-)
-TOO_HIGH = gettext_noop("Less is left to pay than this page was for, so the payment page was closed")
-ORDER_CANCELED = gettext_noop("The order was cancelled, so the payment page was closed")
-ORDER_EXPIRED = gettext_noop("The order has expired, so the payment page was closed")
-ORDER_RETURNED = gettext_noop("The order was returned, so the payment page was closed")
-CHECKOUT_GONE = gettext_noop("The checkout no longer exists in Saleor, so the payment page was closed")
-REPLACED = gettext_noop("A newer payment attempt has replaced this one, and the payment page was closed")
+
+
+class CloseReason(StrEnum):
+    """Why this app closes a page: the code that is stored and compared (``Operation.request``)."""
+
+    NOT_PAID_IN_TIME = "not_paid_in_time"
+    BY_STAFF = "by_staff"
+    LINK_LOST = "link_lost"
+    COVERED = "covered"
+    TOO_HIGH = "too_high"
+    ORDER_CANCELED = "order_canceled"
+    ORDER_EXPIRED = "order_expired"
+    ORDER_RETURNED = "order_returned"
+    CHECKOUT_GONE = "checkout_gone"
+    REPLACED = "replaced"
+
+    @property
+    def text(self) -> str:
+        """The sentence for staff and for Saleor, in English."""
+        return _TEXTS[self]
+
+    @classmethod
+    def of(cls, closing: Operation) -> "CloseReason | None":
+        """Return the reason of a closing; earlier versions stored it as a sentence. None: it has none that is known."""
+        stored = closing.request.get("why")
+        return _BY_SENTENCE.get(stored) or next((reason for reason in cls if reason.value == stored), None)
+
+
+_TEXTS: Mapping[CloseReason, str] = {
+    CloseReason.NOT_PAID_IN_TIME: gettext_noop("Nobody paid in time, and the payment page was closed"),
+    CloseReason.BY_STAFF: gettext_noop("Staff cancelled the payment in the app, and the payment page was closed"),
+    CloseReason.LINK_LOST: gettext_noop(
+        "The address of the payment page was lost with the gateway's response, so the page was closed unused"
+    ),
+    CloseReason.COVERED: gettext_noop(
+        "Another payment for the same checkout or order is paid or at the bank, so the payment page was closed"
+    ),
+    CloseReason.TOO_HIGH: gettext_noop("Less is left to pay than this page was for, so the payment page was closed"),
+    CloseReason.ORDER_CANCELED: gettext_noop("The order was cancelled, so the payment page was closed"),
+    CloseReason.ORDER_EXPIRED: gettext_noop("The order has expired, so the payment page was closed"),
+    CloseReason.ORDER_RETURNED: gettext_noop("The order was returned, so the payment page was closed"),
+    CloseReason.CHECKOUT_GONE: gettext_noop("The checkout no longer exists in Saleor, so the payment page was closed"),
+    CloseReason.REPLACED: gettext_noop(
+        "A newer payment attempt has replaced this one, and the payment page was closed"
+    ),
+}
+# What versions before the codes have stored. These sentences are data: they never change with the texts above.
+_BY_SENTENCE: Mapping[object, CloseReason] = {
+    "Nobody paid in time, and the payment page was closed": CloseReason.NOT_PAID_IN_TIME,
+    "Staff cancelled the payment in the app, and the payment page was closed": CloseReason.BY_STAFF,
+    "The address of the payment page was lost with the gateway's response, so the page was closed unused": (
+        CloseReason.LINK_LOST
+    ),
+    "The address of the payment page got lost with the gateway's answer, so the page was closed unused": (
+        CloseReason.LINK_LOST
+    ),
+    "Another payment for the same checkout or order is paid or at the bank, so the payment page was closed": (
+        CloseReason.COVERED
+    ),
+    "The same is paid or at the bank by another payment, and the payment page was closed": CloseReason.COVERED,
+    "Less is left to pay than this page was for, so the payment page was closed": CloseReason.TOO_HIGH,
+    "The order was cancelled, so the payment page was closed": CloseReason.ORDER_CANCELED,
+    "The order has expired, so the payment page was closed": CloseReason.ORDER_EXPIRED,
+    "The order was returned, so the payment page was closed": CloseReason.ORDER_RETURNED,
+    "The checkout no longer exists in Saleor, so the payment page was closed": CloseReason.CHECKOUT_GONE,
+    "A newer payment attempt has replaced this one, and the payment page was closed": CloseReason.REPLACED,
+    "A newer attempt to pay has taken its place, and the payment page was closed": CloseReason.REPLACED,
+}
 
 _NO_SUCH_PAGE = gettext_noop("The gateway has no such payment: there was no page to close")
 _STILL_OPEN = gettext_noop("The gateway did not close the page before it expired")
@@ -46,11 +102,11 @@ _LONGEST_PAUSE = timedelta(minutes=5)
 
 
 def create_cancellation(
-    payment: Payment, *, key: str, reason: str, state: State, next_poll_at: datetime, now: datetime
+    payment: Payment, *, key: str, reason: CloseReason, state: State, next_poll_at: datetime, now: datetime
 ) -> Operation:
     """Return a new operation that closes the page of ``payment``: an intent, or one that the worker will send.
 
-    ``reason`` is shown to staff and reported to Saleor if the operation closes the page.
+    The text of ``reason`` is shown to staff, and reported to Saleor if the operation closes the page.
     """
     return Operation(
         payment_id=row_id_of(payment),
@@ -59,9 +115,9 @@ def create_cancellation(
         state=state,
         amount=ZERO,
         currency=payment.currency,
-        request={"order_id": payment.order_id, "why": reason},
+        request={"order_id": payment.order_id, "why": reason.value},
         asked_by_saleor=False,
-        message=reason,
+        message=reason.text,
         next_poll_at=next_poll_at,
         created_at=now,
         updated_at=now,
@@ -78,9 +134,10 @@ def is_being_closed(aggregate: PaymentAggregate) -> bool:
     return any(each.kind is Kind.CANCEL and not each.state.final for each in aggregate.operations)
 
 
-def is_closing_for(aggregate: PaymentAggregate, *reasons: str) -> bool:
+def is_closing_for(aggregate: PaymentAggregate, *reasons: CloseReason) -> bool:
     """Return True while the page is being closed for one of these reasons."""
-    return any(each.request.get("why") in reasons and not each.state.final for each in aggregate.operations)
+    open_operations = (operation for operation in aggregate.operations if not operation.state.final)
+    return any(CloseReason.of(operation) in reasons for operation in open_operations)
 
 
 def is_retried_until_confirmed(operation: Operation) -> bool:
@@ -148,7 +205,10 @@ def reason_of_closing(aggregate: PaymentAggregate, seen: Observation) -> str | N
         if each.kind is Kind.CANCEL and not each.asked_by_saleor and not each.state.final
     )
     closing = next(ours, None)
-    return None if closing is None else f"{closing.request['why']} [{CANCELLED}]"
+    if closing is None:
+        return None
+    reason = CloseReason.of(closing)
+    return f"{PAGE_CLOSED if reason is None else reason.text} [{CANCELLED}]"
 
 
 def _end_closing(closing: Operation, state: State, message: str, now: datetime) -> None:

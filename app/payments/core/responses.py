@@ -14,7 +14,7 @@ from app.i18n.translation import translation_for
 from app.payments.core.balance import balance
 from app.payments.core.details import Details, payment_method_from_row
 from app.payments.core.event_queue import should_delay_success
-from app.payments.core.page_cancellation import COVERED, TOO_HIGH, is_closing_for
+from app.payments.core.page_cancellation import CloseReason, is_closing_for
 from app.payments.core.problems import has_mismatch, problem_text
 from app.payments.core.refusal import DECLINED, RefusalError, shopper_message_of
 from app.saleor.responses import (
@@ -190,7 +190,8 @@ def _page_data(aggregate: PaymentAggregate) -> dict[str, Any]:
     payment = aggregate.payment
     if payment.checkout_url is None and payment.qr_url is None:
         return {"errors": [error_data(CREATION_UNKNOWN, translation_for(payment.language).gettext(_UNKNOWN))]}
-    if is_closing_for(aggregate, TOO_HIGH, COVERED):  # either way it is for more than is left to pay
+    # Either way it is for more than is left to pay.
+    if is_closing_for(aggregate, CloseReason.TOO_HIGH, CloseReason.COVERED):
         return {"errors": [error_data(AMOUNT_CHANGED, translation_for(payment.language).gettext(_CHANGED))]}
     page: dict[str, Any] = {"checkoutUrl": payment.checkout_url, "qrUrl": payment.qr_url}
     if payment.expires_at is not None:

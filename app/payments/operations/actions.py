@@ -25,7 +25,7 @@ from app.payments.core.action_request import ActionRequest, describe_request
 from app.payments.core.balance import ZERO, Balance, balance, check_amount
 from app.payments.core.call_errors import KEYS_NOT_OPENED
 from app.payments.core.dialects import keeps_rest
-from app.payments.core.page_cancellation import BY_STAFF
+from app.payments.core.page_cancellation import CloseReason
 from app.payments.core.posting import Posting, enqueue_note
 from app.payments.core.references import ensure_reference, reference_of_refusal, reference_of_request
 from app.payments.core.refusal import RefusalCode, RefusalError
@@ -268,7 +268,7 @@ def _new_operation(aggregate: PaymentAggregate, request: ActionRequest, key: str
         amount = ZERO if request.action is AvailableAction.CANCEL else request.amount
         step, state, message = Step(_KINDS[request.action], amount), State.FAILURE, refusal.message
     if request.by is not None and step.kind is Kind.CANCEL:
-        more["why"] = BY_STAFF
+        more["why"] = CloseReason.BY_STAFF.value
     elif step.kind is not Kind.CANCEL and (reason := request.reasons.get(key, "").strip()):
         more["comment"] = _gateway_comment(reason)
     operation = Operation(

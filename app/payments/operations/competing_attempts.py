@@ -18,14 +18,7 @@ from app.db.aggregates import ById, PaymentAggregate, SameDebt, row_id_of
 from app.db.tables import Mode, Payment, State
 from app.i18n.messages import LazyMessage, Money
 from app.payments.core.balance import ZERO, balance
-from app.payments.core.page_cancellation import (
-    COVERED,
-    REPLACED,
-    REPLACED_BY,
-    TOO_HIGH,
-    create_cancellation,
-    is_link_missing,
-)
+from app.payments.core.page_cancellation import REPLACED_BY, CloseReason, create_cancellation, is_link_missing
 from app.payments.core.posting import Posting, raise_problem
 from app.payments.core.problems import PAID_TWICE, Unowed, clear_problem, clear_unowed_money
 from app.payments.core.refusal import RefusalCode, RefusalError, shopper_message_of
@@ -161,10 +154,10 @@ def close_competing_pages(
     known = attempts_of(of_currency, newest.currency)
     exceeding = pages_exceeding_remainder(known, newest.to_pay)
     closing = pages_to_close(known, newest.to_pay) if replacing else exceeding
-    too_much = COVERED if any(each.covered for each in known) else TOO_HIGH
+    too_much = CloseReason.COVERED if any(each.covered for each in known) else CloseReason.TOO_HIGH
     for aggregate in of_currency:
         if row_id_of(aggregate.payment) in closing:
-            reason = too_much if row_id_of(aggregate.payment) in exceeding else REPLACED
+            reason = too_much if row_id_of(aggregate.payment) in exceeding else CloseReason.REPLACED
             _schedule_closing(aggregate, newest, posting.now, reason=reason)
     paid = {each.number: each.paid + each.perhaps_paid for each in known}
     flag_double_payment(
@@ -211,7 +204,7 @@ def _is_at_the_bank(aggregate: PaymentAggregate) -> bool:
     return aggregate.payment.mode is Mode.DIRECT and create.state in {State.INTENT, State.UNKNOWN}
 
 
-def _schedule_closing(aggregate: PaymentAggregate, newest: Payment, now: datetime, *, reason: str) -> None:
+def _schedule_closing(aggregate: PaymentAggregate, newest: Payment, now: datetime, *, reason: CloseReason) -> None:
     """Have the worker close a page. If a shopper is paying at that moment, the cancellation finds out the outcome."""
     key = f"{REPLACED_BY}{newest.order_id}"
     if aggregate.operation_by_key(key) is None:

@@ -22,9 +22,8 @@ from app.payments.core.apply import apply, conclude
 from app.payments.core.call_errors import is_outcome_unknown, post_error, report_to_staff
 from app.payments.core.observation import Observations, gateway_id_of, observation_from_record
 from app.payments.core.page_cancellation import (
-    COVERED,
-    LINK_LOST,
     LOST_PAGE,
+    CloseReason,
     create_cancellation,
     is_closing_for,
     is_link_missing,
@@ -143,7 +142,7 @@ def _withhold_if_covered(
         for each in attempts:  # two that began at the same moment have not seen each other
             each.payment.has_rivals = True
     close_competing_pages(attempts, payment, posting, replacing=replacing)
-    if not is_closing_for(aggregate, COVERED):
+    if not is_closing_for(aggregate, CloseReason.COVERED):
         return
     code = refusal_code(attempts, payment).value
     payment.checkout_url = payment.qr_url = None
@@ -217,7 +216,7 @@ def abandon_page(aggregate: PaymentAggregate, posting: Posting) -> None:
         closing = create_cancellation(
             aggregate.payment,
             key=LOST_PAGE,
-            reason=LINK_LOST,
+            reason=CloseReason.LINK_LOST,
             state=State.WAITING,
             next_poll_at=soon,
             now=posting.now,

@@ -20,7 +20,7 @@ from app.payments.core.call_errors import report_to_staff
 from app.payments.core.labels import NAMES
 from app.payments.core.observation import Observations
 from app.payments.core.page_cancellation import (
-    NOT_PAID_IN_TIME,
+    CloseReason,
     advance_closing,
     create_cancellation,
     is_being_closed,
@@ -226,7 +226,7 @@ def _close_expired_page(aggregate: PaymentAggregate, operation: Operation, posti
     closing = create_cancellation(
         payment,
         key=f"close-page-{len(aggregate.operations)}",
-        reason=NOT_PAID_IN_TIME,
+        reason=CloseReason.NOT_PAID_IN_TIME,
         state=State.INTENT,
         next_poll_at=posting.schedule.intent_deadline(now),
         now=now,
