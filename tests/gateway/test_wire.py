@@ -52,6 +52,7 @@ from app.gateway import (
     encode_token,
 )
 from app.gateway.models import read_record
+from app.gateway.models.base import CARD_FIELDS
 from app.gateway.models.records import validate_model
 from app.gateway.statuses import read_status
 from tests.gateway.conftest import RecordedSleeps
@@ -487,6 +488,28 @@ def test_each_word_is_spelt_so() -> None:
     }
     assert {kind: list(kind) for kind in words} == words
     assert [read_status(word) for word in words[Status]] == list(Status)
+
+
+@pytest.mark.parametrize("unit", ["day", "week", "month", "quarter", "year"])
+def test_each_unit_of_a_plan_is_spelt_so(unit: Any) -> None:
+    assert RecurringPlan(interval_unit=unit, interval_count=1).to_wire()["interval_unit"] == unit
+
+
+def test_each_kind_of_price_and_of_tax_is_spelt_so() -> None:
+    kinds: Any = ("VAT", "NET"), ("vat", "non-vat"), ("true", "false")
+    prices, taxes, taxable = kinds
+    assert [Product(id="1", name="x", amount="1.00", qty=1, price_type=kind).price_type for kind in prices] == [
+        "VAT",
+        "NET",
+    ]
+    assert [Taxes(type=kind, prc=0).type for kind in taxes] == ["vat", "non-vat"]
+    assert [Recipient(is_operation_taxable=word).is_operation_taxable for word in taxable] == ["true", "false"]
+
+
+def test_each_field_that_may_hold_a_card_is_known_as_such() -> None:
+    """What is in one of them is shown nowhere, whoever quotes it."""
+    cards = {"cc_number", "exp_month", "exp_year", "card_cvv", "cc_token", "cryptogram", "token", "recipient_cc_number"}
+    assert cards == CARD_FIELDS
 
 
 def test_the_names_of_requests_are_all_here() -> None:
