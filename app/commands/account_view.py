@@ -91,7 +91,7 @@ def finding_to_json(finding: CheckResult) -> dict[str, object]:
         "ok": finding.failure is None,
         "wrong": None if finding.failure is None else str(finding.failure),
         "warnings": describe_limitations(finding),
-        "dialect": {each.option: each.value for each in finding.dialect},
+        "dialect": {found.option: found.value for found in finding.dialect},
         "areas": {
             each.area.name.lower(): {"access": each.access.value, "why": None if each.works else str(each.why)}
             for each in finding.areas
@@ -123,8 +123,8 @@ def _describe_dialect(finding: CheckResult) -> list[str]:
     """Return the texts of what the gateway decides otherwise, each with the command that follows it."""
     account = finding.view.account.id
     return [
-        f"{each.why}: run `saleor-gateway accounts set {account} {flag_of(each.option)} {each.value}`"
-        for each in finding.dialect
+        f"{found.why}: run `saleor-gateway accounts set {account} {flag_of(found.option)} {found.value}`"
+        for found in finding.dialect
     ]
 
 

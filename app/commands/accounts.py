@@ -68,7 +68,7 @@ def check_accounts(
             if account
             else [row for row in await services.accounts.all() if row.enabled]
         )
-        return [await check_merchant_account(services, each) for each in await load_views(services, rows)]
+        return [await check_merchant_account(services, view) for view in await load_views(services, rows)]
 
     findings = with_services(check_all)
     if not findings:

@@ -52,7 +52,7 @@ async def check_account(services: Services, account_id: str) -> Sequence[Finding
             about=account.name,
         ),
         *(_area_finding(each, account.name) for each in found.areas if not each.works),
-        *(_dialect_finding(each, account.name) for each in found.dialect),
+        *(_dialect_finding(finding, account.name) for finding in found.dialect),
         *_limitation_findings(found.limitations, shown),
     ]
 

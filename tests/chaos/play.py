@@ -8,7 +8,6 @@ from uuid import UUID
 
 import httpx2
 
-from app.saleor.testing.ids import channel_id
 from app.saleor.testing.records import Transaction
 from app.saleor.testing.saleor_state import Delivery as Webhook
 from app.saleor.testing.settings import SaleorFaults
@@ -126,7 +125,7 @@ class _Run:
             case EndOrder(how):
                 return self.staff.end_order(self._transaction(0), how)
             case RenameChannel():
-                return self._rename_channel()
+                return self.staff.rename_channel()
             case MoveSaleor(known):
                 return await (harness.record_move() if known else harness.move_saleor())
             case SetAppStatus():
@@ -188,16 +187,6 @@ class _Run:
         told = {"inactive": apps.deactivate, "active": apps.activate, "deleted": apps.uninstall}
         await self.harness.run_until_delivered(told[what])
         return None
-
-    def _rename_channel(self) -> str:
-        """Give the channel of everything that is sold another slug; Saleor names it from the next webhook on."""
-        state = self.harness.saleor.state
-        baskets = [checkout.basket for checkout in state.checkouts.values()]
-        baskets += [order.basket for order in state.orders.values()]
-        for basket in baskets:
-            basket.channel_id = basket.channel_id or channel_id(basket.channel_slug)
-            basket.channel_slug += "-new"
-        return f"{len(baskets)} baskets"
 
     # The shopper -------------------------------------------------------------------------------------------------
 

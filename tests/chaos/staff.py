@@ -7,7 +7,7 @@ from app.payments.core.references import order_id_of
 from app.payments.core.refusal import RefusalError
 from app.payments.staff.actions import StaffRequest
 from app.payments.sync.on_demand import look_up_now
-from app.saleor.testing.ids import global_id
+from app.saleor.testing.ids import channel_id, global_id
 from app.saleor.testing.records import Checkout, Transaction
 from app.saleor.testing.views import ActionView, GrantedLine, RequestedAction
 from app.saleor.testing.vocabulary import Action
@@ -51,6 +51,16 @@ class Staff:
         staff = self.harness.saleor.staff
         ends = {"CANCELED": staff.cancel_order, "EXPIRED": staff.expire_order, "RETURNED": staff.return_order}
         return ends[how](transaction.order.id).status
+
+    def rename_channel(self) -> str:
+        """Give the channel of everything that is sold another slug; Saleor names it from the next webhook on."""
+        state = self.harness.saleor.state
+        baskets = [checkout.basket for checkout in state.checkouts.values()]
+        baskets += [order.basket for order in state.orders.values()]
+        for basket in baskets:
+            basket.channel_id = basket.channel_id or channel_id(basket.channel_slug)
+            basket.channel_slug += "-new"
+        return f"{len(baskets)} baskets"
 
     async def request_grant_again(self, transaction: Transaction | None) -> str:
         """Request the refund that was granted last."""

@@ -251,7 +251,7 @@ def on_cassettes() -> dict[str, str]:
                 for name in names:
                     note(f"{part} {name}", story)
             for document in _documents(answer["body"]["string"]):
-                _note_answer(note, story, document, "", next((each for each in parts if each in PARTS), None))
+                _note_answer(note, story, document, "", next((part for part in parts if part in PARTS), None))
     return found
 
 

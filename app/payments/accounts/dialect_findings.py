@@ -72,8 +72,10 @@ async def _capture_endpoint(client: GatewayClient, account: MerchantAccount) -> 
 def _time_zone(
     account: MerchantAccount, notifications: Sequence[StoredNotification], now: datetime
 ) -> DialectFinding | None:
-    fresh = [each for each in notifications if now - each.received_at <= _RECENTLY]
-    offset = zone_offset((written, each.received_at) for each in fresh for written in _times_without_zone(each))
+    fresh = [notification for notification in notifications if now - notification.received_at <= _RECENTLY]
+    offset = zone_offset(
+        (written, notification.received_at) for notification in fresh for written in _times_without_zone(notification)
+    )
     zone = None if offset is None else _name_of(offset, now)
     if offset is None or zone is None or offset == now.astimezone(dialect_of(account).zone).utcoffset():
         return None

@@ -74,7 +74,7 @@ def products_of(
                 f"{Money(amount, currency)}: pay its whole total at once.",
                 "amount",
             )
-        return tuple(each for item in items for each in _fiscal_products(item, receipt_delivery))
+        return tuple(product for item in items for product in _fiscal_products(item, receipt_delivery))
     return None if items is None else tuple(_plain_product(item, currency) for item in items)
 
 
