@@ -154,8 +154,9 @@ async def reset_far_future_jobs(session: AsyncSession, work: JobQueue, now: date
     They were postponed by a clock that was ahead and has been set back since.
     """
     beyond = (work.due.is_not(None), work.due > now + max(work.max_delay, lease))
-    theirs = select(work.row_id).where(*beyond).with_for_update(skip_locked=True)
-    moving: Any = update(work.table).where(work.row_id.in_(theirs)).values({work.due: now}).returning(work.row_id)
+    theirs = select(work.row_id).where(*beyond).with_for_update(skip_locked=True).cte("theirs")
+    moving: Any = update(work.table).where(work.row_id.in_(select(*theirs.c))).values({work.due: now})
+    moving = moving.returning(work.row_id)
     return len((await session.exec(moving)).all())
 
 
@@ -175,13 +176,18 @@ def _front_query(work: JobQueue) -> Any:
 
 @cache
 def _claim_statement(work: JobQueue) -> Any:
-    """Return the statement that claims those ``wanted`` rows that are still due; built once, as above."""
+    """Return the statement that claims those ``wanted`` rows that are still due; built once, as above.
+
+    The rows are locked in a query of their own (a CTE), which PostgreSQL runs once: as a subquery it may be run again
+    for each row of the table, if the server believes that there are few.
+    """
     wanted = work.row_id.in_(bindparam("wanted", expanding=True))
     still_due = select(work.row_id).where(wanted, *_due_conditions(work)).with_for_update(skip_locked=True)
     moved = _new_due_values(work, bindparam("until", type_=work.due.type), tries=1)
     trace = literal(None) if work.trace is None else work.trace
     tries = literal(0) if work.tries is None else work.tries
-    claiming: Any = update(work.table).where(work.row_id.in_(still_due)).values(moved)
+    locked = still_due.cte("locked")
+    claiming: Any = update(work.table).where(work.row_id.in_(select(*locked.c))).values(moved)
     claiming = claiming.returning(work.row_id, trace, tries)
     return claiming.execution_options(
         synchronize_session=False

@@ -12,13 +12,14 @@ from sqlmodel import SQLModel, select
 from app.db.accounts import AccountRepository
 from app.db.aggregates import ATTEMPTS, ORDERS, POLLS
 from app.db.columns import table_of
-from app.db.database import Database
+from app.db.database import Database, is_sqlite
 from app.db.inbox import NOTIFICATIONS
 from app.db.installations import InstallationRepository
 from app.db.job_queue import Capacity, JobQueue, Tenant, claim
 from app.db.outbox import EVENTS
 from app.db.tables import Kind, MerchantAccount, Notification, Operation, Payment, SaleorEvent
 from tests.db.rows import NOON, a_new_payment, an_account, an_event, an_installation, an_operation
+from tests.statements import record_statements
 
 FLOOD, FEW = 10_000, 30
 LEASE = timedelta(seconds=60)
@@ -94,3 +95,18 @@ async def test_whatever_is_due_for_another_a_store_is_served_by_the_next_claim(
             assert await would_be_claimed(database, work, capacity) == expected, (work.due, jobs)
         few_are_free = Capacity(4, SHARE, {busy: 40, quiet: 20})
         assert await would_be_claimed(database, work, few_are_free) == {quiet: 4}, work.due
+
+
+async def test_the_rows_of_a_claim_are_locked_by_a_query_that_runs_once(
+    database: Database, stores: Stores, database_url: str
+) -> None:
+    """As a subquery it can run for each row of the table, where statistics are older than the flood."""
+    if is_sqlite(database_url):
+        pytest.skip("SQLite locks no rows")
+    with record_statements(database) as asked:
+        await would_be_claimed(database, NOTIFICATIONS, Capacity(MOST, SHARE, {}))
+    [(statement, parameters)] = [one for one in asked if "UPDATE notification" in one[0]]
+    async with database.engine.connect() as connection:
+        plan = [row[0] for row in (await connection.exec_driver_sql(f"EXPLAIN {statement}", parameters)).all()]
+    assert any("CTE locked" in line for line in plan), plan
+    assert sum("LockRows" in line for line in plan) == 1
