@@ -183,7 +183,7 @@ async def test_what_the_merchant_has_at_the_gateway(
     [balance] = shop["balances"]
     assert (balance["currency"], balance["available"]) == ("UAH", Decimal("10000.00"))
     one = (await shell("balances", "--account", "Shop", "--balance", balance["id"], "--json")).json
-    assert [each["balances"] for each in one] == [[balance]]
+    assert [account["balances"] for account in one] == [[balance]]
     assert (await shell("balances", "--account", "Shop", "--balance", balance["id"][::-1])).status == 1
     (await shell("balances", "--balance", balance["id"])).failed("name the --account", status=2)
     await add_account(services, installed, name="Away")  # nobody is there

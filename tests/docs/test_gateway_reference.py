@@ -14,7 +14,6 @@ from pydantic import SecretStr
 import app.gateway
 from app.gateway import (
     DIALECTS,
-    Credentials,
     GatewayClient,
     GatewayError,
     NotificationError,
@@ -30,7 +29,7 @@ from tests.docs.pages import DOCS, Block, backticked, blocks, rows, section
 from tests.gateway.counterpart import PAYMENT
 from tests.gateway_contract.endpoints import calls_of_the_client
 from tests.payments.cards.seals import GOOGLE_TOKEN
-from tests.sandbox.harness import NO_MONEY, POS, Harness, open_harness
+from tests.sandbox.harness import NO_MONEY, Harness, open_harness
 
 PAGE = DOCS / "gateway-client.md"
 SHARES = [
@@ -72,13 +71,7 @@ async def harness(clock: Clock) -> AsyncIterator[Harness]:
 @pytest.fixture
 async def names(harness: Harness, http: httpx2.AsyncClient) -> dict[str, Any]:
     """What a sample may use: the library's names, and what the page has set before it."""
-    credentials = Credentials(
-        pos_id=str(POS.pos_id),
-        api_key=POS.api_key,
-        api_secret=POS.api_secret.get_secret_value(),
-        endpoints_key=POS.endpoints_key.get_secret_value(),
-        base_url=harness.url,
-    )
+    credentials = harness.credentials
     client = GatewayClient(http, credentials, dialect=DIALECTS[Preset.PUBLIC])
     [monthly] = await client.order("MONTHLY", timeout=15)
     assert isinstance(monthly, app.gateway.PaymentRecord)

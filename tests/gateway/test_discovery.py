@@ -18,7 +18,7 @@ from tests.conftest import Clock
 from tests.gateway.conftest import RecordedSleeps
 from tests.gateway.counterpart import ScriptedServer
 from tests.loopback import HangUp, ReceivedRequest, Reply, json_reply, serve_replies, text_reply
-from tests.sandbox.harness import POS, open_harness
+from tests.sandbox.harness import open_harness
 
 NO_ORDER = json_reply({"message": "Invalid", "args": [{"field_name": "order_id", "violation": "is missing"}]}, 400)
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -75,14 +75,7 @@ async def test_the_sandbox_in_each_dialect(
 ) -> None:
     pos = PointOfSale(behaviour=Behaviour.model_validate(DIALECTS[dialect]))
     async with open_harness(clock, points_of_sale=(pos,)) as harness:
-        credentials = Credentials(
-            pos_id=str(POS.pos_id),
-            api_key=POS.api_key,
-            api_secret=POS.api_secret.get_secret_value(),
-            endpoints_key=POS.endpoints_key.get_secret_value(),
-            base_url=harness.url,
-        )
-        client = GatewayClient(http, credentials, sleep=naps)
+        client = GatewayClient(http, harness.credentials, sleep=naps)
         assert await client.discovery.capture_endpoint(timeout=30) == found
 
 

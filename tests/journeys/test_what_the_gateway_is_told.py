@@ -54,7 +54,7 @@ async def test_an_order_is_described_when_it_is_paid_and_when_a_part_is_refunded
     assert json.loads(payment.payload or "").items() >= references.items()
     assert worth(payment.products) == WORTH
     assert {Decimal(each["taxes"]["prc"]) for each in payment.products} == {20, 7, 0}
-    assert {each["fiscalReceiptDelivery"] for each in payment.products} == {"sms"}
+    assert {product["fiscalReceiptDelivery"] for product in payment.products} == {"sms"}
 
     order = (await shop.saleor.complete(basket.id)).order
     assert order is not None
@@ -97,5 +97,5 @@ async def test_a_card_typed_into_the_storefront_is_described_as_fully(shop: Stac
     payment = await shop.gateway.payment(order_id_of(session))
     assert payment.attributes.items() >= POINT.items()
     assert worth(payment.products) == WORTH
-    assert {each["fiscalReceiptDelivery"] for each in payment.products} == {"viber"}
+    assert {product["fiscalReceiptDelivery"] for product in payment.products} == {"viber"}
     await assert_books_agree(shop, transaction.id)

@@ -13,6 +13,7 @@ import httpx2
 from starlette.types import Receive, Scope, Send
 
 from app.exact_json import dumps, loads
+from app.gateway.credentials import Credentials
 from app.gateway.signature import verify
 from app.sandbox.control import SandboxControl
 from app.sandbox.sandbox import Sandbox
@@ -183,6 +184,17 @@ class Harness:
     control: SandboxControl
     merchant: Merchant
     shop: Shop
+
+    @property
+    def credentials(self) -> Credentials:
+        """The sandbox's point of sale, for the gateway's client."""
+        return Credentials(
+            pos_id=str(POS.pos_id),
+            api_key=POS.api_key,
+            api_secret=POS.api_secret.get_secret_value(),
+            endpoints_key=POS.endpoints_key.get_secret_value(),
+            base_url=self.url,
+        )
 
     async def quiet(self) -> None:
         """Wait until every webhook is delivered or abandoned."""

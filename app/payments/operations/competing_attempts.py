@@ -154,7 +154,7 @@ def close_competing_pages(
     known = attempts_of(of_currency, newest.currency)
     exceeding = pages_exceeding_remainder(known, newest.to_pay)
     closing = pages_to_close(known, newest.to_pay) if replacing else exceeding
-    too_much = CloseReason.COVERED if any(each.covered for each in known) else CloseReason.TOO_HIGH
+    too_much = CloseReason.COVERED if any(attempt.covered for attempt in known) else CloseReason.TOO_HIGH
     for aggregate in of_currency:
         if row_id_of(aggregate.payment) in closing:
             reason = too_much if row_id_of(aggregate.payment) in exceeding else CloseReason.REPLACED
