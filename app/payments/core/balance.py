@@ -93,11 +93,6 @@ class Balance:
             actions.append(AvailableAction.CANCEL)
         return tuple(actions)
 
-    @property
-    def untouched(self) -> bool:
-        """Whether nothing of what was charged was given back or is being given back, by anybody."""
-        return self.charged > 0 and not (self.refunded or self.refunding or self.disputed)
-
     def sum(self, amount: Decimal) -> Money:
         """Return ``amount`` with the payment's currency."""
         return Money(amount, self.currency)

@@ -307,7 +307,7 @@ def _is_full_refund(aggregate: PaymentAggregate, kind: Kind, amount: Decimal, cu
     captures = [operation for operation in aggregate.operations if operation.kind is Kind.CAPTURE]
     if kind is not Kind.REFUND or len(captures) > 1 or aggregate.payment.account.payer_fee_percent is not None:
         return False
-    return current.untouched and amount == current.charged
+    return amount == current.charged  # a refund that is possible: so nothing was given back yet, by anybody
 
 
 def _gateway_comment(reason: str) -> str:
