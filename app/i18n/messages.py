@@ -68,12 +68,12 @@ class LazyMessage(str):
 
     def to_json(self) -> dict[str, Any]:
         """Return the message as JSON, from which ``LazyMessage.from_json`` restores it."""
-        return {"message": self.message, "values": {name: _value_to_json(value) for name, value in self.values.items()}}
+        return {"message": self.message, "values": {name: value_to_json(value) for name, value in self.values.items()}}
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> Self:
         """Return the message that ``stored`` holds, as ``to_json`` returned it."""
-        return cls(stored["message"], **{name: _value_from_json(value) for name, value in stored["values"].items()})
+        return cls(stored["message"], **{name: value_from_json(value) for name, value in stored["values"].items()})
 
 
 Value: TypeAlias = str | int | Decimal | datetime | Money | Joined
@@ -98,7 +98,8 @@ def _in_english(value: Value) -> str:
             return str(value)
 
 
-def _value_to_json(value: Value) -> Any:
+def value_to_json(value: Value) -> Any:
+    """Return a value as JSON, from which ``value_from_json`` restores it."""
     match value:
         case LazyMessage():
             return value.to_json()
@@ -112,7 +113,8 @@ def _value_to_json(value: Value) -> Any:
             return _in_english(value)
 
 
-def _value_from_json(stored: Any) -> Value:
+def value_from_json(stored: Any) -> Value:
+    """Return a stored value. Raises ValueError for what is none of ours."""
     match stored:
         case {"message": _}:
             return LazyMessage.from_json(stored)

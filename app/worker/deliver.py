@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from app.db.aggregates import ByEvent, ById, PaymentAggregate, row_id_of
 from app.db.outbox import EVENTS
 from app.db.tables import EventState, Payment, SaleorEvent
-from app.i18n.messages import LazyMessage, Money
+from app.i18n.messages import Money
 from app.payments.core.details import payment_method_from_row
 from app.payments.core.event_queue import (
     has_available_actions,
@@ -20,6 +20,7 @@ from app.payments.core.event_queue import (
     is_outdated_failure,
     supersede,
 )
+from app.payments.core.issues import Issue, IssueCode
 from app.payments.core.order_standing import MONEY_ARRIVES, compare_with_source
 from app.payments.core.problems import add_problem, cause_of_refused_event
 from app.payments.services import Services
@@ -166,14 +167,9 @@ def _record_failure(event: SaleorEvent, aggregate: PaymentAggregate, error: Sale
         log.error("event refused by Saleor", event_type=event.type, payment=payment.order_id, code=error.code)
         event.state = EventState.REFUSED
         event.next_attempt_at = None
-        message = LazyMessage(
-            "Saleor refused to record %(type)s of %(sum)s (%(code)s): its records differ from the gateway's "
-            "until somebody corrects them.",
-            type=event.type,
-            sum=Money(event.amount, payment.currency),
-            code=error.code,
-        )
-        add_problem(payment, cause_of_refused_event(event), message, services.now())
+        amount = Money(event.amount, payment.currency)
+        issue = Issue(IssueCode.EVENT_REFUSED, type=event.type, sum=amount, code=error.code)
+        add_problem(payment, cause_of_refused_event(event), issue, services.now())
         if has_matching_success(event, aggregate.events):
             supersede(payment, event, services.now())
         return

@@ -20,12 +20,12 @@ from app.db.tables import (
     State,
 )
 from app.gateway.notification import digest, encode
-from app.i18n.messages import LazyMessage
 from app.payments.core.balance import status_of, update_booking
 from app.payments.core.problems import Cause, add_problem
 from app.payments.core.references import order_id_of
 from app.payments.services import Services
 from tests.commands.conftest import POS_ID, SALEOR
+from tests.payments.problems import issue_saying
 
 BEGUN = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 TRANSACTION = "VHJhbnNhY3Rpb25JdGVtOjczZWY4MzM5LTk5YjktNDZiMy04NDYxLWE4OTc2ZjYzNTliYg=="
@@ -144,7 +144,7 @@ async def store_payment(
     """Store a payment with all that belongs to it."""
     row = payment(installation_id=account.installation_id, account_id=account.id, **different)
     if problem is not None:
-        add_problem(row, cause, LazyMessage(problem), BEGUN)
+        add_problem(row, cause, issue_saying(problem), BEGUN)
     async with services.database.transaction() as session:
         row.status = status_of(row.flow, operations or [operation()])
         session.add(row)

@@ -2,22 +2,23 @@
 
 from app.db.aggregates import lock_payment, row_id_of
 from app.db.tables import MerchantAccount
-from app.i18n.messages import LazyMessage
 from app.payments.core.problems import add_problem, cause_of_mismatch
 from app.payments.services import Services
 from tests.commands.books import ORDER, moment_after, store_payment
 from tests.commands.conftest import SALEOR, Shell, install, one_database
+from tests.payments.problems import issue_saying
+
+DIFFERS = issue_saying("The amount differs.")
 
 
 async def differs(services: Services, account: MerchantAccount) -> None:
     """Keep a payment of which the gateway says something else than was asked."""
     kept = await store_payment(services, account)
     async with services.database.transaction() as session:
-        words = LazyMessage("The amount differs.")
         add_problem(
             await lock_payment(session, row_id_of(kept)),
-            cause_of_mismatch(words, None, "x"),
-            words,
+            cause_of_mismatch(DIFFERS, None, "x"),
+            DIFFERS,
             moment_after(hours=1),
         )
 
@@ -52,7 +53,7 @@ async def test_what_a_person_has_looked_at_needs_nobody(
 ) -> None:
     await differs(services, account)
     said = await shell("payments", "looked-at", ORDER)
-    assert (said.status, said.out) == (0, "reviewed: The amount differs.\n")
+    assert (said.status, said.out) == (0, f"reviewed: {DIFFERS.message}\n")
     (await shell("payments", "looked-at", ORDER)).failed("no problem that can be marked")
     assert (await shell("attention")).status == 0
 

@@ -7,6 +7,7 @@ from app.db.tables import EventState, Kind, MerchantAccount, State
 from app.payments.services import Services
 from tests.commands.books import ORDER, TRANSACTION, event, moment_after, notification, operation, store_payment
 from tests.commands.conftest import SALEOR, Shell, one_database
+from tests.payments.problems import issue_saying
 
 PROBLEM = "The gateway reports 90.00 UAH, but 100.00 UAH was requested."
 
@@ -68,7 +69,7 @@ async def test_those_with_a_problem_can_be_had_alone(
         "currency": "UAH",
         "status": "paid",
         "standing": "paid, refund under way",
-        "problem": PROBLEM,
+        "problem": issue_saying(PROBLEM).message,
         "created_at": "2026-11-21T12:00:00.000Z",
         "updated_at": None,
         "expires_at": None,

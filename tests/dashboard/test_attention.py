@@ -28,6 +28,7 @@ from tests.payments.alert_cases import (
     unreadable_record,
 )
 from tests.payments.fake_gateway import payment
+from tests.payments.problems import issue_saying
 from tests.payments.test_turned_away import turn_away
 
 BUTTON = "Mark as reviewed"
@@ -39,8 +40,8 @@ async def differ(staff_client: StaffClient, count: int) -> None:
         kept = await staff_client.payment(number)
         async with staff_client.services.database.transaction() as session:
             row = await lock_payment(session, row_id_of(kept))
-            words = LazyMessage(f"The amount of {number} differs.")
-            add_problem(row, cause_of_mismatch(words, None, "x"), words, staff_client.shop.clock.forward(minutes=1))
+            issue = issue_saying(f"The amount of {number} differs.")
+            add_problem(row, cause_of_mismatch(issue, None, "x"), issue, staff_client.shop.clock.forward(minutes=1))
 
 
 @one_database

@@ -11,7 +11,6 @@ import pytest
 from app.db.accounts import AccountKeys, NewAccount
 from app.db.aggregates import lock_payment, row_id_of
 from app.db.tables import Kind, State
-from app.i18n.messages import LazyMessage
 from app.payments.core.problems import UNREADABLE, add_problem
 from app.saleor import orders
 from app.saleor.testing import NewCheckout
@@ -19,6 +18,7 @@ from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import OTHER_STORE, StaffClient, other_store
 from tests.dashboard.order_page_stack import WIDGET, OrderPageStack
 from tests.payments.fake_gateway import BROKEN, refusal_reply
+from tests.payments.problems import issue_saying
 from tests.payments.shop import run_concurrently
 from tests.waiting import eventually
 
@@ -336,7 +336,7 @@ async def test_problems_are_visible(stack: OrderPageStack) -> None:
     aggregate = await stack.link(order)
     async with stack.services.database.transaction() as session:
         payment = await lock_payment(session, row_id_of(aggregate.payment))
-        add_problem(payment, UNREADABLE, LazyMessage("Compare it with the <portal>."), stack.services.now())
+        add_problem(payment, UNREADABLE, issue_saying("Compare it with the <portal>."), stack.services.now())
     shown = await stack.see(order.id)
     assert "Compare it with the <portal>." in text(shown)
     assert 'class="badge warn"' in shown.text

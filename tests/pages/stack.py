@@ -12,8 +12,9 @@ from fastapi import FastAPI
 
 from app.bootstrap import open_services, utc_now
 from app.db.aggregates import lock_payment, row_id_of
-from app.i18n.messages import LazyMessage
+from app.i18n.messages import Money
 from app.main import create_app
+from app.payments.core.issues import Issue, IssueCode
 from app.payments.core.problems import add_problem, cause_of_mismatch
 from app.payments.operations.trial_payment import Trial, begin_trial
 from app.saleor.testing import FakeSaleor, Flow, NewCheckout
@@ -110,12 +111,13 @@ async def _sell(app_under_test: AppUnderTest, now: Callable[[], datetime]) -> No
         kept = await services.accounts.find(account)
         assert kept is not None
         odd = await store_payment(services, kept)
-        words = LazyMessage("The gateway says that 100.00 UAH were paid; 90.00 UAH had been asked for.")
+        said, requested = Money(Decimal("100.00"), "UAH"), Money(Decimal("90.00"), "UAH")
+        issue = Issue(IssueCode.OTHER_AMOUNT, sum=said, asked=requested)
         async with services.database.transaction() as session:
             add_problem(
                 await lock_payment(session, row_id_of(odd)),
-                cause_of_mismatch(words, None, "odd"),
-                words,
+                cause_of_mismatch(issue, None, "odd"),
+                issue,
                 services.now(),
             )
         trial = await begin_trial(services, kept, TRIAL)

@@ -2,7 +2,13 @@
 
 from app.db.tables import Payment
 from app.i18n.messages import LazyMessage
+from app.payments.core.issues import Issue, IssueCode
 from app.payments.core.problems import Cause, message_of, open_problems
+
+
+def issue_saying(words: str) -> Issue:
+    """Return an issue whose sentence begins with these words, whatever it is about."""
+    return Issue(IssueCode.OVERPAID, excess=words)
 
 
 def by_cause(payment: Payment) -> dict[Cause, LazyMessage]:

@@ -10,7 +10,8 @@ from sqlmodel import col, select
 
 from app.db.inbox import Trouble
 from app.db.tables import Kind, Notification, State
-from app.payments.core.problems import MORE_MISMATCHES, open_problems, problem_messages, problem_text
+from app.payments.core.issues import Issue, IssueCode
+from app.payments.core.problems import open_problems, problem_messages, problem_text
 from app.payments.sync.notifications import Receipt, receive
 from tests.loopback import json_reply
 from tests.payments.fake_gateway import operation, payment
@@ -137,7 +138,7 @@ async def test_a_payment_has_no_more_problems_than_anybody_reads(shop: Shop) -> 
         await shop.work()
     row = (await shop.aggregate()).payment
     assert len(open_problems(row)) == 21
-    assert MORE_MISMATCHES in problem_messages(row)
+    assert Issue(IssueCode.MORE_MISMATCHES).message in problem_messages(row)
     words = problem_text(row)
     assert words is not None
     assert len(words) <= 4000

@@ -10,9 +10,9 @@ from app.db.inbox import Trouble
 from app.db.presence import CHECK_INTERVAL
 from app.db.tables import Notification, ProblemKind
 from app.db.vault import KEY_BYTES, Vault
-from app.i18n.messages import LazyMessage
 from app.payments.alerts.open_alerts import PATIENCE, AlertKind, count_tasks, find_open_alerts
 from app.payments.alerts.texts import ALERT_TEXTS, command_for
+from app.payments.core.issues import Issue, IssueCode
 from app.payments.core.problems import KEYS, add_problem, cause_of_mismatch
 from app.payments.staff.manual_resolution import (
     acknowledge_notifications,
@@ -37,8 +37,11 @@ from tests.payments.alert_cases import (
     unreadable_record,
 )
 from tests.payments.fake_gateway import operation, payment
+from tests.payments.problems import issue_saying
 from tests.payments.shop import SALEOR, Shop
 from tests.statements import record_statements
+
+DIFFERS = issue_saying("differs")
 
 
 async def test_where_nothing_is_wrong_nobody_is_needed(paid_shop: Shop) -> None:
@@ -76,8 +79,8 @@ async def test_refused_keys_are_one_item_of_the_account_however_many_payments_th
         kept = await store_payment(shop.services, shop.account, **names(number))
         async with shop.services.database.transaction() as session:
             row = await lock_payment(session, row_id_of(kept))
-            add_problem(row, KEYS, LazyMessage("The gateway refuses the keys"), shop.clock.now)
-            add_problem(row, cause_of_mismatch("differs", None, "x"), LazyMessage("differs"), shop.clock.now)
+            add_problem(row, KEYS, Issue(IssueCode.KEYS_REFUSED), shop.clock.now)
+            add_problem(row, cause_of_mismatch(DIFFERS, None, "x"), DIFFERS, shop.clock.now)
     keys, mismatch = await items(shop)
     assert (keys.what, keys.count, keys.tasks, keys.key) == (AlertKind.KEYS, 4, 1, f"keys:{shop.account.id}")
     assert (mismatch.what, mismatch.count, mismatch.tasks) == (AlertKind.MISMATCH, 3, 3)
@@ -249,7 +252,7 @@ async def test_however_much_is_wrong_it_is_a_few_queries(shop: Shop) -> None:
         kept = await store_payment(shop.services, shop.account, **names(number))
         async with shop.services.database.transaction() as session:
             row = await lock_payment(session, row_id_of(kept))
-            add_problem(row, cause_of_mismatch("differs", None, "x"), LazyMessage("differs"), shop.clock.now)
+            add_problem(row, cause_of_mismatch(DIFFERS, None, "x"), DIFFERS, shop.clock.now)
     with record_statements(shop.services.database) as asked:
         assert await subjects(shop) == [(AlertKind.MISMATCH, 30)]
     assert len([each for each, _ in asked if each.startswith("SELECT")]) <= 7

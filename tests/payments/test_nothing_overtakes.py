@@ -5,7 +5,6 @@ from sqlmodel import col, select
 
 from app.db.aggregates import load_by_transaction
 from app.db.tables import EventState, Kind, SaleorEvent, State
-from app.i18n.messages import LazyMessage
 from app.payments.core.apply import conclude
 from app.payments.core.posting import Posting, raise_problem
 from app.payments.core.problems import KEYS, problem_text
@@ -17,6 +16,7 @@ from app.saleor.events import TransactionProcessSession
 from tests.loopback import HangUp, json_reply
 from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts
+from tests.payments.problems import issue_saying
 from tests.payments.shop import TOTAL, Shop, session_event
 
 pytestmark = pytest.mark.law(5)
@@ -52,7 +52,7 @@ async def untold(shop: Shop) -> None:
         aggregate = await load_by_transaction(session, shop.installation.id, shop.transaction.id)
         assert aggregate is not None
         posting = Posting(now=shop.clock.now, schedule=shop.services.schedule)
-        raise_problem(aggregate, LazyMessage("Something that is told before"), shop.clock.now, cause=KEYS)
+        raise_problem(aggregate, issue_saying("Something that is told before"), shop.clock.now, cause=KEYS)
         conclude(
             aggregate,
             aggregate.create,

@@ -14,9 +14,9 @@ from app.db.tables import EventState, Flow, Notification, Payment, SaleorEvent
 from app.db.vault import KEY_BYTES, Vault
 from app.gateway.notification import digest as digest_of
 from app.gateway.notification import encode
+from app.payments.core.issues import Issue, IssueCode
 from app.payments.core.problems import problem_text
 from app.payments.services import Services
-from app.payments.sync.notifications import CANNOT_BE_OPENED
 from app.worker.consumer import Consumer, Job
 from tests.payments.fake_gateway import payment
 from tests.payments.fake_saleor import amounts
@@ -163,7 +163,7 @@ async def test_what_one_key_does_not_open_stops_nothing_else(shop: Shop, vault: 
     assert shop.amounts == amounts(charged=TOTAL)
 
     shop.transaction = first
-    assert problem_text((await shop.aggregate()).payment) == CANNOT_BE_OPENED
+    assert problem_text((await shop.aggregate()).payment) == Issue(IssueCode.NOT_DECRYPTED).message
     assert shop.amounts == amounts()
     async with shop.services.database.transaction() as session:
         query = select(Notification).where(col(Notification.processed_at).is_(None))

@@ -74,10 +74,7 @@ async def read_account_page(
         notified_at=await services.inbox.newest_received_at(account.id),
         compared_until=compared_until,
         comparing=comparing,
-        groups={
-            title: [(OPTIONS[name], OPTIONS[name].value_in(account)) for name in names]
-            for title, names in GROUPS.items()
-        },
+        groups={title: [(OPTIONS[name], OPTIONS[name].value_in(account)) for name in names] for title, names in GROUPS},
         rules=rules,
         rules_tried=tried is not None,
         rules_text=_format_rules(tried.model_dump(mode="json") if tried else account.split_rules),

@@ -53,38 +53,47 @@ _ADDRESSES = ("base_url", "balances_url", "register_url")
 ANYWAY = "anyway"
 """The field that appears when a test of keys has failed, although they may be right."""
 
-GROUPS: Mapping[str, tuple[str, ...]] = {
-    gettext_noop("The account"): ("name", "test_project", "currencies", "storefront_origins"),
-    gettext_noop("The pages that shoppers see"): ("shop_name", "shop_logo", "shop_color"),
-    gettext_noop("The shopper and the payment page"): (
-        "order_timeout",
-        "names_required",
-        "cancel_older",
-        "payer_fee_percent",
+GROUPS: Sequence[tuple[str, tuple[str, ...]]] = (
+    (gettext_noop("The account"), ("name", "test_project", "currencies", "storefront_origins")),
+    (gettext_noop("The pages that shoppers see"), ("shop_name", "shop_logo", "shop_color")),
+    (
+        gettext_noop("The shopper and the payment page"),
+        (
+            "order_timeout",
+            "names_required",
+            "cancel_older",
+            "payer_fee_percent",
+        ),
     ),
-    gettext_noop("What is sent to the gateway"): (
-        "sector",
-        "merchant_mcc",
-        "description_template",
-        "attributes",
-        "validation_url",
-        "products",
-        "receipt_delivery",
+    (
+        gettext_noop("What is sent to the gateway"),
+        (
+            "sector",
+            "merchant_mcc",
+            "description_template",
+            "attributes",
+            "validation_url",
+            "products",
+            "receipt_delivery",
+        ),
     ),
-    gettext_noop("Cards"): ("order_3ds_bypass", "pci_dss_confirmed", "saved_cards", "subscriptions"),
-    gettext_noop("Payouts to cards"): ("payouts", "payout_most", "payout_most_a_day", "payout_staff"),
-    gettext_noop("Apple Pay and Google Pay"): (
-        "apple_pay",
-        "apple_pay_association",
-        "google_pay",
-        "google_pay_gateway",
-        "google_pay_gateway_merchant",
-        "google_pay_merchant",
+    (gettext_noop("Cards"), ("order_3ds_bypass", "pci_dss_confirmed", "saved_cards", "subscriptions")),
+    (gettext_noop("Payouts to cards"), ("payouts", "payout_most", "payout_most_a_day", "payout_staff")),
+    (
+        gettext_noop("Apple Pay and Google Pay"),
+        (
+            "apple_pay",
+            "apple_pay_association",
+            "google_pay",
+            "google_pay_gateway",
+            "google_pay_gateway_merchant",
+            "google_pay_merchant",
+        ),
     ),
-    gettext_noop("Comparing the records"): ("reconcile_at", "other_orders"),
-    gettext_noop("Other gateway addresses"): ("balances_url", "register_url"),
-    gettext_noop("What the gateway decides"): tuple(option.name for option in DIALECT_OPTIONS),
-}
+    (gettext_noop("Comparing the records"), ("reconcile_at", "other_orders")),
+    (gettext_noop("Other gateway addresses"), ("balances_url", "register_url")),
+    (gettext_noop("What the gateway decides"), tuple(option.name for option in DIALECT_OPTIONS)),
+)
 """The options of an account as its page groups them. Switching it on and off has a form of its own."""
 
 GRACES: Mapping[int, str] = {
@@ -123,7 +132,7 @@ def rule_of(name: str) -> tuple[LazyMessage, LazyMessage]:
 
 def changed_options(account: MerchantAccount, form: FormFields) -> dict[str, OptionInput]:
     """Return the options in the form that differ from the account's. Raises OptionsRefusedError."""
-    given = {name: _read_value(OPTIONS[name], form) for group in GROUPS.values() for name in group}
+    given = {name: _read_value(OPTIONS[name], form) for _, names in GROUPS for name in names}
     values = read_all(*(partial(read_option, name, each) for name, each in given.items()))
     return {
         name: each

@@ -47,8 +47,8 @@ from app.db.problems import CountedProblems, count_problems
 from app.db.reconciliations import UnknownOrders, count_unknown_orders, last_ended_runs
 from app.db.tables import MerchantAccount, ProblemKind, ReconciliationRun, RunState
 from app.db.vault import VaultError
-from app.i18n.messages import LazyMessage
 from app.payments.alerts.turned_away import ClosedChannel, find_closed_channels
+from app.payments.core.issues import stored_message
 from app.payments.services import Services
 
 PATIENCE = timedelta(minutes=15)
@@ -205,7 +205,7 @@ def _unknown_order_alerts(orders: Sequence[UnknownOrders], accounts: dict[str, s
 def _not_compared_alerts(ended: Iterable[ReconciliationRun], accounts: dict[str, str]) -> Iterable[Alert]:
     for each in ended:
         if each.state is RunState.FAILED:
-            why = None if each.failure is None else LazyMessage.from_json(each.failure)
+            why = None if each.failure is None else stored_message(each.failure)
             since = each.covered_until or each.starts_at
             yield Alert(AlertKind.NOT_COMPARED, each.account_id, accounts[each.account_id], since=since, detail=why)
 

@@ -9,12 +9,12 @@ from datetime import datetime
 from app.amounts import is_amount
 from app.db.aggregates import PaymentAggregate, row_id_of
 from app.db.tables import Kind, Operation, Payment, State
-from app.i18n.messages import LazyMessage, Money, gettext_noop
+from app.i18n.messages import Money, gettext_noop
 from app.payments.core.balance import ZERO, balance, is_overdrawn, status_of, update_booking
 from app.payments.core.details import Details, payment_method_to_row
 from app.payments.core.dialects import keeps_rest
 from app.payments.core.disputes import report_dispute
-from app.payments.core.labels import NAMES
+from app.payments.core.issues import Issue, IssueCode
 from app.payments.core.mapper import (
     Observation,
     Transition,
@@ -257,13 +257,13 @@ def _raise_mismatch(
 
     Saleor is then told what is possible nevertheless.
     """
-    payment, known, message = aggregate.payment, operation.contradicted, transition.problem
-    assert message is not None  # noqa: S101 - of the caller
+    payment, known, issue = aggregate.payment, operation.contradicted, transition.problem
+    assert issue is not None  # noqa: S101 - of the caller
     offered = balance(payment.flow, aggregate.operations).actions
     operation.contradicted = known or transition.contradicted
     possible = balance(payment.flow, aggregate.operations).actions
     actions = None if possible == offered else [each.value for each in possible]
-    problem = raise_problem(aggregate, message, posting.now, cause=cause, actions=actions)
+    problem = raise_problem(aggregate, issue, posting.now, cause=cause, actions=actions)
     if problem.acknowledged_at is not None:
         operation.contradicted = known
     if operation.contradicted and operation.kind is Kind.CREATE and payment.has_rivals:
@@ -274,14 +274,10 @@ def _flag_overdrawn(aggregate: PaymentAggregate, operation: Operation, posting: 
     """Show staff an operation that was carried out after it had failed, when its money had been used again."""
     if not is_overdrawn(aggregate.payment.flow, aggregate.operations):
         return
-    message = LazyMessage(
-        "The %(what)s of %(sum)s was carried out after it had failed, and its money had been used again: compare "
-        "this payment with the merchant portal.",
-        what=NAMES[operation.kind],
-        sum=Money(operation.amount, operation.currency),
-    )
-    cause = cause_of_mismatch(message, operation.id, operation.operation_id or "")
-    raise_problem(aggregate, message, posting.now, cause=cause)
+    amount = Money(operation.amount, operation.currency)
+    issue = Issue(IssueCode.OVERDRAWN, what=operation.kind, sum=amount)
+    cause = cause_of_mismatch(issue, operation.id, operation.operation_id or "")
+    raise_problem(aggregate, issue, posting.now, cause=cause)
 
 
 def _book(aggregate: PaymentAggregate, operation: Operation, posting: Posting) -> None:

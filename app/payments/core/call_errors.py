@@ -21,16 +21,14 @@ from app.gateway.errors import (
 )
 from app.gateway.models import Checkout, OperationRecord, PaymentRecord, Status
 from app.gateway.statuses import TABLE, explain
-from app.i18n.messages import LazyMessage, Verbatim, gettext_noop
+from app.i18n.messages import Verbatim, gettext_noop
 from app.payments.core.apply import conclude
+from app.payments.core.issues import Issue, IssueCode
 from app.payments.core.page_cancellation import is_retried_until_confirmed, postpone_closing
 from app.payments.core.posting import Posting, raise_problem
 from app.payments.core.problems import (
     ADDRESS,
-    ADDRESS_DOUBTED,
     KEYS,
-    KEYS_REFUSED,
-    NOT_THE_GATEWAY,
     has_unended_problem,
 )
 from app.payments.core.refusal import (
@@ -66,12 +64,11 @@ def is_outcome_unknown(error: GatewayError) -> bool:
 def report_to_staff(aggregate: PaymentAggregate, error: GatewayError, now: datetime) -> None:
     """Raise a problem for an error that only a person can fix: refused keys, an address that is not the gateway's."""
     if isinstance(error, NotTheGatewayError) and not has_unended_problem(aggregate.payment, ADDRESS):
-        message = ADDRESS_DOUBTED if error.wrong_address else NOT_THE_GATEWAY
-        if error.said:
-            message = LazyMessage("%(what)s It says: “%(said)s”", what=message, said=Verbatim(error.said))
-        raise_problem(aggregate, message, now, cause=ADDRESS)
+        code = IssueCode.WRONG_ADDRESS if error.wrong_address else IssueCode.NOT_THE_GATEWAY
+        said = {"said": Verbatim(error.said)} if error.said else {}
+        raise_problem(aggregate, Issue(code, **said), now, cause=ADDRESS)
     if isinstance(error, BadCredentialsError):
-        raise_problem(aggregate, KEYS_REFUSED, now, cause=KEYS)
+        raise_problem(aggregate, Issue(IssueCode.KEYS_REFUSED), now, cause=KEYS)
 
 
 def post_error(aggregate: PaymentAggregate, operation: Operation, error: GatewayError, posting: Posting) -> None:

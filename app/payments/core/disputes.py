@@ -10,8 +10,9 @@ from app.db.aggregates import PaymentAggregate
 from app.db.tables import Operation, SaleorEvent, State
 from app.i18n.messages import LazyMessage, Money
 from app.payments.core.balance import ZERO, balance
+from app.payments.core.issues import Issue, IssueCode
 from app.payments.core.posting import Posting, enqueue_note, raise_problem, report_operation
-from app.payments.core.problems import cause_of_dispute, cause_of_mismatch, clear_problem, dispute_message
+from app.payments.core.problems import cause_of_dispute, cause_of_mismatch, clear_problem
 from app.payments.core.references import ensure_reference, reference_of_note, reference_of_turn
 from app.saleor.responses import EventType
 
@@ -23,30 +24,50 @@ def report_dispute(aggregate: PaymentAggregate, operation: Operation, posting: P
     turns = _reported_turns(aggregate, operation)
     reported = sum((_SIGNS[event.type] * event.amount for event in turns), ZERO)
     taken = operation.amount if operation.state is State.SUCCESS else ZERO
-    message = dispute_message(operation, returned=taken < reported)
+    amount = Money(operation.amount, operation.currency)
     if operation.state.final and taken != reported:
         # Money that comes back is charged anew: another success of a transaction adds to it (Saleor contract, A.7).
         kind = EventType.CHARGE_BACK if taken > reported else EventType.CHARGE_SUCCESS
         own = ensure_reference(aggregate.payment, operation)
         reference = reference_of_turn(own, str(len(turns))) if turns else own
-        amount = abs(taken - reported)
-        report_operation(aggregate, operation, kind, posting, amount=amount, message=message, reference=reference)
+        message = _message(operation, returned=taken < reported)
+        difference = abs(taken - reported)
+        report_operation(aggregate, operation, kind, posting, amount=difference, message=message, reference=reference)
     lost = cause_of_dispute(operation, lost=True)
     if taken != reported:
         clear_problem(aggregate.payment, lost, posting.now)  # of the turn before
     if operation.state is State.SUCCESS:
-        problem = raise_problem(aggregate, message, posting.now, cause=lost)
-        aggregate.link(problem, operation)
+        issue = Issue(IssueCode.DISPUTE_LOST, sum=amount)
+        aggregate.link(raise_problem(aggregate, issue, posting.now, cause=lost), operation)
         _flag_paid_back_twice(aggregate, operation, posting)
         return
     if operation.state is State.FAILURE:
         if taken == reported:
             reference = reference_of_note(f"{operation.operation_id or ''}{_turn(len(turns))}", operation.state)
-            enqueue_note(aggregate, message, posting, reference=reference)
+            enqueue_note(aggregate, _message(operation, returned=False), posting, reference=reference)
         return
     actions = [action.value for action in balance(aggregate.payment.flow, aggregate.operations).actions]
     cause = cause_of_dispute(operation, lost=False)
-    aggregate.link(raise_problem(aggregate, message, posting.now, cause=cause, actions=actions), operation)
+    issue = Issue(IssueCode.DISPUTE_OPEN, sum=amount)
+    aggregate.link(raise_problem(aggregate, issue, posting.now, cause=cause, actions=actions), operation)
+
+
+def _message(operation: Operation, *, returned: bool) -> LazyMessage:
+    """Return what Saleor is told of a dispute that has ended, or turned; ``returned``: the bank had taken the money.
+
+    The interface names ``dispute`` among the methods and shows no record of one (gateway interface, 10 and 12). Its
+    status is read as that of any operation: while open, the bank decides; ``success``, the money went back to the
+    payer; ``failure``, the store keeps it.
+    """
+    amount = Money(operation.amount, operation.currency)
+    if operation.state is State.SUCCESS:
+        return Issue(IssueCode.DISPUTE_LOST, sum=amount).message
+    if returned:
+        return LazyMessage(
+            "The dispute over %(sum)s has turned in the store's favour: the bank has given back what it took.",
+            sum=amount,
+        )
+    return LazyMessage("The dispute over %(sum)s has ended in the store's favour: nothing was taken back.", sum=amount)
 
 
 def _reported_turns(aggregate: PaymentAggregate, operation: Operation) -> list[SaleorEvent]:
@@ -71,11 +92,10 @@ def _flag_paid_back_twice(aggregate: PaymentAggregate, operation: Operation, pos
     back = now.refunded + now.refunding + now.disputed
     if not operation.state.final or operation.charge_id is not None or back <= now.charged:
         return
-    message = LazyMessage(
-        "The payer gets more back than was charged: %(refunded)s was or is being refunded, and the bank took "
-        "%(disputed)s. Show the bank the refund, in the merchant portal.",
+    issue = Issue(
+        IssueCode.PAID_BACK_TWICE,
         refunded=Money(now.refunded + now.refunding, operation.currency),
         disputed=Money(now.disputed, operation.currency),
     )
-    cause = cause_of_mismatch(message, operation.id, operation.operation_id or "")
-    raise_problem(aggregate, message, posting.now, cause=cause)
+    cause = cause_of_mismatch(issue, operation.id, operation.operation_id or "")
+    raise_problem(aggregate, issue, posting.now, cause=cause)

@@ -9,9 +9,9 @@ from decimal import ROUND_UP, Decimal
 
 from app.amounts import CENT, is_amount
 from app.db.tables import Flow, Kind, Operation, Payment, State
-from app.i18n.messages import LazyMessage, Money
+from app.i18n.messages import Money
 from app.payments.core.details import Details
-from app.payments.core.labels import ENDS
+from app.payments.core.issues import Issue, IssueCode
 from app.payments.core.saved_cards import CardToken
 from app.payments.core.subscription import Subscription
 from app.saleor.responses import EventType, PaymentMethod
@@ -118,7 +118,7 @@ class Transition:
     amount: Decimal | None = None
     event: EventType | None = None
     message: str = ""
-    problem: LazyMessage | None = None
+    problem: Issue | None = None
     contradicted: bool = False
 
 
@@ -189,20 +189,9 @@ def _transition_for_staff(known: Expectation, seen: Observation) -> Transition |
         return None
     has_been_success = known.state is State.SUCCESS or (known.contradicted and not known.state.final)
     if has_been_success and seen.state is State.FAILURE:
-        turned = LazyMessage(
-            "The gateway first reported %(first)s and now reports %(now)s: compare this payment with the "
-            "merchant portal.",
-            first=ENDS[State.SUCCESS],
-            now=ENDS[State.FAILURE],
-        )
-        return Transition(problem=turned, contradicted=True)
+        return Transition(problem=Issue(IssueCode.FAILED_AFTER_SUCCESS), contradicted=True)
     if known.state is seen.state is State.SUCCESS and _is_second_payment(known, seen):
-        second = LazyMessage(
-            "The gateway reports a second successful payment of this order, over %(sum)s: compare this payment with "
-            "the merchant portal, and refund one of them there.",
-            sum=Money(seen.amount, seen.currency),
-        )
-        return Transition(problem=second)
+        return Transition(problem=Issue(IssueCode.SECOND_PAYMENT, sum=Money(seen.amount, seen.currency)))
     return None
 
 
@@ -210,49 +199,35 @@ def _is_second_payment(known: Expectation, seen: Observation) -> bool:
     return known.kind is Kind.CREATE and known.gateway_id not in {None, seen.gateway_id}
 
 
-def _mismatch(known: Expectation, seen: Observation) -> LazyMessage | None:
-    """Return the message for staff about the first mismatch with the request; None when everything matches."""
+def _mismatch(known: Expectation, seen: Observation) -> Issue | None:
+    """Return the first mismatch with the request; None when everything matches."""
     if seen.pos_id.lower() != known.pos_id.lower():
-        return LazyMessage(
-            "The gateway reports a different point of sale (%(pos_id)s) from the one where this payment was made.",
-            pos_id=seen.pos_id,
-        )
+        return Issue(IssueCode.OTHER_POINT_OF_SALE, pos_id=seen.pos_id)
     if seen.order_id != known.order_id:
-        return LazyMessage(
-            "The gateway reports a different order (%(order)s) from the one that was looked up.", order=seen.order_id
-        )
+        return Issue(IssueCode.OTHER_ORDER, order=seen.order_id)
     if seen.currency != known.currency:
-        return LazyMessage(
-            "The gateway reports %(sum)s, but the payment is in %(currency)s.",
-            sum=Money(seen.amount, seen.currency),
-            currency=known.currency,
-        )
+        amount = Money(seen.amount, seen.currency)
+        return Issue(IssueCode.OTHER_CURRENCY, sum=amount, currency=known.currency)
     if seen.flow is not None and seen.flow is not known.flow:
-        return LazyMessage(
-            "The gateway reports a payment of type %(seen)s, but it was created as %(asked)s.",
-            seen=seen.flow.value,
-            asked=known.flow.value,
-        )
+        return Issue(IssueCode.OTHER_FLOW, seen=seen.flow.value, asked=known.flow.value)
     return None if seen.state is State.FAILURE else _amount_mismatch(known, seen)
 
 
-def _amount_mismatch(known: Expectation, seen: Observation) -> LazyMessage | None:
+def _amount_mismatch(known: Expectation, seen: Observation) -> Issue | None:
     if seen.paid is not None and seen.paid_currency not in {None, known.currency}:
         paid = Money(seen.paid, seen.paid_currency or "")
-        return LazyMessage(
-            "The shopper paid %(sum)s, but the payment is in %(currency)s.", sum=paid, currency=known.currency
-        )
+        return Issue(IssueCode.PAID_IN_OTHER_CURRENCY, sum=paid, currency=known.currency)
     is_requested = known.requested_amount in {None, seen.amount} or _is_with_payer_fee(known, seen.amount)
     if known.requested_amount is not None and not is_requested:
-        return LazyMessage(
-            "The gateway reports %(sum)s, but %(asked)s was requested.",
+        return Issue(
+            IssueCode.OTHER_AMOUNT,
             sum=Money(seen.amount, seen.currency),
             asked=Money(known.requested_amount, known.currency),
         )
     amount = seen.amount if seen.paid is None else seen.paid
     if is_amount(amount):
         return None
-    return LazyMessage("The gateway reports %(sum)s, which is not a valid amount.", sum=Money(amount, known.currency))
+    return Issue(IssueCode.INVALID_AMOUNT, sum=Money(amount, known.currency))
 
 
 def _is_with_payer_fee(known: Expectation, amount: Decimal) -> bool:

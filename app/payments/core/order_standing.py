@@ -15,9 +15,10 @@ from decimal import Decimal
 
 from app.db.aggregates import PaymentAggregate
 from app.db.tables import Kind, Mode, Payment, ProblemKind, State
-from app.i18n.messages import LazyMessage, Money
+from app.i18n.messages import Money
 from app.payments.core.balance import ZERO, balance
 from app.payments.core.event_queue import has_unreported_money
+from app.payments.core.issues import Issue, IssueCode
 from app.payments.core.page_cancellation import NOT_OWED_PAGE, CloseReason, create_cancellation, is_link_missing
 from app.payments.core.posting import raise_problem
 from app.payments.core.problems import (
@@ -130,51 +131,26 @@ def _flag_unowed_money(aggregate: PaymentAggregate, source: TransactionSource, h
     payment, sum_held = aggregate.payment, Money(held, aggregate.payment.currency)
     number = "" if source.order is None else source.order.number
     if source.is_gone:
-        message = LazyMessage(
-            "The checkout that this payment is for no longer exists in Saleor, so nobody can place its order. "
-            "%(sum)s was paid or authorized: refund it or cancel the authorization, or create the order yourself.",
-            sum=sum_held,
-        )
-        _raise_unowed(aggregate, Unowed.CHECKOUT_GONE, ZERO, message, now)
+        _raise_unowed(aggregate, Unowed.CHECKOUT_GONE, ZERO, Issue(IssueCode.CHECKOUT_GONE, sum=sum_held), now)
     elif source.is_canceled:
-        message = LazyMessage(
-            "Order %(number)s was cancelled, but %(sum)s was paid or authorized for it: refund it, or cancel the "
-            "authorization.",
-            number=number,
-            sum=sum_held,
-        )
-        _raise_unowed(aggregate, Unowed.ORDER_CANCELED, ZERO, message, now)
+        issue = Issue(IssueCode.ORDER_CANCELED, number=number, sum=sum_held)
+        _raise_unowed(aggregate, Unowed.ORDER_CANCELED, ZERO, issue, now)
     elif source.is_expired:
-        message = LazyMessage(
-            "Order %(number)s has expired, but %(sum)s was paid or authorized for it: refund it or cancel the "
-            "authorization, or create a new order.",
-            number=number,
-            sum=sum_held,
-        )
-        _raise_unowed(aggregate, Unowed.ORDER_EXPIRED, ZERO, message, now)
+        issue = Issue(IssueCode.ORDER_EXPIRED, number=number, sum=sum_held)
+        _raise_unowed(aggregate, Unowed.ORDER_EXPIRED, ZERO, issue, now)
     elif source.is_returned:
-        message = LazyMessage(
-            "Order %(number)s was returned, but %(sum)s was paid or authorized for it afterwards: refund it, or "
-            "cancel the authorization.",
-            number=number,
-            sum=sum_held,
-        )
-        _raise_unowed(aggregate, Unowed.ORDER_RETURNED, ZERO, message, now)
+        issue = Issue(IssueCode.ORDER_RETURNED, number=number, sum=sum_held)
+        _raise_unowed(aggregate, Unowed.ORDER_RETURNED, ZERO, issue, now)
     elif source.excess is not None and source.excess > ZERO and not has_unended_problem(payment, PAID_TWICE):
         excess = min(source.excess, held)
-        message = LazyMessage(
-            "%(excess)s more was paid or authorized than is owed: refund that much, unless the customer is to pay it.",
-            excess=Money(excess, payment.currency),
-        )
-        _raise_unowed(aggregate, Unowed.OVERPAID, held - excess, message, now)
+        issue = Issue(IssueCode.OVERPAID, excess=Money(excess, payment.currency))
+        _raise_unowed(aggregate, Unowed.OVERPAID, held - excess, issue, now)
 
 
-def _raise_unowed(
-    aggregate: PaymentAggregate, reason: Unowed, owed: Decimal, message: LazyMessage, now: datetime
-) -> None:
-    """Show staff money that is not owed. As long as it is given back in parts, the first message stays."""
+def _raise_unowed(aggregate: PaymentAggregate, reason: Unowed, owed: Decimal, issue: Issue, now: datetime) -> None:
+    """Show staff money that is not owed. As long as it is given back in parts, the first issue stays."""
     if find_unowed_money(aggregate.payment, reason) is None:
-        raise_problem(aggregate, message, now, cause=cause_of_unowed_money(reason, owed))
+        raise_problem(aggregate, issue, now, cause=cause_of_unowed_money(reason, owed))
 
 
 def _flag_failure(aggregate: PaymentAggregate, source: TransactionSource, now: datetime) -> None:
@@ -184,13 +160,9 @@ def _flag_failure(aggregate: PaymentAggregate, source: TransactionSource, now: d
         return
     if not aggregate.create.has_surely_failed or not _was_counted(aggregate):
         return
-    message = LazyMessage(
-        "Order %(number)s was placed while this payment was pending, and the payment has failed: %(left)s is not "
-        "paid. Do not ship the order before it is paid; request another payment, or cancel the order.",
-        number=source.order.number,
-        left=Money(left, aggregate.payment.currency),
-    )
-    raise_problem(aggregate, message, now, cause=FAILED)
+    rest = Money(left, aggregate.payment.currency)
+    issue = Issue(IssueCode.ORDER_NOT_PAID, number=source.order.number, left=rest)
+    raise_problem(aggregate, issue, now, cause=FAILED)
 
 
 def _was_counted(aggregate: PaymentAggregate) -> bool:
@@ -210,19 +182,10 @@ def _flag_higher_total(aggregate: PaymentAggregate, source: TransactionSource, h
         return
     rest = Money(left, payment.currency)
     if source.order is None:
-        message = LazyMessage(
-            "The total of the checkout rose while it was being paid: no order can be placed before another %(left)s "
-            "is paid. Ask the customer for it, or refund this payment.",
-            left=rest,
-        )
+        issue = Issue(IssueCode.CHECKOUT_TOTAL_ROSE, left=rest)
     else:
-        message = LazyMessage(
-            "The total of order %(number)s rose while it was being paid: %(left)s is not paid. Request it from the "
-            "customer, or correct the order.",
-            number=source.order.number,
-            left=rest,
-        )
-    raise_problem(aggregate, message, now, cause=TOTAL_ROSE)
+        issue = Issue(IssueCode.ORDER_TOTAL_ROSE, number=source.order.number, left=rest)
+    raise_problem(aggregate, issue, now, cause=TOTAL_ROSE)
 
 
 def _left_to_pay(source: TransactionSource) -> Decimal | None:

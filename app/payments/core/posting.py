@@ -8,9 +8,10 @@ from typing import Any
 from app.db.aggregates import PaymentAggregate
 from app.db.saved_cards import NewCard
 from app.db.tables import Kind, Operation, Problem
-from app.i18n.messages import LazyMessage, Money
+from app.i18n.messages import Money
 from app.payments.core.balance import ZERO, balance
 from app.payments.core.event_queue import enqueue
+from app.payments.core.issues import Issue, IssueCode, has_code, is_stored
 from app.payments.core.observation import UnexplainedMoney
 from app.payments.core.problems import Cause, add_problem, cause_of_mismatch
 from app.payments.core.references import ensure_reference, reference_of_problem
@@ -67,7 +68,7 @@ def enqueue_note(
 
 def raise_problem(
     aggregate: PaymentAggregate,
-    message: LazyMessage,
+    issue: Issue,
     now: datetime,
     *,
     cause: Cause,
@@ -77,21 +78,18 @@ def raise_problem(
 
     ``actions`` are those that staff may request now; None: they are the same as before.
     """
-    problem = add_problem(aggregate.payment, cause, message, now)
-    reference = reference_of_problem(aggregate.payment.order_id, message)
-    enqueue(aggregate, EventType.INFO, reference=reference, amount=ZERO, message=message, actions=actions, now=now)
+    problem = add_problem(aggregate.payment, cause, issue, now)
+    if has_code(problem.message) or not is_stored(issue, problem.message):  # else an earlier version has reported it
+        reference = reference_of_problem(aggregate.payment.order_id, issue.digest)
+        message = issue.message
+        enqueue(aggregate, EventType.INFO, reference=reference, amount=ZERO, message=message, actions=actions, now=now)
     return problem
 
 
 def flag_unexplained(aggregate: PaymentAggregate, money: UnexplainedMoney, now: datetime) -> None:
     """Put money to staff of which we do not know what it was: it is never skipped (laws of money, 16)."""
-    message = LazyMessage(
-        "The gateway reports a success of this order that the app cannot explain: %(method)s, %(sum)s. Check it in the "
-        "merchant portal.",
-        method=money.method,
-        sum=Money(money.amount, money.currency),
-    )
-    raise_problem(aggregate, message, now, cause=cause_of_mismatch(message, None, money.gateway_id))
+    issue = Issue(IssueCode.UNEXPLAINED_MONEY, method=money.method, sum=Money(money.amount, money.currency))
+    raise_problem(aggregate, issue, now, cause=cause_of_mismatch(issue, None, money.gateway_id))
 
 
 def report_operation(

@@ -32,27 +32,16 @@ whether there are any, so that no query is made for the rows of a payment withou
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 
 from app.db.columns import fit_text
 from app.db.tables import Operation, Payment, Problem, ProblemKind, SaleorEvent, State
-from app.i18n.messages import LazyMessage, Money
+from app.i18n.messages import LazyMessage
+from app.payments.core.issues import Issue, IssueCode, is_stored, stored_message
 
-KEYS_REFUSED = LazyMessage("The gateway rejects the keys of this merchant account, so nobody can pay: check the keys.")
-ADDRESS_DOUBTED = LazyMessage(
-    "The server at this merchant account's address redirects elsewhere, not to a payment page: check the "
-    "account's gateway address."
-)
-NOT_THE_GATEWAY = LazyMessage(
-    "The server at this merchant account's address is not the gateway: a firewall or proxy is in between, or the "
-    "address is wrong."
-)
-MORE_MISMATCHES = LazyMessage(
-    "The gateway reports more mismatches than are listed here: check the payment in the merchant portal."
-)
 _MAX_PROBLEMS = 20  # of a payment: nobody reads more, and there is no limit to the mismatches in gateway records
 _MAX_TEXT_LENGTH = 4000  # characters, of all messages of one payment
 
@@ -72,13 +61,14 @@ class Cause:
     """The cause of a problem. ``kind`` and ``key`` identify the problem among those of the same payment.
 
     ``operation_id`` is the row id of the operation that it is about; ``gateway_id`` is the gateway's id of that
-    operation if it has no row.
+    operation if it has no row. ``issue`` is part of the identity of a mismatch.
     """
 
     kind: ProblemKind
     key: str = ""
     operation_id: int | None = None
     gateway_id: str | None = None
+    issue: Issue | None = field(default=None, compare=False)
 
 
 KEYS = Cause(ProblemKind.KEYS)
@@ -105,14 +95,14 @@ def cause_of_overdue_operation(operation: Operation) -> Cause:
     return Cause(ProblemKind.WAITING, str(operation.id), operation_id=operation.id)
 
 
-def cause_of_mismatch(message: str, operation_id: int | None, gateway_id: str) -> Cause:
-    """Return the cause of a problem that is identified by its message and by the operation that it is about.
+def cause_of_mismatch(issue: Issue, operation_id: int | None, gateway_id: str) -> Cause:
+    """Return the cause of a problem that is identified by its issue and by the operation that it is about.
 
     That is the operation with that row id, or, if it has no row, the one with that ``gateway_id``.
     """
     about = f"@{gateway_id}" if operation_id is None else str(operation_id)
-    key = hashlib.sha256(fit_text(f"{about}:{message}").encode()).hexdigest()[:16]
-    return Cause(ProblemKind.MISMATCH, key, operation_id, gateway_id if operation_id is None else None)
+    key = hashlib.sha256(f"{about}:{issue.digest}".encode(errors="backslashreplace")).hexdigest()[:16]
+    return Cause(ProblemKind.MISMATCH, key, operation_id, gateway_id if operation_id is None else None, issue)
 
 
 def cause_of_dispute(operation: Operation, *, lost: bool) -> Cause:
@@ -156,7 +146,7 @@ def find_unowed_money(payment: Payment, reason: Unowed) -> Problem | None:
 
 def message_of(problem: Problem) -> LazyMessage:
     """Return the message of a problem."""
-    return LazyMessage.from_json(problem.message)
+    return stored_message(problem.message)
 
 
 def problem_messages(payment: Payment) -> list[LazyMessage]:
@@ -179,12 +169,12 @@ def has_mismatch(payment: Payment) -> bool:
     return any(map(_is_mismatch, _unended_problems(payment)))
 
 
-def add_problem(payment: Payment, cause: Cause, message: LazyMessage, now: datetime) -> Problem:
+def add_problem(payment: Payment, cause: Cause, issue: Issue, now: datetime) -> Problem:
     """Add a problem to the payment, and return it; one that staff have acknowledged stays so when it is repeated."""
     known = _unended_problems(payment)
     is_new = not any(map(_has_cause(cause), known))
     if is_new and len(known) >= _MAX_PROBLEMS and cause.kind is ProblemKind.MISMATCH and cause != UNREADABLE:
-        cause, message = _MORE, MORE_MISMATCHES
+        cause, issue = _MORE, Issue(IssueCode.MORE_MISMATCHES)
     problem = next(filter(_has_cause(cause), payment.problems), None)
     if problem is None:
         problem = Problem(
@@ -194,14 +184,14 @@ def add_problem(payment: Payment, cause: Cause, message: LazyMessage, now: datet
             gateway_id=cause.gateway_id,
             kind=cause.kind,
             key=cause.key,
-            message=message.to_json(),
+            message=issue.to_json(),
             raised_at=now,
         )
         payment.problems.append(problem)
     elif problem.ended_at is not None or (cause == _MORE and problem.acknowledged_at is not None):
         # It ended in this same transaction, and continues; or it stands for further mismatches, of which staff have
         # only looked at earlier ones.
-        problem.message, problem.raised_at = message.to_json(), now
+        problem.message, problem.raised_at = issue.to_json(), now
         problem.acknowledged_at = problem.ended_at = None
     _update_problem_flags(payment)
     return problem
@@ -274,7 +264,15 @@ def _is_unowed(problem: Problem, reason: Unowed) -> bool:
 
 
 def _has_cause(cause: Cause) -> Callable[[Problem], bool]:
-    return lambda problem: (problem.kind, problem.key) == (cause.kind, cause.key)
+    return lambda problem: (
+        problem.kind is cause.kind and (problem.key == cause.key or _is_of_earlier_version(problem, cause))
+    )
+
+
+def _is_of_earlier_version(problem: Problem, cause: Cause) -> bool:
+    """Return True when a version without codes has raised this mismatch, whose key was another one."""
+    about = (problem.operation_id, problem.gateway_id) == (cause.operation_id, cause.gateway_id)
+    return cause.issue is not None and about and is_stored(cause.issue, problem.message)
 
 
 def _unended_problems(payment: Payment) -> list[Problem]:
@@ -292,35 +290,3 @@ def _update_problem_flags(payment: Payment) -> None:
     """Update the payment's columns: whether it has problems to load, and since when there has been one to look at."""
     payment.has_problems = bool(_unended_problems(payment))
     payment.problem_since = min((each.raised_at for each in open_problems(payment)), default=None)
-
-
-def dispute_message(operation: Operation, *, returned: bool = False) -> LazyMessage:
-    """Return the message for staff about a dispute in its current state; ``returned``: the bank had taken the money.
-
-    The interface names ``dispute`` among the methods and shows no record of one (gateway interface, 10 and 12). Its
-    status is read as that of any operation: while open, the bank decides; ``success``, the money went back to the
-    payer; ``failure``, the store keeps it.
-    """
-    amount = Money(operation.amount, operation.currency)
-    match operation.state:
-        case State.SUCCESS:
-            return LazyMessage(
-                "After a dispute, the payer's bank took back %(sum)s of this payment, and this is reported to "
-                "Saleor. Do not refund it too.",
-                sum=amount,
-            )
-        case State.FAILURE if returned:
-            return LazyMessage(
-                "The dispute over %(sum)s has turned in the store's favour: the bank has given back what it took.",
-                sum=amount,
-            )
-        case State.FAILURE:
-            return LazyMessage(
-                "The dispute over %(sum)s has ended in the store's favour: nothing was taken back.", sum=amount
-            )
-        case _:
-            return LazyMessage(
-                "The payer is disputing %(sum)s of this payment with the bank. Respond in the merchant portal in "
-                "time; the disputed amount is not offered for refund.",
-                sum=amount,
-            )

@@ -6,7 +6,6 @@ import hashlib
 import re
 import uuid
 
-from app.db.columns import fit_text
 from app.db.tables import Kind, Mode, Operation, Payment, State
 
 _TRANSACTION_PART_LENGTH = 12  # characters of the transaction's UUID, whose next character is the same in all
@@ -93,9 +92,12 @@ def reference_of_subscription_end(order_id: str) -> str:
     return f"{order_id}-subscription-cancelled"
 
 
-def reference_of_problem(order_id: str, message: str) -> str:
-    """Return the reference of the note about a problem: the same problem of a payment is reported once."""
-    return f"{order_id}-problem-{hashlib.sha256(fit_text(message).encode()).hexdigest()[:8]}"
+def reference_of_problem(order_id: str, what: str) -> str:
+    """Return the reference of the note about a problem; ``what`` tells it from other problems of the payment.
+
+    The same problem of a payment is reported once.
+    """
+    return f"{order_id}-problem-{hashlib.sha256(what.encode()).hexdigest()[:8]}"
 
 
 def base_of_reference(reference: str) -> str:

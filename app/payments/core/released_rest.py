@@ -5,18 +5,15 @@ What a gateway is assumed to do is corrected as soon as it does otherwise (laws 
 
 from app.db.aggregates import PaymentAggregate
 from app.db.tables import EventState, Kind, Operation, State
-from app.i18n.messages import LazyMessage, gettext_noop
 from app.payments.core.balance import ZERO, balance
 from app.payments.core.event_queue import supersede
+from app.payments.core.issues import Issue, IssueCode
 from app.payments.core.posting import Posting, raise_problem, report_operation
 from app.payments.core.problems import cause_of_mismatch
 from app.payments.core.references import is_release, reference_of_release
 from app.saleor.responses import EventType
 
-_NOT_RELEASED = gettext_noop(
-    "More of this authorization was charged after the rest should have been released: this gateway keeps the rest. "
-    "Compare the payment with the merchant portal, and choose “It stays authorized” under the account's options."
-)
+_NOT_RELEASED = Issue(IssueCode.REST_NOT_RELEASED)
 
 
 def correct_released_rest(aggregate: PaymentAggregate, posting: Posting) -> None:
@@ -44,7 +41,7 @@ def correct_released_rest(aggregate: PaymentAggregate, posting: Posting) -> None
                 reference=release.psp_reference,
             )
     cause = cause_of_mismatch(_NOT_RELEASED, captures[-1].id, captures[-1].operation_id or "")
-    raise_problem(aggregate, LazyMessage(_NOT_RELEASED), posting.now, cause=cause)
+    raise_problem(aggregate, _NOT_RELEASED, posting.now, cause=cause)
 
 
 def report_released_rest(aggregate: PaymentAggregate, posting: Posting) -> None:

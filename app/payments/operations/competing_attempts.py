@@ -16,8 +16,9 @@ from decimal import ROUND_FLOOR, Decimal, InvalidOperation
 from app.amounts import CENT
 from app.db.aggregates import ById, PaymentAggregate, SameDebt, row_id_of
 from app.db.tables import Mode, Payment, State
-from app.i18n.messages import LazyMessage, Money
+from app.i18n.messages import Money
 from app.payments.core.balance import ZERO, balance
+from app.payments.core.issues import Issue, IssueCode
 from app.payments.core.page_cancellation import REPLACED_BY, CloseReason, create_cancellation, is_link_missing
 from app.payments.core.posting import Posting, raise_problem
 from app.payments.core.problems import PAID_TWICE, Unowed, clear_problem, clear_unowed_money
@@ -230,14 +231,13 @@ def flag_double_payment(attempts: Sequence[tuple[PaymentAggregate, Decimal]], to
             clear_problem(aggregate.payment, PAID_TWICE, now)
             continue
         currency = aggregate.payment.currency
-        message = LazyMessage(
-            "Paid twice: %(total)s was paid or authorized for %(to_pay)s, by this payment and by %(others)s. Ask "
-            "the customer if necessary, and refund one of them or cancel its authorization.",
+        issue = Issue(
+            IssueCode.PAID_TWICE,
             total=Money(total, currency),
             to_pay=Money(to_pay, currency),
             others=", ".join(other.payment.order_id for other, _ in paid if other is not aggregate),
         )
-        raise_problem(aggregate, message, now, cause=PAID_TWICE)
+        raise_problem(aggregate, issue, now, cause=PAID_TWICE)
         clear_unowed_money(aggregate.payment, Unowed.OVERPAID, now)  # this says more
 
 

@@ -22,7 +22,7 @@ from app.payments.core.problems import Cause, clear_problem, has_mismatch, has_p
 from app.payments.core.refusal import RefusalError
 from app.payments.reconciliation.compare import Difference, Period, differences_of_unknown_order, find_differences
 from app.payments.reconciliation.entries import BookLine, Entry, entries_of
-from app.payments.reconciliation.messages import difference_message
+from app.payments.reconciliation.issues import issue_of
 from app.payments.services import Services
 from app.payments.sync.on_demand import fetch_records, look_up_now
 
@@ -228,14 +228,14 @@ async def _still_differs(look_ups: LookUps, payment: PaymentAggregate, differenc
 
 async def _escalate_to_staff(services: Services, payment: PaymentAggregate, difference: Difference) -> DiscrepancyState:
     """Raise a problem of the payment, unless it already has one for the same cause (laws of money, 13)."""
-    cause, message, now = _cause(payment, difference), difference_message(difference), services.now()
+    cause, issue, now = _cause(payment, difference), issue_of(difference), services.now()
 
     def step(locked: PaymentAggregate) -> PaymentAggregate:
         refused = difference.kind is DiscrepancyKind.UNTOLD and any(
             each.state is EventState.REFUSED for each in locked.events
         )  # which is a problem of its own
         if not (refused or has_mismatch(locked.payment) or has_problem(locked.payment, cause)):
-            raise_problem(locked, message, now, cause=cause)
+            raise_problem(locked, issue, now, cause=cause)
         return locked
 
     services.wake_for([await services.payments.update(ById(row_id_of(payment.payment)), step)])

@@ -28,7 +28,7 @@ from app.db.reconciliations import (
 from app.db.tables import DiscrepancyState, MerchantAccount, ReconciliationRun, RunState
 from app.gateway.errors import GatewayError, RateLimitedError, ReportNotReadyError
 from app.gateway.models.reports import periods
-from app.i18n.messages import LazyMessage
+from app.payments.core.issues import Issue, IssueCode, issue_from_json
 from app.payments.operations.look_up import gateway_client
 from app.payments.reconciliation.compare import Period
 from app.payments.reconciliation.gather import read_orders, read_register, start_register
@@ -54,17 +54,15 @@ _NOT_READY_PAUSE, _MAX_REGISTER_POLLS = timedelta(seconds=1), 120
 _POLL_SECONDS = 0.2
 _PREVIEW_TIMEOUT = 600.0  # seconds that a register is waited for
 
-_NOT_READY = LazyMessage("The gateway is still preparing the register.")
-_REGISTER_LATE = LazyMessage("The gateway did not prepare the register in time.")
-_APP_FAILED = LazyMessage("Something went wrong in the app: the operator can find out what in its log.")
+_NOT_READY = Issue(IssueCode.REGISTER_NOT_READY)
 
 
 class _RetryLaterError(Exception):
-    """The run cannot continue now. ``message`` is the reason; ``pause``: how long the gateway wants no requests."""
+    """The run cannot continue now. ``issue`` is the reason; ``pause``: how long the gateway wants no requests."""
 
-    def __init__(self, message: LazyMessage, pause: timedelta | None = None) -> None:
-        super().__init__(message)
-        self.message = message
+    def __init__(self, issue: Issue, pause: timedelta | None = None) -> None:
+        super().__init__(issue.message)
+        self.issue = issue
         self.pause = pause
 
 
@@ -87,7 +85,7 @@ async def reconcile(services: Services, run_id: int, progress: Progress | None =
         await _schedule_retry(services, run, account, _retry_error(error))
     except Exception as error:
         log.exception("comparison with the gateway failed", run=run_id, error=type(error).__name__)
-        await _schedule_retry(services, run, account, _RetryLaterError(_APP_FAILED))
+        await _schedule_retry(services, run, account, _RetryLaterError(Issue(IssueCode.COMPARISON_FAILED)))
 
 
 async def schedule_comparison(services: Services, account: MerchantAccount) -> bool:
@@ -148,7 +146,7 @@ async def complete_run(services: Services, run_id: int, progress: Progress | Non
 
 def is_waiting_for_register(run: ReconciliationRun) -> bool:
     """Return whether a comparison is only waiting for the gateway to create a register."""
-    return run.failure is not None and LazyMessage.from_json(run.failure) == _NOT_READY
+    return run.failure is not None and issue_from_json(run.failure) == _NOT_READY
 
 
 async def nightly_period(services: Services, account: MerchantAccount) -> tuple[datetime, datetime]:
@@ -246,25 +244,25 @@ async def _renewing_claim(services: Services, run: ReconciliationRun) -> AsyncIt
 def _retry_error(error: GatewayError) -> _RetryLaterError:
     log.warning("comparison with the gateway interrupted", error=str(error))
     pause = error.pause if isinstance(error, RateLimitedError) else None
-    message = LazyMessage("The gateway did not provide its records: %(said)s", said=error.message)
-    return _RetryLaterError(message, None if pause is None else timedelta(seconds=pause))
+    issue = Issue(IssueCode.RECORDS_NOT_PROVIDED, said=error.message)
+    return _RetryLaterError(issue, None if pause is None else timedelta(seconds=pause))
 
 
 async def _schedule_retry(
     services: Services, run: ReconciliationRun, account: MerchantAccount, error: _RetryLaterError
 ) -> None:
     """Schedule the next attempt; after too many attempts, fail the run and leave it to the next night."""
-    now, waiting = services.now(), error.message is _NOT_READY
+    now, waiting = services.now(), error.issue == _NOT_READY
     run = await _load_run(services, run.id or 0)
     attempts = run.attempts + 1
     async with services.database.transaction() as session:
         if attempts >= (_MAX_REGISTER_POLLS if waiting else _MAX_ATTEMPTS):
-            message = _REGISTER_LATE if waiting else error.message
+            issue = Issue(IssueCode.REGISTER_LATE) if waiting else error.issue
             await update_run(
                 session,
                 run.id or 0,
                 state=RunState.FAILED,
-                failure=message.to_json(),
+                failure=issue.to_json(),
                 report_id=None,
                 finished_at=now,
                 due_at=None,
@@ -274,4 +272,4 @@ async def _schedule_retry(
         first = _NOT_READY_PAUSE if waiting else _FIRST_PAUSE
         longest = _FIRST_PAUSE if waiting else _LONGEST_PAUSE
         pause = max(services.schedule.pause(first, attempts, longest), error.pause or timedelta())
-        await update_run(session, run.id or 0, attempts=attempts, failure=error.message.to_json(), due_at=now + pause)
+        await update_run(session, run.id or 0, attempts=attempts, failure=error.issue.to_json(), due_at=now + pause)

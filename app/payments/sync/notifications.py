@@ -13,9 +13,9 @@ from app.db.tables import Kind, Operation
 from app.db.vault import VaultError
 from app.gateway.errors import ForgedNotificationError, UnreadableNotificationError
 from app.gateway.notification import SignedButUnreadableError, read_data, read_notification
-from app.i18n.messages import LazyMessage
 from app.payments.core.apply import apply
 from app.payments.core.dialects import dialect_of
+from app.payments.core.issues import Issue, IssueCode
 from app.payments.core.mapper import Observation
 from app.payments.core.observation import Observations, observation_from_record, unexplained_money
 from app.payments.core.posting import flag_unexplained, raise_problem
@@ -31,16 +31,6 @@ UNMATCHED = "no payment of ours has this order"  # stored, and found by it (``--
 _NO_KEY = "no key decrypts it"
 _CANNOT_BE_READ = "signed by the gateway, but it cannot be read"
 _CONTENT_ERASED = "its content is no longer stored"
-CANNOT_BE_OPENED = LazyMessage(
-    "A notification from the gateway cannot be decrypted: the secret key it was encrypted with is not in the key "
-    "file. The app keeps trying until somebody puts the key back."
-)
-
-
-_UNREADABLE_MESSAGE = LazyMessage(
-    "The gateway shows operations of this payment that the app cannot read, so money may have moved without the "
-    "app knowing. Compare this payment with the merchant portal."
-)
 
 
 class Receipt(Enum):
@@ -141,7 +131,7 @@ def _post(services: Services, notification: StoredNotification, payment: Payment
         return ProcessingResult(notification.outcome or _CONTENT_ERASED)
     if notification.data is None:
         if payment is not None:
-            raise_problem(payment, CANNOT_BE_OPENED, now, cause=SEALED)
+            raise_problem(payment, Issue(IssueCode.NOT_DECRYPTED), now, cause=SEALED)
         return ProcessingResult(_NO_KEY, Trouble.SEALED, retry_at=_next_attempt_at(services, notification.attempts))
     try:
         record = read_data(notification.data, UTC if payment is None else dialect_of(payment.payment.account).zone)
@@ -183,4 +173,4 @@ def flag_unclear(aggregate: PaymentAggregate, shown: Observations, now: datetime
     if not shown.unreadable:
         clear_problem(aggregate.payment, UNREADABLE, now)
     else:
-        raise_problem(aggregate, _UNREADABLE_MESSAGE, now, cause=UNREADABLE)
+        raise_problem(aggregate, Issue(IssueCode.UNREADABLE_RECORDS), now, cause=UNREADABLE)

@@ -12,12 +12,12 @@ from app.db.aggregates import ATTEMPTS, POLLS, ById, ByOperation, PaymentAggrega
 from app.db.outbox import EVENTS
 from app.db.tables import Kind, MerchantAccount, Operation, State
 from app.gateway.errors import GatewayError, KeysNotOpenedError
-from app.i18n.messages import LazyMessage, Money, gettext_noop
+from app.i18n.messages import Money, gettext_noop
 from app.outbound import Deadline
 from app.payments.core.apply import apply, conclude
 from app.payments.core.balance import balance
 from app.payments.core.call_errors import report_to_staff
-from app.payments.core.labels import NAMES
+from app.payments.core.issues import Issue, IssueCode
 from app.payments.core.observation import Observations
 from app.payments.core.page_cancellation import (
     CloseReason,
@@ -254,13 +254,8 @@ def _flag_overdue(aggregate: PaymentAggregate, operation: Operation, posting: Po
         if operation.state.final:
             clear_problem(aggregate.payment, cause_of_overdue_operation(operation), posting.now)
         if not operation.state.final and posting.schedule.is_settled_by_silence(operation.created_at, posting.now):
-            message = LazyMessage(
-                "The gateway has not closed the payment page since %(since)s, although nobody should pay on it "
-                "any more. The app keeps asking the gateway; check in the merchant portal whether it can still "
-                "be paid.",
-                since=operation.created_at,
-            )
-            raise_problem(aggregate, message, posting.now, cause=cause_of_overdue_operation(operation))
+            issue = Issue(IssueCode.PAGE_NOT_CLOSED, since=operation.created_at)
+            raise_problem(aggregate, issue, posting.now, cause=cause_of_overdue_operation(operation))
         return
     since = operation.updated_at
     if operation.state is State.INIT and aggregate.payment.expires_at is not None:
@@ -268,14 +263,9 @@ def _flag_overdue(aggregate: PaymentAggregate, operation: Operation, posting: Po
     awaited = not operation.state.final and operation.kind is not Kind.DISPUTE  # disputes take weeks, and staff know
     if not awaited or not posting.schedule.is_overdue(since, posting.now):
         return
-    message = LazyMessage(
-        "Since %(since)s the outcome of the %(what)s of %(sum)s has been unknown. The app keeps asking the "
-        "gateway; compare this payment with the merchant portal.",
-        since=since,
-        what=NAMES[operation.kind],
-        sum=Money(operation.amount, operation.currency),
-    )
-    raise_problem(aggregate, message, posting.now, cause=cause_of_overdue_operation(operation))
+    amount = Money(operation.amount, operation.currency)
+    issue = Issue(IssueCode.OUTCOME_UNKNOWN, since=since, what=operation.kind, sum=amount)
+    raise_problem(aggregate, issue, posting.now, cause=cause_of_overdue_operation(operation))
 
 
 def _next_poll(aggregate: PaymentAggregate, operation: Operation, posting: Posting) -> datetime | None:

@@ -10,7 +10,6 @@ from sqlmodel import select
 
 from app.db.problems import load_problems
 from app.db.tables import Payment
-from app.i18n.messages import LazyMessage
 from app.payments.cards.keys import offered_key
 from app.payments.core.problems import add_problem
 from tests.commands.books import BEGUN, DIFFERS
@@ -20,6 +19,7 @@ from tests.loopback import Behaviour, HangUp, ReceivedRequest, json_reply
 from tests.payments.cards.seals import NUMBER, seal
 from tests.payments.fake_gateway import payment
 from tests.payments.payouts import MASK, enable_payouts
+from tests.payments.problems import issue_saying
 from tests.payments.shop import source_object
 
 MINE = "staff@example.com"
@@ -228,7 +228,7 @@ async def test_a_payout_that_needs_review_is_among_payouts_and_not_among_payment
     async with staff_client.services.database.transaction() as session:
         payout = (await session.exec(select(Payment).where(Payment.order_id == order_id))).one()
         await load_problems(session, [payout])
-        add_problem(payout, DIFFERS, LazyMessage("The gateway says something else of a payout"), BEGUN)
+        add_problem(payout, DIFFERS, issue_saying("The gateway says something else of a payout"), BEGUN)
 
     for search in (
         "",

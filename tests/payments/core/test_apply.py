@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from app.db.aggregates import PaymentAggregate
 from app.db.tables import Flow, Kind, State
-from app.i18n.messages import LazyMessage
 from app.payments.core.apply import apply, conclude
 from app.payments.core.balance import balance
 from app.payments.core.mapper import Observation
@@ -28,6 +27,7 @@ from app.saleor.testing.rules.reports import Report, record_report
 from app.saleor.testing.vocabulary import EventType
 from tests.payments.aggregates import HUNDRED, NOON, ORDER, POS, an_aggregate, an_operation, observation, posting
 from tests.payments.fake_saleor import FakeSaleor
+from tests.payments.problems import issue_saying
 
 PATHS = [
     (State.SUCCESS,),
@@ -413,10 +413,12 @@ class TestEvents:
     def test_the_same_problem_is_told_once_and_a_second_one_too(self) -> None:
         aggregate = an_aggregate(Flow.CHARGE, State.INIT)
         for words in ("first", "first", "second"):
-            raise_problem(aggregate, LazyMessage(words), NOON, cause=cause_of_mismatch(words, None, "x"))
-        assert [event.message for event in aggregate.events] == ["first", "second"]
+            issue = issue_saying(words)
+            raise_problem(aggregate, issue, NOON, cause=cause_of_mismatch(issue, None, "x"))
+        first, second = issue_saying("first").message, issue_saying("second").message
+        assert [event.message for event in aggregate.events] == [first, second]
         assert len({event.psp_reference for event in aggregate.events}) == 2
-        assert problem_text(aggregate.payment) == "first\nsecond"
+        assert problem_text(aggregate.payment) == f"{first}\n{second}"
 
     def test_a_note_says_what_is_possible_and_changes_nothing(self) -> None:
         aggregate = an_aggregate(Flow.CHARGE, State.INIT)

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from app.amounts import is_amount
 from app.db.tables import Flow, Kind, State
+from app.i18n.messages import Money
+from app.payments.core.issues import Issue, IssueCode
 from app.payments.core.mapper import Transition, compute_transition, event_type_of
 from tests.payments.aggregates import HUNDRED, known_operation, observation
 
@@ -97,7 +99,7 @@ def test_a_failure_after_a_success_that_was_not_booked_does_not_settle_it() -> N
     known = known_operation(Kind.CREATE, State.INIT, contradicted=True)
     transition = compute_transition(known, observation(Kind.CREATE, State.FAILURE))
     assert (transition.state, transition.event, transition.contradicted) == (None, None, True)
-    assert "first reported success and now reports failure" in (transition.problem or "")
+    assert transition.problem == Issue(IssueCode.FAILED_AFTER_SUCCESS)
 
 
 @pytest.mark.law(12)
@@ -105,7 +107,7 @@ def test_a_second_payment_of_the_same_order_is_for_a_person_to_look_at() -> None
     known = known_operation(Kind.CREATE, State.SUCCESS, gateway_id="the-payment")
     assert compute_transition(known, observation(Kind.CREATE, State.SUCCESS)) == Transition()
     second = compute_transition(known, observation(Kind.CREATE, State.SUCCESS, gateway_id="another"))
-    assert "a second successful payment of this order, over 100.00 UAH" in (second.problem or "")
+    assert second.problem == Issue(IssueCode.SECOND_PAYMENT, sum=Money(Decimal("100.00"), "UAH"))
     assert (second.state, second.event, second.contradicted) == (None, None, False)
 
 
@@ -155,7 +157,7 @@ def test_whatever_does_not_agree_is_a_problem_in_words_and_no_success(wrong: dic
     )
     assert (transition.state, transition.event) == (None, None)
     assert transition.problem is not None
-    assert transition.problem.endswith(".")
+    assert transition.problem.message.endswith(".")
 
 
 def test_what_nobody_of_ours_asked_for_may_have_any_amount_of_money() -> None:

@@ -14,6 +14,7 @@ from app.db.tables import Flow, Kind, PaymentStatus, State
 from app.payments.staff import csv_export
 from app.payments.staff.csv_export import COLUMNS, escape_formula, payments_csv
 from tests.commands.books import ORDER, TRANSACTION, moment_after, operation, store_payment
+from tests.payments.problems import issue_saying
 from tests.payments.shop import Shop
 
 
@@ -50,7 +51,7 @@ async def test_a_line_says_how_a_payment_stands_and_nothing_of_the_shopper(shop:
         "paid_with": "424242******4242",
         "channel": "default-channel",
         "account": "Main",
-        "problem": 'Two\nlines, "quoted"',
+        "problem": issue_saying('Two\nlines, "quoted"').message,
         "released": "0.00",
         "charged_back": "0.00",
         "gateway_payment_id": "36c59597",

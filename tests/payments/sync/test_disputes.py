@@ -8,7 +8,6 @@ import pytest
 
 from app.db.aggregates import ById, PaymentAggregate, row_id_of
 from app.db.tables import Kind, ProblemKind, State
-from app.i18n.messages import LazyMessage
 from app.payments.alerts.open_alerts import AlertKind
 from app.payments.core.posting import raise_problem
 from app.payments.core.problems import Cause, problem_messages, problem_text
@@ -20,7 +19,7 @@ from tests.loopback import json_reply
 from tests.payments.alert_cases import subjects
 from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts
-from tests.payments.problems import kinds_of
+from tests.payments.problems import issue_saying, kinds_of
 from tests.payments.shop import Shop
 from tests.payments.unattended import unattended_operations
 
@@ -284,11 +283,11 @@ async def test_money_that_is_refunded_and_taken_by_the_bank_is_put_to_people(pai
 
 async def test_many_problems_at_once_have_room(paid_shop: Shop) -> None:
     """On PostgreSQL a column that is too short is an error, and the dispute would be retried for ever."""
-    words = LazyMessage("Look at this.")
+    issue = issue_saying("Look at this.")
 
     def raise_all(aggregate: PaymentAggregate) -> None:
         for kind in ProblemKind:
-            raise_problem(aggregate, words, paid_shop.clock.now, cause=Cause(kind, "x" * 100, gateway_id="x" * 100))
+            raise_problem(aggregate, issue, paid_shop.clock.now, cause=Cause(kind, "x" * 100, gateway_id="x" * 100))
 
     await paid_shop.services.payments.update(ById(row_id_of((await paid_shop.aggregate()).payment)), raise_all)
     assert kinds_of((await paid_shop.aggregate()).payment) == "+".join(sorted(ProblemKind))
