@@ -88,11 +88,11 @@ test-long: $(STAMP) ## The long campaigns: every kill point, hundreds of stories
 
 # Whole stories over HTTP at a gateway of another dialect: its interface and nothing else, unless told otherwise.
 JOURNEYS = a_shopper_pays staff_act a_marketplace payouts paid_by_link granted_refunds what_the_gateway_is_told \
-	saved_cards cards_in_the_storefront
+	saved_cards cards_in_the_storefront card_in_browser killed_at_every_point books_are_compared
 DIALECT ?= interface
 .PHONY: journeys
 journeys: $(STAMP) ## Whole stories at a gateway that knows only its interface (DIALECT=public: as it is publicly known)
-	JOURNEY_DIALECT=$(DIALECT) $(PYTEST) -n $(WORKERS) --dist worksteal -m 'not long and not browser' $(JOURNEYS:%=tests/journeys/test_%.py)
+	JOURNEY_DIALECT=$(DIALECT) $(PYTEST) -n $(WORKERS) --dist worksteal -m 'not long' $(JOURNEYS:%=tests/journeys/test_%.py)
 
 T ?= tests
 K ?=

@@ -11,15 +11,16 @@ from sqlmodel import col, select
 from app.bootstrap import open_services
 from app.db.aggregates import PaymentAggregate, load_aggregates
 from app.db.tables import EventState, Kind, Notification, Operation, Payment, State
+from app.gateway.dialect import DIALECTS
 from app.payments.core.balance import balance
 from app.payments.core.problems import problem_text
 from app.saleor.testing.views import TransactionView
 from app.sandbox.control.views import PaymentView
-from tests.journeys.stack import Stack
+from tests.journeys.stack import DIALECT, Stack
 from tests.waiting import eventually
 
 ZERO = Decimal(0)
-_CALLS = {"capture": "/api/v1/capture", "void": "/api/v1/void", "refund": "/api/v1/refund"}
+_CALLS = {"capture": DIALECTS[DIALECT].capture_path, "void": "/api/v1/void", "refund": "/api/v1/refund"}
 
 
 @dataclass(frozen=True)
