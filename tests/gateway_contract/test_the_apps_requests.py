@@ -1,4 +1,4 @@
-"""What the app itself asks for when a shopper begins to pay, word for word (gateway interface, 1a and 1b).
+"""What the app itself asks for, word for word: payments, what follows on them, payouts, a night's register.
 
 The other stories say what the interface needs; these say all that the app says: where the shopper is led back to,
 attributes, payload, lifetime, the payer, products and receipts. Who refuses one of them refuses every payment.
@@ -14,12 +14,24 @@ from uuid import NAMESPACE_OID, uuid5
 
 import pytest
 
-from app.db.tables import MerchantAccount, ProductsForm
+from app.db.tables import Flow, Kind, MerchantAccount, ProductsForm, State
 from app.gateway.dialect import DIALECTS
-from app.gateway.models import Capture, Checkout, Recipient, Refund, Status, UnreadableLine
+from app.gateway.models import (
+    Capture,
+    Checkout,
+    Method,
+    OperationRecord,
+    Recipient,
+    Refund,
+    SplitRefund,
+    Status,
+    UnreadableLine,
+    Void,
+)
 from app.payments.cards.card_form import PaymentInstrument
 from app.payments.reconciliation.gather import start_register
 from app.payments.requests.direct import browser_of, plan_direct
+from app.payments.requests.operation import operation_request
 from app.payments.requests.payment import plan_hosted, terms_of
 from app.payments.requests.payout import PayoutTerms, payout_request
 from app.payments.services import Addresses
@@ -28,6 +40,7 @@ from app.saleor.events import TransactionInitializeSession
 from tests.gateway.examples import CARD
 from tests.gateway_contract.harness import Harness
 from tests.gateway_contract.requests import AMOUNT, a_card
+from tests.payments.aggregates import an_aggregate, an_operation
 from tests.payments.baskets import line, taxed
 from tests.payments.cards.seals import BROWSER
 from tests.payments.requests.test_payment import an_account
@@ -87,18 +100,72 @@ async def test_a_page_with_a_fiscal_receipt(harness: Harness) -> None:
     checkout = await harness.client.create_hosted(request, timeout=harness.timeout)
     assert isinstance(checkout, Checkout)
     await harness.hands.pay(request.order_id, checkout.checkout_url)
-    # What is taken and given back has receipts too (gateway facts, 5).
-    common: dict[str, Any] = {
-        "order_id": request.order_id,
-        "order_currency": harness.currency,
-        "server_url": ADDRESSES.notifications(account.id),
-        "products": request.products,
-    }
-    taken = await harness.client.capture(Capture(charge_amount=AMOUNT, **common), timeout=harness.timeout)
+    taken = await send(harness, account, request.order_id, Kind.CAPTURE, AMOUNT, products=request.products)
     assert (taken.status, taken.amount) == (Status.SUCCESS, AMOUNT)
-    refund = Refund(refund_amount=AMOUNT, f_receipt_delivery=request.f_receipt_delivery, **common)
-    returned = await harness.client.refund(refund, timeout=harness.timeout)
+    receipt = {"products": request.products, "f_receipt_delivery": request.f_receipt_delivery}
+    returned = await send(harness, account, request.order_id, Kind.REFUND, AMOUNT, **receipt)
     assert (returned.status, returned.amount) == (Status.SUCCESS, AMOUNT)
+
+
+async def send(
+    harness: Harness, account: MerchantAccount, order_id: str, kind: Kind, amount: Decimal, **stored: Any
+) -> OperationRecord:
+    """Request an operation as the app does, from what it has stored of it."""
+    payment, operation = (
+        an_aggregate(Flow.AUTHORIZATION, State.SUCCESS).payment,
+        an_operation(kind, State.INTENT, amount),
+    )
+    payment.order_id, payment.currency = order_id, harness.currency
+    operation.request = {"comment": "Why", **stored}
+    request = operation_request(payment, operation, account, ADDRESSES.notifications(account.id))
+    call: Any = {
+        Capture: harness.client.capture,
+        Void: harness.client.void,
+        Refund: harness.client.refund,
+        SplitRefund: harness.client.split_refund,
+    }[type(request)]
+    record = await call(request, timeout=harness.timeout)
+    assert isinstance(record, OperationRecord)
+    return record
+
+
+async def test_part_of_an_authorization_is_charged_and_given_back_in_parts(harness: Harness) -> None:
+    account = account_of(harness)
+    held = await harness.client.create_direct(a_card(harness, "parts", method=Method.AUTH), timeout=harness.timeout)
+    taken = await send(harness, account, held.order_id, Kind.CAPTURE, Decimal("1.00"))
+    assert (taken.status, taken.amount) == (Status.SUCCESS, Decimal("1.00"))
+    for part in (Decimal("0.40"), Decimal("0.60")):
+        returned = await send(harness, account, held.order_id, Kind.REFUND, part)
+        assert (returned.status, returned.amount) == (Status.SUCCESS, part)
+
+
+async def test_an_authorization_is_released_whole(harness: Harness) -> None:
+    held = await harness.client.create_direct(a_card(harness, "whole", method=Method.AUTH), timeout=harness.timeout)
+    released = await send(harness, account_of(harness), held.order_id, Kind.VOID, AMOUNT)
+    assert (released.status, released.amount) == (Status.SUCCESS, AMOUNT)
+
+
+async def test_all_that_was_charged_is_given_back_at_once(harness: Harness) -> None:
+    """Whether its amount is named is a point of the dialect."""
+    paid = await harness.client.create_direct(a_card(harness, "all"), timeout=harness.timeout)
+    returned = await send(harness, account_of(harness), paid.order_id, Kind.REFUND, AMOUNT, whole=True)
+    assert (returned.status, returned.amount) == (Status.SUCCESS, AMOUNT)
+
+
+@pytest.mark.splits
+async def test_a_charge_and_a_refund_are_divided_among_sellers(harness: Harness) -> None:
+    own, other = harness.sub_merchants
+    account = account_of(harness)
+
+    def shares(mine: str, theirs: str) -> list[dict[str, str]]:
+        return [{"sub_merchant_id": own, "amount": mine}, {"sub_merchant_id": other, "amount": theirs}]
+
+    held = await harness.client.create_direct(a_card(harness, "shared", method=Method.AUTH), timeout=harness.timeout)
+    taken = await send(harness, account, held.order_id, Kind.CAPTURE, AMOUNT, split=shares("1.20", "0.30"))
+    assert (taken.status, taken.amount) == (Status.SUCCESS, AMOUNT)
+    part = Decimal("0.50")
+    returned = await send(harness, account, held.order_id, Kind.REFUND, part, split=shares("0.40", "0.10"))
+    assert (returned.status, returned.amount) == (Status.SUCCESS, part)
 
 
 @pytest.mark.splits

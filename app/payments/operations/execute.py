@@ -17,20 +17,18 @@ import structlog
 from app.db.aggregates import ById, PaymentAggregate, SameDebt, row_id_of
 from app.db.errors import DatabaseUnavailableError
 from app.db.tables import Kind, MerchantAccount, Operation, State
-from app.gateway.dialect import Sending
 from app.gateway.errors import GatewayError, NotSentError
 from app.gateway.models import OperationRecord, PaymentRecord
 from app.gateway.models.operations import Capture, Refund, SplitRefund, Void
 from app.gateway.models.subscriptions import SubscriptionRefund
 from app.outbound import Deadline
 from app.payments.core.call_errors import is_state_conflict
-from app.payments.core.dialects import dialect_of
 from app.payments.core.observation import Observations
 from app.payments.core.schedule import Schedule
 from app.payments.operations.look_up import clear_account_problems, gateway_client, look_up_order
 from app.payments.operations.transition import CallResult, Outcome, transition
+from app.payments.requests.operation import operation_request
 from app.payments.services import Services
-from app.payments.split.planning import split_items_of
 
 log = structlog.get_logger(__name__)
 
@@ -146,59 +144,19 @@ async def send(
 async def _call_gateway(
     services: Services, account: MerchantAccount, aggregate: PaymentAggregate, operation: Operation, timeout: float
 ) -> PaymentRecord | OperationRecord:
-    client = gateway_client(services, account)
-    order_id, currency = aggregate.payment.order_id, aggregate.payment.currency
-    server_url = services.addresses.notifications(account.id)
-    split, comment = split_items_of(operation), operation.request.get("comment")
-    match operation.kind:
-        case Kind.CAPTURE:
-            capture = Capture(
-                order_id=order_id,
-                order_currency=currency,
-                charge_amount=operation.amount,
-                split=split,
-                server_url=server_url,
-                comment=comment,
-                products=operation.request.get("products"),
-            )
-            return await client.capture(capture, timeout=timeout)
-        case Kind.VOID:
-            void = Void(order_id=order_id, order_currency=currency, server_url=server_url, comment=comment)
-            return await client.void(void, timeout=timeout)
-        case Kind.REFUND if operation.charge_id is not None:
-            of_charge = SubscriptionRefund(
-                order_currency=currency, refund_amount=operation.amount, comment=comment, server_url=server_url
-            )
-            recurring_id = aggregate.payment.recurring_id or ""
-            return await client.subscriptions.refund(recurring_id, operation.charge_id, of_charge, timeout=timeout)
-        case Kind.REFUND if split is not None:
-            shared = SplitRefund(
-                order_id=order_id,
-                currency=currency,
-                refund_amount=operation.amount,
-                split=split,
-                server_url=server_url,
-                comment=comment,
-            )
-            return await client.split_refund(shared, timeout=timeout)
-        case Kind.REFUND:
-            refund = Refund(
-                order_id=order_id,
-                order_currency=currency,
-                refund_amount=None if _is_without_amount(operation, account) else operation.amount,
-                server_url=server_url,
-                comment=comment,
-                products=operation.request.get("products"),
-                f_receipt_delivery=operation.request.get("f_receipt_delivery"),
-            )
-            return await client.refund(refund, timeout=timeout)
-        case Kind.CANCEL:
-            return await client.cancel(order_id, timeout=timeout)
-        case Kind.CREATE | Kind.DISPUTE | Kind.RECURRING:
-            raise ValueError("a payment is created by `initialize`, once; disputes and later charges are others' work")
-
-
-def _is_without_amount(refund: Operation, account: MerchantAccount) -> bool:
-    """Return whether a refund of everything is requested without its amount (gateway interface, 5)."""
-    is_full = refund.request.get("whole") is True
-    return is_full and dialect_of(account).full_refund_amount is Sending.NOT_SENT
+    client, payment = gateway_client(services, account), aggregate.payment
+    if operation.kind is Kind.CANCEL:
+        return await client.cancel(payment.order_id, timeout=timeout)
+    request = operation_request(payment, operation, account, services.addresses.notifications(account.id))
+    match request:
+        case Capture():
+            return await client.capture(request, timeout=timeout)
+        case Void():
+            return await client.void(request, timeout=timeout)
+        case SplitRefund():
+            return await client.split_refund(request, timeout=timeout)
+        case Refund():
+            return await client.refund(request, timeout=timeout)
+        case SubscriptionRefund():
+            of, charge = payment.recurring_id or "", operation.charge_id or ""
+            return await client.subscriptions.refund(of, charge, request, timeout=timeout)
