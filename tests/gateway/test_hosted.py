@@ -63,7 +63,10 @@ async def test_the_interfaces_answer_is_a_303_and_the_qr_page_is_beside_the_form
         ),
         (text_reply("", 303, location=FORM + "?lang=uk"), Checkout(FORM + "?lang=uk", QR + "?lang=uk")),
         (json_reply({"redirect_url": FORM}), Checkout(FORM, QR)),
-        (json_reply({"redirect_url": FORM, "payment_id": "p-1"}, 201), Checkout(FORM, QR, "p-1")),
+        (
+            json_reply({"redirect_url": FORM, "payment_id": "p-1"}, 201),
+            Checkout(checkout_url=FORM, qr_url=QR, payment_id="p-1"),
+        ),
         (json_reply({"qr_link": QR}), Checkout(FORM, QR)),
         (json_reply({"qr_link": "https://pay.example/scan/1"}), Checkout(None, "https://pay.example/scan/1")),
     ],

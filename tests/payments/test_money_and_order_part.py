@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 
 from app.db.aggregates import ById, row_id_of
-from app.db.tables import Kind, State
+from app.db.tables import CloseReason, Kind, State
 from app.payments.alerts.open_alerts import AlertKind
-from app.payments.core.page_cancellation import CloseReason
 from app.payments.core.problems import acknowledge, problem_text
 from app.payments.staff.order_payments import can_be_paid
 from app.payments.sync.open_pages import CHECK_INTERVAL, OpenPageChecks
@@ -72,7 +71,8 @@ async def told(shop: Shop) -> str:
 
 
 async def closing_reasons(shop: Shop) -> list[str]:
-    return [each.request["why"] for each in (await shop.aggregate()).operations if each.kind is Kind.CANCEL]
+    closings = [each for each in (await shop.aggregate()).operations if each.kind is Kind.CANCEL]
+    return [str(closing.close_reason) for closing in closings]
 
 
 def will_close(shop: Shop) -> None:

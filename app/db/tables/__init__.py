@@ -8,7 +8,19 @@ from sqlmodel import SQLModel
 
 from app.db.columns import accept_any_text
 from app.db.tables.days import ChangedDay, DayOutcome, DayTotal, SummedDay
-from app.db.tables.payments import Flow, Kind, Mode, Operation, Payment, PaymentStatus, SplitShare, State
+from app.db.tables.payments import (
+    EXTERNAL_KEY_PREFIX,
+    CloseReason,
+    Flow,
+    Kind,
+    Mode,
+    Operation,
+    Origin,
+    Payment,
+    PaymentStatus,
+    SplitShare,
+    State,
+)
 from app.db.tables.payouts import Payout
 from app.db.tables.problems import Problem, ProblemKind
 from app.db.tables.processes import Process
@@ -39,10 +51,12 @@ from app.db.tables.stores import (
 from app.db.tables.turned_away import TurnedAway
 
 __all__ = [
+    "EXTERNAL_KEY_PREFIX",
     "Booked",
     "CardKey",
     "ChangedDay",
     "ChannelRoute",
+    "CloseReason",
     "ComparedDay",
     "DayOutcome",
     "DayTotal",
@@ -60,6 +74,7 @@ __all__ = [
     "Mode",
     "Notification",
     "Operation",
+    "Origin",
     "Payment",
     "PaymentStatus",
     "Payout",

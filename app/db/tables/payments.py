@@ -34,6 +34,34 @@ class Kind(StrEnum):
     RECURRING = "recurring"  # a later charge, by the gateway, of the subscription that the payment started
 
 
+class Origin(StrEnum):
+    """Who wanted an operation."""
+
+    SALEOR = "saleor"  # its staff, its storefronts, or Saleor itself
+    STAFF = "staff"  # in this app's own interface; ``Operation.asked_by`` says who
+    APP = "app"  # this app by itself
+    GATEWAY = "gateway"  # others: the merchant portal, the bank, an automatic capture
+
+
+class CloseReason(StrEnum):
+    """Why this app closes a payment page."""
+
+    NOT_PAID_IN_TIME = "not_paid_in_time"
+    BY_STAFF = "by_staff"
+    LINK_LOST = "link_lost"
+    COVERED = "covered"
+    TOO_HIGH = "too_high"
+    ORDER_CANCELED = "order_canceled"
+    ORDER_EXPIRED = "order_expired"
+    ORDER_RETURNED = "order_returned"
+    CHECKOUT_GONE = "checkout_gone"
+    REPLACED = "replaced"
+
+
+EXTERNAL_KEY_PREFIX = "gateway:"
+"""The prefix of the idempotency key of an operation that was requested outside this app."""
+
+
 class Mode(StrEnum):
     """Where the shopper enters the card: on the gateway's page, or in the storefront."""
 
@@ -216,7 +244,9 @@ class Operation(SQLModel, table=True):
     currency: str = Field(max_length=3)
     request: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)  # the whole request; no secrets
     personal_sealed: str | None = Field(default=None, sa_type=Text)  # its data about the shopper (``personal``)
-    asked_by_saleor: bool = Field(default=True)
+    origin: Origin | None = Field(default=None, sa_type=enum_type(Origin))  # see ``requester``
+    close_reason: CloseReason | None = Field(default=None, sa_type=enum_type(CloseReason))  # of a cancellation of ours
+    asked_by_saleor: bool = Field(default=True)  # as ``origin``, for the version before
     asked_by: str | None = Field(
         default=None, max_length=200
     )  # the member of staff who requested it, if in our own interface
@@ -253,6 +283,17 @@ class Operation(SQLModel, table=True):
     fee_currency: str | None = Field(default=None, max_length=3)
     created_at: datetime = Field(sa_type=Moment)
     updated_at: datetime = Field(sa_type=Moment)
+
+    @property
+    def requester(self) -> Origin:
+        """Who wanted it. Of a row that the version before has written, its key and its columns say so."""
+        if self.origin is not None:
+            return self.origin
+        if self.idempotency_key.startswith(EXTERNAL_KEY_PREFIX):
+            return Origin.GATEWAY
+        if self.asked_by is not None:
+            return Origin.STAFF
+        return Origin.SALEOR if self.asked_by_saleor else Origin.APP
 
     @property
     def has_surely_failed(self) -> bool:

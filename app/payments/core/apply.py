@@ -8,7 +8,7 @@ from datetime import datetime
 
 from app.amounts import is_amount
 from app.db.aggregates import PaymentAggregate, row_id_of
-from app.db.tables import Kind, Operation, Payment, State
+from app.db.tables import EXTERNAL_KEY_PREFIX, Kind, Operation, Origin, Payment, State
 from app.i18n.messages import Money, gettext_noop
 from app.payments.core.balance import ZERO, balance, is_overdrawn, status_of, update_booking
 from app.payments.core.details import Details, payment_method_to_row
@@ -24,7 +24,6 @@ from app.payments.core.mapper import (
     update_shopper_turn,
 )
 from app.payments.core.observation import (
-    EXTERNAL_KEY_PREFIX,
     UnexplainedMoney,
     bind_attempt,
     find_matching_operation,
@@ -164,6 +163,7 @@ def _post_external_operation(aggregate: PaymentAggregate, pos_id: str, seen: Obs
         state=State.INTENT,
         amount=seen.amount if is_amount(seen.amount) else ZERO,
         currency=seen.currency,
+        origin=Origin.GATEWAY,
         asked_by_saleor=False,
         keeps_rest=seen.kind is Kind.CAPTURE and keeps_rest(aggregate.payment.account),
         psp_reference=reference_of_external_operation(aggregate, seen),

@@ -11,7 +11,7 @@ from decimal import Decimal
 
 from app.db.aggregates import PaymentAggregate
 from app.db.columns import fit_text
-from app.db.tables import Flow, Kind, Mode, Operation, State
+from app.db.tables import Flow, Kind, Mode, Operation, Origin, State
 from app.gateway.models import OperationRecord, PaymentRecord, Records, Status
 from app.gateway.statuses import Kind as CodeKind
 from app.gateway.statuses import explain
@@ -149,13 +149,9 @@ def normalize_observation(aggregate: PaymentAggregate, seen: Observation) -> Obs
     return seen
 
 
-EXTERNAL_KEY_PREFIX = "gateway:"
-"""The prefix of the idempotency key of an operation that was requested outside this app."""
-
-
 def is_ours(operation: Operation) -> bool:
     """Return True when this app requested the operation, False when it was only observed at the gateway."""
-    return not operation.idempotency_key.startswith(EXTERNAL_KEY_PREFIX)
+    return operation.requester is not Origin.GATEWAY
 
 
 def is_superseded_attempt(

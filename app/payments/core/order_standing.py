@@ -14,12 +14,12 @@ from datetime import datetime
 from decimal import Decimal
 
 from app.db.aggregates import PaymentAggregate
-from app.db.tables import Kind, Mode, Payment, ProblemKind, State
+from app.db.tables import CloseReason, Kind, Mode, Payment, ProblemKind, State
 from app.i18n.messages import Money
 from app.payments.core.balance import ZERO, balance
 from app.payments.core.event_queue import has_unreported_money
 from app.payments.core.issues import Issue, IssueCode
-from app.payments.core.page_cancellation import NOT_OWED_PAGE, CloseReason, create_cancellation, is_link_missing
+from app.payments.core.page_cancellation import NOT_OWED_PAGE, create_cancellation, is_link_missing
 from app.payments.core.posting import raise_problem
 from app.payments.core.problems import (
     PAID_TWICE,

@@ -8,10 +8,9 @@ counts as closed only when the gateway confirms it.
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from enum import StrEnum
 
 from app.db.aggregates import PaymentAggregate, row_id_of
-from app.db.tables import Kind, Operation, Payment, State
+from app.db.tables import CloseReason, Kind, Operation, Origin, Payment, State
 from app.i18n.messages import gettext_noop
 from app.payments.core.balance import ZERO, is_in_flight
 from app.payments.core.mapper import Observation
@@ -23,30 +22,19 @@ CANCELLED = "6007"  # gateway interface, 7: the status code of a payment that wa
 PAGE_CLOSED = gettext_noop("The payment page was closed; nothing was paid")
 
 
-class CloseReason(StrEnum):
-    """Why this app closes a page: the code that is stored and compared (``Operation.request``)."""
+def close_reason_of(closing: Operation) -> CloseReason | None:
+    """Return the reason of a closing; versions before the codes stored a sentence. None: it has none that is known."""
+    stored = closing.request.get("why")
+    return (
+        closing.close_reason
+        or _BY_SENTENCE.get(str(stored))
+        or next((code for code in CloseReason if code == stored), None)
+    )
 
-    NOT_PAID_IN_TIME = "not_paid_in_time"
-    BY_STAFF = "by_staff"
-    LINK_LOST = "link_lost"
-    COVERED = "covered"
-    TOO_HIGH = "too_high"
-    ORDER_CANCELED = "order_canceled"
-    ORDER_EXPIRED = "order_expired"
-    ORDER_RETURNED = "order_returned"
-    CHECKOUT_GONE = "checkout_gone"
-    REPLACED = "replaced"
 
-    @property
-    def text(self) -> str:
-        """The sentence for staff and for Saleor, in English."""
-        return _TEXTS[self]
-
-    @classmethod
-    def of(cls, closing: Operation) -> "CloseReason | None":
-        """Return the reason of a closing; earlier versions stored it as a sentence. None: it has none that is known."""
-        stored = closing.request.get("why")
-        return _BY_SENTENCE.get(stored) or next((reason for reason in cls if reason.value == stored), None)
+def sentence_for_earlier_version(reason: CloseReason) -> str:
+    """Return what the version before stores for a reason, and compares with: it may run beside this one."""
+    return next((sentence for sentence, code in _BY_SENTENCE.items() if code is reason), _TEXTS[reason])
 
 
 _TEXTS: Mapping[CloseReason, str] = {
@@ -68,26 +56,28 @@ _TEXTS: Mapping[CloseReason, str] = {
     ),
 }
 # What versions before the codes have stored. These sentences are data: they never change with the texts above.
-_BY_SENTENCE: Mapping[object, CloseReason] = {
+_BY_SENTENCE: Mapping[str, CloseReason] = {
+    # 0.2
     "Nobody paid in time, and the payment page was closed": CloseReason.NOT_PAID_IN_TIME,
     "Staff cancelled the payment in the app, and the payment page was closed": CloseReason.BY_STAFF,
-    "The address of the payment page was lost with the gateway's response, so the page was closed unused": (
+    "The address of the payment page got lost with the gateway's answer, so the page was closed unused": (
         CloseReason.LINK_LOST
     ),
-    "The address of the payment page got lost with the gateway's answer, so the page was closed unused": (
+    "The same is paid or at the bank by another payment, and the payment page was closed": CloseReason.COVERED,
+    "A newer attempt to pay has taken its place, and the payment page was closed": CloseReason.REPLACED,
+    # between 0.2 and this one
+    "The address of the payment page was lost with the gateway's response, so the page was closed unused": (
         CloseReason.LINK_LOST
     ),
     "Another payment for the same checkout or order is paid or at the bank, so the payment page was closed": (
         CloseReason.COVERED
     ),
-    "The same is paid or at the bank by another payment, and the payment page was closed": CloseReason.COVERED,
     "Less is left to pay than this page was for, so the payment page was closed": CloseReason.TOO_HIGH,
     "The order was cancelled, so the payment page was closed": CloseReason.ORDER_CANCELED,
     "The order has expired, so the payment page was closed": CloseReason.ORDER_EXPIRED,
     "The order was returned, so the payment page was closed": CloseReason.ORDER_RETURNED,
     "The checkout no longer exists in Saleor, so the payment page was closed": CloseReason.CHECKOUT_GONE,
     "A newer payment attempt has replaced this one, and the payment page was closed": CloseReason.REPLACED,
-    "A newer attempt to pay has taken its place, and the payment page was closed": CloseReason.REPLACED,
 }
 
 _NO_SUCH_PAGE = gettext_noop("The gateway has no such payment: there was no page to close")
@@ -97,7 +87,7 @@ _NOT_YET = gettext_noop("The gateway has not closed the page yet: the app will a
 LOST_PAGE = "close-lost-page"
 REPLACED_BY = "replaced-by-"
 NOT_OWED_PAGE = "close-page-not-owed"
-_UNTIL_CONFIRMED = (LOST_PAGE, REPLACED_BY, NOT_OWED_PAGE)
+_MUST_NOT_BE_PAID = frozenset(CloseReason) - {CloseReason.NOT_PAID_IN_TIME, CloseReason.BY_STAFF}
 _LONGEST_PAUSE = timedelta(minutes=5)
 
 
@@ -115,9 +105,11 @@ def create_cancellation(
         state=state,
         amount=ZERO,
         currency=payment.currency,
-        request={"order_id": payment.order_id, "why": reason.value},
+        request={"order_id": payment.order_id, "why": sentence_for_earlier_version(reason)},
+        origin=Origin.APP,
+        close_reason=reason,
         asked_by_saleor=False,
-        message=reason.text,
+        message=_TEXTS[reason],
         next_poll_at=next_poll_at,
         created_at=now,
         updated_at=now,
@@ -137,17 +129,19 @@ def is_being_closed(aggregate: PaymentAggregate) -> bool:
 def is_closing_for(aggregate: PaymentAggregate, *reasons: CloseReason) -> bool:
     """Return True while the page is being closed for one of these reasons."""
     open_operations = (operation for operation in aggregate.operations if not operation.state.final)
-    return any(CloseReason.of(operation) in reasons for operation in open_operations)
+    return any(close_reason_of(operation) in reasons for operation in open_operations)
 
 
 def is_retried_until_confirmed(operation: Operation) -> bool:
     """Return True for the closing of a page that must not be paid: it is retried until the gateway confirms it."""
-    return operation.kind is Kind.CANCEL and operation.idempotency_key.startswith(_UNTIL_CONFIRMED)
+    return operation.kind is Kind.CANCEL and close_reason_of(operation) in _MUST_NOT_BE_PAID
 
 
 def needs_look_up_first(closing: Operation) -> bool:
     """Return True when a closing is sent only if a look-up shows the page: it was sent before, or the link is lost."""
-    return is_retried_until_confirmed(closing) and (closing.polls > 0 or closing.idempotency_key == LOST_PAGE)
+    return is_retried_until_confirmed(closing) and (
+        closing.polls > 0 or close_reason_of(closing) is CloseReason.LINK_LOST
+    )
 
 
 def postpone_closing(closing: Operation, reason: str | None, schedule: Schedule, now: datetime) -> None:
@@ -202,13 +196,13 @@ def reason_of_closing(aggregate: PaymentAggregate, seen: Observation) -> str | N
     ours = (
         each
         for each in aggregate.operations
-        if each.kind is Kind.CANCEL and not each.asked_by_saleor and not each.state.final
+        if each.kind is Kind.CANCEL and each.requester is not Origin.SALEOR and not each.state.final
     )
     closing = next(ours, None)
     if closing is None:
         return None
-    reason = CloseReason.of(closing)
-    return f"{PAGE_CLOSED if reason is None else reason.text} [{CANCELLED}]"
+    reason = close_reason_of(closing)
+    return f"{PAGE_CLOSED if reason is None else _TEXTS[reason]} [{CANCELLED}]"
 
 
 def _end_closing(closing: Operation, state: State, message: str, now: datetime) -> None:

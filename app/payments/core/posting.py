@@ -7,7 +7,7 @@ from typing import Any
 
 from app.db.aggregates import PaymentAggregate
 from app.db.saved_cards import NewCard
-from app.db.tables import Kind, Operation, Problem
+from app.db.tables import Kind, Operation, Origin, Problem
 from app.i18n.messages import Money
 from app.payments.core.balance import ZERO, balance
 from app.payments.core.event_queue import enqueue
@@ -108,9 +108,9 @@ def report_operation(
     The app's own closing of an abandoned payment page is not reported: Saleor receives the payment's outcome. What
     staff requested in the app is reported as such.
     """
-    if operation.asked_by is not None:
+    if operation.requester is Origin.STAFF:
         message = f"Requested by staff in the app: {message}"
-    elif operation.kind is Kind.CANCEL and not operation.asked_by_saleor:
+    elif operation.kind is Kind.CANCEL and operation.requester is Origin.APP:
         return
     own_reference = ensure_reference(aggregate.payment, operation)
     answered = reference is None and operation.id is not None and posting.answered_operation_id == operation.id

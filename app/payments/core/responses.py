@@ -8,13 +8,13 @@ from decimal import Decimal
 from typing import Any
 
 from app.db.aggregates import PaymentAggregate
-from app.db.tables import Mode, Operation, Payment, State
+from app.db.tables import CloseReason, Mode, Operation, Payment, State
 from app.i18n.messages import gettext_noop
 from app.i18n.translation import translation_for
 from app.payments.core.balance import balance
 from app.payments.core.details import Details, payment_method_from_row
 from app.payments.core.event_queue import should_delay_success
-from app.payments.core.page_cancellation import CloseReason, is_closing_for
+from app.payments.core.page_cancellation import is_closing_for
 from app.payments.core.problems import has_mismatch, problem_text
 from app.payments.core.refusal import DECLINED, RefusalError, shopper_message_of
 from app.saleor.responses import (

@@ -16,7 +16,7 @@ from app.db.columns import fit_text
 from app.db.errors import CommitUnknownError
 from app.db.installations import OpenInstallation
 from app.db.repository import PaymentNotFoundError
-from app.db.tables import Kind, MerchantAccount, Operation, State
+from app.db.tables import CloseReason, Kind, MerchantAccount, Operation, Origin, State
 from app.gateway.errors import KeysNotOpenedError
 from app.i18n.messages import LazyMessage
 from app.outbound import Deadline
@@ -25,7 +25,7 @@ from app.payments.core.action_request import ActionRequest, describe_request
 from app.payments.core.balance import ZERO, Balance, balance, check_amount
 from app.payments.core.call_errors import KEYS_NOT_OPENED
 from app.payments.core.dialects import keeps_rest
-from app.payments.core.page_cancellation import CloseReason
+from app.payments.core.page_cancellation import sentence_for_earlier_version
 from app.payments.core.posting import Posting, enqueue_note
 from app.payments.core.references import ensure_reference, reference_of_refusal, reference_of_request
 from app.payments.core.refusal import RefusalCode, RefusalError
@@ -267,8 +267,9 @@ def _new_operation(aggregate: PaymentAggregate, request: ActionRequest, key: str
             raise
         amount = ZERO if request.action is AvailableAction.CANCEL else request.amount
         step, state, message = Step(_KINDS[request.action], amount), State.FAILURE, refusal.message
-    if request.by is not None and step.kind is Kind.CANCEL:
-        more["why"] = CloseReason.BY_STAFF.value
+    close_reason = CloseReason.BY_STAFF if request.by is not None and step.kind is Kind.CANCEL else None
+    if close_reason is not None:
+        more["why"] = sentence_for_earlier_version(close_reason)
     elif step.kind is not Kind.CANCEL and (reason := request.reasons.get(key, "").strip()):
         more["comment"] = _gateway_comment(reason)
     operation = Operation(
@@ -284,6 +285,8 @@ def _new_operation(aggregate: PaymentAggregate, request: ActionRequest, key: str
             "order_id": aggregate.payment.order_id,
             **more,
         },
+        origin=Origin.SALEOR if request.by is None else Origin.STAFF,
+        close_reason=close_reason,
         asked_by_saleor=request.by is None,
         keeps_rest=step.kind is Kind.CAPTURE and keeps_rest(aggregate.payment.account),
         asked_by=request.by,
@@ -317,7 +320,7 @@ def _gateway_comment(reason: str) -> str:
 
 def _report_to_saleor(aggregate: PaymentAggregate, operation: Operation, posting: Posting) -> None:
     """Report at once an operation that Saleor did not request: it must not offer what is already being done."""
-    if operation.asked_by is None:
+    if operation.requester is not Origin.STAFF:
         return
     message = f"Staff requested in the app to {describe_request(operation)}"
     enqueue_note(aggregate, message, posting, reference=reference_of_request(operation.idempotency_key))

@@ -15,11 +15,11 @@ from decimal import ROUND_FLOOR, Decimal, InvalidOperation
 
 from app.amounts import CENT
 from app.db.aggregates import ById, PaymentAggregate, SameDebt, row_id_of
-from app.db.tables import Mode, Payment, State
+from app.db.tables import CloseReason, Mode, Payment, State
 from app.i18n.messages import Money
 from app.payments.core.balance import ZERO, balance
 from app.payments.core.issues import Issue, IssueCode
-from app.payments.core.page_cancellation import REPLACED_BY, CloseReason, create_cancellation, is_link_missing
+from app.payments.core.page_cancellation import REPLACED_BY, create_cancellation, is_link_missing
 from app.payments.core.posting import Posting, raise_problem
 from app.payments.core.problems import PAID_TWICE, Unowed, clear_problem, clear_unowed_money
 from app.payments.core.refusal import RefusalCode, RefusalError, shopper_message_of

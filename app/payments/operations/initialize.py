@@ -21,7 +21,7 @@ from functools import partial
 from app.db.aggregates import ByTransaction, PaymentAggregate, SameDebt, row_id_of
 from app.db.installations import OpenInstallation
 from app.db.repository import NewPayment, PaymentInOtherStoreError, PaymentNotFoundError
-from app.db.tables import Kind, MerchantAccount, Mode, Operation, Payment, SavedCard, State
+from app.db.tables import Kind, MerchantAccount, Mode, Operation, Origin, Payment, SavedCard, State
 from app.gateway.client import GatewayClient
 from app.gateway.models.payments import Creation, DirectPayment, HostedPayment
 from app.gateway.wallets import Wallet
@@ -237,6 +237,7 @@ def creation_intent(services: Services, request: Creation, payment: Payment, *, 
         currency=request.currency,
         request=request_fields,
         personal_sealed=personal_sealed,
+        origin=Origin.SALEOR if by is None else Origin.STAFF,
         asked_by=by,
         next_poll_at=services.schedule.intent_deadline(now),
         created_at=now,

@@ -14,7 +14,7 @@ from typing import TypeAlias
 import structlog
 
 from app.db.aggregates import PaymentAggregate
-from app.db.tables import Kind, Mode, Operation, State
+from app.db.tables import CloseReason, Kind, Mode, Operation, State
 from app.gateway.errors import GatewayError
 from app.gateway.models import Checkout, OperationRecord, PaymentRecord
 from app.i18n.messages import gettext_noop
@@ -23,7 +23,6 @@ from app.payments.core.call_errors import is_outcome_unknown, post_error, report
 from app.payments.core.observation import Observations, gateway_id_of, observation_from_record
 from app.payments.core.page_cancellation import (
     LOST_PAGE,
-    CloseReason,
     create_cancellation,
     is_closing_for,
     is_link_missing,

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from app.db.aggregates import PaymentAggregate
 from app.db.inbox import StoredNotification
-from app.db.tables import EventState, Flow, Kind, Operation, Payment, SaleorEvent, State
+from app.db.tables import EventState, Flow, Kind, Operation, Origin, Payment, SaleorEvent, State
 from app.gateway.errors import UnreadableNotificationError
 from app.gateway.notification import read_data
 from app.i18n.messages import (
@@ -145,7 +145,7 @@ def _with_shares(
             for who, amount in shares.items()
         )
         return LazyMessage("%(what)s (%(shares)s)", what=message, shares=Joined(tuple(each)))
-    others = operation.idempotency_key.startswith("gateway:")
+    others = operation.requester is Origin.GATEWAY
     if others and is_split(aggregate) and operation.kind in {Kind.CAPTURE, Kind.REFUND}:
         return LazyMessage(
             "%(what)s; it is not known whose money it was, so it is assumed to be everybody's, in proportion",
@@ -196,12 +196,12 @@ def _operation_entries(
         return Entry(at, who, what, message, tone, {**facts, **more})
 
     begun = operation.created_at
-    if operation.idempotency_key.startswith("gateway:") or operation.kind in _DONE_BY_OTHERS:
+    if operation.requester is Origin.GATEWAY or operation.kind in _DONE_BY_OTHERS:
         message = _describe_external(operation, name)
         yield entry(begun, Actor.GATEWAY, "seen", _with_shares(message, aggregate, operation, names))
     else:
         requested = _describe_request(aggregate.payment, operation)
-        if operation.asked_by_saleor and operation.kind is not Kind.CREATE:
+        if operation.requester is Origin.SALEOR and operation.kind is not Kind.CREATE:
             yield entry(
                 begun, Actor.SALEOR, "requested", _with_reason(operation, LazyMessage("asks %(what)s", what=requested))
             )

@@ -10,7 +10,7 @@ import structlog
 
 from app.db.aggregates import ATTEMPTS, POLLS, ById, ByOperation, PaymentAggregate, row_id_of
 from app.db.outbox import EVENTS
-from app.db.tables import Kind, MerchantAccount, Operation, State
+from app.db.tables import CloseReason, Kind, MerchantAccount, Operation, State
 from app.gateway.errors import GatewayError, KeysNotOpenedError
 from app.i18n.messages import Money, gettext_noop
 from app.outbound import Deadline
@@ -20,7 +20,6 @@ from app.payments.core.call_errors import report_to_staff
 from app.payments.core.issues import Issue, IssueCode
 from app.payments.core.observation import Observations
 from app.payments.core.page_cancellation import (
-    CloseReason,
     advance_closing,
     create_cancellation,
     is_being_closed,

@@ -2,10 +2,24 @@
 
 import pytest
 
-from app.db.tables import Flow, Kind, State
+from app.db.tables import CloseReason, Flow, Kind, Operation, State
 from app.payments.core import page_cancellation
-from app.payments.core.page_cancellation import CloseReason, create_cancellation, is_closing_for
+from app.payments.core.page_cancellation import (
+    close_reason_of,
+    create_cancellation,
+    is_closing_for,
+    is_retried_until_confirmed,
+    needs_look_up_first,
+)
 from tests.payments.aggregates import NOON, an_aggregate, an_operation
+
+COVERED_BEFORE = "The same is paid or at the bank by another payment, and the payment page was closed"
+RETRIED = set(CloseReason) - {CloseReason.NOT_PAID_IN_TIME, CloseReason.BY_STAFF}
+
+
+def closing_for(reason: CloseReason) -> Operation:
+    payment = an_aggregate(Flow.CHARGE, State.INIT).payment
+    return create_cancellation(payment, key="k", reason=reason, state=State.WAITING, next_poll_at=NOON, now=NOON)
 
 
 def is_covered(stored: object, state: State = State.WAITING) -> bool:
@@ -15,14 +29,47 @@ def is_covered(stored: object, state: State = State.WAITING) -> bool:
 
 @pytest.mark.parametrize("reason", CloseReason)
 def test_a_code_is_stored_and_its_sentence_is_shown(reason: CloseReason) -> None:
-    aggregate = an_aggregate(Flow.CHARGE, State.INIT)
-    closing = create_cancellation(
-        aggregate.payment, key="k", reason=reason, state=State.WAITING, next_poll_at=NOON, now=NOON
-    )
-    assert closing.request["why"] == reason.value
+    closing = closing_for(reason)
+    assert closing.close_reason is close_reason_of(closing) is reason
     assert " " not in reason.value
-    assert closing.message == reason.text
-    assert CloseReason.of(closing) is reason
+    assert closing.message == page_cancellation._TEXTS[reason]
+
+
+@pytest.mark.law(12)
+@pytest.mark.parametrize("reason", CloseReason)
+def test_what_must_not_be_paid_is_closed_until_the_gateway_confirms_it(reason: CloseReason) -> None:
+    closing = closing_for(reason)
+    assert is_retried_until_confirmed(closing) is (reason in RETRIED)
+    assert needs_look_up_first(closing) is (reason is CloseReason.LINK_LOST)
+    closing.polls = 1
+    assert needs_look_up_first(closing) is (reason in RETRIED)
+
+
+@pytest.mark.law(12)
+@pytest.mark.parametrize(
+    ("sentence", "reason"),
+    [
+        (COVERED_BEFORE, CloseReason.COVERED),
+        ("A newer attempt to pay has taken its place, and the payment page was closed", CloseReason.REPLACED),
+        ("Nobody paid in time, and the payment page was closed", CloseReason.NOT_PAID_IN_TIME),
+        ("Staff cancelled the payment in the app, and the payment page was closed", CloseReason.BY_STAFF),
+        (
+            "The address of the payment page got lost with the gateway's answer, so the page was closed unused",
+            CloseReason.LINK_LOST,
+        ),
+    ],
+)
+def test_the_version_before_reads_and_is_read(sentence: str, reason: CloseReason) -> None:
+    """Both run beside each other during an update: it knows no codes and compares the sentences that it stores."""
+    assert closing_for(reason).request["why"] == sentence
+    theirs = an_operation(Kind.CANCEL, State.WAITING, request={"why": sentence})
+    assert close_reason_of(theirs) is reason
+    assert is_retried_until_confirmed(theirs) is (reason in RETRIED)
+
+
+def test_every_closing_has_a_sentence_for_the_version_before() -> None:
+    """It reports that sentence when the page has been closed."""
+    assert all(" page was closed" in closing_for(reason).request["why"] for reason in CloseReason)
 
 
 @pytest.mark.law(12)
@@ -30,7 +77,7 @@ def test_a_code_is_stored_and_its_sentence_is_shown(reason: CloseReason) -> None
     "sentence",
     [
         "Another payment for the same checkout or order is paid or at the bank, so the payment page was closed",
-        "The same is paid or at the bank by another payment, and the payment page was closed",
+        COVERED_BEFORE,
     ],
 )
 def test_a_closing_of_an_earlier_version_still_counts(sentence: str) -> None:
@@ -42,7 +89,8 @@ def test_a_closing_of_an_earlier_version_still_counts(sentence: str) -> None:
 def test_wording_a_reason_anew_changes_no_decision(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page_cancellation, "_TEXTS", dict.fromkeys(CloseReason, "Something else altogether"))
     assert is_covered("covered")
-    assert is_covered("The same is paid or at the bank by another payment, and the payment page was closed")
+    assert is_covered(COVERED_BEFORE)
+    assert closing_for(CloseReason.COVERED).request["why"] == COVERED_BEFORE
 
 
 @pytest.mark.parametrize("stored", [None, "", "no such code", 7])
