@@ -32,6 +32,11 @@ WORKERS ?= 4
 ARGS ?=
 # CI puts `python -m tests.ci.retry` here.
 PYTEST := $(BIN)/pytest
+# The files of tests lie in memory where there is room for them: a disk that stands still fails whoever waits for it.
+MEMORY := $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 1000000 { print "/dev/shm" }')
+ifneq ($(MEMORY),)
+export PYTEST_DEBUG_TEMPROOT := $(MEMORY)
+endif
 
 .PHONY: help
 help: ## List what can be made
