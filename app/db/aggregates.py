@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from sqlalchemy import ColumnElement, bindparam, inspect
 from sqlalchemy.orm import defer, joinedload
+from sqlalchemy.orm.attributes import instance_state
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
@@ -80,6 +81,13 @@ class PaymentAggregate:
     def create(self) -> Operation:
         """The operation that created the payment at the gateway. Every payment has one from its first commit on."""
         return next(operation for operation in self.operations if operation.kind is Kind.CREATE)
+
+    @property
+    def is_changed(self) -> bool:
+        """True when something of it waits to be saved."""
+        added = (self.unsaved_shares, self.unsaved_links, self.cards_to_save, self.refused_cards)
+        rows = (self.payment, *self.payment.problems, *self.operations, *self.events, *self.shares)
+        return any(added) or any(instance_state(row).modified for row in rows)
 
     def operation_by_key(self, idempotency_key: str) -> Operation | None:
         """Return the operation with this key, its own or that of one of Saleor's requests for it; or None."""

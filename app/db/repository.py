@@ -99,6 +99,13 @@ class _Change(_Entry):
     step: Callable[[PaymentAggregate, Sequence[PaymentAggregate]], Any]
 
 
+@dataclass(frozen=True, slots=True)
+class _Raised:
+    """The answer to a change that was refused: it is raised where the change was submitted."""
+
+    error: Exception
+
+
 class _AbandonedError(Exception):
     """The requester no longer waits: nothing was written."""
 
@@ -167,8 +174,8 @@ class PaymentRepository:
         The attempts are ordered oldest first and include this payment; it is the only one when ``debt`` is None.
         """
         answer: Any = await self._commit(_update_all, _Change(which, debt, step))
-        if isinstance(answer, PaymentNotFoundError):
-            raise answer
+        if isinstance(answer, _Raised):
+            raise answer.error
         done: R = answer
         return done
 
@@ -320,10 +327,23 @@ async def _update_all(session: AsyncSession, many: Sequence[_Change]) -> list[An
             continue
         own = next((one for one in locked if is_selected(one, each.which)), None)
         if own is None:
-            answers.append(PaymentNotFoundError(str(each.which)))
+            answers.append(_Raised(PaymentNotFoundError(str(each.which))))
             continue
         debt = each.debt
         attempts = [one for one in locked if one is own or (debt is not None and is_attempt_to_pay(one.payment, debt))]
-        answers.append(each.context.run(each.step, own, attempts))
+        answers.append(_apply(each, own, attempts))
     await save_all(session, locked)
     return answers
+
+
+def _apply(change: _Change, own: PaymentAggregate, attempts: Sequence[PaymentAggregate]) -> Any:
+    """Return the answer of a step. One that raises before it has changed anything disturbs no other in the transaction.
+
+    Otherwise its error is raised: then all of it is rolled back, and each change is made again, alone.
+    """
+    try:
+        return change.context.run(change.step, own, attempts)
+    except Exception as error:
+        if any(attempt.is_changed for attempt in attempts):
+            raise
+        return _Raised(error)

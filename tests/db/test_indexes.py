@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import insert, text
+from sqlalchemy import delete, insert, text
 
 from app.db.aggregates import (
     ATTEMPTS,
@@ -188,7 +188,7 @@ async def test_what_has_become_due_is_found_by_an_index_also_by_a_plan_for_any_m
         async with database.transaction() as session:
             was_due = [row | {"attempts_due_at": NOON, "next_order_poll_at": NOON} for row in rows]
             await session.exec(insert(table_of(Payment)), params=was_due)
-            await session.exec(text("DELETE FROM payment"))
+            await session.exec(delete(Payment))
     async with database.transaction() as session:
         await session.exec(insert(table_of(Payment)), params=rows)
     with record_statements(database) as asked:

@@ -1,7 +1,7 @@
 """Payments are begun once, and changed by one at a time, however many come in the same moment."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from functools import partial
@@ -16,7 +16,10 @@ from app.db.database import Database, create_engine
 from app.db.payment_locks import lock_payments
 from app.db.repository import NewPayment, PaymentNotFoundError, PaymentRepository
 from app.db.tables import Kind, MerchantAccount, Operation, Payment, State
+from app.payments.core.problems import add_problem, cause_of_mismatch
 from tests.db.rows import NOON, a_new_payment, an_event, read_raw
+from tests.payments.aggregates import an_operation
+from tests.payments.problems import issue_saying
 from tests.statements import record_statements
 
 
@@ -154,6 +157,88 @@ async def test_a_step_that_raises_changes_nothing_and_harms_nobody(
     assert [type(each) for each in answers] == kinds
     found = [await payments.find(ByOrder(order)) for order in ("order1", "order2")]
     assert [each and each.create.state for each in found] == [State.INTENT, State.INIT]
+
+
+async def test_a_step_that_refuses_is_an_answer_and_its_neighbours_are_not_done_again(
+    database: Database, account: MerchantAccount
+) -> None:
+    """Fifty that share a transaction would otherwise be fifty-one transactions, because one of them was impossible."""
+    others = [await written(database, account, number) for number in range(1, 10)]
+    payments, runs = PaymentRepository(database), list[int]()
+
+    def moves(aggregate: PaymentAggregate) -> None:
+        runs.append(row_id_of(aggregate.payment))
+        aggregate.create.state = State.INIT
+
+    def refuses(aggregate: PaymentAggregate) -> None:
+        runs.append(row_id_of(aggregate.payment))
+        raise RuntimeError("this is not possible")
+
+    ids = [row_id_of(other.payment) for other in others]
+    first = asyncio.create_task(payments.update(ById(0), moves))  # whoever comes now is written together
+    await asyncio.sleep(0)
+    answers: Sequence[Any] = await asyncio.gather(
+        first, *(payments.update(ById(payment_id), refuses if payment_id == ids[4] else moves) for payment_id in ids),
+        return_exceptions=True,
+    )  # fmt: skip
+    assert [type(answer) for answer in answers[1:]] == [
+        RuntimeError if number == 4 else type(None) for number in range(9)
+    ]
+    assert runs == ids
+    found = [await payments.find(ById(payment_id)) for payment_id in ids]
+    assert [aggregate and aggregate.create.state is State.INIT for aggregate in found] == [
+        number != 4 for number in range(9)
+    ]
+
+
+def _alters(aggregate: PaymentAggregate) -> None:
+    aggregate.payment.language = "uk"
+
+
+def _adds_an_operation(aggregate: PaymentAggregate) -> None:
+    aggregate.operations.append(an_operation(Kind.REFUND, State.INTENT, payment_id=aggregate.payment.id))
+
+
+def _adds_an_event(aggregate: PaymentAggregate) -> None:
+    aggregate.events.append(an_event(row_id_of(aggregate.payment), "event"))
+
+
+def _assigns_shares(aggregate: PaymentAggregate) -> None:
+    aggregate.assign_shares(aggregate.create, {"other": Decimal("9.00")})
+
+
+def _raises_a_problem(aggregate: PaymentAggregate) -> None:
+    issue = issue_saying("differs")
+    add_problem(aggregate.payment, cause_of_mismatch(issue, None, "x"), issue, NOON)
+
+
+@pytest.mark.parametrize("change", [_alters, _adds_an_operation, _adds_an_event, _assigns_shares, _raises_a_problem])
+async def test_a_step_that_changed_something_before_it_refused_leaves_nothing_behind(
+    database: Database, account: MerchantAccount, change: Callable[[PaymentAggregate], None]
+) -> None:
+    one, two = [await written(database, account, number) for number in (1, 2)]
+    payments, which = PaymentRepository(database), ById(row_id_of(one.payment))
+
+    def refuses(aggregate: PaymentAggregate) -> None:
+        change(aggregate)
+        raise RuntimeError("this is not possible")
+
+    def moves(aggregate: PaymentAggregate) -> None:
+        aggregate.create.state = State.INIT
+
+    first = asyncio.create_task(payments.update(ById(0), moves))
+    await asyncio.sleep(0)
+    answers = await asyncio.gather(
+        first, payments.update(which, refuses), payments.update(ById(row_id_of(two.payment)), moves),
+        return_exceptions=True,
+    )  # fmt: skip
+    assert [type(answer) for answer in answers] == [PaymentNotFoundError, RuntimeError, type(None)]
+    before, after = one, await payments.find(which)
+    assert after is not None
+    assert (after.payment.language, after.payment.has_problems) == (before.payment.language, False)
+    assert [operation.kind for operation in after.operations] == [Kind.CREATE]
+    assert after.events == []
+    assert after.shares_of(after.create) == {"seller": Decimal("569.50")}
 
 
 @pytest.mark.law(3)
