@@ -1,15 +1,15 @@
 """What may stand in a log or an error: no card, nobody's name, nothing long; and what a broken limit is called."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
-import app.gateway.models  # noqa: F401 - all of them are defined there
 from app.gateway.errors import InvalidRequestError
+from app.gateway.models import Capture, Sector
 from app.gateway.models.base import CARD_FIELDS, RequestModel, ResponseModel, displayable
-from tests.gateway.examples import SHOP, direct, hosted, payout
+from tests.gateway.examples import CARD, SHOP, direct, hosted, payout
 
 _CREATION = ("order_id", "method", "amount", "currency")
 _RECORD = ("payment_id", "order_id", "method", "status", "status_code", "amount", "currency")
@@ -128,3 +128,57 @@ def test_a_broken_limit_is_named_in_full(build: Any, changes: dict[str, Any], sa
     with pytest.raises(InvalidRequestError) as caught:
         build(**changes)
     assert said in str(caught.value)
+
+
+def _of_sector(build: Any, sector: Sector, **changes: Any) -> Callable[[], object]:
+    return lambda: build(**changes).check_sector(sector)
+
+
+@pytest.mark.parametrize(
+    ("attempt", "said"),
+    [
+        (
+            lambda: Capture(order_id="o", order_currency="UAH", split=[{"amount": 1, "sub_merchant_id": SHOP}]),
+            ["charge_amount: is required with a split; given: nothing"],
+        ),
+        (
+            lambda: payout(cc_number="4242424242424242", cc_token="tok"),
+            ["cc_number: either this or cc_token; given: both or neither"],
+        ),
+        (payout, ["cc_number: either this or cc_token; given: both or neither"]),
+        (
+            _of_sector(hosted, Sector.GAMBLING),
+            [
+                "customer_fname: is required of gambling merchants; given: nothing",
+                "customer_lname: is required of gambling merchants; given: nothing",
+            ],
+        ),
+        (
+            _of_sector(direct, Sector.MICROFINANCE, **CARD),
+            ["customer_birthday: this or customer_tax_id is required of microfinance merchants; given: nothing"],
+        ),
+        (
+            _of_sector(direct, Sector.MICROFINANCE, amount=Decimal(30001), **CARD),
+            ["customer_tax_id: is required of microfinance merchants above 30000 UAH; given: nothing"],
+        ),
+        (
+            _of_sector(payout, Sector.MICROFINANCE, amount=Decimal(30001), cc_token="tok"),
+            [
+                "customer_fname: is required of microfinance merchants; given: nothing",
+                "customer_lname: is required of microfinance merchants; given: nothing",
+                "customer_birthday: is required of microfinance merchants; given: nothing",
+                "customer_tax_id: is required of microfinance merchants above 30000 UAH; given: nothing",
+            ],
+        ),
+    ],
+)
+def test_a_combination_that_is_not_allowed_is_named_in_full(attempt: Callable[[], object], said: list[str]) -> None:
+    with pytest.raises(InvalidRequestError) as caught:
+        attempt()
+    assert [f"{rule.field}: {rule.limit}; given: {rule.given}" for rule in caught.value.broken] == said
+
+
+def test_a_wallet_s_cryptogram_is_masked_wherever_a_request_is_dumped() -> None:
+    request = direct(cryptogram={"data": "secret"})
+    assert request.model_dump(mode="json")["cryptogram"] == "**********"
+    assert request.to_wire()["cryptogram"] == {"data": "secret"}

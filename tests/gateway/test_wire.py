@@ -400,6 +400,7 @@ def test_each_field_of_a_payment_is_read_under_its_name() -> None:
         }
     )  # fmt: skip
     assert isinstance(record, PaymentRecord)
+    assert record.model_extra == {}  # what has no name of its own could be read all the same
     assert {name: getattr(record, name) for name in texts} == texts
     assert {name: getattr(record, name) for name in TOLD} == TOLD
     assert (record.method, record.mode, record.user_action_required) == (Method.PURCHASE, Mode.HOSTED, True)
@@ -413,6 +414,8 @@ def test_each_field_of_a_payment_is_read_under_its_name() -> None:
     assert record.limit_info is not None
     assert (record.limit_info.retry_after, record.limit_info.description) == (MOMENT_READ, "often")
     assert record.recurring is not None
+    assert record.recurring.model_extra == record.limit_info.model_extra == {}
+    assert all(fee.model_extra == {} for fee in fees)
     assert (record.recurring.id, record.recurring.status) == ("s1", "active")
 
 
@@ -422,6 +425,7 @@ def test_each_field_of_an_operation_is_read_under_its_name() -> None:
                 "processed_at": MOMENT, "created_at": MOMENT}
     )  # fmt: skip
     assert isinstance(record, OperationRecord)
+    assert record.model_extra == {}
     assert {name: getattr(record, name) for name in TOLD} == TOLD
     assert (record.operation_id, record.method, record.comment) == ("op1", Method.REFUND, "why")
     assert (record.created_at, record.processed_at) == (MOMENT_READ, MOMENT_READ)
@@ -454,6 +458,7 @@ REGISTER_LINE_READ = LINE_READ | {
 
 def test_each_field_of_a_list_is_read_under_its_name() -> None:
     line, register_line = validate_model(TransactionLine, LINE), validate_model(RegisterLine, REGISTER_LINE)
+    assert line.model_extra == register_line.model_extra == {}
     assert {name: getattr(line, name) for name in LINE_READ} == LINE_READ
     assert {name: getattr(register_line, name) for name in REGISTER_LINE_READ} == REGISTER_LINE_READ
 
@@ -467,6 +472,7 @@ def test_balances_and_subscriptions_are_read_under_their_names() -> None:
         Subscription,
         {"recurring_status": "canceled", "recurring_payment": {"a": 1}, "recurring_config": {"b": 2}, "metadata": {}},
     )
+    assert ended.model_extra == balance.model_extra == balance.balances.model_extra == {}
     assert (ended.recurring_status, ended.recurring_payment, ended.recurring_config, ended.metadata) == (
         "canceled", {"a": 1}, {"b": 2}, {},
     )  # fmt: skip
