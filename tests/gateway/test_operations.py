@@ -201,6 +201,14 @@ async def test_a_declined_refund_is_a_record_whatever_the_http_status(
         (json_reply({"message": "No", "args": [7, {"odd": 1}, None]}, 406), (RefusedError, None, "No", ())),
         (json_reply({"message": "No", "args": {"status_code": 4150}}), (RefusedError, "4150", "No", ())),
         (
+            json_reply({"message": "No", "args": {"status_code": "4150", "sum": "too much"}}),
+            (RefusedError, "4150", "No", (Violation("sum", "too much"),)),
+        ),
+        (
+            json_reply({"message": "No", "args": {"code": "X", "sum": "too much"}}),
+            (RefusedError, "X", "No", (Violation("sum", "too much"),)),
+        ),
+        (
             json_reply({"order_id": "order1", "status": "failure", "status_code": "4150", "status_description": "No"}),
             (RefusedError, "4150", "No", ()),
         ),
@@ -286,10 +294,13 @@ async def test_a_record_that_does_not_say_that_this_failed_refuses_nothing(
 
 @pytest.mark.law(2)
 @pytest.mark.parametrize("status", ["init", "pending", "success"])
+@pytest.mark.parametrize("name", ["payment_id", "operation_id"])
 async def test_a_4xx_whose_record_says_anything_but_failure_is_unknown(
-    client: GatewayClient, gateway: ScriptedServer, status: str
+    client: GatewayClient, gateway: ScriptedServer, status: str, name: str
 ) -> None:
-    gateway.will_answer(json_reply({**REFUND, "status": status}, 400))
+    """Either id makes it a record."""
+    members = {member: value for member, value in REFUND.items() if member not in {"payment_id", "operation_id"}}
+    gateway.will_answer(json_reply(members | {name: "x", "status": status}, 400))
     with pytest.raises(OutcomeUnknownError) as caught:
         await client.refund(Refund(**ASKED), timeout=30)
     assert type(caught.value) is OutcomeUnknownError

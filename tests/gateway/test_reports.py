@@ -137,6 +137,15 @@ async def test_a_list_that_breaks_is_not_taken_for_a_short_one(
         await period(client)
 
 
+@pytest.mark.parametrize("member", ["message", "code", "args", "details", "error"])
+async def test_an_error_amid_a_list_is_no_line_of_it(
+    client: GatewayClient, gateway: ScriptedServer, member: str
+) -> None:
+    gateway.will_answer(lines(LINE, {member: "x"}, LINE))
+    with pytest.raises(OutcomeUnknownError, match="an error in the middle of the list"):
+        await period(client)
+
+
 @pytest.mark.threat("huge-body")
 async def test_a_line_without_end_is_not_waited_for(client: GatewayClient, gateway: ScriptedServer) -> None:
     gateway.will_answer(Reply(body=(b"x" * 1024,) * 2048))
@@ -288,6 +297,7 @@ class TestWhatCannotBeRead:
             assert isinstance(third, TransactionLine)
             assert isinstance(second, UnreadableLine)
             assert (second.number, second.payment_id) == (2, "p-1")
+            assert second.order_id == (None if field == "orderId" else LINE["orderId"])
             assert second.why.endswith(f": {field}")
             assert "a lot" not in repr(second)
 

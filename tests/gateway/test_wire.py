@@ -434,6 +434,11 @@ def test_each_field_of_an_operation_is_read_under_its_name() -> None:
     assert record.split_fee.amount == 1
 
 
+def test_a_record_with_an_operation_id_is_an_operation_whatever_its_method() -> None:
+    record = read_record(TOLD | {"method": "purchase", "operation_id": "op1"})
+    assert isinstance(record, OperationRecord)
+
+
 LINE = {
     "projectId": "1", "orderId": "2", "paymentId": "3", "amount": "4.00", "currency": "UAH", "method": "refund",
     "status": "failure", "dateTime": 1793491200000, "authCode": "5", "rrnCode": "6", "description": "7",
