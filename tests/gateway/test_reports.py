@@ -513,3 +513,13 @@ def test_a_register_is_asked_for_by_the_time_that_passes(start: datetime, over: 
     assert told[1].astimezone(UTC) - told[0].astimezone(UTC) == LONGEST_PERIOD
     with pytest.raises(InvalidRequestError, match="31 days"):
         RegisterRequest(start_date=start, end_date=(exact.astimezone(UTC) + over).astimezone(start.tzinfo))
+
+
+async def test_a_period_that_is_none_is_named_as_the_caller_named_it(client: GatewayClient) -> None:
+    with pytest.raises(InvalidRequestError, match=r"enddate: after startDate;") as of_list:
+        await anext(client.reports.period(END, START, timeout=30))
+    with pytest.raises(InvalidRequestError, match=r"end_date: after start_date;") as of_register:
+        RegisterRequest(start_date=END, end_date=START)
+    with pytest.raises(InvalidRequestError, match=r"end: after start;") as of_both:
+        next(periods(END, START))
+    assert [caught.value.field for caught in (of_list, of_register, of_both)] == ["enddate", "end_date", "end"]
