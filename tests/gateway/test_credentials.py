@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from app.gateway.credentials import Credentials
+from app.gateway.dialect import Preset
 from app.gateway.errors import InvalidRequestError
 from app.gateway.hosts import PRESETS, is_webhook_reachable
 from tests.gateway.conftest import POS_ID
@@ -125,3 +126,20 @@ def test_every_preset_makes_an_account(name: str) -> None:
 )
 def test_where_webhooks_arrive_without_an_arrangement(url: str, reachable: bool) -> None:
     assert is_webhook_reachable(url) is reachable
+
+
+def test_the_published_addresses_are_these() -> None:
+    """A letter that differs leads nowhere, or to somebody else (gateway facts, 1)."""
+    published = {
+        key: (known.name, known.base_url, known.balances_url, known.register_url, known.scheme_word)
+        for key, known in PRESETS.items()
+    }
+    assert published == {
+        "tranzzo": ("Tranzzo", "https://cpay.tranzzo.com", "https://api.tranzzo.com", None, "CPAY"),
+        "finline": ("Financial Line", "https://api.finline.io", "https://api.finline.io", None, "CPAY"),
+    }
+    assert {key: known.webhook_senders for key, known in PRESETS.items()} == {
+        "tranzzo": ("35.187.74.148",),
+        "finline": (),
+    }
+    assert {known.dialect for known in PRESETS.values()} == {Preset.PUBLIC}

@@ -212,6 +212,12 @@ async def test_a_declined_refund_is_a_record_whatever_the_http_status(
             json_reply({"order_id": "order1", "status": "failure", "status_code": "4150", "status_description": "No"}),
             (RefusedError, "4150", "No", ()),
         ),
+        (
+            json_reply(
+                {"order_id": "order1", "status": "failure", "response_code": 4150, "response_description": "No"}
+            ),
+            (RefusedError, "4150", "No", ()),
+        ),
         # The only error body that the interface shows.
         (json_reply({"message": "No", "code": "X"}, 400), (RefusedError, "X", "No", ())),
         (json_reply({"message": "No", "code": 77}, 405), (RefusedError, "77", "No", ())),
@@ -237,6 +243,24 @@ async def test_refusals_of_every_shape(
     assert (type(error), error.code, error.message, error.violations) == expected
     assert (error.method, error.path, error.order_id) == ("POST", "/api/v1/refund", "order1")
     assert error.http_status == reply.status
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"message": "No", "args": {"status_code": "4150", "code": "X-1"}},
+        {"message": "No", "args": {"code": "4150"}},
+        {"message": "No", "args": {}, "status_code": 4150, "code": "X-1"},
+        {"message": "No", "code": "4150"},
+    ],
+)
+async def test_a_code_of_the_status_table_is_found_beside_the_error_s_own(
+    client: GatewayClient, gateway: ScriptedServer, members: dict[str, object]
+) -> None:
+    gateway.will_answer(json_reply(members, 400))
+    with pytest.raises(RefusedError) as caught:
+        await client.refund(Refund(**ASKED), timeout=30)
+    assert caught.value.status_code == "4150"
 
 
 @pytest.mark.threat("false-gateway")
