@@ -318,20 +318,20 @@ def _transaction_id(payment: Payment) -> str:
 
 
 async def _update_all(session: AsyncSession, many: Sequence[_Change]) -> list[Any]:
-    debts = [each.debt for each in many if each.debt is not None]
-    locked = await lock_payments(session, [each.which for each in many], debts)
+    debts = [change.debt for change in many if change.debt is not None]
+    locked = await lock_payments(session, [change.which for change in many], debts)
     answers: list[Any] = []
-    for each in many:
-        if each.abandoned:
+    for change in many:
+        if change.abandoned:
             answers.append(None)
             continue
-        own = next((one for one in locked if is_selected(one, each.which)), None)
+        own = next((one for one in locked if is_selected(one, change.which)), None)
         if own is None:
-            answers.append(_Raised(PaymentNotFoundError(str(each.which))))
+            answers.append(_Raised(PaymentNotFoundError(str(change.which))))
             continue
-        debt = each.debt
+        debt = change.debt
         attempts = [one for one in locked if one is own or (debt is not None and is_attempt_to_pay(one.payment, debt))]
-        answers.append(_apply(each, own, attempts))
+        answers.append(_apply(change, own, attempts))
     await save_all(session, locked)
     return answers
 

@@ -71,7 +71,8 @@ async def told(shop: Shop) -> str:
 
 
 async def closing_reasons(shop: Shop) -> list[str]:
-    closings = [each for each in (await shop.aggregate()).operations if each.kind is Kind.CANCEL]
+    operations = (await shop.aggregate()).operations
+    closings = [closing for closing in operations if closing.kind is Kind.CANCEL]
     return [str(closing.close_reason) for closing in closings]
 
 

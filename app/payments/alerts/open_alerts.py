@@ -203,11 +203,11 @@ def _unknown_order_alerts(orders: Sequence[UnknownOrders], accounts: dict[str, s
 
 
 def _not_compared_alerts(ended: Iterable[ReconciliationRun], accounts: dict[str, str]) -> Iterable[Alert]:
-    for each in ended:
-        if each.state is RunState.FAILED:
-            why = None if each.failure is None else stored_message(each.failure)
-            since = each.covered_until or each.starts_at
-            yield Alert(AlertKind.NOT_COMPARED, each.account_id, accounts[each.account_id], since=since, detail=why)
+    for run in ended:
+        if run.state is RunState.FAILED:
+            why = None if run.failure is None else stored_message(run.failure)
+            since = run.covered_until or run.starts_at
+            yield Alert(AlertKind.NOT_COMPARED, run.account_id, accounts[run.account_id], since=since, detail=why)
 
 
 async def _closed_channel_alerts(

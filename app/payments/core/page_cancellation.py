@@ -194,9 +194,9 @@ def reason_of_closing(aggregate: PaymentAggregate, seen: Observation) -> str | N
     if seen.kind is not Kind.CREATE or seen.state is not State.FAILURE or seen.status_code != CANCELLED:
         return None
     ours = (
-        each
-        for each in aggregate.operations
-        if each.kind is Kind.CANCEL and each.requester is not Origin.SALEOR and not each.state.final
+        closing
+        for closing in aggregate.operations
+        if closing.kind is Kind.CANCEL and closing.requester is not Origin.SALEOR and not closing.state.final
     )
     closing = next(ours, None)
     if closing is None:
