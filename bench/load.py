@@ -39,9 +39,10 @@ from subprocess import Popen
 from sqlmodel import col, func, select
 
 from app.bootstrap import open_services, utc_now
+from app.core.vocabulary import EventState, Kind, State
 from app.db.accounts import AccountKeys, NewAccount
 from app.db.migrate import migrate
-from app.db.tables import EventState, Kind, Notification, Operation, Payment, SaleorEvent, State
+from app.db.tables import Notification, Operation, Payment, SaleorEvent
 from app.gateway.notification import digest, encode
 from app.payments.services import Services
 from app.saleor.testing.client import FakeSaleor

@@ -27,10 +27,11 @@ from sqlalchemy import text
 
 from app import exact_json
 from app.bootstrap import open_services
+from app.core.vocabulary import EventState, Flow, Kind, PaymentStatus, State
 from app.db.accounts import AccountKeys, NewAccount
 from app.db.columns import table_of
 from app.db.migrate import migrate
-from app.db.tables import EventState, Flow, Kind, Operation, Payment, PaymentStatus, SaleorEvent, State
+from app.db.tables import Operation, Payment, SaleorEvent
 from app.payments.reconciliation.run import begin_run, complete_run
 from app.payments.services import Services
 from app.settings import Settings

@@ -13,8 +13,8 @@ from app.commands.failure import CommandFailed
 from app.commands.finders import find_account
 from app.commands.services import with_services
 from app.commands.terminal import AsJson, moment, print_line, show_json
-from app.db.aggregates import PaymentAggregate
-from app.db.tables import State
+from app.core.payment import PaymentAggregate
+from app.core.vocabulary import State
 from app.payments.core.refusal import RefusalError
 from app.payments.operations.trial_payment import SUGGESTED_AMOUNT, Trial, begin_trial
 from app.payments.services import Services

@@ -7,9 +7,9 @@ import typer
 from app.commands.progress_bar import Stage, show_progress
 from app.commands.services import with_services
 from app.commands.terminal import AsJson, print_line, show_json
+from app.db.restored_backup import mark_waiting_as_unknown
 from app.db.retention import Outdated, count_outdated
 from app.payments.services import Services
-from app.payments.sync.restored_backup import mark_waiting_as_unknown
 from app.worker.erase import ErasedCounts, erase
 
 
@@ -69,7 +69,7 @@ def restored(as_json: AsJson = False) -> None:
 
     Run this before you start the app. Then compare the records: saleor-gateway reconcile run.
     """
-    waited = with_services(mark_waiting_as_unknown)
+    waited = with_services(lambda services: mark_waiting_as_unknown(services.database, services.now()))
     if as_json:
         show_json({"looked_up_instead": waited})
         return

@@ -3,7 +3,8 @@
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.commands.failure import CommandFailed
-from app.db.aggregates import PaymentAggregate, load_aggregates
+from app.core.payment import PaymentAggregate
+from app.db.aggregates import load_aggregates
 from app.db.installations import OpenInstallation
 from app.db.search import find_by_name
 from app.db.tables import MerchantAccount
@@ -47,7 +48,8 @@ async def find_account(services: Services, reference: str) -> MerchantAccount:
 
 async def find_payments(session: AsyncSession, reference: str) -> list[PaymentAggregate]:
     """Return the payments that this reference names, the newest first. Raises CommandFailed if there are none."""
-    aggregates = await load_aggregates(session, await find_by_name(session, any_name(reference.strip())))
+    named = await find_by_name(session, any_name(reference.strip()))
+    aggregates: list[PaymentAggregate] = [*await load_aggregates(session, named)]
     if not aggregates:
         raise CommandFailed(
             f"there is no payment {reference!r}: use an order ID, an order number, a transaction or a reference; "

@@ -14,8 +14,9 @@ from app.commands.finders import find_payment
 from app.commands.payment_view import AnyName, summary
 from app.commands.services import with_services
 from app.commands.terminal import AsJson, confirm, print_line, print_warning, require_interactive, show_json
-from app.db.aggregates import PaymentAggregate
-from app.db.tables import Kind, MerchantAccount, Operation, State
+from app.core.payment import Operation, PaymentAggregate
+from app.core.vocabulary import Kind, State
+from app.db.tables import MerchantAccount
 from app.i18n.messages import Money
 from app.payments.accounts.balances import read_balances, refund_warning
 from app.payments.core.action_request import describe_request

@@ -17,7 +17,7 @@ from app.commands.payment_act import RequestName
 from app.commands.payment_view import summary
 from app.commands.services import with_services
 from app.commands.terminal import AsJson, add_fact, fact_sheet, show, show_json
-from app.db.aggregates import PaymentAggregate
+from app.core.payment import PaymentAggregate
 from app.i18n.messages import Money
 from app.payments.core.refusal import RefusalError
 from app.payments.services import Services

@@ -12,9 +12,10 @@ from app.commands.finders import find_account, find_installation, find_payment
 from app.commands.payment_view import payment_table, summary
 from app.commands.services import with_services
 from app.commands.terminal import AsJson, print_line, show, show_json
-from app.db.aggregates import PaymentAggregate, load_outlines
+from app.core.payment import Payment, PaymentAggregate
+from app.core.vocabulary import PaymentStatus
+from app.db.aggregates import load_outlines
 from app.db.search import PaymentFilter, payments_page
-from app.db.tables import Payment, PaymentStatus
 from app.payments.services import Services
 from app.payments.staff.csv_export import payments_csv
 from app.payments.staff.search_query import ByEmail, ParsedQuery, narrow, parse_query

@@ -12,8 +12,9 @@ from app.commands.finders import find_payment
 from app.commands.payment_view import AnyName, summary
 from app.commands.services import with_services
 from app.commands.terminal import AsJson, confirm, print_line, print_warning, require_interactive, show_json
-from app.db.aggregates import PaymentAggregate, find_by_order
-from app.db.tables import Operation, State
+from app.core.payment import Operation, PaymentAggregate
+from app.core.vocabulary import State
+from app.db.aggregates import find_by_order
 from app.gateway.errors import GatewayError
 from app.gateway.models import Method
 from app.i18n.messages import Money

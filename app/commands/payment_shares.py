@@ -8,7 +8,7 @@ from rich.text import Text
 
 from app.amounts import format_amount
 from app.commands.terminal import plain, table
-from app.db.aggregates import PaymentAggregate
+from app.core.payment import PaymentAggregate
 from app.i18n.messages import Money
 from app.payments.split.allocation import ZERO
 from app.payments.split.choice import chosen_shares

@@ -13,7 +13,7 @@ from app.commands.payment_shares import share_table, shares_to_json
 from app.commands.payment_view import AnyName, payment_table, summary
 from app.commands.services import with_services
 from app.commands.terminal import AsJson, add_fact, fact_sheet, moment, plain, print_line, show, show_json
-from app.db.aggregates import PaymentAggregate
+from app.core.payment import PaymentAggregate
 from app.db.inbox import StoredNotification
 from app.db.tables import MerchantAccount
 from app.i18n.messages import Money

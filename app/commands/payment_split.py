@@ -11,7 +11,8 @@ from app.commands.finders import find_payment
 from app.commands.payment_shares import format_shares, share_table, shares_to_json
 from app.commands.services import with_services
 from app.commands.terminal import AsJson, print_line, show, show_json
-from app.db.aggregates import PaymentAggregate, load_by_order
+from app.core.payment import PaymentAggregate, row_id_of
+from app.db.aggregates import ById, account_of
 from app.db.tables import MerchantAccount
 from app.i18n.messages import Money
 from app.payments.core.refusal import RefusalError
@@ -52,22 +53,22 @@ def split(
     async def do(services: Services) -> tuple[PaymentAggregate, MerchantAccount]:
         async with services.database.transaction() as session:
             found = await find_payment(session, payment.strip())
-        # Load it again with a lock: what is left of each share may have changed in between.
-        async with services.database.transaction() as session:
-            aggregate = await load_by_order(session, found.payment.order_id)
-            assert aggregate is not None  # noqa: S101 - it was found a moment ago
+
+        def choose(aggregate: PaymentAggregate) -> tuple[PaymentAggregate, MerchantAccount]:
+            account = account_of(aggregate.payment)
             if not is_split(aggregate):
                 raise CommandFailed("this payment is not split among sub-merchants")
-            account = await session.get_one(MerchantAccount, aggregate.payment.account_id)
             names = names_of(account.split_rules)
-            try:
-                if take:
-                    choose_next_refund_split(aggregate, read_shares(take, names), services.now(), names)
-                elif clear:
-                    clear_choice(aggregate, services.now())
-            except RefusalError as refusal:
-                raise CommandFailed(f"nothing was changed: {refusal.message}") from refusal
-        return aggregate, account
+            if take:
+                choose_next_refund_split(aggregate, read_shares(take, names), services.now(), names)
+            elif clear:
+                clear_choice(aggregate, services.now())
+            return aggregate, account
+
+        try:
+            return await services.payments.update(ById(row_id_of(found.payment)), choose)
+        except RefusalError as refusal:
+            raise CommandFailed(f"nothing was changed: {refusal.message}") from refusal
 
     aggregate, account = with_services(do)
     if as_json:

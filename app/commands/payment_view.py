@@ -9,7 +9,7 @@ from rich.text import Text
 
 from app.amounts import format_amount
 from app.commands.terminal import moment, plain, table
-from app.db.aggregates import PaymentAggregate
+from app.core.payment import PaymentAggregate
 from app.payments.core.problems import problem_text
 from app.payments.staff.status import standing
 

@@ -30,9 +30,10 @@ from app.commands.terminal import (
     show_json,
     table,
 )
-from app.db.aggregates import PaymentAggregate
+from app.core.payment import PaymentAggregate
+from app.core.vocabulary import State
 from app.db.payouts import PayoutRecord, payout_of, payouts_page
-from app.db.tables import MerchantAccount, SavedCard, State
+from app.db.tables import MerchantAccount, SavedCard
 from app.i18n.messages import Money
 from app.payments.operations.pay_out import Signature, find_payout
 from app.payments.requests.payout import RECIPIENT_FIELDS, PayoutRefusedError

@@ -12,8 +12,9 @@ from sqlalchemy import func, or_, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from app.core.vocabulary import EventState
 from app.db.inbox import Trouble
-from app.db.tables import EventState, MerchantAccount, Notification, Payment, SaleorEvent
+from app.db.tables import MerchantAccount, Notification, Payment, SaleorEvent
 
 MAX_COUNTED = 1000
 """The most undelivered events that are counted: they all wait for the same thing."""

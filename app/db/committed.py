@@ -1,17 +1,18 @@
 """Reports what was committed: operations that ended, events delivered to Saleor, notifications that were processed.
 
 A decision about a payment can be made again when a transaction fails (``repository``), so it is not reported where it
-is made. It is reported here, once, after the commit, whichever code wrote it.
+is made. Who writes a row notes it here, and it is reported once, after the commit.
 """
 
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import event
-from sqlalchemy.orm.attributes import get_history
 from sqlmodel import Session
+from sqlmodel.ext.asyncio.session import AsyncSession
 
-from app.db.tables import EventState, Notification, Operation, SaleorEvent
+from app.core.payment import Operation, SaleorEvent
+from app.core.vocabulary import EventState
+from app.db.tables import Notification
 from app.telemetry import TelemetryEvent, emit
 
 _REPORTS = "reports"
@@ -21,28 +22,28 @@ class ReportingSession(Session):
     """A session that reports what it has committed."""
 
 
-@event.listens_for(ReportingSession, "after_flush")
-def _collect_reports(session: Session, _flush: Any) -> None:
-    notes = session.info.setdefault(_REPORTS, [])
-    for row in (*session.new, *session.dirty):
-        match row:
-            case Operation() if row.state.final and _was_set(row, "state"):
-                labels = {"kind": row.kind.value, "state": row.state.value, "code": row.status_code or ""}
-                notes.append((TelemetryEvent.OPERATION_ENDED, None, labels))
-            case SaleorEvent() if row.state is not EventState.WAITING and _was_set(row, "state"):
-                notes.append(
-                    (
-                        TelemetryEvent.EVENT_REPORTED,
-                        _seconds_between(row.created_at, row.delivered_at),
-                        {"outcome": row.state},
-                    )
-                )
-            case Notification() if row.processed_at is not None and _was_set(row, "processed_at"):
-                notes.append(
-                    (TelemetryEvent.NOTIFICATION_PROCESSED, _seconds_between(row.received_at, row.processed_at), {})
-                )
-            case _:
-                pass
+def note_operation(session: AsyncSession, operation: Operation) -> None:
+    """Note the state that an operation has just reached."""
+    if operation.state.final:
+        labels = {"kind": operation.kind.value, "state": operation.state.value, "code": operation.status_code or ""}
+        _note(session, TelemetryEvent.OPERATION_ENDED, None, labels)
+
+
+def note_event(session: AsyncSession, reported: SaleorEvent) -> None:
+    """Note the state that an event has just reached."""
+    if reported.state is not EventState.WAITING:
+        seconds = _seconds_between(reported.created_at, reported.delivered_at)
+        _note(session, TelemetryEvent.EVENT_REPORTED, seconds, {"outcome": reported.state})
+
+
+def note_notification(session: AsyncSession, notification: Notification) -> None:
+    """Note that a notification was processed."""
+    seconds = _seconds_between(notification.received_at, notification.processed_at)
+    _note(session, TelemetryEvent.NOTIFICATION_PROCESSED, seconds, {})
+
+
+def _note(session: AsyncSession, what: TelemetryEvent, seconds: float | None, labels: dict[str, str]) -> None:
+    session.info.setdefault(_REPORTS, []).append((what, seconds, labels))
 
 
 @event.listens_for(ReportingSession, "after_commit")
@@ -54,10 +55,6 @@ def _send_reports(session: Session) -> None:
 @event.listens_for(ReportingSession, "after_rollback")
 def _discard_reports(session: Session) -> None:
     session.info.pop(_REPORTS, None)
-
-
-def _was_set(row: Any, name: str) -> bool:
-    return bool(get_history(row, name).added)
 
 
 def _seconds_between(since: datetime, until: datetime | None) -> float | None:

@@ -19,15 +19,14 @@ from sqlalchemy.sql.functions import GenericFunction
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from app.core.vocabulary import Flow, Kind
 from app.db.columns import table_of
 from app.db.tables import (
     Booked,
     ComparedDay,
     Discrepancy,
-    Flow,
     GatewayShare,
     GatewayTotal,
-    Kind,
     MerchantAccount,
     Operation,
     Payment,

@@ -19,12 +19,15 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from app.db.aggregates import ByOrder, PaymentAggregate, save, save_all
+from app.core.payment import Operation, PaymentAggregate
+from app.db.aggregates import ByOrder, save_all
+from app.db.committed import note_notification
 from app.db.database import Database
 from app.db.job_queue import JobQueue
 from app.db.payment_locks import lock_payments
+from app.db.payment_rows import StoredPayment
 from app.db.sealed_column import SealedColumn
-from app.db.tables import Notification, Operation
+from app.db.tables import Notification
 from app.db.vault import Vault, VaultError
 from app.telemetry import current_trace_id
 
@@ -222,16 +225,16 @@ class Inbox:
         payments = {(each.payment.account_id, each.payment.order_id): each for each in found}
         results: dict[int, ProcessingResult] = {}
         for turn, dues in enumerate(_rounds(many, rows)):
-            if turn:  # the rows that the previous round added must have their ids
-                for each in found:
-                    await save(session, each)
-                await session.flush()
+            if turn:  # what the previous round added must have its ids
+                await save_all(session, found)
             for due in dues:
                 row = rows[due.notification_id]
                 payment = payments.get((row.account_id, row.order_id))
-                result = results[due.notification_id] = due.context.run(due.decide, self._open(row), payment)
+                result = results[due.notification_id] = due.context.run(_decide, due, self._open(row), payment)
                 row.outcome, row.trouble, row.next_attempt_at = result.outcome, result.trouble, result.retry_at
-                row.processed_at = due.now if result.retry_at is None else row.processed_at
+                if result.retry_at is None:
+                    row.processed_at = due.now
+                    note_notification(session, row)
         await save_all(session, found)
         return [results[due.notification_id] for due in many]
 
@@ -256,6 +259,13 @@ def _rounds(
             turns.append([])
         turns[turn].append(due)
     return turns
+
+
+def _decide(due: _ProcessingJob, notification: StoredNotification, payment: StoredPayment | None) -> ProcessingResult:
+    result = due.decide(notification, payment)
+    if payment is not None:
+        payment.trace_new_parts()
+    return result
 
 
 async def _store_all(session: AsyncSession, rows: Sequence[dict[str, Any]]) -> list[bool]:

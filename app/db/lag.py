@@ -8,7 +8,8 @@ from sqlalchemy import func
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from app.db.tables import EventState, Notification, Operation, Payment, SaleorEvent
+from app.core.vocabulary import EventState
+from app.db.tables import Notification, Operation, Payment, SaleorEvent
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from sqlalchemy.orm import aliased
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from app.core.vocabulary import Kind
 from app.db.personal import BlindIndex, PersonalData
 from app.db.presence import retry_events_now
 from app.db.tables import (
@@ -18,7 +19,6 @@ from app.db.tables import (
     DeletedCustomer,
     Discrepancy,
     Installation,
-    Kind,
     MerchantAccount,
     Operation,
     Payment,

@@ -1,15 +1,12 @@
 """The outbox: events to report to Saleor, claimed one at a time per payment, in the order in which they happened."""
 
-from collections.abc import Sequence
-
 from sqlalchemy import exists
 from sqlalchemy.orm import aliased
-from sqlmodel import col, select
-from sqlmodel.ext.asyncio.session import AsyncSession
+from sqlmodel import col
 
+from app.core.vocabulary import EventState
 from app.db.job_queue import JobQueue
-from app.db.problems import load_problems
-from app.db.tables import EventState, Payment, SaleorEvent
+from app.db.tables import SaleorEvent
 
 _earlier = aliased(SaleorEvent)
 
@@ -31,25 +28,3 @@ EVENTS = JobQueue(
         ),
     ),
 )
-
-
-async def lock_event_with_payment(session: AsyncSession, event_id: int) -> tuple[SaleorEvent, Payment]:
-    """Return that event and the payment it is about, both locked: the payment first, as everywhere."""
-    owner = select(SaleorEvent.payment_id).where(SaleorEvent.id == event_id).scalar_subquery()
-    payment = (await session.exec(select(Payment).where(col(Payment.id) == owner).with_for_update())).one()
-    await load_problems(session, [payment])
-    event = (await session.exec(select(SaleorEvent).where(SaleorEvent.id == event_id).with_for_update())).one()
-    return event, payment
-
-
-async def events_with_same_reference(session: AsyncSession, event: SaleorEvent) -> Sequence[SaleorEvent]:
-    """Return the other events of the same payment under the same reference, oldest first."""
-    same = (SaleorEvent.payment_id == event.payment_id, SaleorEvent.psp_reference == event.psp_reference)
-    query = select(SaleorEvent).where(*same, SaleorEvent.id != event.id)
-    return (await session.exec(query.order_by(col(SaleorEvent.id)))).all()
-
-
-async def later_events(session: AsyncSession, event: SaleorEvent) -> Sequence[SaleorEvent]:
-    """Return the events of the same payment that are newer than this one, oldest first."""
-    query = select(SaleorEvent).where(SaleorEvent.payment_id == event.payment_id, col(SaleorEvent.id) > event.id)
-    return (await session.exec(query.order_by(col(SaleorEvent.id)))).all()

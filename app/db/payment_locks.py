@@ -7,8 +7,9 @@ from typing import Any
 import sqlalchemy as sa
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
-from sqlmodel.sql.expression import SelectOfScalar
 
+from app.core import payment as core
+from app.core.payment import PaymentAggregate
 from app.db.aggregates import (
     WITH_ACCOUNT,
     ByEvent,
@@ -16,17 +17,18 @@ from app.db.aggregates import (
     ByOperation,
     ByOrder,
     ByTransaction,
-    PaymentAggregate,
     PaymentSelector,
     SameDebt,
     load_aggregates,
+    read_payments,
 )
+from app.db.payment_rows import PAYMENTS, StoredPayment
 from app.db.tables import Operation, Payment, SaleorEvent
 
 
 async def lock_payments(
     session: AsyncSession, which: Sequence[PaymentSelector], debts: Sequence[SameDebt] = ()
-) -> list[PaymentAggregate]:
+) -> list[StoredPayment]:
     """Return these payments and all attempts to pay these debts, oldest first, locked in that order.
 
     Callers that need several payments locked take them all at once and in this order, so that no two deadlock. The
@@ -46,11 +48,10 @@ async def lock_payments(
         "source_ids": [debt.source_id for debt in debts],
     }
     used = frozenset(name for name in _LOCK_CONDITIONS if names[name])
-    found = (await session.exec(_lock_statement(used), params=names)).all() if used else ()
-    return await load_aggregates(session, found)
+    return await load_aggregates(session, await read_payments(session, _lock_statement(used), names) if used else [])
 
 
-def is_attempt_to_pay(payment: Payment, debt: SameDebt) -> bool:
+def is_attempt_to_pay(payment: core.Payment, debt: SameDebt) -> bool:
     if payment.installation_id != debt.installation_id:
         return False
     return payment.source_id == debt.source_id or payment.transaction_id in debt.transaction_ids
@@ -109,16 +110,11 @@ _LOCK_CONDITIONS = {
 
 
 @cache
-def _lock_statement(used: frozenset[str]) -> SelectOfScalar[Payment]:
+def _lock_statement(used: frozenset[str]) -> Any:
     """Return the statement that locks payments found by any of the ``used`` keys; built once: every payment needs it.
 
     Each branch uses an index of its own. A branch without values would make SQLite expect many rows, and scan all
     payments instead.
     """
-    return (
-        select(Payment)
-        .where(sa.or_(*[condition for name, condition in _LOCK_CONDITIONS.items() if name in used]))
-        .order_by(col(Payment.id))
-        .with_for_update(of=Payment)
-        .options(WITH_ACCOUNT)
-    )
+    conditions = [condition for name, condition in _LOCK_CONDITIONS.items() if name in used]
+    return WITH_ACCOUNT.where(sa.or_(*conditions)).with_for_update(of=PAYMENTS.table)

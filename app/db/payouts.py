@@ -10,9 +10,11 @@ from sqlalchemy import func, literal, or_, tuple_
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from app.db.aggregates import WITH_ACCOUNT, PaymentAggregate, load_aggregates
+from app.core.payment import PaymentAggregate
+from app.core.vocabulary import Kind, State
+from app.db.aggregates import WITH_ACCOUNT, load_aggregates, read_payments
 from app.db.columns import Moment
-from app.db.tables import Kind, Operation, Payment, Payout, State
+from app.db.tables import Operation, Payment, Payout
 
 ZERO = Decimal("0.00")
 
@@ -91,7 +93,7 @@ async def similar_payouts_since(
 async def _records(session: AsyncSession, rows: Sequence[Payout]) -> list[PayoutRecord]:
     if not rows:
         return []
-    query = select(Payment).where(col(Payment.id).in_([each.payment_id for each in rows])).options(WITH_ACCOUNT)
-    aggregates = await load_aggregates(session, (await session.exec(query)).all())
+    query = WITH_ACCOUNT.where(col(Payment.id).in_([row.payment_id for row in rows]))
+    aggregates = await load_aggregates(session, await read_payments(session, query))
     by_id = {each.payment.id: each for each in aggregates}
     return [PayoutRecord(each, by_id[each.payment_id]) for each in rows]

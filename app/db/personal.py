@@ -8,7 +8,7 @@ For search, payments store a keyed digest of the shopper's e-mail address (``Bli
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from sqlmodel import col
 
@@ -30,6 +30,20 @@ def is_personal(member: str) -> bool:
     return (member.startswith(_PREFIX) and member not in _NOT_PERSONAL) or member in _OTHER_PERSONAL
 
 
+class SealedRequest(Protocol):
+    """A creation's request as it is stored: an operation, or its row."""
+
+    request: dict[str, Any]
+    personal_sealed: str | None
+
+
+class SealedReturn(Protocol):
+    """Where a payment's shopper returns, as it is stored."""
+
+    transaction_id: str
+    return_url_sealed: str | None
+
+
 class PersonalData:
     """Seals and opens the personal data of payments. Opening raises VaultError."""
 
@@ -44,7 +58,7 @@ class PersonalData:
         stored = {name: SEALED if name in personal else value for name, value in request.items()}
         return stored, self._vault.seal(dumps(personal), _shopper_place(transaction_id))
 
-    def open_request(self, transaction_id: str, operation: Operation) -> dict[str, Any]:
+    def open_request(self, transaction_id: str, operation: SealedRequest) -> dict[str, Any]:
         """Return the whole request of a creation, without erased members (``retention``)."""
         if operation.personal_sealed is None:
             return {name: value for name, value in operation.request.items() if value != SEALED}
@@ -55,7 +69,7 @@ class PersonalData:
         """Return the sealed return address of a payment's shopper, as the payment stores it."""
         return None if url is None else self._vault.seal(url, _return_url_place(transaction_id))
 
-    def open_return_url(self, payment: Payment) -> str | None:
+    def open_return_url(self, payment: SealedReturn) -> str | None:
         """Return the address to which the shopper of a payment returns."""
         sealed = payment.return_url_sealed
         return None if sealed is None else self._vault.open(sealed, _return_url_place(payment.transaction_id))

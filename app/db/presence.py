@@ -11,8 +11,9 @@ from sqlalchemy import func, or_, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from app.core.vocabulary import EventState
 from app.db.job_queue import JobQueue
-from app.db.tables import EventState, Installation, SaleorEvent
+from app.db.tables import Installation, SaleorEvent
 
 CHECK_INTERVAL = timedelta(minutes=15)
 MIN_REVIVAL_INTERVAL = timedelta(seconds=30)

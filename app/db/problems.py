@@ -14,12 +14,15 @@ from typing import Any
 
 from sqlalchemy import delete, exists, func, tuple_, update
 from sqlalchemy.orm import aliased
-from sqlalchemy.orm.attributes import set_committed_value
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from app.core import payment as core
+from app.core.vocabulary import ProblemKind
+from app.db.aggregates import ALONE, load_problems
 from app.db.job_queue import JobQueue
-from app.db.tables import Installation, Payment, Problem, ProblemKind, ReportedProblem
+from app.db.payment_rows import PAYMENTS
+from app.db.tables import Installation, Payment, Problem, ReportedProblem
 
 PROBLEMS = JobQueue(
     "reported_problems",
@@ -52,18 +55,6 @@ class CountedProblems:
     since: datetime
 
 
-async def load_problems(session: AsyncSession, payments: Sequence[Payment]) -> None:
-    """Load the problems of payments that have not ended: one query, and none when no payment has any."""
-    found: dict[int | None, list[Problem]] = {payment.id: [] for payment in payments}
-    having = [payment.id for payment in payments if payment.has_problems]
-    if having:
-        theirs = (col(Problem.payment_id).in_(having), col(Problem.ended_at).is_(None))
-        for problem in (await session.exec(select(Problem).where(*theirs).order_by(col(Problem.id)))).all():
-            found[problem.payment_id].append(problem)
-    for payment in payments:
-        set_committed_value(payment, "problems", found[payment.id])
-
-
 async def payment_ids_with_problem(
     session: AsyncSession, installation_id: int, account_id: str, kinds: Collection[ProblemKind]
 ) -> Sequence[int]:
@@ -91,22 +82,24 @@ async def payments_with_problem(
     *,
     most: int,
     after: tuple[datetime, int] | None = None,
-) -> Sequence[tuple[Payment, datetime]]:
+) -> Sequence[tuple[core.Payment, datetime]]:
     """Return payments that have an open problem of that kind, and since when; the newest problems first.
 
     ``after``: only those that follow the payment with that moment and row id.
     """
     order = (col(Problem.raised_at), col(Problem.payment_id))
     query: Any = (
-        select(Payment, Problem.raised_at)
+        ALONE.add_columns(col(Problem.raised_at))
+        .order_by(None)
         .join(Problem, col(Problem.payment_id) == col(Payment.id))
         .where(Problem.installation_id == installation_id, Problem.kind == kind, *_OPEN, _FIRST_OF_ITS_KIND)
     )
     if after is not None:
         query = query.where(tuple_(*order) < after)
-    rows = (await session.exec(query.order_by(*(each.desc() for each in order)).limit(most))).all()
-    await load_problems(session, [payment for payment, _ in rows])
-    return [(payment, since) for payment, since in rows]
+    rows = (await session.exec(query.order_by(*(column.desc() for column in order)).limit(most))).all()
+    payments = [PAYMENTS.read(row[:-1]) for row in rows]
+    await load_problems(session, payments)
+    return [(payment, row[-1]) for payment, row in zip(payments, rows, strict=True)]
 
 
 async def count_open_problems(session: AsyncSession) -> dict[ProblemKind, int]:

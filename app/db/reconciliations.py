@@ -13,7 +13,9 @@ from sqlalchemy import delete, func, literal, text, tuple_, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from app.db.aggregates import WITH_ACCOUNT, PaymentAggregate, load_aggregates
+from app.core.payment import PaymentAggregate
+from app.core.vocabulary import Kind, State
+from app.db.aggregates import WITH_ACCOUNT, load_aggregates, read_payments
 from app.db.columns import Moment
 from app.db.day_sums import delete_days
 from app.db.job_queue import JobQueue
@@ -22,13 +24,11 @@ from app.db.tables import (
     Discrepancy,
     DiscrepancyKind,
     DiscrepancyState,
-    Kind,
     MerchantAccount,
     Operation,
     Payment,
     ReconciliationRun,
     RunState,
-    State,
 )
 from app.db.tables.reconciliation import UNSETTLED
 
@@ -188,8 +188,8 @@ async def unsettled_discrepancies(
 
 async def payments_of_orders(session: AsyncSession, order_ids: Collection[str]) -> dict[str, PaymentAggregate]:
     """Return the payments of these gateway orders, of any store, for reading only; a few queries for all."""
-    query = select(Payment).where(col(Payment.order_id).in_(order_ids)).options(WITH_ACCOUNT)
-    found = await load_aggregates(session, (await session.exec(query)).all())
+    query = WITH_ACCOUNT.where(col(Payment.order_id).in_(order_ids))
+    found = await load_aggregates(session, await read_payments(session, query))
     return {each.payment.order_id: each for each in found}
 
 

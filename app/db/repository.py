@@ -6,10 +6,10 @@ receives the payment as it is, locked, and runs again, with the payment reloaded
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextvars import Context, copy_context
+from copy import copy
 from dataclasses import dataclass, field
-from decimal import Decimal
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
@@ -18,23 +18,26 @@ from sqlalchemy.exc import IntegrityError
 from sqlmodel import SQLModel, col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from app.core.payment import Operation, Payment, PaymentAggregate, row_id_of
+from app.core.vocabulary import State
+from app.db import tables
 from app.db.aggregates import (
+    ALONE,
     WITH_ACCOUNT,
     ByOperation,
     ByTransaction,
-    PaymentAggregate,
     PaymentSelector,
     SameDebt,
     load_aggregates,
-    save,
+    read_payments,
     save_all,
 )
 from app.db.database import Database
 from app.db.errors import CommitUnknownError
 from app.db.group_commit import Write
 from app.db.payment_locks import condition_of, is_attempt_to_pay, is_selected, lock_payments
-from app.db.problems import load_problems
-from app.db.tables import MerchantAccount, Operation, Payment, State
+from app.db.payment_rows import PAYMENTS, StoredPayment
+from app.db.tables import MerchantAccount
 
 log = structlog.get_logger(__name__)
 
@@ -43,21 +46,20 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class NewPayment:
-    """How to build the rows of a payment that is about to be requested; each from the row to which it belongs.
+    """A payment that is about to be requested, with the operation that requests it.
 
     ``objection`` is called first, with the other attempts to pay the same (``debt``), which are locked: it may change
-    all of them, and returns why the payment must not be created. ``companion`` builds a row that is written with it.
-    ``reject_if_elsewhere``: the payment is not created when another store has a payment of this transaction.
-    ``limit`` is called while the account is locked, so that it reads all payments that count: it returns why this one
-    is too much.
+    all of them, and returns why the payment must not be created. ``companion`` builds a row that is written with it,
+    from the payment's row id. ``reject_if_elsewhere``: the payment is not created when another store has a payment of
+    this transaction. ``limit`` is called while the account is locked, so that it reads all payments that count: it
+    returns why this one is too much.
     """
 
-    payment: Callable[[], Payment]
-    operation: Callable[[Payment], Operation]
-    shares: Callable[[Operation], Mapping[str, Decimal]]
+    payment: Payment
+    operation: Operation
     debt: SameDebt | None = None
     objection: Callable[[Payment, Sequence[PaymentAggregate]], Exception | None] | None = None
-    companion: Callable[[Payment], SQLModel] | None = None
+    companion: Callable[[int], SQLModel] | None = None
     reject_if_elsewhere: bool = False
     limit: Callable[[AsyncSession], Awaitable[Exception | None]] | None = None
 
@@ -78,18 +80,15 @@ _EntryT = TypeVar("_EntryT", bound=_Entry)
 
 @dataclass(slots=True)
 class _Insertion(_Entry):
-    """``built`` are its payment rows, one for each attempt to insert it."""
-
     new: NewPayment
-    built: list[Payment] = field(default_factory=list)
 
-    def build_payment(self) -> Payment:
-        self.built.append(self.context.run(self.new.payment))
-        return self.built[-1]
+    def build(self) -> StoredPayment:
+        """Return the payment for one attempt to insert it: an attempt that failed has changed its own copy."""
+        return StoredPayment(copy(self.new.payment), [copy(self.new.operation)], [])
 
-    def find_objection(self, payment: Payment, attempts: Sequence[PaymentAggregate]) -> Exception | None:
+    def find_objection(self, built: StoredPayment, attempts: Sequence[PaymentAggregate]) -> Exception | None:
         find = self.new.objection
-        return None if find is None else self.context.run(find, payment, attempts)
+        return None if find is None else self.context.run(find, built.payment, attempts)
 
 
 @dataclass(slots=True)
@@ -110,8 +109,8 @@ class _AbandonedError(Exception):
     """The requester no longer waits: nothing was written."""
 
 
-_STORES_OF_TRANSACTIONS = select(Payment.transaction_id, Payment.installation_id).where(
-    col(Payment.transaction_id).in_(sa.bindparam("transaction_ids", expanding=True))
+_STORES_OF_TRANSACTIONS = select(tables.Payment.transaction_id, tables.Payment.installation_id).where(
+    col(tables.Payment.transaction_id).in_(sa.bindparam("transaction_ids", expanding=True))
 )
 
 
@@ -141,7 +140,7 @@ class PaymentRepository:
             return _raise_or_return(await self._commit(insert, insertion))
         except IntegrityError:
             # Either the same webhook was delivered again, or another store has this order id: tell them apart.
-            made = insertion.built[0]
+            made = new.payment
             if await self.find(ByTransaction(made.installation_id, made.transaction_id)) is None:
                 raise
             return None
@@ -150,7 +149,7 @@ class PaymentRepository:
         try:
             return _raise_or_return(await self._commit(insert, insertion))
         except IntegrityError:
-            made = insertion.built[0]
+            made = new.payment
             recorded = await self.find(ByTransaction(made.installation_id, made.transaction_id))
             if recorded is None:
                 raise
@@ -182,9 +181,12 @@ class PaymentRepository:
     async def find(self, which: PaymentSelector | ByOperation) -> PaymentAggregate | None:
         """Return a payment, for reading only; or None."""
         async with self._database.transaction() as session:
-            query = select(Payment).where(condition_of(which)).options(WITH_ACCOUNT)
-            payment = (await session.exec(query)).first()
-            return None if payment is None else (await load_aggregates(session, [payment]))[0]
+            payments = await read_payments(session, WITH_ACCOUNT.where(condition_of(which)))
+            return (await load_aggregates(session, payments[:1]))[0] if payments else None
+
+    async def read(self, payment_id: int) -> Payment:
+        """Return the payment with that row id, alone, for reading; those read at the same moment cost one query."""
+        return await self._database.group_commit(_read_all, payment_id)
 
     async def exists_only_elsewhere(self, installation_id: int, transaction_id: str) -> bool:
         """Return True when another store has a payment of that transaction, and this one has none."""
@@ -200,6 +202,12 @@ class PaymentRepository:
             raise
 
 
+async def _read_all(session: AsyncSession, payment_ids: Sequence[int]) -> list[Payment]:
+    found = await read_payments(session, ALONE.where(PAYMENTS.table.c.id.in_(payment_ids)))
+    payments = {payment.id: payment for payment in found}
+    return [payments[payment_id] for payment_id in payment_ids]
+
+
 def _is_intent_of(made: Payment, recorded: PaymentAggregate) -> bool:
     """Return whether an intent is ours, not that of another delivery of the same webhook (laws of money, 4)."""
     return recorded.create.state is State.INTENT and recorded.payment.created_at == made.created_at
@@ -213,31 +221,30 @@ def _raise_or_return(found: PaymentAggregate | Exception) -> PaymentAggregate:
 
 async def _insert_all(session: AsyncSession, many: Sequence[_Insertion]) -> list[PaymentAggregate | Exception]:
     """Insert new payments; return each, or the objection to it. Raises IntegrityError for one that exists already."""
-    payments = [each.build_payment() for each in many]
-    objections = await _find_objections(session, many, payments)
+    built = [insertion.build() for insertion in many]
+    objections = await _find_objections(session, many, built)
     made = [index for index, objection in enumerate(objections) if objection is None]
-    aggregates = await _insert(session, [many[index] for index in made], [payments[index] for index in made])
-    return [objection or aggregates.pop(0) for objection in objections]
+    await _insert(session, [many[index] for index in made], [built[index] for index in made])
+    return [objection or built[index] for index, objection in enumerate(objections)]
 
 
 async def _insert_within_limits(
     session: AsyncSession, many: Sequence[_Insertion]
 ) -> list[PaymentAggregate | Exception]:
     """Insert new payments one after another, each if its account's limit allows it besides those before it."""
-    payments = [insertion.build_payment() for insertion in many]
     account = col(MerchantAccount.id)
     # What a cache or an earlier read of this session holds may be older than the lock.
     await session.exec(
         select(MerchantAccount)
-        .where(account.in_({payment.account_id for payment in payments}))
+        .where(account.in_({insertion.new.payment.account_id for insertion in many}))
         .order_by(account)
         .with_for_update(),
         execution_options={"populate_existing": True},
     )
     answers: list[PaymentAggregate | Exception] = []
-    for insertion, payment in zip(many, payments, strict=True):
+    for insertion in many:
         too_much = None if insertion.new.limit is None else await insertion.new.limit(session)
-        if too_much is not None and not await _is_recorded(session, payment):
+        if too_much is not None and not await _is_recorded(session, insertion.new.payment):
             answers.append(too_much)
         else:
             answers.extend(await _insert_all(session, [insertion]))
@@ -246,30 +253,32 @@ async def _insert_within_limits(
 
 async def _is_recorded(session: AsyncSession, payment: Payment) -> bool:
     same = ByTransaction(payment.installation_id, payment.transaction_id)
-    return (await session.exec(select(Payment.id).where(condition_of(same)))).first() is not None
+    return (await session.exec(select(tables.Payment.id).where(condition_of(same)))).first() is not None
 
 
 async def _find_objections(
-    session: AsyncSession, many: Sequence[_Insertion], payments: Sequence[Payment]
+    session: AsyncSession, many: Sequence[_Insertion], built: Sequence[StoredPayment]
 ) -> list[Exception | None]:
     # Take all locks before inserting any row: a transaction that waits for another's row holds none that it wants.
-    debts = [each.new.debt for each in many if each.new.debt is not None]
+    debts = [insertion.new.debt for insertion in many if insertion.new.debt is not None]
     locked = await lock_payments(session, [], debts) if debts else []
-    pairs = list(zip(many, payments, strict=True))
-    exclusive = {_store_and_transaction(payment) for each, payment in pairs if each.new.reject_if_elsewhere}
+    exclusive = {
+        _store_and_transaction(insertion.new.payment) for insertion in many if insertion.new.reject_if_elsewhere
+    }
     elsewhere = await _transactions_only_elsewhere(session, exclusive)
     objections: list[Exception | None] = []
-    for insertion, payment in pairs:
-        new = insertion.new
+    for insertion, made in zip(many, built, strict=True):
+        new, payment = insertion.new, made.payment
         if insertion.abandoned:
             objections.append(_AbandonedError())
             continue
         if new.reject_if_elsewhere and _store_and_transaction(payment) in elsewhere:
             objections.append(PaymentInOtherStoreError())
             continue
-        attempts = [each for each in locked if new.debt is not None and is_attempt_to_pay(each.payment, new.debt)]
-        recorded = any(each.payment.transaction_id == payment.transaction_id for each in attempts)
-        objections.append(None if recorded else insertion.find_objection(payment, attempts))
+        attempts = [one for one in locked if new.debt is not None and is_attempt_to_pay(one.payment, new.debt)]
+        recorded = any(attempt.payment.transaction_id == payment.transaction_id for attempt in attempts)
+        objections.append(None if recorded else insertion.find_objection(made, attempts))
+    await save_all(session, locked)
     return objections
 
 
@@ -291,30 +300,21 @@ def _store_and_transaction(payment: Payment) -> tuple[int, str]:
     return payment.installation_id, payment.transaction_id
 
 
-async def _insert(
-    session: AsyncSession, many: Sequence[_Insertion], payments: Sequence[Payment]
-) -> list[PaymentAggregate]:
+async def _insert(session: AsyncSession, many: Sequence[_Insertion], built: Sequence[StoredPayment]) -> None:
+    for insertion, stored in zip(many, built, strict=True):
+        insertion.context.run(stored.trace_new_parts)
     # In the same order everywhere, so that no two processes deadlock over rows of the same transaction.
-    in_order: list[Payment] = sorted(payments, key=_transaction_id)
-    session.add_all(in_order)
-    await session.flush()
-    await load_problems(session, payments)
-    pairs = list(zip(many, payments, strict=True))
-    operations = [each.context.run(each.new.operation, payment) for each, payment in pairs]
-    session.add_all(operations)
-    session.add_all([each.new.companion(payment) for each, payment in pairs if each.new.companion is not None])
-    await session.flush()  # all at once
-    aggregates = [
-        PaymentAggregate(payment, [operation], []) for payment, operation in zip(payments, operations, strict=True)
+    await save_all(session, sorted(built, key=_transaction_id))
+    companions = [
+        insertion.new.companion(row_id_of(stored.payment))
+        for insertion, stored in zip(many, built, strict=True)
+        if insertion.new.companion is not None
     ]
-    for each, aggregate in zip(many, aggregates, strict=True):
-        aggregate.assign_shares(aggregate.create, each.new.shares(aggregate.create))
-        await save(session, aggregate)
-    return aggregates
+    session.add_all(companions)
 
 
-def _transaction_id(payment: Payment) -> str:
-    return payment.transaction_id
+def _transaction_id(stored: StoredPayment) -> str:
+    return stored.payment.transaction_id
 
 
 async def _update_all(session: AsyncSession, many: Sequence[_Change]) -> list[Any]:
@@ -336,14 +336,21 @@ async def _update_all(session: AsyncSession, many: Sequence[_Change]) -> list[An
     return answers
 
 
-def _apply(change: _Change, own: PaymentAggregate, attempts: Sequence[PaymentAggregate]) -> Any:
+def _apply(change: _Change, own: StoredPayment, attempts: Sequence[StoredPayment]) -> Any:
     """Return the answer of a step. One that raises before it has changed anything disturbs no other in the transaction.
 
     Otherwise its error is raised: then all of it is rolled back, and each change is made again, alone.
     """
     try:
-        return change.context.run(change.step, own, attempts)
+        return change.context.run(_run_step, change, own, attempts)
     except Exception as error:
         if any(attempt.is_changed for attempt in attempts):
             raise
         return _Raised(error)
+
+
+def _run_step(change: _Change, own: StoredPayment, attempts: Sequence[StoredPayment]) -> Any:
+    answer = change.step(own, attempts)
+    for attempt in attempts:
+        attempt.trace_new_parts()
+    return answer

@@ -18,18 +18,9 @@ from sqlalchemy import ColumnElement, and_, exists, func, null, select, tuple_, 
 from sqlmodel import col
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from app.core.vocabulary import EventState, Flow, State
 from app.db.job_queue import JobQueue
-from app.db.tables import (
-    EventState,
-    Flow,
-    Installation,
-    MerchantAccount,
-    Notification,
-    Operation,
-    Payment,
-    SaleorEvent,
-    State,
-)
+from app.db.tables import Installation, MerchantAccount, Notification, Operation, Payment, SaleorEvent
 
 RETENTION = JobQueue(
     "retention",

@@ -15,21 +15,13 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from app.core.payment import RefusedCard
 from app.db.database import Database
 from app.db.sealed_column import SealedColumn
 from app.db.tables import DeletedCustomer, Payment, SavedCard
 from app.db.vault import Vault
 
 _ID_BYTES = 24  # enough that an id cannot be guessed
-
-
-@dataclass(frozen=True, slots=True)
-class RefusedCard:
-    """A card that the gateway no longer accepts, as shown by a payment that was begun at ``paid_at``."""
-
-    card_id: str
-    paid_at: datetime
-    since: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +35,19 @@ class DeletedCards:
     consents: int
 
 
+class PaidWithCard(Protocol):
+    """The store and the account of a payment that was made with a card."""
+
+    installation_id: int
+    account_id: str
+
+
 class NewCard(Protocol):
     """Builds the row of a card that its owner agreed to save (``SavedCards.build_card``)."""
 
     def __call__(
         self,
-        payment: Payment,
+        payment: PaidWithCard,
         owner: str,
         *,
         token: str,
@@ -69,7 +68,7 @@ class SavedCards:
 
     def build_card(
         self,
-        payment: Payment,
+        payment: PaidWithCard,
         owner: str,
         *,
         token: str,

@@ -10,21 +10,17 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
+import sqlalchemy as sa
 from sqlalchemy import ColumnElement, CompoundSelect, func, literal, text, tuple_, union_all
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from app.core import payment as core
+from app.core.vocabulary import EventState, Flow, PaymentStatus
+from app.db.aggregates import ALONE, read_payments
 from app.db.columns import Moment
-from app.db.tables import (
-    EventState,
-    Flow,
-    Installation,
-    Notification,
-    Operation,
-    Payment,
-    PaymentStatus,
-    SaleorEvent,
-)
+from app.db.payment_rows import EVENTS, PAYMENTS
+from app.db.tables import Installation, Notification, Operation, Payment, SaleorEvent
 
 # The condition of an index, verbatim, so that both databases recognise that the index applies.
 _NO_CREATION = text("operation.kind <> 'create'")
@@ -72,14 +68,14 @@ class PaymentFilter:
 
 
 async def payments_page(
-    session: AsyncSession, wanted: PaymentFilter, *, most: int, after: Payment | None = None
-) -> Sequence[Payment]:
+    session: AsyncSession, wanted: PaymentFilter, *, most: int, after: core.Payment | None = None
+) -> Sequence[core.Payment]:
     """Return the newest payments; with ``after``, those that follow that one in the list."""
     begun, row = col(Payment.created_at), col(Payment.id)
-    query = select(Payment).where(*_conditions(wanted)).order_by(begun.desc(), row.desc()).limit(most)
+    query = ALONE.where(*_conditions(wanted)).order_by(None).order_by(begun.desc(), row.desc()).limit(most)
     if after is not None:
         query = query.where(tuple_(begun, row) < tuple_(literal(after.created_at, Moment), literal(after.id)))
-    return (await session.exec(query)).all()
+    return await read_payments(session, query)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +112,7 @@ async def sum_payments(session: AsyncSession, wanted: PaymentFilter) -> Sums:
     return Sums(found, more=sum(each.count for each in found) > MAX_COUNTED)
 
 
-async def find_by_name(session: AsyncSession, names: PaymentNames, *, most: int = 20) -> Sequence[Payment]:
+async def find_by_name(session: AsyncSession, names: PaymentNames, *, most: int = 20) -> Sequence[core.Payment]:
     """Return the payments and payouts with any of these names, the newest first. An order can have several payments."""
     return await payments_page(session, PaymentFilter(names=names, payouts=True), most=most)
 
@@ -133,15 +129,18 @@ async def channels_of(session: AsyncSession, installation_id: int) -> list[str]:
 
 async def events_page(
     session: AsyncSession, state: EventState | None, *, most: int, after: int | None
-) -> Sequence[tuple[SaleorEvent, Payment]]:
+) -> Sequence[tuple[core.SaleorEvent, core.Payment]]:
     """Return the newest events with their payments; with ``after``, those older than the event with that row id."""
-    query: Any = select(SaleorEvent, Payment).join(Payment, col(Payment.id) == col(SaleorEvent.payment_id))
+    query: Any = sa.select(*EVENTS.columns, *PAYMENTS.columns).join(
+        Payment, col(Payment.id) == col(SaleorEvent.payment_id)
+    )
     if state is not None:
         query = query.where(SaleorEvent.state == state)
     if after is not None:
         query = query.where(col(SaleorEvent.id) < after)
     found = (await session.exec(query.order_by(col(SaleorEvent.id).desc()).limit(most))).all()
-    return [(event, payment) for event, payment in found]
+    width = len(EVENTS.columns)
+    return [(EVENTS.read(row[:width]), PAYMENTS.read(row[width:])) for row in found]
 
 
 async def notifications_page(

@@ -18,20 +18,11 @@ from sqlalchemy import case, delete, func, insert, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from app.core.vocabulary import State
 from app.db.columns import table_of
 from app.db.day_sums import Days, Span, Total, our_totals, utc_day
 from app.db.job_queue import JobQueue
-from app.db.tables import (
-    ChangedDay,
-    DayOutcome,
-    DayTotal,
-    Installation,
-    MerchantAccount,
-    Operation,
-    Payment,
-    State,
-    SummedDay,
-)
+from app.db.tables import ChangedDay, DayOutcome, DayTotal, Installation, MerchantAccount, Operation, Payment, SummedDay
 
 DAYS = JobQueue(
     "day_sums",

@@ -14,7 +14,8 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from app.db.tables import Kind, Operation, Payment, State, TurnedAway
+from app.core.vocabulary import Kind, State
+from app.db.tables import Operation, Payment, TurnedAway
 
 RECENT = 5
 """How many of the newest moments a row keeps."""

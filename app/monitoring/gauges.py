@@ -18,6 +18,7 @@ from sqlalchemy import func, literal, union_all
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from app.core.vocabulary import ProblemKind, State
 from app.db.aggregates import ATTEMPTS, ORDERS, POLLS
 from app.db.database import Database, begin_in_background
 from app.db.inbox import NOTIFICATIONS
@@ -28,7 +29,7 @@ from app.db.problems import PROBLEMS, count_open_problems
 from app.db.reconciliations import RECONCILIATIONS
 from app.db.retention import RETENTION
 from app.db.summed_days import DAYS
-from app.db.tables import Notification, Operation, ProblemKind, SaleorEvent, State
+from app.db.tables import Notification, Operation, SaleorEvent
 
 log = structlog.get_logger(__name__)
 

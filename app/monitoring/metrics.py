@@ -14,7 +14,7 @@ from prometheus_client import (
     disable_created_metrics,
 )
 
-from app.db.tables import State
+from app.core.vocabulary import State
 from app.gateway.statuses import TABLE
 from app.payments.core.refusal import GATEWAY_REFUSALS, RefusalCode
 from app.telemetry import Kind, Step, TelemetryEvent, current_trace_id

@@ -8,8 +8,9 @@ from urllib.parse import quote
 
 import httpx2
 
+from app.core.payment import PaymentAggregate
 from app.db.accounts import AccountRepository
-from app.db.aggregates import ATTEMPTS, POLLS, PaymentAggregate
+from app.db.aggregates import ATTEMPTS, POLLS
 from app.db.card_keys import CardKeyRepository
 from app.db.database import Database
 from app.db.inbox import Inbox

@@ -1,9 +1,9 @@
 """Saleor's webhooks, each bound to the function that answers it."""
 
-from app.db.aggregates import ByTransaction, PaymentAggregate
+from app.core.payment import Operation, PaymentAggregate
+from app.db.aggregates import ByTransaction
 from app.db.installations import OpenInstallation
 from app.db.repository import PaymentNotFoundError
-from app.db.tables import Operation
 from app.payments.app_lifecycle import handle_app_deleted, handle_app_status_changed
 from app.payments.cards.saved import delete_customer_cards, delete_saved_card, list_saved_cards
 from app.payments.core.references import ensure_reference

@@ -1,13 +1,13 @@
 """Looks up payments at the gateway when their shoppers return, at a limited rate however often the pages are opened."""
 
 import asyncio
-from datetime import timedelta
+from datetime import datetime, timedelta
+from functools import partial
 
-from sqlalchemy import or_, update
-from sqlmodel import col
-
-from app.db.aggregates import find_by_order
-from app.db.tables import Flow, Operation, State
+from app.core.payment import PaymentAggregate
+from app.core.vocabulary import Flow, State
+from app.db.aggregates import ByOrder
+from app.db.repository import PaymentNotFoundError
 from app.outbound import Deadline
 from app.payments.services import Services
 from app.payments.sync.resolve import resolve_operation
@@ -51,14 +51,18 @@ class LookUps:
         Returns None if there is nothing to look up, or it was claimed less than ``LOOK_UP_INTERVAL`` ago.
         """
         now = self._services.now()
-        async with self._services.database.transaction() as session:
-            aggregate = await find_by_order(session, order_id)
-            if aggregate is None or aggregate.payment.flow is Flow.PAYOUT or aggregate.create.state not in _OPEN:
-                return None
-            polled_at = col(Operation.polled_at)
-            # A time far in the future is from before the clock was put back.
-            is_due = or_(polled_at.is_(None), polled_at <= now - LOOK_UP_INTERVAL, polled_at > now + LOOK_UP_INTERVAL)
-            conditions = (col(Operation.id) == aggregate.create.id, col(Operation.state).in_(_OPEN), is_due)
-            claim = update(Operation).where(*conditions).values(polled_at=now).returning(col(Operation.id))
-            row = (await session.exec(claim)).first()
-        return None if row is None else aggregate.create.id
+        try:
+            return await self._services.payments.update(ByOrder(order_id), partial(_claim, now=now))
+        except PaymentNotFoundError:
+            return None
+
+
+def _claim(aggregate: PaymentAggregate, now: datetime) -> int | None:
+    create = aggregate.create
+    if aggregate.payment.flow is Flow.PAYOUT or create.state not in _OPEN:
+        return None
+    # A time far in the future is from before the clock was put back.
+    if create.polled_at is not None and abs(now - create.polled_at) < LOOK_UP_INTERVAL:
+        return None
+    create.polled_at = now
+    return create.id

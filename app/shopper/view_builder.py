@@ -6,8 +6,9 @@ from urllib.parse import unquote_plus, urlencode, urlsplit, urlunsplit
 
 import structlog
 
-from app.db.aggregates import PaymentAggregate, find_by_order, find_other_attempts
-from app.db.tables import Flow, Mode, State
+from app.core.payment import PaymentAggregate
+from app.core.vocabulary import Flow, Mode, State
+from app.db.aggregates import account_of, find_by_order, find_other_attempts
 from app.db.vault import VaultError
 from app.payments.core.balance import balance
 from app.payments.services import Services
@@ -48,7 +49,7 @@ def build_view(
 
     ``return_url`` is the storefront's address to which the shopper returns.
     """
-    payment, create = aggregate.payment, aggregate.create
+    payment, create, account = aggregate.payment, aggregate.create, account_of(aggregate.payment)
     payable = can_be_paid(aggregate, now)
     return PaymentView(
         order_id=payment.order_id,
@@ -63,7 +64,7 @@ def build_view(
         description=str(create.request.get("description") or ""),
         overdue=create.state is State.INIT and not payable,
         order_number=payment.order_number,
-        shop=ShopView(payment.account.shop_name, payment.account.shop_logo, payment.account.shop_color),
+        shop=ShopView(account.shop_name, account.shop_logo, account.shop_color),
         attempts=tuple(attempt for attempt in map(_other_attempt, others) if attempt is not None),
     )
 

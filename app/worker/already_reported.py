@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 import structlog
 
-from app.db.aggregates import ByEvent, PaymentAggregate
-from app.db.tables import EventState, Operation, SaleorEvent
+from app.core.payment import Operation, PaymentAggregate, SaleorEvent
+from app.core.vocabulary import EventState
+from app.db.aggregates import ByEvent
 from app.payments.core.observation import is_ours
 from app.payments.services import Services
 from app.saleor.errors import SaleorRefusedError

@@ -7,9 +7,10 @@ from datetime import datetime, timedelta
 import structlog
 from pydantic import ValidationError
 
-from app.db.aggregates import ByEvent, ById, PaymentAggregate, row_id_of
+from app.core.payment import Payment, PaymentAggregate, SaleorEvent, row_id_of
+from app.core.vocabulary import EventState
+from app.db.aggregates import ByEvent, ById
 from app.db.outbox import EVENTS
-from app.db.tables import EventState, Payment, SaleorEvent
 from app.i18n.messages import Money
 from app.payments.core.details import payment_method_from_row
 from app.payments.core.event_queue import (
@@ -30,7 +31,7 @@ from app.saleor.graphql import SaleorClient
 from app.saleor.reports import EventReport, ReportOutcome
 from app.saleor.responses import AvailableAction, EventType
 from app.worker.already_reported import was_already_reported
-from app.worker.confirm_answers import can_be_reported, mark_delivered
+from app.worker.confirm_answers import AwaitedAnswer, awaited_answer, confirm_answer, mark_delivered, postpone
 from app.worker.presence import get_current_installation, record_presence
 
 log = structlog.get_logger(__name__)
@@ -49,12 +50,11 @@ async def deliver(services: Services, saleor: SaleorClient, event_id: int) -> bo
         ByEvent(event_id), lambda payment: _prepare_due_event(payment, event_id, services.now())
     )
     payment_key = ById(row_id_of(due.aggregate.payment))
-    if due.event is not None and due.answer_awaited:
-        if not await can_be_reported(services, saleor, event_id):
-            return True
-        # The event may have another reference now.
+    if due.awaited is not None:
+        await confirm_answer(services, saleor, due.awaited)
+        # The event may have another reference now, or be due later.
         due = await services.payments.update(
-            payment_key, lambda payment: _prepare_due_event(payment, event_id, services.now())
+            payment_key, lambda payment: _prepare_due_event(payment, event_id, services.now(), confirmed=True)
         )
     aggregate, responded = due.aggregate, True
     if due.event is not None:
@@ -76,24 +76,36 @@ async def deliver(services: Services, saleor: SaleorClient, event_id: int) -> bo
 
 @dataclass(frozen=True, slots=True)
 class _DueEvent:
-    """An event to report, or None. ``answer_awaited``: Saleor may not have read its operation's answer yet."""
+    """An event to report; None: not now. ``awaited``: first, whether Saleor has read this answer must be found out."""
 
     aggregate: PaymentAggregate
     event: SaleorEvent | None = None
-    answer_awaited: bool = False
+    awaited: AwaitedAnswer | None = None
 
 
-def _prepare_due_event(aggregate: PaymentAggregate, event_id: int, now: datetime) -> _DueEvent:
-    """Return the event if it is still to be reported; supersede an event that must not be reported any more."""
+def _prepare_due_event(
+    aggregate: PaymentAggregate, event_id: int, now: datetime, *, confirmed: bool = False
+) -> _DueEvent:
+    """Return the event if it is still to be reported; supersede an event that must not be reported any more.
+
+    ``confirmed``: whether Saleor has read its operation's answer was asked just now.
+    """
     event = aggregate.event_by_id(event_id)
     if event.state is not EventState.WAITING:
         return _DueEvent(aggregate)
     if _is_obsolete(event, aggregate.events):
         supersede(aggregate.payment, event, now)
         return _DueEvent(aggregate)
-    operation = None if event.operation_id is None else aggregate.operation_by_id(event.operation_id)
-    awaited = operation is not None and operation.answer_awaited_until is not None
-    return _DueEvent(aggregate, event, awaited)
+    awaited = awaited_answer(aggregate, event)
+    if awaited is None:
+        return _DueEvent(aggregate, event)
+    until = aggregate.operation_by_id(awaited.operation_id).answer_awaited_until
+    if confirmed:
+        return _DueEvent(aggregate)
+    if until is not None and now < until:
+        postpone(event, until)
+        return _DueEvent(aggregate)
+    return _DueEvent(aggregate, None, awaited)
 
 
 def _is_obsolete(event: SaleorEvent, events: Sequence[SaleorEvent]) -> bool:

@@ -14,7 +14,7 @@ import httpx2
 from fastapi import FastAPI
 
 from app.bootstrap import open_worker
-from app.db.tables import Operation
+from app.core.payment import Operation
 from app.main import create_app
 from app.payments.core.schedule import Schedule
 from app.payments.services import Services

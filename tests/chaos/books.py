@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from app.db.aggregates import PaymentAggregate
+from app.core.payment import PaymentAggregate
 from app.db.tables import DiscrepancyKind
 from app.payments.reconciliation.compare import Period, differences_of_unknown_order, find_differences
 from app.payments.reconciliation.entries import BookLine, entries_of

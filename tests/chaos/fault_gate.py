@@ -10,8 +10,8 @@ import httpx2
 from fastapi import FastAPI
 
 from app import exact_json
+from app.core.vocabulary import Kind, State
 from app.db.aggregates import find_by_order
-from app.db.tables import Kind, State
 from app.payments.core.balance import is_in_flight
 from app.payments.core.page_cancellation import is_retried_until_confirmed
 from app.sandbox.sandbox import Sandbox

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from app.db.aggregates import PaymentAggregate
-from app.db.tables import State
+from app.core.payment import PaymentAggregate
+from app.core.vocabulary import State
 from app.saleor.testing.vocabulary import GrantedRefundStatus
 from tests.chaos.harness import Harness
 

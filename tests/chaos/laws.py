@@ -9,8 +9,9 @@ from decimal import Decimal
 from sqlalchemy import text
 from sqlmodel import col, select
 
-from app.db.aggregates import PaymentAggregate, load_by_transaction
-from app.db.tables import EventState, Kind, Notification, ProblemKind, SaleorEvent, State
+from app.core.payment import PaymentAggregate
+from app.core.vocabulary import EventState, Kind, ProblemKind, State
+from app.db.tables import Notification, SaleorEvent
 from app.db.tables import Payment as OurPayment
 from app.payments.core.balance import balance, status_of
 from app.payments.core.problems import PAID_TWICE, has_problem, open_problems
@@ -24,6 +25,7 @@ from tests.chaos.grants import check_granted_refunds
 from tests.chaos.harness import Harness
 from tests.chaos.shares import check_shares
 from tests.chaos.story import TOTAL
+from tests.db.rows import load_by_transaction
 
 ZERO = Decimal(0)
 _REFERENCES = text("SELECT id, psp_reference FROM operation WHERE psp_reference IS NOT NULL")

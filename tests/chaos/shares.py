@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from app.db.aggregates import PaymentAggregate
-from app.db.tables import Kind, State
+from app.core.payment import PaymentAggregate
+from app.core.vocabulary import Kind, State
 from app.payments.split.allocation import total_of
 from app.payments.split.rules import METADATA_KEY, read_rules
 from app.payments.split.standing import is_split, standing_of
@@ -73,9 +73,7 @@ def check_shares(
     book = harness.sandbox.state
     paid = [payment for payment in payments if payment.status is Status.SUCCESS]
     for payment in payments:
-        assert _amounts_by_receiver(payment.shares) == aggregate.shares_of(aggregate.create), (
-            "the shares of the payment"
-        )
+        assert _amounts_by_receiver(payment.shares) == aggregate.create.shares, "the shares of the payment"
     for payment in paid:
         left = shares.refundable_amounts(book, payment)
         assert all(amount >= 0 for amount in left.values()), f"somebody is below zero: {left}"
@@ -87,9 +85,9 @@ def check_shares(
         ours = next((each for each in aggregate.operations if each.operation_id == str(entry.operation_id)), None)
         # An operation of others can be taken for ours of the same amount (laws of money, 10): then its shares differ.
         if ours is not None and entry.operation_id in harness.gate.ours and entry.method != "void":
-            assert _amounts_by_receiver(entry.shares) == aggregate.shares_of(ours), f"{entry.method} of {entry.amount}"
+            assert _amounts_by_receiver(entry.shares) == ours.shares, f"{entry.method} of {entry.amount}"
     for operation in aggregate.operations:
-        recorded = aggregate.shares_of(operation)
+        recorded = operation.shares
         assert not recorded or total_of(recorded.values()) == operation.amount
         assert (
             recorded

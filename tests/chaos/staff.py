@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from app.db.tables import Kind, Operation
+from app.core.payment import Operation
+from app.core.vocabulary import Kind
 from app.payments.core.references import order_id_of
 from app.payments.core.refusal import RefusalError
 from app.payments.staff.actions import StaffRequest

@@ -6,25 +6,17 @@ from decimal import Decimal
 from functools import partial
 from typing import Any
 
-from app.db.aggregates import PaymentAggregate
+from app.core.payment import Operation, Payment, PaymentAggregate, SaleorEvent
+from app.core.vocabulary import EventState, Flow, Kind, ProblemKind, State
 from app.db.inbox import ProcessingResult, StoredNotification
-from app.db.tables import (
-    EventState,
-    Flow,
-    Kind,
-    MerchantAccount,
-    Operation,
-    Payment,
-    ProblemKind,
-    SaleorEvent,
-    State,
-)
+from app.db.tables import MerchantAccount
 from app.gateway.notification import digest, encode
 from app.payments.core.balance import status_of, update_booking
 from app.payments.core.problems import Cause, add_problem
 from app.payments.core.references import order_id_of
 from app.payments.services import Services
 from tests.commands.conftest import POS_ID, SALEOR
+from tests.db.rows import store
 from tests.payments.problems import issue_saying
 
 BEGUN = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -60,7 +52,6 @@ def payment(**different: Any) -> Payment:
 def operation(kind: Kind = Kind.CREATE, state: State = State.SUCCESS, **different: Any) -> Operation:
     """Return an operation over the whole amount, concluded a second after it was requested."""
     usual: dict[str, Any] = {
-        "payment_id": 1,
         "kind": kind,
         "idempotency_key": kind.value,
         "state": state,
@@ -76,8 +67,6 @@ def operation(kind: Kind = Kind.CREATE, state: State = State.SUCCESS, **differen
 def event(type_: str = "CHARGE_SUCCESS", state: EventState = EventState.DELIVERED, **different: Any) -> SaleorEvent:
     """Return an event for Saleor, delivered at the second attempt."""
     usual: dict[str, Any] = {
-        "payment_id": 1,
-        "installation_id": 1,
         "type": type_,
         "psp_reference": ORDER,
         "amount": Decimal("100.00"),
@@ -142,21 +131,14 @@ async def store_payment(
     **different: Any,
 ) -> Payment:
     """Store a payment with all that belongs to it."""
-    row = payment(installation_id=account.installation_id, account_id=account.id, **different)
+    row = payment(id=None, installation_id=account.installation_id, account_id=account.id, **different)
     if problem is not None:
         add_problem(row, cause, issue_saying(problem), BEGUN)
-    async with services.database.transaction() as session:
-        row.status = status_of(row.flow, operations or [operation()])
-        session.add(row)
-        await session.flush()
-        for each in [*(operations or [operation()]), *events]:
-            each.payment_id = row.id or 0
-            if isinstance(each, SaleorEvent):
-                each.installation_id = row.installation_id
-            elif isinstance(each, Operation):
-                update_booking(row, each)
-            session.add(each)
-            await session.flush()
+    parts = list(operations) or [operation()]
+    row.status = status_of(row.flow, parts)
+    for part in parts:
+        update_booking(row, part)
+    await store(services.database, row, parts, events)
     for told in notifications:
         assert told.data is not None
         name = digest(told.data)

@@ -5,8 +5,10 @@ from decimal import Decimal
 
 import pytest
 
+from app.core.payment import Operation
+from app.core.vocabulary import Flow, Kind, State
 from app.db.aggregates import find_by_order
-from app.db.tables import Flow, Kind, MerchantAccount, Operation, SplitShare, State
+from app.db.tables import MerchantAccount
 from app.payments.services import Services
 from tests.commands.books import ORDER, operation, store_payment
 from tests.commands.conftest import Shell, add_account, one_database
@@ -126,12 +128,8 @@ async def test_shares_are_named_as_the_rules_name_them(
     shell: Shell, services: Services, account: MerchantAccount, gateway: FakeGateway
 ) -> None:
     await services.accounts.change(account.id, split_rules=rules(names=NAMES).model_dump(mode="json"))
-    create = operation()
+    create = operation(shares={POTTER: Decimal("60.00"), SMITH: Decimal("40.00")})
     await store_payment(services, account, [create])
-    assert create.id is not None
-    async with services.database.transaction() as session:
-        session.add(SplitShare(operation_id=create.id, sub_merchant_id=POTTER, amount=Decimal("60.00")))
-        session.add(SplitShare(operation_id=create.id, sub_merchant_id=SMITH, amount=Decimal("40.00")))
     refund = ("payments", "refund", ORDER, "--yes")
     (await shell(*refund, "--from", "Smith=40.01")).failed("sub-merchant Smith: 40.00 UAH is left")
     (await shell(*refund, "--from", "Smith")).failed("must be SUB_MERCHANT=AMOUNT", status=2)

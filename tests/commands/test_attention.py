@@ -1,12 +1,11 @@
 """``attention``: what needs a person, in a terminal; and what a person has looked at."""
 
-from app.db.aggregates import lock_payment, row_id_of
 from app.db.tables import MerchantAccount
-from app.payments.core.problems import add_problem, cause_of_mismatch
+from app.payments.core.problems import cause_of_mismatch
 from app.payments.services import Services
 from tests.commands.books import ORDER, moment_after, store_payment
 from tests.commands.conftest import SALEOR, Shell, install, one_database
-from tests.payments.problems import issue_saying
+from tests.payments.problems import issue_saying, raise_problem
 
 DIFFERS = issue_saying("The amount differs.")
 
@@ -14,13 +13,8 @@ DIFFERS = issue_saying("The amount differs.")
 async def differs(services: Services, account: MerchantAccount) -> None:
     """Keep a payment of which the gateway says something else than was asked."""
     kept = await store_payment(services, account)
-    async with services.database.transaction() as session:
-        add_problem(
-            await lock_payment(session, row_id_of(kept)),
-            cause_of_mismatch(DIFFERS, None, "x"),
-            DIFFERS,
-            moment_after(hours=1),
-        )
+    cause = cause_of_mismatch(DIFFERS, None, "x")
+    await raise_problem(services.database, kept, cause, DIFFERS, moment_after(hours=1))
 
 
 async def test_the_exit_status_says_whether_there_is_something(

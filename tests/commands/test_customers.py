@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from app.db.tables import MerchantAccount, Payment, SavedCard, State
+from app.core.vocabulary import State
+from app.db.tables import MerchantAccount, Payment, SavedCard
 from app.payments.services import Services
 from tests.commands.books import operation, store_payment
 from tests.commands.conftest import Shell, add_account, install

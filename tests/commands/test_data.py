@@ -5,7 +5,8 @@ from datetime import timedelta
 import pytest
 
 from app.bootstrap import utc_now
-from app.db.tables import Kind, MerchantAccount, State
+from app.core.vocabulary import Kind, State
+from app.db.tables import MerchantAccount
 from app.payments.services import Services
 from app.settings import Settings
 from tests.commands.books import operation, store_payment

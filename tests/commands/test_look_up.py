@@ -6,8 +6,9 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from app.core.vocabulary import Kind, State
 from app.db.aggregates import find_by_order
-from app.db.tables import Kind, MerchantAccount, State
+from app.db.tables import MerchantAccount
 from app.payments.services import Services
 from app.sandbox.control.client import SandboxControl
 from app.sandbox.core.records import RecurringPlan

@@ -6,7 +6,8 @@ from decimal import Decimal
 
 import pytest
 
-from app.db.tables import Kind, MerchantAccount
+from app.core.vocabulary import Kind
+from app.db.tables import MerchantAccount
 from app.payments.services import Services
 from app.sandbox.sandbox import Sandbox
 from tests.commands.books import operation, store_payment

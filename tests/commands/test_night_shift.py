@@ -6,7 +6,8 @@ from decimal import Decimal
 import pytest
 from sqlmodel import select
 
-from app.db.tables import EventState, Kind, MerchantAccount, SaleorEvent, State
+from app.core.vocabulary import EventState, Kind, State
+from app.db.tables import MerchantAccount, SaleorEvent
 from app.gateway.notification import digest, encode
 from app.payments.services import Services
 from tests.commands.books import BEGUN, ORDER, TRANSACTION, event, moment_after, operation, store_payment

@@ -3,7 +3,8 @@
 from decimal import Decimal
 from uuid import UUID
 
-from app.db.tables import EventState, Kind, MerchantAccount, State
+from app.core.vocabulary import EventState, Kind, State
+from app.db.tables import MerchantAccount
 from app.payments.services import Services
 from tests.commands.books import ORDER, TRANSACTION, event, moment_after, notification, operation, store_payment
 from tests.commands.conftest import SALEOR, Shell, one_database

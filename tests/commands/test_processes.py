@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
+from app.core.vocabulary import Kind, State
 from app.db.migrate import newest_revision
-from app.db.tables import Kind, MerchantAccount, State
+from app.db.tables import MerchantAccount
 from app.payments.services import Services
 from app.settings import Settings
 from tests.commands.books import ORDER, operation, store_payment

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from app.db.tables import Kind, MerchantAccount, Payment, SplitShare, State
+from app.core.payment import Payment
+from app.core.vocabulary import Kind, State
+from app.db.tables import MerchantAccount
 from app.payments.services import Services
 from tests.commands.books import ORDER, moment_after, operation, store_payment
 from tests.commands.conftest import Shell, add_account, one_database, row_of
@@ -129,15 +131,9 @@ async def a_split_payment(services: Services, account: MerchantAccount) -> Payme
         Kind.REFUND, amount=Decimal("10.00"), created_at=moment_after(minutes=6), updated_at=moment_after(minutes=6),
         idempotency_key="gateway:portal", asked_by_saleor=False,
     )  # fmt: skip
-    create = operation()
-    row = await store_payment(services, account, [create, refund, portal])
-    async with services.database.transaction() as session:
-        for each, who, amount in (
-            (create, POTTER, "60.00"), (create, SMITH, "40.00"), (refund, POTTER, "20.00"),
-        ):  # fmt: skip
-            assert each.id is not None
-            session.add(SplitShare(operation_id=each.id, sub_merchant_id=who, amount=Decimal(amount)))
-    return row
+    create = operation(shares={POTTER: Decimal("60.00"), SMITH: Decimal("40.00")})
+    refund.shares = {POTTER: Decimal("20.00")}
+    return await store_payment(services, account, [create, refund, portal])
 
 
 async def test_a_payment_tells_whose_money_it_is(shell: Shell, services: Services, account: MerchantAccount) -> None:

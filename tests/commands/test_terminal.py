@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from app.cli import cli
 from app.commands.deferred import Deferred
 from app.commands.terminal import plain
-from app.db.tables import Kind, MerchantAccount, State
+from app.core.vocabulary import Kind, State
+from app.db.tables import MerchantAccount
 from app.payments.services import Services
 from tests.commands.books import ORDER, event, notification, operation, store_payment
 from tests.commands.conftest import Shell, add_account, install, one_database

@@ -10,12 +10,13 @@ from typing import Any
 import httpx2
 from fastapi import APIRouter, FastAPI
 
+from app.core.payment import Payment
 from app.dashboard.deep_link import find_deep_link
 from app.dashboard.order.widget import OrderWidget
 from app.dashboard.router import create_dashboard_router
 from app.dashboard.routes import create_parts
 from app.db.accounts import AccountKeys, NewAccount
-from app.db.tables import MerchantAccount, Payment
+from app.db.tables import MerchantAccount
 from app.doctor.deployment import Deployment
 from app.payments.services import Services
 from app.saleor.dashboard_token import DashboardTokens

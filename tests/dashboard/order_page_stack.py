@@ -10,8 +10,9 @@ import httpx2
 from fastapi import FastAPI
 
 from app.bootstrap import open_services, open_worker
+from app.core.payment import PaymentAggregate
 from app.db.accounts import AccountKeys, NewAccount
-from app.db.aggregates import PaymentAggregate, find_attempts
+from app.db.aggregates import find_attempts
 from app.main import create_app
 from app.payments.services import Services
 from app.saleor.testing import FakeSaleor, NewCheckout, Serving, serving
@@ -77,7 +78,7 @@ class OrderPageStack:
         installation = await self.services.installations.find(self.saleor.api_url)
         assert installation is not None
         async with self.services.database.transaction() as session:
-            return await find_attempts(session, installation.id, source_id="", transaction_ids=transaction_ids)
+            return [*await find_attempts(session, installation.id, source_id="", transaction_ids=transaction_ids)]
 
     async def link(self, order: OrderView, amount: str = "569.50", page: str = "c0ffee") -> PaymentAggregate:
         """Let staff make a link; the gateway opens a page for it."""

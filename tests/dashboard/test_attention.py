@@ -5,12 +5,11 @@ from datetime import UTC, datetime
 import pytest
 from playwright.async_api import Browser, expect
 
-from app.db.aggregates import lock_payment, row_id_of
 from app.db.reconciliations import Finding, record_findings, update_run
 from app.db.tables import DiscrepancyKind, DiscrepancyState, ReconciliationRun, RunState
 from app.i18n.messages import LazyMessage
 from app.payments.alerts.open_alerts import PATIENCE
-from app.payments.core.problems import add_problem, cause_of_mismatch
+from app.payments.core.problems import cause_of_mismatch
 from app.payments.reconciliation.run import begin_run
 from app.payments.sync.notifications import receive
 from app.saleor.testing.vocabulary import EventType
@@ -28,7 +27,7 @@ from tests.payments.alert_cases import (
     unreadable_record,
 )
 from tests.payments.fake_gateway import payment
-from tests.payments.problems import issue_saying
+from tests.payments.problems import issue_saying, raise_problem
 from tests.payments.test_turned_away import turn_away
 
 BUTTON = "Mark as reviewed"
@@ -38,10 +37,8 @@ async def differ(staff_client: StaffClient, count: int) -> None:
     """Let the gateway contradict what was asked of so many payments, one a minute."""
     for number in range(1, count + 1):
         kept = await staff_client.payment(number)
-        async with staff_client.services.database.transaction() as session:
-            row = await lock_payment(session, row_id_of(kept))
-            issue = issue_saying(f"The amount of {number} differs.")
-            add_problem(row, cause_of_mismatch(issue, None, "x"), issue, staff_client.shop.clock.forward(minutes=1))
+        issue, now = issue_saying(f"The amount of {number} differs."), staff_client.shop.clock.forward(minutes=1)
+        await raise_problem(staff_client.services.database, kept, cause_of_mismatch(issue, None, "x"), issue, now)
 
 
 @one_database

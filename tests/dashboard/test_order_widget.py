@@ -8,17 +8,16 @@ from html import unescape
 import httpx2
 import pytest
 
+from app.core.vocabulary import Kind, State
 from app.db.accounts import AccountKeys, NewAccount
-from app.db.aggregates import lock_payment, row_id_of
-from app.db.tables import Kind, State
-from app.payments.core.problems import UNREADABLE, add_problem
+from app.payments.core.problems import UNREADABLE
 from app.saleor import orders
 from app.saleor.testing import NewCheckout
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import OTHER_STORE, StaffClient, other_store
 from tests.dashboard.order_page_stack import WIDGET, OrderPageStack
 from tests.payments.fake_gateway import BROKEN, refusal_reply
-from tests.payments.problems import issue_saying
+from tests.payments.problems import issue_saying, raise_problem
 from tests.payments.shop import run_concurrently
 from tests.waiting import eventually
 
@@ -334,9 +333,8 @@ async def test_an_order_that_is_none(stack: OrderPageStack) -> None:
 async def test_problems_are_visible(stack: OrderPageStack) -> None:
     order = await stack.order()
     aggregate = await stack.link(order)
-    async with stack.services.database.transaction() as session:
-        payment = await lock_payment(session, row_id_of(aggregate.payment))
-        add_problem(payment, UNREADABLE, issue_saying("Compare it with the <portal>."), stack.services.now())
+    issue = issue_saying("Compare it with the <portal>.")
+    await raise_problem(stack.services.database, aggregate.payment, UNREADABLE, issue, stack.services.now())
     shown = await stack.see(order.id)
     assert "Compare it with the <portal>." in text(shown)
     assert 'class="badge warn"' in shown.text

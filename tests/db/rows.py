@@ -1,15 +1,22 @@
 """Rows to begin with."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
 from sqlalchemy import text
+from sqlmodel.ext.asyncio.session import AsyncSession
 
+from app.core import payment as core
+from app.core.vocabulary import Flow, Kind, State
 from app.db.accounts import AccountKeys, AccountRepository, NewAccount
+from app.db.aggregates import ByOrder, ByTransaction, PaymentSelector, save_all
 from app.db.database import Database
 from app.db.installations import InstallationRepository, OpenInstallation
-from app.db.tables import Flow, Kind, MerchantAccount, Operation, Payment, SaleorEvent, State
+from app.db.payment_locks import is_selected, lock_payments
+from app.db.payment_rows import PAYMENTS, StoredPayment
+from app.db.tables import MerchantAccount, Operation, Payment, SaleorEvent
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 URL = "https://shop.example.com/graphql/"
@@ -67,6 +74,37 @@ def a_new_payment(account: MerchantAccount, number: int, source: str = "checkout
         created_at=NOON,
         updated_at=NOON,
     )
+
+
+def plain(row: Payment) -> core.Payment:
+    """Return a payment as decisions see it, with what its row says."""
+    return PAYMENTS.read([getattr(row, name) for name in PAYMENTS.names])
+
+
+async def store(
+    database: Database,
+    payment: core.Payment,
+    operations: Sequence[core.Operation] = (),
+    events: Sequence[core.SaleorEvent] = (),
+) -> None:
+    """Store a payment with its operations and events; they receive their row ids."""
+    async with database.transaction() as session:
+        await save_all(session, [StoredPayment(payment, list(operations), list(events))])
+
+
+async def load_by_transaction(session: AsyncSession, installation_id: int, transaction_id: str) -> StoredPayment | None:
+    """Return the payment of a Saleor transaction, locked; or None."""
+    return await _lock(session, ByTransaction(installation_id, transaction_id))
+
+
+async def load_by_order(session: AsyncSession, order_id: str, *, account_id: str | None = None) -> StoredPayment | None:
+    """Return the payment of a gateway order (of that account only, if one is named), locked; or None."""
+    return await _lock(session, ByOrder(order_id, account_id=account_id))
+
+
+async def _lock(session: AsyncSession, which: PaymentSelector) -> StoredPayment | None:
+    locked = await lock_payments(session, [which])
+    return next((payment for payment in locked if is_selected(payment, which)), None)
 
 
 async def a_payment(database: Database, account: MerchantAccount, number: int = 1) -> tuple[Payment, Operation]:

@@ -8,17 +8,12 @@ import pytest
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import SQLModel
 
-from app.db.aggregates import (
-    find_by_order,
-    load_by_operation,
-    load_by_order,
-    load_by_transaction,
-    lock_payment,
-)
+from app.core.vocabulary import Kind
+from app.db.aggregates import find_by_order
 from app.db.database import Database, create_engine, is_sqlite
 from app.db.search import PaymentFilter, payments_page
-from app.db.tables import Kind, MerchantAccount, Payment
-from tests.db.rows import NOON, a_payment, an_event, an_operation
+from app.db.tables import MerchantAccount, Payment
+from tests.db.rows import NOON, a_payment, an_event, an_operation, load_by_order, load_by_transaction
 from tests.waiting import unless_it_hangs
 
 
@@ -41,7 +36,6 @@ async def test_a_sheet_is_found_by_whatever_names_it(database: Database, payment
             await load_by_transaction(session, payment.installation_id, "transaction-1"),
             await load_by_order(session, "order1"),
             await load_by_order(session, "order1", account_id=payment.account_id),
-            await load_by_operation(session, 1),
             await find_by_order(session, "order1"),
         ]
         assert {aggregate.payment.id for aggregate in found if aggregate is not None} == {payment.id}
@@ -49,9 +43,6 @@ async def test_a_sheet_is_found_by_whatever_names_it(database: Database, payment
         assert await load_by_transaction(session, payment.installation_id + 1, "transaction-1") is None
         assert await load_by_order(session, "order1", account_id="another") is None
         assert await load_by_order(session, "order2") is None
-        assert (await lock_payment(session, 1)).order_id == "order1"
-        with pytest.raises(LookupError):
-            await load_by_operation(session, 4711)
 
 
 async def test_operations_and_events_come_oldest_first(database: Database, payment: Payment) -> None:
@@ -165,7 +156,7 @@ async def test_the_newest_payments_and_those_that_somebody_must_look_at(
     for number in range(4):
         await a_payment(database, account, number)
     async with database.transaction() as session:
-        (await lock_payment(session, 2)).problem_since = NOON
+        (await session.get_one(Payment, 2)).problem_since = NOON
     async with database.transaction() as session:
         newest = await payments_page(session, PaymentFilter(), most=2, after=None)
         problems = await payments_page(session, PaymentFilter(problems=True), most=10, after=None)

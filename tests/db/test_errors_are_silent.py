@@ -5,8 +5,9 @@ from decimal import Decimal
 import pytest
 from sqlalchemy.exc import IntegrityError
 
+from app.core.vocabulary import Flow
 from app.db.database import Database
-from app.db.tables import Flow, Payment
+from app.db.tables import Payment
 from tests.db.rows import NOON
 
 

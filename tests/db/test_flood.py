@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import insert
 from sqlmodel import SQLModel, select
 
+from app.core.vocabulary import Kind
 from app.db.accounts import AccountRepository
 from app.db.aggregates import ATTEMPTS, ORDERS, POLLS
 from app.db.columns import table_of
@@ -17,7 +18,7 @@ from app.db.inbox import NOTIFICATIONS
 from app.db.installations import InstallationRepository
 from app.db.job_queue import Capacity, JobQueue, Tenant, claim
 from app.db.outbox import EVENTS
-from app.db.tables import Kind, MerchantAccount, Notification, Operation, Payment, SaleorEvent
+from app.db.tables import MerchantAccount, Notification, Operation, Payment, SaleorEvent
 from tests.db.rows import NOON, a_new_payment, an_account, an_event, an_installation, an_operation
 from tests.statements import record_statements
 

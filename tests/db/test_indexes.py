@@ -9,24 +9,16 @@ from typing import Any
 import pytest
 from sqlalchemy import delete, insert, text
 
-from app.db.aggregates import (
-    ATTEMPTS,
-    ORDERS,
-    ByEvent,
-    ById,
-    ByOrder,
-    ByTransaction,
-    PaymentSelector,
-    SameDebt,
-    row_id_of,
-)
+from app.core.payment import row_id_of
+from app.core.vocabulary import Kind, State
+from app.db.aggregates import ATTEMPTS, ORDERS, ByEvent, ById, ByOrder, ByTransaction, PaymentSelector, SameDebt
 from app.db.columns import table_of
 from app.db.database import Database, is_sqlite
 from app.db.job_queue import DueQueues
 from app.db.payment_locks import lock_payments
 from app.db.reconciliations import paid_orders_page
 from app.db.repository import PaymentRepository
-from app.db.tables import Installation, Kind, MerchantAccount, Operation, Payment, State
+from app.db.tables import Installation, MerchantAccount, Operation, Payment
 from tests.db.rows import NOON, a_new_payment, an_event, an_operation, read_raw
 from tests.statements import record_statements
 

@@ -8,14 +8,15 @@ from datetime import datetime, timedelta
 import pytest
 from sqlmodel import col, select
 
+from app.core.vocabulary import EventState, Kind, State
 from app.db.accounts import AccountRepository
 from app.db.aggregates import POLLS
 from app.db.database import Database, create_engine, is_sqlite
 from app.db.inbox import NOTIFICATIONS, Inbox, ProcessingResult
 from app.db.installations import InstallationRepository
 from app.db.job_queue import Capacity, Claim, DueQueues, JobQueue, Tenant, claim, release_claims
-from app.db.outbox import EVENTS, later_events, lock_event_with_payment
-from app.db.tables import EventState, Kind, MerchantAccount, Operation, SaleorEvent, State
+from app.db.outbox import EVENTS
+from app.db.tables import MerchantAccount, Operation, SaleorEvent
 from app.db.vault import Vault
 from tests.db.rows import NOON, a_payment, an_account, an_event, an_installation, an_operation, read_raw
 from tests.waiting import unless_it_hangs
@@ -78,7 +79,7 @@ async def many_payments(database: Database, account: MerchantAccount, count: int
 
 async def finish(database: Database, event_id: int, state: EventState = EventState.DELIVERED) -> None:
     async with database.transaction() as session:
-        event, _ = await lock_event_with_payment(session, event_id)
+        event = await session.get_one(SaleorEvent, event_id)
         event.state, event.next_attempt_at = state, None
 
 
@@ -91,7 +92,7 @@ class TestEvents:
         await many_payments(database, account, 2)
         first, second = await events(database, most=2)
         async with unless_it_hangs(), database.transaction() as session:
-            await lock_event_with_payment(session, first)
+            await session.get_one(SaleorEvent, first, with_for_update=True)
             assert await events(other, NOON + LEASE, most=2) == [second]
 
     @pytest.mark.fault("two-workers")
@@ -151,7 +152,7 @@ class TestEvents:
         assert await events(other, NOON + timedelta(seconds=59)) == []
         assert await events(other, NOON + timedelta(seconds=60)) == claimed
         async with database.transaction() as session:
-            event, _ = await lock_event_with_payment(session, claimed[0])
+            event = await session.get_one(SaleorEvent, claimed[0])
         assert event.attempts == 2
 
     async def test_what_is_not_due_is_left(self, database: Database, account: MerchantAccount) -> None:
@@ -161,15 +162,6 @@ class TestEvents:
     async def test_no_more_than_asked_for(self, database: Database, account: MerchantAccount) -> None:
         await many_payments(database, account, 5)
         assert len(await events(database, most=2)) == 2
-
-    async def test_newer_events_of_the_same_payment(self, database: Database, account: MerchantAccount) -> None:
-        await many_payments(database, account, 2, events_each=3)
-        async with database.transaction() as session:
-            [claimed] = await claim(session, EVENTS, NOON, LEASE, Capacity(1))
-            event, _ = await lock_event_with_payment(session, claimed.row_id)
-            newer = await later_events(session, event)
-        assert [each.psp_reference for each in newer] == ["event-1", "event-2"]
-        assert {each.payment_id for each in newer} == {event.payment_id}
 
 
 class TestLooks:

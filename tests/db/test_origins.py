@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from app.db.tables import Kind, Origin, State
+from app.core.vocabulary import Kind, Origin, State
 from tests.payments.aggregates import an_operation
 
 

@@ -4,21 +4,22 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from functools import partial
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from app.db.aggregates import ById, ByOrder, ByTransaction, PaymentAggregate, SameDebt, load_by_order, row_id_of
+from app.core.payment import Payment, PaymentAggregate, SaleorEvent, row_id_of
+from app.core.vocabulary import Kind, State
+from app.db.aggregates import ById, ByOrder, ByTransaction, SameDebt, account_of
 from app.db.database import Database, create_engine
 from app.db.payment_locks import lock_payments
 from app.db.repository import NewPayment, PaymentNotFoundError, PaymentRepository
-from app.db.tables import Kind, MerchantAccount, Operation, Payment, State
+from app.db.tables import MerchantAccount
 from app.payments.core.problems import add_problem, cause_of_mismatch
-from tests.db.rows import NOON, a_new_payment, an_event, read_raw
-from tests.payments.aggregates import an_operation
+from tests.db.rows import NOON, a_new_payment, load_by_order, plain, read_raw
+from tests.payments.aggregates import HUNDRED, an_operation
 from tests.payments.problems import issue_saying
 from tests.statements import record_statements
 
@@ -32,24 +33,12 @@ async def other(database_url: str) -> AsyncIterator[Database]:
 
 
 def intent(account: MerchantAccount, number: int, *, source: str = "checkout") -> NewPayment:
-    def operation(payment: Payment) -> Operation:
-        return Operation(
-            payment_id=row_id_of(payment),
-            kind=Kind.CREATE,
-            idempotency_key="create",
-            state=State.INTENT,
-            amount=payment.amount,
-            currency=payment.currency,
-            request={"amount": "569.50"},
-            next_poll_at=NOON,
-            created_at=NOON,
-            updated_at=NOON,
-        )
-
-    def shares(operation: Operation) -> dict[str, Decimal]:
-        return {"seller": operation.amount}
-
-    return NewPayment(partial(a_new_payment, account, number, source), operation, shares)
+    payment = plain(a_new_payment(account, number, source))
+    operation = an_operation(
+        Kind.CREATE, State.INTENT, payment.amount, id=None, idempotency_key="create", request={"amount": "569.50"},
+        next_poll_at=NOON, shares={"seller": payment.amount},
+    )  # fmt: skip
+    return NewPayment(payment, operation)
 
 
 async def written(database: Database, account: MerchantAccount, number: int = 1, **said: Any) -> PaymentAggregate:
@@ -71,7 +60,7 @@ async def test_intents_are_kept_with_all_that_belongs_to_them(database: Database
             found = await load_by_order(session, aggregate.payment.order_id)
             assert found is not None
             assert found.create.id == aggregate.create.id
-            assert found.shares_of(found.create) == {"seller": Decimal("569.50")}
+            assert found.create.shares == {"seller": Decimal("569.50")}
 
 
 @pytest.mark.law(4)
@@ -109,13 +98,13 @@ async def test_a_step_is_saved_with_all_that_it_added(database: Database, accoun
     aggregate = await written(database, account)
 
     def step(own: PaymentAggregate) -> str:
-        refund = intent(account, 1).operation(own.payment)
-        refund.kind, refund.idempotency_key = Kind.REFUND, "refund"
-        event = an_event(row_id_of(own.payment), "event")
+        refund = an_operation(
+            Kind.REFUND, State.INTENT, id=None, shares={"seller": Decimal("5.00"), "other": Decimal("7.00")}
+        )
+        event = SaleorEvent(type="INFO", psp_reference="event", amount=Decimal("1.00"), created_at=NOON)
         own.operations.append(refund)
         own.events.append(event)
-        own.assign_shares(refund, {"seller": Decimal("5.00"), "other": Decimal("7.00")})
-        own.assign_shares(own.create, {"other": Decimal("9.00")})
+        own.create.shares = {"other": Decimal("9.00")}
         own.link(event, refund)
         return "done"
 
@@ -124,10 +113,10 @@ async def test_a_step_is_saved_with_all_that_it_added(database: Database, accoun
     found = await payments.find(which)
     assert found is not None
     create, refund = found.operations
-    assert found.shares_of(create) == {"other": Decimal("9.00")}
-    assert found.shares_of(refund) == {"seller": Decimal("5.00"), "other": Decimal("7.00")}
+    assert create.shares == {"other": Decimal("9.00")}
+    assert refund.shares == {"seller": Decimal("5.00"), "other": Decimal("7.00")}
     assert [each.operation_id for each in found.events] == [refund.id]
-    assert found.payment.account.id == account.id
+    assert account_of(found.payment).id == account.id
 
 
 async def test_a_step_that_raises_changes_nothing_and_harms_nobody(
@@ -196,15 +185,15 @@ def _alters(aggregate: PaymentAggregate) -> None:
 
 
 def _adds_an_operation(aggregate: PaymentAggregate) -> None:
-    aggregate.operations.append(an_operation(Kind.REFUND, State.INTENT, payment_id=aggregate.payment.id))
+    aggregate.operations.append(an_operation(Kind.REFUND, State.INTENT, id=None))
 
 
 def _adds_an_event(aggregate: PaymentAggregate) -> None:
-    aggregate.events.append(an_event(row_id_of(aggregate.payment), "event"))
+    aggregate.events.append(SaleorEvent(type="INFO", psp_reference="event", amount=HUNDRED, created_at=NOON))
 
 
 def _assigns_shares(aggregate: PaymentAggregate) -> None:
-    aggregate.assign_shares(aggregate.create, {"other": Decimal("9.00")})
+    aggregate.create.shares = {"other": Decimal("9.00")}
 
 
 def _raises_a_problem(aggregate: PaymentAggregate) -> None:
@@ -238,7 +227,7 @@ async def test_a_step_that_changed_something_before_it_refused_leaves_nothing_be
     assert (after.payment.language, after.payment.has_problems) == (before.payment.language, False)
     assert [operation.kind for operation in after.operations] == [Kind.CREATE]
     assert after.events == []
-    assert after.shares_of(after.create) == {"seller": Decimal("569.50")}
+    assert after.create.shares == {"seller": Decimal("569.50")}
 
 
 @pytest.mark.law(3)

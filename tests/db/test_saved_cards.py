@@ -7,8 +7,9 @@ from datetime import datetime, timedelta
 import pytest
 from sqlmodel import col, select
 
+from app.core.payment import RefusedCard
 from app.db.database import Database, create_engine
-from app.db.saved_cards import RefusedCard, SavedCards, write_cards
+from app.db.saved_cards import SavedCards, write_cards
 from app.db.tables import MerchantAccount, Payment, SavedCard
 from app.db.vault import Vault, VaultError
 from tests.db.rows import NOON, a_new_payment

@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import Text
 from sqlmodel import SQLModel
 
+from app.core.vocabulary import Kind
 from app.db.accounts import AccountKeys, AccountRepository
 from app.db.card_keys import StoreCardKeys
 from app.db.columns import BoundedText
@@ -19,7 +20,7 @@ from app.db.installations import InstallationRepository
 from app.db.personal import BlindIndex, PersonalData
 from app.db.saved_cards import SavedCards
 from app.db.sealed_values import SEALED_COLUMNS, ResealProgress, SealedValues
-from app.db.tables import Kind, MerchantAccount, Operation, Payment, SavedCard
+from app.db.tables import MerchantAccount, Operation, Payment, SavedCard
 from app.db.vault import KEY_BYTES, Vault
 from tests.conftest import Clock
 from tests.db.rows import KEYS, NOON, URL, a_new_payment, an_account, an_installation, an_operation, read_raw

@@ -7,14 +7,17 @@ from typing import Any
 
 import pytest
 
+from app.core.payment import Operation, Payment
+from app.core.vocabulary import Flow, Kind, PaymentStatus, State
 from app.db.accounts import AccountRepository
 from app.db.database import Database
 from app.db.installations import InstallationRepository
 from app.db.personal import BlindIndex
 from app.db.search import PaymentFilter, PaymentNames, Sum, Sums, channels_of, payments_page, sum_payments
-from app.db.tables import Flow, Kind, MerchantAccount, Operation, Payment, PaymentStatus
+from app.db.tables import MerchantAccount
 from app.db.vault import KEY_BYTES, Vault
-from tests.db.rows import NOON, an_account, an_installation, an_operation
+from tests.db.rows import NOON, an_account, an_installation, store
+from tests.payments.aggregates import an_operation
 
 ORDER = "73ef833999b946b38461a8976f6359bb"
 
@@ -37,12 +40,7 @@ async def keep(
         "updated_at": NOON,
     }
     payment = Payment(**(usual | different))
-    async with database.transaction() as session:
-        session.add(payment)
-        await session.flush()
-        for each in operations:
-            each.payment_id = payment.id or 0
-            session.add(each)
+    await store(database, payment, operations)
     return payment
 
 
@@ -78,12 +76,17 @@ async def test_each_filter_alone_and_all_together(
     database: Database, account: MerchantAccount, other_store: MerchantAccount
 ) -> None:
     store = account.installation_id
-    await keep(database, account, "plain", an_operation(0, Kind.CREATE, "create"))
+    await keep(database, account, "plain", an_operation(Kind.CREATE, State.INIT, id=None, idempotency_key="create"))
     await keep(database, account, "problem", problem_since=NOON, channel="eur", created_at=NOON + timedelta(hours=1))
     await keep(database, account, "paid", status=PaymentStatus.PAID, channel="eur")
     await keep(database, account, "refunded", status=PaymentStatus.REFUNDED)
     await keep(
-        database, other_store, "theirs", an_operation(0, Kind.CREATE, "create"), problem_since=NOON, channel="pln"
+        database,
+        other_store,
+        "theirs",
+        an_operation(Kind.CREATE, State.INIT, id=None, idempotency_key="create"),
+        problem_since=NOON,
+        channel="pln",
     )
 
     async def found(**wanted: Any) -> set[str]:
@@ -155,8 +158,17 @@ async def test_what_is_found_is_counted_and_summed_as_far_as_that_is_quick(
 async def test_a_payment_has_many_names(
     database: Database, account: MerchantAccount, other_store: MerchantAccount
 ) -> None:
-    create = an_operation(0, Kind.CREATE, "create", psp_reference=ORDER, operation_id="payment-7")
-    refund = an_operation(0, Kind.REFUND, "refund", psp_reference="saleors-name", operation_id="gateways-name")
+    create = an_operation(
+        Kind.CREATE, State.INIT, id=None, idempotency_key="create", psp_reference=ORDER, operation_id="payment-7"
+    )
+    refund = an_operation(
+        Kind.REFUND,
+        State.INIT,
+        id=None,
+        idempotency_key="refund",
+        psp_reference="saleors-name",
+        operation_id="gateways-name",
+    )
     payment = await keep(database, account, ORDER, create, refund, order_number="1042")
     await keep(database, other_store, "theirs", order_number="1042")
     names = [PaymentNames(exact=[each]) for each in ("payment-7", "saleors-name", "gateways-name", ORDER)]

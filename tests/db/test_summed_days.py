@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 from sqlmodel import col, select
 
-from app.db.aggregates import ById, PaymentAggregate, row_id_of
+from app.core.payment import Operation, PaymentAggregate, row_id_of
+from app.core.vocabulary import Flow, Kind, State
+from app.db.aggregates import ById
 from app.db.database import Database, is_sqlite
 from app.db.day_sums import Days, Total, our_totals
 from app.db.repository import PaymentRepository
@@ -25,9 +27,11 @@ from app.db.summed_days import (
     stored_outcomes,
     stored_totals,
 )
-from app.db.tables import ChangedDay, Flow, Kind, MerchantAccount, Operation, State
+from app.db.tables import ChangedDay, MerchantAccount
 from app.payments.core.balance import update_booking
-from tests.db.rows import a_new_payment, an_operation
+from tests.db.rows import a_new_payment
+from tests.db.rows import an_operation as a_row_of_an_operation
+from tests.payments.aggregates import an_operation
 from tests.statements import record_statements
 
 BEGUN = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -90,7 +94,7 @@ class History:
         async with self.database.transaction() as session:
             session.add(payment)
             await session.flush()
-            create = an_operation(row_id_of(payment), Kind.CREATE, "create", currency=payment.currency)
+            create = a_row_of_an_operation(row_id_of(payment), Kind.CREATE, "create", currency=payment.currency)
             create.created_at = create.updated_at = self.now
             session.add(create)
         self.ids.append(row_id_of(payment))
@@ -137,10 +141,9 @@ class History:
             update_booking(aggregate.payment, create)
 
     def _refund(self, aggregate: PaymentAggregate) -> None:
-        refund = an_operation(
-            row_id_of(aggregate.payment), Kind.REFUND, f"refund-{len(aggregate.operations)}", state=State.SUCCESS
-        )
-        refund.amount, refund.currency = Decimal("0.50"), aggregate.payment.currency
+        key = f"refund-{len(aggregate.operations)}"
+        refund = an_operation(Kind.REFUND, State.SUCCESS, Decimal("0.50"), id=None, idempotency_key=key)
+        refund.currency = aggregate.payment.currency
         refund.created_at = refund.updated_at = self.now
         self._says(refund)
         update_booking(aggregate.payment, refund)
@@ -300,7 +303,7 @@ async def test_what_has_ended_is_found_by_the_index(history: History, database_u
         session.add_all(payments)
         await session.flush()
         for number, payment in enumerate(payments):
-            create = an_operation(row_id_of(payment), Kind.CREATE, "create", account_id=history.account.id)
+            create = a_row_of_an_operation(row_id_of(payment), Kind.CREATE, "create", account_id=history.account.id)
             create.ended_at = BEGUN - timedelta(days=number + 1)
             session.add(create)
     with record_statements(history.database) as asked:

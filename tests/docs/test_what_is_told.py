@@ -13,7 +13,7 @@ from typer.core import TyperGroup
 
 from app.cli import cli
 from app.commands.deferred import Deferred
-from app.db.tables import State
+from app.core.vocabulary import State
 from app.gateway.statuses import TABLE, Kind, Status
 from app.payments.core.refusal import (
     AMOUNT_NOT_ACCEPTED,

@@ -14,7 +14,8 @@ from uuid import NAMESPACE_OID, uuid5
 
 import pytest
 
-from app.db.tables import Flow, Kind, MerchantAccount, ProductsForm, State
+from app.core.vocabulary import Flow, Kind, State
+from app.db.tables import MerchantAccount, ProductsForm
 from app.gateway.dialect import DIALECTS
 from app.gateway.models import (
     Capture,

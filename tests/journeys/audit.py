@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from decimal import Decimal
 from urllib.parse import quote
 
-from sqlmodel import col, select
+from sqlmodel import select
 
 from app.bootstrap import open_services
-from app.db.aggregates import PaymentAggregate, load_aggregates
-from app.db.tables import EventState, Kind, Notification, Operation, Payment, State
+from app.core.payment import Operation, PaymentAggregate
+from app.core.vocabulary import EventState, Kind, State
+from app.db.aggregates import WITH_ACCOUNT, load_aggregates, read_payments
+from app.db.tables import Notification
 from app.gateway.dialect import DIALECTS
 from app.payments.core.balance import balance
 from app.payments.core.problems import problem_text
@@ -52,7 +54,7 @@ class Recorded:
 async def load_recorded(stack: Stack) -> Recorded:
     """Read everything that the app has recorded."""
     async with open_services(stack.settings) as services, services.database.transaction() as session:
-        payments = (await session.exec(select(Payment).order_by(col(Payment.id)))).all()
+        payments = await read_payments(session, WITH_ACCOUNT)
         notifications = (await session.exec(select(Notification))).all()
         return Recorded(await load_aggregates(session, payments), notifications)
 

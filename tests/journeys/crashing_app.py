@@ -5,22 +5,25 @@ where the app answers. The app itself is unaware of them.
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
 import httpx2
 from sqlalchemy import Insert, event
-from sqlalchemy.orm import ORMExecuteState, Session, object_session
-from sqlalchemy.orm.attributes import get_history
+from sqlalchemy.orm import ORMExecuteState, Session
+from sqlmodel.ext.asyncio.session import AsyncSession
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.bootstrap import create_http_client
 from app.commands.serve import serve
-from app.db.aggregates import PaymentAggregate
+from app.core.payment import Payment, PaymentAggregate
+from app.core.vocabulary import EventState, State
+from app.db import aggregates
+from app.db.payment_rows import EVENTS, OPERATIONS, StoredPayment, write
 from app.db.repository import PaymentRepository
-from app.db.tables import EventState, Notification, Operation, SaleorEvent, State
+from app.db.tables import Notification
 from app.main import create_app
 from app.settings import read_settings
 from app.worker import loop
@@ -94,22 +97,30 @@ class WatchedWebhooks:
         await self._app(scope, receive, watched)
 
 
+_news_of: dict[Payment, CrashPoint | None] = {}
+"""Which reports of the gateway a payment's step has posted that is not written yet."""
+
+
 def watch_commits(fate: CrashTrigger) -> None:
     """Pass the points before and after each commit, which is identified by the rows it writes."""
 
+    async def written(session: AsyncSession, payments: Sequence[StoredPayment]) -> None:
+        before: set[CrashPoint] = session.info.setdefault("before", set())
+        before.update(point for stored in payments for point in _points_of(stored))
+        await write(session, payments)
+
+    aggregates.write = written  # type: ignore[attr-defined]  # as it was imported there
+
     @event.listens_for(Session, "after_flush")
-    def written(session: Session, _context: Any) -> None:
-        points: set[CrashPoint] = session.info.setdefault("before", set())
-        points.update(point for row in session.new if (point := _of_new(session, row)) is not None)
-        points.update(point for row in session.dirty if (point := _of_changed(session, row)) is not None)
+    def processed(session: Session, _context: Any) -> None:
         if any(isinstance(row, Notification) and row.processed_at is not None for row in session.dirty):
-            points.add(CrashPoint.NOTIFICATION_NOT_POSTED)
+            session.info.setdefault("before", set()).add(CrashPoint.NOTIFICATION_NOT_POSTED)
             session.info.setdefault("after", set()).add(CrashPoint.NOTIFICATION_POSTED)
 
     @event.listens_for(Session, "do_orm_execute")
     def executed(state: ORMExecuteState) -> None:
         statement = state.statement
-        if isinstance(statement, Insert) and statement.entity_description["entity"] is Notification:
+        if isinstance(statement, Insert) and getattr(statement.table, "name", "") == Notification.__tablename__:
             state.session.info.setdefault("before", set()).add(CrashPoint.NOTIFICATION_NOT_KEPT)
 
     @event.listens_for(Notification, "load")
@@ -137,9 +148,7 @@ def watch_steps() -> None:
         news = _of_news()
 
         def noted(own: PaymentAggregate, attempts: Sequence[PaymentAggregate]) -> Any:
-            session = object_session(own.payment)
-            assert session is not None
-            session.info.setdefault("news", {})[own.payment.id] = news
+            _news_of[own.payment] = news
             return step(own, attempts)
 
         return await original(self, which, debt, noted)
@@ -147,25 +156,22 @@ def watch_steps() -> None:
     PaymentRepository.update_attempts = watched  # type: ignore[method-assign]
 
 
-def _of_new(session: Session, row: object) -> CrashPoint | None:
-    if isinstance(row, Operation):
-        return CrashPoint.INTENT_NOT_COMMITTED if row.state is State.INTENT else _reported_change(session, row)
-    return None
-
-
-def _of_changed(session: Session, row: object) -> CrashPoint | None:
-    if isinstance(row, SaleorEvent) and row.state is EventState.DELIVERED:
-        return CrashPoint.DELIVERY_NOT_NOTED
-    if not isinstance(row, Operation):
-        return None
-    if row.state is State.INTENT and State.WAITING in get_history(row, "state").deleted:
-        return CrashPoint.INTENT_NOT_COMMITTED
-    return _reported_change(session, row)
-
-
-def _reported_change(session: Session, row: Operation) -> CrashPoint | None:
-    known: dict[int, CrashPoint | None] = session.info.get("news", {})
-    return known[row.payment_id] if row.payment_id in known else _of_news()
+def _points_of(stored: StoredPayment) -> Iterator[CrashPoint]:
+    """Return the points that the commit of what has changed of a payment passes."""
+    reported = _news_of.pop(stored.payment, None) if stored.payment in _news_of else _of_news()
+    for operation in stored.operations:
+        saved = stored.saved.get(operation)
+        if saved == OPERATIONS.values_of(operation):
+            continue
+        before = None if saved is None else saved[OPERATIONS.places["state"]]
+        if operation.state is State.INTENT and before in {None, State.WAITING}:
+            yield CrashPoint.INTENT_NOT_COMMITTED
+        elif reported is not None:
+            yield reported
+    for event_ in stored.events:
+        saved = stored.saved.get(event_)
+        if saved is not None and saved != EVENTS.values_of(event_) and event_.state is EventState.DELIVERED:
+            yield CrashPoint.DELIVERY_NOT_NOTED
 
 
 def _of_news() -> CrashPoint | None:

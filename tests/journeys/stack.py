@@ -11,8 +11,9 @@ from sqlalchemy import ColumnElement
 from sqlmodel import col, select
 
 from app.bootstrap import open_services
+from app.core.vocabulary import EventState
 from app.db.accounts import AccountKeys, NewAccount
-from app.db.tables import EventState, SaleorEvent
+from app.db.tables import SaleorEvent
 from app.gateway.dialect import DIALECTS, Preset
 from app.saleor.testing.client import FakeSaleor
 from app.sandbox.control.client import SandboxControl

@@ -8,7 +8,8 @@ import pytest
 from sqlmodel import col, select
 
 from app.bootstrap import open_services
-from app.db.tables import Kind, Operation, SplitShare, State
+from app.core.vocabulary import Kind, State
+from app.db.tables import Operation, SplitShare
 from app.saleor.testing.views import GrantedLine, NewCheckout, NewLine, TransactionView
 from app.saleor.testing.vocabulary import Flow
 from app.sandbox.scripting import FaultRule

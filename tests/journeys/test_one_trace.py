@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from app.bootstrap import open_services
+from app.core.vocabulary import Kind
 from app.db.aggregates import ByTransaction
-from app.db.tables import Kind
 from app.payments.staff.timeline import timeline
 from tests.journeys.stack import Stack
 from tests.journeys.stories import begin, order_id_of, wait_for_event

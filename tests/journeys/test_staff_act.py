@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from app.bootstrap import open_services
-from app.db.tables import Kind, State
+from app.core.vocabulary import Kind, State
 from app.gateway.dialect import Preset
 from app.payments.staff.actions import StaffRequest, request_action
 from app.saleor.testing.views import TransactionView

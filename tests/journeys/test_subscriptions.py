@@ -6,8 +6,8 @@ from decimal import Decimal
 import pytest
 
 from app.bootstrap import open_services
+from app.core.vocabulary import Kind
 from app.db.aggregates import ByOrder
-from app.db.tables import Kind
 from app.payments.staff.actions import StaffRequest, request_action
 from app.payments.staff.subscription import cancel_subscription
 from app.saleor.testing.views import TransactionView

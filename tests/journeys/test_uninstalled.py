@@ -8,8 +8,9 @@ import httpx2
 import pytest
 from sqlmodel import col, select
 
+from app.core.vocabulary import EventState
 from app.db.installations import OpenInstallation
-from app.db.tables import EventState, SaleorEvent
+from app.db.tables import SaleorEvent
 from app.saleor.testing import SaleorSettings
 from tests.commands.conftest import Shell
 from tests.doctor.conftest import DoctorEnvironment, open_doctor_environment

@@ -103,7 +103,7 @@ BREAKS = [
     Break(
         law=5,
         what="state is committed without the event that tells of it",
-        changes={"app.db.aggregates:save": Name("aggregate.events", becomes="()")},
+        changes={"app.db.payment_rows:write": Name("stored.events", becomes="()")},
     ),
     Break(
         law=6,

@@ -1,7 +1,7 @@
 """What must never be done first: see the break of law 1 that puts it before the commit of an intent."""
 
-from app.db.aggregates import PaymentSelector
-from app.db.tables import State
+from app.core.vocabulary import State
+from app.db.aggregates import PaymentSelector, account_of
 from app.payments.core.action_request import ActionRequest
 from app.payments.operations.actions import _record_action
 from app.payments.operations.execute import _call_gateway
@@ -14,4 +14,4 @@ async def call_gateway_first(services: Services, request: ActionRequest, which: 
     if known is not None:
         operation = _record_action(services, known, request, [])
         if operation.state is State.INTENT:
-            await _call_gateway(services, known.payment.account, known, operation, 2.0)
+            await _call_gateway(services, account_of(known.payment), known, operation, 2.0)

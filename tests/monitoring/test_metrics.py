@@ -7,7 +7,8 @@ import pytest
 from sqlalchemy import text
 from sqlmodel import select
 
-from app.db.tables import Operation, State
+from app.core.vocabulary import State
+from app.db.tables import Operation
 from app.monitoring.gauges import read_backlog
 from app.monitoring.metrics import status_code_label
 from app.payments.sync.notifications import Receipt, receive

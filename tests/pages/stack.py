@@ -11,11 +11,10 @@ from urllib.parse import quote
 from fastapi import FastAPI
 
 from app.bootstrap import open_services, utc_now
-from app.db.aggregates import lock_payment, row_id_of
 from app.i18n.messages import Money
 from app.main import create_app
 from app.payments.core.issues import Issue, IssueCode
-from app.payments.core.problems import add_problem, cause_of_mismatch
+from app.payments.core.problems import cause_of_mismatch
 from app.payments.operations.trial_payment import Trial, begin_trial
 from app.saleor.testing import FakeSaleor, Flow, NewCheckout
 from app.saleor.testing import serving as saleor_serving
@@ -29,6 +28,7 @@ from tests.journeys.stack import Stack
 from tests.journeys.stories import begin, order_id_of, wait_for_event, wait_until_quiet
 from tests.journeys.test_a_marketplace import LAMP, MUGS
 from tests.loopback import serve_app
+from tests.payments.problems import raise_problem
 from tests.payments.split.people import rules
 
 TRIAL = Trial(
@@ -113,13 +113,7 @@ async def _sell(app_under_test: AppUnderTest, now: Callable[[], datetime]) -> No
         odd = await store_payment(services, kept)
         said, requested = Money(Decimal("100.00"), "UAH"), Money(Decimal("90.00"), "UAH")
         issue = Issue(IssueCode.OTHER_AMOUNT, sum=said, asked=requested)
-        async with services.database.transaction() as session:
-            add_problem(
-                await lock_payment(session, row_id_of(odd)),
-                cause_of_mismatch(issue, None, "odd"),
-                issue,
-                services.now(),
-            )
+        await raise_problem(services.database, odd, cause_of_mismatch(issue, None, "odd"), issue, services.now())
         trial = await begin_trial(services, kept, TRIAL)
     for each in (paid, reserved):
         await wait_until_quiet(shop, each.required_transaction.id)

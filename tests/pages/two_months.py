@@ -5,10 +5,13 @@ from datetime import UTC, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
-from app.db.aggregates import row_id_of
+from app.core.payment import Operation, Payment
+from app.core.vocabulary import Flow, Kind, State
+from app.db.aggregates import save_all
 from app.db.day_sums import Days
+from app.db.payment_rows import StoredPayment
 from app.db.summed_days import store_sums
-from app.db.tables import Flow, Kind, MerchantAccount, Operation, Payment, State
+from app.db.tables import MerchantAccount
 from app.payments.core.balance import status_of, update_booking
 from app.payments.services import Services
 
@@ -22,23 +25,22 @@ async def add_two_months_of_payments(
 ) -> None:
     """Keep payments of 61 days up to ``until``, the same ones each time, and sum the days that are over."""
     chance = random.Random(7)  # noqa: S311 - made up, no secret
-    number = 0
+    number, payments = 0, list[StoredPayment]()
+    for back in range(61, -1, -1):
+        day = (until - timedelta(days=back)).date()
+        for _ in range(chance.randint(3, _A_DAY + (61 - back) // 8)):
+            number += 1
+            at = datetime.combine(day, time(chance.randint(5, 22), chance.randint(0, 59)), UTC)
+            if at >= until:
+                continue
+            payment = _payment(account, number, at, chance, chance.choice(currencies))
+            operations = _operations(payment, at, chance)
+            for operation in operations:
+                update_booking(payment, operation)
+            payment.status = status_of(payment.flow, operations)
+            payments.append(StoredPayment(payment, operations, []))
     async with services.database.transaction() as session:
-        for back in range(61, -1, -1):
-            day = (until - timedelta(days=back)).date()
-            for _ in range(chance.randint(3, _A_DAY + (61 - back) // 8)):
-                number += 1
-                at = datetime.combine(day, time(chance.randint(5, 22), chance.randint(0, 59)), UTC)
-                if at >= until:
-                    continue
-                payment = _payment(account, number, at, chance, chance.choice(currencies))
-                session.add(payment)
-                await session.flush()
-                operations = _operations(payment, at, chance)
-                for each in operations:
-                    update_booking(payment, each)
-                payment.status = status_of(payment.flow, operations)
-                session.add_all(operations)
+        await save_all(session, payments)
     over = Days(until.date() - timedelta(days=62), until.date() - timedelta(days=1))
     async with services.database.transaction() as session:
         await store_sums(session, [account.id], over, until)
@@ -83,7 +85,6 @@ def _operation(
     payment: Payment, kind: Kind, amount: Decimal, at: datetime, details: dict[str, Any], *, paid: bool
 ) -> Operation:
     return Operation(
-        payment_id=row_id_of(payment),
         kind=kind,
         idempotency_key=kind.value,
         state=State.SUCCESS if paid else State.FAILURE,

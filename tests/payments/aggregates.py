@@ -5,8 +5,9 @@ from decimal import Decimal
 from itertools import count
 from typing import Any
 
-from app.db.aggregates import PaymentAggregate
-from app.db.tables import Flow, Kind, MerchantAccount, Operation, Payment, State
+from app.core.payment import Operation, Payment, PaymentAggregate
+from app.core.vocabulary import Flow, Kind, State
+from app.db.tables import MerchantAccount
 from app.payments.core.mapper import Expectation, Observation
 from app.payments.core.posting import Posting
 from app.payments.core.schedule import Schedule
@@ -23,7 +24,6 @@ def an_operation(kind: Kind, state: State, amount: Decimal = HUNDRED, **more: An
     number = next(_numbers)
     members: dict[str, Any] = {
         "id": number,
-        "payment_id": 1,
         "kind": kind,
         "idempotency_key": f"key-{number}",
         "state": state,
@@ -51,7 +51,7 @@ def an_aggregate(flow: Flow, state: State, *operations: Operation, amount: Decim
         created_at=NOON,
         updated_at=NOON,
     )
-    payment.account = MerchantAccount(
+    payment.loaded_account = MerchantAccount(
         id="account",
         installation_id=1,
         name="Shop",

@@ -3,7 +3,7 @@
 from decimal import Decimal
 from typing import Any
 
-from app.db.tables import Kind, State
+from app.core.vocabulary import Kind, State
 from app.payments.alerts.open_alerts import Alert, AlertKind, find_open_alerts
 from app.payments.staff.manual_resolution import Decision, settle
 from app.saleor.errors import SaleorRefusedError, SaleorUnreachableError

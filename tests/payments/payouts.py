@@ -6,7 +6,8 @@ from decimal import Decimal
 from typing import Any
 from uuid import uuid4
 
-from app.db.aggregates import ByOrder, ByTransaction, PaymentAggregate
+from app.core.payment import PaymentAggregate
+from app.db.aggregates import ByOrder, ByTransaction
 from app.db.payouts import payout_of
 from app.db.tables import Payout
 from app.gateway.models.payout import Recipient
@@ -58,8 +59,10 @@ def payout_record(wish: ConfirmedPayout, status: str = "success", **more: Any) -
 async def recorded(shop: Shop, wish: ConfirmedPayout) -> PaymentAggregate:
     """Return what is recorded of a payout."""
     found = await shop.services.payments.find(ByOrder(order_of(wish)))
+    same = await shop.services.payments.find(ByTransaction(shop.installation.id, wish.transaction_id))
     assert found is not None
-    assert found == await shop.services.payments.find(ByTransaction(shop.installation.id, wish.transaction_id))
+    assert same is not None
+    assert found.payment.id == same.payment.id
     return found
 
 

@@ -1,14 +1,26 @@
 """What staff must look at about a payment, as tests want to read it."""
 
-from app.db.tables import Payment
+from datetime import datetime
+
+from app.core.payment import Payment, Stored, row_id_of
+from app.db.aggregates import ById
+from app.db.database import Database
+from app.db.repository import PaymentRepository
 from app.i18n.messages import LazyMessage
 from app.payments.core.issues import Issue, IssueCode
-from app.payments.core.problems import Cause, message_of, open_problems
+from app.payments.core.problems import Cause, add_problem, message_of, open_problems
 
 
 def issue_saying(words: str) -> Issue:
     """Return an issue whose sentence begins with these words, whatever it is about."""
     return Issue(IssueCode.OVERPAID, excess=words)
+
+
+async def raise_problem(database: Database, payment: Stored, cause: Cause, issue: Issue, now: datetime) -> None:
+    """Let a stored payment have a problem."""
+    await PaymentRepository(database).update(
+        ById(row_id_of(payment)), lambda aggregate: add_problem(aggregate.payment, cause, issue, now)
+    )
 
 
 def by_cause(payment: Payment) -> dict[Cause, LazyMessage]:

@@ -16,8 +16,10 @@ import sqlalchemy as sa
 from sqlalchemy import bindparam, delete, func, update
 from sqlmodel import col, select
 
+from app.core import payment as core
+from app.core.payment import PaymentAggregate
+from app.core.vocabulary import Kind
 from app.db.accounts import AccountKeys, AccountRepository, NewAccount
-from app.db.aggregates import PaymentAggregate, load_by_transaction
 from app.db.card_keys import CardKeyRepository
 from app.db.columns import Moment, table_of
 from app.db.database import Database
@@ -30,7 +32,6 @@ from app.db.sealed_values import SealedValues
 from app.db.tables import (
     ChannelRoute,
     Installation,
-    Kind,
     MerchantAccount,
     Notification,
     Operation,
@@ -60,6 +61,7 @@ from app.saleor.responses import ActionResponse, SessionResponse
 from app.saleor.testing.records import Amounts, Transaction
 from app.worker.loop import Worker
 from tests.conftest import Clock
+from tests.db.rows import load_by_transaction
 from tests.payments.fake_gateway import POS_ID, FakeGateway, operation, payment
 from tests.payments.fake_saleor import FakeSaleor
 
@@ -296,7 +298,7 @@ class Shop:
         async with self.services.database.transaction() as session:
             return await load_by_transaction(session, self.installation.id, self.transaction.id)
 
-    async def operation(self, kind: Kind, number: int = 0) -> Operation:
+    async def operation(self, kind: Kind, number: int = 0) -> core.Operation:
         """Return the operation of that kind; ``number`` 0 is the oldest."""
         return [each for each in (await self.aggregate()).operations if each.kind is kind][number]
 

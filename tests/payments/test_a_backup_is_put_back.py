@@ -7,8 +7,8 @@ from decimal import Decimal
 
 import pytest
 
-from app.db.tables import EventState, Kind, State
-from app.payments.sync.restored_backup import mark_waiting_as_unknown
+from app.core.vocabulary import EventState, Kind, State
+from app.db.restored_backup import mark_waiting_as_unknown
 from app.saleor.reports import EventReport
 from app.saleor.responses import EventType
 from tests.loopback import HangUp
@@ -87,8 +87,8 @@ async def test_what_waited_for_its_turn_is_looked_up_and_not_sent(paid_shop: Sho
     await paid_shop.request_action("REFUND", "30.00", "two")
     assert (await paid_shop.operation(Kind.REFUND, 1)).state is State.WAITING
     asked = paid_shop.gateway.calls.count("refund")
-    assert await mark_waiting_as_unknown(paid_shop.services) == 1
-    assert await mark_waiting_as_unknown(paid_shop.services) == 0
+    assert await mark_waiting_as_unknown(paid_shop.services.database, paid_shop.clock.now) == 1
+    assert await mark_waiting_as_unknown(paid_shop.services.database, paid_shop.clock.now) == 0
     paid_shop.record_refund("100.00", "first")
     if was_sent:
         paid_shop.record_refund("30.00", "second")

@@ -359,7 +359,7 @@ async def test_nor_is_an_order_id_after_a_commit_of_which_nobody_knows(
 
     async def loses_the_first(write: Any, job: Any) -> Any:
         if not lost:
-            lost.append(job.build_payment())  # as it was about to be written
+            lost.append(job.build())  # as it was about to be written
             raise CommitUnknownError("COMMIT")
         return await group_commit(write, job)
 

@@ -5,7 +5,8 @@ import asyncio
 import pytest
 from sqlmodel import func, select
 
-from app.db.tables import Notification, Operation, State
+from app.core.vocabulary import State
+from app.db.tables import Notification, Operation
 from app.payments.core.problems import problem_text
 from app.payments.operations.actions import answer_action_request
 from app.payments.sync.notifications import process

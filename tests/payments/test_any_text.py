@@ -8,8 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlmodel import col, select
 
+from app.core.vocabulary import Kind, State
 from app.db.inbox import Trouble
-from app.db.tables import Kind, Notification, State
+from app.db.tables import Notification
 from app.payments.core.issues import Issue, IssueCode
 from app.payments.core.problems import open_problems, problem_messages, problem_text
 from app.payments.sync.notifications import Receipt, receive

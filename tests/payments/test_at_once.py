@@ -16,14 +16,15 @@ import pytest
 from sqlalchemy import text
 from sqlmodel import col, select
 
+from app.core.vocabulary import Kind, State
 from app.db.accounts import AccountRepository
-from app.db.aggregates import load_by_transaction
 from app.db.database import Database, create_engine, is_sqlite
 from app.db.inbox import Inbox
 from app.db.installations import InstallationRepository
-from app.db.tables import Kind, Notification, Operation, Payment, State
+from app.db.tables import Notification, Operation, Payment
 from app.db.vault import Vault
 from app.worker.loop import Worker
+from tests.db.rows import load_by_transaction
 from tests.loopback import HangUp, ReceivedRequest, json_reply
 from tests.payments.fake_gateway import action_of, operation, payment, refusal_reply
 from tests.payments.fake_saleor import amounts

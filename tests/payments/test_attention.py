@@ -5,15 +5,15 @@ from typing import Never
 
 import pytest
 
-from app.db.aggregates import lock_payment, row_id_of
+from app.core.vocabulary import ProblemKind
 from app.db.inbox import Trouble
 from app.db.presence import CHECK_INTERVAL
-from app.db.tables import Notification, ProblemKind
+from app.db.tables import Notification
 from app.db.vault import KEY_BYTES, Vault
 from app.payments.alerts.open_alerts import PATIENCE, AlertKind, count_tasks, find_open_alerts
 from app.payments.alerts.texts import ALERT_TEXTS, command_for
 from app.payments.core.issues import Issue, IssueCode
-from app.payments.core.problems import KEYS, add_problem, cause_of_mismatch
+from app.payments.core.problems import KEYS, cause_of_mismatch
 from app.payments.staff.manual_resolution import (
     acknowledge_notifications,
     acknowledge_problems,
@@ -37,7 +37,7 @@ from tests.payments.alert_cases import (
     unreadable_record,
 )
 from tests.payments.fake_gateway import operation, payment
-from tests.payments.problems import issue_saying
+from tests.payments.problems import issue_saying, raise_problem
 from tests.payments.shop import SALEOR, Shop
 from tests.statements import record_statements
 
@@ -77,10 +77,9 @@ async def test_refused_keys_are_one_item_of_the_account_however_many_payments_th
     await keys_are_refused(shop)
     for number in range(3):
         kept = await store_payment(shop.services, shop.account, **names(number))
-        async with shop.services.database.transaction() as session:
-            row = await lock_payment(session, row_id_of(kept))
-            add_problem(row, KEYS, Issue(IssueCode.KEYS_REFUSED), shop.clock.now)
-            add_problem(row, cause_of_mismatch(DIFFERS, None, "x"), DIFFERS, shop.clock.now)
+        database, now = shop.services.database, shop.clock.now
+        await raise_problem(database, kept, KEYS, Issue(IssueCode.KEYS_REFUSED), now)
+        await raise_problem(database, kept, cause_of_mismatch(DIFFERS, None, "x"), DIFFERS, now)
     keys, mismatch = await items(shop)
     assert (keys.what, keys.count, keys.tasks, keys.key) == (AlertKind.KEYS, 4, 1, f"keys:{shop.account.id}")
     assert (mismatch.what, mismatch.count, mismatch.tasks) == (AlertKind.MISMATCH, 3, 3)
@@ -250,9 +249,8 @@ async def test_the_store_next_door_has_worries_of_its_own(shop: Shop) -> None:
 async def test_however_much_is_wrong_it_is_a_few_queries(shop: Shop) -> None:
     for number in range(30):
         kept = await store_payment(shop.services, shop.account, **names(number))
-        async with shop.services.database.transaction() as session:
-            row = await lock_payment(session, row_id_of(kept))
-            add_problem(row, cause_of_mismatch(DIFFERS, None, "x"), DIFFERS, shop.clock.now)
+        cause = cause_of_mismatch(DIFFERS, None, "x")
+        await raise_problem(shop.services.database, kept, cause, DIFFERS, shop.clock.now)
     with record_statements(shop.services.database) as asked:
         assert await subjects(shop) == [(AlertKind.MISMATCH, 30)]
     assert len([each for each, _ in asked if each.startswith("SELECT")]) <= 7

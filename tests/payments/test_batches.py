@@ -4,15 +4,16 @@ import asyncio
 import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
 from sqlmodel import col, select
 
-from app.db.aggregates import PaymentAggregate
+from app.core.payment import PaymentAggregate
+from app.core.vocabulary import EventState, State
 from app.db.inbox import Inbox, Trouble
-from app.db.tables import EventState, Notification, Payment, SaleorEvent, State
+from app.db.tables import Notification, Payment, SaleorEvent
 from app.payments.core.apply import apply
 from app.payments.sync.notifications import Receipt, process, receive
 from app.saleor.errors import SaleorRefusedError, SaleorUnreachableError
@@ -109,7 +110,7 @@ async def test_orders_that_are_not_placed_yet_are_asked_for_together(shop: Shop)
     assert {each.order_polls for each in rows} == {2}
     assert all(each.next_order_poll_at for each in rows)
     assert counted.transactions <= 10
-    assert counted.statements <= 16
+    assert counted.statements <= 19
 
 
 @pytest.mark.fault("poison")
@@ -250,11 +251,13 @@ async def _as_told(shop: Shop) -> list[str]:
     """Return all that is stored of a payment but for what is its own: names, row ids, traces."""
     aggregate = await shop.aggregate()
     places = {each.id: place for place, each in enumerate(aggregate.operations)}
-    of_row = {"id", "payment_id", "trace_id", "key"}
+    of_row = {"id", "trace_id", "key", "loaded_account", "problems"}
     of_checkout = {"transaction_id", "source_id", "checkout_url", "qr_url", "request", "personal_sealed"}
     told = []
-    for row in [aggregate.payment, *aggregate.operations, *aggregate.events, *aggregate.payment.problems]:
-        said = row.model_dump(exclude=of_row | of_checkout)
+    rows: list[Any] = [aggregate.payment, *aggregate.operations, *aggregate.events, *aggregate.payment.problems]
+    for row in rows:
+        said = {field.name: getattr(row, field.name) for field in fields(row)}
+        said = {name: value for name, value in said.items() if name not in of_row | of_checkout}
         if said.get("operation_id") in places:
             said["operation_id"] = places[said["operation_id"]]
         told.append(str(sorted(said.items())).replace(shop.order_id, "order"))

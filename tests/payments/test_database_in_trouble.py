@@ -1,21 +1,25 @@
 """A connection breaks in a commit, or a lock is held: what can be read is read, and others do not wait for it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 from sqlalchemy.exc import OperationalError
-from sqlmodel import SQLModel, select
+from sqlmodel import select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from app.db.aggregates import load_by_transaction
+from app.core.payment import Operation, Payment
+from app.core.vocabulary import Kind, State
 from app.db.database import Database, create_engine, is_sqlite
 from app.db.errors import CommitUnknownError
-from app.db.tables import Kind, Operation, Payment, SaleorEvent, State
+from app.db.payment_rows import StoredPayment, write
+from app.db.tables import SaleorEvent
 from app.payments.operations.initialize import initialize
 from app.saleor.events import TransactionInitializeSession
+from tests.db.rows import load_by_transaction
 from tests.loopback import json_reply
 from tests.payments.fake_gateway import action_of, operation
 from tests.payments.fake_saleor import amounts
@@ -33,13 +37,21 @@ def breaks(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
     ``written``: whether the commit was made nevertheless.
     """
 
-    def break_it(table: type[SQLModel], state: State | None = None, *, written: bool) -> list[str]:
+    def break_it(kind: type[Payment | Operation], state: State | None = None, *, written: bool) -> list[str]:
         original = Database.transaction
         broken: list[str] = []
+        written_in: dict[AsyncSession, list[Payment | Operation]] = defaultdict(list)
+
+        async def write_and_note(session: AsyncSession, payments: Sequence[StoredPayment]) -> None:
+            await write(session, payments)
+            for stored in payments:
+                written_in[session] += [stored.payment, *stored.operations]
+
+        monkeypatch.setattr("app.db.aggregates.write", write_and_note)
 
         def is_it(session: AsyncSession) -> bool:
-            rows = [each for each in session.identity_map.values() if isinstance(each, table)]
-            return any(state is None or getattr(each, "state", None) is state for each in rows)
+            parts = [part for part in written_in[session] if isinstance(part, kind)]
+            return any(state is None or getattr(part, "state", None) is state for part in parts)
 
         @asynccontextmanager
         async def transaction(self: Database) -> AsyncIterator[AsyncSession]:
@@ -138,7 +150,7 @@ async def test_another_delivery_of_the_same_webhook_is_not_taken_for_this_one(
 
     async def breaks(write: Any, job: Any) -> Any:
         if not broken:
-            broken.append(job.build_payment())  # as it was about to be written
+            broken.append(job.build())  # as it was about to be written
             raise CommitUnknownError("COMMIT")
         return await group_commit(write, job)
 

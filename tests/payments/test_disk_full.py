@@ -12,9 +12,9 @@ import pytest
 from sqlalchemy import text
 from sqlmodel import SQLModel
 
+from app.core.vocabulary import Kind, State
 from app.db.database import Database
 from app.db.errors import DatabaseUnavailableError
-from app.db.tables import Kind, State
 from app.payments.sync.notifications import Receipt
 from app.saleor.errors import StillUnderwayError
 from tests.loopback import json_reply

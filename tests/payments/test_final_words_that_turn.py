@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import pytest
 
-from app.db.tables import Kind, State
+from app.core.vocabulary import Kind, State
 from app.payments.alerts.open_alerts import AlertKind
 from app.payments.core.problems import problem_text
 from app.payments.staff.manual_resolution import Decision, acknowledge_problems, settle

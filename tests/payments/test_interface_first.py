@@ -6,7 +6,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from app.db.tables import DiscrepancyKind, Kind, ProductsForm, State
+from app.core.vocabulary import Kind, State
+from app.db.tables import DiscrepancyKind, ProductsForm
 from app.payments.core.problems import problem_text
 from app.payments.reconciliation.compare import find_differences
 from app.payments.reconciliation.entries import entries_of

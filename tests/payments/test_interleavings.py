@@ -15,9 +15,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from app.core.vocabulary import Kind, State
 from app.db.aggregates import find_by_order
 from app.db.database import Database
-from app.db.tables import Kind, State
 from app.db.vault import Vault
 from app.payments.core.balance import balance, is_in_flight
 from app.payments.core.problems import problem_text

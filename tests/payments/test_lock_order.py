@@ -7,12 +7,13 @@ import pytest
 from sqlalchemy.exc import OperationalError
 from sqlmodel import select
 
-from app.db.aggregates import ById, load_by_operation, load_by_order, load_by_transaction, lock_payment, row_id_of
+from app.core.payment import row_id_of
+from app.db.aggregates import ByEvent, ById, ByOrder, PaymentSelector, save_all
 from app.db.database import Database, create_engine, is_sqlite
-from app.db.outbox import lock_event_with_payment
 from app.db.tables import SaleorEvent
 from app.payments.core.event_queue import supersede_notes
 from app.worker.deliver import deliver
+from tests.db.rows import load_by_transaction
 from tests.payments.shop import Shop
 from tests.payments.test_at_once import queue_for_the_lock, second_process
 
@@ -46,7 +47,7 @@ async def test_telling_a_note_and_superseding_it_do_not_wait_for_each_other(
             )  # claimed meanwhile
             await queue_for_the_lock(holder, 1)
             supersede_notes(aggregate.events, shop.clock.now, has_actions=True)
-            await session.flush()
+            await save_all(session, [aggregate])
     except OperationalError as error:
         pytest.fail(f"the posting of what was paid is undone: {type(error.orig).__name__}")
     finally:
@@ -57,28 +58,21 @@ async def test_telling_a_note_and_superseding_it_do_not_wait_for_each_other(
     assert shop.saleor.reported_types == []
 
 
-@pytest.mark.parametrize("locker", ["update", "payment_of", "event_with_payment", "load_by_order", "load_by_operation"])
+@pytest.mark.parametrize("locker", ["by_id", "by_event", "by_order"])
 async def test_whoever_locks_a_payment_waits_for_whoever_has_it(shop: Shop, database_url: str, locker: str) -> None:
     shop.gateway.will_answer(shop.gateway.page())
     await shop.begin()
     aggregate = await shop.aggregate()
-    payment_id, operation_id = row_id_of(aggregate.payment), row_id_of(aggregate.create)
+    payment_id = row_id_of(aggregate.payment)
     event_id = aggregate.events[0].id or 0
     holder = Database(create_engine(database_url))
 
+    which: dict[str, PaymentSelector] = {
+        "by_id": ById(payment_id), "by_event": ByEvent(event_id), "by_order": ByOrder(shop.order_id),
+    }  # fmt: skip
+
     async def read() -> Any:
-        if locker == "update":
-            return await shop.services.payments.update(ById(payment_id), lambda payment: payment)
-        async with shop.services.database.transaction() as session:
-            match locker:
-                case "payment_of":
-                    return await lock_payment(session, payment_id)
-                case "event_with_payment":
-                    return await lock_event_with_payment(session, event_id)
-                case "load_by_order":
-                    return await load_by_order(session, shop.order_id)
-                case _:
-                    return await load_by_operation(session, operation_id)
+        return await shop.services.payments.update(which[locker], lambda payment: payment)
 
     try:
         async with holder.transaction() as session:

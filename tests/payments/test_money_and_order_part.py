@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from app.db.aggregates import ById, row_id_of
-from app.db.tables import CloseReason, Kind, State
+from app.core.payment import row_id_of
+from app.core.vocabulary import CloseReason, Kind, State
+from app.db.aggregates import ById
 from app.payments.alerts.open_alerts import AlertKind
 from app.payments.core.problems import acknowledge, problem_text
 from app.payments.staff.order_payments import can_be_paid

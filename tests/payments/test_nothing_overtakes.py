@@ -3,8 +3,9 @@
 import pytest
 from sqlmodel import col, select
 
-from app.db.aggregates import load_by_transaction
-from app.db.tables import EventState, Kind, SaleorEvent, State
+from app.core.vocabulary import EventState, Kind, State
+from app.db.aggregates import save_all
+from app.db.tables import SaleorEvent
 from app.payments.core.apply import conclude
 from app.payments.core.posting import Posting, raise_problem
 from app.payments.core.problems import KEYS, problem_text
@@ -13,6 +14,7 @@ from app.payments.sync.on_demand import resend_events
 from app.payments.sync.process_session import process
 from app.saleor.errors import SaleorRefusedError, SaleorUnreachableError
 from app.saleor.events import TransactionProcessSession
+from tests.db.rows import load_by_transaction
 from tests.loopback import HangUp, json_reply
 from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts
@@ -61,7 +63,7 @@ async def untold(shop: Shop) -> None:
             message="The gateway knows of no payment",
             inferred=True,
         )
-        session.add_all(aggregate.events)
+        await save_all(session, [aggregate])
     await shop.work()
     [failure] = await events(shop, "CHARGE_FAILURE")
     assert (failure.state, failure.attempts) == (EventState.WAITING, 0)

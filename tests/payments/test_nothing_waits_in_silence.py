@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from app.core.vocabulary import Kind, State
 from app.db.accounts import AccountRepository
-from app.db.tables import Kind, State
 from app.db.vault import KEY_BYTES, Vault
 from app.payments.alerts.open_alerts import AlertKind
 from app.payments.core.problems import problem_text

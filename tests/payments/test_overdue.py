@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.db.tables import Kind, State
+from app.core.vocabulary import Kind, State
 from app.payments.core.problems import problem_text
 from tests.loopback import HangUp, json_reply
 from tests.payments.fake_gateway import BROKEN, operation, payment

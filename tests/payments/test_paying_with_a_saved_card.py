@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.db.tables import Kind, Mode, State
+from app.core.vocabulary import Kind, Mode, State
 from app.db.vault import VaultError
 from app.payments.cards.keys import offered_key
 from app.payments.operations.initialize import initialize

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 from sqlmodel import col, select
 
+from app.core.vocabulary import State
 from app.db.accounts import AccountKeys, NewAccount
 from app.db.saved_cards import DeletedCards
-from app.db.tables import SavedCard, State
+from app.db.tables import SavedCard
 from app.payments.core.references import order_id_of
 from app.saleor.events import (
     AccountDeleted,

@@ -10,16 +10,16 @@ from typing import Any, NoReturn
 
 import pytest
 
-from app.db.aggregates import load_by_transaction
+from app.core.vocabulary import Kind, State
 from app.db.database import Database, create_engine, is_sqlite
 from app.db.errors import DatabaseUnavailableError
-from app.db.tables import Kind, State
 from app.outbound import Deadline
 from app.payments.operations.initialize import initialize
 from app.saleor import webhooks
 from app.saleor.app import SaleorApp
 from app.saleor.events import TransactionInitializeSession
 from app.saleor.webhook_definition import WebhookContext
+from tests.db.rows import load_by_transaction
 from tests.loopback import Silence, json_reply
 from tests.payments.fake_gateway import operation
 from tests.payments.fake_saleor import amounts

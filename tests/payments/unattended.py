@@ -1,7 +1,7 @@
 """What nobody looks at: no operation may be so (laws of money, 13)."""
 
-from app.db.aggregates import PaymentAggregate
-from app.db.tables import Operation, State
+from app.core.payment import Operation, PaymentAggregate
+from app.core.vocabulary import State
 from app.payments.core.balance import balance
 from app.payments.core.problems import open_problems
 

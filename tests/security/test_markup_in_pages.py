@@ -6,7 +6,6 @@ import re
 import pytest
 from fastapi.routing import APIRoute
 
-from app.gateway import Status
 from tests.commands.books import event, notification, operation, store_payment
 from tests.commands.conftest import one_database
 from tests.conftest import REPOSITORY
@@ -31,7 +30,7 @@ async def test_on_every_page_of_staff_it_is_text(staff_client: StaffClient) -> N
         staff_client.shop.account,
         **(names(1) | written),
         problem=MARKUP,
-        operations=[operation(message=MARKUP, gateway_status=Status.FAILURE, details={"card_mask": MARKUP})],
+        operations=[operation(message=MARKUP, details={"card_mask": MARKUP})],
         events=[event(message=MARKUP)],
         notifications=[notification({"order_id": f"{1:032x}", "response_description": MARKUP})],
     )

@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import text
 from sqlmodel import SQLModel
 
-from app.db.tables import Kind
+from app.core.vocabulary import Kind
 from app.db.vault import VaultError
 from app.saleor.testing.views import NewCheckout
 from tests.dashboard.order_page_stack import OrderPageStack

@@ -9,7 +9,7 @@ from html import unescape
 import httpx2
 import pytest
 
-from app.db.tables import State
+from app.core.vocabulary import State
 from app.shopper.view import OtherAttempt, PaymentState
 from app.shopper.view_builder import MAX_ATTEMPTS, find_view
 from tests.loopback import json_reply

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from sqlmodel import col, select
 
+from app.core.vocabulary import EventState
 from app.db.inbox import Inbox, ProcessingResult
-from app.db.tables import EventState, SaleorEvent
+from app.db.tables import SaleorEvent
 from app.payments.core.problems import problem_text
 from app.payments.staff.manual_resolution import resend_refused_events
 from app.saleor.errors import SaleorError, SaleorNotAuthorisedError, SaleorRefusedError, SaleorUnreachableError

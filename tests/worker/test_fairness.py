@@ -8,9 +8,10 @@ from decimal import Decimal
 import pytest
 from sqlmodel import col, select
 
+from app.core.vocabulary import EventState, Flow
 from app.db.inbox import Inbox
 from app.db.outbox import EVENTS
-from app.db.tables import EventState, Flow, Notification, Payment, SaleorEvent
+from app.db.tables import Notification, Payment, SaleorEvent
 from app.db.vault import KEY_BYTES, Vault
 from app.gateway.notification import digest as digest_of
 from app.gateway.notification import encode

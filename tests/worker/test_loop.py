@@ -14,9 +14,10 @@ from starlette.routing import Route
 from structlog.testing import capture_logs
 
 from app.bootstrap import MANIFEST
+from app.core.vocabulary import Kind, State
 from app.db.job_queue import Claim
 from app.db.presence import CHECK_INTERVAL
-from app.db.tables import Installation, Kind, State
+from app.db.tables import Installation
 from app.payments.core.problems import problem_text
 from app.payments.services import Services
 from app.saleor.documents import Documents

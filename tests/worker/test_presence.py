@@ -5,9 +5,10 @@ from datetime import timedelta
 import pytest
 from sqlmodel import select
 
+from app.core.vocabulary import EventState
 from app.db.installations import InstallationRepository
 from app.db.presence import CHECK_INTERVAL, MIN_REVIVAL_INTERVAL
-from app.db.tables import EventState, SaleorEvent
+from app.db.tables import SaleorEvent
 from app.db.vault import Vault
 from app.saleor.errors import SaleorError, SaleorNotAuthorisedError, SaleorUnreachableError
 from app.saleor.installation import Installation

@@ -21,8 +21,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from app.bootstrap import open_services, utc_now
+from app.core.vocabulary import EventState, Flow
 from app.db.accounts import AccountKeys, NewAccount
-from app.db.tables import EventState, Flow, Payment, SaleorEvent
+from app.db.tables import Payment, SaleorEvent
 from app.payments.services import Services
 from app.settings import Settings
 from tests.conftest import REPOSITORY

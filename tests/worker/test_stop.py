@@ -8,8 +8,9 @@ from datetime import timedelta
 import pytest
 from sqlmodel import select
 
+from app.core.vocabulary import EventState
 from app.db.job_queue import Claim
-from app.db.tables import EventState, SaleorEvent
+from app.db.tables import SaleorEvent
 from app.payments.services import Services
 from app.worker.consumer import Consumer
 from app.worker.loop import Worker

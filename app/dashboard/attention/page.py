@@ -5,10 +5,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from app.core.payment import Payment
 from app.db.attention import accounts_of, troubled_notifications
 from app.db.installations import OpenInstallation
 from app.db.problems import payments_with_problem
-from app.db.tables import Notification, Payment
+from app.db.tables import Notification
 from app.payments.alerts.open_alerts import (
     ACCOUNT_ALERTS,
     NOTIFICATION_ALERTS,

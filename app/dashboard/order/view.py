@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
+from app.core.payment import Payment, PaymentAggregate
+from app.core.vocabulary import Kind
 from app.dashboard.payments.actions import offers
-from app.db.aggregates import PaymentAggregate
-from app.db.tables import Kind, Payment
 from app.i18n.messages import gettext_noop
 from app.payments.core.balance import balance
 from app.payments.core.problems import problem_messages

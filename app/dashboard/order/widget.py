@@ -12,12 +12,12 @@ from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import HTMLResponse
 
 from app.amounts import NotAnAmountError, read_amount
+from app.core.vocabulary import Kind
 from app.dashboard.order.view import build_view
 from app.dashboard.order.widget_auth import UNREADABLE, Submission, read_submission
 from app.dashboard.payments.actions import FAILED, Flash, InvalidFormError, flash_for, read_staff_request
 from app.dashboard.renderer import TEMPLATES, THEMES
 from app.dashboard.staff import HANDLE_PAYMENTS
-from app.db.tables import Kind
 from app.i18n.messages import gettext_noop
 from app.i18n.translation import Translation, translation_for
 from app.payments.core.refusal import RefusalError

@@ -8,7 +8,8 @@ from decimal import Decimal
 from uuid import uuid4
 
 from app.amounts import NotAnAmountError, read_amount
-from app.db.tables import Kind, Operation, State
+from app.core.payment import Operation
+from app.core.vocabulary import Kind, State
 from app.i18n.messages import StoredMessage, gettext_noop
 from app.payments.core.balance import Balance, RecurringCharge
 from app.payments.staff.actions import StaffRequest, possible_actions

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
+from app.core.vocabulary import PaymentStatus
 from app.dashboard.payments.days import Day
 from app.db.search import PaymentFilter
-from app.db.tables import PaymentStatus
 from app.payments.staff.search_query import ByEmail, ParsedQuery, parse_query
 
 

@@ -5,10 +5,11 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
+from app.core.payment import PaymentAggregate
+from app.core.vocabulary import PaymentStatus
 from app.dashboard.payments.filter import Filter
-from app.db.aggregates import PaymentAggregate, find_payment_by_order, load_outlines
+from app.db.aggregates import find_payment_by_order, load_outlines
 from app.db.search import MAX_COUNTED, PaymentFilter, Sums, channels_of, payments_page, sum_payments
-from app.db.tables import PaymentStatus
 from app.i18n.messages import Money, StoredMessage, gettext_noop
 from app.payments.core.balance import ZERO
 from app.payments.core.details import Details, payment_means_text

@@ -15,6 +15,7 @@ from app.dashboard.payments.actions import Flash
 from app.dashboard.payments.days import Day
 from app.dashboard.payments.payment_view import PaymentRenderer
 from app.dashboard.staff import AnyStaff, http_error
+from app.db.aggregates import account_of
 from app.db.tables import MerchantAccount
 from app.gateway.errors import GatewayError, sanitize
 from app.gateway.models import Method, Status
@@ -96,7 +97,7 @@ class LookUpParts:
         payment = (await self._payment_page.load(staff, order_id)).payment
         params = dict(await read_form_fields(request))
         try:
-            answer = await self._query(payment.account, payment.order_id, params)
+            answer = await self._query(account_of(payment), payment.order_id, params)
         except _InvalidFieldsError as error:
             raise http_error(422, "INVALID_DATA", staff.translation, _NOT_RIGHT, fields=error.fields) from error
         except RefusalError as refusal:

@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from decimal import Decimal
 from urllib.parse import quote
 
+from app.core.payment import Payment, PaymentAggregate, SaleorEvent, row_id_of
+from app.core.vocabulary import Flow
 from app.dashboard.payments.actions import ChargeOffer, Offer, charge_offers, offers
-from app.db.aggregates import PaymentAggregate, row_id_of
+from app.db.aggregates import account_of
 from app.db.inbox import StoredNotification
 from app.db.payouts import PayoutRecord, payout_of, payouts_for
-from app.db.tables import Flow, Payment, Payout, SaleorEvent
+from app.db.tables import Payout
 from app.i18n.messages import LazyMessage, Money, StoredMessage
 from app.payments.core.balance import Balance, balance
 from app.payments.core.details import Details, payment_means_text
@@ -101,7 +103,7 @@ def compute_stamp(aggregate: PaymentAggregate) -> str:
 
 async def load_page(services: Services, aggregate: PaymentAggregate) -> PaymentPage:
     """Return the page of a payment that was loaded, or has just been changed."""
-    account = aggregate.payment.account
+    account = account_of(aggregate.payment)
     names = names_of(account.split_rules)
     details = Details.from_row(aggregate.create.details)
     split, chosen = is_split(aggregate), chosen_shares(aggregate)

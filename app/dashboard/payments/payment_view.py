@@ -3,12 +3,13 @@
 from fastapi import HTTPException
 from fastapi.responses import HTMLResponse
 
+from app.core.payment import PaymentAggregate
 from app.dashboard.navigation import PAYMENTS, PAYOUTS
 from app.dashboard.payments.actions import Flash
 from app.dashboard.payments.page import load_page
 from app.dashboard.renderer import Renderer
 from app.dashboard.staff import Staff, http_error
-from app.db.aggregates import ByOrder, PaymentAggregate
+from app.db.aggregates import ByOrder
 from app.i18n.messages import gettext_noop
 from app.payments.services import Services
 

@@ -6,12 +6,12 @@ import structlog
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
+from app.core.payment import PaymentAggregate
 from app.dashboard.form import read_form_fields
 from app.dashboard.payments.actions import Flash
 from app.dashboard.payments.payment_view import PaymentRenderer
 from app.dashboard.renderer import Renderer
 from app.dashboard.staff import AnyStaff, Staff, http_error
-from app.db.aggregates import PaymentAggregate
 from app.db.inbox import StoredNotification
 from app.gateway.errors import GatewayError
 from app.gateway.models import Method

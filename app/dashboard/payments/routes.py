@@ -11,6 +11,8 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, PlainTextResponse
 
 from app.amounts import NotAnAmountError
+from app.core.payment import PaymentAggregate
+from app.core.vocabulary import Kind
 from app.dashboard.form import read_form_fields
 from app.dashboard.payments.actions import (
     KINDS,
@@ -27,9 +29,8 @@ from app.dashboard.payments.payment_view import PaymentRenderer, unknown_payment
 from app.dashboard.payments.retry_routes import RetryParts
 from app.dashboard.renderer import Renderer
 from app.dashboard.staff import AnyStaff, Staff, http_error
-from app.db.aggregates import ByOrder, PaymentAggregate
+from app.db.aggregates import ByOrder, account_of
 from app.db.repository import PaymentNotFoundError
-from app.db.tables import Kind
 from app.i18n.messages import gettext_noop
 from app.payments.accounts.balances import read_balances, refund_warning
 from app.payments.core.refusal import RefusalCode, RefusalError
@@ -121,7 +122,7 @@ class PaymentParts:
         warning = balances = None
         amount = typed_amount(await read_form_fields(request))
         if amount is not None:
-            balances = await read_balances(self._services, payment.account)
+            balances = await read_balances(self._services, account_of(payment))
             warning = refund_warning(amount, payment.currency, balances)
         age = None if balances is None or balances.as_of is None else self._services.now() - balances.as_of
         return self._renderer.part(
@@ -148,7 +149,7 @@ class PaymentParts:
             if amounts is None:
                 clear_choice(aggregate, now)
             else:
-                choose_next_refund_split(aggregate, amounts, now, names_of(aggregate.payment.account.split_rules))
+                choose_next_refund_split(aggregate, amounts, now, names_of(account_of(aggregate.payment).split_rules))
             return aggregate
 
         try:

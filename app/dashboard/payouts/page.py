@@ -5,9 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.db.aggregates import ByOrder, PaymentAggregate
+from app.core.payment import Payment, PaymentAggregate
+from app.core.vocabulary import Flow
+from app.db.aggregates import ByOrder
 from app.db.payouts import PayoutRecord, payout_of, payouts_page
-from app.db.tables import Flow, MerchantAccount, Payment, Payout, SavedCard
+from app.db.tables import MerchantAccount, Payout, SavedCard
 from app.i18n.messages import LazyMessage
 from app.payments.cards.keys import ALG, ENC, offered_key
 from app.payments.core.problems import problem_messages

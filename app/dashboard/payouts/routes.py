@@ -7,6 +7,7 @@ import structlog
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import HTMLResponse, StreamingResponse
 
+from app.core.vocabulary import State
 from app.dashboard.form import read_form_fields
 from app.dashboard.navigation import PAYOUTS
 from app.dashboard.payments.actions import Flash
@@ -14,7 +15,7 @@ from app.dashboard.payments.payment_view import PaymentRenderer
 from app.dashboard.payouts.page import LABELS, NAMES, find_payment_for_payout, read_form, read_list
 from app.dashboard.renderer import Renderer
 from app.dashboard.staff import AnyStaff, Staff, http_error
-from app.db.tables import MerchantAccount, State
+from app.db.tables import MerchantAccount
 from app.db.vault import VaultError
 from app.gateway.models import Sector
 from app.i18n.messages import LazyMessage, StoredMessage, gettext_noop

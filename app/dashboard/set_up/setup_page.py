@@ -9,10 +9,11 @@ from fastapi.responses import HTMLResponse
 from sqlalchemy import exists
 from sqlmodel import col, select
 
+from app.core.vocabulary import Kind, State
 from app.dashboard.navigation import SET_UP
 from app.dashboard.renderer import Renderer
 from app.dashboard.staff import Staff
-from app.db.tables import Kind, Operation, Payment, State
+from app.db.tables import Operation, Payment
 from app.i18n.messages import LazyMessage, gettext_noop
 from app.payments.services import Services
 

@@ -11,13 +11,15 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
 from app.amounts import NotAnAmountError, read_amount
+from app.core.payment import PaymentAggregate
+from app.core.vocabulary import State
 from app.dashboard.form import read_form_fields
 from app.dashboard.set_up.forms import FormFields, group_fields, text_of
 from app.dashboard.set_up.refusals import refusals_as_http_errors
 from app.dashboard.set_up.setup_page import TRIAL, SetUpRenderer
 from app.dashboard.staff import AnyStaff, Staff, http_error
-from app.db.aggregates import PaymentAggregate, find_by_order
-from app.db.tables import MerchantAccount, State
+from app.db.aggregates import find_by_order
+from app.db.tables import MerchantAccount
 from app.gateway.models import Sector
 from app.i18n.messages import gettext_noop
 from app.payments.core.refusal import RefusalError

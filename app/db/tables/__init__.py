@@ -8,23 +8,11 @@ from sqlmodel import SQLModel
 
 from app.db.columns import accept_any_text
 from app.db.tables.days import ChangedDay, DayOutcome, DayTotal, SummedDay
-from app.db.tables.payments import (
-    EXTERNAL_KEY_PREFIX,
-    CloseReason,
-    Flow,
-    Kind,
-    Mode,
-    Operation,
-    Origin,
-    Payment,
-    PaymentStatus,
-    SplitShare,
-    State,
-)
+from app.db.tables.payments import Operation, Payment, SplitShare
 from app.db.tables.payouts import Payout
-from app.db.tables.problems import Problem, ProblemKind
+from app.db.tables.problems import Problem
 from app.db.tables.processes import Process
-from app.db.tables.queues import EventState, Notification, SaleorEvent
+from app.db.tables.queues import Notification, SaleorEvent
 from app.db.tables.reconciliation import (
     Booked,
     ComparedDay,
@@ -51,12 +39,10 @@ from app.db.tables.stores import (
 from app.db.tables.turned_away import TurnedAway
 
 __all__ = [
-    "EXTERNAL_KEY_PREFIX",
     "Booked",
     "CardKey",
     "ChangedDay",
     "ChannelRoute",
-    "CloseReason",
     "ComparedDay",
     "DayOutcome",
     "DayTotal",
@@ -64,23 +50,16 @@ __all__ = [
     "Discrepancy",
     "DiscrepancyKind",
     "DiscrepancyState",
-    "EventState",
-    "Flow",
     "GatewayShare",
     "GatewayTotal",
     "Installation",
-    "Kind",
     "MerchantAccount",
-    "Mode",
     "Notification",
     "Operation",
-    "Origin",
     "Payment",
-    "PaymentStatus",
     "Payout",
     "PendingToken",
     "Problem",
-    "ProblemKind",
     "Process",
     "ProductsForm",
     "ReconciliationRun",
@@ -90,7 +69,6 @@ __all__ = [
     "SavedCard",
     "Source",
     "SplitShare",
-    "State",
     "SummedDay",
     "TurnedAway",
 ]

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 from sqlalchemy import Index
 from sqlmodel import Field, SQLModel
 
+from app.core.vocabulary import State
 from app.db.columns import Amount, FineAmount, Moment, enum_type
-from app.db.tables.payments import State
 from app.db.tables.reconciliation import Booked
 
 

@@ -2,111 +2,20 @@
 
 from datetime import datetime
 from decimal import Decimal
-from enum import StrEnum
 from typing import Any, ClassVar
 
 from sqlalchemy import JSON, Index, Text, UniqueConstraint, false
-from sqlmodel import Field, Relationship, SQLModel
+from sqlmodel import Field, SQLModel
 
+from app.core.vocabulary import CloseReason, Flow, Kind, Mode, Origin, PaymentStatus, State
 from app.db.columns import Amount, FineAmount, Moment, OrderId, Prose, enum_type, partial_index
-from app.db.tables.problems import Problem
-from app.db.tables.stores import MerchantAccount
 from app.telemetry import current_trace_id
 
 
-class Flow(StrEnum):
-    """What Saleor requests for a payment: a charge, or an authorization first. Or staff request a payout to a card."""
-
-    CHARGE = "CHARGE"
-    AUTHORIZATION = "AUTHORIZATION"
-    PAYOUT = "PAYOUT"
-
-
-class Kind(StrEnum):
-    """What is requested from the gateway, or observed there."""
-
-    CREATE = "create"
-    CAPTURE = "capture"
-    VOID = "void"
-    REFUND = "refund"
-    CANCEL = "cancel"
-    DISPUTE = "dispute"  # raised by the payer at the bank, never requested here
-    RECURRING = "recurring"  # a later charge, by the gateway, of the subscription that the payment started
-
-
-class Origin(StrEnum):
-    """Who wanted an operation."""
-
-    SALEOR = "saleor"  # its staff, its storefronts, or Saleor itself
-    STAFF = "staff"  # in this app's own interface; ``Operation.asked_by`` says who
-    APP = "app"  # this app by itself
-    GATEWAY = "gateway"  # others: the merchant portal, the bank, an automatic capture
-
-
-class CloseReason(StrEnum):
-    """Why this app closes a payment page."""
-
-    NOT_PAID_IN_TIME = "not_paid_in_time"
-    BY_STAFF = "by_staff"
-    LINK_LOST = "link_lost"
-    COVERED = "covered"
-    TOO_HIGH = "too_high"
-    ORDER_CANCELED = "order_canceled"
-    ORDER_EXPIRED = "order_expired"
-    ORDER_RETURNED = "order_returned"
-    CHECKOUT_GONE = "checkout_gone"
-    REPLACED = "replaced"
-
-
-EXTERNAL_KEY_PREFIX = "gateway:"
-"""The prefix of the idempotency key of an operation that was requested outside this app."""
-
-
-class Mode(StrEnum):
-    """Where the shopper enters the card: on the gateway's page, or in the storefront."""
-
-    HOSTED = "hosted"
-    DIRECT = "direct"
-
-
-class State(StrEnum):
-    """The state of an operation, in the only order in which it advances (laws of money, 7)."""
-
-    WAITING = "waiting"  # accepted, not sent: another operation of this payment goes first
-    INTENT = "intent"  # committed before the call; if it stays so, the process died before or during the call
-    UNKNOWN = "unknown"  # the call was sent, its outcome is unknown
-    INIT = "init"  # at the gateway, waiting for the shopper
-    PENDING = "pending"  # at the bank
-    SUCCESS = "success"
-    FAILURE = "failure"
-
-    @property
-    def final(self) -> bool:
-        """True when no further change is expected."""
-        return self in {State.SUCCESS, State.FAILURE}
-
-    @property
-    def rank(self) -> int:
-        """The rank of the state: a lower rank never replaces a higher one; both final states share the highest."""
-        return min(list(State).index(self), list(State).index(State.SUCCESS))
-
-
-class PaymentStatus(StrEnum):
-    """The status of a payment, as staff search for it. The actions available are computed (``balance``)."""
-
-    PENDING = "pending"  # not paid yet, or unknown
-    AUTHORIZED = "authorized"
-    PAID = "paid"
-    REFUNDED = "refunded"  # in part or in full
-    CANCELED = "canceled"  # not paid in time, cancelled, or the reserved amount was released
-    FAILED = "failed"
-
-
 class Payment(SQLModel, table=True):
-    """One Saleor transaction, which is one order at the gateway. Trials and payouts have no transaction in Saleor.
+    """The row of a payment (``core.payment``, which says what each value means).
 
-    ``order_id`` is the gateway's name for it: at most 32 letters and digits, consumed by the first attempt, never
-    reused. ``email_digest`` is used to find the payment by the shopper's e-mail address (``personal.BlindIndex``).
+    ``email_digest`` is used to find the payment by the shopper's e-mail address (``personal.BlindIndex``).
 
     The indexes serve the list (``search``): each ends with the sort columns, so that a page of any filter is read from
     its first row to its last, however many rows there are.
@@ -181,47 +90,12 @@ class Payment(SQLModel, table=True):
     created_at: datetime = Field(sa_type=Moment)
     updated_at: datetime = Field(sa_type=Moment)
 
-    # Read-only, and present only where it was loaded with the payment (``repository``).
-    account: MerchantAccount = Relationship(sa_relationship_kwargs={"viewonly": True, "lazy": "raise"})
-    # Those that have not ended, oldest first; saved with the payment, and present only where they were loaded with it
-    # (``problems.load_problems``).
-    problems: list[Problem] = Relationship(sa_relationship_kwargs={"lazy": "raise"})
-
-    @property
-    def is_known_to_saleor(self) -> bool:
-        """True when Saleor has a transaction for it, and receives reports about it."""
-        return not self.trial and self.flow is not Flow.PAYOUT
-
 
 class Operation(SQLModel, table=True):
-    """One operation requested from the gateway, or observed there.
+    """The row of an operation (``core.payment``, which says what each value means).
 
-    ``idempotency_key`` identifies the request (laws of money, 4): for a request of Saleor's it is Saleor's key, for our
-    own requests and for observations it is derived from the cause. ``psp_reference`` is set the first time a reference
-    is reported to Saleor; it changes only where Saleor's own request has another one (laws of money, 9).
-    ``operation_id`` is the gateway's own.
-
-    ``saleor_requests`` are the webhooks by which Saleor requested it, oldest first: the ``key`` of the request and the
-    ``digest`` of the body. Mostly there is one; a granted refund can be requested again. ``answer_awaited_until``:
-    until then one of them is being answered, or Saleor is reading the response. After that Saleor is queried whether it
-    has the response; None once it has, and for operations that no webhook of Saleor's requested. For a payment itself
-    we only wait: Saleor is reading that it has failed.
-
-    ``charge_id`` is the gateway's id of the subscription's later charge that a refund or a dispute gives back; None: it
-    gives back the payment itself.
-
-    ``contradicted``: the gateway has reported a success, and another of its records contradicts that, or the request
-    does. Whatever ``state`` says, the operation has perhaps succeeded, until the gateway agrees with it or staff have
-    decided (laws of money, 7).
-
-    ``keeps_rest``: a capture, after which the rest of the reservation can be captured or released; otherwise a capture
-    releases it. The account's dialect decides, at the time of the capture.
-
-    ``booked_at`` is when its money moved, by the gateway's clock where the gateway states it: charged, captured,
-    refunded or charged back; None if none has moved. It is set together with the ``fee`` that the gateway has stated
-    (None: it has not). ``ended_at`` is when an attempt to pay ended, paid, reserved or failed; None for anything else,
-    and as long as it is open. With either of them ``account_id``, the payment's, is set. Daily totals are summed over
-    these columns (``day_sums``).
+    ``account_id`` is the payment's where ``booked_at`` or ``ended_at`` is set: daily totals are summed over the three
+    (``day_sums``).
     """
 
     __tablename__: ClassVar[Any] = "operation"
@@ -283,22 +157,6 @@ class Operation(SQLModel, table=True):
     fee_currency: str | None = Field(default=None, max_length=3)
     created_at: datetime = Field(sa_type=Moment)
     updated_at: datetime = Field(sa_type=Moment)
-
-    @property
-    def requester(self) -> Origin:
-        """Who wanted it. Of a row that the version before has written, its key and its columns say so."""
-        if self.origin is not None:
-            return self.origin
-        if self.idempotency_key.startswith(EXTERNAL_KEY_PREFIX):
-            return Origin.GATEWAY
-        if self.asked_by is not None:
-            return Origin.STAFF
-        return Origin.SALEOR if self.asked_by_saleor else Origin.APP
-
-    @property
-    def has_surely_failed(self) -> bool:
-        """True when it has failed and no record says otherwise."""
-        return self.state is State.FAILURE and not self.contradicted
 
 
 class SplitShare(SQLModel, table=True):

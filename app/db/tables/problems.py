@@ -1,42 +1,20 @@
 """Problems that a person must look at."""
 
 from datetime import datetime
-from enum import StrEnum
 from typing import Any, ClassVar
 
 from sqlalchemy import JSON
 from sqlmodel import Field, SQLModel
 
+from app.core.vocabulary import ProblemKind
 from app.db.columns import Moment, enum_type, partial_index
 
 NOT_ENDED = "ended_at IS NULL"
 OPEN = "acknowledged_at IS NULL AND ended_at IS NULL"
 
 
-class ProblemKind(StrEnum):
-    """The kind of cause of a problem (``payments.core.problems``)."""
-
-    ADDRESS = "address"
-    DIFFERENCE = "difference"
-    DISPUTE = "dispute"
-    KEYS = "keys"
-    MISMATCH = "mismatch"
-    NOT_OWED = "not owed"
-    NOT_PAID = "not paid"
-    PAID_TWICE = "paid twice"
-    REFUSED = "refused"
-    SEALED = "sealed"
-    WAITING = "waiting"
-
-
 class Problem(SQLModel, table=True):
-    """A problem of a payment that a person must look at; open until it is over, or until somebody has acknowledged it.
-
-    ``key`` distinguishes the problems of one kind of a payment; each has at most one row that has not ended.
-    ``operation_id`` is the row id of the operation that it is about, ``gateway_id`` the gateway's id where we have no
-    operation for it. Once ``acknowledged_at`` is set, the problem is not raised again when the gateway repeats itself;
-    once ``ended_at`` is set, it is history, and its cause raises a new one.
-    """
+    """The row of a problem of a payment (``core.payment``, which says what each value means)."""
 
     __tablename__: ClassVar[Any] = "problem"
     __table_args__ = (

@@ -2,23 +2,14 @@
 
 from datetime import datetime
 from decimal import Decimal
-from enum import StrEnum
 from typing import Any, ClassVar
 
 from sqlalchemy import JSON, Index, Text, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
+from app.core.vocabulary import EventState
 from app.db.columns import Amount, Moment, Prose, enum_type, partial_index
 from app.telemetry import current_trace_id
-
-
-class EventState(StrEnum):
-    """The state of an event for Saleor."""
-
-    WAITING = "waiting"
-    DELIVERED = "delivered"
-    REFUSED = "refused"  # Saleor refused it permanently: a problem for staff
-    SUPERSEDED = "superseded"  # only informative, and outdated by now
 
 
 class Notification(SQLModel, table=True):

@@ -33,6 +33,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from app.core.vocabulary import ProblemKind
 from app.db.attention import (
     MAX_COUNTED,
     TroubledNotifications,
@@ -45,7 +46,7 @@ from app.db.inbox import Trouble
 from app.db.installations import OpenInstallation
 from app.db.problems import CountedProblems, count_problems
 from app.db.reconciliations import UnknownOrders, count_unknown_orders, last_ended_runs
-from app.db.tables import MerchantAccount, ProblemKind, ReconciliationRun, RunState
+from app.db.tables import MerchantAccount, ReconciliationRun, RunState
 from app.db.vault import VaultError
 from app.payments.alerts.turned_away import ClosedChannel, find_closed_channels
 from app.payments.core.issues import stored_message

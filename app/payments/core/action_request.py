@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from app.db.tables import Kind, Operation
+from app.core.payment import Operation
+from app.core.vocabulary import Kind
 from app.i18n.messages import Money
 from app.payments.core.answer_status import ACTIONS
 from app.saleor.events import GrantedRefund

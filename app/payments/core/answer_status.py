@@ -9,7 +9,8 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from enum import Enum, auto
 
-from app.db.tables import Kind, Operation, SaleorEvent
+from app.core.payment import Operation, SaleorEvent
+from app.core.vocabulary import Kind
 from app.payments.core.schedule import Schedule
 from app.saleor.history import HistoryEntry
 from app.saleor.responses import AvailableAction

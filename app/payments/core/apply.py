@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from app.amounts import is_amount
-from app.db.aggregates import PaymentAggregate, row_id_of
-from app.db.tables import EXTERNAL_KEY_PREFIX, Kind, Operation, Origin, Payment, State
+from app.core.payment import Operation, Payment, PaymentAggregate
+from app.core.vocabulary import EXTERNAL_KEY_PREFIX, Kind, Origin, State
 from app.i18n.messages import Money, gettext_noop
 from app.payments.core.balance import ZERO, balance, is_overdrawn, status_of, update_booking
 from app.payments.core.details import Details, payment_method_to_row
@@ -157,7 +157,6 @@ def _post_external_operation(aggregate: PaymentAggregate, pos_id: str, seen: Obs
     A record that cannot be right only raises a problem: as an operation it would be in flight for ever.
     """
     operation = Operation(
-        payment_id=row_id_of(aggregate.payment),
         kind=seen.kind,
         idempotency_key=f"{EXTERNAL_KEY_PREFIX}{seen.gateway_id}",
         state=State.INTENT,

@@ -13,7 +13,8 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 
 from app.amounts import CENT, LARGEST, has_whole_cents, has_whole_millionths
-from app.db.tables import Flow, Kind, Operation, Payment, PaymentStatus, State
+from app.core.payment import Operation, Payment
+from app.core.vocabulary import Flow, Kind, PaymentStatus, State
 from app.gateway.statuses import Kind as CodeKind
 from app.gateway.statuses import Status, explain
 from app.i18n.messages import LazyMessage, Money
@@ -263,7 +264,6 @@ def update_booking(payment: Payment, operation: Operation, arrived_at: datetime 
     details = Details.from_row(operation.details)
     arrived_at = arrived_at or operation.updated_at
     occurred_at = processed_at_of(payment, operation, arrived_at) or arrived_at
-    operation.account_id = payment.account_id if moved or ended else None
     operation.booked_at = (operation.booked_at or occurred_at) if moved else None
     operation.ended_at = (operation.booked_at or operation.ended_at or occurred_at) if ended else None
     if not moved:

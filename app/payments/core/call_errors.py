@@ -5,8 +5,8 @@ from datetime import datetime
 
 import structlog
 
-from app.db.aggregates import PaymentAggregate
-from app.db.tables import Kind, Operation, State
+from app.core.payment import Operation, PaymentAggregate
+from app.core.vocabulary import Kind, State
 from app.gateway.errors import (
     BadCredentialsError,
     DuplicateOrderError,

@@ -2,17 +2,17 @@
 
 from dataclasses import fields
 
-from app.db.tables import MerchantAccount
+from app.core.payment import Account
 from app.gateway.dialect import Dialect, PartCapture
 
 _CHANGEABLE = tuple(field.name for field in fields(Dialect) if field.name != "order_3ds_bypass")  # it is sent always
 
 
-def dialect_of(account: MerchantAccount) -> Dialect:
+def dialect_of(account: Account) -> Dialect:
     """Return the dialect of an account's gateway."""
     return Dialect.of(account.dialect, {name: getattr(account, name) for name in _CHANGEABLE})
 
 
-def keeps_rest(account: MerchantAccount) -> bool:
+def keeps_rest(account: Account) -> bool:
     """Return True when the rest of a reservation stays reserved after a part of it was captured."""
     return dialect_of(account).part_capture is PartCapture.KEEPS_REST

@@ -6,8 +6,8 @@ there is. Saleor is told the difference between what it has been told and what i
 a reference of its own, and a decision over less or more than was disputed is no special case.
 """
 
-from app.db.aggregates import PaymentAggregate
-from app.db.tables import Operation, SaleorEvent, State
+from app.core.payment import Operation, PaymentAggregate, SaleorEvent
+from app.core.vocabulary import State
 from app.i18n.messages import LazyMessage, Money
 from app.payments.core.balance import ZERO, balance
 from app.payments.core.issues import Issue, IssueCode

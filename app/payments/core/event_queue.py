@@ -11,12 +11,11 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from app.db.aggregates import PaymentAggregate, row_id_of
-from app.db.tables import EventState, Operation, Payment, SaleorEvent
+from app.core.payment import Operation, Payment, PaymentAggregate, SaleorEvent
+from app.core.vocabulary import EventState
 from app.payments.core.problems import cause_of_refused_event, clear_problem
 from app.payments.core.references import is_release
 from app.saleor.responses import EventType
-from app.telemetry import current_trace_id
 
 _MESSAGE_LIMIT = 512  # Saleor contract, A.7: longer messages are cut there
 
@@ -50,8 +49,6 @@ def enqueue(
         now if operation is None or operation.answer_awaited_until is None else operation.answer_awaited_until
     )
     queued = SaleorEvent(
-        payment_id=row_id_of(aggregate.payment),
-        installation_id=aggregate.payment.installation_id,
         type=event.value,
         psp_reference=reference,
         amount=amount,
@@ -61,7 +58,7 @@ def enqueue(
         state=EventState.WAITING,
         next_attempt_at=max(due or now, answered_until),
         created_at=now,
-        trace_id=(None if operation is None else operation.trace_id) or current_trace_id(),
+        trace_id=None if operation is None else operation.trace_id,
     )
     aggregate.events.append(queued)
     if operation is not None and operation.saleor_requests:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, TypeAlias
 
-from app.db.tables import Kind, State
+from app.core.vocabulary import Kind, State
 from app.i18n.messages import LazyMessage, Value, gettext_noop, value_from_json, value_to_json
 from app.payments.core.labels import NAMES, STATES
 

@@ -1,6 +1,6 @@
 """The labels of operations and their states, for use in the middle of a sentence."""
 
-from app.db.tables import Kind, State
+from app.core.vocabulary import Kind, State
 from app.i18n.messages import LazyMessage
 
 NAMES = {

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from decimal import ROUND_UP, Decimal
 
 from app.amounts import CENT, is_amount
-from app.db.tables import Flow, Kind, Operation, Payment, State
+from app.core.payment import Operation, Payment
+from app.core.vocabulary import Flow, Kind, State
 from app.i18n.messages import Money
 from app.payments.core.details import Details
 from app.payments.core.issues import Issue, IssueCode

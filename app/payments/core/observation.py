@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from app.db.aggregates import PaymentAggregate
+from app.core.payment import Operation, PaymentAggregate
+from app.core.vocabulary import Flow, Kind, Mode, Origin, State
 from app.db.columns import fit_text
-from app.db.tables import Flow, Kind, Mode, Operation, Origin, State
 from app.gateway.models import OperationRecord, PaymentRecord, Records, Status
 from app.gateway.statuses import Kind as CodeKind
 from app.gateway.statuses import explain

@@ -13,8 +13,8 @@ from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 
-from app.db.aggregates import PaymentAggregate
-from app.db.tables import CloseReason, Kind, Mode, Payment, ProblemKind, State
+from app.core.payment import Payment, PaymentAggregate
+from app.core.vocabulary import CloseReason, Kind, Mode, ProblemKind, State
 from app.i18n.messages import Money
 from app.payments.core.balance import ZERO, balance
 from app.payments.core.event_queue import has_unreported_money

@@ -9,8 +9,8 @@ counts as closed only when the gateway confirms it.
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
-from app.db.aggregates import PaymentAggregate, row_id_of
-from app.db.tables import CloseReason, Kind, Operation, Origin, Payment, State
+from app.core.payment import Operation, Payment, PaymentAggregate
+from app.core.vocabulary import CloseReason, Kind, Origin, State
 from app.i18n.messages import gettext_noop
 from app.payments.core.balance import ZERO, is_in_flight
 from app.payments.core.mapper import Observation
@@ -99,7 +99,6 @@ def create_cancellation(
     The text of ``reason`` is shown to staff, and reported to Saleor if the operation closes the page.
     """
     return Operation(
-        payment_id=row_id_of(payment),
         kind=Kind.CANCEL,
         idempotency_key=key,
         state=state,

@@ -5,9 +5,9 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from app.db.aggregates import PaymentAggregate
+from app.core.payment import Operation, PaymentAggregate, Problem
+from app.core.vocabulary import Kind, Origin
 from app.db.saved_cards import NewCard
-from app.db.tables import Kind, Operation, Origin, Problem
 from app.i18n.messages import Money
 from app.payments.core.balance import ZERO, balance
 from app.payments.core.event_queue import enqueue

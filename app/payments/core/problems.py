@@ -37,8 +37,9 @@ from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 
+from app.core.payment import Operation, Payment, Problem, SaleorEvent
+from app.core.vocabulary import ProblemKind, State
 from app.db.columns import fit_text
-from app.db.tables import Operation, Payment, Problem, ProblemKind, SaleorEvent, State
 from app.i18n.messages import LazyMessage
 from app.payments.core.issues import Issue, IssueCode, is_stored, stored_message
 
@@ -178,8 +179,6 @@ def add_problem(payment: Payment, cause: Cause, issue: Issue, now: datetime) -> 
     problem = next(filter(_has_cause(cause), payment.problems), None)
     if problem is None:
         problem = Problem(
-            installation_id=payment.installation_id,
-            account_id=payment.account_id,
             operation_id=cause.operation_id,
             gateway_id=cause.gateway_id,
             kind=cause.kind,

@@ -6,7 +6,8 @@ import hashlib
 import re
 import uuid
 
-from app.db.tables import Kind, Mode, Operation, Payment, State
+from app.core.payment import Operation, Payment
+from app.core.vocabulary import Kind, Mode, State
 
 _TRANSACTION_PART_LENGTH = 12  # characters of the transaction's UUID, whose next character is the same in all
 _RELEASED = "-released"

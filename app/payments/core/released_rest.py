@@ -3,8 +3,8 @@
 What a gateway is assumed to do is corrected as soon as it does otherwise (laws of money, 10).
 """
 
-from app.db.aggregates import PaymentAggregate
-from app.db.tables import EventState, Kind, Operation, State
+from app.core.payment import Operation, PaymentAggregate
+from app.core.vocabulary import EventState, Kind, State
 from app.payments.core.balance import ZERO, balance
 from app.payments.core.event_queue import supersede
 from app.payments.core.issues import Issue, IssueCode

@@ -7,8 +7,8 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from app.db.aggregates import PaymentAggregate
-from app.db.tables import CloseReason, Mode, Operation, Payment, State
+from app.core.payment import Operation, Payment, PaymentAggregate
+from app.core.vocabulary import CloseReason, Mode, State
 from app.i18n.messages import gettext_noop
 from app.i18n.translation import translation_for
 from app.payments.core.balance import balance

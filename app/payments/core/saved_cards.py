@@ -10,9 +10,9 @@ from datetime import datetime
 
 from pydantic import SecretStr, TypeAdapter, ValidationError
 
-from app.db.aggregates import PaymentAggregate
-from app.db.saved_cards import NewCard, RefusedCard
-from app.db.tables import State
+from app.core.payment import PaymentAggregate, RefusedCard
+from app.core.vocabulary import State
+from app.db.saved_cards import NewCard
 from app.gateway.errors import RefusedError
 from app.gateway.models import PaymentRecord
 from app.gateway.models.values import Timestamp

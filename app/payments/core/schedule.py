@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from app.db.tables import State
+from app.core.vocabulary import State
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ are reported to Saleor where it knows the customer: on the transaction of that o
 
 from dataclasses import dataclass
 
-from app.db.aggregates import PaymentAggregate
+from app.core.payment import Operation, Payment, PaymentAggregate
+from app.core.vocabulary import Kind, State
 from app.db.columns import fit_text
-from app.db.tables import Kind, Operation, Payment, State
 from app.gateway.models.records import Recurring
 
 CANCELED = "canceled"

@@ -11,12 +11,14 @@ from typing import Any
 
 import structlog
 
-from app.db.aggregates import ByTransaction, PaymentAggregate, PaymentSelector
+from app.core.payment import Operation, PaymentAggregate
+from app.core.vocabulary import CloseReason, Kind, Origin, State
+from app.db.aggregates import ByTransaction, PaymentSelector, account_of
 from app.db.columns import fit_text
 from app.db.errors import CommitUnknownError
 from app.db.installations import OpenInstallation
 from app.db.repository import PaymentNotFoundError
-from app.db.tables import CloseReason, Kind, MerchantAccount, Operation, Origin, State
+from app.db.tables import MerchantAccount
 from app.gateway.errors import KeysNotOpenedError
 from app.i18n.messages import LazyMessage
 from app.outbound import Deadline
@@ -176,7 +178,7 @@ def _record_action(
     posting = services.posting()
     operation, is_new = _find_or_add(services, aggregate, request, posting)
     if is_new:
-        aggregate.assign_shares(operation, requested_shares(operation))
+        operation.shares = requested_shares(operation)
         _report_to_saleor(aggregate, operation, posting)
         added.append(operation)
     if request.by is None and not (added and operation.state is State.INTENT):
@@ -199,7 +201,7 @@ def _find_or_add(
         )
     operation = _new_operation(aggregate, request, key, posting)
     if not operation.state.final:
-        _check_keys(services, aggregate.payment.account)
+        _check_keys(services, account_of(aggregate.payment))
     aggregate.operations.append(operation)
     return operation, True
 
@@ -258,7 +260,7 @@ def _new_operation(aggregate: PaymentAggregate, request: ActionRequest, key: str
             request.action, request.amount, current, required_kind=request.required_kind, charge_id=request.charge_id
         )
         if request.charge_id is None:  # a later charge has neither shares nor products of its own
-            more = split_of_action(aggregate, step.kind, step.amount, request, aggregate.payment.account)
+            more = split_of_action(aggregate, step.kind, step.amount, request, account_of(aggregate.payment))
             more = more or fiscal_request_members(aggregate, step.kind, step.amount, request.granted)
             if _is_full_refund(aggregate, step.kind, step.amount, current):
                 more["whole"] = True
@@ -273,7 +275,6 @@ def _new_operation(aggregate: PaymentAggregate, request: ActionRequest, key: str
     elif step.kind is not Kind.CANCEL and (reason := request.reasons.get(key, "").strip()):
         more["comment"] = _gateway_comment(reason)
     operation = Operation(
-        payment_id=aggregate.create.payment_id,
         kind=step.kind,
         idempotency_key=key,
         state=state,

@@ -7,8 +7,8 @@ until Saleor is known to have read it (``app.worker.confirm_answers``).
 
 from datetime import datetime
 
-from app.db.aggregates import PaymentAggregate
-from app.db.tables import EventState, Kind, Operation, SaleorEvent
+from app.core.payment import Operation, PaymentAggregate, SaleorEvent
+from app.core.vocabulary import EventState, Kind
 from app.i18n.messages import gettext_noop
 from app.payments.core.balance import balance
 from app.payments.core.event_queue import enqueue, has_available_actions

@@ -14,8 +14,9 @@ from datetime import datetime
 from decimal import ROUND_FLOOR, Decimal, InvalidOperation
 
 from app.amounts import CENT
-from app.db.aggregates import ById, PaymentAggregate, SameDebt, row_id_of
-from app.db.tables import CloseReason, Mode, Payment, State
+from app.core.payment import Payment, PaymentAggregate, row_id_of
+from app.core.vocabulary import CloseReason, Mode, State
+from app.db.aggregates import ById, SameDebt
 from app.i18n.messages import Money
 from app.payments.core.balance import ZERO, balance
 from app.payments.core.issues import Issue, IssueCode

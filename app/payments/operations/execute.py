@@ -14,9 +14,11 @@ from typing import TypeAlias, TypeVar
 
 import structlog
 
-from app.db.aggregates import ById, PaymentAggregate, SameDebt, row_id_of
+from app.core.payment import Operation, PaymentAggregate, row_id_of
+from app.core.vocabulary import Kind, State
+from app.db.aggregates import ById, SameDebt, account_of
 from app.db.errors import DatabaseUnavailableError
-from app.db.tables import Kind, MerchantAccount, Operation, State
+from app.db.tables import MerchantAccount
 from app.gateway.errors import GatewayError, NotSentError
 from app.gateway.models import OperationRecord, PaymentRecord
 from app.gateway.models.operations import Capture, Refund, SplitRefund, Void
@@ -137,7 +139,7 @@ async def send(
     services: Services, aggregate: PaymentAggregate, operation: Operation, deadline: Deadline, *, answering: bool
 ) -> PaymentAggregate:
     """Execute a capture, void, refund or cancellation whose intent is committed (see ``execute``)."""
-    call = partial(_call_gateway, services, aggregate.payment.account, aggregate, operation)
+    call = partial(_call_gateway, services, account_of(aggregate.payment), aggregate, operation)
     return await execute(services, aggregate, operation, call, deadline, answering=answering)
 
 

@@ -16,12 +16,13 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import partial
 
-from app.db.aggregates import ByTransaction, PaymentAggregate, SameDebt, row_id_of
+from app.core.payment import Operation, Payment, PaymentAggregate
+from app.core.vocabulary import Kind, Mode, Origin, State
+from app.db.aggregates import ByTransaction, SameDebt
 from app.db.installations import OpenInstallation
 from app.db.repository import NewPayment, PaymentInOtherStoreError, PaymentNotFoundError
-from app.db.tables import Kind, MerchantAccount, Mode, Operation, Origin, Payment, SavedCard, State
+from app.db.tables import MerchantAccount, SavedCard
 from app.gateway.client import GatewayClient
 from app.gateway.models.payments import Creation, DirectPayment, HostedPayment
 from app.gateway.wallets import Wallet
@@ -178,8 +179,7 @@ async def _record_intent(
     is not recorded in time is not sent, because the webhook has been answered otherwise by then (11).
     """
     now, terms, request, saved_card = services.now(), plan.terms, plan.request, plan.saved_card
-    payment = partial(
-        Payment,
+    payment = Payment(
         installation_id=installation.id,
         account_id=terms.account.id,
         transaction_id=event.transaction.id,
@@ -206,12 +206,10 @@ async def _record_intent(
     def objection(newest: Payment, others: Sequence[PaymentAggregate]) -> RefusalError | None:
         return add_attempt(newest, others, event.source)
 
-    creation = partial(creation_intent, services, request)
+    creation = creation_intent(services, request, payment)
     debt = debt_of(installation, event)
     async with asyncio.timeout(deadline.left):
-        return await services.payments.begin(
-            NewPayment(payment, creation, requested_shares, debt, objection, reject_if_elsewhere=True)
-        )
+        return await services.payments.begin(NewPayment(payment, creation, debt, objection, reject_if_elsewhere=True))
 
 
 def debt_of(installation: OpenInstallation, event: SessionEvent) -> SameDebt:
@@ -225,11 +223,10 @@ def debt_of(installation: OpenInstallation, event: SessionEvent) -> SameDebt:
 
 
 def creation_intent(services: Services, request: Creation, payment: Payment, *, by: str | None = None) -> Operation:
-    """Return the intent to create a stored payment at the gateway; ``by`` is the member of staff who requested it."""
+    """Return the intent to create a payment at the gateway; ``by`` is the member of staff who requested it."""
     now = services.now()
     request_fields, personal_sealed = services.personal.seal_request(payment.transaction_id, request.to_journal())
-    return Operation(
-        payment_id=row_id_of(payment),
+    operation = Operation(
         kind=Kind.CREATE,
         idempotency_key="create",
         state=State.INTENT,
@@ -243,6 +240,8 @@ def creation_intent(services: Services, request: Creation, payment: Payment, *, 
         created_at=now,
         updated_at=now,
     )
+    operation.shares = requested_shares(operation)
+    return operation
 
 
 async def build_direct_plan(

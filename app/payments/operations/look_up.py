@@ -7,9 +7,10 @@ from datetime import datetime
 
 import structlog
 
-from app.db.aggregates import PaymentAggregate, lock_payment
+from app.core.payment import Payment, PaymentAggregate
+from app.db.aggregates import ById
 from app.db.problems import payment_ids_with_problem
-from app.db.tables import MerchantAccount, Payment
+from app.db.tables import MerchantAccount
 from app.db.vault import VaultError
 from app.gateway.client import GatewayClient
 from app.gateway.errors import GatewayError, KeysNotOpenedError
@@ -60,9 +61,8 @@ async def clear_account_problems(services: Services, aggregate: PaymentAggregate
         return
     async with services.database.transaction() as session:
         found = await payment_ids_with_problem(session, store, account_id, ACCOUNT_KINDS)
-    for payment_id in found:  # one transaction each: holding two locks at once could deadlock
-        async with services.database.transaction() as session:
-            _clear_problems(await lock_payment(session, payment_id), now)
+    for payment_id in found:
+        await services.payments.update(ById(payment_id), lambda locked: _clear_problems(locked.payment, now))
     _clear_problems(aggregate.payment, now)
 
 

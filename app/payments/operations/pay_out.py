@@ -8,14 +8,15 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
-from functools import partial
 
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from app.db.aggregates import ByTransaction, PaymentAggregate, row_id_of
+from app.core.payment import Payment, PaymentAggregate
+from app.core.vocabulary import Flow, Mode
+from app.db.aggregates import ByTransaction
 from app.db.payouts import total_paid_out_since
 from app.db.repository import NewPayment
-from app.db.tables import Flow, MerchantAccount, Mode, Operation, Payment, Payout, SavedCard
+from app.db.tables import MerchantAccount, Payout, SavedCard
 from app.gateway.errors import InvalidRequestError
 from app.gateway.models.payout import Payout as Request
 from app.i18n.messages import LazyMessage
@@ -26,7 +27,6 @@ from app.payments.operations.execute import execute
 from app.payments.operations.initialize import creation_intent
 from app.payments.requests.payout import PayoutRefusedError, PayoutTerms, day_limit_message, payout_request
 from app.payments.services import Services
-from app.payments.split.planning import requested_shares
 
 A_DAY = timedelta(hours=24)
 """The period of the daily limit: any 24 hours, so that midnight does not double it."""
@@ -140,8 +140,7 @@ def _day_limit(
 def _new_payment(services: Services, account: MerchantAccount, payout: ConfirmedPayout, request: Request) -> NewPayment:
     """Return the payment and intent to be committed before the call (laws of money, 1). No row holds the card."""
     now, saved = services.now(), payout.card.saved
-    payment = partial(
-        Payment,
+    payment = Payment(
         installation_id=account.installation_id,
         account_id=account.id,
         transaction_id=payout.transaction_id,
@@ -158,9 +157,9 @@ def _new_payment(services: Services, account: MerchantAccount, payout: Confirmed
         updated_at=now,
     )
 
-    def audit(recorded: Payment) -> Payout:
+    def audit(payment_id: int) -> Payout:
         return Payout(
-            payment_id=row_id_of(recorded),
+            payment_id=payment_id,
             installation_id=account.installation_id,
             account_id=account.id,
             for_payment_id=payout.for_payment_id,
@@ -173,11 +172,9 @@ def _new_payment(services: Services, account: MerchantAccount, payout: Confirmed
             confirmed_from=payout.confirmed.address,
         )
 
-    def operation(recorded: Payment) -> Operation:
-        return creation_intent(services, request, recorded, by=payout.confirmed.by[:200])
-
+    operation = creation_intent(services, request, payment, by=payout.confirmed.by[:200])
     limit = _day_limit(services, account.id, request.amount)
-    return NewPayment(payment, operation, requested_shares, companion=audit, limit=limit)
+    return NewPayment(payment, operation, companion=audit, limit=limit)
 
 
 def _transaction_id(key: str) -> str:

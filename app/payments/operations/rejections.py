@@ -2,7 +2,7 @@
 
 from decimal import Decimal
 
-from app.db.tables import Kind, State
+from app.core.vocabulary import Kind, State
 from app.i18n.messages import Joined, LazyMessage
 from app.payments.core.balance import Balance, RecurringCharge
 from app.saleor.responses import AvailableAction

@@ -13,8 +13,8 @@ from typing import TypeAlias
 
 import structlog
 
-from app.db.aggregates import PaymentAggregate
-from app.db.tables import CloseReason, Kind, Mode, Operation, State
+from app.core.payment import Operation, PaymentAggregate
+from app.core.vocabulary import CloseReason, Kind, Mode, State
 from app.gateway.errors import GatewayError
 from app.gateway.models import Checkout, OperationRecord, PaymentRecord
 from app.i18n.messages import gettext_noop

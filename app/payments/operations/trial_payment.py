@@ -7,12 +7,13 @@ Saleor has no transaction for it, so nothing is reported there: its outbox stays
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
-from functools import partial
 from typing import Any
 
-from app.db.aggregates import ByTransaction, PaymentAggregate
+from app.core.payment import Payment, PaymentAggregate
+from app.core.vocabulary import Flow
+from app.db.aggregates import ByTransaction
 from app.db.repository import NewPayment
-from app.db.tables import Flow, MerchantAccount, Payment
+from app.db.tables import MerchantAccount
 from app.gateway.errors import InvalidRequestError
 from app.gateway.models import Sector
 from app.gateway.models.payments import HostedPayment
@@ -26,7 +27,6 @@ from app.payments.requests.languages import page_language
 from app.payments.requests.payment import check_account
 from app.payments.requests.storefront import check_typed_fields
 from app.payments.services import Services
-from app.payments.split.planning import requested_shares
 
 SUGGESTED_AMOUNT = Decimal("1.00")
 """The proposed amount: enough for a bank to take it seriously, and too little to matter."""
@@ -119,8 +119,7 @@ def _build_request(services: Services, account: MerchantAccount, trial: Trial, s
 def _new_payment(services: Services, account: MerchantAccount, trial: Trial, request: HostedPayment) -> NewPayment:
     """Return the payment and intent to be committed before the call (laws of money, 1)."""
     now = services.now()
-    payment = partial(
-        Payment,
+    payment = Payment(
         installation_id=account.installation_id,
         account_id=account.id,
         transaction_id=trial.transaction_id,
@@ -137,4 +136,4 @@ def _new_payment(services: Services, account: MerchantAccount, trial: Trial, req
         created_at=now,
         updated_at=now,
     )
-    return NewPayment(payment, partial(creation_intent, services, request, by=trial.by[:200]), requested_shares)
+    return NewPayment(payment, creation_intent(services, request, payment, by=trial.by[:200]))

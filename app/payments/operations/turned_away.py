@@ -4,8 +4,9 @@ import asyncio
 
 import structlog
 
+from app.core.payment import Operation
+from app.core.vocabulary import State
 from app.db.errors import DatabaseError
-from app.db.tables import Operation, State
 from app.db.turned_away import Refusal, count_refusals
 from app.payments.core.refusal import DETAILS_NOT_ACCEPTED, GATEWAY_REFUSALS, RefusalCode, RefusalError
 from app.payments.services import Services

@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from app.db.aggregates import PaymentAggregate
-from app.db.tables import DiscrepancyKind, EventState, Flow, Kind, Operation, SaleorEvent, State
+from app.core.payment import Operation, PaymentAggregate, SaleorEvent
+from app.core.vocabulary import EventState, Flow, Kind, State
+from app.db.tables import DiscrepancyKind
 from app.payments.core.details import Details
 from app.payments.core.mapper import event_type_of
 from app.payments.core.subscription import charge_id_of
@@ -177,7 +178,7 @@ def _match_kind(
                         for each in left
                         if fits(entry, each)
                         and _is_same_charge(aggregate, entry, each)
-                        and (not strict or _receivers_agree(aggregate, entry, each))
+                        and (not strict or _receivers_agree(entry, each))
                     ),
                     None,
                 )
@@ -241,16 +242,16 @@ _MATCHING_STEPS = (
 def _match_differences(aggregate: PaymentAggregate, entry: Entry, operation: Operation) -> list[Difference]:
     """Return the differences of a matched pair: its receivers, and whether Saleor has it."""
     found = []
-    if not _receivers_agree(aggregate, entry, operation):
+    if not _receivers_agree(entry, operation):
         found.append(Difference(DiscrepancyKind.RECEIVER, entry, operation))
     if aggregate.payment.is_known_to_saleor and not _is_reported(aggregate.payment.flow, operation, aggregate.events):
         found.append(Difference(DiscrepancyKind.UNTOLD, entry, operation))
     return found
 
 
-def _receivers_agree(aggregate: PaymentAggregate, entry: Entry, operation: Operation) -> bool:
+def _receivers_agree(entry: Entry, operation: Operation) -> bool:
     """Return whether the same sub-merchants received the same amounts, as far as both sides state them."""
-    shares = aggregate.shares_of(operation)
+    shares = operation.shares
     return not (shares and entry.receivers) or _same_receivers(dict(entry.receivers), shares)
 
 

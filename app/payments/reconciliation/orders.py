@@ -11,9 +11,11 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from app.db.aggregates import ById, PaymentAggregate, row_id_of
+from app.core.payment import PaymentAggregate, row_id_of
+from app.core.vocabulary import EventState, Flow, ProblemKind
+from app.db.aggregates import ById
 from app.db.reconciliations import Finding, payments_of_orders
-from app.db.tables import Discrepancy, DiscrepancyKind, DiscrepancyState, EventState, Flow, MerchantAccount, ProblemKind
+from app.db.tables import Discrepancy, DiscrepancyKind, DiscrepancyState, MerchantAccount
 from app.gateway.errors import GatewayError, KeysNotOpenedError, RateLimitedError
 from app.gateway.models import Records, Status
 from app.payments.core.observation import gateway_id_of

@@ -2,7 +2,9 @@
 
 from typing import TypeAlias
 
-from app.db.tables import Kind, MerchantAccount, Operation, Payment
+from app.core.payment import Operation, Payment
+from app.core.vocabulary import Kind
+from app.db.tables import MerchantAccount
 from app.gateway.dialect import Sending
 from app.gateway.models.operations import Capture, Refund, SplitRefund, Void
 from app.gateway.models.subscriptions import SubscriptionRefund

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from app.amounts import CENT
-from app.db.tables import Flow, MerchantAccount
+from app.core.vocabulary import Flow
+from app.db.tables import MerchantAccount
 from app.gateway.errors import InvalidRequestError
 from app.gateway.models import Method, Sector
 from app.gateway.models.details import RecurringPlan

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
 
-from app.db.aggregates import PaymentAggregate
+from app.core.payment import PaymentAggregate
 from app.i18n.messages import LazyMessage
 from app.payments.core.balance import check_amount
 from app.payments.core.refusal import RefusalCode, RefusalError

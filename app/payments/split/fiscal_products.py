@@ -14,8 +14,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from app.db.aggregates import PaymentAggregate
-from app.db.tables import Kind, Operation
+from app.core.payment import Operation, PaymentAggregate
+from app.core.vocabulary import Kind
 from app.gateway.models import FiscalProduct
 from app.payments.core.balance import ZERO, balance
 from app.payments.split.allocation import IndivisibleError, distribute

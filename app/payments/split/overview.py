@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from app.db.aggregates import PaymentAggregate
+from app.core.payment import PaymentAggregate
 from app.payments.split.allocation import ZERO
 from app.payments.split.choice import chosen_shares
 from app.payments.split.standing import OperationShares, allocated_shares, standing_of

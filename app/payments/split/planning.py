@@ -16,8 +16,9 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from app.db.aggregates import PaymentAggregate
-from app.db.tables import Kind, MerchantAccount, Operation
+from app.core.payment import Operation, PaymentAggregate
+from app.core.vocabulary import Kind
+from app.db.tables import MerchantAccount
 from app.gateway.models.details import SplitItem
 from app.gateway.models.products import AnyProduct, Products
 from app.i18n.messages import LazyMessage, Money

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
-from app.db.aggregates import PaymentAggregate
-from app.db.tables import Flow, Kind, Operation, State
+from app.core.payment import Operation, PaymentAggregate
+from app.core.vocabulary import Flow, Kind, State
 from app.payments.split.allocation import Shares, total_of
 from app.payments.split.remainder import Remainder, divide_capture, divide_refund
 
@@ -48,15 +48,13 @@ class SplitStanding:
 
 def is_split(aggregate: PaymentAggregate) -> bool:
     """Return whether the payment was created with shares."""
-    return bool(aggregate.shares_of(aggregate.create))
+    return bool(aggregate.create.shares)
 
 
 def allocated_shares(aggregate: PaymentAggregate) -> Shares:
     """Return the shares allocated of the whole payment, scaled if the shopper paid another amount than requested."""
     create = aggregate.create
-    return _recorded_shares(aggregate, create) or divide_capture(
-        create.amount, aggregate.shares_of(create), create.currency
-    )
+    return _recorded_shares(create) or divide_capture(create.amount, create.shares, create.currency)
 
 
 def unclaimed_shares(aggregate: PaymentAggregate, *, besides: Operation | None = None) -> Shares:
@@ -73,7 +71,7 @@ def unclaimed_shares(aggregate: PaymentAggregate, *, besides: Operation | None =
             or not any(left.values())
         ):
             continue
-        taken = _recorded_shares(aggregate, capture) or divide_capture(capture.amount, left, capture.currency)
+        taken = _recorded_shares(capture) or divide_capture(capture.amount, left, capture.currency)
         left = {who: share - taken.get(who, Decimal()) for who, share in left.items()}
     return left
 
@@ -93,16 +91,14 @@ def standing_of(aggregate: PaymentAggregate, *, resumed: Operation | None = None
         and not each.has_surely_failed
         and (resumed is None or (each is not resumed and each.state is not State.WAITING))
     ]
-    known = [
-        OperationShares(each, shares, known=True) for each in counting if (shares := _recorded_shares(aggregate, each))
-    ]
+    known = [OperationShares(each, shares, known=True) for each in counting if (shares := _recorded_shares(each))]
     rest = Remainder.of(sums)
     for part in known:
         rest = rest.after(part.shares, part.operation.currency)
     at_most = rest.left
     assumed = []
     for each in counting:
-        if not _recorded_shares(aggregate, each):
+        if not _recorded_shares(each):
             amount = min(each.amount, rest.total)
             shares = divide_refund(amount, rest, each.currency) if amount else {}
             assumed.append(OperationShares(each, shares, known=False))
@@ -116,17 +112,17 @@ def _received_parts(aggregate: PaymentAggregate) -> Iterator[OperationShares]:
         return
     whole = allocated_shares(aggregate)
     if aggregate.payment.flow is Flow.CHARGE:
-        yield OperationShares(create, whole, known=bool(_recorded_shares(aggregate, create)))
+        yield OperationShares(create, whole, known=bool(_recorded_shares(create)))
         return
     for each in aggregate.operations:
         if each.kind is Kind.CAPTURE and each.state is State.SUCCESS:
-            shares = _recorded_shares(aggregate, each)
+            shares = _recorded_shares(each)
             yield OperationShares(each, shares or divide_capture(each.amount, whole, each.currency), known=bool(shares))
 
 
-def _recorded_shares(aggregate: PaymentAggregate, operation: Operation) -> Shares:
+def _recorded_shares(operation: Operation) -> Shares:
     """Return the recorded shares if they sum to the amount that was actually moved; else empty."""
-    shares = aggregate.shares_of(operation)
+    shares = operation.shares
     return shares if total_of(shares.values()) == operation.amount else {}
 
 

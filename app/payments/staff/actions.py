@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
-from app.db.aggregates import ByOrder, PaymentAggregate
-from app.db.tables import Kind, Operation
+from app.core.payment import Operation, PaymentAggregate
+from app.core.vocabulary import Kind
+from app.db.aggregates import ByOrder
 from app.i18n.messages import LazyMessage
 from app.payments.core.action_request import ActionRequest
 from app.payments.core.answer_status import ACTIONS

@@ -11,9 +11,10 @@ from datetime import datetime
 from decimal import Decimal
 
 from app.amounts import format_amount
-from app.db.aggregates import PaymentAggregate, load_outlines
+from app.core.payment import Operation, Payment, PaymentAggregate
+from app.core.vocabulary import Flow, Kind, State
+from app.db.aggregates import load_outlines
 from app.db.search import PaymentFilter, payments_page
-from app.db.tables import Flow, Kind, Operation, Payment, State
 from app.i18n.messages import Money
 from app.payments.core.balance import ZERO, Balance, balance, processed_at_of
 from app.payments.core.details import Details

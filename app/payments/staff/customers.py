@@ -4,11 +4,12 @@ from collections.abc import AsyncIterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from app.db.aggregates import PaymentAggregate, load_aggregates
+from app.core.payment import Operation, Payment, PaymentAggregate
+from app.db.aggregates import load_aggregates
 from app.db.personal import SEALED
 from app.db.retention import erase_payments_of_shopper
 from app.db.search import PaymentFilter, payments_page
-from app.db.tables import Operation, Payment, SavedCard
+from app.db.tables import SavedCard
 from app.db.vault import VaultError
 from app.payments.core.details import Details
 from app.payments.services import Services

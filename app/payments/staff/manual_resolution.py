@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from app.amounts import format_amount, is_amount
-from app.db.aggregates import ByOrder, PaymentAggregate
+from app.core.payment import Operation, PaymentAggregate
+from app.core.vocabulary import Kind, State
+from app.db.aggregates import ByOrder
 from app.db.attention import accounts_of, clear_trouble, find_undelivered, refused_event_ids
 from app.db.reconciliations import mark_unknown_orders_seen
 from app.db.repository import PaymentNotFoundError
-from app.db.tables import Kind, Operation, State
 from app.db.turned_away import acknowledge_reasons
 from app.i18n.messages import gettext_noop
 from app.payments.alerts.open_alerts import NOTIFICATION_ALERTS, AlertKind
@@ -158,7 +159,7 @@ def _check_success(aggregate: PaymentAggregate, operation: Operation, amount: De
         raise _refusal(
             f"{format_amount(amount)} is not a valid amount: it must be above zero, with at most two decimals."
         )
-    if amount != operation.amount and aggregate.shares_of(operation):
+    if amount != operation.amount and operation.shares:
         raise _refusal("It is split among sub-merchants, whose shares are those of the requested amount.")
     if operation.kind is Kind.VOID and amount != operation.amount:
         raise _refusal(f"An authorization is released as a whole: {format_amount(operation.amount)}.")

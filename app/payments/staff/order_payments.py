@@ -11,10 +11,11 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from app.db.aggregates import PaymentAggregate, find_attempts
+from app.core.payment import PaymentAggregate
+from app.core.vocabulary import Kind, Mode, State
+from app.db.aggregates import find_attempts
 from app.db.installations import OpenInstallation
 from app.db.payouts import PayoutRecord, payouts_for
-from app.db.tables import Kind, Mode, State
 from app.payments.core.balance import ZERO, balance, check_amount
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.services import Services

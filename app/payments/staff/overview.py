@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from decimal import Decimal
 
+from app.core.vocabulary import State
 from app.db.day_sums import ZERO, Days, Moments, Span, Total, our_totals
 from app.db.summed_days import SAVED_CARD, Outcome, days_without_sums, our_outcomes, stored_outcomes, stored_totals
-from app.db.tables import Booked, MerchantAccount, State
+from app.db.tables import Booked, MerchantAccount
 from app.gateway.statuses import Kind as CodeKind
 from app.gateway.statuses import Status, explain
 from app.i18n.messages import LazyMessage, Value, gettext_noop

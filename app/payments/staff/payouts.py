@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from app.db.aggregates import PaymentAggregate
+from app.core.payment import PaymentAggregate
 from app.db.payouts import PayoutRecord, similar_payouts_since
 from app.db.tables import MerchantAccount, SavedCard
 from app.db.vault import VaultError

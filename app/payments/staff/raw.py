@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from app.db.aggregates import PaymentAggregate
+from app.core.payment import Operation, PaymentAggregate, SaleorEvent
+from app.core.vocabulary import State
 from app.db.inbox import StoredNotification
-from app.db.tables import Operation, SaleorEvent, State
 from app.gateway.errors import UnreadableNotificationError
 from app.gateway.models import Records
 from app.gateway.notification import decode

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from app.db.aggregates import PaymentAggregate
+from app.core.payment import Operation, PaymentAggregate
+from app.core.vocabulary import Flow, Kind, State
 from app.db.inbox import StoredNotification
-from app.db.tables import Flow, Kind, Operation, State
 from app.gateway.statuses import Kind as CodeKind
 from app.gateway.statuses import Status, explain
 from app.i18n.messages import LazyMessage, StoredMessage, gettext_noop

@@ -5,7 +5,8 @@ It moves no money and is idempotent, so it needs no intent and may be retried (l
 
 import structlog
 
-from app.db.aggregates import ById, ByOrder, PaymentAggregate, row_id_of
+from app.core.payment import PaymentAggregate, row_id_of
+from app.db.aggregates import ById, ByOrder, account_of
 from app.gateway.errors import GatewayError, KeysNotOpenedError
 from app.i18n.messages import LazyMessage
 from app.payments.core.call_errors import KEYS_NOT_OPENED
@@ -61,7 +62,7 @@ async def cancel_subscription(
 async def _cancel_at_gateway(services: Services, aggregate: PaymentAggregate, recurring_id: str) -> str:
     """Cancel the subscription at the gateway; return its new status. Raises RefusalError."""
     try:
-        client = gateway_client(services, aggregate.payment.account)
+        client = gateway_client(services, account_of(aggregate.payment))
         answer = await client.subscriptions.cancel(recurring_id, timeout=services.schedule.budget.total_seconds())
     except KeysNotOpenedError:
         raise RefusalError(RefusalCode.NOT_POSSIBLE, LazyMessage(KEYS_NOT_OPENED)) from None

@@ -11,9 +11,9 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any, TypeAlias
 
-from app.db.aggregates import PaymentAggregate
+from app.core.payment import Operation, Payment, PaymentAggregate, SaleorEvent
+from app.core.vocabulary import EventState, Flow, Kind, Origin, State
 from app.db.inbox import StoredNotification
-from app.db.tables import EventState, Flow, Kind, Operation, Origin, Payment, SaleorEvent, State
 from app.gateway.errors import UnreadableNotificationError
 from app.gateway.notification import read_data
 from app.i18n.messages import (
@@ -138,7 +138,7 @@ def _with_shares(
     message: LazyMessage, aggregate: PaymentAggregate, operation: Operation, names: Mapping[str, str]
 ) -> LazyMessage:
     """Return the text with the sub-merchants whose money an operation of a split payment moves."""
-    shares = aggregate.shares_of(operation)
+    shares = operation.shares
     if shares:
         each = (
             LazyMessage("%(amount)s of %(who)s", amount=amount, who=names.get(who, who))

@@ -7,9 +7,9 @@ from enum import Enum, auto
 import structlog
 
 from app import telemetry
-from app.db.aggregates import PaymentAggregate
+from app.core.payment import Operation, PaymentAggregate
+from app.core.vocabulary import Kind
 from app.db.inbox import NOTIFICATIONS, ProcessingResult, StoredNotification, Trouble
-from app.db.tables import Kind, Operation
 from app.db.vault import VaultError
 from app.gateway.errors import ForgedNotificationError, UnreadableNotificationError
 from app.gateway.notification import SignedButUnreadableError, read_data, read_notification

@@ -1,12 +1,18 @@
 """Sync on demand by staff: look up now, request notifications again, resend events to Saleor."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
 
-from app.db.aggregates import ById, ByOrder, PaymentAggregate, row_id_of
+from app.core.payment import Operation, PaymentAggregate, SaleorEvent, row_id_of
+from app.core.vocabulary import EventState, Flow, Kind, State
+from app.db.aggregates import ByEvent, ById, ByOrder, account_of
 from app.db.inbox import StoredNotification
-from app.db.outbox import EVENTS, events_with_same_reference, later_events, lock_event_with_payment
-from app.db.tables import EventState, Flow, Kind, MerchantAccount, Operation, SaleorEvent, State
+from app.db.outbox import EVENTS
+from app.db.repository import PaymentNotFoundError
+from app.db.tables import MerchantAccount
 from app.gateway.errors import GatewayError, KeysNotOpenedError
 from app.gateway.models import Records
 from app.gateway.models.values import Method
@@ -129,7 +135,7 @@ async def _load(services: Services, order_id: str) -> tuple[PaymentAggregate, Me
     aggregate = await services.payments.find(ByOrder(order_id))
     if aggregate is None:
         raise RefusalError(RefusalCode.UNKNOWN_PAYMENT, LazyMessage("There is no such payment."))
-    return aggregate, aggregate.payment.account
+    return aggregate, account_of(aggregate.payment)
 
 
 async def _look_up_and_post(
@@ -158,26 +164,30 @@ async def resend_events(services: Services, event_ids: Sequence[int]) -> list[in
     """
     again = []
     for event_id in event_ids:
-        async with services.database.transaction() as session:
-            if await session.get(SaleorEvent, event_id) is None:
-                continue
-            event, payment = await lock_event_with_payment(session, event_id)
-            if event.state not in {EventState.REFUSED, EventState.WAITING}:
-                continue
-            beside = await events_with_same_reference(session, event)
-            if is_outdated_failure(event, beside) or (
-                event.state is EventState.REFUSED and has_matching_success(event, beside)
-            ):
-                supersede(payment, event, services.now())
-                continue
-            later = await later_events(session, event)
-            if event.state is EventState.REFUSED and any(has_available_actions(each) for each in later):
-                event.available_actions = None  # later events report the current actions
-            event.state = EventState.WAITING
-            event.next_attempt_at = services.now()
-            again.append(event_id)
+        with suppress(PaymentNotFoundError):
+            resend = partial(_resend_event, event_id=event_id, now=services.now())
+            if await services.payments.update(ByEvent(event_id), resend):
+                again.append(event_id)
     services.wake(EVENTS)
     return again
+
+
+def _resend_event(aggregate: PaymentAggregate, event_id: int, now: datetime) -> bool:
+    """Make an event due; return False for one that is not to be reported, or not any more."""
+    event = aggregate.event_by_id(event_id)
+    if event.state not in {EventState.REFUSED, EventState.WAITING}:
+        return False
+    beside = [other for other in aggregate.events if other is not event and other.psp_reference == event.psp_reference]
+    is_refused = event.state is EventState.REFUSED
+    if is_outdated_failure(event, beside) or (is_refused and has_matching_success(event, beside)):
+        supersede(aggregate.payment, event, now)
+        return False
+    later = aggregate.events[aggregate.events.index(event) + 1 :]
+    if is_refused and any(map(has_available_actions, later)):
+        event.available_actions = None  # later events report the current actions
+    event.state = EventState.WAITING
+    event.next_attempt_at = now
+    return True
 
 
 def undelivered_events(aggregate: PaymentAggregate) -> list[SaleorEvent]:

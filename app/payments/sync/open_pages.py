@@ -8,11 +8,10 @@ import asyncio
 from datetime import timedelta
 
 import structlog
-from sqlalchemy import ColumnElement
-from sqlmodel import col, select
 
-from app.db.aggregates import POLLS, ById, row_id_of
-from app.db.tables import Flow, Kind, Operation, Payment, State
+from app.core.payment import Payment, row_id_of
+from app.core.vocabulary import State
+from app.db.aggregates import POLLS, ById, ByOperation, ByOrder
 from app.payments.core.order_standing import close_page_not_owed, closing_reason
 from app.payments.services import Services
 from app.saleor.errors import SaleorError
@@ -28,12 +27,6 @@ MAX_CONCURRENT = 8
 
 MAX_PER_INTERVAL = 50
 _TIMEOUT = 3.0  # seconds: a person waits for the page
-_OPEN_PAGE = (
-    col(Operation.kind) == Kind.CREATE,
-    col(Operation.state) == State.INIT,
-    col(Payment.trial).is_(False),
-    col(Payment.flow) != Flow.PAYOUT,
-)
 
 
 class OpenPageChecks:
@@ -53,7 +46,7 @@ class OpenPageChecks:
         if self._places.locked() or not self._recent.try_acquire(order_id):
             return False
         async with self._places:
-            payment = await _find_open_page(self._services, col(Payment.order_id) == order_id)
+            payment = await _find_open_page(self._services, ByOrder(order_id))
             if payment is None:
                 return False
             try:
@@ -66,16 +59,17 @@ class OpenPageChecks:
 
 async def check_polled_page(services: Services, saleor: SaleorClient, operation_id: int) -> None:
     """Ask Saleor about the page that an operation has opened, if it is still open."""
-    payment = await _find_open_page(services, col(Operation.id) == operation_id)
+    payment = await _find_open_page(services, ByOperation(operation_id))
     if payment is not None:
         await _close_if_not_owed(services, saleor, payment)
 
 
-async def _find_open_page(services: Services, which: ColumnElement[bool]) -> Payment | None:
-    """Return the payment of an open page of which Saleor has a transaction, the row alone; None for any other."""
-    query = select(Payment).join(Operation, col(Operation.payment_id) == col(Payment.id)).where(which, *_OPEN_PAGE)
-    async with services.database.transaction() as session:
-        return (await session.exec(query)).first()
+async def _find_open_page(services: Services, which: ByOrder | ByOperation) -> Payment | None:
+    """Return the payment of an open page of which Saleor has a transaction; None for any other."""
+    found = await services.payments.find(which)
+    if found is None or not found.payment.is_known_to_saleor or found.create.state is not State.INIT:
+        return None
+    return found.payment
 
 
 async def _close_if_not_owed(services: Services, saleor: SaleorClient, payment: Payment) -> bool:

@@ -7,7 +7,7 @@ never. Pure.
 
 from datetime import datetime, timedelta
 
-from app.db.tables import Payment
+from app.core.payment import Payment
 from app.payments.core.order_standing import needs_comparison
 from app.saleor.reports import ReportOutcome
 from app.saleor.responses import EventType

@@ -1,8 +1,9 @@
 """A shopper returns to a payment: it is looked up at the gateway, and Saleor is answered from the record."""
 
-from app.db.aggregates import ByTransaction, PaymentAggregate
+from app.core.payment import PaymentAggregate
+from app.core.vocabulary import State
+from app.db.aggregates import ByTransaction
 from app.db.installations import OpenInstallation
-from app.db.tables import State
 from app.outbound import Deadline
 from app.payments.operations.initialize import initialize, recorded_response
 from app.payments.services import Services

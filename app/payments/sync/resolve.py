@@ -8,9 +8,11 @@ from datetime import datetime
 
 import structlog
 
-from app.db.aggregates import ATTEMPTS, POLLS, ById, ByOperation, PaymentAggregate, row_id_of
+from app.core.payment import Operation, PaymentAggregate, row_id_of
+from app.core.vocabulary import CloseReason, Kind, State
+from app.db.aggregates import ATTEMPTS, POLLS, ById, ByOperation, account_of
 from app.db.outbox import EVENTS
-from app.db.tables import CloseReason, Kind, MerchantAccount, Operation, State
+from app.db.tables import MerchantAccount
 from app.gateway.errors import GatewayError, KeysNotOpenedError
 from app.i18n.messages import Money, gettext_noop
 from app.outbound import Deadline
@@ -56,7 +58,7 @@ class _Due:
 
     @property
     def account(self) -> MerchantAccount:
-        return self.aggregate.payment.account
+        return account_of(self.aggregate.payment)
 
 
 async def resolve_operation(
@@ -126,7 +128,7 @@ def _promote_to_intent(
     except RefusalError as refusal:
         conclude(aggregate, operation, State.FAILURE, posting, message=refusal.message)
         return None
-    aggregate.assign_shares(operation, requested_shares(operation))
+    operation.shares = requested_shares(operation)
     operation.state = State.INTENT
     operation.updated_at = posting.now
     operation.next_poll_at = posting.schedule.intent_deadline(posting.now)

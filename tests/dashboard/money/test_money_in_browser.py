@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 from playwright.async_api import Browser, expect
 
-from app.db.tables import Kind
+from app.core.vocabulary import Kind
 from tests.commands.books import operation
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient

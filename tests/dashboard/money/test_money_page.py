@@ -6,6 +6,7 @@ from decimal import Decimal
 
 import pytest
 
+from app.core.vocabulary import Kind
 from app.db.day_sums import UNKNOWN_CHANNEL, Total, store_days
 from app.db.reconciliations import Finding, record_findings, update_run
 from app.db.tables import (
@@ -13,7 +14,6 @@ from app.db.tables import (
     ComparedDay,
     DiscrepancyKind,
     DiscrepancyState,
-    Kind,
     MerchantAccount,
     ReconciliationRun,
     RunState,

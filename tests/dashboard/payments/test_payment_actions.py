@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from app.db.tables import Kind, State
+from app.core.vocabulary import Kind, State
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import OTHER_STORE, StaffClient, other_store
 from tests.dashboard.payments.test_payment_page import text

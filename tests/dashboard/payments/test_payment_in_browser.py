@@ -3,7 +3,7 @@
 import pytest
 from playwright.async_api import Browser, expect
 
-from app.db.tables import Kind
+from app.core.vocabulary import Kind
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient
 from tests.dashboard.framing import BrowserErrors, clipboard_text, dashboard_of, messages_of, sign_in

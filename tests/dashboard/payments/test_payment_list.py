@@ -7,7 +7,7 @@ from decimal import Decimal
 import httpx2
 import pytest
 
-from app.db.tables import Kind, State
+from app.core.vocabulary import Kind, State
 from tests.commands.books import operation, store_payment
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient, names, open_staff_client, other_store

@@ -8,8 +8,8 @@ import httpx2
 import pytest
 
 from app.amounts import NotAnAmountError
+from app.core.vocabulary import Kind
 from app.dashboard.payments.actions import read_amounts
-from app.db.tables import Kind
 from app.payments.split.choice import chosen_shares
 from tests.commands.books import event, notification, operation
 from tests.commands.conftest import one_database

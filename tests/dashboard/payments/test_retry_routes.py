@@ -2,7 +2,8 @@
 
 from sqlmodel import select
 
-from app.db.tables import EventState, Notification, ProblemKind, SaleorEvent
+from app.core.vocabulary import EventState, ProblemKind
+from app.db.tables import Notification, SaleorEvent
 from app.payments.core.problems import Cause
 from tests.commands.books import event, moment_after, notification, operation
 from tests.commands.conftest import one_database

@@ -3,8 +3,8 @@
 import pytest
 from playwright.async_api import Browser, Request, expect
 
+from app.core.vocabulary import State
 from app.db.aggregates import ByOrder
-from app.db.tables import State
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient
 from tests.dashboard.framing import BrowserErrors, dashboard_of, sign_in

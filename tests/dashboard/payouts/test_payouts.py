@@ -6,12 +6,10 @@ from typing import Any
 
 import httpx2
 import pytest
-from sqlmodel import select
 
-from app.db.problems import load_problems
+from app.db.aggregates import ByOrder
 from app.db.tables import Payment
 from app.payments.cards.keys import offered_key
-from app.payments.core.problems import add_problem
 from tests.commands.books import BEGUN, DIFFERS
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient, other_store
@@ -19,7 +17,7 @@ from tests.loopback import Behaviour, HangUp, ReceivedRequest, json_reply
 from tests.payments.cards.seals import NUMBER, seal
 from tests.payments.fake_gateway import payment
 from tests.payments.payouts import MASK, enable_payouts
-from tests.payments.problems import issue_saying
+from tests.payments.problems import issue_saying, raise_problem
 from tests.payments.shop import source_object
 
 MINE = "staff@example.com"
@@ -225,10 +223,10 @@ async def test_a_payout_that_needs_review_is_among_payouts_and_not_among_payment
     ordinary = await staff_client.payment(1, problem="The gateway says something else of a payment")
     done = await staff_client.do("/payouts/confirm", sealed=await reviewed(staff_client))
     order_id = done.headers["content-location"].removeprefix("/payments/")
-    async with staff_client.services.database.transaction() as session:
-        payout = (await session.exec(select(Payment).where(Payment.order_id == order_id))).one()
-        await load_problems(session, [payout])
-        add_problem(payout, DIFFERS, issue_saying("The gateway says something else of a payout"), BEGUN)
+    payout = await staff_client.services.payments.find(ByOrder(order_id))
+    assert payout is not None
+    issue = issue_saying("The gateway says something else of a payout")
+    await raise_problem(staff_client.services.database, payout.payment, DIFFERS, issue, BEGUN)
 
     for search in (
         "",

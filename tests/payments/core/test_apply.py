@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.db.aggregates import PaymentAggregate
-from app.db.tables import Flow, Kind, State
+from app.core.payment import PaymentAggregate
+from app.core.vocabulary import Flow, Kind, State
 from app.payments.core.apply import apply, conclude
 from app.payments.core.balance import balance
 from app.payments.core.mapper import Observation

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.db.tables import Flow, Kind, Operation, PaymentStatus, State
+from app.core.payment import Operation
+from app.core.vocabulary import Flow, Kind, PaymentStatus, State
 from app.payments.core.balance import ZERO, Balance, balance, is_in_flight, status_of
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.operations.actions import Step, step_for

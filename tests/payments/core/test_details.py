@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.db.tables import Kind, State
+from app.core.vocabulary import Kind, State
 from app.gateway.models import read_record
 from app.i18n.messages import LazyMessage
 from app.payments.core.details import Details, Sum, card_mask, web_address

@@ -6,7 +6,8 @@ from decimal import Decimal
 
 import pytest
 
-from app.db.tables import Flow, Kind, Payment, Problem, ProblemKind, State
+from app.core.payment import Payment, Problem
+from app.core.vocabulary import Flow, Kind, ProblemKind, State
 from app.i18n.messages import LazyMessage, Money, Verbatim
 from app.payments.core import issues
 from app.payments.core.issues import Fact, Issue, IssueCode, is_stored, issue_from_json, stored_message
@@ -72,7 +73,7 @@ def raised_before(sentence: LazyMessage) -> Payment:
     payment = an_aggregate(Flow.CHARGE, State.SUCCESS).payment
     key = hashlib.sha256(f"1:{sentence}".encode()).hexdigest()[:16]
     row = Problem(
-        installation_id=1, account_id="a", operation_id=1, kind=ProblemKind.MISMATCH, key=key,
+        operation_id=1, kind=ProblemKind.MISMATCH, key=key,
         message=sentence.to_json(), raised_at=NOON,
     )  # fmt: skip
     payment.problems.append(row)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.amounts import is_amount
-from app.db.tables import Flow, Kind, State
+from app.core.vocabulary import Flow, Kind, State
 from app.i18n.messages import Money
 from app.payments.core.issues import Issue, IssueCode
 from app.payments.core.mapper import Transition, compute_transition, event_type_of

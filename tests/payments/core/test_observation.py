@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.db.tables import Flow, Kind, State
+from app.core.vocabulary import Flow, Kind, State
 from app.gateway.models import read_record
 from app.payments.core.mapper import Observation
 from app.payments.core.observation import observation_from_record

@@ -2,7 +2,8 @@
 
 import pytest
 
-from app.db.tables import CloseReason, Flow, Kind, Operation, State
+from app.core.payment import Operation
+from app.core.vocabulary import CloseReason, Flow, Kind, State
 from app.payments.core import page_cancellation
 from app.payments.core.page_cancellation import (
     close_reason_of,

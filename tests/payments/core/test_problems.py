@@ -4,8 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from app.db.aggregates import ById, row_id_of
-from app.db.tables import Flow, Kind, Payment, State
+from app.core.payment import Payment, row_id_of
+from app.core.vocabulary import Flow, Kind, State
+from app.db.aggregates import ById
 from app.payments.core.issues import Issue, IssueCode
 from app.payments.core.problems import (
     KEYS,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.db.tables import Flow, Kind, State
+from app.core.vocabulary import Flow, Kind, State
 from app.exact_json import dumps, loads
 from app.payments.core.references import ensure_reference
 from app.payments.core.refusal import RefusalCode, RefusalError

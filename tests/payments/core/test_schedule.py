@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.db.tables import State
+from app.core.vocabulary import State
 from app.outbound import Deadline
 from app.payments.core.schedule import Schedule
 from tests.payments.aggregates import NOON

@@ -9,8 +9,9 @@ from typing import Any
 
 from sqlalchemy import update
 
-from app.db.aggregates import PaymentAggregate
-from app.db.tables import Kind, Operation, SaleorEvent
+from app.core.payment import Operation, PaymentAggregate, SaleorEvent
+from app.core.vocabulary import Kind
+from app.db import tables
 from app.payments.core.problems import problem_text
 from app.payments.core.schedule import Schedule
 from app.saleor.responses import ActionResponse, SessionResponse
@@ -155,7 +156,7 @@ def _join(*parts: object) -> str:
 async def reset_shop(shop: Shop) -> None:
     """Empty the worker's queues and start a new transaction, so that nothing of this row affects the next one."""
     async with shop.services.database.transaction() as session:
-        for table, column in ((Operation, "next_poll_at"), (SaleorEvent, "next_attempt_at")):
+        for table, column in ((tables.Operation, "next_poll_at"), (tables.SaleorEvent, "next_attempt_at")):
             await session.exec(update(table).values({column: None}))
     shop.transaction = shop.saleor.new_transaction()
     shop.gateway.book.clear()

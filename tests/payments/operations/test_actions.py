@@ -6,7 +6,9 @@ from decimal import Decimal
 import pytest
 from sqlmodel import select
 
-from app.db.tables import Kind, Operation, ProductsForm, State
+from app.core import payment as core
+from app.core.vocabulary import Kind, State
+from app.db.tables import Operation, ProductsForm
 from app.payments.core.problems import problem_text
 from app.payments.core.schedule import Schedule
 from app.payments.operations.actions import answer_action_request
@@ -298,7 +300,7 @@ class TestFiscalMerchant:
         await shop.notify(payment(shop.order_id, method="auth"))
         await shop.work()
         await shop.services.accounts.change(shop.account.id, products=ProductsForm.NONE, receipt_delivery=None)
-        recorded: list[Operation] = []
+        recorded: list[core.Operation] = []
 
         async def look_into_the_ledger(heard: ReceivedRequest) -> None:
             recorded.extend(each for each in (await shop.aggregate()).operations if each.kind.value == action_of(heard))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from app.db.tables import Kind, State
+from app.core.vocabulary import Kind, State
 from app.payments.core.problems import problem_text
 from app.payments.operations.actions import answer_action_request
 from app.saleor.errors import SaleorRefusedError, SaleorUnreachableError

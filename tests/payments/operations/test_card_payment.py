@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import text
 from sqlmodel import SQLModel
 
-from app.db.tables import Kind, Mode, State
+from app.core.vocabulary import Kind, Mode, State
 from app.gateway.models import Status
 from app.gateway.statuses import explain
 from app.payments.cards.keys import offered_key, rotate

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from app.db.tables import Kind, State
+from app.core.payment import row_id_of
+from app.core.vocabulary import Kind, State
 from app.payments.operations.competing_attempts import Attempt, pages_to_close
 from app.saleor.testing.records import Transaction
 from tests.loopback import HangUp, ReceivedRequest, json_reply
@@ -152,8 +153,8 @@ class TestANewAttempt:
         states = [(await each.aggregate()).operations for each in (one, other)]
         closing = [each for operations in states for each in operations if each.kind is Kind.CANCEL]
         assert [each.state for each in closing] == [State.WAITING]
-        numbers = [(await each.aggregate()).create.payment_id for each in (one, other)]
-        assert closing[0].payment_id == min(numbers)
+        older = min([await begun.aggregate() for begun in (one, other)], key=lambda found: row_id_of(found.payment))
+        assert [operation.id for operation in older.operations if operation.kind is Kind.CANCEL] == [closing[0].id]
 
 
 class TestPartsOfOnePayment:

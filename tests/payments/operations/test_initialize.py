@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from sqlmodel import select
 
-from app.db.tables import EventState, Flow, Kind, Operation, Payment, State
+from app.core.vocabulary import EventState, Flow, Kind, State
+from app.db.tables import Operation, Payment
 from app.gateway.errors import GatewayError, InvalidRequestError, KeysNotOpenedError, NotSentError
 from app.payments.core.call_errors import shopper_code_of
 from app.payments.core.problems import problem_text

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.db.tables import Kind, State
+from app.core.vocabulary import Kind, State
 from app.payments.core.problems import problem_text
 from app.saleor.responses import SessionResponse
 from tests.loopback import Behaviour, HangUp, ReceivedRequest, Reply, Silence, json_reply

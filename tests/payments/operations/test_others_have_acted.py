@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from app.db.tables import Kind, State
+from app.core.vocabulary import Kind, State
 from app.gateway.errors import (
     BadCredentialsError,
     NotFoundError,

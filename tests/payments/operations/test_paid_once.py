@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from app.db.aggregates import load_by_transaction
-from app.db.tables import Kind, State
+from app.core.payment import PaymentAggregate
+from app.core.vocabulary import Kind, State
+from app.db.aggregates import ByOrder
 from app.payments.alerts.open_alerts import AlertKind, find_open_alerts
 from app.payments.core.problems import problem_text
 from app.payments.operations.competing_attempts import compare_attempts
@@ -557,10 +558,11 @@ async def test_of_two_that_began_in_the_same_moment_each_learns_of_the_other(sho
     """Neither was recorded when the other began: they meet when the second page opens."""
     one, other = shop, another(shop)
     await opened(one)
-    async with one.services.database.transaction() as session:
-        aggregate = await load_by_transaction(session, one.installation.id, one.transaction.id)
-        assert aggregate is not None
+
+    def forget(aggregate: PaymentAggregate) -> None:
         aggregate.payment.has_rivals = False
+
+    await one.services.payments.update(ByOrder(one.order_id), forget)
     await opened(other)
     assert [(await each.aggregate()).payment.has_rivals for each in (one, other)] == [True, True]
 

@@ -8,10 +8,12 @@ import pytest
 from sqlalchemy import text
 from sqlmodel import SQLModel, select
 
-from app.db.aggregates import ByOrder, PaymentAggregate
+from app.core.payment import PaymentAggregate
+from app.core.vocabulary import Flow, Kind, State
+from app.db.aggregates import ByOrder
 from app.db.repository import PaymentRepository
 from app.db.search import PaymentFilter, PaymentNames, find_by_name, payments_page
-from app.db.tables import Flow, Kind, SaleorEvent, State
+from app.db.tables import SaleorEvent
 from app.payments.cards.card_form import PaymentInstrument
 from app.payments.core.balance import balance
 from app.payments.core.problems import problem_text

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from app.core.vocabulary import State
 from app.db.payouts import similar_payouts_since
-from app.db.tables import MerchantAccount, State
+from app.db.tables import MerchantAccount
 from app.payments.operations.pay_out import paid_out_last_day, pay_out
 from app.payments.requests.payout import PayoutRefusedError
 from app.payments.staff.status import standing

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from app.db.tables import Kind, State
+from app.core.vocabulary import Kind, State
 from tests.loopback import Reply, json_reply
 from tests.payments.fake_gateway import operation, refusal_reply
 from tests.payments.fake_saleor import amounts

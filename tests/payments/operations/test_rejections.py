@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.db.tables import Flow, Kind, Operation, State
+from app.core.payment import Operation
+from app.core.vocabulary import Flow, Kind, State
 from app.payments.core.balance import balance
 from app.payments.core.refusal import RefusalError
 from app.payments.operations.actions import step_for

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from app import exact_json
-from app.db.tables import Kind, State
+from app.core.vocabulary import Kind, State
 from app.payments.core.balance import balance
 from app.payments.core.problems import problem_text
 from app.payments.core.refusal import RefusalError

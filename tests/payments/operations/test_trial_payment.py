@@ -7,8 +7,10 @@ from uuid import uuid4
 import pytest
 from sqlmodel import select
 
-from app.db.aggregates import PaymentAggregate, find_by_order
-from app.db.tables import Kind, Payment, SaleorEvent, State
+from app.core.payment import PaymentAggregate
+from app.core.vocabulary import Kind, State
+from app.db.aggregates import find_by_order
+from app.db.tables import Payment, SaleorEvent
 from app.payments.core.problems import problem_text
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.operations.trial_payment import Trial, begin_trial

@@ -11,7 +11,8 @@ import pytest
 from sqlalchemy import text
 from sqlmodel import SQLModel, select
 
-from app.db.tables import Kind, Mode, SavedCard, State
+from app.core.vocabulary import Kind, Mode, State
+from app.db.tables import SavedCard
 from app.payments.core.schedule import Schedule
 from app.payments.operations.gateway_initialize import answer_gateway_initialize
 from app.saleor.responses import SessionResponse

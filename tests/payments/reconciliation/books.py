@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-from app.db.aggregates import PaymentAggregate
-from app.db.tables import EventState, Flow, Kind, Operation, SaleorEvent, SplitShare, State
+from app.core.payment import Operation, PaymentAggregate, SaleorEvent
+from app.core.vocabulary import EventState, Flow, Kind, State
 from app.payments.core.mapper import event_type_of
 from app.payments.reconciliation.entries import BookLine
 from tests.payments.aggregates import HUNDRED, NOON, ORDER, an_aggregate, an_operation
@@ -51,8 +51,6 @@ def payment(
 def event_of(operation: Operation, type_: str, state: EventState = EventState.DELIVERED) -> SaleorEvent:
     """Return the event by which Saleor was told of an operation."""
     return SaleorEvent(
-        payment_id=1,
-        installation_id=1,
         type=type_,
         psp_reference=operation.psp_reference or "",
         amount=operation.amount,
@@ -63,10 +61,8 @@ def event_of(operation: Operation, type_: str, state: EventState = EventState.DE
 
 def split(aggregate: PaymentAggregate, operation: Operation, **shares: object) -> None:
     """Let parts of an operation belong to sub-merchants."""
-    aggregate.shares += [
-        SplitShare(operation_id=operation.id or 0, sub_merchant_id=name, amount=Decimal(str(amount)))
-        for name, amount in shares.items()
-    ]
+    assert operation in aggregate.operations
+    operation.shares |= {name: Decimal(str(amount)) for name, amount in shares.items()}
 
 
 def lines_of(aggregate: PaymentAggregate) -> list[BookLine]:
@@ -75,7 +71,7 @@ def lines_of(aggregate: PaymentAggregate) -> list[BookLine]:
     for each in aggregate.operations:
         first = "purchase" if aggregate.payment.flow is Flow.CHARGE else "auth"
         said = line(METHODS.get(each.kind, first), each.state.value, each.amount)
-        shares = aggregate.shares_of(each)
+        shares = each.shares
         found += [_receiving(said, name, amount) for name, amount in shares.items()] or [said]
     return found
 

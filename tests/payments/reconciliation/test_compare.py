@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.db.aggregates import PaymentAggregate
-from app.db.tables import DiscrepancyKind, EventState, Flow, Kind, Operation, State
+from app.core.payment import Operation, PaymentAggregate
+from app.core.vocabulary import EventState, Flow, Kind, State
+from app.db.tables import DiscrepancyKind
 from app.payments.core.details import Details, Sum
 from app.payments.reconciliation.compare import Difference, Period, differences_of_unknown_order, find_differences
 from app.payments.reconciliation.entries import BookLine, Entry, entries_of
@@ -272,7 +273,7 @@ def test_each_line_that_we_do_not_know_is_found_and_so_is_each_that_is_missing(
     secondary = [each for each in aggregate.operations if each.kind is not Kind.CREATE and each.state is State.SUCCESS]
     for forgotten in secondary:
         known = [each for each in aggregate.operations if each is not forgotten]
-        found = kinds(PaymentAggregate(aggregate.payment, known, aggregate.events, aggregate.shares), *lines)
+        found = kinds(PaymentAggregate(aggregate.payment, known, aggregate.events), *lines)
         assert found == ["missed"]
         said = entries_of(lines)
         gone = next(n for n, each in enumerate(said) if each.kind is forgotten.kind and each.state is State.SUCCESS

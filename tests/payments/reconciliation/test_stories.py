@@ -7,7 +7,8 @@ from uuid import UUID
 import pytest
 from sqlmodel import delete, select
 
-from app.db.tables import Booked, DiscrepancyState, GatewayTotal, Kind, RunState, SaleorEvent, Source, State
+from app.core.vocabulary import Kind, State
+from app.db.tables import Booked, DiscrepancyState, GatewayTotal, RunState, SaleorEvent, Source
 from app.payments.staff.manual_resolution import resend_refused_events
 from app.saleor.errors import SaleorRefusedError, SaleorUnreachableError
 from app.sandbox.core.codes import Status

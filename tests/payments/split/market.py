@@ -4,7 +4,7 @@ from decimal import Decimal
 from itertools import count
 from typing import Any
 
-from app.db.tables import Kind
+from app.core.vocabulary import Kind
 from app.payments.split.standing import SplitStanding, standing_of
 from tests.loopback import json_reply
 from tests.payments.fake_gateway import operation
@@ -95,4 +95,4 @@ async def standing(shop: Shop) -> SplitStanding:
 async def recorded(shop: Shop, kind: Kind, number: int = 0) -> dict[str, Decimal]:
     """Return the rows of an operation's shares."""
     aggregate = await shop.aggregate()
-    return aggregate.shares_of([each for each in aggregate.operations if each.kind is kind][number])
+    return [operation for operation in aggregate.operations if operation.kind is kind][number].shares

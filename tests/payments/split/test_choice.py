@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from app.db.aggregates import load_by_order
+from app.db.aggregates import ByOrder
 from app.payments.core.refusal import RefusalError
 from app.payments.split.choice import choose_next_refund_split, chosen_shares, clear_choice
 from tests.payments.fake_gateway import operation
@@ -32,12 +32,10 @@ async def sold(shop: Shop) -> Shop:
 
 async def chosen(shop: Shop, **amounts: str) -> None:
     who = {"market": MARKET, "potter": POTTER.upper(), "smith": SMITH, "weaver": WEAVER, "nobody": "nobody"}
-    async with shop.services.database.transaction() as session:
-        aggregate = await load_by_order(session, shop.order_id)
-        assert aggregate is not None
-        choose_next_refund_split(
-            aggregate, {who[name]: Decimal(amount) for name, amount in amounts.items()}, shop.clock.now
-        )
+    shares = {who[name]: Decimal(amount) for name, amount in amounts.items()}
+    await shop.services.payments.update(
+        ByOrder(shop.order_id), lambda aggregate: choose_next_refund_split(aggregate, shares, shop.clock.now)
+    )
 
 
 async def test_the_next_refund_is_taken_from_whom_staff_chose_and_the_one_after_it_is_not(sold: Shop) -> None:
@@ -62,10 +60,9 @@ async def test_another_amount_than_chosen_is_refused_and_the_choice_stays(sold: 
 
 async def test_a_choice_can_be_taken_back(sold: Shop) -> None:
     await chosen(sold, potter="40.00")
-    async with sold.services.database.transaction() as session:
-        aggregate = await load_by_order(session, sold.order_id)
-        assert aggregate is not None
-        clear_choice(aggregate, sold.clock.now)
+    await sold.services.payments.update(
+        ByOrder(sold.order_id), lambda aggregate: clear_choice(aggregate, sold.clock.now)
+    )
     assert set(shares(await refund(sold, "40.00", "first"))) == set(SHARES)
 
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.amounts import CENT
-from app.db.aggregates import PaymentAggregate
-from app.db.tables import Flow, Kind, State
+from app.core.payment import PaymentAggregate
+from app.core.vocabulary import Flow, Kind, State
 from app.payments.split.fiscal_products import fiscal_request_members, goods_of
 from app.payments.split.products import DELIVERY
 from app.saleor.events import GrantedRefund

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from app.db.tables import Kind, ProductsForm, State
+from app.core.vocabulary import Kind, State
+from app.db.tables import ProductsForm
 from tests.loopback import HangUp, ReceivedRequest, json_reply
 from tests.payments.fake_gateway import action_of, operation, payment
 from tests.payments.shop import TOTAL, Shop

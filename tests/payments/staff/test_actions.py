@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 from sqlmodel import select
 
+from app.core import payment as core
+from app.core.vocabulary import Flow, Kind, State
 from app.db.aggregates import ByOrder
-from app.db.tables import Flow, Kind, Operation, State
+from app.db.tables import Operation
 from app.payments.core.balance import balance
 from app.payments.core.refusal import RefusalError
 from app.payments.operations.actions import answer_action_request
@@ -30,7 +32,7 @@ def staff_request(kind: Kind, amount: str | None = None, key: str = "form-1", **
     return StaffRequest(kind, by=OLENA, key=key, amount=None if amount is None else Decimal(amount), **more)
 
 
-async def ask(shop: Shop, kind: Kind, amount: str | None = None, key: str = "form-1", **more: Any) -> Operation:
+async def ask(shop: Shop, kind: Kind, amount: str | None = None, key: str = "form-1", **more: Any) -> core.Operation:
     return (await request_action(shop.services, shop.order_id, staff_request(kind, amount, key, **more)))[1]
 
 

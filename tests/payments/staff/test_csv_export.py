@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.core.vocabulary import Flow, Kind, PaymentStatus, State
 from app.db.search import PaymentFilter
-from app.db.tables import Flow, Kind, PaymentStatus, State
 from app.payments.staff import csv_export
 from app.payments.staff.csv_export import COLUMNS, escape_formula, payments_csv
 from tests.commands.books import ORDER, TRANSACTION, moment_after, operation, store_payment

@@ -4,8 +4,9 @@ from decimal import Decimal
 
 import pytest
 
-from app.db.aggregates import ByOrder, PaymentAggregate
-from app.db.tables import Kind, State
+from app.core.payment import PaymentAggregate
+from app.core.vocabulary import Kind, State
+from app.db.aggregates import ByOrder
 from app.payments.core.problems import problem_text
 from app.payments.core.refusal import RefusalError
 from app.payments.staff.manual_resolution import Decision, settle

@@ -5,8 +5,8 @@ from decimal import Decimal
 
 import pytest
 
-from app.db.aggregates import PaymentAggregate
-from app.db.tables import Flow, Kind, Mode, Operation, State
+from app.core.payment import Operation, PaymentAggregate
+from app.core.vocabulary import Flow, Kind, Mode, State
 from app.payments.staff.order_payments import OrderPayments, can_be_paid, covered_amount
 from app.saleor.orders import OrderToPay
 from tests.commands.books import BEGUN, TRANSACTION, aggregate, operation

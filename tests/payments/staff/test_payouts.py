@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import update
 from sqlmodel import select
 
-from app.db.aggregates import PaymentAggregate
+from app.core.payment import PaymentAggregate
 from app.db.columns import table_of
 from app.db.installations import OpenInstallation
 from app.db.tables import MerchantAccount, Payment, Payout, SavedCard

@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.db.tables import Kind, State
+from app.core.vocabulary import Kind, State
 from app.gateway.models import Records
 from app.payments.staff.raw import REDACTED, Source, raw_messages, raw_records, redact
 from tests.commands.books import aggregate, event, moment_after, notification, operation

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.db.aggregates import PaymentAggregate
-from app.db.tables import EventState, Flow, Kind, Operation, State
+from app.core.payment import Operation, PaymentAggregate
+from app.core.vocabulary import EventState, Flow, Kind, State
 from app.payments.staff.status import pending_steps, standing
 from app.payments.staff.timeline import Entry, Tone, timeline
 from tests.commands.books import ORDER, aggregate, event, moment_after, notification, operation

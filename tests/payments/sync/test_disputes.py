@@ -6,8 +6,9 @@ from uuid import uuid4
 
 import pytest
 
-from app.db.aggregates import ById, PaymentAggregate, row_id_of
-from app.db.tables import Kind, ProblemKind, State
+from app.core.payment import PaymentAggregate, row_id_of
+from app.core.vocabulary import Kind, ProblemKind, State
+from app.db.aggregates import ById
 from app.payments.alerts.open_alerts import AlertKind
 from app.payments.core.posting import raise_problem
 from app.payments.core.problems import Cause, problem_messages, problem_text

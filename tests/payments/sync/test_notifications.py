@@ -8,8 +8,9 @@ import pytest
 from sqlalchemy import text
 from sqlmodel import col, select
 
+from app.core.vocabulary import Kind, State
 from app.db.accounts import AccountKeys, NewAccount
-from app.db.tables import Kind, Notification, State
+from app.db.tables import Notification
 from app.payments.core.problems import problem_text
 from app.payments.sync import notifications
 from app.payments.sync.notifications import Receipt, receive

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from app.db.tables import Kind, State
+from app.core.vocabulary import Kind, State
 from tests.loopback import Behaviour, HangUp, Silence, json_reply
 from tests.payments.fake_gateway import BROKEN, payment
 from tests.payments.fake_saleor import amounts

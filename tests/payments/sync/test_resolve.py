@@ -4,15 +4,20 @@ import asyncio
 from decimal import Decimal
 
 import pytest
+from sqlalchemy import delete
+from sqlmodel import col
 
-from app.db.aggregates import load_by_transaction
-from app.db.tables import Kind, Operation, State
+from app.core.payment import Operation
+from app.core.vocabulary import Kind, State
+from app.db import tables
+from app.db.aggregates import save_all
 from app.gateway.models import Records
 from app.outbound import Deadline
 from app.payments.core.problems import problem_text
 from app.payments.staff.raw import raw_records
 from app.payments.sync.on_demand import fetch_records, look_up_now
 from app.payments.sync.resolve import resolve_operation
+from tests.db.rows import load_by_transaction
 from tests.loopback import HangUp, ReceivedRequest, Silence, json_reply
 from tests.payments.fake_gateway import BROKEN, operation, payment, refusal_reply
 from tests.payments.fake_saleor import amounts
@@ -88,8 +93,9 @@ class TestAPageOfWhichNobodyHasTheLink:
             aggregate = await load_by_transaction(session, lost.installation.id, lost.transaction.id)
             assert aggregate is not None
             aggregate.create.state, aggregate.create.next_poll_at = State.UNKNOWN, lost.clock.now
-            for each in (*aggregate.events, *(one for one in aggregate.operations if one.kind is Kind.CANCEL)):
-                await session.delete(each)
+            await save_all(session, [aggregate])
+            await session.exec(delete(tables.SaleorEvent))
+            await session.exec(delete(tables.Operation).where(col(tables.Operation.kind) == Kind.CANCEL))
         await lost.pass_time(minutes=2)
         assert lost.saleor.reported_types == ["CHARGE_FAILURE"]
         assert (await lost.operation(Kind.CREATE)).state is State.FAILURE

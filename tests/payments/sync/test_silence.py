@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from app.db.tables import Kind, State
+from app.core.vocabulary import Kind, State
 from app.payments.core.problems import problem_text
 from app.payments.sync.on_demand import look_up_now
 from tests.loopback import HangUp, Reply, json_reply
