@@ -24,13 +24,13 @@ NOT_SERVED_IN_PRODUCTION = {"sandbox", "testing"}
 @pytest.mark.threat("xss-dashboard")
 async def test_on_every_page_of_staff_it_is_text(staff_client: StaffClient) -> None:
     staff_client.permissions = ("HANDLE_PAYMENTS", "MANAGE_ORDERS", "MANAGE_APPS")
-    written = {"order_number": MARKUP, "description": MARKUP, "channel": MARKUP}
+    written = {"order_number": MARKUP, "channel": MARKUP}
     kept = await store_payment(
         staff_client.services,
         staff_client.shop.account,
         **(names(1) | written),
         problem=MARKUP,
-        operations=[operation(message=MARKUP, details={"card_mask": MARKUP})],
+        operations=[operation(message=MARKUP, request={"description": MARKUP}, details={"card_mask": MARKUP})],
         events=[event(message=MARKUP)],
         notifications=[notification({"order_id": f"{1:032x}", "response_description": MARKUP})],
     )
