@@ -147,6 +147,11 @@ async def find_by_order(
     conditions = [col(Payment.order_id) == order_id]
     if installation_id is not None:
         conditions.append(col(Payment.installation_id) == installation_id)
+    return await find_where(session, *conditions)
+
+
+async def find_where(session: AsyncSession, *conditions: sa.ColumnElement[bool]) -> PaymentAggregate | None:
+    """Return the first payment that meets the conditions, for reading only; or None."""
     payments = await read_payments(session, WITH_ACCOUNT.where(*conditions))
     return (await load_aggregates(session, payments[:1]))[0] if payments else None
 
@@ -241,7 +246,9 @@ async def load_aggregates(session: AsyncSession, payments: Sequence[core.Payment
         event = EVENTS.read(row[:-1])
         stored[row[-1]].events.append(event)
         stored[row[-1]].saved[event] = tuple(row[:-1])
-    await _load_problems(session, stored)
+    await load_problems(session, payments)
+    for owner in stored.values():
+        owner.saved |= {problem: PROBLEMS.values_of(problem) for problem in owner.payment.problems}
     return list(stored.values())
 
 
@@ -252,31 +259,24 @@ async def load_outlines(session: AsyncSession, payments: Sequence[core.Payment])
     """
     if not payments:
         return []
-    outlines = {payment.id: StoredPayment(payment, [], []) for payment in payments}
+    outlines = {payment.id: PaymentAggregate(payment, [], []) for payment in payments}
     names = [name for name in OPERATIONS.names if name not in _UNREAD]
     for row in (await session.exec(_OUTLINED, params={"payment_ids": list(outlines)})).all():
         operation = core.Operation(**dict(zip(names, row[:-1], strict=True)))
         del operation.request, operation.personal_sealed  # not read: nobody may take it for empty
         outlines[row[-1]].operations.append(operation)
-    await _load_problems(session, outlines)
+    await load_problems(session, payments)
     return list(outlines.values())
 
 
 async def load_problems(session: AsyncSession, payments: Sequence[core.Payment]) -> None:
-    """Load the problems of payments that have not ended, for reading: one query, and none when none has any."""
-    await _load_problems(session, {payment.id: StoredPayment(payment, [], []) for payment in payments})
-
-
-async def _load_problems(session: AsyncSession, stored: Mapping[int | None, StoredPayment]) -> None:
-    for one in stored.values():
-        one.payment.problems = []
-    having = [one.payment.id for one in stored.values() if one.payment.has_problems]
-    if not having:
-        return
-    for row in (await session.exec(_PROBLEMS, params={"payment_ids": having})).all():
-        owner, problem = stored[row[-1]], PROBLEMS.read(row[:-1])
-        owner.payment.problems.append(problem)
-        owner.saved[problem] = tuple(row[:-1])
+    """Load the problems of payments that have not ended: one query, and none when none has any."""
+    having = {payment.id: payment for payment in payments if payment.has_problems}
+    for payment in payments:
+        payment.problems = []
+    if having:
+        for row in (await session.exec(_PROBLEMS, params={"payment_ids": list(having)})).all():
+            having[row[-1]].problems.append(PROBLEMS.read(row[:-1]))
 
 
 def account_of(payment: core.Payment) -> MerchantAccount:

@@ -8,8 +8,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from contextvars import Context, copy_context
-from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
@@ -23,12 +22,11 @@ from app.core.vocabulary import State
 from app.db import tables
 from app.db.aggregates import (
     ALONE,
-    WITH_ACCOUNT,
     ByOperation,
     ByTransaction,
     PaymentSelector,
     SameDebt,
-    load_aggregates,
+    find_where,
     read_payments,
     save_all,
 )
@@ -84,7 +82,7 @@ class _Insertion(_Entry):
 
     def build(self) -> StoredPayment:
         """Return the payment for one attempt to insert it: an attempt that failed has changed its own copy."""
-        return StoredPayment(copy(self.new.payment), [copy(self.new.operation)], [])
+        return StoredPayment(replace(self.new.payment, problems=[]), [replace(self.new.operation)], [])
 
     def find_objection(self, built: StoredPayment, attempts: Sequence[PaymentAggregate]) -> Exception | None:
         find = self.new.objection
@@ -181,8 +179,7 @@ class PaymentRepository:
     async def find(self, which: PaymentSelector | ByOperation) -> PaymentAggregate | None:
         """Return a payment, for reading only; or None."""
         async with self._database.transaction() as session:
-            payments = await read_payments(session, WITH_ACCOUNT.where(condition_of(which)))
-            return (await load_aggregates(session, payments[:1]))[0] if payments else None
+            return await find_where(session, condition_of(which))
 
     async def read(self, payment_id: int) -> Payment:
         """Return the payment with that row id, alone, for reading; those read at the same moment cost one query."""

@@ -91,7 +91,11 @@ def standing_of(aggregate: PaymentAggregate, *, resumed: Operation | None = None
         and not each.has_surely_failed
         and (resumed is None or (each is not resumed and each.state is not State.WAITING))
     ]
-    known = [OperationShares(each, shares, known=True) for each in counting if (shares := _recorded_shares(each))]
+    known = [
+        OperationShares(operation, shares, known=True)
+        for operation in counting
+        if (shares := _recorded_shares(operation))
+    ]
     rest = Remainder.of(sums)
     for part in known:
         rest = rest.after(part.shares, part.operation.currency)

@@ -69,6 +69,8 @@ async def _find_open_page(services: Services, which: ByOrder | ByOperation) -> P
     found = await services.payments.find(which)
     if found is None or not found.payment.is_known_to_saleor or found.create.state is not State.INIT:
         return None
+    if isinstance(which, ByOperation) and found.create.id != which.operation_id:
+        return None  # the page was opened by another operation, which is looked up itself
     return found.payment
 
 
