@@ -7,13 +7,14 @@ import pytest
 
 from app.core.payment import row_id_of
 from app.core.vocabulary import CloseReason, Kind, State
-from app.db.aggregates import ById
+from app.db.aggregates import ById, ByOrder
 from app.payments.alerts.open_alerts import AlertKind
 from app.payments.core.problems import acknowledge, problem_text
 from app.payments.staff.order_payments import can_be_paid
-from app.payments.sync.open_pages import CHECK_INTERVAL, OpenPageChecks
+from app.payments.sync.open_pages import CHECK_INTERVAL, OpenPageChecks, check_polled_page
 from app.saleor.testing.records import Order
 from tests.loopback import HangUp, json_reply
+from tests.payments.aggregates import an_operation
 from tests.payments.alert_cases import subjects
 from tests.payments.fake_gateway import operation, payment, refusal_reply
 from tests.payments.shop import TOTAL, Shop, source_object
@@ -338,6 +339,16 @@ class TestOpenPage:
         shop.clock.now += 2 * CHECK_INTERVAL
         await checks.close_if_not_owed(shop.order_id)
         assert can_be_paid(await shop.aggregate(), shop.clock.now)
+
+    async def test_is_asked_about_when_it_is_looked_up_and_not_when_another_operation_is(self, shop: Shop) -> None:
+        order = await begin_on_order(shop)
+        order.status = "CANCELED"
+        other = an_operation(Kind.REFUND, State.PENDING, id=None)
+        await shop.services.payments.update(ByOrder(shop.order_id), lambda found: found.operations.append(other))
+        await check_polled_page(shop.services, shop.saleor, row_id_of(other))
+        assert can_be_paid(await shop.aggregate(), shop.clock.now)
+        await check_polled_page(shop.services, shop.saleor, row_id_of(await shop.operation(Kind.CREATE)))
+        assert not can_be_paid(await shop.aggregate(), shop.clock.now)
 
     @pytest.mark.fault("saleor-down")
     async def test_leads_on_while_saleor_does_not_answer(self, shop: Shop) -> None:
