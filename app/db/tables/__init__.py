@@ -1,11 +1,13 @@
 """The tables. Amounts are Decimals with two decimals (``columns.Amount``), moments are aware and in UTC.
 
 Each class documents its rows and what makes them unique. Secrets are stored sealed (``vault``) in columns named
-``*_sealed``; nothing else in these tables is secret, and no column ever holds a card number.
+``*_sealed``; nothing else in these tables is secret, and no column ever holds a card number. The words that columns of
+payments hold are the core's, and can be had here beside the tables.
 """
 
 from sqlmodel import SQLModel
 
+from app.core.vocabulary import EventState, Flow, Kind, Mode, Origin, PaymentStatus, ProblemKind, State
 from app.db.columns import accept_any_text
 from app.db.tables.days import ChangedDay, DayOutcome, DayTotal, SummedDay
 from app.db.tables.payments import Operation, Payment, SplitShare
@@ -50,16 +52,23 @@ __all__ = [
     "Discrepancy",
     "DiscrepancyKind",
     "DiscrepancyState",
+    "EventState",
+    "Flow",
     "GatewayShare",
     "GatewayTotal",
     "Installation",
+    "Kind",
     "MerchantAccount",
+    "Mode",
     "Notification",
     "Operation",
+    "Origin",
     "Payment",
+    "PaymentStatus",
     "Payout",
     "PendingToken",
     "Problem",
+    "ProblemKind",
     "Process",
     "ProductsForm",
     "ReconciliationRun",
@@ -69,6 +78,7 @@ __all__ = [
     "SavedCard",
     "Source",
     "SplitShare",
+    "State",
     "SummedDay",
     "TurnedAway",
 ]
