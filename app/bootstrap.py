@@ -6,7 +6,6 @@ This module imports no web framework, so commands start without one.
 import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version
@@ -119,7 +118,7 @@ async def open_worker(
         services = await stack.enter_async_context(open_services(settings, now, connections))
         heartbeat = Heartbeat(RunningProcess(version(DISTRIBUTION), serves=False, works=True))
         worker = Worker(await stack.enter_async_context(open_saleor(settings, connections)), heartbeat)
-        yield worker, replace(services, wake=worker.wake)
+        yield worker, services
 
 
 @asynccontextmanager

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from importlib.metadata import version
@@ -97,7 +96,6 @@ def create_app(
             heartbeat = Heartbeat(RunningProcess(version(DISTRIBUTION), serves=True, works=settings.worker))
             if settings.worker:
                 worker = Worker(client, heartbeat)
-                services = replace(services, wake=worker.wake)
                 await stack.enter_async_context(_run_worker(worker, services))
             else:
                 await stack.enter_async_context(heartbeat.beating(services))

@@ -14,12 +14,15 @@ from sqlmodel import col
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.core import payment as core
-from app.core.payment import PaymentAggregate
+from app.core.payment import PaymentAggregate, row_id_of
+from app.core.vocabulary import EventState
 from app.db.columns import table_of
-from app.db.job_queue import JobQueue
-from app.db.payment_rows import EVENTS, OPERATIONS, PAYMENTS, PROBLEMS, StoredPayment, write
+from app.db.job_queue import Claim, JobQueue
+from app.db.outbox import EVENTS as OUTBOX
+from app.db.payment_rows import EVENTS, OPERATIONS, PAYMENTS, PROBLEMS, RowMapping, StoredPayment, write
 from app.db.saved_cards import write_cards
 from app.db.tables import MerchantAccount, Operation, Payment, SplitShare
+from app.db.written_claims import LocalWorker, claims_of
 
 POLLS = JobQueue(
     "look_ups",
@@ -157,8 +160,26 @@ async def find_where(session: AsyncSession, *conditions: sa.ColumnElement[bool])
 
 
 async def save_all(session: AsyncSession, payments: Sequence[StoredPayment]) -> None:
-    """Write what has changed of payments and what was added to them, and their customers' saved and refused cards."""
+    """Write what has changed of payments and what was added to them, and their customers' saved and refused cards.
+
+    The next event of a payment that is due now is claimed for the worker of this process, if that has room.
+    """
+    claims = claims_of(session)
+    claimed = [(stored, event) for stored in payments if (event := _newly_due_event(stored)) is not None]
+    reserved = [
+        (stored, event, reservation)
+        for stored, event in claimed
+        if (reservation := claims.reserve(OUTBOX, stored.payment.installation_id, event.next_attempt_at)) is not None
+    ]
+    for _, event, reservation in reserved:
+        event.next_attempt_at = reservation.until
+        event.attempts += 1
+    claims.wake(*_queues_made_due(payments, claims.worker))
     await write(session, payments)
+    for stored, event, reservation in reserved:
+        tenant, until = stored.payment.installation_id, reservation.until
+        claim = Claim(row_id_of(event), tenant, until, event.trace_id, event.attempts, payment=stored)
+        claims.add(reservation, claim)
     saved = [card for stored in payments for card in stored.cards_to_save]
     refused = [card for stored in payments for card in stored.refused_cards]
     if saved or refused:
@@ -167,6 +188,41 @@ async def save_all(session: AsyncSession, payments: Sequence[StoredPayment]) -> 
         stored.cards_to_save.clear()
         stored.refused_cards.clear()
 
+
+def _queues_made_due(payments: Sequence[StoredPayment], worker: LocalWorker | None) -> set[JobQueue]:
+    """Return the queues in which changes that are about to be written have made jobs due at once."""
+    if worker is None:
+        return set()
+    now, made_due = worker.now(), set()
+    for stored in payments:
+        dues: list[tuple[Any, RowMapping[Any], str, JobQueue]] = [
+            (stored.payment, PAYMENTS, "attempts_due_at", ATTEMPTS),
+            (stored.payment, PAYMENTS, "next_order_poll_at", ORDERS),
+        ]
+        dues += [(operation, OPERATIONS, "next_poll_at", POLLS) for operation in stored.operations]
+        dues += [(event, EVENTS, "next_attempt_at", OUTBOX) for event in stored.events]
+        for part, mapping, name, queue in dues:
+            due, saved = getattr(part, name), stored.saved.get(part)
+            if due is not None and due <= now and (saved is None or saved[mapping.places[name]] != due):
+                made_due.add(queue)
+    return made_due
+
+
+def _newly_due_event(stored: StoredPayment) -> core.SaleorEvent | None:
+    """Return the event that may be reported next, if no worker could claim it before this transaction.
+
+    It is new, or an event before it has left the queue.
+    """
+    was_waiting = False
+    for event in stored.events:
+        saved = stored.saved.get(event)
+        if event.state is EventState.WAITING:
+            return event if saved is None or was_waiting else None
+        was_waiting = was_waiting or (saved is not None and saved[_EVENT_STATE] is EventState.WAITING)
+    return None
+
+
+_EVENT_STATE = EVENTS.places["state"]
 
 ALONE: Any = sa.select(*PAYMENTS.columns).order_by(PAYMENTS.table.c.id)
 """Selects payments without their accounts, oldest first."""

@@ -14,8 +14,8 @@ Every wait has a timeout (``Timeouts``). Errors do not quote the values to be wr
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
+from collections.abc import AsyncIterator, Coroutine, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
 from time import monotonic
@@ -34,6 +34,7 @@ from app.db.committed import ReportingSession
 from app.db.errors import DatabaseUnavailableError, map_error
 from app.db.group_commit import GroupCommit, J, R, Write
 from app.db.outage import Outage
+from app.db.written_claims import LocalWorker, WrittenClaims
 
 _IDLE_SECONDS = 5
 _MAX_BACKGROUND_TRANSACTIONS = 6  # of the 20 transactions that can be open at once
@@ -261,12 +262,22 @@ class Database:
     def __init__(self, engine: AsyncEngine) -> None:
         self.engine = engine
         self.failed_jobs = FailedJobs()
+        self._workers: list[LocalWorker] = []
         self._outage = Outage()
         self._group_commits: dict[Any, GroupCommit[Any, Any]] = {}
         self._open_transactions = 0
         self._none_open = asyncio.Event()
         sqlite_has_one = engine.dialect.name == "sqlite"
         self._background = asyncio.Semaphore(1 if sqlite_has_one else _MAX_BACKGROUND_TRANSACTIONS)
+
+    @contextmanager
+    def worked_by(self, worker: LocalWorker) -> Iterator[None]:
+        """Let the transactions in this block claim what they write for ``worker``."""
+        self._workers.append(worker)
+        try:
+            yield
+        finally:
+            self._workers.remove(worker)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[AsyncSession]:
@@ -275,13 +286,16 @@ class Database:
         Rows stay readable after the commit. Never nest it: on SQLite the inner one would wait for the outer for ever.
         Raises DatabaseUnavailableError, and CommitUnknownError if that happens in the commit.
         """
-        committing = False
+        committing = committed = False
+        claims = WrittenClaims(self._workers[-1] if self._workers else None)
         self._open_transactions += 1
         try:
             async with self._background_slot(), self._session() as session, session.begin():
+                claims.attach(session)
                 yield session
                 await session.flush()
                 committing = True
+            committed = True
         except Exception as error:
             known = map_error(error, committing=committing)
             if known is error:
@@ -291,6 +305,7 @@ class Database:
                 self._outage.record_failure(known)
             raise known from error
         finally:
+            claims.end(committed=committed)
             self._open_transactions -= 1
             if not self._open_transactions:
                 self._none_open.set()

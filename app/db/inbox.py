@@ -23,12 +23,13 @@ from app.core.payment import Operation, PaymentAggregate
 from app.db.aggregates import ByOrder, save_all
 from app.db.committed import note_notification
 from app.db.database import Database
-from app.db.job_queue import JobQueue
+from app.db.job_queue import Claim, JobQueue
 from app.db.payment_locks import lock_payments
-from app.db.payment_rows import StoredPayment
+from app.db.payment_rows import StoredPayment, write
 from app.db.sealed_column import SealedColumn
 from app.db.tables import Notification
 from app.db.vault import Vault, VaultError
+from app.db.written_claims import Reservation, claims_of
 from app.telemetry import current_trace_id
 
 NOTIFICATIONS = JobQueue(
@@ -132,6 +133,7 @@ class Inbox:
             "data_sealed": self._vault.seal(data, _place(account_id, digest)),
             "order_id": order_id,
             "next_attempt_at": now,
+            "attempts": 0,
             "received_at": now,
             "trace_id": current_trace_id(),
             "outcome": None,
@@ -226,7 +228,7 @@ class Inbox:
         results: dict[int, ProcessingResult] = {}
         for turn, dues in enumerate(_rounds(many, rows)):
             if turn:  # what the previous round added must have its ids
-                await save_all(session, found)
+                await write(session, found)
             for due in dues:
                 row = rows[due.notification_id]
                 payment = payments.get((row.account_id, row.order_id))
@@ -274,15 +276,23 @@ async def _store_all(session: AsyncSession, rows: Sequence[dict[str, Any]]) -> l
     for row in rows:
         first.setdefault((row["account_id"], row["digest"]), row)
     # In the same order everywhere, so that no two processes deadlock.
-    in_order = [first[name] for name in sorted(first)]
-    stored: Any = await session.exec(_insert_statement(session.get_bind().dialect.name), params=in_order)
-    inserted = {(account_id, digest) for account_id, digest in stored}
+    names = sorted(first)
+    claims = claims_of(session)
+    reserved = {name: claims.reserve(NOTIFICATIONS, name[0], first[name]["next_attempt_at"]) for name in names}
+    values = [first[name] | _claim_values(reserved[name]) for name in names]
+    stored: Any = await session.exec(_insert_statement(session.get_bind().dialect.name), params=values)
+    inserted = {(account_id, digest): row_id for account_id, digest, row_id in stored}
+    for name, row_id in inserted.items():
+        reservation = reserved[name]
+        if reservation is not None:
+            claim = Claim(row_id, name[0], reservation.until, first[name]["trace_id"], tries=1)
+            claims.add(reservation, claim)
     is_new = []
     for row in rows:
         name = (row["account_id"], row["digest"])
         is_new.append(name in inserted)
         if name in inserted:
-            inserted.remove(name)
+            del inserted[name]
             continue
         same = (col(Notification.account_id) == name[0], col(Notification.digest) == name[1])
         again = update(Notification).where(*same).values(deliveries=col(Notification.deliveries) + 1)
@@ -290,12 +300,16 @@ async def _store_all(session: AsyncSession, rows: Sequence[dict[str, Any]]) -> l
     return is_new
 
 
+def _claim_values(reservation: Reservation | None) -> dict[str, Any]:
+    return {} if reservation is None else {"next_attempt_at": reservation.until, "attempts": 1}
+
+
 @cache
 def _insert_statement(dialect: str) -> Any:
     """Return the statement that inserts the rows that do not exist yet and returns their keys; built once."""
     insert: Any = (postgresql if dialect == "postgresql" else sqlite).insert(Notification)
     names = col(Notification.account_id), col(Notification.digest)
-    return insert.on_conflict_do_nothing(index_elements=names).returning(*names)
+    return insert.on_conflict_do_nothing(index_elements=names).returning(*names, col(Notification.id))
 
 
 def _place(account_id: str, digest: str) -> str:

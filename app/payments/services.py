@@ -1,23 +1,19 @@
 """The dependencies of everything in this package: repositories, gateway clients, addresses, the clock."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 from urllib.parse import quote
 
 import httpx2
 
-from app.core.payment import PaymentAggregate
 from app.db.accounts import AccountRepository
-from app.db.aggregates import ATTEMPTS, POLLS
 from app.db.card_keys import CardKeyRepository
 from app.db.database import Database
 from app.db.inbox import Inbox
 from app.db.installations import InstallationRepository
-from app.db.job_queue import JobQueue
 from app.db.latest_cache import LatestCache
-from app.db.outbox import EVENTS
 from app.db.personal import BlindIndex, PersonalData
 from app.db.repository import PaymentRepository
 from app.db.retention import Retention
@@ -127,16 +123,9 @@ class Gateways:
         return True
 
 
-class Notifier(Protocol):
-    """Notifies a worker that there are jobs in these queues."""
-
-    def __call__(self, *works: JobQueue) -> None:
-        """Return at once."""
-
-
 @dataclass(frozen=True, slots=True)
 class Services:
-    """The dependencies of all payment code. ``wake`` notifies a worker in this process that there are jobs."""
+    """The dependencies of all payment code."""
 
     database: Database
     installations: InstallationRepository
@@ -152,7 +141,6 @@ class Services:
     now: Callable[[], datetime]
     schedule: Schedule = field(default_factory=Schedule)
     retention: Retention = field(default_factory=Retention)
-    wake: Notifier = lambda *_works: None
     balances: BalanceCache = field(default_factory=LatestCache)
 
     @property
@@ -163,13 +151,3 @@ class Services:
     def posting(self, *, answered_operation_id: int | None = None, is_single_record: bool = False) -> Posting:
         """Return the context of a posting made now (see ``Posting``)."""
         return Posting(self.now(), self.schedule, answered_operation_id, is_single_record, self.saved_cards.build_card)
-
-    def wake_for(self, aggregates: Iterable[PaymentAggregate]) -> None:
-        """Wake the worker for the jobs of these payments that are due now; usually there are none."""
-        now, aggregates = self.now(), list(aggregates)
-        polls = [each.next_poll_at for aggregate in aggregates for each in aggregate.operations]
-        events = [each.next_attempt_at for aggregate in aggregates for each in aggregate.events]
-        attempts = [each.payment.attempts_due_at for each in aggregates]
-        for work, moments in ((POLLS, polls), (EVENTS, events), (ATTEMPTS, attempts)):
-            if any(due is not None and due <= now for due in moments):
-                self.wake(work)

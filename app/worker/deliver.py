@@ -10,7 +10,6 @@ from pydantic import ValidationError
 from app.core.payment import Payment, PaymentAggregate, SaleorEvent, row_id_of
 from app.core.vocabulary import EventState
 from app.db.aggregates import ByEvent, ById
-from app.db.outbox import EVENTS
 from app.i18n.messages import Money
 from app.payments.core.details import payment_method_from_row
 from app.payments.core.event_queue import (
@@ -41,14 +40,20 @@ _RETRY_PAUSES = (timedelta(seconds=1), timedelta(minutes=5))
 _UNAUTHORISED_RETRY_PAUSES = (timedelta(minutes=1), timedelta(hours=1))
 
 
-async def deliver(services: Services, saleor: SaleorClient, event_id: int) -> bool:
+async def deliver(
+    services: Services, saleor: SaleorClient, event_id: int, written: PaymentAggregate | None = None
+) -> bool:
     """Report one claimed event to its Saleor and commit the outcome; return False if Saleor did not respond.
+
+    ``written``: the event was claimed just now by who wrote its payment like this, so it need not be read again.
 
     Concurrent deliveries are batched: their reads and writes by the repository, their requests by Saleor's client.
     """
-    due = await services.payments.update(
-        ByEvent(event_id), lambda payment: _prepare_due_event(payment, event_id, services.now())
-    )
+    due = None if written is None else _find_ready_event(written, event_id)
+    if due is None:
+        due = await services.payments.update(
+            ByEvent(event_id), lambda payment: _prepare_due_event(payment, event_id, services.now())
+        )
     payment_key = ById(row_id_of(due.aggregate.payment))
     if due.awaited is not None:
         await confirm_answer(services, saleor, due.awaited)
@@ -61,16 +66,14 @@ async def deliver(services: Services, saleor: SaleorClient, event_id: int) -> bo
         payment = aggregate.payment
         outcome = await _report_event(services, saleor, aggregate, due.event)
         if outcome is None:
-            services.wake(EVENTS)  # as below
             return True
         await record_presence(services, payment.installation_id, outcome if isinstance(outcome, SaleorError) else None)
-        aggregate = await services.payments.update(
+        await services.payments.update(
             payment_key, lambda payment: _record_outcome(payment, event_id, outcome, services)
         )
         responded = not isinstance(outcome, SaleorUnreachableError)
         if isinstance(outcome, ReportOutcome):
             log.info("event told", saleor_event=event_id, event_type=due.event.type, payment=payment.order_id)
-    services.wake_for([aggregate])  # the next event of the payment has waited for this one
     return responded
 
 
@@ -81,6 +84,13 @@ class _DueEvent:
     aggregate: PaymentAggregate
     event: SaleorEvent | None = None
     awaited: AwaitedAnswer | None = None
+
+
+def _find_ready_event(aggregate: PaymentAggregate, event_id: int) -> _DueEvent | None:
+    """Return the event to report if nothing must be recorded before; None: it must be prepared under the lock."""
+    event = aggregate.event_by_id(event_id)
+    ready = not _is_obsolete(event, aggregate.events) and awaited_answer(aggregate, event) is None
+    return _DueEvent(aggregate, event) if ready else None
 
 
 def _prepare_due_event(
@@ -157,10 +167,10 @@ def _build_report(payment: Payment, event: SaleorEvent, page: str | None) -> Eve
 
 def _record_outcome(
     aggregate: PaymentAggregate, event_id: int, outcome: ReportOutcome | SaleorError, services: Services
-) -> PaymentAggregate:
+) -> None:
     event, payment = aggregate.event_by_id(event_id), aggregate.payment
     if event.state is not EventState.WAITING:
-        return aggregate  # the report took so long that another worker has delivered the event
+        return  # the report took so long that another worker has delivered the event
     if isinstance(outcome, ReportOutcome):
         mark_delivered(event, payment, services.now(), outcome)
         if outcome.source is not None:
@@ -169,7 +179,6 @@ def _record_outcome(
             schedule_comparison(payment, services.now())
     else:
         _record_failure(event, aggregate, outcome, services)
-    return aggregate
 
 
 def _record_failure(event: SaleorEvent, aggregate: PaymentAggregate, error: SaleorError, services: Services) -> None:

@@ -5,8 +5,7 @@ from datetime import datetime
 import structlog
 
 from app.core.payment import PaymentAggregate
-from app.db.aggregates import POLLS, ById
-from app.db.outbox import EVENTS
+from app.db.aggregates import ById
 from app.payments.core.order_standing import agrees, compare_with_source
 from app.payments.services import Services
 from app.payments.sync.placed_order import postpone_poll, record_order, schedule_comparison
@@ -36,21 +35,18 @@ async def find_order(services: Services, saleor: SaleorClient, payment_id: int) 
     except SaleorError as error:
         responded = not isinstance(error, SaleorUnreachableError)
         log.info("order not found out yet", payment=payment.order_id, error=str(error))
-    if await services.payments.update(which, lambda aggregate: _record_source(aggregate, source, services.now())):
-        services.wake(EVENTS, POLLS)
+    await services.payments.update(which, lambda aggregate: _record_source(aggregate, source, services.now()))
     return responded
 
 
-def _record_source(aggregate: PaymentAggregate, source: TransactionSource | None, now: datetime) -> bool:
-    """Record what Saleor says (None: nothing); return True if the payment was compared with it, which must agree."""
+def _record_source(aggregate: PaymentAggregate, source: TransactionSource | None, now: datetime) -> None:
+    """Record what Saleor says (None: nothing), and compare the payment with it, which must agree."""
     payment = aggregate.payment
     if payment.next_order_poll_at is None:
-        return False  # its number has become known since
+        return  # its number has become known since
     is_new = payment.order_number is None
     differs = source is not None and not agrees(payment, source)
     record_order(payment, None if source is None else source.order, now)
-    if source is None or not differs:
-        return False
-    compare_with_source(aggregate, source, now, money_arrives=is_new)
-    schedule_comparison(payment, now)
-    return True
+    if source is not None and differs:
+        compare_with_source(aggregate, source, now, money_arrives=is_new)
+        schedule_comparison(payment, now)

@@ -1,15 +1,18 @@
 """The worker: claims due jobs, runs them, sleeps until woken or until the next tick, and stops without losing jobs."""
 
 import asyncio
-from contextlib import suppress
-from datetime import timedelta
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager, suppress
+from contextvars import copy_context
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from itertools import count
 
 import structlog
 
 from app.db.aggregates import ATTEMPTS, ORDERS, POLLS
 from app.db.inbox import NOTIFICATIONS
-from app.db.job_queue import DueQueues, JobQueue, reset_far_future_jobs
+from app.db.job_queue import Claim, DueQueues, JobQueue, Tenant, reset_far_future_jobs
 from app.db.outbox import EVENTS
 from app.db.presence import CHECKS
 from app.db.problems import PROBLEMS
@@ -25,7 +28,7 @@ from app.payments.sync.notifications import process
 from app.payments.sync.open_pages import check_polled_page
 from app.payments.sync.resolve import resolve_operation
 from app.saleor.graphql import SaleorClient
-from app.worker.consumer import Consumer, Job
+from app.worker.consumer import Consumer, Job, Place
 from app.worker.deliver import deliver
 from app.worker.erase import erase_outdated
 from app.worker.find_order import find_order
@@ -48,34 +51,34 @@ class Worker:
     """Runs the durable jobs of one process and sends its heartbeat. Any number of workers may share a database."""
 
     def __init__(self, saleor: SaleorClient, heartbeat: Heartbeat | None = None) -> None:
-        async def deliver_event(services: Services, event_id: int) -> bool:
-            return await deliver(services, saleor, event_id)
+        async def deliver_event(services: Services, claim: Claim) -> bool:
+            return await deliver(services, saleor, claim.row_id, claim.payment)
 
-        async def compare_store_problems(services: Services, installation_id: int) -> None:
-            await compare_problems(services, saleor, installation_id)
+        async def compare_store_problems(services: Services, claim: Claim) -> None:
+            await compare_problems(services, saleor, claim.row_id)
 
-        async def find_payment_order(services: Services, payment_id: int) -> bool:
-            return await find_order(services, saleor, payment_id)
+        async def find_payment_order(services: Services, claim: Claim) -> bool:
+            return await find_order(services, saleor, claim.row_id)
 
-        async def poll_operation(services: Services, operation_id: int) -> bool:
-            return await _poll_operation(services, saleor, operation_id)
+        async def poll_operation(services: Services, claim: Claim) -> bool:
+            return await _poll_operation(services, saleor, claim.row_id)
 
-        async def check_store_presence(services: Services, installation_id: int) -> None:
-            await check_presence(services, saleor, installation_id)
+        async def check_store_presence(services: Services, claim: Claim) -> None:
+            await check_presence(services, saleor, claim.row_id)
 
         self._consumers = (
-            Consumer(Job(NOTIFICATIONS, process, limit=100, share=50)),
-            Consumer(Job(ATTEMPTS, compare_attempts, limit=10, share=5)),
+            Consumer(Job(NOTIFICATIONS, _of_row(process), limit=100, share=50)),
+            Consumer(Job(ATTEMPTS, _of_row(compare_attempts), limit=10, share=5)),
             Consumer(Job(POLLS, poll_operation, limit=40, share=10)),
             Consumer(Job(EVENTS, deliver_event, limit=80, share=20)),
             Consumer(Job(PROBLEMS, compare_store_problems, limit=5, share=1)),
             Consumer(Job(ORDERS, find_payment_order, limit=40, share=10)),
             Consumer(Job(CHECKS, check_store_presence, limit=5, share=1)),
-            Consumer(Job(RECONCILIATIONS, reconcile, limit=2, share=1)),
-            Consumer(Job(DAYS, sum_days, limit=1, share=1)),
-            Consumer(Job(RETENTION, erase_outdated, limit=1, share=1)),
+            Consumer(Job(RECONCILIATIONS, _of_row(reconcile), limit=2, share=1)),
+            Consumer(Job(DAYS, _of_row(sum_days), limit=1, share=1)),
+            Consumer(Job(RETENTION, _of_row(erase_outdated), limit=1, share=1)),
         )
-        self._due = DueQueues([each.queue for each in self._consumers])
+        self._due = DueQueues([consumer.queue for consumer in self._consumers])
         self._stopping = asyncio.Event()
         self._heartbeat = heartbeat
 
@@ -96,29 +99,61 @@ class Worker:
         After ``stop`` the running jobs may finish, within the budget and a margin. Jobs that have not finished by then,
         and all running jobs on cancellation, are taken over by another worker when their claims have expired.
         """
-        tasks = [asyncio.create_task(self._run_consumer(services, consumer)) for consumer in self._consumers]
-        tasks.append(asyncio.create_task(self._tick(services)))
-        try:
-            await asyncio.wait(tasks)
-            await self._finish_jobs(services)
-        finally:
-            # Never interrupt a claim: on SQLite the lock of an interrupted transaction outlives it for a while.
-            self.stop()
-            await asyncio.wait(tasks)
-            for consumer in self._consumers:
-                consumer.abandon()
-                await consumer.finish()
-            if self._heartbeat is not None:
-                await self._heartbeat.end(services)
+        with self._attached_to(services):
+            tasks = [asyncio.create_task(self._run_consumer(services, consumer)) for consumer in self._consumers]
+            tasks.append(asyncio.create_task(self._tick(services)))
+            try:
+                await asyncio.wait(tasks)
+                await self._finish_jobs(services)
+            finally:
+                # Never interrupt a claim: on SQLite the lock of an interrupted transaction outlives it for a while.
+                self.stop()
+                await asyncio.wait(tasks)
+                for consumer in self._consumers:
+                    consumer.abandon()
+                    await consumer.finish()
+                if self._heartbeat is not None:
+                    await self._heartbeat.end(services)
 
     async def work_once(self, services: Services) -> int:
-        """Claim and run the jobs that are due now, and return their number."""
-        due = await self._get_due_queues(services)
-        claimed = [(consumer, await consumer.claim(services)) for consumer in self._consumers if consumer.queue in due]
-        for consumer, claims in claimed:
-            consumer.begin(services, claims)
+        """Run the jobs that are due now, and those that they make due, and return their number."""
+        begun = self._begun_jobs
+        with self._attached_to(services):
+            due = await self._get_due_queues(services)
+            claimed = [
+                (consumer, await consumer.claim(services)) for consumer in self._consumers if consumer.queue in due
+            ]
+            for consumer, claims in claimed:
+                consumer.begin(services, claims)
+                await consumer.finish()
+            await self._finish_claimed_jobs()
+        return self._begun_jobs - begun
+
+    def _attached_to(self, services: Services) -> AbstractContextManager[None]:
+        """Let transactions of this process claim jobs for this worker, which does them as what it claims itself."""
+        for consumer in self._consumers:
+            consumer.context = copy_context()
+        return services.database.worked_by(_Local(self, services))
+
+    async def _finish_claimed_jobs(self) -> None:
+        """Finish the jobs that other jobs have claimed when they made them due."""
+        for consumer in self._consumers:
             await consumer.finish()
-        return sum(len(claims) for _, claims in claimed)
+        while not all(consumer.is_idle for consumer in self._consumers):
+            await asyncio.sleep(0)
+            for consumer in self._consumers:
+                await consumer.finish()
+
+    @property
+    def _begun_jobs(self) -> int:
+        return sum(consumer.begun_jobs for consumer in self._consumers)
+
+    def reserve(self, services: Services, queue: JobQueue, tenant: Tenant) -> Place | None:
+        """Reserve room for a job that is being written; None when there is none, or the worker is stopping."""
+        if self._stopping.is_set():
+            return None
+        consumer = next(consumer for consumer in self._consumers if consumer.queue is queue)
+        return consumer.reserve(services, tenant)
 
     async def recover_from_clock_skew(self, services: Services) -> None:
         """Make jobs due that were postponed while the clock was ahead: they would run late by as much."""
@@ -178,6 +213,32 @@ class Worker:
             log.warning(
                 "worker stops before its jobs are finished", jobs=unfinished, waited_seconds=timeout.total_seconds()
             )
+
+
+@dataclass(frozen=True, slots=True)
+class _Local:
+    """A worker as the transactions of its process know it."""
+
+    worker: Worker
+    services: Services
+
+    def now(self) -> datetime:
+        return self.services.now()
+
+    def reserve(self, queue: JobQueue, tenant: Tenant) -> Place | None:
+        return self.worker.reserve(self.services, queue, tenant)
+
+    def wake(self, *queues: JobQueue) -> None:
+        self.worker.wake(*queues)
+
+
+def _of_row(handler: Callable[[Services, int], Awaitable[object]]) -> Callable[[Services, Claim], Awaitable[object]]:
+    """Return the handler of claims for one that needs only the id of the row."""
+
+    async def handle(services: Services, claim: Claim) -> object:
+        return await handler(services, claim.row_id)
+
+    return handle
 
 
 async def _poll_operation(services: Services, saleor: SaleorClient, operation_row_id: int) -> bool:

@@ -36,7 +36,7 @@ _REFUND_STORY = "refund on the app's page, to the page that follows"
 # the payment may be locked. A story that takes fewer gets a smaller budget.
 BUDGETS = {
     _INITIALIZE_STORY: 13,
-    _NOTIFICATION_STORY: 34,
+    _NOTIFICATION_STORY: 26,
     _REFUND_STORY: 15,
 }
 

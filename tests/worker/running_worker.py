@@ -4,7 +4,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from app.saleor.errors import SaleorUnreachableError
 from app.saleor.installation import Installation
@@ -18,7 +18,6 @@ from tests.waiting import unless_it_hangs
 async def run_worker(shop: Shop) -> AsyncIterator[Worker]:
     """Let a worker run; at the end it is cancelled."""
     worker = Worker(shop.saleor)
-    shop.services = replace(shop.services, wake=worker.wake)
     task = asyncio.create_task(worker.run(shop.services))
     try:
         yield worker

@@ -7,6 +7,7 @@ import pytest
 from app.db.job_queue import Capacity, claim
 from app.db.outbox import EVENTS
 from app.db.reconciliations import RECONCILIATIONS, plan_run
+from app.payments.sync.notifications import process
 from app.saleor.errors import SaleorUnreachableError
 from app.worker.loop import Worker
 from tests.loopback import HangUp, Reply
@@ -58,16 +59,12 @@ async def test_the_claim_of_a_worker_that_died_then_is_taken_over(paid_shop: Sho
     paid_shop.clock.now += AHEAD
     await paid_shop.notify(paid_shop.record_refund("100.00", "portal"))
     services = paid_shop.services
-    while not await _waits(paid_shop):
-        await Worker(paid_shop.saleor).work_once(services)
+    for notification in await services.inbox.newest(paid_shop.account.id, most=1):
+        await process(services, notification.id)
     async with services.database.transaction() as session:
         assert await claim(session, EVENTS, services.now(), services.schedule.lease, Capacity(most=9))
     await put_right(paid_shop)
     assert paid_shop.amounts == amounts(charged="469.50", refunded="100.00")
-
-
-async def _waits(shop: Shop) -> bool:
-    return any(each.next_attempt_at is not None for each in (await shop.aggregate()).events)
 
 
 @pytest.mark.fault("clock-back")

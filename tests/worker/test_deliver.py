@@ -209,12 +209,13 @@ async def test_events_of_one_payment_are_told_in_the_order_in_which_they_happene
 async def test_a_payment_whose_event_waits_does_not_hold_up_another_one(paid_shop: Shop) -> None:
     await put(paid_shop, "INFO")
     first = paid_shop.transaction
+    paid_shop.saleor.failures.append(SaleorUnreachableError("down"))
+    await paid_shop.work()
     other = paid_shop.saleor.new_transaction()
     paid_shop.transaction = other
     paid_shop.gateway.will_answer(paid_shop.gateway.page())
     await paid_shop.begin()
     await paid_shop.notify(payment(paid_shop.order_id))
-    paid_shop.saleor.failures.append(SaleorUnreachableError("down"))
     await paid_shop.work()
     # That Saleor takes the other's shows that it is back: then the first is told at once.
     assert [report.transaction_id for report in paid_shop.saleor.reports] == [other.id, first.id]

@@ -10,6 +10,7 @@ from sqlmodel import col, select
 
 from app.core.vocabulary import EventState, Flow
 from app.db.inbox import Inbox
+from app.db.job_queue import Claim
 from app.db.outbox import EVENTS
 from app.db.tables import Notification, Payment, SaleorEvent
 from app.db.vault import KEY_BYTES, Vault
@@ -80,7 +81,7 @@ async def test_what_there_was_no_room_for_is_claimed_as_soon_as_there_is(shop: S
     """Also where the claim before had left nothing behind: it came after that."""
     over = asyncio.Event()
 
-    async def job(_services: Services, _row: int) -> None:
+    async def job(_services: Services, _claim: Claim) -> None:
         await over.wait()
 
     consumer = Consumer(Job(EVENTS, job, limit=8, share=8))

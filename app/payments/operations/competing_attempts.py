@@ -245,15 +245,13 @@ def flag_double_payment(attempts: Sequence[tuple[PaymentAggregate, Decimal]], to
 async def compare_attempts(services: Services, payment_id: int) -> None:
     """Close the pages of competing attempts that must not be paid any more, and flag a double payment for staff."""
     which = ById(payment_id)
-    known = await services.payments.find(which)
-    assert known is not None  # noqa: S101 - payments are never deleted
+    known = await services.payments.read(payment_id)
     posting = services.posting()
 
-    def step(own: PaymentAggregate, attempts: Sequence[PaymentAggregate]) -> Sequence[PaymentAggregate]:
+    def step(own: PaymentAggregate, attempts: Sequence[PaymentAggregate]) -> None:
         own.payment.attempts_due_at = None
         # The newest has the latest amount to pay.
         close_competing_pages(attempts, attempts[-1].payment, posting, replacing=own.payment.account.cancel_older)
-        return attempts
 
-    debt = SameDebt(known.payment.installation_id, known.payment.source_id)
-    services.wake_for(await services.payments.update_attempts(which, debt, step))
+    debt = SameDebt(known.installation_id, known.source_id)
+    await services.payments.update_attempts(which, debt, step)

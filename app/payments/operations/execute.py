@@ -82,7 +82,6 @@ async def execute(
     payment = next(each for each in attempts if each.payment.id == payment_id)
     if not failed:
         await clear_account_problems(services, payment)
-    services.wake_for(attempts)
     return payment
 
 

@@ -298,23 +298,18 @@ async def recorded_response(services: Services, installation: OpenInstallation, 
     too_high = is_above_debt(event)
     posting = services.posting()
 
-    def respond(
-        aggregate: PaymentAggregate, attempts: Sequence[PaymentAggregate]
-    ) -> tuple[SessionResponse, Sequence[PaymentAggregate]]:
+    def respond(aggregate: PaymentAggregate, attempts: Sequence[PaymentAggregate]) -> SessionResponse:
         if too_high:
             compare_with_debt(attempts, event.source, posting)
         ensure_reference(aggregate.payment, aggregate.create)
         if aggregate.create.state is State.FAILURE:
             aggregate.create.answer_awaited_until = services.now() + services.schedule.answer_window
         page = services.addresses.payment_page(installation.saleor_api_url, aggregate.payment.order_id)
-        return session_response(aggregate, page), attempts
+        return session_response(aggregate, page)
 
     which = ByTransaction(installation.id, event.transaction.id)
     debt = debt_of(installation, event) if too_high else None
-    response, attempts = await services.payments.update_attempts(which, debt, respond)
-    if too_high:
-        services.wake_for(attempts)
-    return response
+    return await services.payments.update_attempts(which, debt, respond)
 
 
 async def find_recorded_response(

@@ -240,7 +240,7 @@ async def _escalate_to_staff(services: Services, payment: PaymentAggregate, diff
             raise_problem(locked, issue, now, cause=cause)
         return locked
 
-    services.wake_for([await services.payments.update(ById(row_id_of(payment.payment)), step)])
+    await services.payments.update(ById(row_id_of(payment.payment)), step)
     log.warning("books differ", payment=payment.payment.order_id, kind=difference.kind.value)
     return DiscrepancyState.TO_PEOPLE
 

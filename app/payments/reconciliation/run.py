@@ -26,6 +26,7 @@ from app.db.reconciliations import (
     update_run,
 )
 from app.db.tables import DiscrepancyState, MerchantAccount, ReconciliationRun, RunState
+from app.db.written_claims import claims_of
 from app.gateway.errors import GatewayError, RateLimitedError, ReportNotReadyError
 from app.gateway.models.reports import periods
 from app.payments.core.issues import Issue, IssueCode, issue_from_json
@@ -96,7 +97,7 @@ async def schedule_comparison(services: Services, account: MerchantAccount) -> b
     run_id = await begin_run(services, account)
     async with services.database.transaction() as session:
         await update_run(session, run_id, due_at=services.now())
-    services.wake(RECONCILIATIONS)
+        claims_of(session).wake(RECONCILIATIONS)
     return True
 
 

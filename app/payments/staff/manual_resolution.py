@@ -114,11 +114,9 @@ async def settle(
         return locked
 
     try:
-        aggregate = await services.payments.update(ByOrder(order_id), step)
+        return await services.payments.update(ByOrder(order_id), step)
     except PaymentNotFoundError:
         raise _refusal("There is no such payment.") from None
-    services.wake_for([aggregate])
-    return aggregate
 
 
 def _check(
@@ -197,10 +195,9 @@ async def acknowledge_problems(services: Services, installation_id: int, order_i
         return locked
 
     try:
-        aggregate = await services.payments.update(ByOrder(order_id, installation_id=installation_id), step)
+        await services.payments.update(ByOrder(order_id, installation_id=installation_id), step)
     except PaymentNotFoundError:
         return None
-    services.wake_for([aggregate])
     return tuple(acknowledged)
 
 

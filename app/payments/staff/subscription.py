@@ -54,9 +54,7 @@ async def cancel_subscription(
             enqueue_note(locked, message, posting, reference=reference_of_subscription_end(order_id))
         return locked
 
-    payment = await services.payments.update(ById(row_id_of(found.payment)), step)
-    services.wake_for([payment])
-    return payment
+    return await services.payments.update(ById(row_id_of(found.payment)), step)
 
 
 async def _cancel_at_gateway(services: Services, aggregate: PaymentAggregate, recurring_id: str) -> str:

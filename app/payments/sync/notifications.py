@@ -9,7 +9,7 @@ import structlog
 from app import telemetry
 from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import Kind
-from app.db.inbox import NOTIFICATIONS, ProcessingResult, StoredNotification, Trouble
+from app.db.inbox import ProcessingResult, StoredNotification, Trouble
 from app.db.vault import VaultError
 from app.gateway.errors import ForgedNotificationError, UnreadableNotificationError
 from app.gateway.notification import SignedButUnreadableError, read_data, read_notification
@@ -79,7 +79,6 @@ async def receive(services: Services, account_id: str, form: bytes) -> Receipt:
         order_id=notification.record.order_id,
         now=services.now(),
     )
-    services.wake(NOTIFICATIONS)
     return Receipt.KEPT if is_new else Receipt.REPEATED
 
 
@@ -102,7 +101,6 @@ async def process(services: Services, notification_id: int) -> str | None:
         reason = type(error).__name__
         await services.inbox.postpone(notification_id, reason=reason, until=until, trouble=Trouble.FAILED)
         return None
-    services.wake_for(posted)
     if processed.retry_at is not None:
         log.error("notification not opened", notification=notification_id)
         return None

@@ -10,7 +10,6 @@ from app.core.payment import Operation, PaymentAggregate, SaleorEvent, row_id_of
 from app.core.vocabulary import EventState, Flow, Kind, State
 from app.db.aggregates import ByEvent, ById, ByOrder, account_of
 from app.db.inbox import StoredNotification
-from app.db.outbox import EVENTS
 from app.db.repository import PaymentNotFoundError
 from app.db.tables import MerchantAccount
 from app.gateway.errors import GatewayError, KeysNotOpenedError
@@ -82,7 +81,7 @@ async def post_records(services: Services, account: MerchantAccount, records: Re
             apply(locked, account.pos_id, shown, posting)
             return locked
 
-        services.wake_for([await services.payments.update(ById(row_id_of(found.payment)), step)])
+        await services.payments.update(ById(row_id_of(found.payment)), step)
         posted.append(order_id)
     return tuple(posted)
 
@@ -151,7 +150,7 @@ async def _look_up_and_post(
         flag_unclear(locked, records, posting.now)
         return locked
 
-    services.wake_for([await services.payments.update(ById(row_id_of(aggregate.payment)), step)])
+    await services.payments.update(ById(row_id_of(aggregate.payment)), step)
     return None
 
 
@@ -168,7 +167,6 @@ async def resend_events(services: Services, event_ids: Sequence[int]) -> list[in
             resend = partial(_resend_event, event_id=event_id, now=services.now())
             if await services.payments.update(ByEvent(event_id), resend):
                 again.append(event_id)
-    services.wake(EVENTS)
     return again
 
 

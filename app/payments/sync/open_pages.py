@@ -11,7 +11,7 @@ import structlog
 
 from app.core.payment import Payment, row_id_of
 from app.core.vocabulary import State
-from app.db.aggregates import POLLS, ById, ByOperation, ByOrder
+from app.db.aggregates import ById, ByOperation, ByOrder
 from app.payments.core.order_standing import close_page_not_owed, closing_reason
 from app.payments.services import Services
 from app.saleor.errors import SaleorError
@@ -91,5 +91,4 @@ async def _close_if_not_owed(services: Services, saleor: SaleorClient, payment: 
     )
     if closing:
         log.info("page not owed is being closed", payment=payment.order_id)
-        services.wake(POLLS)
     return closing

@@ -10,8 +10,7 @@ import structlog
 
 from app.core.payment import Operation, PaymentAggregate, row_id_of
 from app.core.vocabulary import CloseReason, Kind, State
-from app.db.aggregates import ATTEMPTS, POLLS, ById, ByOperation, account_of
-from app.db.outbox import EVENTS
+from app.db.aggregates import ById, ByOperation, account_of
 from app.db.tables import MerchantAccount
 from app.gateway.errors import GatewayError, KeysNotOpenedError
 from app.i18n.messages import Money, gettext_noop
@@ -87,7 +86,6 @@ async def resolve_operation(
     if unpaid is not None:
         aggregate, closing = unpaid
         await send(services, aggregate, closing, deadline, answering=False)
-    services.wake(POLLS, EVENTS, ATTEMPTS)
     return records if isinstance(records, GatewayError) else None
 
 
