@@ -100,6 +100,25 @@ async def test_what_there_was_no_room_for_is_claimed_as_soon_as_there_is(shop: S
     assert len(await consumer.claim(shop.services)) == 1
 
 
+async def test_what_is_written_just_now_does_not_go_before_what_has_waited(shop: Shop) -> None:
+    """While new jobs keep coming, a backlog would never end: there is room for them once it is claimed."""
+
+    async def job(_services: Services, _claim: Claim) -> None:
+        """End at once."""
+
+    consumer = Consumer(Job(EVENTS, job, limit=8, share=8))
+    await another_store(shop, payments=9)
+    other = await shop.services.installations.find(OTHER)
+    assert other is not None
+    consumer.begin(shop.services, await consumer.claim(shop.services))
+    await consumer.finish()
+    assert consumer.reserve(shop.services, other.id) is None
+    consumer.begin(shop.services, await consumer.claim(shop.services))
+    await consumer.finish()
+    assert consumer.reserve(shop.services, other.id) is not None
+    assert consumer.begun_jobs == 9
+
+
 @pytest.mark.fault("saleor-slow")
 @pytest.mark.threat("flood")
 async def test_a_saleor_that_does_not_answer_holds_up_no_other(shop: Shop) -> None:

@@ -13,6 +13,7 @@ from app.core.vocabulary import EventState
 from app.db.aggregates import ByOrder
 from app.db.database import begin_in_background, in_background
 from app.db.inbox import NOTIFICATIONS
+from app.db.job_queue import Claim
 from app.db.outbox import EVENTS
 from app.db.tables import Notification, SaleorEvent
 from app.payments.core.posting import enqueue_note
@@ -151,7 +152,7 @@ async def test_an_event_that_was_written_as_claimed_is_told_once_by_many_workers
 @pytest.mark.law(5, 6)
 async def test_nothing_begins_that_was_not_committed(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     """The room is given back: as much as there is can be reserved again."""
-    async with run_worker(shop) as worker:
+    async with first_round_done(shop) as worker:
 
         async def fails(*_: object, **__: object) -> None:
             raise RuntimeError("the disk is full")
@@ -161,18 +162,47 @@ async def test_nothing_begins_that_was_not_committed(shop: Shop, monkeypatch: py
             with suppress(RuntimeError):
                 await shop.notify(payment("an-order", amount="1.00"))
         assert await notifications(shop) == []
-        places = [worker.reserve(shop.services, NOTIFICATIONS, shop.account.id) for _ in range(51)]
-        assert [place is not None for place in places] == [True] * 50 + [False]
-        for place in places[:50]:
-            assert place is not None
-            place.release()
+        assert_all_room_is_free(shop, worker)
     assert worker._begun_jobs == 0
+
+
+@pytest.mark.law(6)
+async def test_a_notification_that_is_repeated_is_done_once_and_takes_no_room(shop: Shop) -> None:
+    shop.gateway.will_answer(shop.gateway.page())
+    await shop.begin()
+    async with first_round_done(shop) as worker:
+        for _ in range(2):
+            await shop.notify(payment(shop.order_id))
+            await settled(worker)
+        assert_all_room_is_free(shop, worker)
+    assert worker._begun_jobs == 2  # it, and its event
+    assert [kept.deliveries for kept in await notifications(shop)] == [2]
+
+
+def assert_all_room_is_free(shop: Shop, worker: Worker) -> None:
+    """Assert that the account's share of notifications, which is fifty at once, can be reserved."""
+    places = [worker.reserve(shop.services, NOTIFICATIONS, shop.account.id) for _ in range(51)]
+    assert [place is not None for place in places] == [True] * 50 + [False]
+    for place in places[:50]:
+        assert place is not None
+        place.release()
+
+
+@pytest.mark.fault("process-stopped")
+async def test_what_is_committed_when_the_jobs_are_abandoned_is_left_to_others(shop: Shop) -> None:
+    """Its claim expires as theirs do."""
+    async with first_round_done(shop) as worker:
+        place = worker.reserve(shop.services, NOTIFICATIONS, shop.account.id)
+        assert place is not None
+    place.begin(Claim(1, shop.account.id, place.until))
+    assert worker._begun_jobs == 0
+    assert all(consumer.is_idle for consumer in worker._consumers)
 
 
 async def test_what_there_is_no_room_for_is_written_unclaimed_and_claimed_as_soon_as_there_is(shop: Shop) -> None:
     shop.gateway.will_answer(shop.gateway.page())
     await shop.begin()
-    async with run_worker(shop) as worker:
+    async with first_round_done(shop) as worker:
         places = [worker.reserve(shop.services, NOTIFICATIONS, shop.account.id) for _ in range(50)]
         await shop.notify(payment(shop.order_id))
         [kept] = await notifications(shop)
