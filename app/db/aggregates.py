@@ -7,6 +7,7 @@ payment's lock: what is capturable or refundable is computed from rows that noth
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from itertools import islice
 from typing import Any, TypeAlias
 
 import sqlalchemy as sa
@@ -200,7 +201,8 @@ def _queues_made_due(payments: Sequence[StoredPayment], worker: LocalWorker | No
             (stored.payment, PAYMENTS, "next_order_poll_at", ORDERS),
         ]
         dues += [(operation, OPERATIONS, "next_poll_at", POLLS) for operation in stored.operations]
-        dues += [(event, EVENTS, "next_attempt_at", OUTBOX) for event in stored.events]
+        waiting = (event for event in stored.events if event.state is EventState.WAITING)
+        dues += [(event, EVENTS, "next_attempt_at", OUTBOX) for event in islice(waiting, 1)]  # the others wait for it
         for part, mapping, name, queue in dues:
             due, saved = getattr(part, name), stored.saved.get(part)
             if due is not None and due <= now and (saved is None or saved[mapping.places[name]] != due):

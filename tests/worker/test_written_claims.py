@@ -2,17 +2,19 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.core.payment import PaymentAggregate
 from app.core.vocabulary import EventState
 from app.db.aggregates import ByOrder
 from app.db.database import begin_in_background, in_background
-from app.db.inbox import NOTIFICATIONS
+from app.db.inbox import NOTIFICATIONS, _store_all
 from app.db.job_queue import Claim
 from app.db.outbox import EVENTS
 from app.db.tables import Notification, SaleorEvent
@@ -149,17 +151,29 @@ async def test_an_event_that_was_written_as_claimed_is_told_once_by_many_workers
     assert paid_shop.amounts == amounts(charged="500.00", refunded="69.50")
 
 
+@pytest.mark.law(5)
+async def test_the_next_event_of_a_payment_is_claimed_with_the_outcome_of_the_one_before(reserved_shop: Shop) -> None:
+    """A charge of a part, and the release of the rest: nobody looks for what is due meanwhile."""
+    async with first_round_done(reserved_shop) as worker:
+        await reserved_shop.notify(operation("capture", reserved_shop.order_id, "300.00", operation_id="portal"))
+        await wait_until_reported(reserved_shop, "CANCEL_SUCCESS")
+        await settled(worker)
+    assert reserved_shop.saleor.reported_types[-2:] == ["CHARGE_SUCCESS", "CANCEL_SUCCESS"]
+    assert [event.attempts for event in (await reserved_shop.aggregate()).events[-2:]] == [1, 1]
+
+
 @pytest.mark.law(5, 6)
 async def test_nothing_begins_that_was_not_committed(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     """The room is given back: as much as there is can be reserved again."""
     async with first_round_done(shop) as worker:
 
-        async def fails(*_: object, **__: object) -> None:
+        async def fails(session: AsyncSession, rows: Any) -> None:
+            await _store_all(session, rows)
             raise RuntimeError("the disk is full")
 
         with monkeypatch.context() as patched:
-            patched.setattr("sqlmodel.ext.asyncio.session.AsyncSession.flush", fails)
-            with suppress(RuntimeError):
+            patched.setattr("app.db.inbox._store_all", fails)
+            with pytest.raises(RuntimeError):
                 await shop.notify(payment("an-order", amount="1.00"))
         assert await notifications(shop) == []
         assert_all_room_is_free(shop, worker)
