@@ -75,6 +75,7 @@ class Consumer:
         self._may_have_more = False  # the last claim may have left due jobs for want of room
         self._death: BaseException | None = None  # ended a job, and is to end the worker too
         self._abandoned = False
+        self._claiming = False  # the room that there is may be needed for what is being claimed
         self.begun_jobs = 0
         self.woken = asyncio.Event()  # jobs are due, or there is room for them
         self.overdue = False  # a due job was not claimed in time: claim however little room there is
@@ -95,7 +96,9 @@ class Consumer:
 
     def reserve(self, services: Services, tenant: Tenant) -> Place | None:
         """Reserve room for a job that is being written; None when there is none, or others have waited for longer."""
-        if self._may_have_more or self._used >= self._job.limit or self._busy()[tenant] >= self._job.share:
+        if self._claiming or self._may_have_more:
+            return None
+        if self._used >= self._job.limit or self._busy()[tenant] >= self._job.share:
             return None
         self._reserved[tenant] += 1
         return Place(self, services, tenant, services.now() + services.schedule.lease)
@@ -122,8 +125,12 @@ class Consumer:
         if capacity.most <= 0 or not (overdue or self.has_room):
             self._may_have_more = True
             return []
-        async with services.database.transaction() as session:
-            claims = await claim(session, job.queue, services.now(), services.schedule.lease, capacity)
+        self._claiming = True
+        try:
+            async with services.database.transaction() as session:
+                claims = await claim(session, job.queue, services.now(), services.schedule.lease, capacity)
+        finally:
+            self._claiming = False
         running = Counter(claimed.tenant for claimed in (*self._jobs.values(), *claims))
         self._may_have_more = len(claims) == capacity.most or any(jobs >= job.share for jobs in running.values())
         return claims

@@ -119,6 +119,27 @@ async def test_what_is_written_just_now_does_not_go_before_what_has_waited(shop:
     assert consumer.begun_jobs == 9
 
 
+async def test_room_is_not_given_twice(shop: Shop) -> None:
+    """To what is being claimed, and to what is being written meanwhile: a store would have more than its share."""
+
+    async def job(_services: Services, _claim: Claim) -> None:
+        """End at once."""
+
+    consumer = Consumer(Job(EVENTS, job, limit=8, share=2))
+    await another_store(shop, payments=1)
+    other = await shop.services.installations.find(OTHER)
+    assert other is not None
+    claiming = asyncio.create_task(consumer.claim(shop.services))
+    await asyncio.sleep(0)
+    assert consumer.reserve(shop.services, other.id) is None
+    consumer.begin(shop.services, await claiming)
+    place = consumer.reserve(shop.services, other.id)
+    assert place is not None
+    assert consumer.reserve(shop.services, other.id) is None
+    place.release()
+    await consumer.finish()
+
+
 @pytest.mark.fault("saleor-slow")
 @pytest.mark.threat("flood")
 async def test_a_saleor_that_does_not_answer_holds_up_no_other(shop: Shop) -> None:
