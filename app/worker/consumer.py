@@ -20,7 +20,6 @@ import structlog
 from structlog.contextvars import bound_contextvars
 
 from app import telemetry
-from app.db.errors import DatabaseError
 from app.db.job_queue import Capacity, Claim, JobQueue, Tenant, claim, postpone_claim, release_claims
 from app.outbound import Deadline
 from app.payments.services import Services
@@ -203,7 +202,7 @@ class Consumer:
         try:
             async with services.database.transaction() as session:
                 await postpone_claim(session, self.queue, job, services.now() + pause)
-        except DatabaseError:
+        except Exception:  # whatever it is, it must not end the worker
             log.exception("failed job not postponed")
 
     def _track_response(self, tenant: Tenant, *, responded: bool) -> None:

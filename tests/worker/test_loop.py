@@ -103,6 +103,24 @@ async def test_a_job_that_fails_does_not_take_the_others_along(shop: Shop, monke
 
 
 @pytest.mark.fault("poison")
+async def test_a_job_that_cannot_even_be_postponed_ends_no_worker(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It keeps its claim, and is tried again when that has expired."""
+    shop.gateway.will_answer(shop.gateway.page())
+    await shop.begin()
+
+    async def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("nobody has thought of this")
+
+    with monkeypatch.context() as patched, capture_logs() as logged:
+        patched.setattr("app.worker.loop.deliver", broken)
+        patched.setattr("app.worker.consumer.postpone_claim", broken)
+        await shop.pass_time(seconds=30)
+    assert [line["event"] for line in logged][-2:] == ["job failed", "failed job not postponed"]
+    await shop.pass_time(seconds=61)
+    assert shop.saleor.reported_types == ["INFO"]
+
+
+@pytest.mark.fault("poison")
 @pytest.mark.parametrize("job", ["app.worker.loop.resolve_operation", "app.worker.loop.deliver"])
 async def test_a_job_that_fails_each_time_is_tried_after_pauses_that_grow(
     shop: Shop, monkeypatch: pytest.MonkeyPatch, job: str
