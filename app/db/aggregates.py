@@ -17,13 +17,13 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from app.core import payment as core
 from app.core.payment import PaymentAggregate, row_id_of
 from app.core.vocabulary import EventState
+from app.db.claim_on_write import LocalWorker, Reservation, claims_of
 from app.db.columns import table_of
 from app.db.job_queue import Claim, JobQueue
 from app.db.outbox import EVENTS as OUTBOX
 from app.db.payment_rows import EVENTS, OPERATIONS, PAYMENTS, PROBLEMS, RowMapping, StoredPayment, write
 from app.db.saved_cards import write_cards
 from app.db.tables import MerchantAccount, Operation, Payment, SplitShare
-from app.db.written_claims import LocalWorker, claims_of
 
 POLLS = JobQueue(
     "look_ups",
@@ -166,15 +166,16 @@ async def save_all(session: AsyncSession, payments: Sequence[StoredPayment]) -> 
     The next event of a payment that is due now is claimed for the worker of this process, if that has room.
     """
     claims = claims_of(session)
-    claimed = [(stored, event) for stored in payments if (event := _newly_due_event(stored)) is not None]
-    reserved = [
-        (stored, event, reservation)
-        for stored, event in claimed
-        if (reservation := claims.reserve(OUTBOX, stored.payment.installation_id, event.next_attempt_at)) is not None
-    ]
-    for _, event, reservation in reserved:
-        event.next_attempt_at = reservation.until
-        event.attempts += 1
+    reserved: list[tuple[StoredPayment, core.SaleorEvent, Reservation]] = []
+    for stored in payments:
+        event = _newly_due_event(stored)
+        if event is None:
+            continue
+        reservation = claims.reserve(OUTBOX, stored.payment.installation_id, event.next_attempt_at)
+        if reservation is not None:
+            event.next_attempt_at = reservation.until
+            event.attempts += 1
+            reserved.append((stored, event, reservation))
     claims.wake(*_queues_made_due(payments, claims.worker))
     await write(session, payments)
     for stored, event, reservation in reserved:

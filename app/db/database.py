@@ -29,12 +29,12 @@ from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.db import sqlite
+from app.db.claim_on_write import ClaimsOnWrite, LocalWorker
 from app.db.columns import serialize_json
 from app.db.committed import ReportingSession
 from app.db.errors import DatabaseUnavailableError, map_error
 from app.db.group_commit import GroupCommit, J, R, Write
 from app.db.outage import Outage
-from app.db.written_claims import LocalWorker, WrittenClaims
 
 _IDLE_SECONDS = 5
 _MAX_BACKGROUND_TRANSACTIONS = 6  # of the 20 transactions that can be open at once
@@ -287,7 +287,7 @@ class Database:
         Raises DatabaseUnavailableError, and CommitUnknownError if that happens in the commit.
         """
         committing = committed = False
-        claims = WrittenClaims(self._workers[-1] if self._workers else None)
+        claims = ClaimsOnWrite(self._workers[-1] if self._workers else None)
         self._open_transactions += 1
         try:
             async with self._background_slot(), self._session() as session, session.begin():

@@ -21,6 +21,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.core.payment import Operation, PaymentAggregate
 from app.db.aggregates import ByOrder, save_all
+from app.db.claim_on_write import Reservation, claims_of
 from app.db.committed import note_notification
 from app.db.database import Database
 from app.db.job_queue import Claim, JobQueue
@@ -29,7 +30,6 @@ from app.db.payment_rows import StoredPayment, write
 from app.db.sealed_column import SealedColumn
 from app.db.tables import Notification
 from app.db.vault import Vault, VaultError
-from app.db.written_claims import Reservation, claims_of
 from app.telemetry import current_trace_id
 
 NOTIFICATIONS = JobQueue(

@@ -54,26 +54,14 @@ class Worker:
         async def deliver_event(services: Services, claim: Claim) -> bool:
             return await deliver(services, saleor, claim.row_id, claim.payment)
 
-        async def compare_store_problems(services: Services, claim: Claim) -> None:
-            await compare_problems(services, saleor, claim.row_id)
-
-        async def find_payment_order(services: Services, claim: Claim) -> bool:
-            return await find_order(services, saleor, claim.row_id)
-
-        async def poll_operation(services: Services, claim: Claim) -> bool:
-            return await _poll_operation(services, saleor, claim.row_id)
-
-        async def check_store_presence(services: Services, claim: Claim) -> None:
-            await check_presence(services, saleor, claim.row_id)
-
         self._consumers = (
             Consumer(Job(NOTIFICATIONS, _of_row(process), limit=100, share=50)),
             Consumer(Job(ATTEMPTS, _of_row(compare_attempts), limit=10, share=5)),
-            Consumer(Job(POLLS, poll_operation, limit=40, share=10)),
+            Consumer(Job(POLLS, _of_row(_poll_operation, saleor), limit=40, share=10)),
             Consumer(Job(EVENTS, deliver_event, limit=80, share=20)),
-            Consumer(Job(PROBLEMS, compare_store_problems, limit=5, share=1)),
-            Consumer(Job(ORDERS, find_payment_order, limit=40, share=10)),
-            Consumer(Job(CHECKS, check_store_presence, limit=5, share=1)),
+            Consumer(Job(PROBLEMS, _of_row(compare_problems, saleor), limit=5, share=1)),
+            Consumer(Job(ORDERS, _of_row(find_order, saleor), limit=40, share=10)),
+            Consumer(Job(CHECKS, _of_row(check_presence, saleor), limit=5, share=1)),
             Consumer(Job(RECONCILIATIONS, _of_row(reconcile), limit=2, share=1)),
             Consumer(Job(DAYS, _of_row(sum_days), limit=1, share=1)),
             Consumer(Job(RETENTION, _of_row(erase_outdated), limit=1, share=1)),
@@ -137,12 +125,12 @@ class Worker:
 
     async def _finish_claimed_jobs(self) -> None:
         """Finish the jobs that other jobs have claimed when they made them due."""
-        for consumer in self._consumers:
-            await consumer.finish()
-        while not all(consumer.is_idle for consumer in self._consumers):
-            await asyncio.sleep(0)
+        while True:
             for consumer in self._consumers:
                 await consumer.finish()
+            if all(consumer.is_idle for consumer in self._consumers):
+                return
+            await asyncio.sleep(0)
 
     @property
     def _begun_jobs(self) -> int:
@@ -232,11 +220,11 @@ class _Local:
         self.worker.wake(*queues)
 
 
-def _of_row(handler: Callable[[Services, int], Awaitable[object]]) -> Callable[[Services, Claim], Awaitable[object]]:
-    """Return the handler of claims for one that needs only the id of the row."""
+def _of_row(handler: Callable[..., Awaitable[object]], *more: object) -> Callable[[Services, Claim], Awaitable[object]]:
+    """Return the handler of claims for one that takes the services, ``more``, and the id of the row."""
 
     async def handle(services: Services, claim: Claim) -> object:
-        return await handler(services, claim.row_id)
+        return await handler(services, *more, claim.row_id)
 
     return handle
 

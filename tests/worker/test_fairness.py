@@ -100,42 +100,40 @@ async def test_what_there_was_no_room_for_is_claimed_as_soon_as_there_is(shop: S
     assert len(await consumer.claim(shop.services)) == 1
 
 
-async def test_what_is_written_just_now_does_not_go_before_what_has_waited(shop: Shop) -> None:
-    """While new jobs keep coming, a backlog would never end: there is room for them once it is claimed."""
+async def consumer_of_another_store(shop: Shop, share: int, events: int) -> tuple[Consumer, int]:
+    """Return a consumer of eight jobs, each of which ends at once, and a store that has events to be told."""
 
     async def job(_services: Services, _claim: Claim) -> None:
-        """End at once."""
+        """End."""
 
-    consumer = Consumer(Job(EVENTS, job, limit=8, share=8))
-    await another_store(shop, payments=9)
+    await another_store(shop, payments=events)
     other = await shop.services.installations.find(OTHER)
     assert other is not None
+    return Consumer(Job(EVENTS, job, limit=8, share=share)), other.id
+
+
+async def test_what_is_written_just_now_does_not_go_before_what_has_waited(shop: Shop) -> None:
+    """While new jobs keep coming, a backlog would never end: there is room for them once it is claimed."""
+    consumer, other = await consumer_of_another_store(shop, share=8, events=9)
     consumer.begin(shop.services, await consumer.claim(shop.services))
     await consumer.finish()
-    assert consumer.reserve(shop.services, other.id) is None
+    assert consumer.reserve(shop.services, other) is None
     consumer.begin(shop.services, await consumer.claim(shop.services))
     await consumer.finish()
-    assert consumer.reserve(shop.services, other.id) is not None
+    assert consumer.reserve(shop.services, other) is not None
     assert consumer.begun_jobs == 9
 
 
 async def test_room_is_not_given_twice(shop: Shop) -> None:
     """To what is being claimed, and to what is being written meanwhile: a store would have more than its share."""
-
-    async def job(_services: Services, _claim: Claim) -> None:
-        """End at once."""
-
-    consumer = Consumer(Job(EVENTS, job, limit=8, share=2))
-    await another_store(shop, payments=1)
-    other = await shop.services.installations.find(OTHER)
-    assert other is not None
+    consumer, other = await consumer_of_another_store(shop, share=2, events=1)
     claiming = asyncio.create_task(consumer.claim(shop.services))
     await asyncio.sleep(0)
-    assert consumer.reserve(shop.services, other.id) is None
+    assert consumer.reserve(shop.services, other) is None
     consumer.begin(shop.services, await claiming)
-    place = consumer.reserve(shop.services, other.id)
+    place = consumer.reserve(shop.services, other)
     assert place is not None
-    assert consumer.reserve(shop.services, other.id) is None
+    assert consumer.reserve(shop.services, other) is None
     place.release()
     await consumer.finish()
 

@@ -232,13 +232,12 @@ async def _escalate_to_staff(services: Services, payment: PaymentAggregate, diff
     """Raise a problem of the payment, unless it already has one for the same cause (laws of money, 13)."""
     cause, issue, now = _cause(payment, difference), issue_of(difference), services.now()
 
-    def step(locked: PaymentAggregate) -> PaymentAggregate:
+    def step(locked: PaymentAggregate) -> None:
         refused = difference.kind is DiscrepancyKind.UNTOLD and any(
             each.state is EventState.REFUSED for each in locked.events
         )  # which is a problem of its own
         if not (refused or has_mismatch(locked.payment) or has_problem(locked.payment, cause)):
             raise_problem(locked, issue, now, cause=cause)
-        return locked
 
     await services.payments.update(ById(row_id_of(payment.payment)), step)
     log.warning("books differ", payment=payment.payment.order_id, kind=difference.kind.value)

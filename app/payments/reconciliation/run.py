@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 
 import structlog
 
+from app.db.claim_on_write import claims_of
 from app.db.reconciliations import (
     RECONCILIATIONS,
     Finding,
@@ -26,7 +27,6 @@ from app.db.reconciliations import (
     update_run,
 )
 from app.db.tables import DiscrepancyState, MerchantAccount, ReconciliationRun, RunState
-from app.db.written_claims import claims_of
 from app.gateway.errors import GatewayError, RateLimitedError, ReportNotReadyError
 from app.gateway.models.reports import periods
 from app.payments.core.issues import Issue, IssueCode, issue_from_json

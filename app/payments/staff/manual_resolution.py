@@ -186,13 +186,12 @@ async def acknowledge_problems(services: Services, installation_id: int, order_i
     posting = services.posting()
     acknowledged: list[str] = []
 
-    def step(locked: PaymentAggregate) -> PaymentAggregate:
+    def step(locked: PaymentAggregate) -> None:
         acknowledged[:] = acknowledge(locked.payment, posting.now, locked.operations)
         if acknowledged and not any(map(needs_decision, open_problems(locked.payment))):
             for operation in locked.operations:
                 if operation.state is State.SUCCESS:  # nothing else can be decided about it
                     withdraw_contradiction(locked, operation, _REVIEWED, posting)
-        return locked
 
     try:
         await services.payments.update(ByOrder(order_id, installation_id=installation_id), step)

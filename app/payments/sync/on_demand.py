@@ -77,9 +77,8 @@ async def post_records(services: Services, account: MerchantAccount, records: Re
             continue
         shown = Observations.from_records(matching, found.payment.language)
 
-        def step(locked: PaymentAggregate, shown: Observations = shown) -> PaymentAggregate:
+        def step(locked: PaymentAggregate, shown: Observations = shown) -> None:
             apply(locked, account.pos_id, shown, posting)
-            return locked
 
         await services.payments.update(ById(row_id_of(found.payment)), step)
         posted.append(order_id)
@@ -145,10 +144,9 @@ async def _look_up_and_post(
         return records
     posting = services.posting()
 
-    def step(locked: PaymentAggregate) -> PaymentAggregate:
+    def step(locked: PaymentAggregate) -> None:
         apply(locked, account.pos_id, records, posting)
         flag_unclear(locked, records, posting.now)
-        return locked
 
     await services.payments.update(ById(row_id_of(aggregate.payment)), step)
     return None

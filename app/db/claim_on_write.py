@@ -1,4 +1,4 @@
-"""Claims that are written with their jobs: whoever makes a job due claims it for the worker of its own process.
+"""Claims on write: whoever makes a job due claims it for the worker of its own process.
 
 That saves the transaction of a claim, and the wait for it. A worker that dies loses nothing: such a claim expires like
 any other. Where there is no worker in this process, or no room in it, the job is written unclaimed, and any worker is
@@ -14,7 +14,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.db.job_queue import Claim, JobQueue, Tenant
 
-_CLAIMS = "written claims"
+_CLAIMS = "claims on write"
 
 
 class Reservation(Protocol):
@@ -43,7 +43,7 @@ class LocalWorker(Protocol):
 
 
 @dataclass
-class WrittenClaims:
+class ClaimsOnWrite:
     """The claims that one transaction writes. They end with it: the jobs begin, or the room is given back.
 
     Jobs that it makes due without claiming them wake the worker, so that nobody else has to.
@@ -89,7 +89,7 @@ class WrittenClaims:
             reservation.release()
 
 
-def claims_of(session: AsyncSession) -> WrittenClaims:
+def claims_of(session: AsyncSession) -> ClaimsOnWrite:
     """Return the claims that the transaction of this session writes."""
-    claims: WrittenClaims = session.info[_CLAIMS]
+    claims: ClaimsOnWrite = session.info[_CLAIMS]
     return claims
