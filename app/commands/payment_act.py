@@ -23,7 +23,7 @@ from app.payments.core.action_request import describe_request
 from app.payments.core.balance import Balance, balance
 from app.payments.core.dialects import keeps_rest
 from app.payments.core.refusal import RefusalError
-from app.payments.operations.actions import Step
+from app.payments.decisions.action import Step
 from app.payments.services import Services
 from app.payments.split.rules import names_of
 from app.payments.staff.actions import StaffRequest, charge_refund_step, largest_step, request_action

@@ -8,8 +8,8 @@ from app.payments.app_lifecycle import handle_app_deleted, handle_app_status_cha
 from app.payments.cards.saved import delete_customer_cards, delete_saved_card, list_saved_cards
 from app.payments.core.references import ensure_reference
 from app.payments.core.responses import action_response
+from app.payments.decisions.answer_window import mark_answered
 from app.payments.operations.actions import answer_action_request
-from app.payments.operations.answer_window import mark_answered
 from app.payments.operations.gateway_initialize import answer_gateway_initialize
 from app.payments.operations.initialize import find_recorded_response, initialize
 from app.payments.services import Services

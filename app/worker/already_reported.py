@@ -13,12 +13,12 @@ from app.core.payment import Operation, PaymentAggregate, SaleorEvent
 from app.core.vocabulary import EventState
 from app.db.aggregates import ByEvent
 from app.payments.core.observation import is_ours
+from app.payments.decisions.answer_confirmation import mark_delivered
 from app.payments.services import Services
 from app.saleor.errors import SaleorRefusedError
 from app.saleor.graphql import SaleorClient
 from app.saleor.history import fetch_history
 from app.saleor.responses import EventType
-from app.worker.confirm_answers import mark_delivered
 
 log = structlog.get_logger(__name__)
 

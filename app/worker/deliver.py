@@ -1,43 +1,24 @@
 """Delivers the outbox: retries each event until Saleor has it or refuses it for good (laws of money, 5)."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from functools import partial
 
 import structlog
 from pydantic import ValidationError
 
 from app.core.payment import Payment, PaymentAggregate, SaleorEvent, row_id_of
-from app.core.vocabulary import EventState
 from app.db.aggregates import ByEvent, ById
-from app.i18n.messages import Money
 from app.payments.core.details import payment_method_from_row
-from app.payments.core.event_queue import (
-    has_available_actions,
-    has_matching_success,
-    is_failure,
-    is_note,
-    is_outdated_failure,
-    supersede,
-)
-from app.payments.core.issues import Issue, IssueCode
-from app.payments.core.order_standing import MONEY_ARRIVES, compare_with_source
-from app.payments.core.problems import add_problem, cause_of_refused_event
+from app.payments.decisions.delivery import find_ready_event, prepare_due_event, record_outcome
 from app.payments.services import Services
-from app.payments.sync.placed_order import schedule_comparison
 from app.saleor.errors import SaleorError, SaleorNotAuthorisedError, SaleorRefusedError, SaleorUnreachableError
 from app.saleor.graphql import SaleorClient
 from app.saleor.reports import EventReport, ReportOutcome
 from app.saleor.responses import AvailableAction, EventType
 from app.worker.already_reported import was_already_reported
-from app.worker.confirm_answers import AwaitedAnswer, awaited_answer, confirm_answer, mark_delivered, postpone
+from app.worker.confirm_answers import confirm_answer
 from app.worker.presence import get_current_installation, record_presence
 
 log = structlog.get_logger(__name__)
-
-# The first pause and the longest. An app that was uninstalled or switched off may be let in again.
-_RETRY_PAUSES = (timedelta(seconds=1), timedelta(minutes=5))
-_UNAUTHORISED_RETRY_PAUSES = (timedelta(minutes=1), timedelta(hours=1))
 
 
 async def deliver(
@@ -49,17 +30,17 @@ async def deliver(
 
     Concurrent deliveries are batched: their reads and writes by the repository, their requests by Saleor's client.
     """
-    due = None if written is None else _find_ready_event(written, event_id)
+    due = None if written is None else find_ready_event(written, event_id)
     if due is None:
         due = await services.payments.update(
-            ByEvent(event_id), lambda payment: _prepare_due_event(payment, event_id, services.now())
+            ByEvent(event_id), lambda payment: prepare_due_event(payment, event_id, services.now())
         )
     payment_key = ById(row_id_of(due.aggregate.payment))
     if due.awaited is not None:
         await confirm_answer(services, saleor, due.awaited)
         # The event may have another reference now, or be due later.
         due = await services.payments.update(
-            payment_key, lambda payment: _prepare_due_event(payment, event_id, services.now(), confirmed=True)
+            payment_key, lambda payment: prepare_due_event(payment, event_id, services.now(), confirmed=True)
         )
     aggregate, responded = due.aggregate, True
     if due.event is not None:
@@ -69,60 +50,22 @@ async def deliver(
             return True
         await record_presence(services, payment.installation_id, outcome if isinstance(outcome, SaleorError) else None)
         await services.payments.update(
-            payment_key, lambda payment: _record_outcome(payment, event_id, outcome, services)
+            payment_key, partial(record_outcome, event_id=event_id, outcome=outcome, posting=services.posting())
         )
         responded = not isinstance(outcome, SaleorUnreachableError)
-        if isinstance(outcome, ReportOutcome):
-            log.info("event told", saleor_event=event_id, event_type=due.event.type, payment=payment.order_id)
+        _log_outcome(payment, due.event, outcome)
     return responded
 
 
-@dataclass(frozen=True, slots=True)
-class _DueEvent:
-    """An event to report; None: not now. ``awaited``: first, whether Saleor has read this answer must be found out."""
-
-    aggregate: PaymentAggregate
-    event: SaleorEvent | None = None
-    awaited: AwaitedAnswer | None = None
-
-
-def _find_ready_event(aggregate: PaymentAggregate, event_id: int) -> _DueEvent | None:
-    """Return the event to report if nothing must be recorded before; None: it must be prepared under the lock."""
-    event = aggregate.event_by_id(event_id)
-    ready = not _is_obsolete(event, aggregate.events) and awaited_answer(aggregate, event) is None
-    return _DueEvent(aggregate, event) if ready else None
-
-
-def _prepare_due_event(
-    aggregate: PaymentAggregate, event_id: int, now: datetime, *, confirmed: bool = False
-) -> _DueEvent:
-    """Return the event if it is still to be reported; supersede an event that must not be reported any more.
-
-    ``confirmed``: whether Saleor has read its operation's answer was asked just now.
-    """
-    event = aggregate.event_by_id(event_id)
-    if event.state is not EventState.WAITING:
-        return _DueEvent(aggregate)
-    if _is_obsolete(event, aggregate.events):
-        supersede(aggregate.payment, event, now)
-        return _DueEvent(aggregate)
-    awaited = awaited_answer(aggregate, event)
-    if awaited is None:
-        return _DueEvent(aggregate, event)
-    until = aggregate.operation_by_id(awaited.operation_id).answer_awaited_until
-    if confirmed:
-        return _DueEvent(aggregate)
-    if until is not None and now < until:
-        postpone(event, until)
-        return _DueEvent(aggregate)
-    return _DueEvent(aggregate, None, awaited)
-
-
-def _is_obsolete(event: SaleorEvent, events: Sequence[SaleorEvent]) -> bool:
-    """Return True for an event that must not be reported any more, because a newer one is reported instead."""
-    if is_note(event):
-        return any(has_available_actions(each) for each in events if row_id_of(each) > row_id_of(event))
-    return is_failure(event) and is_outdated_failure(event, events)
+def _log_outcome(payment: Payment, event: SaleorEvent, outcome: ReportOutcome | SaleorError) -> None:
+    about = {"saleor_event": event.id, "event_type": event.type, "payment": payment.order_id}
+    match outcome:
+        case ReportOutcome():
+            log.info("event told", **about)
+        case SaleorRefusedError():
+            log.error("event refused by Saleor", **about, code=outcome.code)
+        case _:
+            log.warning("event not delivered yet", **about, error=str(outcome))
 
 
 async def _report_event(
@@ -163,37 +106,3 @@ def _build_report(payment: Payment, event: SaleorEvent, page: str | None) -> Eve
         external_url=page,
         payment_method_details=payment_method_from_row(event.card),
     )
-
-
-def _record_outcome(
-    aggregate: PaymentAggregate, event_id: int, outcome: ReportOutcome | SaleorError, services: Services
-) -> None:
-    event, payment = aggregate.event_by_id(event_id), aggregate.payment
-    if event.state is not EventState.WAITING:
-        return  # the report took so long that another worker has delivered the event
-    if isinstance(outcome, ReportOutcome):
-        mark_delivered(event, payment, services.now(), outcome)
-        if outcome.source is not None:
-            arrives = EventType(event.type) in MONEY_ARRIVES
-            compare_with_source(aggregate, outcome.source, services.now(), money_arrives=arrives)
-            schedule_comparison(payment, services.now())
-    else:
-        _record_failure(event, aggregate, outcome, services)
-
-
-def _record_failure(event: SaleorEvent, aggregate: PaymentAggregate, error: SaleorError, services: Services) -> None:
-    payment = aggregate.payment
-    event.last_error = str(error)
-    if isinstance(error, SaleorRefusedError):
-        log.error("event refused by Saleor", event_type=event.type, payment=payment.order_id, code=error.code)
-        event.state = EventState.REFUSED
-        event.next_attempt_at = None
-        amount = Money(event.amount, payment.currency)
-        issue = Issue(IssueCode.EVENT_REFUSED, type=event.type, sum=amount, code=error.code)
-        add_problem(payment, cause_of_refused_event(event), issue, services.now())
-        if has_matching_success(event, aggregate.events):
-            supersede(payment, event, services.now())
-        return
-    first, longest = _UNAUTHORISED_RETRY_PAUSES if isinstance(error, SaleorNotAuthorisedError) else _RETRY_PAUSES
-    log.warning("event not delivered yet", event_type=event.type, payment=payment.order_id, error=str(error))
-    event.next_attempt_at = services.now() + services.schedule.pause(first, event.attempts, longest)

@@ -7,8 +7,8 @@ import structlog
 from app.core.payment import PaymentAggregate
 from app.db.aggregates import ById
 from app.payments.core.order_standing import agrees, compare_with_source
+from app.payments.decisions.placed_order import postpone_poll, record_order, schedule_comparison
 from app.payments.services import Services
-from app.payments.sync.placed_order import postpone_poll, record_order, schedule_comparison
 from app.saleor.errors import SaleorError, SaleorUnreachableError
 from app.saleor.graphql import SaleorClient
 from app.saleor.orders import fetch_source

@@ -21,12 +21,12 @@ from app.db.retention import RETENTION
 from app.db.summed_days import DAYS
 from app.gateway.errors import NotSentError, OutcomeUnknownError, RateLimitedError
 from app.outbound import Deadline
-from app.payments.operations.competing_attempts import compare_attempts
 from app.payments.reconciliation.run import reconcile
 from app.payments.services import Services
 from app.payments.sync.notifications import process
 from app.payments.sync.open_pages import check_polled_page
 from app.payments.sync.resolve import resolve_operation
+from app.payments.sync.review_attempts import compare_attempts
 from app.saleor.graphql import SaleorClient
 from app.worker.consumer import Consumer, Job, Place
 from app.worker.deliver import deliver

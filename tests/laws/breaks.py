@@ -73,17 +73,17 @@ BREAKS = [
     Break(
         law=2,
         what="a page of which nobody has the link is not closed",
-        changes={"app.payments.operations.transition:abandon_page": WithoutCall("aggregate.operations.append")},
+        changes={"app.payments.decisions.transition:abandon_page": WithoutCall("aggregate.operations.append")},
     ),
     Break(
         law=2,
         what="a look-up that does not show the payment is believed",
-        changes={"app.payments.sync.resolve:_is_silent": Call("any", becomes="True")},
+        changes={"app.payments.decisions.look_up:_is_silent": Call("any", becomes="True")},
     ),
     Break(
         law=3,
         what="a second operation does not wait for the first",
-        changes={"app.payments.operations.actions:_new_operation": Condition({"waits"}, becomes="False")},
+        changes={"app.payments.decisions.action:_new_operation": Condition({"waits"}, becomes="False")},
     ),
     Break(
         law=3,
@@ -94,7 +94,7 @@ BREAKS = [
         law=4,
         what="what staff asked before is asked again",
         changes={
-            "app.payments.operations.actions:_find_recorded": Returns(
+            "app.payments.decisions.action:_find_recorded": Returns(
                 "None, next((key for key in request.keys if aggregate.operation_by_key(key) is None),"
                 " f'{request.keys[0]}-{len(aggregate.operations)}')"
             )
@@ -154,7 +154,7 @@ BREAKS = [
         law=10,
         what="what others did in silence is not looked for",
         changes={
-            "app.payments.operations.transition:transition": Assigned("operation.next_poll_at", becomes="None"),
+            "app.payments.decisions.transition:transition": Assigned("operation.next_poll_at", becomes="None"),
         },
     ),
     Break(
@@ -165,13 +165,13 @@ BREAKS = [
     Break(
         law=12,
         what="a page stays open beside another attempt that is paid",
-        changes={"app.payments.operations.competing_attempts:pages_exceeding_remainder": Returns("[]")},
+        changes={"app.payments.decisions.competing_attempts:pages_exceeding_remainder": Returns("[]")},
     ),
     Break(
         law=12,
         what="a shopper pays the price before the gift card",
         changes={
-            "app.payments.operations.competing_attempts:add_attempt": Condition(
+            "app.payments.decisions.competing_attempts:add_attempt": Condition(
                 {"newest.amount", "left"}, becomes="newest.amount <= left or not _covered(others, newest.currency)"
             )
         },
@@ -198,7 +198,7 @@ BREAKS = [
     Break(
         law=13,
         what="a page that cannot be closed is no alert",
-        changes={"app.payments.sync.resolve:_flag_overdue": Condition({"is_settled_by_silence"}, becomes="False")},
+        changes={"app.payments.decisions.look_up:_flag_overdue": Condition({"is_settled_by_silence"}, becomes="False")},
     ),
     Break(
         law=14,

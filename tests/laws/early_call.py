@@ -3,7 +3,7 @@
 from app.core.vocabulary import State
 from app.db.aggregates import PaymentSelector, account_of
 from app.payments.core.action_request import ActionRequest
-from app.payments.operations.actions import _record_action
+from app.payments.decisions.action import record_action
 from app.payments.operations.execute import _call_gateway
 from app.payments.services import Services
 
@@ -12,6 +12,6 @@ async def call_gateway_first(services: Services, request: ActionRequest, which: 
     """Call the gateway for what is requested, and commit nothing."""
     known = await services.payments.find(which)
     if known is not None:
-        operation = _record_action(services, known, request, [])
+        operation, _ = record_action(known, request, services.posting())
         if operation.state is State.INTENT:
             await _call_gateway(services, account_of(known.payment), known, operation, 2.0)

@@ -3,8 +3,6 @@
 from collections.abc import Set
 from datetime import datetime
 
-import structlog
-
 from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import Kind, State
 from app.gateway.errors import (
@@ -39,8 +37,6 @@ from app.payments.core.refusal import (
     shopper_message_of,
 )
 from app.payments.core.saved_cards import is_card_refused, mark_card_refused
-
-log = structlog.get_logger(__name__)
 
 _AMOUNT_FIELDS = frozenset({"amount", "currency"})
 _SHOPPERS_FIELDS = frozenset(
@@ -78,7 +74,6 @@ def post_error(aggregate: PaymentAggregate, operation: Operation, error: Gateway
     unknown, and will be looked up. An order id that the gateway already knows is our own earlier attempt, so it is
     looked up too. The closing of a page that must not be paid never fails by an error: it is retried.
     """
-    log.warning("gateway call without a record", operation=operation.id, kind=operation.kind.value, error=str(error))
     report_to_staff(aggregate, error, posting.now)
     if is_retried_until_confirmed(operation):
         if not operation.state.final:

@@ -26,9 +26,10 @@ from app.gateway.models.subscriptions import SubscriptionRefund
 from app.outbound import Deadline
 from app.payments.core.call_errors import is_state_conflict
 from app.payments.core.observation import Observations
+from app.payments.core.page_cancellation import LOST_PAGE
 from app.payments.core.schedule import Schedule
+from app.payments.decisions.transition import CallResult, Outcome, transition
 from app.payments.operations.look_up import clear_account_problems, gateway_client, look_up_order
-from app.payments.operations.transition import CallResult, Outcome, transition
 from app.payments.requests.operation import operation_request
 from app.payments.services import Services
 
@@ -67,6 +68,10 @@ async def execute(
     outcome = await retry_unsent(call, deadline, services.schedule, is_still_intent)
     result = await _build_call_result(services, journaled, outcome, deadline)
     failed = isinstance(outcome, GatewayError)
+    if failed:
+        log.warning(
+            "gateway call without a record", operation=operation_id, kind=operation.kind.value, error=str(outcome)
+        )
     posting = services.posting(answered_operation_id=operation_id if answering else None)
 
     def step(payment: PaymentAggregate, attempts: Sequence[PaymentAggregate]) -> Sequence[PaymentAggregate]:
@@ -79,9 +84,11 @@ async def execute(
     except DatabaseUnavailableError as error:  # the gateway does not repeat its answer: retry before a look-up
         log.warning("outcome not recorded", operation=operation_id, error=str(error))
         attempts = await services.payments.update_attempts(which, among, step)
-    payment = next(each for each in attempts if each.payment.id == payment_id)
+    payment = next(attempt for attempt in attempts if attempt.payment.id == payment_id)
     if not failed:
         await clear_account_problems(services, payment)
+    elif operation.kind is Kind.CREATE and payment.operation_by_key(LOST_PAGE) is not None:
+        log.warning("the link of a payment page is lost", payment=payment.payment.order_id, error=str(outcome))
     return payment
 
 

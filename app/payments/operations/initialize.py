@@ -36,7 +36,7 @@ from app.payments.cards.saved import get_saved_card
 from app.payments.core.references import ensure_reference
 from app.payments.core.refusal import RefusalError
 from app.payments.core.responses import error_data, session_refusal_response, session_response
-from app.payments.operations.competing_attempts import add_attempt, compare_with_debt, is_above_debt
+from app.payments.decisions.competing_attempts import add_attempt, compare_with_debt, is_above_debt
 from app.payments.operations.execute import Call, execute
 from app.payments.operations.turned_away import count_failed_creation, count_refused
 from app.payments.operations.wallet_payment import wallet_payment_call

@@ -35,6 +35,15 @@ def gateway_client(services: Services, account: MerchantAccount) -> GatewayClien
     raise KeysNotOpenedError("the account's keys cannot be decrypted with the secret keys of this machine")
 
 
+def opens_keys(services: Services, account: MerchantAccount) -> bool:
+    """Return whether the account's keys open, so that its gateway can be called."""
+    try:
+        gateway_client(services, account)
+    except KeysNotOpenedError:
+        return False
+    return True
+
+
 async def look_up_order(
     services: Services, account: MerchantAccount, payment: Payment, deadline: Deadline
 ) -> Observations | GatewayError:

@@ -12,7 +12,8 @@ from app.payments.core.action_request import ActionRequest
 from app.payments.core.answer_status import ACTIONS
 from app.payments.core.balance import ZERO, Balance, check_amount
 from app.payments.core.refusal import RefusalCode, RefusalError
-from app.payments.operations.actions import Step, perform_action, step_for
+from app.payments.decisions.action import Step, step_for
+from app.payments.operations.actions import perform_action
 from app.payments.services import Services
 from app.payments.split.choice import parse_choice
 from app.saleor.responses import AvailableAction

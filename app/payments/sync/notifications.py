@@ -17,9 +17,9 @@ from app.payments.core.apply import apply
 from app.payments.core.dialects import dialect_of
 from app.payments.core.issues import Issue, IssueCode
 from app.payments.core.mapper import Observation
-from app.payments.core.observation import Observations, observation_from_record, unexplained_money
+from app.payments.core.observation import observation_from_record, unexplained_money
 from app.payments.core.posting import flag_unexplained, raise_problem
-from app.payments.core.problems import ADDRESS, SEALED, UNREADABLE, clear_problem, has_problem
+from app.payments.core.problems import ADDRESS, SEALED, clear_problem, has_problem
 from app.payments.services import Services
 
 log = structlog.get_logger(__name__)
@@ -162,13 +162,3 @@ def _find_operation(payment: PaymentAggregate, seen: Observation) -> Operation |
 
 def _next_attempt_at(services: Services, attempts: int) -> datetime:
     return services.now() + services.schedule.pause(_FIRST_PAUSE, attempts, _LONGEST_PAUSE)
-
-
-def flag_unclear(aggregate: PaymentAggregate, shown: Observations, now: datetime) -> None:
-    """Raise problems while a look-up shows unreadable records, and for money that we cannot explain."""
-    for money in shown.unexplained:
-        flag_unexplained(aggregate, money, now)
-    if not shown.unreadable:
-        clear_problem(aggregate.payment, UNREADABLE, now)
-    else:
-        raise_problem(aggregate, Issue(IssueCode.UNREADABLE_RECORDS), now, cause=UNREADABLE)

@@ -22,9 +22,10 @@ from app.payments.core.balance import is_in_flight
 from app.payments.core.event_queue import has_available_actions, has_matching_success, is_outdated_failure, supersede
 from app.payments.core.observation import Observations
 from app.payments.core.refusal import RefusalCode, RefusalError
+from app.payments.decisions.look_up import flag_unclear
 from app.payments.operations.look_up import gateway_client, look_up_order
 from app.payments.services import Services
-from app.payments.sync.notifications import flag_unclear, process
+from app.payments.sync.notifications import process
 from app.payments.sync.resolve import resolve_operation
 
 _CALL_IN_PROGRESS = LazyMessage("A request to the gateway is in progress: try again in a minute.")

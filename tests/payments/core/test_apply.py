@@ -20,7 +20,7 @@ from app.payments.core.mapper import Observation
 from app.payments.core.posting import enqueue_note, raise_problem
 from app.payments.core.problems import cause_of_mismatch, problem_text
 from app.payments.core.refusal import RefusalError
-from app.payments.operations.actions import step_for
+from app.payments.decisions.action import step_for
 from app.saleor.responses import AvailableAction
 from app.saleor.testing.records import Transaction
 from app.saleor.testing.rules.reports import Report, record_report

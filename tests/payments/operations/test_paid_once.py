@@ -10,9 +10,9 @@ from app.core.vocabulary import Kind, State
 from app.db.aggregates import ByOrder
 from app.payments.alerts.open_alerts import AlertKind, find_open_alerts
 from app.payments.core.problems import problem_text
-from app.payments.operations.competing_attempts import compare_attempts
 from app.payments.staff.manual_resolution import Decision, settle
 from app.payments.sync.notifications import process
+from app.payments.sync.review_attempts import compare_attempts
 from app.saleor.responses import SessionResponse
 from tests.loopback import HangUp, ReceivedRequest, json_reply
 from tests.payments.fake_gateway import BROKEN, action_of, operation, payment, refusal_reply

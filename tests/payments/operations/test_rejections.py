@@ -10,8 +10,8 @@ from app.core.payment import Operation
 from app.core.vocabulary import Flow, Kind, State
 from app.payments.core.balance import balance
 from app.payments.core.refusal import RefusalError
-from app.payments.operations.actions import step_for
-from app.payments.operations.rejections import rejection_message
+from app.payments.decisions.action import step_for
+from app.payments.decisions.rejections import rejection_message
 from app.saleor.responses import AvailableAction
 from tests.payments.aggregates import HUNDRED, an_operation
 

@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-import structlog
-
 from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import CloseReason, Kind, Mode, State
 from app.gateway.errors import GatewayError
@@ -31,10 +29,8 @@ from app.payments.core.posting import Posting, enqueue_note
 from app.payments.core.problems import has_mismatch
 from app.payments.core.references import ensure_reference
 from app.payments.core.refusal import TRY_AGAIN, shopper_message_of
-from app.payments.operations.answer_window import mark_answered
-from app.payments.operations.competing_attempts import close_competing_pages, refusal_code
-
-log = structlog.get_logger(__name__)
+from app.payments.decisions.answer_window import mark_answered
+from app.payments.decisions.competing_attempts import close_competing_pages, refusal_code
 
 Outcome: TypeAlias = Checkout | PaymentRecord | OperationRecord
 
@@ -109,7 +105,6 @@ def _record_error(aggregate: PaymentAggregate, operation: Operation, error: Gate
     if not (creation and is_outcome_unknown(error) and can_abandon_page(aggregate)):
         post_error(aggregate, operation, error, posting)
         return
-    log.warning("the link of a payment page is lost", payment=aggregate.payment.order_id, error=str(error))
     report_to_staff(aggregate, error, posting.now)
     abandon_page(aggregate, posting)
 

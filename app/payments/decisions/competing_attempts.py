@@ -16,7 +16,6 @@ from decimal import ROUND_FLOOR, Decimal, InvalidOperation
 from app.amounts import CENT
 from app.core.payment import Payment, PaymentAggregate, row_id_of
 from app.core.vocabulary import CloseReason, Mode, State
-from app.db.aggregates import ById, SameDebt
 from app.i18n.messages import Money
 from app.payments.core.balance import ZERO, balance
 from app.payments.core.issues import Issue, IssueCode
@@ -24,7 +23,6 @@ from app.payments.core.page_cancellation import REPLACED_BY, create_cancellation
 from app.payments.core.posting import Posting, raise_problem
 from app.payments.core.problems import PAID_TWICE, Unowed, clear_problem, clear_unowed_money
 from app.payments.core.refusal import RefusalCode, RefusalError, shopper_message_of
-from app.payments.services import Services
 from app.saleor.events import SessionEvent
 from app.saleor.source import Checkout, Order
 
@@ -242,16 +240,11 @@ def flag_double_payment(attempts: Sequence[tuple[PaymentAggregate, Decimal]], to
         clear_unowed_money(aggregate.payment, Unowed.OVERPAID, now)  # this says more
 
 
-async def compare_attempts(services: Services, payment_id: int) -> None:
-    """Close the pages of competing attempts that must not be paid any more, and flag a double payment for staff."""
-    which = ById(payment_id)
-    known = await services.payments.read(payment_id)
-    posting = services.posting()
+def review_attempts(own: PaymentAggregate, attempts: Sequence[PaymentAggregate], posting: Posting) -> None:
+    """Close the pages of competing attempts that must not be paid any more, and flag a double payment for staff.
 
-    def step(own: PaymentAggregate, attempts: Sequence[PaymentAggregate]) -> None:
-        own.payment.attempts_due_at = None
-        # The newest has the latest amount to pay.
-        close_competing_pages(attempts, attempts[-1].payment, posting, replacing=own.payment.account.cancel_older)
-
-    debt = SameDebt(known.installation_id, known.source_id)
-    await services.payments.update_attempts(which, debt, step)
+    ``attempts`` are all attempts to pay the same debt as ``own``, oldest first; all are locked.
+    """
+    own.payment.attempts_due_at = None
+    # The newest has the latest amount to pay.
+    close_competing_pages(attempts, attempts[-1].payment, posting, replacing=own.payment.account.cancel_older)

@@ -1,0 +1,231 @@
+"""Posts what a look-up has shown of an order, and sends what has waited for its turn (laws of money, 2 and 3). Pure."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from app.core.payment import Operation, PaymentAggregate
+from app.core.vocabulary import CloseReason, Kind, State
+from app.gateway.errors import GatewayError
+from app.i18n.messages import Money, gettext_noop
+from app.payments.core.apply import apply, conclude
+from app.payments.core.balance import balance
+from app.payments.core.call_errors import report_to_staff
+from app.payments.core.issues import Issue, IssueCode
+from app.payments.core.observation import Observations
+from app.payments.core.page_cancellation import (
+    advance_closing,
+    create_cancellation,
+    is_being_closed,
+    is_link_missing,
+    is_retried_until_confirmed,
+)
+from app.payments.core.posting import Posting, flag_unexplained, raise_problem
+from app.payments.core.problems import (
+    UNREADABLE,
+    cause_of_overdue_operation,
+    clear_problem,
+    has_mismatch,
+)
+from app.payments.core.refusal import RefusalError
+from app.payments.decisions.transition import abandon_page
+from app.payments.split.planning import recompute_shares, requested_shares
+
+
+@dataclass(frozen=True, slots=True)
+class LookUp:
+    """A look-up of an order for the operation with that row id. ``records`` is the whole order, or why it is not known.
+
+    ``ended_before``: row ids of the operations that had ended when it was begun. ``scheduled``: the worker looked it up
+    because the operation was due. Each such look-up lengthens the pause before the next.
+    """
+
+    operation_id: int
+    ended_before: frozenset[int | None]
+    records: Observations | GatewayError
+    scheduled: bool = False
+
+
+def post_look_up(
+    aggregate: PaymentAggregate, look_up: LookUp, posting: Posting
+) -> tuple[PaymentAggregate, Operation] | None:
+    """Post a look-up. Return the payment and the cancellation to send if an unpaid payment page must be closed.
+
+    A page whose link no one has is abandoned once no answer with the link can arrive any more, whatever the look-up
+    shows.
+    """
+    closing, records, scheduled = None, look_up.records, look_up.scheduled
+    operation = aggregate.operation_by_id(look_up.operation_id)
+    operation.polls += scheduled
+    operation.polled_at = posting.now
+    if isinstance(records, GatewayError):
+        report_to_staff(aggregate, records, posting.now)
+    else:
+        apply(aggregate, aggregate.payment.account.pos_id, records, posting)
+        flag_unclear(aggregate, records, posting.now)
+    if operation.kind is Kind.CREATE and posting.now >= posting.schedule.intent_deadline(operation.created_at):
+        abandon_page(aggregate, posting)
+    if is_retried_until_confirmed(operation):
+        shown = None if isinstance(records, GatewayError) else records
+        closing = operation if advance_closing(aggregate, operation, shown, posting.schedule, posting.now) else None
+    elif not isinstance(records, GatewayError):
+        _conclude_from_silence(aggregate, operation, records, posting)
+        closing = _close_expired_page(aggregate, operation, posting)
+        _cancel_needless_polls(aggregate, look_up)
+    if operation.state.final and not (isinstance(records, GatewayError) and _should_look_up_again(operation, posting)):
+        operation.next_poll_at = None
+    elif scheduled and operation.next_poll_at is not None and not is_retried_until_confirmed(operation):
+        operation.next_poll_at = _next_poll(aggregate, operation, posting)
+    _flag_overdue(aggregate, operation, posting)
+    return None if closing is None else (aggregate, closing)
+
+
+def _conclude_from_silence(
+    aggregate: PaymentAggregate, operation: Operation, records: Observations, posting: Posting
+) -> None:
+    """Conclude that an operation of which the gateway has shown nothing for long enough did not happen."""
+    now, schedule, payment = posting.now, posting.schedule, aggregate.payment
+    if operation.operation_id is not None or (operation.kind is Kind.CREATE and has_mismatch(payment)):
+        return  # the gateway has reported it: silence does not undo that, and a mismatch is for a person
+    if operation.state in {State.INTENT, State.UNKNOWN}:
+        waited_long = schedule.is_settled_by_silence(operation.updated_at, now) and schedule.has_enough_look_ups(
+            operation.polls
+        )
+        if waited_long and _is_silent(aggregate, operation, records):
+            message = gettext_noop("The gateway has no record of it: nothing was charged or changed")
+            conclude(aggregate, operation, State.FAILURE, posting, message=message, inferred=True)
+        elif operation.state is State.INTENT:
+            message = gettext_noop("The outcome is not yet known: the payment is being looked up")
+            conclude(aggregate, operation, State.UNKNOWN, posting, message=message)
+    elif operation.state is State.INIT and operation.kind is Kind.CREATE:
+        ends = payment.expires_at
+        not_closed = any(
+            closing.kind is Kind.CANCEL
+            and closing.state is State.FAILURE
+            and ends is not None
+            and closing.updated_at >= ends
+            for closing in aggregate.operations
+        )
+        over = ends is not None and schedule.is_settled_by_silence(ends, now)
+        if over and (not_closed or _is_silent(aggregate, operation, records)):
+            message = gettext_noop("The time to pay has run out, and the gateway has no record of a payment")
+            conclude(aggregate, operation, State.FAILURE, posting, message=message, inferred=True)
+
+
+def _is_silent(aggregate: PaymentAggregate, operation: Operation, records: Observations) -> bool:
+    """Return whether a successful look-up shows that ``operation`` did not happen.
+
+    A payment did not happen if the gateway reports, in its own format, that it has no such order. An operation on a
+    payment did not happen if the gateway shows the payment, in a state that allows the operation, and nothing else. A
+    payment in an earlier state may lag behind, and an unreadable record may be the operation.
+    """
+    if records.unreadable:
+        return False
+    if operation.kind is Kind.CREATE:
+        return not records
+    order_id, cancels = aggregate.payment.order_id, operation.kind is Kind.CANCEL
+    return any(
+        record.kind is Kind.CREATE and record.order_id == order_id and (cancels or record.state is State.SUCCESS)
+        for record in records
+    )
+
+
+def _close_expired_page(aggregate: PaymentAggregate, operation: Operation, posting: Posting) -> Operation | None:
+    """Add and return the intent to cancel a payment whose time to pay is over; None if its page stays open."""
+    payment, now = aggregate.payment, posting.now
+    if operation.kind is not Kind.CREATE or operation.state is not State.INIT or has_mismatch(payment):
+        return None
+    over = payment.expires_at is not None and now >= payment.expires_at + posting.schedule.expiry_grace
+    if is_being_closed(aggregate) or not over:
+        return None
+    closing = create_cancellation(
+        payment,
+        key=f"close-page-{len(aggregate.operations)}",
+        reason=CloseReason.NOT_PAID_IN_TIME,
+        state=State.INTENT,
+        next_poll_at=posting.schedule.intent_deadline(now),
+        now=now,
+    )
+    aggregate.operations.append(closing)
+    return closing
+
+
+def _cancel_needless_polls(aggregate: PaymentAggregate, look_up: LookUp) -> None:
+    """Cancel the polls of operations that had ended before this look-up, because it has shown the whole order."""
+    for operation in aggregate.operations:
+        if operation.id in look_up.ended_before:
+            operation.next_poll_at = None
+
+
+def _should_look_up_again(operation: Operation, posting: Posting) -> bool:
+    """Return whether the failed look-up after an operation that has ended is retried; after a day it is abandoned."""
+    return not posting.schedule.is_overdue(operation.updated_at, posting.now)
+
+
+def _flag_overdue(aggregate: PaymentAggregate, operation: Operation, posting: Posting) -> None:
+    """Raise a problem for staff if an outcome is open for too long, so that nothing waits for ever unnoticed."""
+    if is_retried_until_confirmed(operation):
+        if operation.state.final:
+            clear_problem(aggregate.payment, cause_of_overdue_operation(operation), posting.now)
+        if not operation.state.final and posting.schedule.is_settled_by_silence(operation.created_at, posting.now):
+            issue = Issue(IssueCode.PAGE_NOT_CLOSED, since=operation.created_at)
+            raise_problem(aggregate, issue, posting.now, cause=cause_of_overdue_operation(operation))
+        return
+    since = operation.updated_at
+    if operation.state is State.INIT and aggregate.payment.expires_at is not None:
+        since = max(since, aggregate.payment.expires_at)  # until then the shopper may still pay
+    awaited = not operation.state.final and operation.kind is not Kind.DISPUTE  # disputes take weeks, and staff know
+    if not awaited or not posting.schedule.is_overdue(since, posting.now):
+        return
+    amount = Money(operation.amount, operation.currency)
+    issue = Issue(IssueCode.OUTCOME_UNKNOWN, since=since, what=operation.kind, sum=amount)
+    raise_problem(aggregate, issue, posting.now, cause=cause_of_overdue_operation(operation))
+
+
+def _next_poll(aggregate: PaymentAggregate, operation: Operation, posting: Posting) -> datetime | None:
+    payment, now = aggregate.payment, posting.now
+    if operation.kind is Kind.DISPUTE and not operation.state.final:
+        return posting.schedule.next_dispute_poll(now)
+    # The answer with the link may still arrive: the gateway's notification can overtake it.
+    link_due = posting.schedule.intent_deadline(payment.created_at)
+    if operation.state is State.INIT and is_link_missing(payment) and now < link_due:
+        return link_due
+    # A final operation is looked up once more (see ``apply``); until that works, as often as one that is at the bank.
+    state = State.PENDING if operation.state.final else operation.state
+    return posting.schedule.next_poll(
+        state, operation.polls, now, since=operation.updated_at, expires_at=payment.expires_at
+    )
+
+
+def flag_unclear(aggregate: PaymentAggregate, shown: Observations, now: datetime) -> None:
+    """Raise problems while a look-up shows unreadable records, and for money that we cannot explain."""
+    for money in shown.unexplained:
+        flag_unexplained(aggregate, money, now)
+    if not shown.unreadable:
+        clear_problem(aggregate.payment, UNREADABLE, now)
+    else:
+        raise_problem(aggregate, Issue(IssueCode.UNREADABLE_RECORDS), now, cause=UNREADABLE)
+
+
+def send_waiting(
+    aggregate: PaymentAggregate, operation_id: int, posting: Posting, *, can_be_sent: bool
+) -> PaymentAggregate | None:
+    """Turn a waiting operation into an intent; return the payment, or None if nothing is to be sent now.
+
+    ``can_be_sent``: the keys of the account open. Otherwise an alert notifies staff, and the operation waits for them.
+    """
+    operation = aggregate.operation_by_id(operation_id)
+    if operation.state is not State.WAITING or balance(aggregate.payment.flow, aggregate.operations).in_flight:
+        return None
+    if not can_be_sent:
+        operation.next_poll_at = posting.now + posting.schedule.longest_pause
+        return None
+    try:
+        recompute_shares(aggregate, operation)
+    except RefusalError as refusal:
+        conclude(aggregate, operation, State.FAILURE, posting, message=refusal.message)
+        return None
+    operation.shares = requested_shares(operation)
+    operation.state = State.INTENT
+    operation.updated_at = posting.now
+    operation.next_poll_at = posting.schedule.intent_deadline(posting.now)
+    return aggregate
