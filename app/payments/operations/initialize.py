@@ -33,10 +33,10 @@ from app.payments.cards.card_form import PaymentInstrument
 from app.payments.cards.encrypted_card import open_sealed
 from app.payments.cards.keys import decryption_keys
 from app.payments.cards.saved import get_saved_card
-from app.payments.core.references import ensure_reference
 from app.payments.core.refusal import RefusalError
 from app.payments.core.responses import error_data, session_refusal_response, session_response
-from app.payments.decisions.competing_attempts import add_attempt, compare_with_debt, is_above_debt
+from app.payments.decisions.competing_attempts import add_attempt, is_above_debt
+from app.payments.decisions.session import answer_session
 from app.payments.operations.execute import Call, execute
 from app.payments.operations.turned_away import count_failed_creation, count_refused
 from app.payments.operations.wallet_payment import wallet_payment_call
@@ -290,20 +290,14 @@ async def _open_card(
 async def recorded_response(services: Services, installation: OpenInstallation, event: SessionEvent) -> SessionResponse:
     """Return the response that states where the payment of a transaction stands. Raises PaymentNotFoundError.
 
-    If less is owed by now than its page is for, nobody is sent there any more, and it is closed (laws of money, 12).
-    The reference in the response is stored before the response is sent (9). While Saleor reads a failure, no event of
-    the payment is reported: should it have succeeded after all, the success comes after that (5).
+    What has to be stored before the response is sent is stored (``answer_session``).
     """
 
     too_high = is_above_debt(event)
     posting = services.posting()
 
     def respond(aggregate: PaymentAggregate, attempts: Sequence[PaymentAggregate]) -> SessionResponse:
-        if too_high:
-            compare_with_debt(attempts, event.source, posting)
-        ensure_reference(aggregate.payment, aggregate.create)
-        if aggregate.create.state is State.FAILURE:
-            aggregate.create.answer_awaited_until = services.now() + services.schedule.answer_window
+        answer_session(aggregate, attempts, posting, source=event.source if too_high else None)
         page = services.addresses.payment_page(installation.saleor_api_url, aggregate.payment.order_id)
         return session_response(aggregate, page)
 
