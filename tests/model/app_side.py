@@ -1,0 +1,291 @@
+"""What the app does, one commit at a time, by its own decisions."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+from app import exact_json
+from app.core.payment import Operation, Payment, PaymentAggregate
+from app.core.vocabulary import EventState, Flow, Kind, Origin, State
+from app.gateway.errors import GatewayError, OutcomeUnknownError
+from app.payments.core.action_request import ActionRequest
+from app.payments.core.apply import apply
+from app.payments.core.balance import balance
+from app.payments.core.observation import Observations, observation_from_record
+from app.payments.core.page_cancellation import needs_look_up_first
+from app.payments.core.posting import Posting
+from app.payments.core.refusal import RefusalError
+from app.payments.core.responses import action_response, session_refusal_response, session_response
+from app.payments.core.schedule import Schedule
+from app.payments.decisions.action import prepare_answer, record_action
+from app.payments.decisions.answer_confirmation import confirm_reading
+from app.payments.decisions.competing_attempts import add_attempt, review_attempts
+from app.payments.decisions.delivery import find_ready_event, prepare_due_event, record_outcome
+from app.payments.decisions.look_up import LookUp, post_look_up, send_waiting
+from app.payments.decisions.session import answer_session
+from app.payments.decisions.transition import CallResult, transition
+from app.saleor.errors import SaleorError
+from app.saleor.history import HistoryEntry
+from app.saleor.reports import ReportOutcome
+from app.saleor.responses import ActionResponse, AvailableAction, TransactionFlow
+from app.saleor.source import Checkout
+from app.saleor.testing.records import Event
+from app.saleor.testing.vocabulary import Action
+from tests.model.gateway import Record
+from tests.model.world import ACCOUNT, TO_PAY, Answer, Attempt, Call, World
+from tests.payments.shop import source_object
+
+SCHEDULE = Schedule()
+PAGE = "https://app.example/payment"
+PAGE_LIFETIME = timedelta(hours=1)
+ACCOUNT_ID = "account"
+_CHECKOUT = Checkout.model_validate(
+    source_object(totalPrice={"gross": {"amount": TO_PAY, "currency": "UAH"}}, transactions=[])
+)
+_ACTIONS = {Action.CHARGE: AvailableAction.CHARGE, Action.REFUND: AvailableAction.REFUND, Action.CANCEL: AvailableAction.CANCEL}
+
+
+def posting_at(world: World, *, answering: int | None = None, single: bool = False) -> Posting:
+    """Return the context of a decision now."""
+    return Posting(world.now, SCHEDULE, answering, is_single_record=single)
+
+
+def _aggregates(world: World) -> list[PaymentAggregate]:
+    return [attempt.aggregate for attempt in world.attempts if attempt.aggregate is not None]
+
+
+def _store_all(world: World) -> None:
+    for attempt in world.attempts:
+        if attempt.aggregate is not None:
+            attempt.store()
+
+
+def _json(body: Any) -> Any:
+    return exact_json.loads(exact_json.dumps(body))
+
+
+def begin(world: World, attempt: Attempt, request: Event) -> None:
+    """Record the intent of a payment, and call the gateway; or refuse the payment."""
+    payment = Payment(
+        id=world.attempts.index(attempt) + 1,
+        installation_id=1,
+        account_id=ACCOUNT_ID,
+        transaction_id=attempt.transaction.id,
+        order_id=attempt.order.order_id,
+        flow=world.flow,
+        amount=request.amount,
+        currency="UAH",
+        channel="uah",
+        source_id="checkout",
+        expires_at=world.now + PAGE_LIFETIME,
+        created_at=world.now,
+        updated_at=world.now,
+    )
+    payment.loaded_account = ACCOUNT
+    refusal = add_attempt(payment, _aggregates(world), _CHECKOUT)
+    if refusal is not None:
+        flow = TransactionFlow(world.flow.value)
+        attempt.answers.append(Answer(request, _json(session_refusal_response(flow, refusal).dump())))
+        return
+    create = Operation(
+        kind=Kind.CREATE,
+        idempotency_key="create",
+        state=State.INTENT,
+        amount=request.amount,
+        currency="UAH",
+        origin=Origin.SALEOR,
+        next_poll_at=SCHEDULE.intent_deadline(world.now),
+        created_at=world.now,
+        updated_at=world.now,
+    )
+    attempt.aggregate = PaymentAggregate(payment, [create], [])
+    _store_all(world)
+    attempt.calls.append(Call(1, request))
+
+
+def answer_session_from_record(world: World, attempt: Attempt, request: Event) -> None:
+    """Answer a session of a payment that is known."""
+    aggregate = attempt.aggregate
+    assert aggregate is not None
+    answer_session(aggregate, [aggregate], posting_at(world))
+    attempt.store()
+    attempt.answers.append(Answer(request, _json(session_response(aggregate, PAGE).dump())))
+
+
+def receive_action(world: World, attempt: Attempt, request: Event, action: Action) -> None:
+    """Record what Saleor requests, and send it, let it wait, or answer from the record."""
+    aggregate = attempt.aggregate
+    assert aggregate is not None
+    key = request.idempotency_key or ""
+    asked = ActionRequest(
+        action=_ACTIONS[action], amount=request.amount, currency="UAH", keys=(key,), digest=f"digest of {key}"
+    )
+    posting = posting_at(world)
+    try:
+        operation, is_new = record_action(aggregate, asked, posting)
+    except RefusalError as refusal:
+        body = ActionResponse.failure(
+            _ACTIONS[action], psp_reference=f"refused {key}", message=refusal.message, external_url=PAGE
+        )
+        attempt.answers.append(Answer(request, _json(body.dump()), action))
+        return
+    sent = is_new and operation.state is State.INTENT
+    if not sent:
+        prepare_answer(aggregate, operation, posting)
+    attempt.store()
+    if sent:
+        assert operation.id is not None
+        attempt.calls.append(Call(operation.id, request))
+    else:
+        _answer_action(attempt, operation, request, action)
+
+
+def _answer_action(attempt: Attempt, operation: Operation, request: Event, action: Action) -> None:
+    assert attempt.aggregate is not None
+    body = action_response(attempt.aggregate, operation, _ACTIONS[action], PAGE)
+    attempt.answers.append(Answer(request, _json(body.dump()), action))
+
+
+def record_call(world: World, attempt: Attempt, call: Call) -> None:
+    """Record what the gateway has answered, or that it has not; and answer the webhook that waits for it."""
+    aggregate, result = attempt.aggregate, call.result
+    assert aggregate is not None
+    assert result is not None
+    attempt.calls.remove(call)
+    operation = aggregate.operation_by_id(call.operation_id)
+    posting = posting_at(world, answering=None if call.request is None else call.operation_id)
+    is_creation = operation.kind is Kind.CREATE and not isinstance(result, GatewayError)
+    transition(aggregate, operation, CallResult(result), posting, _aggregates(world) if is_creation else [aggregate])
+    _store_all(world)
+    if call.request is None:
+        return
+    if operation.kind is Kind.CREATE:
+        attempt.answers.append(Answer(call.request, _json(session_response(aggregate, PAGE).dump())))
+    else:
+        _answer_action(attempt, operation, call.request, Action[call.request.type.name.removesuffix("_REQUEST")])
+
+
+def process_notification(world: World, attempt: Attempt, record: Record) -> None:
+    """Post what a notification says."""
+    aggregate = attempt.aggregate
+    if aggregate is None:
+        return
+    seen = observation_from_record(record.read_as(attempt.order.order_id), "en")
+    assert seen is not None
+    apply(aggregate, ACCOUNT.pos_id, [seen], posting_at(world, single=True))
+    attempt.store()
+
+
+def due_operation(world: World, attempt: Attempt) -> Operation | None:
+    """Return the operation that the worker looks up next, or sends."""
+    operations = () if attempt.aggregate is None else attempt.aggregate.operations
+    under_way = {call.operation_id for call in attempt.calls}
+    due = (one for one in operations if one.next_poll_at is not None and one.next_poll_at <= world.now)
+    return next((one for one in due if one.id not in under_way), None)
+
+
+def begin_look_up(attempt: Attempt, operation: Operation, *, fails: bool = False) -> LookUp:
+    """Return what the gateway shows now of the order of an operation that is due."""
+    assert attempt.aggregate is not None
+    assert operation.id is not None
+    ended = frozenset(one.id for one in attempt.aggregate.operations if one.state.final)
+    shown = Observations.from_records(attempt.order.shown(), "en")
+    return LookUp(operation.id, ended, OutcomeUnknownError("no answer") if fails else shown, scheduled=True)
+
+
+def needs_no_look_up(operation: Operation) -> bool:
+    """Return whether an operation is sent, not looked up."""
+    return operation.state is State.WAITING and not needs_look_up_first(operation)
+
+
+def send_due(world: World, attempt: Attempt, operation: Operation) -> None:
+    """Send an operation that has waited for its turn."""
+    aggregate = attempt.aggregate
+    assert aggregate is not None
+    assert operation.id is not None
+    is_sent = send_waiting(aggregate, operation.id, posting_at(world), can_be_sent=True) is not None
+    if not is_sent and operation.next_poll_at is not None and operation.next_poll_at <= world.now:
+        operation.next_poll_at = world.now + SCHEDULE.lease  # the claim of the worker, which is not renewed
+    attempt.store()
+    if is_sent:
+        attempt.calls.append(Call(operation.id, None))
+
+
+def finish_look_up(world: World, attempt: Attempt, look_up: LookUp) -> None:
+    """Post what a look-up has shown, and send what follows from it."""
+    aggregate = attempt.aggregate
+    assert aggregate is not None
+    closing = post_look_up(aggregate, look_up, posting_at(world))
+    attempt.store()
+    if closing is not None:
+        assert closing[1].id is not None
+        attempt.calls.append(Call(closing[1].id, None))
+
+
+def review(world: World, attempt: Attempt) -> None:
+    """Review the other attempts to pay the same."""
+    assert attempt.aggregate is not None
+    review_attempts(attempt.aggregate, _aggregates(world), posting_at(world))
+    _store_all(world)
+
+
+def claim_event(world: World, attempt: Attempt) -> int | None:
+    """Return the row id of the event that is reported next, if it is due: it counts as an attempt."""
+    events = () if attempt.aggregate is None else attempt.aggregate.events
+    first = next((event for event in events if event.state is EventState.WAITING), None)
+    if first is None or first.next_attempt_at is None or first.next_attempt_at > world.now:
+        return None
+    return first.id
+
+
+def prepare_report(world: World, attempt: Attempt, event_id: int) -> Any:
+    """Return the claimed event if it is to be reported now; or None."""
+    aggregate = attempt.aggregate
+    assert aggregate is not None
+    aggregate.event_by_id(event_id).attempts += 1
+    due = find_ready_event(aggregate, event_id) or prepare_due_event(aggregate, event_id, world.now)
+    if due.awaited is not None:
+        confirm_reading(aggregate, due.awaited, history_of(attempt.transaction.events), posting_at(world))
+        due = prepare_due_event(aggregate, event_id, world.now, confirmed=True)
+    attempt.store()
+    return due.event
+
+
+def record_report(world: World, attempt: Attempt, event_id: int, outcome: ReportOutcome | SaleorError) -> None:
+    """Record what Saleor has answered to a report."""
+    assert attempt.aggregate is not None
+    record_outcome(attempt.aggregate, event_id, outcome, posting_at(world))
+    attempt.store()
+
+
+def history_of(events: Sequence[Event]) -> tuple[HistoryEntry, ...]:
+    """Return Saleor's history, as the app reads it."""
+    return tuple(
+        HistoryEntry.model_validate(
+            {
+                "type": event.type.value,
+                "pspReference": event.psp_reference or "",
+                "amount": {"amount": Decimal(event.amount)},
+                "idempotencyKey": event.idempotency_key,
+                "createdAt": event.created_at,
+            }
+        )
+        for event in events
+    )
+
+
+def differs_from_register(attempt: Attempt) -> bool:
+    """Return whether the night's comparison with the gateway's register finds a difference."""
+    if attempt.aggregate is None or attempt.order.payment is None:
+        return False
+    ours, order = balance(attempt.aggregate.payment.flow, attempt.aggregate.operations), attempt.order
+    return (ours.charged, ours.refunded, ours.reserved) != (order.charged, order.refunded, order.reserved)
+
+
+def compare_with_register(world: World, attempt: Attempt) -> None:
+    """Post the whole order, as the night's comparison does with one that differs."""
+    assert attempt.aggregate is not None
+    shown = Observations.from_records(attempt.order.shown(), "en")
+    apply(attempt.aggregate, ACCOUNT.pos_id, shown, posting_at(world))
+    attempt.store()

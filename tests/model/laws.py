@@ -1,0 +1,83 @@
+"""What must hold in every reachable state, and once everything has come to its end (laws of money)."""
+
+from collections import Counter
+from collections.abc import Iterator
+from decimal import Decimal
+
+from app.core.vocabulary import EventState, Flow, Kind, State
+from app.payments.core.balance import balance, is_in_flight
+from app.payments.core.problems import PAID_TWICE, has_problem, open_problems
+from tests.model.world import TO_PAY, Attempt, World
+
+ZERO = Decimal("0.00")
+
+
+def broken_laws(world: World) -> Iterator[str]:
+    """Yield what does not hold in this state."""
+    for attempt in world.attempts:
+        yield from _broken_by_attempt(attempt, world)
+
+
+def _broken_by_attempt(attempt: Attempt, world: World) -> Iterator[str]:
+    aggregate, order = attempt.aggregate, attempt.order
+    if aggregate is None:
+        return
+    operations = aggregate.operations
+    if len([operation for operation in operations if is_in_flight(operation)]) > 1:
+        yield "3: two operations are in flight"
+    for operation_id, times in attempt.calls_made.items():
+        if times > 1 and attempt.operation(operation_id).kind is not Kind.CANCEL:
+            yield f"2: the gateway was called {times} times for one operation"
+    taken = [operation.psp_reference for operation in operations if operation.psp_reference is not None]
+    if max(Counter(taken).values(), default=0) > 1:
+        yield "9: two operations share a reference"
+    if order.refunded > order.charged:
+        yield "3: more was refunded than charged"
+    amounts = attempt.transaction.amounts
+    if amounts.charged + amounts.refunded > order.charged:
+        yield f"8: Saleor counts {amounts.charged + amounts.refunded} as charged, the gateway {order.charged}"
+    if amounts.refunded > order.refunded:
+        yield f"8: Saleor counts {amounts.refunded} as refunded, the gateway {order.refunded}"
+    under_way = {call.operation_id for call in attempt.calls}
+    for operation in operations:
+        waits = not operation.state.final and operation.next_poll_at is None and operation.id not in under_way
+        queued = operation.state is State.WAITING and any(map(is_in_flight, operations))
+        if waits and not queued and not open_problems(aggregate.payment):
+            yield f"13: {operation.kind.value} waits in silence"
+    for event in aggregate.events:
+        if event.state is EventState.WAITING and event.next_attempt_at is None:
+            yield "13: an event waits in silence"
+
+
+def unequal_books(world: World) -> Iterator[str]:
+    """Yield what differs between the three books, once all that can happen by itself has happened."""
+    for attempt in world.attempts:
+        yield from _differences(attempt, world)
+    paid = [attempt for attempt in world.attempts if attempt.order.charged + attempt.order.reserved > attempt.order.refunded]
+    total = sum((attempt.order.charged + attempt.order.reserved - attempt.order.refunded for attempt in paid), ZERO)
+    for attempt in paid:
+        assert attempt.aggregate is not None
+        if len(paid) > 1 and total > TO_PAY and not has_problem(attempt.aggregate.payment, PAID_TWICE):
+            yield "12: paid twice, and staff are not told"
+
+
+def _differences(attempt: Attempt, world: World) -> Iterator[str]:
+    aggregate, order, amounts = attempt.aggregate, attempt.order, attempt.transaction.amounts
+    if aggregate is None:
+        return
+    ours = balance(aggregate.payment.flow, aggregate.operations)
+    problems = bool(open_problems(aggregate.payment))
+    books = {
+        "charged": (order.charged, ours.charged, amounts.charged + amounts.refunded),
+        "refunded": (order.refunded, ours.refunded, amounts.refunded),
+        "reserved": (order.reserved, ours.reserved, amounts.authorized if world.flow is Flow.AUTHORIZATION else ZERO),
+    }
+    for name, sums in books.items():
+        if len(set(sums)) > 1 and not problems:
+            yield f"books differ in what is {name}: gateway {sums[0]}, app {sums[1]}, Saleor {sums[2]}"
+    pending = amounts.charge_pending, amounts.refund_pending, amounts.authorize_pending, amounts.cancel_pending
+    if any(pending) and not problems:
+        yield f"Saleor waits for ever: {pending}"
+    still_open = [operation for operation in aggregate.operations if not operation.state.final]
+    if still_open and not problems:
+        yield f"13: {still_open[0].kind.value} never ends"

@@ -1,0 +1,227 @@
+"""All that a payment meets, as one value: the app's rows, the gateway, Saleor, what is on its way, and the clock."""
+
+import io
+import pickle
+from dataclasses import dataclass, field, fields, is_dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from enum import Enum, auto
+from functools import cache
+from re import compile as pattern
+from typing import Any
+
+from app.core.payment import Operation, PaymentAggregate
+from app.core.vocabulary import EventState, Flow, State
+from app.db.tables import MerchantAccount
+from app.gateway.errors import GatewayError
+from app.payments.operations.execute import Outcome
+from app.saleor.testing.records import Event, EventClock, Transaction
+from app.saleor.testing.vocabulary import Action
+from tests.model.gateway import GatewayOrder
+from tests.payments.aggregates import HUNDRED, NOON, an_aggregate
+
+ACCOUNT = an_aggregate(Flow.CHARGE, State.INIT).payment.account
+TO_PAY = HUNDRED
+
+
+class Fault(Enum):
+    """What goes wrong; a scenario says how many times in all."""
+
+    CALL_LOST = auto()  # our request never arrived, and we cannot tell
+    ANSWER_LOST = auto()  # the gateway has acted, and its answer never arrived
+    PROCESS_DIES = auto()  # ours, while it waits for the gateway
+    NOTIFICATION_LOST = auto()
+    NOTIFICATION_REPEATED = auto()
+    OVERTAKEN = auto()  # a later notification arrives first
+    LOOK_UP_FAILS = auto()
+    STALE_LOOK_UP = auto()  # what a look-up showed is posted after something else has happened
+    ANSWER_UNREAD = auto()  # Saleor does not read our answer to its webhook
+    REPORT_LOST = auto()  # Saleor has recorded our report, and we have not read that
+    WORKER_SLEEPS = auto()  # time passes although work is due
+
+
+@dataclass
+class ModelClock:
+    """The time of everybody."""
+
+    now: datetime = NOON
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+class ModelEventClock(EventClock):
+    """The clock of Saleor's events, which can be copied with its world."""
+
+    def __init__(self, clock: ModelClock) -> None:
+        super().__init__(clock)
+        self._issued = 0
+        del self._numbers  # an iterator, which cannot be copied
+
+    def event_id(self) -> str:
+        """Return the id of the next event."""
+        self._issued += 1
+        return f"event-{self._issued}"
+
+
+@dataclass
+class Call:
+    """A call of ours to the gateway for the operation with that row id; ``request`` is Saleor's that it answers.
+
+    ``result`` is set once the gateway has acted.
+    """
+
+    operation_id: int
+    request: Event | None
+    result: Outcome | GatewayError | None = None
+
+
+@dataclass
+class Answer:
+    """An answer of ours to a webhook of Saleor's that Saleor has not read yet; ``action`` None: to a session."""
+
+    request: Event
+    body: Any
+    action: Action | None = None
+
+
+@dataclass
+class Attempt:
+    """One attempt to pay: Saleor's transaction, the app's payment, the gateway's order, and what is between them.
+
+    ``calls_made``: how many calls for each operation have reached the gateway.
+    """
+
+    transaction: Transaction
+    order: GatewayOrder
+    aggregate: PaymentAggregate | None = None
+    calls: list[Call] = field(default_factory=list)
+    answers: list[Answer] = field(default_factory=list)
+    calls_made: dict[int, int] = field(default_factory=dict)
+    stale: Any = None  # what a slow look-up has shown, with its operation's row id
+
+    def operation(self, operation_id: int) -> Operation:
+        """Return an operation of the payment."""
+        assert self.aggregate is not None
+        return self.aggregate.operation_by_id(operation_id)
+
+    def store(self) -> PaymentAggregate:
+        """Do what the store does with a commit: give ids, and complete links."""
+        aggregate = self.aggregate
+        assert aggregate is not None
+        for number, operation in enumerate(aggregate.operations, 1):
+            operation.id = number
+        for about, operation in aggregate.links:
+            about.operation_id = operation.id
+        aggregate.links.clear()
+        for number, event in enumerate(aggregate.events, 1):
+            event.id = number
+        for number, problem in enumerate(aggregate.payment.problems, 1):
+            problem.id = problem.id or number
+        aggregate.cards_to_save.clear()
+        aggregate.refused_cards.clear()
+        return aggregate
+
+
+@dataclass
+class World:
+    """Everything. ``wishes`` is how often people may still do each thing, ``faults`` how much may still go wrong."""
+
+    flow: Flow
+    clock: ModelClock
+    event_clock: ModelEventClock
+    attempts: list[Attempt]
+    wishes: dict[str, int]
+    faults: int
+    allowed: frozenset[Fault]
+
+    @property
+    def now(self) -> datetime:
+        """The time."""
+        return self.clock.now
+
+    def copy(self) -> "World":
+        """Return a copy that shares nothing but the merchant account."""
+        written = io.BytesIO()
+        _Writer(written, pickle.HIGHEST_PROTOCOL).dump(self)
+        written.seek(0)
+        copied: World = _Reader(written).load()
+        return copied
+
+    def key(self) -> bytes:
+        """Return what is the same for worlds in which the same can happen, whatever the time and random references."""
+        return pickle.dumps(_freeze(self, self.now, {}))
+
+    def next_due(self) -> datetime | None:
+        """Return when the worker has something to do next; or None."""
+        return min((due for attempt in self.attempts for due in dues_of(attempt)), default=None)
+
+
+def dues_of(attempt: Attempt) -> list[datetime]:
+    """Return when what the worker does for a payment is due."""
+    aggregate = attempt.aggregate
+    if aggregate is None:
+        return []
+    dues = [operation.next_poll_at for operation in aggregate.operations]
+    dues.append(aggregate.payment.attempts_due_at)
+    first = next((event for event in aggregate.events if event.state is EventState.WAITING), None)
+    if first is not None:
+        dues.append(first.next_attempt_at)
+    return [due for due in dues if due is not None]
+
+
+def new_world(flow: Flow, *, attempts: int, wishes: dict[str, int], faults: int, allowed: frozenset[Fault]) -> World:
+    """Return a world in which nothing has happened yet."""
+    clock = ModelClock()
+    transactions = [
+        Transaction(f"token-{number}", "UAH", "app", NOON, NOON, f"key-{number}") for number in range(attempts)
+    ]
+    begun = [
+        Attempt(transaction, GatewayOrder(f"{number:032x}")) for number, transaction in enumerate(transactions, 1)
+    ]
+    return World(flow, clock, ModelEventClock(clock), begun, dict(wishes), faults, allowed)
+
+
+class _Writer(pickle.Pickler):
+    def persistent_id(self, thing: object) -> str | None:
+        return "account" if isinstance(thing, MerchantAccount) else None
+
+
+class _Reader(pickle.Unpickler):
+    def persistent_load(self, _name: str) -> Any:
+        return ACCOUNT
+
+
+_UNSEEN = frozenset({"message", "shopper_message", "trace_id", "last_error", "loaded_account", "event_clock", "details"})
+_OURS = pattern(r"(refund|capture|void|cancel|create)-[0-9a-f]{32}")
+_LONG_AGO = -timedelta(days=3).total_seconds()
+
+
+@cache
+def _names_of(kind: type) -> tuple[str, ...]:
+    return tuple(member.name for member in fields(kind) if member.name not in _UNSEEN)
+
+
+def _freeze(value: Any, now: datetime, names: dict[str, str]) -> Any:
+    """Return a value without texts for people, times relative to ``now``, references by their first appearance."""
+    match value:
+        case None | bool() | int() | Decimal():
+            return value
+        case Enum():
+            return value.name
+        case str():
+            return _OURS.sub(lambda found: names.setdefault(found[0], f"ours-{len(names)}"), value)
+        case datetime():
+            return max(_LONG_AGO, round((value - now).total_seconds()))
+        case dict():
+            return sorted((str(key), _freeze(part, now, names)) for key, part in value.items())
+        case list() | tuple():
+            return [_freeze(part, now, names) for part in value]
+        case frozenset():
+            return sorted(str(part) for part in value)
+        case BaseException():
+            return type(value).__name__
+        case _ if is_dataclass(value):
+            return [_freeze(getattr(value, name), now, names) for name in _names_of(type(value))]
+        case _:
+            return str(value)
