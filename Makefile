@@ -169,6 +169,10 @@ record: $(STAMP) ## Record the gateway's answers anew, from a sandbox or GATEWAY
 	$(BIN)/python -m tests.gateway_contract.statements
 	$(BIN)/pytest -q tests/gateway_contract
 
+.PHONY: model
+model: $(STAMP) ## Explore every order of messages, losses and crashes of a payment (ARGS="refunds --faults 2 --states 90000")
+	$(BIN)/python -m tests.model $(ARGS)
+
 .PHONY: laws
 laws: $(STAMP) ## Break each law of money in a copy of the program: its tests must turn red (ARGS="3 7" for some)
 	$(BIN)/python -m tests.laws.break_laws $(ARGS)

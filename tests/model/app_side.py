@@ -7,7 +7,7 @@ from typing import Any
 
 from app import exact_json
 from app.core.payment import Operation, Payment, PaymentAggregate
-from app.core.vocabulary import EventState, Flow, Kind, Origin, State
+from app.core.vocabulary import EventState, Kind, Origin, State
 from app.gateway.errors import GatewayError, OutcomeUnknownError
 from app.payments.core.action_request import ActionRequest
 from app.payments.core.apply import apply
@@ -43,7 +43,11 @@ ACCOUNT_ID = "account"
 _CHECKOUT = Checkout.model_validate(
     source_object(totalPrice={"gross": {"amount": TO_PAY, "currency": "UAH"}}, transactions=[])
 )
-_ACTIONS = {Action.CHARGE: AvailableAction.CHARGE, Action.REFUND: AvailableAction.REFUND, Action.CANCEL: AvailableAction.CANCEL}
+_ACTIONS = {
+    Action.CHARGE: AvailableAction.CHARGE,
+    Action.REFUND: AvailableAction.REFUND,
+    Action.CANCEL: AvailableAction.CANCEL,
+}
 
 
 def posting_at(world: World, *, answering: int | None = None, single: bool = False) -> Posting:

@@ -2,7 +2,6 @@
 
 from collections import deque
 from dataclasses import dataclass, field
-from time import monotonic
 
 from tests.model.laws import broken_laws, unequal_books
 from tests.model.moves import Move, moves_of, next_fair_move
@@ -13,7 +12,10 @@ _LONGEST_FUTURE = 400  # moves; a day and more of look-ups
 
 @dataclass
 class CounterExample:
-    """What does not hold, and how it comes to that: ``story`` from the beginning, ``future`` when nothing more fails."""
+    """What does not hold, and how it comes to that.
+
+    ``story`` is from the beginning, ``future`` what follows when nothing more goes wrong.
+    """
 
     broken: str
     story: tuple[str, ...]
@@ -36,18 +38,16 @@ class Explored:
     found: list[CounterExample] = field(default_factory=list)
 
 
-def explore(world: World, *, most_states: int, most_found: int = 1, seconds: float | None = None) -> Explored:
+def explore(world: World, *, most_states: int, most_found: int = 1) -> Explored:
     """Explore everything that is reachable from ``world``, until so many states or counter-examples are found."""
     explored, ends_well = Explored(), set[bytes]()
-    began = monotonic()
     known = {world.key()}
-    queue = deque([(world, ())])
-    stories: tuple[str, ...]
+    queue: deque[tuple[World, tuple[str, ...]]] = deque([(world, ())])
     while queue:
-        world, stories = queue.popleft()
-        explored.depth = max(explored.depth, len(stories))
+        world, story = queue.popleft()
+        explored.depth = max(explored.depth, len(story))
         explored.states += 1
-        found = _first_fault(world, stories, ends_well)
+        found = _first_fault(world, story, ends_well)
         if found is not None:
             explored.found.append(found)
             if len(explored.found) >= most_found:
@@ -59,11 +59,11 @@ def explore(world: World, *, most_states: int, most_found: int = 1, seconds: flo
             key = after.key()
             if key in known:
                 continue
-            if len(known) >= most_states or (seconds is not None and monotonic() - began > seconds):
+            if len(known) >= most_states:
                 explored.complete = False
                 continue
             known.add(key)
-            queue.append((after, (*stories, move.name)))
+            queue.append((after, (*story, move.name)))
     return explored
 
 

@@ -53,7 +53,9 @@ def unequal_books(world: World) -> Iterator[str]:
     """Yield what differs between the three books, once all that can happen by itself has happened."""
     for attempt in world.attempts:
         yield from _differences(attempt, world)
-    paid = [attempt for attempt in world.attempts if attempt.order.charged + attempt.order.reserved > attempt.order.refunded]
+    paid = [
+        attempt for attempt in world.attempts if attempt.order.charged + attempt.order.reserved > attempt.order.refunded
+    ]
     total = sum((attempt.order.charged + attempt.order.reserved - attempt.order.refunded for attempt in paid), ZERO)
     for attempt in paid:
         assert attempt.aggregate is not None

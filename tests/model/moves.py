@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime
 from decimal import Decimal
 from functools import partial
 
@@ -21,11 +21,10 @@ from app.saleor.testing.rules.recording import (
 from app.saleor.testing.rules.reports import Report, ReportRefusedError, record_report
 from app.saleor.testing.vocabulary import Action, EventType
 from tests.model import app_side
-from tests.model.gateway import CANCELLED, EXPIRED, GatewayOrder, pending_records
-from tests.model.world import Attempt, Call, Fault, World
+from tests.model.gateway import CANCELLED, EXPIRED, pending_records
+from tests.model.world import Attempt, Call, Fault, World, dues_of
 
 _METHODS = {Kind.CAPTURE: "capture", Kind.VOID: "void", Kind.REFUND: "refund"}
-LONG_AFTER = timedelta(days=2)
 
 
 @dataclass(frozen=True)
@@ -37,6 +36,7 @@ class Move:
     fair: bool = False
     wish: str | None = None
     fault: Fault | None = None
+    passes_time: bool = False
 
     def apply(self, world: World) -> World:
         """Return the world after it."""
@@ -78,8 +78,7 @@ def _compare(world: World, *, number: int) -> None:
 
 def _all_moves(world: World) -> Iterator[Move]:
     for number in range(len(world.attempts)):
-        for move in _moves_of_attempt(world, number):
-            yield move
+        yield from _moves_of_attempt(world, number)
     yield from _time(world)
 
 
@@ -108,9 +107,13 @@ def _calls(attempt: Attempt, move: _Make) -> Iterator[Move]:
         what = attempt.operation(call.operation_id).kind.value
         if call.result is None:
             yield move(f"the gateway does it: {what}", partial(_execute, place=place, status="success"), fair=True)
-            if what != "create" and what != "cancel":
-                yield move(f"the gateway begins it: {what}", partial(_execute, place=place, status="pending"), wish="pending")
-                yield move(f"the gateway declines: {what}", partial(_execute, place=place, status="failure"), wish="decline")
+            if what not in {"create", "cancel"}:
+                yield move(
+                    f"the gateway begins it: {what}", partial(_execute, place=place, status="pending"), wish="pending"
+                )
+                yield move(
+                    f"the gateway declines: {what}", partial(_execute, place=place, status="failure"), wish="decline"
+                )
             yield move(f"the call is lost: {what}", partial(_lose, place=place), fault=Fault.CALL_LOST)
         else:
             yield move(f"the gateway's answer arrives: {what}", partial(_finish, place=place), fair=True)
@@ -193,7 +196,9 @@ def _notifications(attempt: Attempt, move: _Make) -> Iterator[Move]:
         overtakes = None if place == 0 else Fault.OVERTAKEN
         yield move(f"a notification arrives: {what}", partial(_notify, place=place), fair=place == 0, fault=overtakes)
         if place == 0:
-            yield move(f"a notification is lost: {what}", partial(_notify, place=0, lost=True), fault=Fault.NOTIFICATION_LOST)
+            yield move(
+                f"a notification is lost: {what}", partial(_notify, place=0, lost=True), fault=Fault.NOTIFICATION_LOST
+            )
             again = partial(_notify, place=0, repeated=True)
             yield move(f"a notification arrives and is repeated: {what}", again, fault=Fault.NOTIFICATION_REPEATED)
 
@@ -222,7 +227,9 @@ def _work(world: World, attempt: Attempt, move: _Make) -> Iterator[Move]:
         yield move("the worker compares the attempts", app_side.review, fair=True)
     if app_side.claim_event(world, attempt) is not None:
         yield move("the worker reports to Saleor", _report, fair=True)
-        yield move("Saleor records a report, and its answer is lost", partial(_report, lost=True), fault=Fault.REPORT_LOST)
+        yield move(
+            "Saleor records a report, and its answer is lost", partial(_report, lost=True), fault=Fault.REPORT_LOST
+        )
 
 
 def _send_due(world: World, attempt: Attempt) -> None:
@@ -285,8 +292,12 @@ def _people(world: World, attempt: Attempt, move: _Make) -> Iterator[Move]:
         yield move("the shopper pays with another card", partial(_pay, status="success"), wish="second card")
     for place, record in enumerate(order.records):
         if record in pending_records(order):
-            yield move(f"the bank carries out: {record.method}", partial(_end, place=place, status="success"), fair=True)
-            yield move(f"the bank declines: {record.method}", partial(_end, place=place, status="failure"), wish="decline")
+            yield move(
+                f"the bank carries out: {record.method}", partial(_end, place=place, status="success"), fair=True
+            )
+            yield move(
+                f"the bank declines: {record.method}", partial(_end, place=place, status="failure"), wish="decline"
+            )
     for action in Action:
         if action.value in attempt.transaction.actions and not attempt.calls and not attempt.answers:
             for part, amount in _PARTS:
@@ -295,7 +306,11 @@ def _people(world: World, attempt: Attempt, move: _Make) -> Iterator[Move]:
     for method in ("capture", "void", "refund"):
         amount = Decimal("100.00") if method != "refund" else Decimal("40.00")
         if order.allows(method, amount):
-            yield move(f"somebody else does it: {method}", partial(_portal, method=method, amount=amount), wish=f"portal {method}")
+            yield move(
+                f"somebody else does it: {method}",
+                partial(_portal, method=method, amount=amount),
+                wish=f"portal {method}",
+            )
 
 
 _PARTS = (("all", Decimal("100.00")), ("part", Decimal("40.00")))
@@ -355,32 +370,29 @@ def _time(world: World) -> Iterator[Move]:
     if earliest <= world.now and due is not None and due <= world.now:
         later = [moment for moment in _all_dues(world) if moment > world.now]
         if later:
-            yield Move("time passes, and the worker sleeps", partial(_pass, until=min(later)), fault=Fault.WORKER_SLEEPS)
+            yield Move(
+                "time passes, and the worker sleeps", partial(_pass, until=min(later)), fault=Fault.WORKER_SLEEPS
+            )
         return
     in_flight = any(attempt.order.notifications for attempt in world.attempts)
-    yield Move("time passes", partial(_pass, until=earliest), fair=not in_flight)
+    yield Move("time passes", partial(_pass, until=earliest), fair=not in_flight, passes_time=True)
 
 
-def _all_dues(world: World) -> list[object]:
-    from tests.model.world import dues_of  # noqa: PLC0415
-
+def _all_dues(world: World) -> list[datetime]:
     return [due for attempt in world.attempts for due in dues_of(attempt)]
 
 
-def _expires_at(attempt: Attempt) -> object:
+def _expires_at(attempt: Attempt) -> datetime | None:
     payment, aggregate = attempt.order.payment, attempt.aggregate
     if payment is None or payment.status != "init" or aggregate is None:
         return None
     return aggregate.payment.expires_at
 
 
-def _pass(world: World, *, until: object) -> None:
+def _pass(world: World, *, until: datetime) -> None:
     world.clock.now = max(world.now, until)
     for attempt in world.attempts:
         expiry = _expires_at(attempt)
         if expiry is not None and expiry <= world.now:
             assert attempt.order.payment is not None
             attempt.order.change(attempt.order.payment, "failure", EXPIRED)
-
-
-__all__ = ["GatewayOrder", "Move", "moves_of", "next_fair_move"]

@@ -1,16 +1,20 @@
 """The laws hold in every state that is reached, and every fair future ends with equal books."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import State
+from app.payments.core.posting import Posting
+from app.payments.decisions.transition import CallResult, transition
 from tests.model import app_side
 from tests.model.explore import explore
 from tests.model.moves import moves_of
 from tests.model.scenarios import SCENARIOS, Scenario
 
-_MOST_STATES = 1_500
+_MOST_STATES = 800
 """Of each scenario: together some thirty seconds of one core. ``make model`` explores further."""
 
 pytestmark = pytest.mark.law(2, 3, 5, 7, 8, 9, 10, 12, 13)
@@ -20,7 +24,7 @@ pytestmark = pytest.mark.law(2, 3, 5, 7, 8, 9, 10, 12, 13)
 def test_laws_in_each_reachable_state_hold(scenario: Scenario) -> None:
     explored = explore(scenario.begin(), most_states=_MOST_STATES)
     assert not explored.found, "\n" + "\n\n".join(map(str, explored.found))
-    assert explored.states > _MOST_STATES / 2
+    assert explored.states > 200  # what is wished for is possible at all
 
 
 @pytest.mark.long
@@ -30,20 +34,20 @@ def test_laws_with_two_faults_hold(scenario: Scenario) -> None:
     assert not explored.found, "\n" + "\n\n".join(map(str, explored.found))
 
 
-def test_success_taken_back_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A model that finds nothing proves nothing: with a decision that is wrong, it tells how that happens."""
-    rightly = app_side.transition
+def test_wrong_decision_is_found_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model that finds nothing proves nothing: here an unknown outcome counts as a failure."""
 
-    def fail_what_is_unknown(*arguments: object) -> None:
-        rightly(*arguments)  # type: ignore[arg-type]  # handed on
-        operation = arguments[1]
-        if operation.state is State.UNKNOWN:  # type: ignore[attr-defined]  # the second is the operation
-            operation.state = State.FAILURE  # type: ignore[attr-defined]
+    def fail_what_is_unknown(
+        aggregate: PaymentAggregate, operation: Operation, result: CallResult, posting: Posting, *more: Any
+    ) -> None:
+        transition(aggregate, operation, result, posting, *more)
+        if operation.state is State.UNKNOWN:
+            operation.state = State.FAILURE
 
     monkeypatch.setattr(app_side, "transition", fail_what_is_unknown)
-    refunds = next(scenario for scenario in SCENARIOS if scenario.name == "refunds")
-    explored = explore(refunds.begin(), most_states=20_000)
-    assert "lost: refund" in str(explored.found[0])
+    refunds = next(scenario for scenario in SCENARIOS if scenario.name == "two refunds")
+    [found] = explore(refunds.begin(), most_states=3_000).found
+    assert "lost: refund" in str(found)
 
 
 def test_two_ways_to_one_state_count_once() -> None:

@@ -1,7 +1,10 @@
 """All that a payment meets, as one value: the app's rows, the gateway, Saleor, what is on its way, and the clock."""
 
+import copyreg
 import io
 import pickle
+from collections import ChainMap
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -10,11 +13,11 @@ from functools import cache
 from re import compile as pattern
 from typing import Any
 
-from app.core.payment import Operation, PaymentAggregate
+from app.core.payment import Account, Operation, PaymentAggregate
 from app.core.vocabulary import EventState, Flow, State
 from app.db.tables import MerchantAccount
 from app.gateway.errors import GatewayError
-from app.payments.operations.execute import Outcome
+from app.payments.decisions.transition import Outcome
 from app.saleor.testing.records import Event, EventClock, Transaction
 from app.saleor.testing.vocabulary import Action
 from tests.model.gateway import GatewayOrder
@@ -143,9 +146,10 @@ class World:
     def copy(self) -> "World":
         """Return a copy that shares nothing but the merchant account."""
         written = io.BytesIO()
-        _Writer(written, pickle.HIGHEST_PROTOCOL).dump(self)
-        written.seek(0)
-        copied: World = _Reader(written).load()
+        pickler = pickle.Pickler(written, pickle.HIGHEST_PROTOCOL)
+        pickler.dispatch_table = _SHARED
+        pickler.dump(self)
+        copied: World = pickle.loads(written.getbuffer())  # noqa: S301 - our own
         return copied
 
     def key(self) -> bytes:
@@ -176,52 +180,63 @@ def new_world(flow: Flow, *, attempts: int, wishes: dict[str, int], faults: int,
     transactions = [
         Transaction(f"token-{number}", "UAH", "app", NOON, NOON, f"key-{number}") for number in range(attempts)
     ]
-    begun = [
-        Attempt(transaction, GatewayOrder(f"{number:032x}")) for number, transaction in enumerate(transactions, 1)
-    ]
+    begun = [Attempt(transaction, GatewayOrder(f"{number:032x}")) for number, transaction in enumerate(transactions, 1)]
     return World(flow, clock, ModelEventClock(clock), begun, dict(wishes), faults, allowed)
 
 
-class _Writer(pickle.Pickler):
-    def persistent_id(self, thing: object) -> str | None:
-        return "account" if isinstance(thing, MerchantAccount) else None
+def _shared_account() -> Account:
+    return ACCOUNT
 
 
-class _Reader(pickle.Unpickler):
-    def persistent_load(self, _name: str) -> Any:
-        return ACCOUNT
-
-
-_UNSEEN = frozenset({"message", "shopper_message", "trace_id", "last_error", "loaded_account", "event_clock", "details"})
+_SHARED: Any = ChainMap({MerchantAccount: lambda _account: (_shared_account, ())}, copyreg.dispatch_table)
+_UNSEEN = frozenset(
+    {"message", "shopper_message", "trace_id", "last_error", "loaded_account", "event_clock", "details"}
+)
 _OURS = pattern(r"(refund|capture|void|cancel|create)-[0-9a-f]{32}")
+_PLAIN = frozenset({type(None), bool, int, Decimal})
 _LONG_AGO = -timedelta(days=3).total_seconds()
 
 
 @cache
-def _names_of(kind: type) -> tuple[str, ...]:
+def _names_of(kind: Any) -> tuple[str, ...]:
     return tuple(member.name for member in fields(kind) if member.name not in _UNSEEN)
 
 
 def _freeze(value: Any, now: datetime, names: dict[str, str]) -> Any:
     """Return a value without texts for people, times relative to ``now``, references by their first appearance."""
-    match value:
-        case None | bool() | int() | Decimal():
-            return value
-        case Enum():
-            return value.name
-        case str():
-            return _OURS.sub(lambda found: names.setdefault(found[0], f"ours-{len(names)}"), value)
-        case datetime():
-            return max(_LONG_AGO, round((value - now).total_seconds()))
-        case dict():
-            return sorted((str(key), _freeze(part, now, names)) for key, part in value.items())
-        case list() | tuple():
-            return [_freeze(part, now, names) for part in value]
-        case frozenset():
-            return sorted(str(part) for part in value)
-        case BaseException():
-            return type(value).__name__
-        case _ if is_dataclass(value):
-            return [_freeze(getattr(value, name), now, names) for name in _names_of(type(value))]
-        case _:
-            return str(value)
+    kind: Any = type(value)
+    if kind in _PLAIN:
+        return value
+    if kind in _FROZEN_AS:
+        return _FROZEN_AS[kind](value, now, names)
+    if isinstance(value, Enum):
+        return value.name
+    if is_dataclass(value):
+        return [_freeze(getattr(value, name), now, names) for name in _names_of(kind)]
+    return kind.__name__ if isinstance(value, BaseException) else str(value)
+
+
+def _freeze_text(text: str, _now: datetime, names: dict[str, str]) -> str:
+    return _OURS.sub(lambda found: names.setdefault(found[0], f"ours-{len(names)}"), text) if "-" in text else text
+
+
+def _freeze_time(moment: datetime, now: datetime, _names: dict[str, str]) -> float:
+    return max(_LONG_AGO, round((moment - now).total_seconds()))
+
+
+def _freeze_all(parts: Iterable[Any], now: datetime, names: dict[str, str]) -> Any:
+    return [_freeze(part, now, names) for part in parts]
+
+
+def _freeze_by_name(parts: Mapping[Any, Any], now: datetime, names: dict[str, str]) -> Any:
+    return sorted((str(key), _freeze(part, now, names)) for key, part in parts.items())
+
+
+_FROZEN_AS: Mapping[type, Callable[[Any, datetime, dict[str, str]], Any]] = {
+    str: _freeze_text,
+    datetime: _freeze_time,
+    list: _freeze_all,
+    tuple: _freeze_all,
+    dict: _freeze_by_name,
+    frozenset: lambda values, _now, _names: sorted(map(str, values)),
+}
