@@ -137,6 +137,10 @@ demo: $(STAMP) ## Play a whole payment on this machine: a Saleor, a gateway and 
 mapping: $(STAMP) ## Generate docs/mapping.md from the table that a test plays
 	$(BIN)/python -m tests.payments.mapping.page
 
+.PHONY: env-example
+env-example: $(STAMP) ## Generate .env.example from the settings and what docs/operators.md says of each
+	$(BIN)/python -m tests.packaging.env_example
+
 # Catalogues name the files in which a message stands, without lines and dates: they change only when messages do.
 .PHONY: translations
 translations: $(STAMP) ## Collect what is to be translated (a new language: ARGS="--init-missing --locale pl")
