@@ -5,13 +5,15 @@ An invalid setting stops the start with one line that names it and states what t
 
 import os
 import random
+import re
+from collections.abc import Mapping
 from datetime import timedelta
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from app.db.database import async_url
@@ -20,11 +22,14 @@ from app.db.retention import INACTIVE_PERIOD, Retention
 from app.db.vault import Vault, VaultError, create_key_file, read_keys
 from app.errors import SettingsError
 from app.framing import frame_ancestors_directive
+from app.gateway.models.values import absolute_url
 from app.payments.core.schedule import Schedule
 from app.saleor.addresses import AllowList
 from app.validation import find_field_errors
 
 PREFIX = "APP_"
+_LISTS = ("allowed_saleor_urls", "dashboard_origins")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 class Settings(BaseSettings):
@@ -66,19 +71,35 @@ class Settings(BaseSettings):
     keep_personal_data: int = Field(default=540, ge=0, le=36500)
     keep_notifications: int = Field(default=180, ge=0, le=36500)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _strip(cls, values: Mapping[str, object]) -> Mapping[str, object]:
+        """Remove white space around every value: a mounted secret often ends in a line feed.
+
+        What is nothing but white space is not set, like an empty value.
+        """
+        stripped = {name: value.strip() if isinstance(value, str) else value for name, value in values.items()}
+        return {name: value for name, value in stripped.items() if value != ""}
+
     @field_validator("*", mode="before")
     @classmethod
-    def _strip(cls, value: object) -> object:
-        """Remove white space: a mounted secret often ends in a line feed."""
-        return value.strip() if isinstance(value, str) else value
+    def _check_characters(cls, value: object, info: ValidationInfo) -> object:
+        """Refuse line feeds and the like inside a value; between the entries of a list they are white space."""
+        if isinstance(value, str) and info.field_name not in _LISTS and _CONTROL.search(value):
+            raise ValueError("must be one line, without control characters")
+        return value
 
     @field_validator("base_url", "iframe_base_url", "support_url", "privacy_url", "homepage_url")
     @classmethod
     def _check_address(cls, value: str | None) -> str | None:
+        """Accept what the gateway's client accepts too: it refuses every payment with another address of ours."""
         if value is None:
             return None
-        parts = urlsplit(value)
-        if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment:
+        try:
+            parts = urlsplit(absolute_url(value))
+        except ValueError:
+            parts = urlsplit("")
+        if not parts.hostname or parts.query or parts.fragment or not value.isprintable():
             raise ValueError("must be an absolute http(s) address, for example https://payments.example.com")
         return value.rstrip("/")
 
@@ -96,7 +117,7 @@ class Settings(BaseSettings):
             raise ValueError(f"must be at least {INACTIVE_PERIOD.days} days, or 0 to keep the data for ever")
         return value
 
-    @field_validator("allowed_saleor_urls", "dashboard_origins", mode="before")
+    @field_validator(*_LISTS, mode="before")
     @classmethod
     def _split_at_commas(cls, value: object) -> object:
         if isinstance(value, str):

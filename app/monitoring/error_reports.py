@@ -25,7 +25,7 @@ def report_errors(version: str, environment: Mapping[str, str] = os.environ) -> 
 
     Raises SettingsError when the extra is not installed, or the address is invalid.
     """
-    if not (dsn := environment.get(_DSN)):
+    if not (dsn := environment.get(_DSN, "").strip()):
         yield
         return
     try:

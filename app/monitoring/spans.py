@@ -6,6 +6,7 @@ headers.
 """
 
 import os
+import re
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -29,11 +30,15 @@ _NANOSECONDS = 1_000_000_000
 def export_spans(version: str, environment: Mapping[str, str] = os.environ) -> Iterator[None]:
     """Send spans to the collector that the environment names, if any; the rest is flushed at the end.
 
-    Raises SettingsError when the extra is not installed.
+    Raises SettingsError when the extra is not installed, or an address contains white space.
     """
-    if not any(environment.get(name) for name in _ENDPOINTS):
+    addresses = {name: environment[name] for name in _ENDPOINTS if environment.get(name)}
+    if not addresses:
         yield
         return
+    for name, address in addresses.items():
+        if re.search(r"\s", address):  # the library takes it as it is, and drops every span
+            raise SettingsError(f"{name} must not contain white space")
     listener = _listener(version, environment)
     telemetry.add_listener(listener)
     try:

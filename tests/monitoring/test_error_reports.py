@@ -62,7 +62,7 @@ async def test_an_error_is_told_with_its_lines_and_trace_and_nothing_that_it_say
     sentry = Sentry()
     async with serve_replies(sentry) as address:
         dsn = address.replace("http://", "http://public@") + "/7"
-        reporting = report_errors("1.2.3", {"SENTRY_DSN": dsn, "SENTRY_ENVIRONMENT": "live"})
+        reporting = report_errors("1.2.3", {"SENTRY_DSN": f"{dsn}\n", "SENTRY_ENVIRONMENT": "live"})
         reporting.__enter__()
         log = structlog.get_logger("app.worker.consumer")
         log.warning("not worth it")

@@ -104,6 +104,14 @@ def test_nothing_is_made_where_no_collector_is_named() -> None:
         pass
 
 
+def test_an_address_with_a_line_feed_is_refused_instead_of_dropping_every_span() -> None:
+    with (
+        pytest.raises(SettingsError, match=r"^OTEL_EXPORTER_OTLP_ENDPOINT must not contain white space$"),
+        export_spans("1.2.3", {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:4318\n"}),
+    ):
+        pass
+
+
 def test_without_the_extra_the_operator_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http.trace_exporter", None)
     with (

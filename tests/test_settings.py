@@ -1,0 +1,80 @@
+"""Every setting is read without the white space around it, and what is inside it is looked at before the app starts."""
+
+import pytest
+
+from app.errors import SettingsError
+from app.gateway.models.values import absolute_url
+from app.settings import PREFIX, Settings, read_settings
+from tests.packaging.test_compose import another_value
+
+ADDRESSES = ("base_url", "iframe_base_url", "support_url", "privacy_url", "homepage_url")
+LISTS = ("allowed_saleor_urls", "dashboard_origins")
+every_setting = pytest.mark.parametrize("name", Settings.model_fields)
+
+
+def read(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> object:
+    monkeypatch.setenv(PREFIX + name.upper(), value)
+    return getattr(read_settings(), name)
+
+
+@every_setting
+@pytest.mark.parametrize("around", [" ", "\n", "\r\n", "\t", "\N{NO-BREAK SPACE}"], ids=repr)
+def test_white_space_around_a_setting_is_not_part_of_it(
+    name: str, around: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = read(monkeypatch, name, another_value(name))
+    assert read(monkeypatch, name, f"{around}{another_value(name)}{around}") == plain
+
+
+@every_setting
+@pytest.mark.parametrize("blank", ["", " ", "\n"], ids=repr)
+def test_a_setting_of_white_space_has_its_default(name: str, blank: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert read(monkeypatch, name, blank) == Settings.model_fields[name].default
+
+
+@pytest.mark.parametrize("name", [name for name in Settings.model_fields if name not in LISTS])
+def test_a_line_feed_inside_a_setting_is_refused_in_words(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    value = another_value(name)
+    with pytest.raises(SettingsError) as refusal:
+        read(monkeypatch, name, f"{value}\n{value}")
+    assert str(refusal.value) == f"{PREFIX}{name.upper()}: must be one line, without control characters"
+
+
+def test_a_list_may_go_over_several_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    several = "https://dashboard.example.com,\n  https://other.example.com\n"
+    assert read(monkeypatch, "dashboard_origins", several) == (
+        "https://dashboard.example.com",
+        "https://other.example.com",
+    )
+
+
+@pytest.mark.parametrize("name", [*ADDRESSES, *LISTS])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://pay ments.example.com",
+        "https://payments.example.com/our shop",
+        "https://payments.example.com:84x",
+        "https://payments.example.com:123456",
+        "https://payments.example.com\N{ZERO WIDTH SPACE}",
+        "https://payments\N{NO-BREAK SPACE}.example.com",
+        "https:\\\\payments.example.com",
+        '"https://payments.example.com"',
+        "https://[payments.example.com",
+        "payments.example.com",
+    ],
+)
+def test_an_address_that_cannot_be_used_is_refused_in_words(
+    name: str, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(SettingsError) as refusal:
+        read(monkeypatch, name, address)
+    assert str(refusal.value).startswith(f"{PREFIX}{name.upper()}: ")
+    assert str(refusal.value).count("\n") == 0
+
+
+@pytest.mark.parametrize("address", ["https://payments.example.com/shop/", "http://127.0.0.1:8100", "http://[::1]:80"])
+def test_an_address_that_is_accepted_is_one_that_the_gateway_client_accepts(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert absolute_url(str(read(monkeypatch, "base_url", address))) == address.rstrip("/")
