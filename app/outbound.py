@@ -27,6 +27,8 @@ from weakref import WeakValueDictionary
 import httpcore2
 import httpx2
 
+from app.connection_failures import NotPublicError
+
 Guard: TypeAlias = Callable[[str], bool]
 """Returns True if a host, a name or an address without brackets, may only lead to the public internet."""
 
@@ -201,7 +203,7 @@ async def _resolve_public(host: str, port: int, timeout: float | None) -> list[s
         raise httpcore2.ConnectError("its name cannot be resolved") from error
     addresses = list(dict.fromkeys(str(each[4][0]) for each in found))
     if not all(map(is_public, addresses)):
-        raise httpcore2.ConnectError("it does not lead to the public internet")
+        raise NotPublicError("it does not lead to the public internet")
     return addresses
 
 

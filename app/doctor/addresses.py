@@ -8,16 +8,18 @@ from urllib.parse import urlsplit
 
 import httpx2
 
+from app.connection_failures import REASONS, ConnectionFailure, classify_connection_failure
 from app.db.database import Database
 from app.db.processes import all_processes
 from app.doctor.deployment import Deployment
-from app.doctor.findings import Finding, Subject, error, fine, warning
+from app.doctor.findings import Finding, Subject, connection_remedy, error, fine, warning
 from app.exact_json import loads
 from app.gateway.hosts import is_on_private_network
 from app.i18n.messages import LazyMessage
 
 _TIMEOUT = 6.0
 _MAX_BYTES = 16 * 1024
+_NOTHING_THERE = (ConnectionFailure.REFUSED, ConnectionFailure.TIMED_OUT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +80,7 @@ async def _reachability_findings(
     try:
         answer = await _fetch_health(deployment.own_http, address)
     except (httpx2.HTTPError, TimeoutError) as exc:
-        what = LazyMessage("Nothing answers at %(address)s when requested from the app's own machine.", address=address)
-        remedy = LazyMessage(
-            "Start the app and the proxy in front of it. If they are running, check whether this machine can "
-            "reach its own public address."
-        )
-        return [error(subject, what, remedy, detail=type(exc).__name__)]
+        return [_connection_finding(subject, address, classify_connection_failure(exc))]
     if (wrong := _response_error(subject, address, answer)) is not None:
         return [wrong]
     if database is None:
@@ -96,6 +93,22 @@ async def _reachability_findings(
         remedy = LazyMessage("Correct %(setting)s, or the destination of the proxy.", setting=_SETTINGS[subject])
         return [error(subject, what, remedy)]
     return ()
+
+
+def _connection_finding(subject: Subject, address: str, failure: ConnectionFailure) -> Finding:
+    if failure in _NOTHING_THERE:
+        what = LazyMessage("Nothing answers at %(address)s when requested from the app's own machine.", address=address)
+        remedy = LazyMessage(
+            "Start the app and the proxy in front of it. If they are running, check whether this machine can "
+            "reach its own public address."
+        )
+        return error(subject, what, remedy, detail=REASONS[failure])
+    what = LazyMessage(
+        "%(address)s cannot be reached from the app's own machine: %(why)s.",
+        address=address,
+        why=LazyMessage(REASONS[failure]),
+    )
+    return error(subject, what, connection_remedy(failure))
 
 
 def _response_error(subject: Subject, address: str, answer: HealthResponse) -> Finding | None:

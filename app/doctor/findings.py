@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 
+from app.connection_failures import REMEDIES, ConnectionFailure
 from app.i18n.messages import LazyMessage, gettext_noop
 
 
@@ -136,6 +137,11 @@ def error(
 ) -> Finding:
     """Build a finding that something does not work."""
     return Finding(subject, Level.ERROR, what, remedy, about, detail, by or _default_fixer(subject))
+
+
+def connection_remedy(failure: ConnectionFailure) -> LazyMessage:
+    """Return what to do about a failed connection, as a sentence; its first letter is capitalized on display."""
+    return LazyMessage("%(clause)s.", clause=LazyMessage(REMEDIES[failure]))
 
 
 def _default_fixer(subject: Subject) -> FixedBy:

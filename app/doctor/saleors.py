@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from datetime import timedelta
 
+from app.connection_failures import REASONS
 from app.db.installations import OpenInstallation
 from app.doctor.clocks import clock_findings
 from app.doctor.deployment import Deployment
-from app.doctor.findings import Finding, FixedBy, Subject, error, fine, warning
+from app.doctor.findings import Finding, FixedBy, Subject, connection_remedy, error, fine, warning
 from app.i18n.messages import Joined, LazyMessage
 from app.payments.accounts.channels import Missing, read_channels, successors
 from app.payments.alerts.turned_away import find_closed_channels
@@ -33,9 +34,7 @@ async def check_saleor(deployment: Deployment, installation: OpenInstallation) -
         what = LazyMessage("Saleor does not give the app access: it was removed there, or switched off.")
         return [error(Subject.SALEOR, what, _ACTIVATE)]
     except SaleorUnreachableError as exc:
-        return [
-            error(Subject.SALEOR, LazyMessage("Saleor does not answer."), _REACH, detail=str(exc), by=FixedBy.OPERATOR)
-        ]
+        return [_unreachable(exc)]
     except SaleorRefusedError as exc:
         what = LazyMessage("Saleor does not recognize the app's token as that of an app.")
         return [error(Subject.SALEOR, what, _ACTIVATE, detail=str(exc))]
@@ -44,6 +43,14 @@ async def check_saleor(deployment: Deployment, installation: OpenInstallation) -
         remedy = LazyMessage("Set APP_ID back to %(id)s, or install the app again.", id=str(identity.identifier))
         return [error(Subject.SALEOR, what, remedy, by=FixedBy.OPERATOR)]
     return [fine(Subject.SALEOR, LazyMessage("Saleor answers, and accepts the app's token."))]
+
+
+def _unreachable(exc: SaleorUnreachableError) -> Finding:
+    if exc.connection is None:
+        what = LazyMessage("Saleor does not answer.")
+        return error(Subject.SALEOR, what, _REACH, detail=str(exc), by=FixedBy.OPERATOR)
+    what = LazyMessage("Saleor does not answer: %(why)s.", why=LazyMessage(REASONS[exc.connection]))
+    return error(Subject.SALEOR, what, connection_remedy(exc.connection), by=FixedBy.OPERATOR)
 
 
 def _without_token(installation: OpenInstallation) -> Finding:
@@ -60,6 +67,8 @@ async def check_signing_keys(deployment: Deployment, installation: OpenInstallat
     except KeysUnusableError as exc:
         what = LazyMessage("Saleor's signing keys cannot be fetched: a new key would not be recognized.")
         remedy = LazyMessage("Allow the app's machine to fetch /.well-known/jwks.json from Saleor's address.")
+        if exc.connection is not None:
+            remedy = connection_remedy(exc.connection)
         return [error(Subject.SIGNING_KEYS, what, remedy, detail=str(exc))]
     return [fine(Subject.SIGNING_KEYS, LazyMessage("Saleor's signing keys can be fetched and used."))]
 

@@ -29,7 +29,10 @@ No error contains a secret, a card number or the body of a request.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from app.connection_failures import ConnectionFailure
 
 _MAX_MESSAGE = 512
 # Gateways quote what they refuse. Anything like a card number, or named a security code, is redacted.
@@ -56,9 +59,11 @@ class GatewayError(Exception):
     """The base class. ``method`` and ``path`` are those of the HTTP call, ``code`` is the gateway's own.
 
     ``said`` is the text of a response that is not believed, for people: redacted, at most 300 characters.
+    ``connection`` is what was wrong with the connection, if anything was.
     """
 
     said = ""
+    connection: "ConnectionFailure | None" = None
 
     def __init__(
         self,

@@ -14,6 +14,7 @@ from urllib.parse import quote
 import httpx2
 
 from app import exact_json, outbound, telemetry
+from app.connection_failures import REASONS, classify_connection_failure
 from app.gateway.credentials import Credentials
 from app.gateway.errors import GatewayError, InvalidRequestError, NotSentError, OutcomeUnknownError
 from app.gateway.models.base import CARD_FIELDS
@@ -272,9 +273,12 @@ def path_segment(text: str) -> str:
 
 
 def _failure(call: Call, exc: Exception, progress: _Progress) -> GatewayError:
-    name = type(exc).__name__
+    kind = classify_connection_failure(exc)
     if isinstance(exc, _NOT_SENT_ERRORS):
-        return call.error(NotSentError, f"no connection to the gateway ({name})")
-    if isinstance(exc, TimeoutError) and progress.connecting and not progress.writing:
-        return call.error(NotSentError, "no connection to the gateway in time")
-    return call.error(OutcomeUnknownError, f"the request left and no answer came back ({name})")
+        error: GatewayError = call.error(NotSentError, f"no connection to the gateway: {REASONS[kind]}")
+    elif isinstance(exc, TimeoutError) and progress.connecting and not progress.writing:
+        error = call.error(NotSentError, "no connection to the gateway in time")
+    else:
+        error = call.error(OutcomeUnknownError, f"the request left and no answer came back: {REASONS[kind]}")
+    error.connection = kind
+    return error

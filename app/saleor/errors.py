@@ -20,9 +20,13 @@ No message holds a token, a signature or a body.
 
 from collections.abc import Iterable
 
+from app.connection_failures import ConnectionFailure
+
 
 class SaleorError(Exception):
-    """Base class of the errors of this package."""
+    """Base class of the errors of this package. ``connection`` is what was wrong with the connection, if anything."""
+
+    connection: ConnectionFailure | None = None
 
 
 class SaleorUnreachableError(SaleorError):

@@ -24,6 +24,7 @@ from gql.transport.exceptions import TransportError, TransportQueryError
 from gql.transport.httpx import HTTPXAsyncTransport
 
 from app import telemetry
+from app.connection_failures import REASONS, ConnectionFailure, classify_connection_failure
 from app.exact_json import dumps, loads
 from app.outbound import NO_COMPRESSION, read_at_most
 from app.saleor.aliases import alias, merge_variables, repeat_field
@@ -336,11 +337,20 @@ def _value_or_raise(result: Any) -> Any:
 
 def _error_for(error: TimeoutError | TransportError) -> SaleorError:
     if isinstance(error, TimeoutError):
-        return SaleorUnreachableError("Saleor did not answer in time")
+        return _no_connection(ConnectionFailure.TIMED_OUT, "Saleor did not answer in time")
     if isinstance(error, TransportQueryError):
         return _error_for_graphql(error.errors or [])
-    cause = type(error.__cause__ or error).__name__
-    return SaleorUnreachableError(f"Saleor did not answer a GraphQL request ({cause})")
+    cause = error.__cause__ or error
+    if isinstance(cause, httpx2.RequestError):
+        kind = classify_connection_failure(cause)
+        return _no_connection(kind, f"Saleor did not answer a GraphQL request: {REASONS[kind]}")
+    return SaleorUnreachableError(f"Saleor did not answer a GraphQL request ({type(cause).__name__})")
+
+
+def _no_connection(kind: ConnectionFailure, message: str) -> SaleorUnreachableError:
+    error = SaleorUnreachableError(message)
+    error.connection = kind
+    return error
 
 
 def _error_for_graphql(errors: list[Any]) -> SaleorNotAuthorisedError | SaleorRefusedError | SaleorUnreachableError:

@@ -11,6 +11,7 @@ import httpx2
 from joserfc.errors import JoseError
 from joserfc.jwk import RSAKey
 
+from app.connection_failures import REASONS, classify_connection_failure
 from app.exact_json import loads
 from app.outbound import NO_COMPRESSION, BodyError, read_at_most
 from app.saleor.addresses import origin_of
@@ -40,8 +41,10 @@ async def fetch_key_set(http: httpx2.AsyncClient, saleor_api_url: str, *, timeou
         msg = f"{address} did not answer with a key set: {exc}"
         raise KeysUnusableError(msg) from exc
     except (httpx2.HTTPError, TimeoutError) as exc:
-        msg = f"{address} could not be fetched ({type(exc).__name__})"
-        raise KeysUnusableError(msg) from exc
+        kind = classify_connection_failure(exc)
+        error = KeysUnusableError(f"{address} could not be fetched: {REASONS[kind]}")
+        error.connection = kind
+        raise error from exc
     try:
         return parse_key_set(loads(document))
     except ValueError as exc:

@@ -17,6 +17,7 @@ from typing import Any
 import httpx2
 import structlog
 
+from app.connection_failures import REASONS
 from app.exact_json import loads
 from app.saleor.addresses import AllowList, host_of, is_api_url
 from app.saleor.errors import (
@@ -131,8 +132,8 @@ class Registrar:
             raise RegistrationRefusedError(
                 502,
                 "SALEOR_UNREACHABLE",
-                f"The app could not reach Saleor at {saleor_api_url} to check its token. Is that address right, and "
-                "can the app's server reach it?",
+                f"The app could not reach Saleor at {saleor_api_url} to check its token{_reason_of(exc)}. "
+                "Is that address right, and can the app's server reach it?",
             ) from exc
         if identity.identifier != self._identifier:
             raise RegistrationRefusedError(
@@ -147,6 +148,10 @@ class Registrar:
             raise RegistrationRefusedError(
                 502, "KEYS_UNUSABLE", f"The app could not fetch this Saleor's signing keys: {exc}."
             ) from exc
+
+
+def _reason_of(error: SaleorUnreachableError) -> str:
+    return "" if error.connection is None else f": {REASONS[error.connection]}"
 
 
 def _format_version(text: str | None) -> str | None:

@@ -107,7 +107,10 @@ async def test_one_of_several_that_does_not_work_is_enough_to_fail(
 
     assert said.status == 1
     assert f"Shop ({account.id}): the gateway accepts its keys" in said.out
-    assert f"error: Other ({other.id}): cannot connect to 127.0.0.1:9: check the address" in said.err
+    assert (
+        f"error: Other ({other.id}): cannot connect to 127.0.0.1:9 (it refuses the connection): check the address"
+        in said.err
+    )
     assert "Old" not in said.out + said.err
     assert [each["ok"] for each in (await shell("accounts", "check", "--json")).json] == [True, False]
 

@@ -1,10 +1,11 @@
 """``doctor`` sees everything fine where it is, and each fault where there is one."""
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import text, update
@@ -21,6 +22,7 @@ from tests.commands.conftest import Shell, one_database
 from tests.conftest import MigratedDatabases
 from tests.doctor.conftest import DoctorEnvironment, open_doctor_environment
 from tests.loopback import ReceivedRequest, Reply, json_reply, serve_replies
+from tests.outbound.tls_server import https_server
 
 CLOSED = "http://127.0.0.1:9"
 ELSEWHERE = ("error webhooks", "error extensions")
@@ -125,10 +127,31 @@ async def test_another_key_file_than_the_apps(around: DoctorEnvironment, tmp_pat
     assert "No key in the secret key file decrypts the tokens" in faults["error installations"]
 
 
+async def address_findings(around: DoctorEnvironment, address: str) -> Sequence[dict[str, Any]]:
+    return [finding for finding in await around.findings(APP_BASE_URL=address) if finding["check"] == "address"]
+
+
 async def test_an_address_at_which_nobody_answers(around: DoctorEnvironment) -> None:
     faults = await around.faults(APP_BASE_URL=CLOSED)
     assert list(faults) == ["error address", *ELSEWHERE]
     assert faults["error address"].startswith("Nothing answers at http://127.0.0.1:9")
+
+
+@one_database
+async def test_an_address_that_does_not_resolve(around: DoctorEnvironment) -> None:
+    (told,) = await address_findings(around, "https://shop.invalid")
+    assert told["what"] == (
+        "https://shop.invalid cannot be reached from the app's own machine: its name does not resolve to an address."
+    )
+    assert "orrect the name, or its DNS record" in told["to_do"]
+
+
+@one_database
+async def test_an_address_whose_certificate_nobody_vouches_for(around: DoctorEnvironment, tmp_path: Path) -> None:
+    async with https_server("localhost", tmp_path, []) as (port, _):
+        (told,) = await address_findings(around, f"https://localhost:{port}")
+    assert "its certificate is from no authority that the app's machine trusts" in told["what"]
+    assert "ave the server send its whole certificate chain" in told["to_do"]
 
 
 @one_database

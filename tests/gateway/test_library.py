@@ -13,7 +13,10 @@ from tests.gateway.examples import hosted
 
 ROOM = REPOSITORY / "app" / "gateway"
 # What the room may need of the app beside itself: exact numbers, amounts, words.
-GROUND = {"app.telemetry", "app", "app.amounts", "app.exact_json", "app.i18n", "app.outbound", "app.validation"}
+GROUND = {
+    *("app", "app.amounts", "app.connection_failures", "app.exact_json", "app.i18n", "app.outbound", "app.telemetry"),
+    "app.validation",
+}
 
 
 def python(code: str) -> list[str]:

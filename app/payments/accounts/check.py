@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from urllib.parse import urlsplit
 
+from app.connection_failures import REASONS, REMEDIES, ConnectionFailure
 from app.gateway.client import GatewayClient
 from app.gateway.errors import (
     BadCredentialsError,
@@ -40,11 +41,9 @@ class FailureReason(StrEnum):
     BUSY = gettext_noop(
         "the gateway at %(host)s is busy, so the keys could not be checked%(code)s: try again in a minute"
     )
-    NO_CONNECTION = gettext_noop(
-        "cannot connect to %(host)s: check the address, its certificate, and that this machine may connect to it"
-    )
+    NO_CONNECTION = gettext_noop("cannot connect to %(host)s (%(why)s): check the address, and %(remedy)s")
     NO_ANSWER = gettext_noop(
-        "%(host)s accepts the request but gives no response: the gateway is down, or this is not its address"
+        "%(host)s accepts the request but gives no response (%(why)s): the gateway is down, or this is not its address"
     )
     ELSEWHERE = gettext_noop(
         "%(host)s redirects elsewhere (%(http)s): this is not the address of the gateway's interface"
@@ -183,8 +182,11 @@ def _may_say_that_there_is_no_order(error: GatewayError) -> bool:
 
 def describe_failure(error: GatewayError, host: str) -> CheckFailure:
     """Return what an error of the harmless request means for the person who sets an account up."""
+    connection = error.connection or ConnectionFailure.OTHER
     facts = {
         "host": host,
+        "why": LazyMessage(REASONS[connection]),
+        "remedy": LazyMessage(REMEDIES[connection]),
         "code": f" [{error.code}]" if error.code else "",
         "http": f"HTTP {error.http_status}: “{error.said}”" if error.said else f"HTTP {error.http_status}",
         "said": error.message.rstrip("."),

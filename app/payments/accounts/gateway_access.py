@@ -11,6 +11,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from urllib.parse import urlsplit
 
+from app.connection_failures import REASONS, ConnectionFailure
 from app.db.tables import MerchantAccount
 from app.gateway.client import GatewayClient
 from app.gateway.errors import (
@@ -64,7 +65,7 @@ class Reason(StrEnum):
     )
     REFUSES = gettext_noop("the gateway at %(host)s refuses the request: %(said)s%(code)s")
     BUSY = gettext_noop("the gateway at %(host)s is busy: try again in a minute")
-    NO_CONNECTION = gettext_noop("cannot connect to %(host)s: try again, or check the address under Options")
+    NO_CONNECTION = gettext_noop("cannot connect to %(host)s (%(why)s): try again, or check the address under Options")
     NO_ANSWER = gettext_noop("%(host)s gives no readable response: try again in a minute")
     IN_TROUBLE = gettext_noop("the gateway at %(host)s has problems (%(http)s): try again later")
     NOT_THE_GATEWAY = gettext_noop(
@@ -161,6 +162,7 @@ def finding_of(area: Area, error: GatewayError | None, address: str) -> AreaFind
     access, reason = _classify(error)
     facts = {
         "host": urlsplit(address).netloc,
+        "why": LazyMessage(REASONS[error.connection or ConnectionFailure.OTHER]),
         "code": f" [{error.code}]" if error.code else "",
         "http": f"HTTP {error.http_status}",
         "said": error.message.rstrip("."),
