@@ -45,23 +45,28 @@ class Route:
 
 
 def map_channel(channel: Channel, account: flags.Account, as_json: AsJson = False) -> None:
-    """Let an account receive a channel's payments, replacing the previous account if there is one."""
+    """Let an account receive a channel's payments, replacing the previous account if there is one.
+
+    A channel that the store's Saleor does not have is refused.
+    """
     if not is_slug(channel):
         raise typer.BadParameter(
             f"{channel!r} is not a channel slug: use letters, digits, hyphens and underscores, like default-channel",
             param_hint="CHANNEL",
         )
 
-    async def do(services: Services) -> tuple[Route, Route | None]:
+    async def do(services: Services) -> tuple[Route, Route | None, bool]:
         row = await find_account(services, account)
         before = await _routes(services)
+        is_known = await _is_in_saleor(services, row.installation_id, channel)
         await services.accounts.map_channel(channel, row.id)
         mapped = next(each for each in await _routes(services) if each.channel == channel and each.account == row.id)
-        return mapped, next(
-            (each for each in before if (each.saleor, each.channel) == (mapped.saleor, mapped.channel)), None
-        )
+        previous = (each for each in before if (each.saleor, each.channel) == (mapped.saleor, mapped.channel))
+        return mapped, next(previous, None), is_known
 
-    mapped, before = with_services(do)
+    mapped, before, is_known = with_services(do)
+    if not is_known:
+        print_warning(f"Saleor does not list its channels right now: whether it has {channel!r} was not checked")
     if as_json:
         show_json({**mapped.to_json(), "instead_of": before.account if before else None})
         return
@@ -145,6 +150,19 @@ def unmap_channel(channel: Channel, saleor: flags.Saleor = None, as_json: AsJson
 def looked_at(saleor: flags.Saleor = None, as_json: AsJson = False) -> None:
     """Mark the channels in which shoppers are turned away as reviewed, until one gets through there again."""
     acknowledge_in_store(saleor, acknowledge_turned_away, as_json=as_json)
+
+
+async def _is_in_saleor(services: Services, installation_id: int, channel: str) -> bool:
+    """Return False if Saleor does not say which channels it has. Raises CommandFailed if this is none of them."""
+    installation = next(each for each in await services.installations.all() if each.id == installation_id)
+    async with open_saleor(read_settings()) as client:
+        found = await read_channels(services, client, installation)
+    if found.unreachable or channel in found.in_saleor:
+        return not found.unreachable
+    known = ", ".join(found.in_saleor) or "none"
+    raise CommandFailed(
+        f"{installation.saleor_api_url} has no channel {channel!r}: nothing was changed; it has {known}"
+    )
 
 
 def _standing_to_json(each: ChannelStatus) -> dict[str, object]:

@@ -13,7 +13,10 @@ OTHER = "https://other.example.com/graphql/"
 async def test_a_channel_is_mapped_and_mapped_anew(shell: Shell, services: Services, account: MerchantAccount) -> None:
     other = await add_account(services, account.installation_id, name="Other")
     said = await shell("channels", "map", "default-channel", "Shop")
-    assert (said.status, said.err) == (0, "")
+    assert said.status == 0
+    assert said.err == (
+        "warning: Saleor does not list its channels right now: whether it has 'default-channel' was not checked\n"
+    )
     assert said.out == f"Payments in default-channel ({SALEOR}) now go to 'Shop'.\n"
     assert await services.accounts.for_channel(account.installation_id, "default-channel") == account
 
@@ -174,6 +177,28 @@ async def test_what_channels_lack_is_told_by_their_saleor(shell: Shell, services
     said = await shell("channels", "check")
     assert "Saleor does not list its channels right now" in said.err
     assert "uah" in said.out
+
+
+@one_database
+async def test_a_channel_that_saleor_does_not_have_is_not_mapped(
+    shell: Shell, services: Services, pos: PointOfSale
+) -> None:
+    listed = (
+        ChannelSettings(slug="uah", name="Україна", currency="UAH"),
+        ChannelSettings(slug="pl", name="Polska", currency="PLN"),
+    )
+    async with serving(SaleorSettings(channels=listed)) as running, open_stub() as stub:
+        token = (await running.saleor.install(stub.manifest_url)).token
+        assert token is not None
+        account = await add_account(services, await install(services, running.saleor.api_url, token))
+        await services.accounts.map_channel("gone", account.id)
+        for slug in ("uha", "gone"):
+            (await shell("channels", "map", slug, account.id)).failed(
+                f"{running.saleor.api_url} has no channel '{slug}': nothing was changed; it has pl, uah"
+            )
+        said = await shell("channels", "map", "uah", account.id)
+        assert (said.status, said.err) == (0, "")
+    assert {route.channel for route in await services.accounts.routes()} == {"gone", "uah"}
 
 
 async def test_a_saleor_moves_and_everything_follows(

@@ -58,6 +58,11 @@ class ChannelMap:
     channels: Sequence[ChannelStatus]
     unreachable: bool
 
+    @property
+    def in_saleor(self) -> list[str]:
+        """The slugs of the channels that Saleor reported."""
+        return [] if self.unreachable else [each.slug for each in self.channels if Missing.CHANNEL not in each.missing]
+
 
 def is_slug(text: str) -> bool:
     """Return whether the text can be the slug of a channel."""
