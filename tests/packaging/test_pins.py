@@ -52,7 +52,9 @@ def test_the_image_stands_on_one_that_is_named_by_its_digest() -> None:
 def test_the_image_runs_as_nobody_in_particular_and_the_container_cannot_change_itself() -> None:
     image = (REPOSITORY / "Dockerfile").read_text()
     production = image.partition("AS base\n")[2]
-    assert re.search(r"^USER gateway$", production, re.MULTILINE)
+    assert re.findall(r"^USER (.*)$", image, re.MULTILINE) == ["10001:10001"]
+    assert "groupadd --system --gid 10001 " in production
+    assert "useradd --system --uid 10001 --gid 10001 " in production
     assert "/usr/sbin/nologin" in production
     assert "USER root" not in image
     services = yaml.safe_load((REPOSITORY / "compose.yaml").read_text())["services"]
