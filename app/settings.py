@@ -196,6 +196,11 @@ class Settings(BaseSettings):
             return Vault(read_keys(self.key_file), reload=lambda: read_keys(self.key_file))
         except FileNotFoundError as exc:
             raise SettingsError(f"{PREFIX}SECRET_KEY_FILE: the file {self.key_file} does not exist") from exc
+        except PermissionError as exc:
+            raise SettingsError(
+                f"{PREFIX}SECRET_KEY_FILE: user {os.geteuid()} may not read {self.key_file}: "
+                f"as root, give it to this user (chown {os.geteuid()}), and let only that user read it (chmod 400)"
+            ) from exc
         except (OSError, VaultError) as exc:
             raise SettingsError(f"{PREFIX}SECRET_KEY_FILE: {exc}") from exc
 

@@ -1,7 +1,7 @@
 """Checks the app's own storage: the secret key file and the database."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from stat import S_IMODE
 
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
@@ -14,6 +14,7 @@ from app.doctor.findings import Finding, Subject, error, fine, warning
 from app.i18n.messages import LazyMessage
 
 _GROUP_AND_OTHERS = 0o077
+_GROUP_READS = 0o040
 _ROOT = 0
 
 _NO_KEYS = LazyMessage(
@@ -23,31 +24,52 @@ _NO_KEYS = LazyMessage(
 _DATABASE = LazyMessage("Start the database, or correct APP_DATABASE_URL.")
 
 
-async def check_key_file(deployment: Deployment, *, user: int | None = None) -> Sequence[Finding]:
+async def check_key_file(
+    deployment: Deployment, *, user: int | None = None, groups: Collection[int] | None = None
+) -> Sequence[Finding]:
     """Check that the secret key file exists, is usable, and is accessible to the app's user alone.
 
-    ``user`` is the id of the user that this process runs as; None: read from the system.
+    ``user`` and ``groups`` are the ids of the user that this process runs as; None: read from the system.
     """
     file, user = deployment.key_file, os.geteuid() if user is None else user
+    groups = {os.getegid(), *os.getgroups()} if groups is None else groups
     path = str(file.absolute())
     try:
         Vault(read_keys(file))
         file_stat = file.stat()
     except FileNotFoundError:
         return [error(Subject.KEY_FILE, LazyMessage("There is no secret key file."), _NO_KEYS, detail=path)]
+    except PermissionError:
+        what = LazyMessage("The user %(user)s may not read the secret key file.", user=str(user))
+        remedy = LazyMessage("%(give)s If it is not the app's user, run the command as that one.", give=_give_to(user))
+        return [error(Subject.KEY_FILE, what, remedy, detail=path)]
     except (OSError, VaultError) as exc:
         return [error(Subject.KEY_FILE, LazyMessage("The secret key file cannot be used."), _NO_KEYS, detail=f"{exc}")]
     mode = S_IMODE(file_stat.st_mode)
-    if mode & _GROUP_AND_OTHERS:
+    if mode & _GROUP_AND_OTHERS and not (user != _ROOT and _is_lent_by_root(file_stat, groups)):
         what = LazyMessage(
             "The secret key file is not restricted to its owner: its mode is %(mode)s.", mode=f"{mode:04o}"
         )
-        remedy = LazyMessage("Let only the app's user read it: chmod 600, or 400.")
+        # Another owner's file is read by the bits that chmod 600 would take away.
+        is_own = user in {file_stat.st_uid, _ROOT}
+        remedy = LazyMessage("Let only the app's user read it: chmod 600, or 400.") if is_own else _give_to(user)
         return [warning(Subject.KEY_FILE, what, remedy, detail=path)]
     if file_stat.st_uid not in {user, _ROOT} and user != _ROOT:
         what = LazyMessage("The secret key file belongs to another user, who can replace it.")
         return [warning(Subject.KEY_FILE, what, LazyMessage("Give it to the app's user with chown."), detail=path)]
     return [fine(Subject.KEY_FILE, LazyMessage("The secret key file is there, and only the app's user can use it."))]
+
+
+def _give_to(user: int) -> LazyMessage:
+    return LazyMessage(
+        "As root, give it to the app's user, chown %(user)s, and let only that user read it: chmod 400.", user=str(user)
+    )
+
+
+def _is_lent_by_root(file_stat: os.stat_result, groups: Collection[int]) -> bool:
+    """Return True for a file of root that only the app's group may read, as Kubernetes mounts secrets."""
+    may_read_only = S_IMODE(file_stat.st_mode) & _GROUP_AND_OTHERS == _GROUP_READS
+    return may_read_only and file_stat.st_uid == _ROOT and file_stat.st_gid in groups
 
 
 async def check_database(deployment: Deployment) -> Sequence[Finding]:
