@@ -16,13 +16,12 @@ from app.commands.terminal import AsJson, add_fact, fact_sheet, moment, plain, p
 from app.core.payment import PaymentAggregate
 from app.db.inbox import StoredNotification
 from app.db.tables import MerchantAccount
-from app.i18n.messages import Money
 from app.payments.core.balance import balance
 from app.payments.core.problems import problem_text
 from app.payments.services import Services
 from app.payments.split.rules import names_of
 from app.payments.split.standing import is_split
-from app.payments.staff.status import PendingStep, pending_steps, standing
+from app.payments.staff.status import PendingStep, pending_steps, shown_amount, standing
 from app.payments.staff.timeline import Entry, Tone, timeline
 
 _STYLES = {Tone.NEUTRAL: "", Tone.GOOD: "green", Tone.OPEN: "yellow", Tone.BAD: "red"}
@@ -89,8 +88,6 @@ def _to_json(history: _PaymentHistory, entries: Sequence[Entry], expected: Seque
         "saleor": history.saleor,
         "account_name": history.account.name,
         "authorized": now.authorized,
-        "charged": now.taken,
-        "refunded": now.returned,
         "possible": [each.value for each in now.actions],
         "timeline": [
             {"at": moment(each.at), "who": each.who.value, "what": each.what, "words": each.words, **_facts_of(each)}
@@ -109,7 +106,7 @@ def _facts(history: _PaymentHistory) -> Table:
     aggregate, account, payment = history.aggregate, history.account, history.aggregate.payment
     now = balance(payment.flow, aggregate.operations)
     facts = fact_sheet()
-    add_fact(facts, "payment", f"{Money(payment.amount, payment.currency)}: {standing(aggregate)}", "bold")
+    add_fact(facts, "payment", f"{shown_amount(aggregate)}: {standing(aggregate)}", "bold")
     add_fact(facts, "gateway order", payment.order_id)
     add_fact(facts, "transaction", payment.transaction_id)
     number = f"order {payment.order_number}, " if payment.order_number else ""

@@ -10,8 +10,9 @@ from rich.text import Text
 from app.amounts import format_amount
 from app.commands.terminal import moment, plain, table
 from app.core.payment import PaymentAggregate
+from app.payments.core.balance import balance
 from app.payments.core.problems import problem_text
-from app.payments.staff.status import standing
+from app.payments.staff.status import ShownAmount, shown_amount, standing
 
 AnyName: TypeAlias = Annotated[
     str,
@@ -37,15 +38,21 @@ def payment_table(aggregates: Sequence[PaymentAggregate]) -> Table:
         rows.add_row(
             f"{payment.created_at:%Y-%m-%d}\n{payment.created_at:%H:%M:%S}",
             f"{payment.order_id}{order}",
-            f"{format_amount(payment.amount)}\n{payment.currency}",
+            _amount_cell(shown_amount(each)),
             text,
         )
     return rows
 
 
+def _amount_cell(shown: ShownAmount) -> str:
+    requested = "" if shown.requested is None else f"\nof {format_amount(shown.requested)}"
+    return f"{format_amount(shown.amount)}{requested}\n{shown.currency}"
+
+
 def summary(aggregate: PaymentAggregate) -> dict[str, object]:
     """Return the summary of a payment, for scripts."""
     payment = aggregate.payment
+    now = balance(payment.flow, aggregate.operations)
     return {
         "order_id": payment.order_id,
         "transaction_id": payment.transaction_id,
@@ -54,6 +61,9 @@ def summary(aggregate: PaymentAggregate) -> dict[str, object]:
         "account": payment.account_id,
         "flow": payment.flow.value,
         "amount": payment.amount,
+        "charged": now.taken,
+        "refunded": now.returned,
+        "charged_back": now.charged_back,
         "currency": payment.currency,
         "status": payment.status.value,
         "standing": standing(aggregate),

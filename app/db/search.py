@@ -16,9 +16,9 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.core import payment as core
-from app.core.vocabulary import EventState, Flow, PaymentStatus
+from app.core.vocabulary import EventState, Flow, Kind, PaymentStatus, State
 from app.db.aggregates import ALONE, read_payments
-from app.db.columns import Moment
+from app.db.columns import Moment, table_of
 from app.db.payment_rows import EVENTS, PAYMENTS
 from app.db.tables import Installation, Notification, Operation, Payment, SaleorEvent
 
@@ -80,12 +80,16 @@ async def payments_page(
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """How many payments have a status, and the total that was to be paid with them."""
+    """How many payments of an account have a status, and what has moved with them. ``trial``: those of staff."""
 
+    account_id: str
     status: PaymentStatus
     currency: str
+    trial: bool
     count: int
-    amount: Decimal
+    charged: Decimal
+    refunded: Decimal
+    charged_back: Decimal
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +106,27 @@ class Sums:
 
 async def sum_payments(session: AsyncSession, wanted: PaymentFilter) -> Sums:
     """Return the sums of the matching payments; one query, which reads only the payments that it counts."""
-    counted: Any = select(Payment.status, Payment.currency, Payment.amount).where(*_conditions(wanted))  # type: ignore[call-overload]
+    alike: Sequence[Any] = (Payment.account_id, Payment.status, Payment.currency, Payment.trial)
+    counted: Any = sa.select(col(Payment.id), *alike, col(Payment.flow)).where(*_conditions(wanted))
     newest = counted.order_by(col(Payment.created_at).desc(), col(Payment.id).desc()).limit(MAX_COUNTED + 1).subquery()
-    summed: Any = select(newest.c.status, newest.c.currency, func.count(), func.sum(newest.c.amount)).group_by(
-        newest.c.status, newest.c.currency
+    kind = col(Operation.kind)
+    is_charge = kind.in_([Kind.CAPTURE, Kind.RECURRING]) | ((kind == Kind.CREATE) & (newest.c.flow == Flow.CHARGE))
+    moved = [is_charge, kind == Kind.REFUND, kind == Kind.DISPUTE]
+    columns = [newest.c[column.key] for column in alike]
+    summed: Any = (
+        sa.select(
+            *columns,
+            func.count(newest.c.id.distinct()),
+            *(func.sum(sa.case((condition, col(Operation.amount)))) for condition in moved),
+        )
+        .outerjoin(
+            table_of(Operation),
+            (col(Operation.payment_id) == newest.c.id) & (col(Operation.state) == State.SUCCESS),
+        )
+        .group_by(*columns)
     )
-    found = [Sum(*row) for row in await session.exec(summed)]
+    rows = (await session.exec(summed)).all()
+    found = [Sum(*row[:-3], *(amount or Decimal("0.00") for amount in row[-3:])) for row in rows]
     found.sort(key=lambda each: (-each.count, each.currency))
     return Sums(found, more=sum(each.count for each in found) > MAX_COUNTED)
 

@@ -19,6 +19,7 @@ from app.db.vault import KEY_BYTES, Vault
 from tests.db.rows import NOON, an_account, an_installation, store
 from tests.payments.aggregates import an_operation
 
+ZERO = Decimal("0.00")
 ORDER = "73ef833999b946b38461a8976f6359bb"
 
 
@@ -127,9 +128,11 @@ async def test_what_is_found_is_counted_and_summed_as_far_as_that_is_quick(
             (PaymentStatus.PAID, "EUR"),
         ]
     ):
+        state = State.SUCCESS if status is PaymentStatus.PAID else State.FAILURE
+        create = an_operation(Kind.CREATE, state, Decimal(f"{number}.10"), id=None, currency=currency)
         await keep(
-            database, account, f"order{number}", status=status, currency=currency, amount=Decimal(f"{number}.10"),
-            created_at=NOON + timedelta(minutes=number),
+            database, account, f"order{number}", create, status=status, currency=currency,
+            amount=Decimal(f"{number}.10"), created_at=NOON + timedelta(minutes=number),
         )  # fmt: skip
     await keep(database, other_store, "theirs", status=PaymentStatus.PAID)
 
@@ -140,19 +143,47 @@ async def test_what_is_found_is_counted_and_summed_as_far_as_that_is_quick(
     sums = await summed()
     assert not sums.more
     assert set(sums.all) == {
-        Sum(PaymentStatus.PAID, "UAH", 2, Decimal("3.20")),
-        Sum(PaymentStatus.PAID, "EUR", 1, Decimal("3.10")),
-        Sum(PaymentStatus.FAILED, "UAH", 1, Decimal("0.10")),
+        Sum(account.id, PaymentStatus.PAID, "UAH", False, 2, Decimal("3.20"), ZERO, ZERO),
+        Sum(account.id, PaymentStatus.PAID, "EUR", False, 1, Decimal("3.10"), ZERO, ZERO),
+        Sum(account.id, PaymentStatus.FAILED, "UAH", False, 1, ZERO, ZERO, ZERO),
     }
     assert (sums.count(), sums.count(PaymentStatus.PAID), sums.count(PaymentStatus.REFUNDED)) == (4, 3, 0)
     assert (await summed(status=PaymentStatus.FAILED)).count() == 1
-    assert (await summed(since=NOON + timedelta(minutes=3))).all == [Sum(PaymentStatus.PAID, "EUR", 1, Decimal("3.10"))]
+    assert (await summed(since=NOON + timedelta(minutes=3))).all == [
+        Sum(account.id, PaymentStatus.PAID, "EUR", False, 1, Decimal("3.10"), ZERO, ZERO)
+    ]
 
     await keep(database, account, "older", status=PaymentStatus.REFUNDED, created_at=NOON - timedelta(minutes=9))
     await keep(database, account, "oldest", status=PaymentStatus.PENDING, created_at=NOON - timedelta(days=9))
     sums = await summed()
     assert sums.more
     assert sums.count(PaymentStatus.PENDING) == 0  # not among the newest, of which no more are read than one too many
+
+
+async def test_what_was_charged_is_summed_and_not_what_was_asked_for(
+    database: Database, account: MerchantAccount
+) -> None:
+    def done(kind: Kind, amount: str, state: State = State.SUCCESS) -> Operation:
+        return an_operation(kind, state, Decimal(amount), id=None, charge_id=None)
+
+    await keep(
+        database, account, "captured", done(Kind.CREATE, "569.50"), done(Kind.CAPTURE, "300.50"),
+        done(Kind.CAPTURE, "100.00", State.FAILURE), done(Kind.REFUND, "20.00"), done(Kind.REFUND, "30.00"),
+        done(Kind.REFUND, "40.00", State.PENDING), flow=Flow.AUTHORIZATION, status=PaymentStatus.PAID,
+    )  # fmt: skip
+    await keep(
+        database, account, "subscription", done(Kind.CREATE, "10.00"), done(Kind.RECURRING, "11.00"),
+        done(Kind.DISPUTE, "10.00"), status=PaymentStatus.PAID,
+    )  # fmt: skip
+    await keep(database, account, "declined", done(Kind.CREATE, "569.50", State.FAILURE), status=PaymentStatus.PAID)
+    await keep(database, account, "trial", done(Kind.CREATE, "1.00"), status=PaymentStatus.PAID, trial=True)
+    async with database.transaction() as session:
+        sums = await sum_payments(session, PaymentFilter(installation_id=account.installation_id))
+    paid = (account.id, PaymentStatus.PAID, "UAH")
+    assert set(sums.all) == {
+        Sum(*paid, False, 3, Decimal("321.50"), Decimal("50.00"), Decimal("10.00")),
+        Sum(*paid, True, 1, Decimal("1.00"), ZERO, ZERO),
+    }
 
 
 async def test_a_payment_has_many_names(

@@ -12,7 +12,7 @@ from app.i18n.messages import gettext_noop
 from app.payments.core.balance import balance
 from app.payments.core.problems import problem_messages
 from app.payments.staff.order_payments import OrderPayments, attempt_key, can_be_paid
-from app.payments.staff.status import Standing, standings
+from app.payments.staff.status import ShownAmount, Standing, shown_amount, standings
 
 _UNREACHABLE = gettext_noop(
     "This order could not be loaded from Saleor. You see only what the app itself knows; reload the order page "
@@ -33,6 +33,7 @@ class Row:
     """
 
     payment: Payment
+    amount: ShownAmount
     standings: tuple[Standing, ...]
     problems: Sequence[str]
     open: bool
@@ -85,6 +86,7 @@ def _row(aggregate: PaymentAggregate, order_payments: OrderPayments, now: dateti
     offered = offers(balance(payment.flow, aggregate.operations))
     return Row(
         payment=payment,
+        amount=shown_amount(aggregate),
         standings=standings(aggregate),
         problems=problem_messages(payment),
         open=payable,

@@ -10,13 +10,13 @@ from app.core.vocabulary import PaymentStatus
 from app.dashboard.payments.filter import Filter
 from app.db.aggregates import find_payment_by_order, load_outlines
 from app.db.search import MAX_COUNTED, PaymentFilter, Sums, channels_of, payments_page, sum_payments
-from app.i18n.messages import Money, StoredMessage, gettext_noop
+from app.i18n.messages import StoredMessage, gettext_noop
 from app.payments.core.balance import ZERO
 from app.payments.core.details import Details, payment_means_text
 from app.payments.core.problems import problem_messages
 from app.payments.services import Services
 from app.payments.staff.search_query import narrow
-from app.payments.staff.status import Standing, failure_reason, standings
+from app.payments.staff.status import ShownAmount, Standing, failure_reason, shown_amount, standings
 
 PAGE_SIZE = 25
 
@@ -54,6 +54,7 @@ class Row:
     """
 
     aggregate: PaymentAggregate
+    amount: ShownAmount
     standings: tuple[Standing, ...]
     means: str | None
     reason: StoredMessage | None
@@ -64,12 +65,28 @@ class Row:
         return problem_messages(self.aggregate.payment)
 
 
+@dataclass(frozen=True, slots=True)
+class Total:
+    """What has moved with all matching payments, or trials, in one currency."""
+
+    currency: str
+    trial: bool
+    charged: Decimal
+    refunded: Decimal
+    charged_back: Decimal
+
+    @property
+    def left(self) -> Decimal:
+        """What the store still has of it."""
+        return self.charged - self.refunded - self.charged_back
+
+
 @dataclass(frozen=True)
 class PaymentList:
     """A page of the list. ``newest`` and ``older`` are the filters of other pages; None where there is none.
 
-    ``chips`` are the ways to narrow it, ``totals`` the sums of all matches by currency; ``many``: there are more than
-    are counted. ``channels`` and ``accounts`` are the choices of the filter, each with its display name.
+    ``chips`` are the ways to narrow it, ``totals`` the sums of all matches by currency, trials apart; ``many``: there
+    are more than are counted. ``channels`` and ``accounts`` are the choices of the filter, each with its display name.
     """
 
     rows: list[Row]
@@ -78,7 +95,7 @@ class PaymentList:
     older: Filter | None
     chips: Sequence[Chip]
     found: int
-    totals: Sequence[Money]
+    totals: Sequence[Total]
     many: bool
     channels: Sequence[tuple[str, str]]
     accounts: Sequence[tuple[str, str]]
@@ -122,7 +139,7 @@ def _row(aggregate: PaymentAggregate) -> Row:
     details = Details.from_row(create.details)
     payment = aggregate.payment
     means = payment_means_text(payment.saved_card_mask or details.card_mask, details.payway, payment.wallet)
-    return Row(aggregate, standings(aggregate), means, failure_reason(create))
+    return Row(aggregate, shown_amount(aggregate), standings(aggregate), means, failure_reason(create))
 
 
 def _chips(chosen: Filter, sums: Sums, in_review: Sums) -> list[Chip]:
@@ -143,8 +160,14 @@ def _chips(chosen: Filter, sums: Sums, in_review: Sums) -> list[Chip]:
 
 def _totals(chosen: Filter, sums: Sums) -> dict[str, Any]:
     found = [each for each in sums.all if chosen.status in {None, each.status}]
-    by_currency: dict[str, Decimal] = {}
+    by_kind: dict[tuple[bool, str], Total] = {}
     for each in found:
-        by_currency[each.currency] = by_currency.get(each.currency, ZERO) + each.amount
-    totals = [Money(amount, currency) for currency, amount in by_currency.items()]
+        so_far = by_kind.get((each.trial, each.currency), Total(each.currency, each.trial, ZERO, ZERO, ZERO))
+        by_kind[each.trial, each.currency] = replace(
+            so_far,
+            charged=so_far.charged + each.charged,
+            refunded=so_far.refunded + each.refunded,
+            charged_back=so_far.charged_back + each.charged_back,
+        )
+    totals = sorted(by_kind.values(), key=lambda total: total.trial)
     return {"found": sum(each.count for each in found), "totals": totals, "many": sums.more}

@@ -27,7 +27,15 @@ from app.payments.split.overview import SubMerchantStanding, overview
 from app.payments.split.rules import names_of
 from app.payments.split.standing import is_split, standing_of
 from app.payments.staff.payout_view import recipient_name, recipient_of
-from app.payments.staff.status import PendingStep, Standing, failure_reason, pending_steps, standings
+from app.payments.staff.status import (
+    PendingStep,
+    ShownAmount,
+    Standing,
+    failure_reason,
+    pending_steps,
+    shown_amount,
+    standings,
+)
 from app.payments.staff.timeline import Entry, operation_name, timeline
 from app.payments.sync.on_demand import undelivered_events, unprocessed_notifications
 
@@ -52,6 +60,7 @@ class PaymentPage:
     """
 
     aggregate: PaymentAggregate
+    amount: ShownAmount
     notifications: Sequence[StoredNotification]
     standings: tuple[Standing, ...]
     problems: Sequence[str]
@@ -114,6 +123,7 @@ async def load_page(services: Services, aggregate: PaymentAggregate) -> PaymentP
         payouts = await payouts_for(session, [aggregate.payment.id])
     return PaymentPage(
         aggregate=aggregate,
+        amount=shown_amount(aggregate),
         notifications=notifications,
         standings=standings(aggregate),
         problems=problem_messages(aggregate.payment),

@@ -48,10 +48,11 @@ class Balance:
     (``Operation.keeps_rest``) or a void. ``unpaid`` means that the shopper has not paid yet and can still be stopped.
     ``capturing``, ``refunding`` and ``voiding`` are pending operations, sent or not. ``disputed`` is the amount that
     payers claim back from their bank, or have received: refunding it too would pay it twice. ``recurring`` are the
-    later charges of the subscription that the payment has begun, which are in none of the other sums. ``standing`` is
-    the state of the payment itself. ``in_doubt``: it has perhaps succeeded or failed, whatever it says, or
-    its capture has (laws of money, 7). ``reserved`` is what is left of the reservation, whatever is pending; ``held``
-    what the store still has of the payment, charged or reserved.
+    later charges of the subscription that the payment has begun, which are in none of the other sums. ``charged_back``
+    is what payers have received back from their bank, of later charges too. ``standing`` is the state of the payment
+    itself. ``in_doubt``: it has perhaps succeeded or failed, whatever it says, or its capture has (laws of money, 7).
+    ``reserved`` is what is left of the reservation, whatever is pending; ``held`` what the store still has of the
+    payment, charged or reserved.
     """
 
     currency: str
@@ -71,6 +72,7 @@ class Balance:
     in_doubt: bool = False
     reserved: Decimal = ZERO
     held: Decimal = ZERO
+    charged_back: Decimal = ZERO
 
     @property
     def taken(self) -> Decimal:
@@ -128,6 +130,9 @@ def balance(flow: Flow, operations: Sequence[Operation]) -> Balance:
         recurring=tuple(_recurring_charges(operations)),
         in_doubt=in_doubt,
         reserved=reserved,
+        charged_back=sum(
+            (each.amount for each in operations if each.kind is Kind.DISPUTE and each.state is State.SUCCESS), ZERO
+        ),
         held=charged + reserved - refunded - _sum(operations, Kind.DISPUTE, State.SUCCESS),
     )
 

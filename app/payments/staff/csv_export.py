@@ -80,7 +80,7 @@ def _row(aggregate: PaymentAggregate, accounts: Mapping[str, str]) -> Sequence[s
         escape_formula(accounts[payment.account_id]),
         escape_formula(problem_text(payment) or ""),
         format_amount(_released_amount(aggregate, now)),
-        format_amount(_charged_back_amount(aggregate)),
+        format_amount(now.charged_back),
         escape_formula(aggregate.create.operation_id or details.payment_id or ""),
         _format_moment(processed_at_of(payment, aggregate.create, aggregate.create.updated_at)),
         _fee(aggregate),
@@ -100,10 +100,6 @@ def _released_amount(aggregate: PaymentAggregate, now: Balance) -> Decimal:
     """Return the released amount of a reservation: all of it, or what a capture has left."""
     ended = any(each.kind in {Kind.VOID, Kind.CAPTURE} for each in _succeeded(aggregate))
     return now.authorized - now.charged - now.reserved if ended else ZERO
-
-
-def _charged_back_amount(aggregate: PaymentAggregate) -> Decimal:
-    return sum((each.amount for each in _succeeded(aggregate) if each.kind is Kind.DISPUTE), ZERO)
 
 
 def _fee(aggregate: PaymentAggregate) -> str:

@@ -3,8 +3,10 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from enum import StrEnum
 
+from app.amounts import format_amount
 from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import Flow, Kind, State
 from app.db.inbox import StoredNotification
@@ -91,6 +93,31 @@ def _money_standing(aggregate: PaymentAggregate, now: Balance) -> Standing:
         return Standing.PAID if aggregate.payment.flow is Flow.CHARGE else Standing.CHARGED
     released = any(each.kind is Kind.VOID and each.state is State.SUCCESS for each in aggregate.operations)
     return Standing.RELEASED if released else Standing.RESERVED
+
+
+@dataclass(frozen=True, slots=True)
+class ShownAmount:
+    """The amount by which a payment is shown: what was charged; ``requested`` only where less than that was.
+
+    Of a payout it is what was requested.
+    """
+
+    amount: Decimal
+    requested: Decimal | None
+    currency: str
+
+    def __str__(self) -> str:
+        requested = "" if self.requested is None else f" of {format_amount(self.requested)}"
+        return f"{format_amount(self.amount)}{requested} {self.currency}"
+
+
+def shown_amount(aggregate: PaymentAggregate) -> ShownAmount:
+    """Return the amount by which a payment is shown."""
+    payment = aggregate.payment
+    if payment.flow is Flow.PAYOUT:
+        return ShownAmount(payment.amount, None, payment.currency)
+    charged = balance(payment.flow, aggregate.operations).taken
+    return ShownAmount(charged, payment.amount if charged < payment.amount else None, payment.currency)
 
 
 def failure_reason(operation: Operation) -> StoredMessage | None:

@@ -7,7 +7,7 @@ from decimal import Decimal
 import httpx2
 import pytest
 
-from app.core.vocabulary import Kind, State
+from app.core.vocabulary import Flow, Kind, State
 from tests.commands.books import operation, store_payment
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient, names, open_staff_client, other_store
@@ -18,6 +18,11 @@ def numbers(answer: httpx2.Response) -> list[int]:
     """Return the order numbers that are shown, from top to bottom."""
     assert answer.status_code == 200
     return [int(number) - 1000 for number in re.findall(r">Order (\d+)</a>", answer.text)]
+
+
+def plain(answer: httpx2.Response) -> str:
+    """Return the page with its spaces as one types them."""
+    return re.sub(r"\s+", " ", answer.text)
 
 
 def link(answer: httpx2.Response, words: str) -> str:
@@ -74,7 +79,7 @@ async def test_chips_say_how_many_there_are_and_keep_what_is_looked_for(staff_cl
     every = await staff_client.see("/payments")
     alike = {"Authorized": "0", "Pending": "0", "Cancelled": "0"}
     assert chips(every) == alike | {"All": "3!", "Paid": "1", "Failed": "1", "Refunded": "1", "Needs review": "1"}
-    assert "Found: 3 · 300.00\N{NO-BREAK SPACE}UAH" in every.text
+    assert "Found: 3 · Charged: 200.00 UAH − refunded: 100.00 UAH = 100.00 UAH<" in plain(every)
     assert "Insufficient funds" in every.text  # why nothing was paid, beside it
     assert "Clear all" not in every.text
 
@@ -90,6 +95,21 @@ async def test_chips_say_how_many_there_are_and_keep_what_is_looked_for(staff_cl
     by_address = await staff_client.do("/payments", search="olena@example.com")
     assert chips(by_address)["All"] == "0!"
     assert "@" not in "".join(re.findall(r'(?:href|action)="([^"]*)"', by_address.text))
+
+
+async def test_the_amount_is_what_was_charged(staff_client: StaffClient) -> None:
+    """What was declined or only authorized is money that nobody has."""
+    captured = [operation(amount=Decimal("569.50")), operation(Kind.CAPTURE, amount=Decimal("300.50"))]
+    await staff_client.payment(1, operations=captured, flow=Flow.AUTHORIZATION, amount=Decimal("569.50"))
+    await staff_client.payment(2, operations=[operation(state=State.FAILURE)])
+    await staff_client.payment(3, trial=True, channel="")
+    page = plain(await staff_client.see("/payments"))
+    assert '300.50 UAH <small class="quiet">of 569.50 UAH</small></td>' in page
+    assert '0.00 UAH <small class="quiet">of 100.00 UAH</small></td>' in page
+    assert "Found: 3 · Charged: 300.50 UAH · Trials, charged: 100.00 UAH<" in page
+    assert '<h1 tabindex="-1">Payment: 300.50 of 569.50 UAH</h1>' in plain(
+        await staff_client.see(f"/payments/{1:032x}")
+    )
 
 
 async def test_more_than_are_counted_say_so(staff_client: StaffClient, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -141,7 +141,8 @@ async def test_a_saved_card_is_told_from_others_in_the_list(staff_client: StaffC
 
 @one_database
 async def test_the_same_in_ukrainian(staff_client: StaffClient) -> None:
-    kept = await staff_client.payment(1, amount=Decimal("1234.50"))
+    amount = Decimal("1234.50")
+    kept = await staff_client.payment(1, amount=amount, operations=[operation(amount=amount)])
     answer = await staff_client.see(f"/payments/{kept.order_id}", **{"Accept-Language": "uk"})
     assert answer.headers["content-language"] == "uk"
     assert "Платіж на 1 234,50 UAH оплачено" in text(answer)
