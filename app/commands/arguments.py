@@ -4,7 +4,7 @@ Amounts, alone or with the sub-merchant from whom they are taken; and periods: U
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from decimal import Decimal
 
 from app import amounts
@@ -36,10 +36,10 @@ def read_shares(given: Sequence[str], names: Mapping[str, str]) -> dict[str, Dec
     return shares
 
 
-def read_moment(text: str | None, flag: str, *, last: bool = False) -> datetime | None:
-    """Return the start of a day, or with ``last`` its end; a moment with a zone is returned in UTC.
+def read_moment(text: str | None, flag: str, *, last: bool = False, zone: tzinfo | None = None) -> datetime | None:
+    """Return the start of a day, or with ``last`` its end; a moment is returned in UTC.
 
-    Raises CommandFailed.
+    A moment is in ``zone`` if it names none; without ``zone`` it must name one. Raises CommandFailed.
     """
     if text is None:
         return None
@@ -49,6 +49,8 @@ def read_moment(text: str | None, flag: str, *, last: bool = False) -> datetime 
         raise CommandFailed(f"{flag}: {text!r} is not a date: write it like 2026-11-21", status=2) from None
     if "T" not in text and " " not in text:
         return moment.replace(tzinfo=UTC) + (timedelta(days=1) if last else timedelta())
+    if moment.tzinfo is None and zone is not None:
+        moment = moment.replace(tzinfo=zone)
     if moment.tzinfo is None:
         raise CommandFailed(f"{flag}: {text!r} has no time zone: write it like 2026-11-21T12:00+02:00", status=2)
     return moment.astimezone(UTC)

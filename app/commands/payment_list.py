@@ -2,11 +2,12 @@
 
 import sys
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import Annotated
 
 import typer
 
+from app.commands.arguments import read_moment
 from app.commands.failure import CommandFailed
 from app.commands.finders import find_account, find_installation, find_payment
 from app.commands.payment_view import payment_table, summary
@@ -21,7 +22,6 @@ from app.payments.staff.csv_export import payments_csv
 from app.payments.staff.search_query import ByEmail, ParsedQuery, narrow, parse_query
 
 _PAGE_SIZE = 20
-_MOMENTS = ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"]
 
 
 def list_payments(
@@ -41,12 +41,20 @@ def list_payments(
         str | None, typer.Option(metavar="ACCOUNT", help="Only payments of this merchant account.", show_default=False)
     ] = None,
     since: Annotated[
-        datetime | None,
-        typer.Option(formats=_MOMENTS, help="Only payments started then or later (UTC).", show_default=False),
+        str | None,
+        typer.Option(
+            metavar="DATE",
+            help="Only payments started on this day (UTC), or at this time, or later.",
+            show_default=False,
+        ),
     ] = None,
     until: Annotated[
-        datetime | None,
-        typer.Option(formats=_MOMENTS, help="Only payments started before then (UTC).", show_default=False),
+        str | None,
+        typer.Option(
+            metavar="DATE",
+            help="Only payments started up to the end of this day (UTC), or before this time.",
+            show_default=False,
+        ),
     ] = None,
     search: Annotated[
         str | None,
@@ -77,6 +85,7 @@ def list_payments(
     """Show the newest payments."""
     if as_csv and (as_json or after or limit):
         raise CommandFailed("--csv writes all results: do not combine it with --json, --after or --limit", status=2)
+    started = read_moment(since, "--since", zone=UTC), read_moment(until, "--until", last=True, zone=UTC)
     typed, most = _parse_search(search, by_email=by_email), limit or _PAGE_SIZE
 
     async def build_filter(services: Services) -> PaymentFilter:
@@ -87,8 +96,8 @@ def list_payments(
             status=status,
             channel=channel,
             account_id=None if account is None else (await find_account(services, account)).id,
-            since=_in_utc(since),
-            until=_in_utc(until),
+            since=started[0],
+            until=started[1],
         )
         return narrow(criteria, typed, services.emails, [each.id for each in installations])
 
@@ -154,7 +163,3 @@ def _parse_search(search: str | None, *, by_email: bool) -> ParsedQuery | None:
 async def _load_payment(services: Services, name: str) -> Payment:
     async with services.database.transaction() as session:
         return (await find_payment(session, name)).payment
-
-
-def _in_utc(given: datetime | None) -> datetime | None:
-    return None if given is None else given.replace(tzinfo=UTC)

@@ -65,7 +65,7 @@ class TestFinding:
         assert await found("--status", "pending") == ["waits"]
         assert "waits" not in await found("--status", "paid")
         assert await found("--channel", "pl") == ["number2", "number1", "number0"]
-        assert await found("--account", "Shop", "--since", "2026-11-22", "--until", "2026-11-23") == ["number1"]
+        assert await found("--account", "Shop", "--since", "2026-11-22", "--until", "2026-11-22") == ["number1"]
         assert await found("--search", "NUMBER") == ["number2", "number1", "number0"]
         assert await found("--search", "%") == []
         assert await found("--limit", "2") == ["number2", "number1"]

@@ -165,6 +165,11 @@ async def test_payments_are_searched_and_narrowed(shell: Shell, services: Servic
         for words in narrowings:
             listed = (await shell("payments", "list", *words, "--json")).json
             assert [each["order_id"] for each in listed] == [order_id], words
+    days = ("payments", "list", "--json", "--since", "2026-11-21", "--until")
+    assert len((await shell(*days, "2026-11-21")).json) == 2  # the last day is in it
+    assert (await shell(*days, "2026-11-21T12:00")).json == []  # a time without a zone is in UTC
+    assert len((await shell(*days, "2026-11-21T14:01+02:00")).json) == 2
+    (await shell(*days, "tomorrow")).failed("is not a date", status=2)
     assert (await shell("payments", "list", "--search", "1042.00")).out == "No matching payments found.\n"
 
     said = await shell("payments", "list", "--by-email", "--json", typed="Olena@example.com\n")
