@@ -1,6 +1,6 @@
 """``money``: the proceeds of a period, by our books and by the gateway's; for people, scripts and accountants."""
 
-import sys
+import asyncio
 from collections.abc import Sequence
 from datetime import date
 from typing import Annotated
@@ -11,6 +11,16 @@ from app.amounts import format_amount
 from app.commands.failure import CommandFailed
 from app.commands.finders import find_account, find_installation
 from app.commands.services import with_services
+from app.commands.sheets import (
+    DEFAULT_LANGUAGE,
+    DEFAULT_ZONE,
+    AsXlsx,
+    InLanguage,
+    InZone,
+    chosen_form,
+    read_style,
+    write_sheet,
+)
 from app.commands.terminal import AsJson, moment, plain, print_line, show, show_json, table
 from app.db.day_sums import Days
 from app.db.tables import MerchantAccount
@@ -26,7 +36,7 @@ from app.payments.staff.money import (
     read_books_comparison,
     read_money,
 )
-from app.payments.staff.money_csv import DEFAULT_GROUPING, label, money_csv
+from app.payments.staff.money_rows import DEFAULT_GROUPING, label, money_batches
 
 
 def money(
@@ -60,13 +70,17 @@ def money(
         bool,
         typer.Option("--csv", help="Write CSV for accountants, by day, account and channel unless you give --by."),
     ] = False,
+    as_xlsx: AsXlsx = False,
+    language: InLanguage = DEFAULT_LANGUAGE,
+    time_zone: InZone = DEFAULT_ZONE,
 ) -> None:
     """Show the money of a period: charged, refunded, charged back, fees and net, by our records and the gateway's.
 
     Days are in UTC. Gateway figures cover only records compared with ours; a day not compared is never shown as zero.
     """
-    if as_csv and as_json:
-        raise CommandFailed("use either --csv or --json", status=2)
+    form, style = chosen_form(as_csv=as_csv, as_xlsx=as_xlsx), read_style(language, time_zone)
+    if form and as_json:
+        raise CommandFailed(f"use either --{form} or --json", status=2)
     first, last = _day(since, "--from"), _day(until, "--to")
 
     async def read(services: Services) -> tuple[MoneyReport, BooksComparison]:
@@ -81,9 +95,9 @@ def money(
         return await read_money(services, accounts, days), await read_books_comparison(services, accounts)
 
     found, books = with_services(read)
-    if as_csv:
-        for chunk in money_csv(found, DEFAULT_GROUPING if by is None else (by,)):
-            sys.stdout.write(chunk)
+    if form:
+        grouping = DEFAULT_GROUPING if by is None else (by,)
+        asyncio.run(write_sheet(money_batches(found, grouping, style), form, style))
         return
     chosen = by or GroupBy.DAY
     rows = found.rows(chosen)

@@ -12,13 +12,23 @@ from app.commands.failure import CommandFailed
 from app.commands.finders import find_account, find_installation, find_payment
 from app.commands.payment_view import payment_table, summary
 from app.commands.services import with_services
+from app.commands.sheets import (
+    DEFAULT_LANGUAGE,
+    DEFAULT_ZONE,
+    AsXlsx,
+    InLanguage,
+    InZone,
+    chosen_form,
+    read_style,
+    write_sheet,
+)
 from app.commands.terminal import AsJson, print_line, show, show_json
 from app.core.payment import Payment, PaymentAggregate
 from app.core.vocabulary import PaymentStatus
 from app.db.aggregates import load_outlines
 from app.db.search import PaymentFilter, payments_page
 from app.payments.services import Services
-from app.payments.staff.csv_export import payments_csv
+from app.payments.staff.payment_rows import payment_rows
 from app.payments.staff.search_query import ByEmail, ParsedQuery, narrow, parse_query
 
 _PAGE_SIZE = 20
@@ -81,10 +91,14 @@ def list_payments(
     ] = None,
     as_json: AsJson = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Write all results as CSV, for spreadsheets.")] = False,
+    as_xlsx: AsXlsx = False,
+    language: InLanguage = DEFAULT_LANGUAGE,
+    time_zone: InZone = DEFAULT_ZONE,
 ) -> None:
     """Show the newest payments."""
-    if as_csv and (as_json or after or limit):
-        raise CommandFailed("--csv writes all results: do not combine it with --json, --after or --limit", status=2)
+    form, style = chosen_form(as_csv=as_csv, as_xlsx=as_xlsx), read_style(language, time_zone)
+    if form and (as_json or after or limit):
+        raise CommandFailed(f"--{form} writes all results: do not combine it with --json, --after or --limit", status=2)
     started = read_moment(since, "--since", zone=UTC), read_moment(until, "--until", last=True, zone=UTC)
     typed, most = _parse_search(search, by_email=by_email), limit or _PAGE_SIZE
 
@@ -102,8 +116,8 @@ def list_payments(
         return narrow(criteria, typed, services.emails, [each.id for each in installations])
 
     async def write(services: Services) -> None:
-        async for lines in payments_csv(services, await build_filter(services)):
-            sys.stdout.write(lines)
+        assert form is not None  # noqa: S101 - it is what calls this
+        await write_sheet(payment_rows(services, await build_filter(services), style), form, style)
 
     async def find(services: Services) -> list[PaymentAggregate]:
         criteria = await build_filter(services)
@@ -112,7 +126,7 @@ def list_payments(
             found = await payments_page(session, criteria, most=most, after=last)
             return await load_outlines(session, found)
 
-    if as_csv:
+    if form:
         with_services(write)
         return
     aggregates = with_services(find)

@@ -17,6 +17,16 @@ from app.commands.finders import find_account, find_installation, find_payment
 from app.commands.payment_act import RequestName, Yes
 from app.commands.payment_view import AnyName
 from app.commands.services import with_services
+from app.commands.sheets import (
+    DEFAULT_LANGUAGE,
+    DEFAULT_ZONE,
+    AsXlsx,
+    InLanguage,
+    InZone,
+    chosen_form,
+    read_style,
+    write_sheet,
+)
 from app.commands.terminal import (
     AsJson,
     add_fact,
@@ -38,7 +48,7 @@ from app.i18n.messages import Money
 from app.payments.operations.pay_out import Signature, find_payout
 from app.payments.requests.payout import RECIPIENT_FIELDS, PayoutRefusedError
 from app.payments.services import Services
-from app.payments.staff.payout_view import payout_facts, payouts_csv
+from app.payments.staff.payout_view import payout_facts, payout_rows
 from app.payments.staff.payouts import PayoutReview, propose
 from app.payments.staff.payouts import confirm as confirm_payout
 
@@ -55,21 +65,24 @@ def list_payouts(
     limit: Annotated[int, typer.Option(min=1, max=500, metavar="NUMBER", help="How many to show, newest first.")] = 20,
     as_json: AsJson = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Write all payouts as CSV, for spreadsheets.")] = False,
+    as_xlsx: AsXlsx = False,
+    language: InLanguage = DEFAULT_LANGUAGE,
+    time_zone: InZone = DEFAULT_ZONE,
 ) -> None:
     """Show the newest payouts."""
+    form, style = chosen_form(as_csv=as_csv, as_xlsx=as_xlsx), read_style(language, time_zone)
 
     async def read(services: Services) -> list[dict[str, Any]]:
         store = (await find_installation(services, saleor)).id if saleor else None
-        if as_csv:
-            async for chunk in payouts_csv(services, store):
-                sys.stdout.write(chunk)
+        if form:
+            await write_sheet(payout_rows(services, store, style), form, style)
             return []
         async with services.database.transaction() as session:
             found = await payouts_page(session, store, most=limit)
         return [payout_facts(services, each) for each in found]
 
     found = with_services(read)
-    if as_csv:
+    if form:
         return
     if as_json:
         show_json(found)

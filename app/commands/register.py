@@ -11,6 +11,7 @@ from app.commands.failure import CommandFailed
 from app.commands.finders import find_account
 from app.commands.progress_bar import Stage, show_progress
 from app.commands.services import with_services
+from app.commands.sheets import DEFAULT_LANGUAGE, DEFAULT_ZONE, InLanguage, InZone, read_style
 from app.gateway.errors import GatewayError
 from app.gateway.models import Method, Status
 from app.gateway.models.reports import Detail
@@ -44,6 +45,8 @@ def register(
             help="A field, in the order given; can be repeated. Default: the usual fields.", show_default=False
         ),
     ] = None,
+    language: InLanguage = DEFAULT_LANGUAGE,
+    time_zone: InZone = DEFAULT_ZONE,
 ) -> None:
     """Write the gateway's register for a period, as CSV or JSON lines, to standard output. Days are in UTC.
 
@@ -52,7 +55,15 @@ def register(
     start, end = read_moment(since, "--from"), read_moment(until, "--to", last=True)
     if start is None or end is None or start >= end:
         raise CommandFailed("the period ends before it starts", status=2)
-    query = RegisterQuery(start, end, tuple(status or ()), tuple(method or ()), tuple(field or USUAL_FIELDS), form)
+    query = RegisterQuery(
+        start,
+        end,
+        tuple(status or ()),
+        tuple(method or ()),
+        tuple(field or USUAL_FIELDS),
+        form,
+        read_style(language, time_zone),
+    )
     progress = RegisterProgress()
 
     async def write(services: Services) -> None:

@@ -253,17 +253,19 @@ async function send(form, path, fields) {
 }
 
 /** Save the response to a form as the file that the form names. */
-async function fetchFile(form, path) {
+async function fetchFile(form, path, file) {
   if (form.hasAttribute("aria-busy")) return;
   form.setAttribute("aria-busy", "true");
-  const { file, progress } = form.dataset;
+  const { progress } = form.dataset;
   const output = form.querySelector("output");
   const report = (bytes) => {
     output.value = progress.replace("{size}", Math.ceil(bytes / 1000).toLocaleString(root.lang));
   };
   let failure = "";
   try {
-    const answer = await request(path, { method: "POST", body: new URLSearchParams(readForm(form)) });
+    const body = new URLSearchParams(readForm(form));
+    body.set("zone", Intl.DateTimeFormat().resolvedOptions().timeZone); // of the times in the file
+    const answer = await request(path, { method: "POST", body });
     if (answer.ok) await save(answer, file, report);
     else failure = (await readRefusal(answer)).message;
   } catch (error) {
@@ -314,7 +316,8 @@ content.addEventListener("submit", (event) => {
   event.preventDefault();
   const path = pathOf(event.target.action);
   if (event.target.dataset.file) {
-    fetchFile(event.target, path);
+    const button = event.submitter?.hasAttribute("formaction") ? event.submitter : null;
+    fetchFile(event.target, button ? pathOf(button.formAction) : path, (button ?? event.target).dataset.file);
     return;
   }
   if (event.target.dataset.told !== undefined) {

@@ -83,10 +83,15 @@ async def test_a_file_for_the_accountant_that_no_spreadsheet_computes(
     said = await shell("money", "--from", YESTERDAY, "--to", DAY, "--csv")
     header, line = csv.reader(said.out.splitlines())
     row = dict(zip(header, line, strict=True))
-    assert (row["day"], row["account"], row["channel"]) == (YESTERDAY, "Shop", "'=cmd|'x'")
-    assert (row["charged"], row["net"], row["gateway_charged"]) == ("100.00", "68.50", "")
+    assert (row["Day (UTC)"], row["Merchant account"], row["Project"], row["Channel"]) == (
+        YESTERDAY,
+        "Shop",
+        "Live",
+        "'=cmd|'x'",
+    )
+    assert (row["Charged"], row["Net"], row["Charged (the gateway’s)"]) == ("100.00", "68.50", "")
     by_currency = await shell("money", "--from", YESTERDAY, "--to", DAY, "--csv", "--by", "currency")
-    assert by_currency.out.splitlines()[0].startswith("currency,charged,")
+    assert by_currency.out.splitlines()[0].startswith("Currency,Charged,")
 
 
 @one_database

@@ -188,7 +188,13 @@ async def test_what_is_found_can_be_written_as_csv(shell: Shell, services: Servi
     await store_payment(services, account, order_id="second", transaction_id="2", channel="eur")
     said = await shell("payments", "list", "--csv", "--channel", "eur")
     header, line = said.out.splitlines()
-    assert header.startswith("begun,order_number,order_id,")
-    assert line.startswith("2026-11-21T12:00:00Z,,second,2,100.00,UAH,paid,")
+    assert header.startswith("Started (UTC),Order number,Gateway order ID,")
+    assert line.startswith("2026-11-21 12:00:00,,second,2,100.00,UAH,paid,")
     assert len((await shell("payments", "list", "--csv")).out.splitlines()) == 3
+    style = ("--language", "uk", "--time-zone", "Europe/Kyiv")
+    header = (await shell("payments", "list", "--csv", *style)).out.splitlines()[0]
+    assert header.startswith("Розпочато (Europe/Kyiv);Номер замовлення;")
+    (await shell("payments", "list", "--csv", "--language", "xx")).failed("none of en, uk", status=2)
+    (await shell("payments", "list", "--csv", "--time-zone", "../x")).failed("not a time zone", status=2)
+    (await shell("payments", "list", "--csv", "--xlsx")).failed("either --csv or --xlsx", status=2)
     (await shell("payments", "list", "--csv", "--limit", "1")).failed("writes all results", status=2)

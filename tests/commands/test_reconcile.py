@@ -202,7 +202,7 @@ class TestRegister:
         paid(sandbox[1], "=1+1")
         said = await shell("register", *self.PERIOD, "--field", "orderId", "--field", "amount", "--field", "dateTime")
         assert said.status == 0, said
-        assert said.out.splitlines() == ["orderId,amount,dateTime", f"'=1+1,100.00,{NOON:%Y-%m-%dT%H:%M:%SZ}"]
+        assert said.out.splitlines() == ["orderId,amount,dateTime (UTC)", f"'=1+1,100.00,{NOON:%Y-%m-%d %H:%M:%S}"]
 
     async def test_as_json_lines_and_only_some(self, shell: Shell, sandbox: tuple[str, Sandbox]) -> None:
         paid(sandbox[1], "invoice-7")

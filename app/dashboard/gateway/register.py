@@ -8,7 +8,7 @@ anywhere, at the gateway, here or on the way, is never mistaken for a register.
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from enum import StrEnum
 from typing import TypeVar
@@ -32,6 +32,7 @@ from app.payments.accounts.gateway_access import Area, finding_of
 from app.payments.operations.look_up import gateway_client
 from app.payments.services import Services
 from app.payments.staff.register import USUAL_FIELDS, Form, RegisterProgress, RegisterQuery, stream_register
+from app.payments.staff.sheet import SheetStyle
 
 log = structlog.get_logger(__name__)
 
@@ -112,7 +113,8 @@ class RegisterParts:
         self._active_downloads += 1
         progress = RegisterProgress()
         try:
-            pieces = stream_register(gateway_client(self._services, account), form.query, progress)
+            query = replace(form.query, style=SheetStyle(staff.translation))
+            pieces = stream_register(gateway_client(self._services, account), query, progress)
             first = await anext(pieces)
         except GatewayError as error:
             finding = finding_of(Area.REGISTER, error, account.register_url or account.base_url)
@@ -122,7 +124,7 @@ class RegisterParts:
         finally:
             self._active_downloads -= 1
         log.info("register downloaded", account=account.id, staff=staff.id)
-        lines = _stream_lines(first, pieces, form.query, progress, staff.translation)
+        lines = _stream_lines(first, pieces, query, progress, staff.translation)
         return StreamingResponse(self._count_stream(lines), media_type="application/x-ndjson")
 
     async def _count_stream(self, lines: AsyncGenerator[bytes, None]) -> AsyncIterator[bytes]:

@@ -1,6 +1,6 @@
 """The routes of the list of payments: a page of it, filtered by an address or a form, and all of it as a file."""
 
-from collections.abc import AsyncIterator
+from collections.abc import Awaitable, Callable
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, StreamingResponse
@@ -10,10 +10,12 @@ from app.dashboard.navigation import PAYMENTS
 from app.dashboard.payments.filter import Filter
 from app.dashboard.payments.listing import read_list, search_criteria
 from app.dashboard.renderer import Renderer
+from app.dashboard.sheet_response import sheet_response, style_of
 from app.dashboard.staff import AnyStaff, Staff, http_error
 from app.i18n.messages import gettext_noop
 from app.payments.services import Services
-from app.payments.staff.csv_export import payments_csv
+from app.payments.staff.payment_rows import payment_rows
+from app.payments.staff.sheet import SheetForm
 
 _NOT_IN_AN_ADDRESS = gettext_noop(
     "An e-mail address must not be part of a page’s address. Enter it in the search field."
@@ -31,7 +33,8 @@ class PaymentListParts:
         """Add the routes to a router whose guard requires the permission to handle payments."""
         router.add_api_route("/payments", self.list, methods=["GET"])
         router.add_api_route("/payments", self._search, methods=["POST"])
-        router.add_api_route("/payments.csv", self._export, methods=["POST"])
+        for form in SheetForm:
+            router.add_api_route(f"/payments.{form.value}", self._export_route(form), methods=["POST"])
 
     async def list(self, request: Request, staff: AnyStaff) -> HTMLResponse:
         """Return a page of the list, filtered by the address: histories and logs keep that, so it names no shopper."""
@@ -44,19 +47,16 @@ class PaymentListParts:
         """Return a page of the list, filtered by a form: posted fields are stored in no history or log."""
         return await self._render(staff, Filter.from_params(dict(await read_form_fields(request))))
 
-    async def _export(self, request: Request, staff: AnyStaff) -> StreamingResponse:
-        """Return all payments that match a form, from whichever page of the list it was sent."""
-        chosen = Filter.from_params(dict(await read_form_fields(request))).first_page
-        lines = payments_csv(self._services, search_criteria(self._services, staff.installation.id, chosen))
-        return StreamingResponse(_encode_for_spreadsheets(lines), media_type="text/csv")
+    def _export_route(self, form: SheetForm) -> Callable[..., Awaitable[StreamingResponse]]:
+        async def export(request: Request, staff: AnyStaff) -> StreamingResponse:
+            """Return all payments that match a form, from whichever page of the list it was sent."""
+            params = dict(await read_form_fields(request))
+            criteria = search_criteria(self._services, staff.installation.id, Filter.from_params(params).first_page)
+            style = style_of(staff, params)
+            return sheet_response(payment_rows(self._services, criteria, style), form, style)
+
+        return export
 
     async def _render(self, staff: Staff, chosen: Filter) -> HTMLResponse:
         page = await read_list(self._services, staff.installation.id, chosen)
         return self._renderer.part("payments/list.html", staff, here=PAYMENTS, **vars(page))
-
-
-async def _encode_for_spreadsheets(lines: AsyncIterator[str]) -> AsyncIterator[bytes]:
-    """Yield the lines of a file for spreadsheets: without the byte order mark they do not recognise UTF-8."""
-    yield "\N{BYTE ORDER MARK}".encode()
-    async for line in lines:
-        yield line.encode()

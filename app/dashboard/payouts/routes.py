@@ -1,6 +1,6 @@
 """The routes of payouts. All staff who handle payments see them; only those whom the store owner named make them."""
 
-from collections.abc import AsyncIterator
+from collections.abc import Awaitable, Callable
 from ipaddress import ip_address
 
 import structlog
@@ -14,6 +14,7 @@ from app.dashboard.payments.actions import Flash
 from app.dashboard.payments.payment_view import PaymentRenderer
 from app.dashboard.payouts.page import LABELS, NAMES, find_payment_for_payout, read_form, read_list
 from app.dashboard.renderer import Renderer
+from app.dashboard.sheet_response import sheet_response, style_of
 from app.dashboard.staff import AnyStaff, Staff, http_error
 from app.db.tables import MerchantAccount
 from app.db.vault import VaultError
@@ -22,8 +23,9 @@ from app.i18n.messages import LazyMessage, StoredMessage, gettext_noop
 from app.payments.operations.pay_out import Signature
 from app.payments.requests.payout import TAXABLE, PayoutRefusedError
 from app.payments.services import Services
-from app.payments.staff.payout_view import payouts_csv
+from app.payments.staff.payout_view import payout_rows
 from app.payments.staff.payouts import NOT_AUTHORIZED, Person, confirm, payout_accounts, propose, require_payout_right
+from app.payments.staff.sheet import SheetForm
 
 log = structlog.get_logger(__name__)
 
@@ -52,7 +54,8 @@ class PayoutParts:
     def add_to(self, router: APIRouter) -> None:
         """Add the routes to a router whose guard requires the permission to handle payments."""
         router.add_api_route("/payouts", self._list, methods=["GET"])
-        router.add_api_route("/payouts.csv", self._export, methods=["POST"])
+        for form in SheetForm:
+            router.add_api_route(f"/payouts.{form.value}", self._export_route(form), methods=["POST"])
         router.add_api_route("/payouts/new", self._new, methods=["GET"])
         router.add_api_route("/payouts/new", self._form_for_customer, methods=["POST"])
         router.add_api_route("/payouts/review", self._review, methods=["POST"])
@@ -63,9 +66,12 @@ class PayoutParts:
         page = await read_list(self._services, staff.installation.id, _person(staff), after)
         return self._renderer.part("payouts/list.html", staff, here=PAYOUTS, after=after, **vars(page))
 
-    async def _export(self, staff: AnyStaff) -> StreamingResponse:
-        lines = payouts_csv(self._services, staff.installation.id)
-        return StreamingResponse(_encode_for_spreadsheets(lines), media_type="text/csv")
+    def _export_route(self, form: SheetForm) -> Callable[..., Awaitable[StreamingResponse]]:
+        async def export(request: Request, staff: AnyStaff) -> StreamingResponse:
+            style = style_of(staff, dict(await read_form_fields(request)))
+            return sheet_response(payout_rows(self._services, staff.installation.id, style), form, style)
+
+        return export
 
     async def _new(self, request: Request, staff: AnyStaff) -> HTMLResponse:
         query = request.query_params
@@ -168,10 +174,3 @@ def _form_error(staff: Staff, refusal: PayoutRefusedError) -> HTTPException:
         fields["saved"] = fields["card"]
     message: LazyMessage | str = refusal.errors.get("") or _WRONG
     return http_error(422, "PAYOUT_REFUSED", staff.translation, message, fields=fields)
-
-
-async def _encode_for_spreadsheets(lines: AsyncIterator[str]) -> AsyncIterator[bytes]:
-    """Yield the lines of a file for spreadsheets: without the byte order mark they do not recognise UTF-8."""
-    yield "\N{BYTE ORDER MARK}".encode()
-    async for line in lines:
-        yield line.encode()

@@ -188,7 +188,8 @@ _Pair = tuple[str, date]
 
 @dataclass(frozen=True)
 class MoneyReport:
-    """The money of some accounts over ``days``. ``accounts`` and ``receivers`` are display names by id.
+    """The money of some accounts over ``days``. ``accounts`` and ``receivers`` are display names by id,
+    ``tests`` the accounts whose money is not real.
 
     ``expected``: the days for which the gateway's books can have entries, with the accounts. ``whole`` are the accounts
     and days for which its books were read completely, ``compared`` those for which at least a part was.
@@ -204,6 +205,7 @@ class MoneyReport:
     expected: Mapping[date, Collection[str]]
     whole: Collection[_Pair]
     compared: Mapping[_Pair, ComparedDay]
+    tests: Collection[str] = ()
 
     def rows(self, *by: GroupBy) -> list[Row]:
         """Return the sums grouped so, and by currency; in the order of their names."""
@@ -300,6 +302,7 @@ async def read_money(services: Services, accounts: Iterable[MerchantAccount], da
             if pair[0] in expected.get(each.day, ()) and _is_whole(each, known[pair[0]])
         },
         compared=compared,
+        tests={account.id for account in known.values() if account.test_project},
     )
 
 

@@ -1,22 +1,26 @@
 """Payouts for staff, scripts and accountants: each with its terms, requester and outcome."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from app.db.payouts import PayoutRecord, payouts_page
+from app.db.tables import MerchantAccount
 from app.db.vault import VaultError
 from app.gateway.models.payout import Recipient
+from app.i18n.messages import StoredMessage, gettext_noop
 from app.payments.core.problems import problem_text
 from app.payments.services import Services
-from app.payments.staff.csv_export import csv_lines, escape_formula
-from app.payments.staff.status import standing
+from app.payments.staff.sheet import Row, SheetStyle, project
+from app.payments.staff.status import standing, standings
 
-COLUMNS = (
-    *("order_id", "confirmed_at", "account", "amount", "currency", "standing", "card", "recipient", "description"),
-    *("message", "asked_by", "asked_at", "asked_from", "confirmed_by", "confirmed_from", "payment_id", "fee"),
-)
-"""The columns of the CSV file, which are members of the JSON too."""
+_HEADINGS = (
+    gettext_noop("Gateway order ID"), gettext_noop("Merchant account"), gettext_noop("Project"),
+    gettext_noop("Amount"), gettext_noop("Currency"), gettext_noop("Status"), gettext_noop("Card"),
+    gettext_noop("Recipient"), gettext_noop("Description"), gettext_noop("Reason"), gettext_noop("Requested by"),
+    gettext_noop("Requested from"), gettext_noop("Confirmed by"), gettext_noop("Confirmed from"),
+    gettext_noop("Gateway payment ID"), gettext_noop("Fee"),
+)  # fmt: skip
 
 _BATCH_SIZE = 100
 
@@ -66,22 +70,46 @@ def payout_facts(services: Services, record: PayoutRecord) -> dict[str, Any]:
     }
 
 
-async def payouts_csv(services: Services, installation_id: int | None) -> AsyncIterator[str]:
-    """Yield all payouts of a store (None: of all stores) as lines of CSV, the newest first."""
-    yield csv_lines([COLUMNS])
+async def payout_rows(
+    services: Services, installation_id: int | None, style: SheetStyle
+) -> AsyncIterator[Sequence[Row]]:
+    """Yield the rows of all payouts of a store (None: of all stores), the newest first; the first has the headings."""
+    accounts = {account.id: account for account in await services.accounts.all()}
+    moments = [style.in_zone(gettext_noop("Confirmed")), style.in_zone(gettext_noop("Requested"))]
+    yield [[*moments, *map(style.language.gettext, _HEADINGS)]]
     last = None
     while True:
         async with services.database.transaction() as session:
             found = await payouts_page(session, installation_id, most=_BATCH_SIZE, after=last)
         if not found:
             return
-        facts = (payout_facts(services, each) for each in found)
-        yield csv_lines([[_cell(each[name]) for name in COLUMNS] for each in facts])
+        yield [_row(services, record, accounts[record.aggregate.payment.account_id], style) for record in found]
         last = found[-1].payout
 
 
-def _cell(value: object) -> str:
-    return "" if value is None else escape_formula(str(value))
+def _row(services: Services, record: PayoutRecord, account: MerchantAccount, style: SheetStyle) -> Row:
+    payment, create, payout = record.aggregate.payment, record.aggregate.create, record.payout
+    language = style.language
+    return (
+        payout.confirmed_at,
+        payout.asked_at,
+        payment.order_id,
+        account.name,
+        language.gettext(project(account.test_project)),
+        payment.amount,
+        payment.currency,
+        ", ".join(language.gettext(standing.value) for standing in standings(record.aggregate)),
+        payout.card_mask,
+        recipient_name(recipient_of(services, record)),
+        str(create.request.get("description") or ""),
+        language.plain_text(StoredMessage(create.message or "")),
+        payout.asked_by,
+        payout.asked_from,
+        payout.confirmed_by,
+        payout.confirmed_from,
+        create.operation_id,
+        create.fee,
+    )
 
 
 def _format_moment(at: datetime) -> str:

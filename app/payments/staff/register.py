@@ -4,19 +4,19 @@ For staff on a page and for operators in a terminal. It is streamed in pieces wh
 however long it is. Periods longer than the gateway allows are requested window by window.
 """
 
-import csv
 import io
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
-from contextlib import aclosing
-from dataclasses import dataclass
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, field
 from datetime import datetime
+from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 
 from app.exact_json import dumps
 from app.gateway.client import GatewayClient
 from app.gateway.models import Method, Status
 from app.gateway.models.reports import DEFAULT_DETAILS, Detail, RegisterLine, RegisterRequest, UnreadableLine, periods
-from app.payments.staff.csv_export import escape_formula
+from app.payments.staff.sheet import Cell, SheetStyle, csv_lines
 
 _TOTAL_TIMEOUT, _READ_TIMEOUT = 600.0, 60.0  # seconds: for a whole register; between two pieces of it
 _PIECE_SIZE = 32_000  # characters in one piece
@@ -43,6 +43,7 @@ class RegisterQuery:
     methods: tuple[Method, ...] = ()
     fields: tuple[Detail, ...] = USUAL_FIELDS
     form: Form = Form.CSV
+    style: SheetStyle = field(default_factory=SheetStyle)
 
 
 @dataclass(slots=True)
@@ -69,19 +70,18 @@ async def stream_register(
     Unreadable lines are counted and left out.
     """
     written = io.StringIO()
-    rows = csv.writer(written)
     begun = False
     async with aclosing(_lines(client, query, progress)) as lines:
         async for line in lines:
             if not begun and query.form is Form.CSV:
-                rows.writerow(query.fields)
+                written.write(csv_lines([_headings(query)], query.style))
             if line is None:  # a window has begun
                 if not begun:
                     yield _drain(written)
                 begun = True
                 continue
             if query.form is Form.CSV:
-                rows.writerow(_cells(line, query.fields))
+                written.write(csv_lines([_cells(line, query.fields)], query.style))
             else:
                 written.write(dumps(line.to_wire()) + "\n")
             if written.tell() >= _PIECE_SIZE:
@@ -93,9 +93,7 @@ def incomplete_marker(query: RegisterQuery, why: str) -> str:
     """Return the last line of a register that broke off, so that it is not mistaken for a complete one. Pure."""
     if query.form is Form.NDJSON:
         return dumps({"not_whole": why}) + "\n"
-    written = io.StringIO()
-    csv.writer(written).writerow([f"NOT WHOLE: {why}"])
-    return written.getvalue()
+    return csv_lines([[f"NOT WHOLE: {why}"]], query.style)
 
 
 async def _lines(
@@ -142,16 +140,22 @@ def _drain(written: io.StringIO) -> str:
     return text
 
 
-def _cells(line: RegisterLine, fields: tuple[Detail, ...]) -> list[str]:
+def _headings(query: RegisterQuery) -> list[str]:
+    """Return the gateway's own names of the fields; the zone of times is added."""
+    return [query.style.in_zone(field) if field is Detail.DATE_TIME else field.value for field in query.fields]
+
+
+def _cells(line: RegisterLine, fields: tuple[Detail, ...]) -> list[Cell]:
     values = line.to_wire()
-    return [_cell(line, each, values.get(each.value)) for each in fields]
+    return [_cell(line, field, values.get(field.value)) for field in fields]
 
 
-def _cell(line: RegisterLine, field: Detail, value: object) -> str:
-    """Return the text of a cell: moments in UTC, amounts as they are, and nothing that a spreadsheet evaluates."""
+def _cell(line: RegisterLine, field: Detail, value: object) -> Cell:
     if value is None:
-        return ""
+        return None
     if field is Detail.DATE_TIME:
-        return "" if line.date_time is None else f"{line.date_time:%Y-%m-%dT%H:%M:%SZ}"
-    text = str(value).encode(errors="replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
-    return text if field in _AMOUNTS else escape_formula(text)
+        return line.date_time
+    if field in _AMOUNTS:
+        with suppress(InvalidOperation):
+            return Decimal(str(value))
+    return str(value).encode(errors="replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")

@@ -54,8 +54,8 @@ async def test_a_register_as_csv_that_no_spreadsheet_computes(
     lines = told(answer)
     assert (lines[0]["name"], lines[0]["type"]) == ("register-2026-10-01-2026-10-31.csv", "text/csv")
     assert file_in(answer).splitlines() == [
-        "\N{BYTE ORDER MARK}orderId,amount,dateTime",
-        "'=1+1,100.00,2026-10-05T12:00:00Z",
+        "\N{BYTE ORDER MARK}orderId,amount,dateTime (UTC)",
+        "'=1+1,100.00,2026-10-05 12:00:00",
     ]
     assert "Oct 1, 2026 to Oct 31, 2026: 1 of 1 lines received." in [each.get("told") for each in lines]
     assert lines[-1] == {"whole": "1 lines saved."}

@@ -57,17 +57,20 @@ async def test_from_the_shoppers_to_the_accountant(store: Store) -> None:
         assert "Download by sub-merchant as CSV" in page
         divided = await staff.do("/money.csv", **DAYS, by="receiver")
     [line] = csv.DictReader(file.content.decode("utf-8-sig").splitlines())
-    moved = ("charged", "charges", "refunded", "refunds", "charged_back", "charge_backs")
+    moved = (
+        *("Charged", "Number of charges", "Refunded", "Number of refunds"),
+        *("Charged back", "Number of chargebacks"),
+    )
     assert [line[each] for each in moved] == ["1679.67", "4", "38.03", "2", "50.00", "1"]
-    assert [line[f"gateway_{each}"] for each in moved] == [line[each] for each in moved]
-    assert line["books"] == "both agree"
+    assert [line[f"{each} (the gateway’s)"] for each in moved] == [line[each] for each in moved]
+    assert line["Our records and the gateway’s"] == "both agree"
     state = store.sandbox.state
     paid = [each for each in state.payments.values() if each.method != "auth"]
     fees = sum((each.fee.total for each in [*paid, *state.operations.values()] if each.fee), Decimal(0))
-    assert Decimal(line["gateway_fees"]) == Decimal(line["fees"]) == fees
-    assert Decimal(line["net"]) == Decimal("1679.67") - Decimal("38.03") - Decimal("50.00") - fees
-    lines = {each["receiver"]: each for each in csv.DictReader(divided.content.decode("utf-8-sig").splitlines())}
-    assert {each["day"] for each in lines.values()} == {line["day"]}
-    assert lines["Potter"]["charged"] == lines["Potter"]["gateway_charged"] == "300.00"
-    assert lines["Smith"]["charged"] == lines["Smith"]["gateway_charged"] == "199.50"
-    assert lines["(not divided)"]["refunded"] == "8.00"  # in the portal: no record says whose
+    assert Decimal(line["Fees (the gateway’s)"]) == Decimal(line["Fees"]) == fees
+    assert Decimal(line["Net"]) == Decimal("1679.67") - Decimal("38.03") - Decimal("50.00") - fees
+    lines = {each["Sub-merchant"]: each for each in csv.DictReader(divided.content.decode("utf-8-sig").splitlines())}
+    assert {each["Day (UTC)"] for each in lines.values()} == {line["Day (UTC)"]}
+    assert lines["Potter"]["Charged"] == lines["Potter"]["Charged (the gateway’s)"] == "300.00"
+    assert lines["Smith"]["Charged"] == lines["Smith"]["Charged (the gateway’s)"] == "199.50"
+    assert lines["(not divided)"]["Refunded"] == "8.00"  # in the portal: no record says whose

@@ -45,7 +45,11 @@ async def test_from_a_month_to_a_day_and_its_file(browser: Browser, staff_client
         saved = await download.value
         assert saved.suggested_filename == "money-2026-11-20-2026-11-20.csv"
         [line] = csv.DictReader((await saved.path()).read_text("utf-8-sig").splitlines())
-        assert (line["charged"], line["gateway_charged"], line["books"]) == ("1234.50", "1234.50", "both agree")
+        assert (
+            line["Charged"],
+            line["Charged (the gateway’s)"],
+            line["Our records and the gateway’s"],
+        ) == ("1234.50", "1234.50", "both agree")
 
         await frame.get_by_label("From").fill("2026-11-21")
         await frame.get_by_role("button", name="Show").click()

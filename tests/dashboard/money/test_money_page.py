@@ -151,9 +151,9 @@ async def test_the_file(staff_client: StaffClient) -> None:
     assert said.headers["content-type"] == "text/csv; charset=utf-8"
     header, line = csv.reader(said.content.decode("utf-8-sig").splitlines())
     row = dict(zip(header, line, strict=True))
-    assert (row["day"], row["account"], row["channel"]) == ("2026-11-20", "Main", "'=cmd|' /C calc'!A0")
-    assert (row["charged"], row["refunded"], row["fees"], row["net"]) == ("1234.50", "34.50", "18.52", "1181.48")
-    assert (row["gateway_charged"], row["books"]) == ("1.00", "they differ")
+    assert (row["Day (UTC)"], row["Merchant account"], row["Channel"]) == ("2026-11-20", "Main", "'=cmd|' /C calc'!A0")
+    assert (row["Charged"], row["Refunded"], row["Fees"], row["Net"]) == ("1234.50", "34.50", "18.52", "1181.48")
+    assert (row["Charged (the gateway’s)"], row["Our records and the gateway’s"]) == ("1.00", "they differ")
 
 
 @one_database

@@ -2,6 +2,7 @@
 
 import csv
 from datetime import UTC, datetime
+from zipfile import is_zipfile
 
 import pytest
 from playwright.async_api import Browser, expect
@@ -74,8 +75,14 @@ async def test_what_is_found_is_saved_as_a_file_from_within_the_sandboxed_frame(
         saved = await download.value
         assert saved.suggested_filename == "payments.csv"
         lines = list(csv.DictReader((await saved.path()).read_text("utf-8-sig").splitlines()))
-        assert [each["order_number"] for each in lines] == [str(1000 + number) for number in range(28, 0, -1)]
-        assert {(each["amount"], each["channel"], each["standing"]) for each in lines} == {("100.00", "eur", "paid")}
+        assert [each["Order number"] for each in lines] == [str(1000 + number) for number in range(28, 0, -1)]
+        assert {(each["Amount"], each["Channel"], each["Status"]) for each in lines} == {("100.00", "eur", "paid")}
+        assert any(heading.startswith("Started (") for heading in lines[0])
+        async with page.expect_download() as download:
+            await frame.get_by_role("button", name="Download as XLSX").click()
+        saved = await download.value
+        assert saved.suggested_filename == "payments.xlsx"
+        assert is_zipfile(await saved.path())
 
         staff_client.shop.clock.forward(hours=1)  # the token is over, and the Dashboard has no other one
         await frame.get_by_role("button", name="Download as CSV").click()

@@ -228,11 +228,16 @@ async def test_what_is_found_can_be_had_as_a_file(staff_client: StaffClient) -> 
     whole = await staff_client.do("/payments.csv")
     assert whole.headers["content-type"] == "text/csv; charset=utf-8"
     assert whole.headers["cache-control"] == "no-store"
-    assert whole.content.startswith("\N{BYTE ORDER MARK}begun,order_number,".encode())
+    assert whole.content.startswith("\N{BYTE ORDER MARK}Started (UTC),Order number,".encode())
     lines = whole.text.splitlines()
     assert len(lines) == 29
     assert ",1234.50,UAH," in lines[1]
-    assert ',Main,"Очі ' in lines[1]
+    assert ',Main,Live,"Очі ' in lines[1]
+    local = await staff_client.do("/payments.csv", zone="Europe/Kyiv")
+    assert local.content.startswith("\N{BYTE ORDER MARK}Started (Europe/Kyiv),".encode())
+    book = await staff_client.do("/payments.xlsx")
+    assert book.headers["content-type"].startswith("application/vnd.openxmlformats-officedocument.spreadsheetml")
+    assert book.content.startswith(b"PK")
     hers = await staff_client.do("/payments.csv", search="olena@example.com", after=f"{20:032x}")
     assert len(hers.text.splitlines()) == 28
     assert "olena" not in hers.text

@@ -15,7 +15,8 @@ from app.db.reconciliations import next_time
 from app.db.tables import ComparedDay, GatewayTotal, RunState
 from app.payments.reconciliation.run import reconcile
 from app.payments.staff.money import Agreement, Figures, GroupBy, MoneyReport, Row, read_books_comparison, read_money
-from app.payments.staff.money_csv import money_csv
+from app.payments.staff.money_rows import DEFAULT_GROUPING, money_rows
+from app.payments.staff.sheet import SheetStyle, csv_lines
 from app.sandbox.scripting import FaultRule
 from tests.payments.reconciliation.conftest import Store
 from tests.payments.split.market import enable_splitting, split_checkout
@@ -304,15 +305,23 @@ async def test_a_month(store: Store, first: date, last: date) -> None:
 
 async def test_the_file_says_what_the_rows_say(busy: Store) -> None:
     busy.shop.account = await busy.services.accounts.change(busy.shop.account.id, name="=HYPERLINK(1)")
-    before = "".join(money_csv(await money(busy))).splitlines()
+
+    def file_of(report: MoneyReport) -> list[str]:
+        return csv_lines(money_rows(report, DEFAULT_GROUPING, SheetStyle()), SheetStyle()).splitlines()
+
+    before = file_of(await money(busy))
     assert before[1].endswith(",,,,,,,,,,1,0,not yet compared")
     await night(busy)
-    header, line = "".join(money_csv(await money(busy))).splitlines()
+    header, line = file_of(await money(busy))
     said = dict(zip(header.split(","), line.split(","), strict=True))
-    assert said["account"] == "'=HYPERLINK(1)"
-    assert (said["day"], said["channel"], said["currency"]) == ("2026-11-24", "uah", "UAH")
-    assert said["charged"] == said["gateway_charged"] == "210.17"
-    assert (said["days"], said["days_compared"], said["books"]) == ("1", "1", "both agree")
+    assert said["Merchant account"] == "'=HYPERLINK(1)"
+    assert (said["Day (UTC)"], said["Channel"], said["Currency"]) == ("2026-11-24", "uah", "UAH")
+    assert said["Charged"] == said["Charged (the gateway’s)"] == "210.17"
+    assert (
+        said["Number of days"],
+        said["Days compared"],
+        said["Our records and the gateway’s"],
+    ) == ("1", "1", "both agree")
 
 
 async def test_another_stores_money_is_not_in_it(busy: Store) -> None:

@@ -16,8 +16,9 @@ from app.payments.accounts.readers import email as email_option
 from app.payments.cards.keys import offered_key
 from app.payments.operations.pay_out import Signature
 from app.payments.requests.payout import PayoutRefusedError
-from app.payments.staff.payout_view import payouts_csv
+from app.payments.staff.payout_view import payout_rows
 from app.payments.staff.payouts import PROPOSAL_LIFETIME, PayoutReview, Person, confirm, may_pay_out, propose
+from app.payments.staff.sheet import SheetStyle, csv_lines
 from app.payments.staff.status import standing
 from tests.loopback import Behaviour, HangUp, ReceivedRequest, json_reply
 from tests.payments.cards.seals import NUMBER, seal
@@ -344,7 +345,8 @@ async def test_the_file_has_every_payout_the_newest_first_and_no_formula(shop: S
     await confirmed(shop, (await proposed(shop, description="=1+1")).sealed)
     shop.clock.forward(minutes=1)
     await confirmed(shop, (await proposed(shop, amount="7.00")).sealed)
-    [heading, *rows] = "".join([each async for each in payouts_csv(shop.services, shop.installation.id)]).splitlines()
-    assert heading.startswith("order_id,confirmed_at,account,amount,currency,standing,card,recipient,description")
+    batches = payout_rows(shop.services, shop.installation.id, SheetStyle())
+    [heading, *rows] = "".join([csv_lines(some, SheetStyle()) async for some in batches]).splitlines()
+    assert heading.startswith("Confirmed (UTC),Requested (UTC),Gateway order ID,Merchant account,Project,Amount,")
     assert [",7.00,UAH,paid out," in rows[0], ",'=1+1," in rows[1], MASK in rows[1]] == [True, True, True]
     assert NUMBER not in "".join(rows)

@@ -1,0 +1,72 @@
+"""Files for spreadsheets hold numbers, dates and text, and no text is computed."""
+
+import re
+from collections.abc import AsyncIterator, Sequence
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from io import BytesIO
+from zipfile import ZipFile
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from app.i18n.translation import translation
+from app.payments.staff import sheet
+from app.payments.staff.sheet import Row, SheetForm, SheetStyle, csv_lines, sheet_bytes, zone_named
+
+NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
+ROW: Row = ("=1+1", "1042", Decimal("1234.5"), 3, NOON, date(2026, 11, 20), None)
+
+
+async def batches(*rows: Row) -> AsyncIterator[Sequence[Row]]:
+    """Yield the rows one by one."""
+    for row in rows:
+        yield [row]
+
+
+async def xlsx(style: SheetStyle, *rows: Row) -> ZipFile:
+    pieces = [piece async for piece in sheet_bytes(batches(*rows), SheetForm.XLSX, style)]
+    return ZipFile(BytesIO(b"".join(pieces)))
+
+
+def cells(book: ZipFile, number: int = 1) -> list[tuple[str, str]]:
+    """Return each cell's type ("" for a number) and content, from left to right and top to bottom."""
+    text = book.read(f"xl/worksheets/sheet{number}.xml").decode()
+    found = re.findall(r'<c r="[A-Z]+[0-9]+"(?: s="[0-9]+")?(?: t="([a-zA-Z]+)")?>(.*?)</c>', text)
+    return [(kind, re.sub("<[^>]*>", "", content)) for kind, content in found]
+
+
+def test_csv_is_written_as_the_language_reads_it() -> None:
+    assert csv_lines([ROW], SheetStyle()) == "'=1+1,1042,1234.50,3,2026-11-21 12:00:00,2026-11-20,\r\n"
+    in_kyiv = SheetStyle(translation("uk"), ZoneInfo("Europe/Kyiv"))
+    assert csv_lines([ROW], in_kyiv) == "'=1+1;1042;1234,50;3;2026-11-21 14:00:00;2026-11-20;\r\n"
+
+
+@pytest.mark.threat("csv-formulas")
+async def test_xlsx_has_numbers_dates_and_text() -> None:
+    book = await xlsx(SheetStyle(zone=ZoneInfo("Europe/Kyiv")), ["Heading"] * 7, ROW)
+    kinds = cells(book)[7:]
+    assert kinds == [
+        ("inlineStr", "=1+1"),
+        ("inlineStr", "1042"),
+        ("", "1234.5"),
+        ("", "3"),
+        ("", "46347.58333333334"),
+        ("", "46346"),
+    ]
+    assert "<f>" not in book.read("xl/worksheets/sheet1.xml").decode()
+    styles = book.read("xl/styles.xml").decode()
+    for written in ("#,##0.00####", "yyyy-mm-dd hh:mm:ss", "yyyy-mm-dd"):
+        assert f'formatCode="{written}"' in styles
+
+
+async def test_more_rows_than_a_sheet_holds_go_on_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sheet, "_MOST_ROWS", 3)
+    book = await xlsx(SheetStyle(), ["Heading"], *[[number] for number in range(5)])
+    found = [[content for _, content in cells(book, number)] for number in (1, 2, 3)]
+    assert found == [["Heading", "0", "1"], ["Heading", "2", "3"], ["Heading", "4"]]
+
+
+@pytest.mark.parametrize("name", ["", "../etc/passwd", "/etc/passwd", "Europe/Nowhere", "\0", "x" * 64])
+def test_a_zone_that_is_none(name: str) -> None:
+    assert zone_named(name) is None
