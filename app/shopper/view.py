@@ -24,11 +24,15 @@ class PaymentState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ShopView:
-    """The shop's branding; each may be None. `logo` is the https address of an image, `color` is like #1a2b3c."""
+    """The shop's branding; each may be None. `logo` is the https address of an image, `color` is like #1a2b3c.
+
+    `is_test`: no real money moves.
+    """
 
     name: str | None = None
     logo: str | None = None
     color: str | None = None
+    is_test: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,7 +64,7 @@ def build_view(
         description=str(create.request.get("description") or ""),
         overdue=create.state is State.INIT and not payable,
         order_number=payment.order_number,
-        shop=ShopView(account.shop_name, account.shop_logo, account.shop_color),
+        shop=ShopView(account.shop_name, account.shop_logo, account.shop_color, account.test_project),
         attempts=tuple(attempt for attempt in map(_other_attempt, others) if attempt is not None),
     )
 

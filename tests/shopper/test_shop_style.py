@@ -57,6 +57,14 @@ async def test_a_shop_without_a_logo_is_named_and_one_without_a_name_is_not(
     assert 'class="logo"' not in page
 
 
+async def test_a_shopper_is_told_that_no_real_money_moves(payments: Payments, visitor: httpx2.AsyncClient) -> None:
+    words = "Test project: no real money moves"
+    payments.add(payment(PaymentState.PAID))
+    assert words not in (await visitor.get(f"/pay/return/{PAID.order_id}")).text
+    payments.add(payment(PaymentState.PAID, shop=ShopView(is_test=True)))
+    assert words in (await visitor.get(f"/pay/return/{PAID.order_id}")).text
+
+
 @pytest.mark.threat("xss-shopper")
 @pytest.mark.parametrize("color", ["c2185", "C2185B", "c2185b0", "c2185g", "..%2f", "c2185b%20"])
 async def test_what_is_no_colour_has_no_style(visitor: httpx2.AsyncClient, color: str) -> None:

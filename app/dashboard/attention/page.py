@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from app.core.payment import Payment
+from app.dashboard.projects import test_ids
 from app.db.attention import accounts_of, troubled_notifications
 from app.db.installations import OpenInstallation
 from app.db.problems import payments_with_problem
@@ -34,6 +35,7 @@ class Row:
     payment: Payment
     since: datetime
     problems: Sequence[str]
+    is_test: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +117,7 @@ async def _section(services: Services, installation_id: int, items: list[Alert],
             accounts = [each.account_id for each in items if each.account_id]
             notifications = await troubled_notifications(session, accounts, NOTIFICATION_ALERTS[what], most=most)
     shown = rows[:most]
+    tests = test_ids(await services.accounts.all(installation_id)) if shown else ()
     rest = None
     if len(rows) > most:
         rest = f"/attention?what={what.value}" + ("" if wanted.what is None else f"&after={_format_cursor(*shown[-1])}")
@@ -123,7 +126,7 @@ async def _section(services: Services, installation_id: int, items: list[Alert],
         ALERT_TEXTS[what],
         items,
         [command_for(each) for each in (items if what in ACCOUNT_ALERTS else items[:1])],
-        [Row(payment, since, problem_messages(payment)) for payment, since in shown],
+        [Row(payment, since, problem_messages(payment), payment.account_id in tests) for payment, since in shown],
         notifications,
         rest,
     )

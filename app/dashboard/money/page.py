@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from app.dashboard.money.period import Period, Span
+from app.dashboard.projects import tests_among
 from app.db.attention import accounts_of
 from app.db.day_sums import UNKNOWN_CHANNEL
 from app.db.tables import MerchantAccount
@@ -39,6 +41,7 @@ class Line:
 
     name: str
     row: Row
+    is_test: bool = False
 
     @property
     def standing(self) -> LazyMessage:
@@ -97,6 +100,7 @@ class MoneyPage:
     not_compared: int
     is_divided: bool
     accounts: Sequence[tuple[str, str]]
+    tests: Literal["", "some", "all"]
 
     @property
     def differs(self) -> bool:
@@ -133,6 +137,7 @@ async def read_page(services: Services, installation_id: int, period: Period, la
         not_compared=len(money.not_compared),
         is_divided=bool(money.our_shares or money.gateway_shares),
         accounts=[(each.id, each.name) for each in accounts],
+        tests=tests_among([account for account in accounts if period.account in {"", account.id}]),
     )
 
 
@@ -152,11 +157,19 @@ def _sections(money: MoneyReport, language: Translation) -> list[Section]:
     for total in money.rows():
         parts = []
         for each, title in _TITLES.items():
-            lines = [Line(_name(money, each, row, language), row) for row in by[each] if row.currency == total.currency]
+            lines = [
+                Line(_name(money, each, row, language), row, _is_test(money, each, row))
+                for row in by[each]
+                if row.currency == total.currency
+            ]
             if len(lines) > 1 or (lines and each is GroupBy.RECEIVER) or (each is GroupBy.DAY and len(money.days) > 1):
                 parts.append(Part(each, title, lines))
         found.append(Section(total.currency, Line(language.gettext(_ALL), total), parts))
     return found
+
+
+def _is_test(money: MoneyReport, by: GroupBy, row: Row) -> bool:
+    return by is GroupBy.ACCOUNT and row.names[0] in money.tests
 
 
 _ALL = gettext_noop("Total")

@@ -16,6 +16,7 @@ from app.core.vocabulary import Kind
 from app.dashboard.order.view import build_view
 from app.dashboard.order.widget_auth import UNREADABLE, Submission, read_submission
 from app.dashboard.payments.actions import FAILED, Flash, InvalidFormError, flash_for, read_staff_request
+from app.dashboard.projects import test_ids
 from app.dashboard.renderer import TEMPLATES, THEMES
 from app.dashboard.staff import HANDLE_PAYMENTS
 from app.i18n.messages import gettext_noop
@@ -139,6 +140,7 @@ class OrderWidget:
             saleor=installation.saleor_api_url,
             # With a single account its name adds no information.
             account_names={each.id: each.name for each in accounts} if len(accounts) > 1 else {},
+            tests=test_ids(accounts),
             here=f"{self._base}{ORDER_WIDGET.path}",
             flash=flash,
             **vars(view),

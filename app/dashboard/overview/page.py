@@ -3,10 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Literal
 from urllib.parse import urlencode
 
 from app.dashboard.attention.page import AttentionQuery, Section, read_sections, read_store_books_comparison
 from app.dashboard.overview.charts import Bar, LineChart, bars, line_chart
+from app.dashboard.projects import tests_among
 from app.db.attention import accounts_of
 from app.db.day_sums import ZERO, Days
 from app.db.installations import OpenInstallation
@@ -83,6 +85,7 @@ class OverviewPage:
     """The page. ``currency`` "": nothing happened in these days nor in as many days before them."""
 
     asked: OverviewQuery
+    tests: Literal["", "some", "all"]
     periods: Sequence[tuple[int, str]]
     choices: Sequence[Choice]
     title: str
@@ -113,6 +116,7 @@ async def read_page(
     channels = sorted({each.channel for each in await services.accounts.routes(installation.id)})
     return OverviewPage(
         asked=query,
+        tests=tests_among(selected),
         periods=[(each, _PERIOD_NAMES[each]) for each in PERIODS],
         choices=[
             each

@@ -1,6 +1,6 @@
 """Builds the list of a store's payments: filtered, paginated, the newest first."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
@@ -8,6 +8,7 @@ from typing import Any
 from app.core.payment import PaymentAggregate
 from app.core.vocabulary import PaymentStatus
 from app.dashboard.payments.filter import Filter
+from app.dashboard.projects import test_ids
 from app.db.aggregates import find_payment_by_order, load_outlines
 from app.db.search import MAX_COUNTED, PaymentFilter, Sums, channels_of, payments_page, sum_payments
 from app.i18n.messages import StoredMessage, gettext_noop
@@ -58,6 +59,7 @@ class Row:
     standings: tuple[Standing, ...]
     means: str | None
     reason: StoredMessage | None
+    is_test: bool
 
     @property
     def problems(self) -> Sequence[str]:
@@ -67,10 +69,11 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """What has moved with all matching payments, or trials, in one currency."""
+    """What has moved with all matching payments, trials or test payments in one currency."""
 
     currency: str
     trial: bool
+    is_test: bool
     charged: Decimal
     refunded: Decimal
     charged_back: Decimal
@@ -85,8 +88,9 @@ class Total:
 class PaymentList:
     """A page of the list. ``newest`` and ``older`` are the filters of other pages; None where there is none.
 
-    ``chips`` are the ways to narrow it, ``totals`` the sums of all matches by currency, trials apart; ``many``: there
-    are more than are counted. ``channels`` and ``accounts`` are the choices of the filter, each with its display name.
+    ``chips`` are the ways to narrow it, ``totals`` the sums of all matches by currency, trials and test projects apart;
+    ``many``: there are more than are counted. ``channels`` and ``accounts`` are the choices of the filter, each with
+    its display name.
     """
 
     rows: list[Row]
@@ -117,13 +121,14 @@ async def read_list(services: Services, installation_id: int, chosen: Filter) ->
         sums = await sum_payments(session, replace(criteria, status=None, problems=False))
         in_review = await sum_payments(session, replace(criteria, status=None, problems=True))
     more = len(found) > PAGE_SIZE
+    tests = test_ids(accounts)
     return PaymentList(
-        rows=[_row(each) for each in aggregates],
+        rows=[_row(aggregate, tests) for aggregate in aggregates],
         chosen=chosen,
         newest=chosen.first_page if chosen.after else None,
         older=replace(chosen, after=aggregates[-1].payment.order_id) if more else None,
         chips=_chips(chosen, sums, in_review),
-        **_totals(chosen, in_review if chosen.problems else sums),
+        **_totals(chosen, in_review if chosen.problems else sums, tests),
         channels=[(each, each) for each in channels],
         accounts=[(each.id, each.name) for each in accounts if each.installation_id == installation_id],
     )
@@ -134,12 +139,13 @@ def search_criteria(services: Services, installation_id: int, chosen: Filter) ->
     return narrow(chosen.criteria(installation_id), chosen.typed, services.emails, [installation_id])
 
 
-def _row(aggregate: PaymentAggregate) -> Row:
+def _row(aggregate: PaymentAggregate, tests: Collection[str]) -> Row:
     create = aggregate.create
     details = Details.from_row(create.details)
     payment = aggregate.payment
     means = payment_means_text(payment.saved_card_mask or details.card_mask, details.payway, payment.wallet)
-    return Row(aggregate, shown_amount(aggregate), standings(aggregate), means, failure_reason(create))
+    is_test = payment.account_id in tests
+    return Row(aggregate, shown_amount(aggregate), standings(aggregate), means, failure_reason(create), is_test)
 
 
 def _chips(chosen: Filter, sums: Sums, in_review: Sums) -> list[Chip]:
@@ -158,16 +164,17 @@ def _chips(chosen: Filter, sums: Sums, in_review: Sums) -> list[Chip]:
     return [*chips, review]
 
 
-def _totals(chosen: Filter, sums: Sums) -> dict[str, Any]:
+def _totals(chosen: Filter, sums: Sums, tests: Collection[str]) -> dict[str, Any]:
     found = [each for each in sums.all if chosen.status in {None, each.status}]
-    by_kind: dict[tuple[bool, str], Total] = {}
+    by_kind: dict[tuple[str, bool, bool], Total] = {}
     for each in found:
-        so_far = by_kind.get((each.trial, each.currency), Total(each.currency, each.trial, ZERO, ZERO, ZERO))
-        by_kind[each.trial, each.currency] = replace(
+        kind = (each.currency, each.trial, each.account_id in tests)
+        so_far = by_kind.get(kind, Total(*kind, ZERO, ZERO, ZERO))
+        by_kind[kind] = replace(
             so_far,
             charged=so_far.charged + each.charged,
             refunded=so_far.refunded + each.refunded,
             charged_back=so_far.charged_back + each.charged_back,
         )
-    totals = sorted(by_kind.values(), key=lambda total: total.trial)
+    totals = sorted(by_kind.values(), key=lambda total: (total.is_test, total.trial))
     return {"found": sum(each.count for each in found), "totals": totals, "many": sums.more}

@@ -61,6 +61,7 @@ class PaymentPage:
 
     aggregate: PaymentAggregate
     amount: ShownAmount
+    is_test: bool
     notifications: Sequence[StoredNotification]
     standings: tuple[Standing, ...]
     problems: Sequence[str]
@@ -124,6 +125,7 @@ async def load_page(services: Services, aggregate: PaymentAggregate) -> PaymentP
     return PaymentPage(
         aggregate=aggregate,
         amount=shown_amount(aggregate),
+        is_test=account.test_project,
         notifications=notifications,
         standings=standings(aggregate),
         problems=problem_messages(aggregate.payment),

@@ -1,12 +1,13 @@
 """Builds the pages about payouts: the list, and the form with the cards that can be paid."""
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from app.core.payment import Payment, PaymentAggregate
 from app.core.vocabulary import Flow
+from app.dashboard.projects import test_ids
 from app.db.aggregates import ByOrder
 from app.db.payouts import PayoutRecord, payout_of, payouts_page
 from app.db.tables import MerchantAccount, Payout, SavedCard
@@ -70,13 +71,15 @@ class PayoutRow:
 class PayoutList:
     """A page of the list. ``older``: the order after which the next page begins.
 
-    ``accounts``: those with which this user may pay out; ``any_on``: whether payouts are enabled for any account.
+    ``accounts``: those with which this user may pay out; ``any_on``: whether payouts are enabled for any account;
+    ``tests`` are the accounts whose money is not real.
     """
 
     rows: Sequence[PayoutRow]
     older: str | None
     accounts: Sequence[MerchantAccount]
     any_on: bool
+    tests: Collection[str]
 
 
 @dataclass(frozen=True)
@@ -108,12 +111,14 @@ async def read_list(services: Services, installation_id: int, person: Person, af
                 last = await payout_of(session, found.payment.id or 0)
     async with services.database.transaction() as session:
         records = await payouts_page(session, installation_id, most=PAGE_SIZE + 1, after=last)
+    all_accounts = await services.accounts.all(installation_id)
     page_records = records[:PAGE_SIZE]
     return PayoutList(
         rows=[PayoutRow(each, recipient_name(recipient_of(services, each))) for each in page_records],
         older=page_records[-1].aggregate.payment.order_id if len(records) > PAGE_SIZE else None,
         accounts=await payout_accounts(services, installation_id, person),
-        any_on=any(each.payouts for each in await services.accounts.all(installation_id)),
+        any_on=any(account.payouts for account in all_accounts),
+        tests=test_ids(all_accounts),
     )
 
 

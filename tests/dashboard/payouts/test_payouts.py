@@ -84,6 +84,17 @@ def wrong(answer: httpx2.Response) -> dict[str, str]:
     return fields
 
 
+@one_database
+async def test_a_payout_of_a_test_project_has_a_badge(staff_client: StaffClient) -> None:
+    await staff_client.services.accounts.change(staff_client.shop.account.id, test_project=True)
+    badge = '<span class="badge">Test project</span>'
+    assert badge in (await staff_client.see("/payouts/new")).text
+    assert badge in (await staff_client.do("/payouts/review", **await typed(staff_client))).text
+    done = await staff_client.do("/payouts/confirm", sealed=await reviewed(staff_client))
+    assert badge in done.text
+    assert badge in (await staff_client.see("/payouts")).text
+
+
 async def test_from_the_form_over_the_review_to_the_list(staff_client: StaffClient) -> None:
     page = (await staff_client.see("/payouts")).text
     assert "There are no payouts yet." in page
