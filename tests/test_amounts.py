@@ -33,7 +33,7 @@ EXCEPTIONS = Counter(
         "amounts.py: amount",
         "gateway/models/reports.py: amount",
         "i18n/messages.py: amount",
-        "payments/operations/actions.py: amount",
+        "payments/decisions/action.py: amount",
         "payments/reconciliation/compare.py: amount",
         "payments/reconciliation/entries.py: amount",
         "payments/reconciliation/spool.py: amount",

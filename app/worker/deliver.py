@@ -58,14 +58,13 @@ async def deliver(
 
 
 def _log_outcome(payment: Payment, event: SaleorEvent, outcome: ReportOutcome | SaleorError) -> None:
-    about = {"saleor_event": event.id, "event_type": event.type, "payment": payment.order_id}
     match outcome:
         case ReportOutcome():
-            log.info("event told", **about)
+            log.info("event told", saleor_event=event.id, event_type=event.type, payment=payment.order_id)
         case SaleorRefusedError():
-            log.error("event refused by Saleor", **about, code=outcome.code)
+            log.error("event refused by Saleor", event_type=event.type, payment=payment.order_id, code=outcome.code)
         case _:
-            log.warning("event not delivered yet", **about, error=str(outcome))
+            log.warning("event not delivered yet", event_type=event.type, payment=payment.order_id, error=str(outcome))
 
 
 async def _report_event(
