@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal
 
+from app.core.payment import PaymentAggregate
 from app.core.vocabulary import EventState, Flow, Kind, State
 from app.payments.core.balance import balance, is_in_flight
 from app.payments.core.problems import PAID_TWICE, has_problem, open_problems
@@ -15,10 +16,10 @@ ZERO = Decimal("0.00")
 def broken_laws(world: World) -> Iterator[str]:
     """Yield what does not hold in this state."""
     for attempt in world.attempts:
-        yield from _broken_by_attempt(attempt, world)
+        yield from _broken_by_attempt(attempt)
 
 
-def _broken_by_attempt(attempt: Attempt, world: World) -> Iterator[str]:
+def _broken_by_attempt(attempt: Attempt) -> Iterator[str]:
     aggregate, order = attempt.aggregate, attempt.order
     if aggregate is None:
         return
@@ -28,6 +29,9 @@ def _broken_by_attempt(attempt: Attempt, world: World) -> Iterator[str]:
     for operation_id, times in attempt.calls_made.items():
         if times > 1 and attempt.operation(operation_id).kind is not Kind.CANCEL:
             yield f"2: the gateway was called {times} times for one operation"
+    for operation_id, record in attempt.carried_out.items():
+        if attempt.operation(operation_id).state is State.FAILURE and record.status != "failure":
+            yield f"2: a {record.method} has failed for us, and the gateway carries it out"
     taken = [operation.psp_reference for operation in operations if operation.psp_reference is not None]
     if max(Counter(taken).values(), default=0) > 1:
         yield "9: two operations share a reference"
@@ -38,10 +42,14 @@ def _broken_by_attempt(attempt: Attempt, world: World) -> Iterator[str]:
         yield f"8: Saleor counts {amounts.charged + amounts.refunded} as charged, the gateway {order.charged}"
     if amounts.refunded > order.refunded:
         yield f"8: Saleor counts {amounts.refunded} as refunded, the gateway {order.refunded}"
+    yield from _waiting_in_silence(attempt, aggregate)
+
+
+def _waiting_in_silence(attempt: Attempt, aggregate: PaymentAggregate) -> Iterator[str]:
     under_way = {call.operation_id for call in attempt.calls}
-    for operation in operations:
+    for operation in aggregate.operations:
         waits = not operation.state.final and operation.next_poll_at is None and operation.id not in under_way
-        queued = operation.state is State.WAITING and any(map(is_in_flight, operations))
+        queued = operation.state is State.WAITING and any(map(is_in_flight, aggregate.operations))
         if waits and not queued and not open_problems(aggregate.payment):
             yield f"13: {operation.kind.value} waits in silence"
     for event in aggregate.events:

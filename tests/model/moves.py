@@ -142,7 +142,8 @@ def _execute(world: World, attempt: Attempt, *, place: int, status: str) -> None
     if not order.allows(_METHODS[operation.kind], operation.amount):
         call.result = RefusedError("invalid operation", code="4150", status_code="4150")
         return
-    call.result = order.operate(_METHODS[operation.kind], operation.amount, status).read_as(order.order_id)
+    record = attempt.carried_out[call.operation_id] = order.operate(_METHODS[operation.kind], operation.amount, status)
+    call.result = record.read_as(order.order_id)
 
 
 def _finish(world: World, attempt: Attempt, *, place: int) -> None:

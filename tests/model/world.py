@@ -20,7 +20,7 @@ from app.gateway.errors import GatewayError
 from app.payments.decisions.transition import Outcome
 from app.saleor.testing.records import Event, EventClock, Transaction
 from app.saleor.testing.vocabulary import Action
-from tests.model.gateway import GatewayOrder
+from tests.model.gateway import GatewayOrder, Record
 from tests.payments.aggregates import HUNDRED, NOON, an_aggregate
 
 ACCOUNT = an_aggregate(Flow.CHARGE, State.INIT).payment.account
@@ -92,7 +92,8 @@ class Answer:
 class Attempt:
     """One attempt to pay: Saleor's transaction, the app's payment, the gateway's order, and what is between them.
 
-    ``calls_made``: how many calls for each operation have reached the gateway.
+    ``calls_made``: how many calls for each operation have reached the gateway. ``carried_out``: the gateway's record of
+    each operation of ours.
     """
 
     transaction: Transaction
@@ -101,6 +102,7 @@ class Attempt:
     calls: list[Call] = field(default_factory=list)
     answers: list[Answer] = field(default_factory=list)
     calls_made: dict[int, int] = field(default_factory=dict)
+    carried_out: dict[int, Record] = field(default_factory=dict)
     stale: Any = None  # what a slow look-up has shown, with its operation's row id
 
     def operation(self, operation_id: int) -> Operation:
