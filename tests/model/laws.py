@@ -5,12 +5,14 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from app.core.payment import PaymentAggregate
-from app.core.vocabulary import EventState, Flow, Kind, State
+from app.core.vocabulary import EventState, Flow, Kind, Origin, State
 from app.payments.core.balance import balance, is_in_flight
 from app.payments.core.problems import PAID_TWICE, has_problem, open_problems
+from app.saleor.testing.vocabulary import Action
 from tests.model.world import TO_PAY, Attempt, World
 
 ZERO = Decimal("0.00")
+_REQUESTS = frozenset(action.request for action in Action)
 
 
 def broken_laws(world: World) -> Iterator[str]:
@@ -32,6 +34,10 @@ def _broken_by_attempt(attempt: Attempt) -> Iterator[str]:
     for operation_id, record in attempt.carried_out.items():
         if attempt.operation(operation_id).state is State.FAILURE and record.status != "failure":
             yield f"2: a {record.method} has failed for us, and the gateway carries it out"
+    asked = [event for event in attempt.transaction.events if event.type in _REQUESTS]
+    made = [one for one in operations if one.requester is Origin.SALEOR and one.kind is not Kind.CREATE]
+    if len(made) > len(asked):
+        yield f"4: {len(asked)} operations were requested, and {len(made)} made"
     taken = [operation.psp_reference for operation in operations if operation.psp_reference is not None]
     if max(Counter(taken).values(), default=0) > 1:
         yield "9: two operations share a reference"

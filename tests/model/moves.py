@@ -176,6 +176,9 @@ def _answers(attempt: Attempt, move: _Make) -> Iterator[Move]:
     for place in range(len(attempt.answers)):
         yield move("Saleor reads the answer", partial(_read, place=place), fair=True)
         yield move("Saleor does not read the answer", partial(_miss, place=place), fault=Fault.ANSWER_UNREAD)
+        if attempt.answers[place].action is not None:
+            again = partial(_repeat_webhook, place=place)
+            yield move("Saleor does not read the answer, and asks again", again, fault=Fault.ANSWER_UNREAD)
 
 
 def _read(world: World, attempt: Attempt, *, place: int, missed: bool = False) -> None:
@@ -189,6 +192,12 @@ def _read(world: World, attempt: Attempt, *, place: int, missed: bool = False) -
 
 def _miss(world: World, attempt: Attempt, *, place: int) -> None:
     _read(world, attempt, place=place, missed=True)
+
+
+def _repeat_webhook(world: World, attempt: Attempt, *, place: int) -> None:
+    answer = attempt.answers.pop(place)
+    assert answer.action is not None
+    app_side.receive_action(world, attempt, answer.request, answer.action)
 
 
 def _notifications(attempt: Attempt, move: _Make) -> Iterator[Move]:

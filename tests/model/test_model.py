@@ -30,7 +30,7 @@ def test_laws_in_each_reachable_state_hold(scenario: Scenario) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name.replace(" ", "-"))
 def test_laws_with_two_faults_hold(scenario: Scenario) -> None:
-    explored = explore(scenario.begin(faults=2), most_states=15_000)
+    explored = explore(scenario.begin(faults=2), most_states=6_000)
     assert not explored.found, "\n" + "\n\n".join(map(str, explored.found))
 
 
