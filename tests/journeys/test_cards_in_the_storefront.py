@@ -105,7 +105,7 @@ async def test_a_shopper_does_not_pass_at_the_bank(shop: Stack) -> None:
 @pytest.mark.fault("gateway-unknown")
 async def test_the_gateways_answer_gets_lost_and_the_payment_is_found(shop: Stack) -> None:
     await shop.gateway.fault(FaultRule(http_method="POST", path="/api/v1/payment", moment="after", effect="drop"))
-    await shop.gateway.hold_webhooks()  # a notification can be faster than the loss, and then it is answered
+    await shop.gateway.hold_webhooks()  # one can be faster than the loss, and then it is answered
     checkout_id, session = await pay(shop, typed())
     assert session.event is not None
     assert session.event.type == "CHARGE_REQUEST"
