@@ -60,8 +60,9 @@ def map_channel(channel: Channel, account: flags.Account, as_json: AsJson = Fals
         before = await _routes(services)
         is_known = await _is_in_saleor(services, row.installation_id, channel)
         await services.accounts.map_channel(channel, row.id)
-        mapped = next(each for each in await _routes(services) if each.channel == channel and each.account == row.id)
-        previous = (each for each in before if (each.saleor, each.channel) == (mapped.saleor, mapped.channel))
+        routes = await _routes(services)
+        mapped = next(route for route in routes if route.channel == channel and route.account == row.id)
+        previous = (route for route in before if (route.saleor, route.channel) == (mapped.saleor, mapped.channel))
         return mapped, next(previous, None), is_known
 
     mapped, before, is_known = with_services(do)
@@ -154,7 +155,7 @@ def looked_at(saleor: flags.Saleor = None, as_json: AsJson = False) -> None:
 
 async def _is_in_saleor(services: Services, installation_id: int, channel: str) -> bool:
     """Return False if Saleor does not say which channels it has. Raises CommandFailed if this is none of them."""
-    installation = next(each for each in await services.installations.all() if each.id == installation_id)
+    installation = await services.installations.get(installation_id)
     async with open_saleor(read_settings()) as client:
         found = await read_channels(services, client, installation)
     if found.unreachable or channel in found.in_saleor:

@@ -8,19 +8,10 @@ from typing import Annotated
 import typer
 
 from app.amounts import format_amount
+from app.commands import sheets
 from app.commands.failure import CommandFailed
 from app.commands.finders import find_account, find_installation
 from app.commands.services import with_services
-from app.commands.sheets import (
-    DEFAULT_LANGUAGE,
-    DEFAULT_ZONE,
-    AsXlsx,
-    InLanguage,
-    InZone,
-    chosen_form,
-    read_style,
-    write_sheet,
-)
 from app.commands.terminal import AsJson, moment, plain, print_line, show, show_json, table
 from app.db.day_sums import Days
 from app.db.tables import MerchantAccount
@@ -70,15 +61,15 @@ def money(
         bool,
         typer.Option("--csv", help="Write CSV for accountants, by day, account and channel unless you give --by."),
     ] = False,
-    as_xlsx: AsXlsx = False,
-    language: InLanguage = DEFAULT_LANGUAGE,
-    time_zone: InZone = DEFAULT_ZONE,
+    as_xlsx: sheets.AsXlsx = False,
+    language: sheets.InLanguage = sheets.DEFAULT_LANGUAGE,
+    time_zone: sheets.InZone = sheets.DEFAULT_ZONE,
 ) -> None:
     """Show the money of a period: charged, refunded, charged back, fees and net, by our records and the gateway's.
 
     Days are in UTC. Gateway figures cover only records compared with ours; a day not compared is never shown as zero.
     """
-    form, style = chosen_form(as_csv=as_csv, as_xlsx=as_xlsx), read_style(language, time_zone)
+    form, style = sheets.chosen_form(as_csv=as_csv, as_xlsx=as_xlsx), sheets.read_style(language, time_zone)
     if form and as_json:
         raise CommandFailed(f"use either --{form} or --json", status=2)
     first, last = _day(since, "--from"), _day(until, "--to")
@@ -97,7 +88,7 @@ def money(
     found, books = with_services(read)
     if form:
         grouping = DEFAULT_GROUPING if by is None else (by,)
-        asyncio.run(write_sheet(money_batches(found, grouping, style), form, style))
+        asyncio.run(sheets.write_sheet(money_batches(found, grouping, style), form, style))
         return
     chosen = by or GroupBy.DAY
     rows = found.rows(chosen)

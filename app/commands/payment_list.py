@@ -7,21 +7,12 @@ from typing import Annotated
 
 import typer
 
+from app.commands import sheets
 from app.commands.arguments import read_moment
 from app.commands.failure import CommandFailed
 from app.commands.finders import find_account, find_installation, find_payment
 from app.commands.payment_view import payment_table, summary
 from app.commands.services import with_services
-from app.commands.sheets import (
-    DEFAULT_LANGUAGE,
-    DEFAULT_ZONE,
-    AsXlsx,
-    InLanguage,
-    InZone,
-    chosen_form,
-    read_style,
-    write_sheet,
-)
 from app.commands.terminal import AsJson, print_line, show, show_json
 from app.core.payment import Payment, PaymentAggregate
 from app.core.vocabulary import PaymentStatus
@@ -91,12 +82,12 @@ def list_payments(
     ] = None,
     as_json: AsJson = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Write all results as CSV, for spreadsheets.")] = False,
-    as_xlsx: AsXlsx = False,
-    language: InLanguage = DEFAULT_LANGUAGE,
-    time_zone: InZone = DEFAULT_ZONE,
+    as_xlsx: sheets.AsXlsx = False,
+    language: sheets.InLanguage = sheets.DEFAULT_LANGUAGE,
+    time_zone: sheets.InZone = sheets.DEFAULT_ZONE,
 ) -> None:
     """Show the newest payments."""
-    form, style = chosen_form(as_csv=as_csv, as_xlsx=as_xlsx), read_style(language, time_zone)
+    form, style = sheets.chosen_form(as_csv=as_csv, as_xlsx=as_xlsx), sheets.read_style(language, time_zone)
     if form and (as_json or after or limit):
         raise CommandFailed(f"--{form} writes all results: do not combine it with --json, --after or --limit", status=2)
     started = read_moment(since, "--since", zone=UTC), read_moment(until, "--until", last=True, zone=UTC)
@@ -117,7 +108,7 @@ def list_payments(
 
     async def write(services: Services) -> None:
         assert form is not None  # noqa: S101 - it is what calls this
-        await write_sheet(payment_rows(services, await build_filter(services), style), form, style)
+        await sheets.write_sheet(payment_rows(services, await build_filter(services), style), form, style)
 
     async def find(services: Services) -> list[PaymentAggregate]:
         criteria = await build_filter(services)

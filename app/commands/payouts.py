@@ -12,21 +12,12 @@ from rich.text import Text
 
 from app.amounts import format_amount
 from app.commands import account_flags as flags
+from app.commands import sheets
 from app.commands.failure import CommandFailed
 from app.commands.finders import find_account, find_installation, find_payment
 from app.commands.payment_act import RequestName, Yes
 from app.commands.payment_view import AnyName
 from app.commands.services import with_services
-from app.commands.sheets import (
-    DEFAULT_LANGUAGE,
-    DEFAULT_ZONE,
-    AsXlsx,
-    InLanguage,
-    InZone,
-    chosen_form,
-    read_style,
-    write_sheet,
-)
 from app.commands.terminal import (
     AsJson,
     add_fact,
@@ -65,17 +56,17 @@ def list_payouts(
     limit: Annotated[int, typer.Option(min=1, max=500, metavar="NUMBER", help="How many to show, newest first.")] = 20,
     as_json: AsJson = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Write all payouts as CSV, for spreadsheets.")] = False,
-    as_xlsx: AsXlsx = False,
-    language: InLanguage = DEFAULT_LANGUAGE,
-    time_zone: InZone = DEFAULT_ZONE,
+    as_xlsx: sheets.AsXlsx = False,
+    language: sheets.InLanguage = sheets.DEFAULT_LANGUAGE,
+    time_zone: sheets.InZone = sheets.DEFAULT_ZONE,
 ) -> None:
     """Show the newest payouts."""
-    form, style = chosen_form(as_csv=as_csv, as_xlsx=as_xlsx), read_style(language, time_zone)
+    form, style = sheets.chosen_form(as_csv=as_csv, as_xlsx=as_xlsx), sheets.read_style(language, time_zone)
 
     async def read(services: Services) -> list[dict[str, Any]]:
         store = (await find_installation(services, saleor)).id if saleor else None
         if form:
-            await write_sheet(payout_rows(services, store, style), form, style)
+            await sheets.write_sheet(payout_rows(services, store, style), form, style)
             return []
         async with services.database.transaction() as session:
             found = await payouts_page(session, store, most=limit)

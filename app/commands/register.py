@@ -6,12 +6,12 @@ from typing import Annotated
 
 import typer
 
+from app.commands import sheets
 from app.commands.arguments import read_moment
 from app.commands.failure import CommandFailed
 from app.commands.finders import find_account
 from app.commands.progress_bar import Stage, show_progress
 from app.commands.services import with_services
-from app.commands.sheets import DEFAULT_LANGUAGE, DEFAULT_ZONE, InLanguage, InZone, read_style
 from app.gateway.errors import GatewayError
 from app.gateway.models import Method, Status
 from app.gateway.models.reports import Detail
@@ -45,8 +45,8 @@ def register(
             help="A field, in the order given; can be repeated. Default: the usual fields.", show_default=False
         ),
     ] = None,
-    language: InLanguage = DEFAULT_LANGUAGE,
-    time_zone: InZone = DEFAULT_ZONE,
+    language: sheets.InLanguage = sheets.DEFAULT_LANGUAGE,
+    time_zone: sheets.InZone = sheets.DEFAULT_ZONE,
 ) -> None:
     """Write the gateway's register for a period, as CSV or JSON lines, to standard output. Days are in UTC.
 
@@ -62,7 +62,7 @@ def register(
         tuple(method or ()),
         tuple(field or USUAL_FIELDS),
         form,
-        read_style(language, time_zone),
+        sheets.read_style(language, time_zone),
     )
     progress = RegisterProgress()
 

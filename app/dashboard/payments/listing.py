@@ -176,5 +176,6 @@ def _totals(chosen: Filter, sums: Sums, tests: Collection[str]) -> dict[str, Any
             refunded=so_far.refunded + each.refunded,
             charged_back=so_far.charged_back + each.charged_back,
         )
-    totals = sorted(by_kind.values(), key=lambda total: (total.is_test, total.trial))
+    moved = (total for total in by_kind.values() if total.charged or not total.trial)
+    totals = sorted(moved, key=lambda total: (total.is_test, total.trial))
     return {"found": sum(each.count for each in found), "totals": totals, "many": sums.more}

@@ -61,7 +61,9 @@ class ChannelMap:
     @property
     def in_saleor(self) -> list[str]:
         """The slugs of the channels that Saleor reported."""
-        return [] if self.unreachable else [each.slug for each in self.channels if Missing.CHANNEL not in each.missing]
+        if self.unreachable:
+            return []
+        return [known.slug for known in self.channels if Missing.CHANNEL not in known.missing]
 
 
 def is_slug(text: str) -> bool:

@@ -113,6 +113,8 @@ def balance(flow: Flow, operations: Sequence[Operation]) -> Balance:
     capturable = _unused(authorized, [operation for operation in operations if _counts(operation)])
     reserved = _unused(authorized, [operation for operation in operations if operation.state is State.SUCCESS])
     refunded = _sum(operations, Kind.REFUND, State.SUCCESS)
+    disputes = (operation for operation in operations if operation.kind is Kind.DISPUTE)
+    lost = [dispute for dispute in disputes if dispute.state is State.SUCCESS]
     return Balance(
         currency=create.currency,
         standing=create.state,
@@ -130,9 +132,7 @@ def balance(flow: Flow, operations: Sequence[Operation]) -> Balance:
         recurring=tuple(_recurring_charges(operations)),
         in_doubt=in_doubt,
         reserved=reserved,
-        charged_back=sum(
-            (each.amount for each in operations if each.kind is Kind.DISPUTE and each.state is State.SUCCESS), ZERO
-        ),
+        charged_back=sum((dispute.amount for dispute in lost), ZERO),
         held=charged + reserved - refunded - _sum(operations, Kind.DISPUTE, State.SUCCESS),
     )
 

@@ -89,7 +89,7 @@ def step_for(
 
 def _charge_refund_step(charge_id: str, amount: Decimal, current: Balance) -> Step:
     """Return the refund of a later charge, which is refunded by itself (gateway facts, 6). Raises RefusalError."""
-    charge = next((each for each in current.recurring if each.id == charge_id), None)
+    charge = next((charge for charge in current.recurring if charge.id == charge_id), None)
     if charge is None:
         message = LazyMessage("The subscription of this payment has no such charge.")
         raise RefusalError(RefusalCode.NOT_POSSIBLE, message, "charge")
@@ -183,7 +183,7 @@ def _new_operation(aggregate: PaymentAggregate, request: ActionRequest, key: str
     now = posting.now
     current = balance(aggregate.payment.flow, aggregate.operations)
     # It must not overtake a waiting operation either, in the moment before the worker sends that one.
-    waits = current.in_flight or any(each.state is State.WAITING for each in aggregate.operations)
+    waits = current.in_flight or any(operation.state is State.WAITING for operation in aggregate.operations)
     state, message = (State.WAITING if waits else State.INTENT), None
     more: dict[str, Any] = {}
     try:

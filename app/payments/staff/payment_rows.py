@@ -95,22 +95,23 @@ def _row(aggregate: PaymentAggregate, account: MerchantAccount, style: SheetStyl
 
 def _succeeded(aggregate: PaymentAggregate) -> list[Operation]:
     return [
-        each
-        for each in aggregate.operations
-        if each.state is State.SUCCESS and (each.kind in _DONE or each.kind is Kind.CREATE)
+        operation
+        for operation in aggregate.operations
+        if operation.state is State.SUCCESS and (operation.kind in _DONE or operation.kind is Kind.CREATE)
     ]
 
 
 def _released_amount(aggregate: PaymentAggregate, now: Balance) -> Decimal:
     """Return the released amount of a reservation: all of it, or what a capture has left."""
-    ended = any(each.kind in {Kind.VOID, Kind.CAPTURE} for each in _succeeded(aggregate))
+    ended = any(operation.kind in {Kind.VOID, Kind.CAPTURE} for operation in _succeeded(aggregate))
     return now.authorized - now.charged - now.reserved if ended else ZERO
 
 
 def _fee(aggregate: PaymentAggregate) -> Decimal | None:
     """Return the gateway's fees for movements of money, in the payment's currency; None where it has stated none."""
     currency = aggregate.payment.currency
-    fees = [each.fee for each in aggregate.operations if each.fee is not None and each.fee_currency == currency]
+    stated = (operation for operation in aggregate.operations if operation.fee_currency == currency)
+    fees = [operation.fee for operation in stated if operation.fee is not None]
     return sum(fees, ZERO) if fees else None
 
 

@@ -6,10 +6,10 @@ however long it is. Periods longer than the gateway allows are requested window 
 
 import io
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import datetime
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from enum import StrEnum
 
 from app.exact_json import dumps
@@ -156,6 +156,5 @@ def _cell(line: RegisterLine, field: Detail, value: object) -> Cell:
     if field is Detail.DATE_TIME:
         return line.date_time
     if field in _AMOUNTS:
-        with suppress(InvalidOperation):
-            return Decimal(str(value))
+        return Decimal(str(value))
     return str(value).encode(errors="replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")

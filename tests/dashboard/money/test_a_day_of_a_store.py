@@ -62,15 +62,17 @@ async def test_from_the_shoppers_to_the_accountant(store: Store) -> None:
         *("Charged back", "Number of chargebacks"),
     )
     assert [line[each] for each in moved] == ["1679.67", "4", "38.03", "2", "50.00", "1"]
-    assert [line[f"{each} (the gateway’s)"] for each in moved] == [line[each] for each in moved]
+    assert [line[f"{name} (the gateway’s)"] for name in moved] == [line[name] for name in moved]
     assert line["Our records and the gateway’s"] == "both agree"
     state = store.sandbox.state
     paid = [each for each in state.payments.values() if each.method != "auth"]
     fees = sum((each.fee.total for each in [*paid, *state.operations.values()] if each.fee), Decimal(0))
     assert Decimal(line["Fees (the gateway’s)"]) == Decimal(line["Fees"]) == fees
     assert Decimal(line["Net"]) == Decimal("1679.67") - Decimal("38.03") - Decimal("50.00") - fees
-    lines = {each["Sub-merchant"]: each for each in csv.DictReader(divided.content.decode("utf-8-sig").splitlines())}
-    assert {each["Day (UTC)"] for each in lines.values()} == {line["Day (UTC)"]}
+    lines = {
+        parsed["Sub-merchant"]: parsed for parsed in csv.DictReader(divided.content.decode("utf-8-sig").splitlines())
+    }
+    assert {of_one["Day (UTC)"] for of_one in lines.values()} == {line["Day (UTC)"]}
     assert lines["Potter"]["Charged"] == lines["Potter"]["Charged (the gateway’s)"] == "300.00"
     assert lines["Smith"]["Charged"] == lines["Smith"]["Charged (the gateway’s)"] == "199.50"
     assert lines["(not divided)"]["Refunded"] == "8.00"  # in the portal: no record says whose

@@ -2,11 +2,14 @@
 
 import csv
 from datetime import UTC, datetime
+from decimal import Decimal
 from zipfile import is_zipfile
 
 import pytest
 from playwright.async_api import Browser, expect
 
+from app.core.vocabulary import State
+from tests.commands.books import operation
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient
 from tests.dashboard.framing import BrowserErrors, dashboard_of, path_of, sign_in, wait_for_messages
@@ -39,6 +42,22 @@ async def test_looking_for_a_shopper_leaves_her_address_in_no_address_of_a_page(
         assert len([each for each in asked if each.endswith("/parts/payments")]) == 2
         assert not [each for each in asked if "olena" in each]
         assert complaints == []
+
+
+@one_database
+async def test_list_of_a_test_project_fits_a_desk(browser: Browser, staff_client: StaffClient) -> None:
+    waiting = [operation(state=State.INIT)]
+    await staff_client.payment(1, operations=waiting, amount=Decimal("569.50"))
+    await staff_client.payment(
+        2, operations=[operation(amount=Decimal("569.50"), details={"card_mask": "424242******4242"})]
+    )
+    await staff_client.services.accounts.change(staff_client.shop.account.id, test_project=True)
+    async with dashboard_of(browser, staff_client.app, "/payments") as (page, frame):
+        await page.set_viewport_size({"width": 860, "height": 860})
+        await sign_in(page, staff_client.token())
+        await expect(frame.get_by_text("Waiting for the shopper")).to_be_visible()
+        wide = await frame.locator("html").evaluate("html => html.scrollWidth - html.clientWidth")
+        assert wide <= 0
 
 
 @pytest.mark.long
@@ -75,8 +94,8 @@ async def test_what_is_found_is_saved_as_a_file_from_within_the_sandboxed_frame(
         saved = await download.value
         assert saved.suggested_filename == "payments.csv"
         lines = list(csv.DictReader((await saved.path()).read_text("utf-8-sig").splitlines()))
-        assert [each["Order number"] for each in lines] == [str(1000 + number) for number in range(28, 0, -1)]
-        assert {(each["Amount"], each["Channel"], each["Status"]) for each in lines} == {("100.00", "eur", "paid")}
+        assert [line["Order number"] for line in lines] == [str(1000 + number) for number in range(28, 0, -1)]
+        assert {(line["Amount"], line["Channel"], line["Status"]) for line in lines} == {("100.00", "eur", "paid")}
         assert any(heading.startswith("Started (") for heading in lines[0])
         async with page.expect_download() as download:
             await frame.get_by_role("button", name="Download as XLSX").click()

@@ -95,8 +95,8 @@ async def test_what_became_of_a_reservation(shop: Shop) -> None:
     await store_payment(shop.services, shop.account, [operation()], **reserved, order_id="c", transaction_id="3")
     lost = [operation(), operation(Kind.DISPUTE), operation(Kind.REFUND, State.FAILURE)]
     await store_payment(shop.services, shop.account, lost, order_id="d", transaction_id="4")
-    found = {each["Gateway order ID"]: each for each in await rows(shop)}
-    assert {name: each["Released"] for name, each in found.items()} == {
+    found = {row["Gateway order ID"]: row for row in await rows(shop)}
+    assert {name: row["Released"] for name, row in found.items()} == {
         "a": "40.00", "b": "100.00", "c": "0.00", "d": "0.00",
     }  # fmt: skip
     assert found["c"]["Activity"] == "authorized 100.00, 2026-11-21 12:00:01"
@@ -115,7 +115,7 @@ async def test_each_payment_has_one_line_however_many_are_read_at_once(
             shop.services, shop.account, order_id=f"order{number}", transaction_id=f"{number}",
             created_at=moment_after(minutes=number // 3),
         )  # fmt: skip
-    assert [each["Gateway order ID"] for each in await rows(shop)] == [
+    assert [row["Gateway order ID"] for row in await rows(shop)] == [
         f"order{number}" for number in reversed(range(many))
     ]
 
@@ -123,8 +123,8 @@ async def test_each_payment_has_one_line_however_many_are_read_at_once(
 async def test_only_what_is_wanted_is_in_it(shop: Shop) -> None:
     await store_payment(shop.services, shop.account, [operation(state=State.INIT)], order_id="open", transaction_id="1")
     await store_payment(shop.services, shop.account, order_id="paid", transaction_id="2", channel="eur")
-    assert [each["Gateway order ID"] for each in await rows(shop, status=PaymentStatus.PENDING)] == ["open"]
-    assert [each["Gateway order ID"] for each in await rows(shop, channel="eur")] == ["paid"]
+    assert [row["Gateway order ID"] for row in await rows(shop, status=PaymentStatus.PENDING)] == ["open"]
+    assert [row["Gateway order ID"] for row in await rows(shop, channel="eur")] == ["paid"]
     assert await rows(shop, channel="pln") == []
 
 

@@ -1,0 +1,31 @@
+"""What follows from a request of Saleor's: on paper."""
+
+from decimal import Decimal
+
+import pytest
+
+from app.core.vocabulary import Flow, State
+from app.payments.core.action_request import ActionRequest
+from app.payments.core.refusal import RefusalError
+from app.payments.decisions.action import record_action
+from app.saleor.responses import AvailableAction
+from tests.payments.aggregates import an_aggregate, posting
+
+REFUND = ActionRequest(AvailableAction.REFUND, Decimal("40.00"), "UAH", keys=("key",), digest="digest")
+
+
+@pytest.mark.law(1)
+def test_request_for_an_account_whose_keys_do_not_open_is_refused_and_leaves_nothing() -> None:
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
+    with pytest.raises(RefusalError, match="keys"):
+        record_action(aggregate, REFUND, posting(), can_be_sent=False)
+    assert [operation.kind for operation in aggregate.operations] == ["create"]
+    assert aggregate.events == []
+
+
+@pytest.mark.law(4)
+def test_request_that_is_known_is_answered_although_the_keys_do_not_open() -> None:
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
+    recorded, is_new = record_action(aggregate, REFUND, posting())
+    assert (is_new, recorded.state) == (True, State.INTENT)
+    assert record_action(aggregate, REFUND, posting(), can_be_sent=False) == (recorded, False)
