@@ -7,7 +7,6 @@ are stored at the same moment are committed together, and so are those that are 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from contextvars import Context, copy_context
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -101,7 +100,7 @@ class _ProcessingJob:
     notification_id: int
     decide: Decide
     now: datetime
-    context: Context = field(default_factory=copy_context)  # the requester's: another task runs the job
+    trace_id: str | None = field(default_factory=current_trace_id)  # the requester's: another task runs the job
 
 
 class Inbox:
@@ -232,7 +231,7 @@ class Inbox:
             for due in dues:
                 row = rows[due.notification_id]
                 payment = payments.get((row.account_id, row.order_id))
-                result = results[due.notification_id] = due.context.run(_decide, due, self._open(row), payment)
+                result = results[due.notification_id] = _decide(due, self._open(row), payment)
                 row.outcome, row.trouble, row.next_attempt_at = result.outcome, result.trouble, result.retry_at
                 if result.retry_at is None:
                     row.processed_at = due.now
@@ -266,7 +265,7 @@ def _rounds(
 def _decide(due: _ProcessingJob, notification: StoredNotification, payment: StoredPayment | None) -> ProcessingResult:
     result = due.decide(notification, payment)
     if payment is not None:
-        payment.trace_new_parts()
+        payment.trace_new_parts(due.trace_id)
     return result
 
 

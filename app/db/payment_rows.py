@@ -21,7 +21,6 @@ from app.core.payment import Operation, Payment, PaymentAggregate, Problem, Sale
 from app.db import tables
 from app.db.columns import table_of
 from app.db.committed import note_event, note_operation
-from app.telemetry import current_trace_id
 
 T = TypeVar("T")
 
@@ -72,12 +71,12 @@ class StoredPayment(PaymentAggregate):
             self.saved.get(part) != mapping.values_of(part) for mapping, parts in self._parts() for part in parts
         ) or any(self.saved_shares.get(operation, {}) != operation.shares for operation in self.operations)
 
-    def trace_new_parts(self) -> None:
-        """Give what was added the trace of its requester, in whose context this is called."""
+    def trace_new_parts(self, trace_id: str | None) -> None:
+        """Give what was added the trace in which that was requested."""
         parts: Sequence[Operation | SaleorEvent] = (*self.operations, *self.events)
         for part in parts:
             if part.trace_id is None and part not in self.saved:
-                part.trace_id = current_trace_id()
+                part.trace_id = trace_id
 
     def _parts(self) -> Iterator[tuple[RowMapping[Any], Sequence[Any]]]:
         yield PAYMENTS, [self.payment]

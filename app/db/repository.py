@@ -7,7 +7,6 @@ receives the payment as it is, locked, and runs again, with the payment reloaded
 import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
-from contextvars import Context, copy_context
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -36,6 +35,7 @@ from app.db.group_commit import Write
 from app.db.payment_locks import condition_of, is_attempt_to_pay, is_selected, lock_payments
 from app.db.payment_rows import PAYMENTS, StoredPayment
 from app.db.tables import MerchantAccount
+from app.telemetry import current_trace_id
 
 log = structlog.get_logger(__name__)
 
@@ -66,11 +66,11 @@ class NewPayment:
 class _Entry:
     """A pending write; ``abandoned``: its requester has already been answered without it (laws of money, 11).
 
-    Another task writes it, but in the ``context`` of its requester: in the requester's trace.
+    Another task writes it; what it adds belongs to the ``trace_id`` of its requester.
     """
 
     abandoned: bool = field(default=False, kw_only=True)
-    context: Context = field(default_factory=copy_context, kw_only=True)
+    trace_id: str | None = field(default_factory=current_trace_id, kw_only=True)
 
 
 _EntryT = TypeVar("_EntryT", bound=_Entry)
@@ -86,7 +86,7 @@ class _Insertion(_Entry):
 
     def find_objection(self, built: StoredPayment, attempts: Sequence[PaymentAggregate]) -> Exception | None:
         find = self.new.objection
-        return None if find is None else self.context.run(find, built.payment, attempts)
+        return None if find is None else find(built.payment, attempts)
 
 
 @dataclass(slots=True)
@@ -275,6 +275,8 @@ async def _find_objections(
         attempts = [one for one in locked if new.debt is not None and is_attempt_to_pay(one.payment, new.debt)]
         recorded = any(attempt.payment.transaction_id == payment.transaction_id for attempt in attempts)
         objections.append(None if recorded else insertion.find_objection(made, attempts))
+        for attempt in attempts:
+            attempt.trace_new_parts(insertion.trace_id)
     await save_all(session, locked)
     return objections
 
@@ -299,7 +301,7 @@ def _store_and_transaction(payment: Payment) -> tuple[int, str]:
 
 async def _insert(session: AsyncSession, many: Sequence[_Insertion], built: Sequence[StoredPayment]) -> None:
     for insertion, stored in zip(many, built, strict=True):
-        insertion.context.run(stored.trace_new_parts)
+        stored.trace_new_parts(insertion.trace_id)
     # In the same order everywhere, so that no two processes deadlock over rows of the same transaction.
     await save_all(session, sorted(built, key=_transaction_id))
     companions = [
@@ -339,15 +341,11 @@ def _apply(change: _Change, own: StoredPayment, attempts: Sequence[StoredPayment
     Otherwise its error is raised: then all of it is rolled back, and each change is made again, alone.
     """
     try:
-        return change.context.run(_run_step, change, own, attempts)
+        answer = change.step(own, attempts)
     except Exception as error:
         if any(attempt.is_changed for attempt in attempts):
             raise
         return _Raised(error)
-
-
-def _run_step(change: _Change, own: StoredPayment, attempts: Sequence[StoredPayment]) -> Any:
-    answer = change.step(own, attempts)
     for attempt in attempts:
-        attempt.trace_new_parts()
+        attempt.trace_new_parts(change.trace_id)
     return answer

@@ -5,6 +5,7 @@ from sqlalchemy import event
 
 from app import telemetry
 from app.db.aggregates import ByOrder
+from app.payments.core.posting import enqueue_note
 from app.telemetry import Trace, read_traceparent, tracing
 from tests.monitoring.step_recorder import record_steps
 from tests.payments.shop import Shop, run_concurrently
@@ -37,11 +38,12 @@ async def test_what_is_committed_together_is_done_in_the_trace_of_each(paid_shop
     """One writer writes for all who come in the same moment, in its own task."""
     transactions = 0
 
-    async def change(number: int) -> tuple[str, str | None]:
-        with tracing(f"{number:032x}") as trace:
-            which = ByOrder(paid_shop.order_id)
-            return trace.id, await paid_shop.services.payments.update(
-                which, lambda _payment: telemetry.current_trace_id()
+    async def note(number: int) -> None:
+        with tracing(f"{number:032x}"):
+            posting = paid_shop.services.posting()
+            await paid_shop.services.payments.update(
+                ByOrder(paid_shop.order_id),
+                lambda payment: enqueue_note(payment, f"note {number}", posting, reference=f"note-{number}"),
             )
 
     def count(_connection: object) -> None:
@@ -51,11 +53,12 @@ async def test_what_is_committed_together_is_done_in_the_trace_of_each(paid_shop
     engine = paid_shop.services.database.engine.sync_engine
     event.listen(engine, "commit", count)
     try:
-        done = await run_concurrently(*(change(number) for number in range(1, 21)))
+        await run_concurrently(*(note(number) for number in range(1, 21)))
     finally:
         event.remove(engine, "commit", count)
     assert transactions < 20, "some have shared one"
-    assert all(seen == trace_id for trace_id, seen in done)
+    traces = {saved.message: saved.trace_id for saved in (await paid_shop.aggregate()).events}
+    assert all(traces[f"note {number}"] == f"{number:032x}" for number in range(1, 21))
 
 
 async def test_rows_keep_the_trace_in_which_they_are_made(shop: Shop) -> None:
