@@ -27,7 +27,8 @@ from app.db.sealed_values import SealedValues
 from app.doctor.deployment import Deployment
 from app.gateway.hosts import is_on_private_network
 from app.outbound import CheckedTransport, Guard, is_private, no_guard
-from app.payments.services import Addresses, Gateways, Services
+from app.payments.core.addresses import Addresses
+from app.payments.services import Gateways, Services
 from app.saleor.addresses import AllowList
 from app.saleor.documents import Documents
 from app.saleor.graphql import SaleorClient

@@ -12,12 +12,13 @@ from app.commands.payment_shares import format_shares, share_table, shares_to_js
 from app.commands.services import with_services
 from app.commands.terminal import AsJson, print_line, show, show_json
 from app.core.payment import PaymentAggregate, row_id_of
-from app.db.aggregates import ById, account_of
+from app.db.aggregates import ById
 from app.db.tables import MerchantAccount
 from app.i18n.messages import Money
 from app.payments.core.refusal import RefusalError
+from app.payments.decisions.refund_split import RefundSplitChosen
 from app.payments.services import Services
-from app.payments.split.choice import choose_next_refund_split, chosen_shares, clear_choice
+from app.payments.split.choice import chosen_shares
 from app.payments.split.rules import names_of
 from app.payments.split.standing import is_split
 
@@ -54,19 +55,16 @@ def split(
         async with services.database.transaction() as session:
             found = await find_payment(session, payment.strip())
 
-        def choose(aggregate: PaymentAggregate) -> tuple[PaymentAggregate, MerchantAccount]:
-            account = account_of(aggregate.payment)
-            if not is_split(aggregate):
-                raise CommandFailed("this payment is not split among sub-merchants")
-            names = names_of(account.split_rules)
-            if take:
-                choose_next_refund_split(aggregate, read_shares(take, names), services.now(), names)
-            elif clear:
-                clear_choice(aggregate, services.now())
-            return aggregate, account
-
+        if not is_split(found):
+            raise CommandFailed("this payment is not split among sub-merchants")
+        account = await services.accounts.find(found.payment.account_id)
+        assert account is not None  # noqa: S101 - it lasts as long as its payments
+        if not (take or clear):
+            return found, account
+        taken_from = read_shares(take, names_of(account.split_rules)) if take else None
+        chosen = RefundSplitChosen(taken_from, services.now())
         try:
-            return await services.payments.update(ById(row_id_of(found.payment)), choose)
+            return await services.payments.record(ById(row_id_of(found.payment)), chosen), account
         except RefusalError as refusal:
             raise CommandFailed(f"nothing was changed: {refusal.message}") from refusal
 

@@ -42,6 +42,10 @@ class Account(Protocol):
     def cancel_older(self) -> bool:
         """True when a new page closes the earlier ones of the same checkout or order."""
 
+    @property
+    def split_rules(self) -> dict[str, Any] | None:
+        """How its payments are split among sub-merchants; None: nothing is split."""
+
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Problem:
@@ -248,6 +252,23 @@ class RefusedCard:
     card_id: str
     paid_at: datetime
     since: datetime
+
+
+class NewCard(Protocol):
+    """Makes a card that its owner agreed to save, to be stored with the payment, its token sealed."""
+
+    def __call__(
+        self,
+        payment: Payment,
+        owner: str,
+        *,
+        token: str,
+        mask: str,
+        brand: str | None,
+        expires_at: datetime | None,
+        now: datetime,
+    ) -> Any:
+        """Return the card."""
 
 
 @dataclass(slots=True)

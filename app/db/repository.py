@@ -1,7 +1,7 @@
-"""Payments in the database: begin them, change them by a pure step under their lock, and find them.
+"""Payments in the database: begin them, record what happens to them, and find them.
 
-Writes that arrive at the same moment are committed together (``group_commit``), which callers do not see: a step
-receives the payment as it is, locked, and runs again, with the payment reloaded, when a transaction failed.
+Facts that arrive at the same moment are committed together (``group_commit``), which callers do not see: a fact decides
+about the payment as it is, locked, and decides again, with the payment reloaded, when a transaction failed.
 """
 
 import asyncio
@@ -16,6 +16,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlmodel import SQLModel, col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from app.core.fact import AttemptFact, Fact
 from app.core.payment import Operation, Payment, PaymentAggregate, row_id_of
 from app.core.vocabulary import State
 from app.db import tables
@@ -93,12 +94,15 @@ class _Insertion(_Entry):
 class _Change(_Entry):
     which: PaymentSelector
     debt: SameDebt | None
-    step: Callable[[PaymentAggregate, Sequence[PaymentAggregate]], Any]
+    fact: Fact[Any] | AttemptFact[Any]
+
+    def decide(self, own: StoredPayment, attempts: Sequence[StoredPayment]) -> Any:
+        return self.fact.decide(own, attempts) if isinstance(self.fact, AttemptFact) else self.fact.decide(own)
 
 
 @dataclass(frozen=True, slots=True)
 class _Raised:
-    """The answer to a change that was refused: it is raised where the change was submitted."""
+    """The answer to a fact that was refused: it is raised where the fact was recorded."""
 
     error: Exception
 
@@ -153,28 +157,27 @@ class PaymentRepository:
                 raise
             return recorded if _is_intent_of(made, recorded) else None
 
-    async def update(self, which: PaymentSelector, step: Callable[[PaymentAggregate], R]) -> R:
-        """Let ``step`` change a payment under its lock, commit that, and return the step's result.
+    async def record(self, which: PaymentSelector, fact: Fact[R]) -> R:
+        """Let a fact decide what follows for a payment, under its lock, commit that, and return the fact's answer.
 
-        Nothing changes when the step raises. Raises PaymentNotFoundError, DatabaseUnavailableError.
+        Nothing changes when it raises. Raises PaymentNotFoundError, DatabaseUnavailableError.
         """
-        return await self.update_attempts(which, None, lambda payment, _attempts: step(payment))
+        answer: R = await self._record(_Change(which, None, fact))
+        return answer
 
-    async def update_attempts(
-        self,
-        which: PaymentSelector,
-        debt: SameDebt | None,
-        step: Callable[[PaymentAggregate, Sequence[PaymentAggregate]], R],
-    ) -> R:
-        """Let ``step`` change a payment and all attempts to pay the same (``debt``), as ``update`` does.
+    async def record_of_attempt(self, which: PaymentSelector, debt: SameDebt | None, fact: AttemptFact[R]) -> R:
+        """Do the same as ``record`` for a fact that concerns all attempts to pay the same (``debt``), all locked.
 
-        The attempts are ordered oldest first and include this payment; it is the only one when ``debt`` is None.
+        The payment is the only attempt when ``debt`` is None.
         """
-        answer: Any = await self._commit(_update_all, _Change(which, debt, step))
+        answer: R = await self._record(_Change(which, debt, fact))
+        return answer
+
+    async def _record(self, change: _Change) -> Any:
+        answer = await self._commit(_record_all, change)
         if isinstance(answer, _Raised):
             raise answer.error
-        done: R = answer
-        return done
+        return answer
 
     async def find(self, which: PaymentSelector | ByOperation) -> PaymentAggregate | None:
         """Return a payment, for reading only; or None."""
@@ -316,7 +319,7 @@ def _transaction_id(stored: StoredPayment) -> str:
     return stored.payment.transaction_id
 
 
-async def _update_all(session: AsyncSession, many: Sequence[_Change]) -> list[Any]:
+async def _record_all(session: AsyncSession, many: Sequence[_Change]) -> list[Any]:
     debts = [change.debt for change in many if change.debt is not None]
     locked = await lock_payments(session, [change.which for change in many], debts)
     answers: list[Any] = []
@@ -336,12 +339,12 @@ async def _update_all(session: AsyncSession, many: Sequence[_Change]) -> list[An
 
 
 def _apply(change: _Change, own: StoredPayment, attempts: Sequence[StoredPayment]) -> Any:
-    """Return the answer of a step. One that raises before it has changed anything disturbs no other in the transaction.
+    """Return the answer of a fact. One that raises before it has changed anything disturbs no other in the transaction.
 
-    Otherwise its error is raised: then all of it is rolled back, and each change is made again, alone.
+    Otherwise its error is raised: then all of it is rolled back, and each fact is recorded again, alone.
     """
     try:
-        answer = change.step(own, attempts)
+        answer = change.decide(own, attempts)
     except Exception as error:
         if any(attempt.is_changed for attempt in attempts):
             raise

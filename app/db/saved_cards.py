@@ -42,23 +42,6 @@ class PaidWithCard(Protocol):
     account_id: str
 
 
-class NewCard(Protocol):
-    """Builds the row of a card that its owner agreed to save (``SavedCards.build_card``)."""
-
-    def __call__(
-        self,
-        payment: PaidWithCard,
-        owner: str,
-        *,
-        token: str,
-        mask: str,
-        brand: str | None,
-        expires_at: datetime | None,
-        now: datetime,
-    ) -> SavedCard:
-        """Return the row, its token sealed."""
-
-
 class SavedCards:
     """Stores the cards of all stores, each customer's separately."""
 

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TypeAlias
-from urllib.parse import quote
 
 import httpx2
 
@@ -25,48 +24,16 @@ from app.gateway.credentials import Credentials
 from app.gateway.errors import GatewayError
 from app.gateway.models import Sector
 from app.gateway.models.accounts import BalanceAccount
+from app.payments.core.addresses import Addresses
 from app.payments.core.dialects import dialect_of
 from app.payments.core.posting import Posting
 from app.payments.core.schedule import Schedule
-from app.saleor.limits import usable_link
 from app.server_clock import ClockDifference, compare_clock
 
 _COMPARISON_INTERVAL = timedelta(minutes=1)
 
 BalanceCache: TypeAlias = LatestCache[tuple[str, str | None, datetime], tuple[BalanceAccount, ...], GatewayError]
 """The latest balances that the gateway reported, by the account's id and when the account was last changed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Addresses:
-    """The public addresses of the app, without a trailing slash: ``base_url`` is for servers and shoppers.
-
-    ``iframe_base_url`` is for the browsers of staff; None: the same.
-    """
-
-    base_url: str
-    iframe_base_url: str | None = None
-
-    def notifications(self, account_id: str) -> str:
-        """Return the address to which the gateway sends notifications of an account's payments."""
-        return f"{self.base_url}/api/webhooks/gateway/{account_id}"
-
-    def pay_page(self, order_id: str) -> str:
-        """Return the page from which a customer who received a payment link continues to the payment."""
-        return f"{self.base_url}/pay/{order_id}"
-
-    def return_page(self, order_id: str) -> str:
-        """Return the address to which the gateway sends the shopper back."""
-        return f"{self.base_url}/pay/return/{order_id}"
-
-    def payment_page(self, saleor_api_url: str, order_id: str) -> str | None:
-        """Return the page where staff see a payment: Saleor's ``externalUrl``. None when Saleor would reject it.
-
-        It names the store, so that a person who opens it outside the Dashboard can be led there; unless that makes it
-        too long for Saleor.
-        """
-        page = f"{self.iframe_base_url or self.base_url}/payments/{order_id}"
-        return usable_link(f"{page}?saleorApiUrl={quote(saleor_api_url, safe=':/')}") or usable_link(page)
 
 
 class Gateways:

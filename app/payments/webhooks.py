@@ -1,14 +1,12 @@
 """Saleor's webhooks, each bound to the function that answers it."""
 
-from app.core.payment import Operation, PaymentAggregate
 from app.db.aggregates import ByTransaction
 from app.db.installations import OpenInstallation
 from app.db.repository import PaymentNotFoundError
 from app.payments.app_lifecycle import handle_app_deleted, handle_app_status_changed
 from app.payments.cards.saved import delete_customer_cards, delete_saved_card, list_saved_cards
-from app.payments.core.references import ensure_reference
-from app.payments.core.responses import action_response
-from app.payments.decisions.answer_window import mark_answered
+from app.payments.core.addresses import PaymentPage
+from app.payments.decisions.action import ActionRepeated
 from app.payments.operations.actions import answer_action_request
 from app.payments.operations.gateway_initialize import answer_gateway_initialize
 from app.payments.operations.initialize import find_recorded_response, initialize
@@ -52,18 +50,10 @@ def define_webhooks(saleor: SaleorApp, services: Services, *, customers: bool = 
     async def action_as_recorded(event: RequestedAction, context: WebhookContext, error: Exception) -> ActionResponse:
         """After an internal error answer from the record: an operation is pending until settled, never failed."""
         installation = _installation(context)
-
-        def respond(aggregate: PaymentAggregate) -> ActionResponse | None:
-            operation = _find_requested(aggregate, event, context)
-            if operation is None:
-                return None
-            ensure_reference(aggregate.payment, operation)
-            mark_answered(aggregate, operation, services.posting())
-            page = services.addresses.payment_page(installation.saleor_api_url, aggregate.payment.order_id)
-            return action_response(aggregate, operation, event.kind, page)
-
+        page = PaymentPage(services.addresses, installation.saleor_api_url)
+        repeated = ActionRepeated(event.kind, event.request_keys, context.digest, page, services.posting())
         try:
-            recorded = await services.payments.update(ByTransaction(installation.id, event.transaction.id), respond)
+            recorded = await services.payments.record(ByTransaction(installation.id, event.transaction.id), repeated)
         except PaymentNotFoundError:
             raise error from None
         if recorded is None:
@@ -162,14 +152,6 @@ def _define_customers(saleor: SaleorApp, services: Services) -> None:
     @saleor.webhook("ACCOUNT_DELETED", query="account_deleted.graphql")
     async def handle_account_deleted(event: AccountDeleted, context: WebhookContext) -> Acknowledgement:
         return await delete_cards(event, context)
-
-
-def _find_requested(aggregate: PaymentAggregate, event: RequestedAction, context: WebhookContext) -> Operation | None:
-    """Return the recorded operation of this webhook; None when there is none, or it is not certain which."""
-    recorded = aggregate.operation_by_digest(context.digest) if context.digest else None
-    if recorded is None and len(event.request_keys) == 1:
-        return aggregate.operation_by_key(event.request_keys[0])
-    return recorded
 
 
 def _installation(context: WebhookContext) -> OpenInstallation:

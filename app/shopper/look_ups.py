@@ -1,14 +1,12 @@
 """Looks up payments at the gateway when their shoppers return, at a limited rate however often the pages are opened."""
 
 import asyncio
-from datetime import datetime, timedelta
-from functools import partial
+from datetime import timedelta
 
-from app.core.payment import PaymentAggregate
-from app.core.vocabulary import Flow, State
 from app.db.aggregates import ByOrder
 from app.db.repository import PaymentNotFoundError
 from app.outbound import Deadline
+from app.payments.decisions.look_up import ShopperReturned
 from app.payments.services import Services
 from app.payments.sync.resolve import resolve_operation
 from app.saleor.request_limits import AttemptLimiter
@@ -21,7 +19,6 @@ MAX_PER_INTERVAL = 30
 """Look-ups of one process in ``LOOK_UP_INTERVAL``."""
 
 _LOOK_UP_TIMEOUT = 4.0  # seconds: a person waits for the page
-_OPEN = (State.INIT, State.PENDING)
 
 
 class LookUps:
@@ -50,19 +47,8 @@ class LookUps:
 
         Returns None if there is nothing to look up, or it was claimed less than ``LOOK_UP_INTERVAL`` ago.
         """
-        now = self._services.now()
+        returned = ShopperReturned(self._services.now(), LOOK_UP_INTERVAL)
         try:
-            return await self._services.payments.update(ByOrder(order_id), partial(_claim, now=now))
+            return await self._services.payments.record(ByOrder(order_id), returned)
         except PaymentNotFoundError:
             return None
-
-
-def _claim(aggregate: PaymentAggregate, now: datetime) -> int | None:
-    create = aggregate.create
-    if aggregate.payment.flow is Flow.PAYOUT or create.state not in _OPEN:
-        return None
-    # A time far in the future is from before the clock was put back.
-    if create.polled_at is not None and abs(now - create.polled_at) < LOOK_UP_INTERVAL:
-        return None
-    create.polled_at = now
-    return create.id

@@ -4,17 +4,10 @@ The worker reads Saleor's history once for each, so that no webhook response wai
 Saleor contract, A.10).
 """
 
-from functools import partial
-
 import structlog
 
 from app.db.aggregates import ByEvent
-from app.payments.decisions.answer_confirmation import (
-    AwaitedAnswer,
-    confirm_reading,
-    record_repeat_request,
-    retry_later,
-)
+from app.payments.decisions.answer_confirmation import AwaitedAnswer, HistoryNotRead, HistoryRead, RefundRerequested
 from app.payments.services import Services
 from app.saleor.errors import SaleorError, SaleorRefusedError
 from app.saleor.graphql import SaleorClient
@@ -34,8 +27,8 @@ async def confirm_answer(services: Services, saleor: SaleorClient, awaited: Awai
     except SaleorError as error:
         await _retry_later(services, awaited, error)
         return
-    step = partial(confirm_reading, awaited=awaited, history=history, posting=services.posting())
-    found = await services.payments.update(ByEvent(awaited.event_id), step)
+    read = HistoryRead(awaited, history, services.posting())
+    found = await services.payments.record(ByEvent(awaited.event_id), read)
     if found.reference is not None:
         payment = awaited.payment.order_id
         log.warning("Saleor has not read an answer", payment=payment, reference=found.reference)
@@ -54,13 +47,11 @@ async def _repeat_request(services: Services, saleor: SaleorClient, awaited: Awa
     except SaleorError as error:
         await _retry_later(services, awaited, error)
         return
-    step = partial(record_repeat_request, awaited=awaited, posting=services.posting(), refused_with=refused_with)
-    await services.payments.update(ByEvent(awaited.event_id), step)
+    requested = RefundRerequested(awaited, services.posting(), refused_with)
+    await services.payments.record(ByEvent(awaited.event_id), requested)
 
 
 async def _retry_later(services: Services, awaited: AwaitedAnswer, error: SaleorError) -> None:
     await record_presence(services, awaited.payment.installation_id, error)
-    which = ByEvent(awaited.event_id)
-    await services.payments.update(
-        which, partial(retry_later, event_id=awaited.event_id, error=error, now=services.now())
-    )
+    not_read = HistoryNotRead(awaited.event_id, error, services.now())
+    await services.payments.record(ByEvent(awaited.event_id), not_read)

@@ -1,14 +1,12 @@
 """Delivers the outbox: retries each event until Saleor has it or refuses it for good (laws of money, 5)."""
 
-from functools import partial
-
 import structlog
 from pydantic import ValidationError
 
 from app.core.payment import Payment, PaymentAggregate, SaleorEvent, row_id_of
 from app.db.aggregates import ByEvent, ById
 from app.payments.core.details import payment_method_from_row
-from app.payments.decisions.delivery import find_ready_event, prepare_due_event, record_outcome
+from app.payments.decisions.delivery import EventDue, EventReported, find_ready_event
 from app.payments.services import Services
 from app.saleor.errors import SaleorError, SaleorNotAuthorisedError, SaleorRefusedError, SaleorUnreachableError
 from app.saleor.graphql import SaleorClient
@@ -32,16 +30,12 @@ async def deliver(
     """
     due = None if written is None else find_ready_event(written, event_id)
     if due is None:
-        due = await services.payments.update(
-            ByEvent(event_id), lambda payment: prepare_due_event(payment, event_id, services.now())
-        )
+        due = await services.payments.record(ByEvent(event_id), EventDue(event_id, services.now()))
     payment_key = ById(row_id_of(due.aggregate.payment))
     if due.awaited is not None:
         await confirm_answer(services, saleor, due.awaited)
         # The event may have another reference now, or be due later.
-        due = await services.payments.update(
-            payment_key, lambda payment: prepare_due_event(payment, event_id, services.now(), confirmed=True)
-        )
+        due = await services.payments.record(payment_key, EventDue(event_id, services.now(), confirmed=True))
     aggregate, responded = due.aggregate, True
     if due.event is not None:
         payment = aggregate.payment
@@ -49,9 +43,7 @@ async def deliver(
         if outcome is None:
             return True
         await record_presence(services, payment.installation_id, outcome if isinstance(outcome, SaleorError) else None)
-        await services.payments.update(
-            payment_key, partial(record_outcome, event_id=event_id, outcome=outcome, posting=services.posting())
-        )
+        await services.payments.record(payment_key, EventReported(event_id, outcome, services.posting()))
         responded = not isinstance(outcome, SaleorUnreachableError)
         _log_outcome(payment, due.event, outcome)
     return responded

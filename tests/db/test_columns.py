@@ -13,8 +13,9 @@ from sqlalchemy.dialects.sqlite import dialect
 from sqlmodel import SQLModel, select
 from sqlmodel.sql.sqltypes import AutoString
 
+from app.core.text import fit_text
 from app.core.vocabulary import State
-from app.db.columns import Amount, BoundedText, Moment, OrderId, enum_type, fit_text
+from app.db.columns import Amount, BoundedText, Moment, OrderId, enum_type
 from app.db.database import Database, async_url, create_engine, is_sqlite
 from app.db.tables import MerchantAccount, Operation
 from tests.db.rows import NOON, a_payment, read_raw

@@ -21,6 +21,7 @@ from app.db.repository import PaymentRepository
 from app.db.tables import MerchantAccount
 from tests.db.rows import NOON, a_new_payment, plain, read_raw, store
 from tests.payments.aggregates import an_operation
+from tests.payments.changes import Change
 from tests.statements import record_statements
 
 APP = Path(__file__).parents[2] / "app"
@@ -51,7 +52,7 @@ async def stored(database: Database, account: MerchantAccount, *operations: core
 async def changed(database: Database, step: Callable[[PaymentAggregate], Any]) -> list[str]:
     """Change the payment; return the statements that write, each up to its condition."""
     with record_statements(database) as asked:
-        await PaymentRepository(database).update(ById(1), step)
+        await PaymentRepository(database).record(ById(1), Change(step))
     return [statement.partition(" WHERE")[0] for statement, _ in asked if not statement.startswith("SELECT")]
 
 

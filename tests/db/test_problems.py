@@ -19,6 +19,7 @@ from app.db.repository import PaymentRepository
 from app.db.search import PaymentFilter, payments_page
 from app.db.tables import MerchantAccount, Problem
 from tests.db.rows import NOON, a_payment, load_by_order
+from tests.payments.changes import Change
 from tests.statements import record_statements
 
 MISMATCH, DISPUTE = ProblemKind.MISMATCH, ProblemKind.DISPUTE
@@ -33,12 +34,12 @@ async def raised(database: Database, number: int, kind: ProblemKind = MISMATCH, 
         payment.has_problems, payment.problem_since = True, usual["raised_at"]
         payment.problems.append(core.Problem(**usual | {"kind": kind} | different))
 
-    await PaymentRepository(database).update(ById(number), step)
+    await PaymentRepository(database).record(ById(number), Change(step))
 
 
 async def problems(database: Database) -> list[core.Problem]:
     """Return the problems of the first payment that have not ended."""
-    return await PaymentRepository(database).update(ById(1), lambda aggregate: aggregate.payment.problems)
+    return await PaymentRepository(database).record(ById(1), Change(lambda aggregate: aggregate.payment.problems))
 
 
 def minutes(number: int) -> timedelta:
@@ -86,7 +87,7 @@ async def test_each_is_there_once_until_it_has_ended(database: Database, account
         for problem in aggregate.payment.problems:
             problem.ended_at = NOON
 
-    await PaymentRepository(database).update(ById(1), end)
+    await PaymentRepository(database).record(ById(1), Change(end))
     assert await problems(database) == []
     await raised(database, 1, key="one")
     assert [problem.key for problem in await problems(database)] == ["one"]

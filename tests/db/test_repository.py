@@ -20,6 +20,7 @@ from app.db.tables import MerchantAccount
 from app.payments.core.problems import add_problem, cause_of_mismatch
 from tests.db.rows import NOON, a_new_payment, load_by_order, plain, read_raw
 from tests.payments.aggregates import HUNDRED, an_operation
+from tests.payments.changes import AttemptChange, Change
 from tests.payments.problems import issue_saying
 from tests.statements import record_statements
 
@@ -109,7 +110,7 @@ async def test_a_step_is_saved_with_all_that_it_added(database: Database, accoun
         return "done"
 
     payments, which = PaymentRepository(database), ById(row_id_of(aggregate.payment))
-    assert await payments.update(which, step) == "done"
+    assert await payments.record(which, Change(step)) == "done"
     found = await payments.find(which)
     assert found is not None
     create, refund = found.operations
@@ -132,14 +133,14 @@ async def test_a_step_that_raises_changes_nothing_and_harms_nobody(
         moves(aggregate)
         raise RuntimeError("this is not possible")
 
-    first = asyncio.create_task(payments.update(ById(0), moves))  # whoever comes now is written together
+    first = asyncio.create_task(payments.record(ById(0), Change(moves)))  # whoever comes now is written together
     await asyncio.sleep(0)
     answers: Sequence[Any] = await asyncio.gather(
         first,
-        payments.update(ById(row_id_of(one.payment)), fails),
-        payments.update(ByOrder("order2", account_id=account.id), moves),
-        payments.update(ByOrder("order2", account_id="another"), moves),
-        payments.update(ByTransaction(two.payment.installation_id, "nobody's"), moves),
+        payments.record(ById(row_id_of(one.payment)), Change(fails)),
+        payments.record(ByOrder("order2", account_id=account.id), Change(moves)),
+        payments.record(ByOrder("order2", account_id="another"), Change(moves)),
+        payments.record(ByTransaction(two.payment.installation_id, "nobody's"), Change(moves)),
         return_exceptions=True,
     )
     kinds = [PaymentNotFoundError, RuntimeError, type(None), PaymentNotFoundError, PaymentNotFoundError]
@@ -164,12 +165,14 @@ async def test_a_step_that_refuses_is_an_answer_and_its_neighbours_are_not_done_
         raise RuntimeError("this is not possible")
 
     ids = [row_id_of(other.payment) for other in others]
-    first = asyncio.create_task(payments.update(ById(0), moves))  # whoever comes now is written together
+    first = asyncio.create_task(payments.record(ById(0), Change(moves)))  # whoever comes now is written together
     await asyncio.sleep(0)
+    changes = {payment_id: Change(refuses if payment_id == ids[4] else moves) for payment_id in ids}
     answers: Sequence[Any] = await asyncio.gather(
-        first, *(payments.update(ById(payment_id), refuses if payment_id == ids[4] else moves) for payment_id in ids),
+        first,
+        *(payments.record(ById(payment_id), change) for payment_id, change in changes.items()),
         return_exceptions=True,
-    )  # fmt: skip
+    )
     assert [type(answer) for answer in answers[1:]] == [
         RuntimeError if number == 4 else type(None) for number in range(9)
     ]
@@ -215,10 +218,10 @@ async def test_a_step_that_changed_something_before_it_refused_leaves_nothing_be
     def moves(aggregate: PaymentAggregate) -> None:
         aggregate.create.state = State.INIT
 
-    first = asyncio.create_task(payments.update(ById(0), moves))
+    first = asyncio.create_task(payments.record(ById(0), Change(moves)))
     await asyncio.sleep(0)
     answers = await asyncio.gather(
-        first, payments.update(which, refuses), payments.update(ById(row_id_of(two.payment)), moves),
+        first, payments.record(which, Change(refuses)), payments.record(ById(row_id_of(two.payment)), Change(moves)),
         return_exceptions=True,
     )  # fmt: skip
     assert [type(answer) for answer in answers] == [PaymentNotFoundError, RuntimeError, type(None)]
@@ -240,7 +243,7 @@ async def test_two_steps_on_one_payment_see_each_other(database: Database, accou
         return own.create.polls
 
     which = ById(row_id_of(aggregate.payment))
-    assert sorted(await asyncio.gather(*(payments.update(which, step) for _ in range(5)))) == [1, 2, 3, 4, 5]
+    assert sorted(await asyncio.gather(*(payments.record(which, Change(step)) for _ in range(5)))) == [1, 2, 3, 4, 5]
 
 
 async def test_attempts_to_pay_the_same_are_found_by_source_or_transaction(
@@ -257,7 +260,10 @@ async def test_attempts_to_pay_the_same_are_found_by_source_or_transaction(
 
     asked = [(moved, debt_of(moved, "transaction-1")), (second, debt_of(second)), (first, None)]
     orders = await asyncio.gather(
-        *(payments.update_attempts(ById(row_id_of(aggregate.payment)), debt, step) for aggregate, debt in asked)
+        *(
+            payments.record_of_attempt(ById(row_id_of(aggregate.payment)), debt, AttemptChange(step))
+            for aggregate, debt in asked
+        )
     )
     assert orders == [["order1", "order3"], ["order1", "order2"], ["order1"]]
 
@@ -271,7 +277,7 @@ async def test_others_wait_until_it_is_posted(database: Database, other: Databas
         own.create.polls += 1
         return own.create.polls
 
-    both = [PaymentRepository(each).update(which, step) for each in (database, other)]
+    both = [PaymentRepository(one).record(which, Change(step)) for one in (database, other)]
     assert sorted(await asyncio.gather(*both)) == [1, 2]
 
 

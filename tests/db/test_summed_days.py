@@ -32,6 +32,7 @@ from app.payments.core.balance import update_booking
 from tests.db.rows import a_new_payment
 from tests.db.rows import an_operation as a_row_of_an_operation
 from tests.payments.aggregates import an_operation
+from tests.payments.changes import Change
 from tests.statements import record_statements
 
 BEGUN = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -101,7 +102,7 @@ class History:
 
     async def change(self, step: Any) -> None:
         if self.ids:
-            await self.payments.update(ById(self.chance.choice(self.ids)), step)
+            await self.payments.record(ById(self.chance.choice(self.ids)), Change(step))
 
     def _moment(self) -> datetime:
         """The gateway's clock: mostly now, sometimes long ago, as it tells late."""
@@ -220,19 +221,19 @@ def ends(at: datetime, **more: Any) -> Any:
 
 async def test_an_ordinary_payment_costs_no_note(history: History) -> None:
     await history.begin(Flow.CHARGE)
-    await history.payments.update(ById(history.ids[0]), ends(BEGUN))
-    await history.payments.update(ById(history.ids[0]), lambda aggregate: setattr(aggregate.create, "polls", 3))
+    await history.payments.record(ById(history.ids[0]), Change(ends(BEGUN)))
+    await history.payments.record(ById(history.ids[0]), Change(lambda aggregate: setattr(aggregate.create, "polls", 3)))
     assert await notes(history.database) == []
 
 
 async def test_what_comes_late_leaves_a_note_and_the_day_is_summed_anew(history: History) -> None:
     await history.begin(Flow.CHARGE)
     await history.begin(Flow.CHARGE)
-    await history.payments.update(ById(history.ids[0]), ends(BEGUN))
+    await history.payments.record(ById(history.ids[0]), Change(ends(BEGUN)))
     history.now += 2 * DAY
     await history.sum()
     late = ends(history.now, processed_at=BEGUN.isoformat())
-    await history.payments.update(ById(history.ids[1]), late)
+    await history.payments.record(ById(history.ids[1]), Change(late))
     assert await notes(history.database) == [BEGUN.date()]
     async with history.database.transaction() as session:
         assert await days_without_sums(session, [history.account.id], Days(BEGUN.date(), BEGUN.date())) == [
@@ -263,7 +264,7 @@ async def test_a_note_that_comes_while_its_day_is_summed_stays(
 
     async def meanwhile(*asked: Any) -> list[Total]:
         found = await our_totals(*asked)
-        await history.payments.update(ById(history.ids[0]), late)
+        await history.payments.record(ById(history.ids[0]), Change(late))
         return found
 
     monkeypatch.setattr("app.db.summed_days.our_totals", meanwhile)

@@ -30,12 +30,12 @@ from app.gateway.models import (
     Void,
 )
 from app.payments.cards.card_form import PaymentInstrument
+from app.payments.core.addresses import Addresses
 from app.payments.reconciliation.gather import start_register
 from app.payments.requests.direct import browser_of, plan_direct
 from app.payments.requests.operation import operation_request
 from app.payments.requests.payment import plan_hosted, terms_of
 from app.payments.requests.payout import PayoutTerms, payout_request
-from app.payments.services import Addresses
 from app.payments.split.rules import METADATA_KEY
 from app.saleor.events import TransactionInitializeSession
 from tests.gateway.examples import CARD

@@ -5,8 +5,9 @@ where the app answers. The app itself is unaware of them.
 """
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.bootstrap import create_http_client
 from app.commands.serve import serve
+from app.core.fact import AttemptFact, Fact
 from app.core.payment import Payment, PaymentAggregate
 from app.core.vocabulary import EventState, State
 from app.db import aggregates
@@ -141,19 +143,29 @@ def watch_commits(fate: CrashTrigger) -> None:
 
 
 def watch_steps() -> None:
-    """Record the origin of each payment's step: steps of the same moment are written by one task for all."""
-    original = PaymentRepository.update_attempts
+    """Record the origin of each fact: facts of the same moment are written by one task for all."""
+    original = PaymentRepository._record
 
-    async def watched(self: PaymentRepository, which: Any, debt: Any, step: Callable[[Any, Any], Any]) -> Any:
-        news = _of_news()
+    async def watched(self: PaymentRepository, change: Any) -> Any:
+        change.fact = _NotedFact(change.fact, _of_news())
+        return await original(self, change)
 
-        def noted(own: PaymentAggregate, attempts: Sequence[PaymentAggregate]) -> Any:
-            _news_of[own.payment] = news
-            return step(own, attempts)
+    PaymentRepository._record = watched  # type: ignore[method-assign]
 
-        return await original(self, which, debt, noted)
 
-    PaymentRepository.update_attempts = watched  # type: ignore[method-assign]
+@dataclass(frozen=True)
+class _NotedFact(AttemptFact[Any]):
+    """A fact, and the point that its origin passes, if it is news of the gateway."""
+
+    fact: Fact[Any] | AttemptFact[Any]
+    news: CrashPoint | None
+
+    def decide(self, aggregate: PaymentAggregate, attempts: Sequence[PaymentAggregate]) -> Any:
+        """Note it, and decide as the fact does."""
+        _news_of[aggregate.payment] = self.news
+        if isinstance(self.fact, AttemptFact):
+            return self.fact.decide(aggregate, attempts)
+        return self.fact.decide(aggregate)
 
 
 def _points_of(stored: StoredPayment) -> Iterator[CrashPoint]:

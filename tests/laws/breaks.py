@@ -73,7 +73,7 @@ BREAKS = [
     Break(
         law=2,
         what="a page of which nobody has the link is not closed",
-        changes={"app.payments.decisions.transition:abandon_page": WithoutCall("aggregate.operations.append")},
+        changes={"app.payments.decisions.gateway_call:abandon_page": WithoutCall("aggregate.operations.append")},
     ),
     Break(
         law=2,
@@ -154,7 +154,9 @@ BREAKS = [
         law=10,
         what="what others did in silence is not looked for",
         changes={
-            "app.payments.decisions.transition:transition": Assigned("operation.next_poll_at", becomes="None"),
+            "app.payments.decisions.gateway_call:CallReturned._schedule_look_up": Assigned(
+                "operation.next_poll_at", becomes="None"
+            ),
         },
     ),
     Break(

@@ -3,7 +3,7 @@
 from app.core.vocabulary import State
 from app.db.aggregates import PaymentSelector, account_of
 from app.payments.core.action_request import ActionRequest
-from app.payments.decisions.action import record_action
+from app.payments.decisions.action import ActionRequested
 from app.payments.operations.execute import _call_gateway
 from app.payments.services import Services
 
@@ -12,6 +12,7 @@ async def call_gateway_first(services: Services, request: ActionRequest, which: 
     """Call the gateway for what is requested, and commit nothing."""
     known = await services.payments.find(which)
     if known is not None:
-        operation, _ = record_action(known, request, services.posting())
+        requested = ActionRequested(request, services.posting(), opens_keys=lambda _payment: True)
+        operation = requested.decide(known).operation
         if operation.state is State.INTENT:
             await _call_gateway(services, account_of(known.payment), known, operation, 2.0)

@@ -1,15 +1,18 @@
 """What the app does, one commit at a time, by its own decisions."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeVar
 
 from app import exact_json
+from app.core.fact import AttemptFact, Fact
 from app.core.payment import Operation, Payment, PaymentAggregate
 from app.core.vocabulary import EventState, Kind, Origin, State
 from app.gateway.errors import GatewayError, OutcomeUnknownError
 from app.payments.core.action_request import ActionRequest
+from app.payments.core.addresses import Addresses, PaymentPage
 from app.payments.core.apply import apply
 from app.payments.core.balance import balance
 from app.payments.core.observation import Observations, observation_from_record
@@ -18,13 +21,13 @@ from app.payments.core.posting import Posting
 from app.payments.core.refusal import RefusalError
 from app.payments.core.responses import action_response, session_refusal_response, session_response
 from app.payments.core.schedule import Schedule
-from app.payments.decisions.action import prepare_answer, record_action
-from app.payments.decisions.answer_confirmation import confirm_reading
-from app.payments.decisions.competing_attempts import add_attempt, review_attempts
-from app.payments.decisions.delivery import find_ready_event, prepare_due_event, record_outcome
-from app.payments.decisions.look_up import LookUp, post_look_up, send_waiting
-from app.payments.decisions.session import answer_session
-from app.payments.decisions.transition import CallResult, transition
+from app.payments.decisions.action import ActionRequested
+from app.payments.decisions.answer_confirmation import HistoryRead
+from app.payments.decisions.competing_attempts import AttemptsDue, add_attempt
+from app.payments.decisions.delivery import EventDue, EventReported, find_ready_event
+from app.payments.decisions.gateway_call import CallReturned
+from app.payments.decisions.look_up import OrderLookedUp, OrderShown, TurnCame
+from app.payments.decisions.session import SessionAsked
 from app.saleor.errors import SaleorError
 from app.saleor.history import HistoryEntry
 from app.saleor.reports import ReportOutcome
@@ -40,6 +43,8 @@ SCHEDULE = Schedule()
 PAGE = "https://app.example/payment"
 PAGE_LIFETIME = timedelta(hours=1)
 ACCOUNT_ID = "account"
+R = TypeVar("R")
+_PAYMENT_PAGE = PaymentPage(Addresses("https://app.example"), "https://saleor.example/graphql/")
 _CHECKOUT = Checkout.model_validate(
     source_object(totalPrice={"gross": {"amount": TO_PAY, "currency": "UAH"}}, transactions=[])
 )
@@ -63,6 +68,22 @@ def _store_all(world: World) -> None:
     for attempt in world.attempts:
         if attempt.aggregate is not None:
             attempt.store()
+
+
+def _record(attempt: Attempt, fact: Fact[R]) -> R:
+    """Let a fact decide about a payment that is known, and commit that."""
+    assert attempt.aggregate is not None
+    answer = fact.decide(attempt.aggregate)
+    attempt.store()
+    return answer
+
+
+def _record_of_attempt(world: World, attempt: Attempt, fact: AttemptFact[R], attempts: Sequence[PaymentAggregate]) -> R:
+    """Do the same for a fact that may concern other attempts to pay the same."""
+    assert attempt.aggregate is not None
+    answer = fact.decide(attempt.aggregate, attempts)
+    _store_all(world)
+    return answer
 
 
 def _json(body: Any) -> Any:
@@ -110,35 +131,28 @@ def begin(world: World, attempt: Attempt, request: Event) -> None:
 
 def answer_session_from_record(world: World, attempt: Attempt, request: Event) -> None:
     """Answer a session of a payment that is known."""
-    aggregate = attempt.aggregate
-    assert aggregate is not None
-    answer_session(aggregate, [aggregate], posting_at(world))
-    attempt.store()
-    attempt.answers.append(Answer(request, _json(session_response(aggregate, PAGE).dump())))
+    assert attempt.aggregate is not None
+    asked = SessionAsked(_PAYMENT_PAGE, posting_at(world))
+    answer = _record_of_attempt(world, attempt, asked, [attempt.aggregate])
+    attempt.answers.append(Answer(request, _json(answer.dump())))
 
 
 def receive_action(world: World, attempt: Attempt, request: Event, action: Action) -> None:
     """Record what Saleor requests, and send it, let it wait, or answer from the record."""
-    aggregate = attempt.aggregate
-    assert aggregate is not None
     key = request.idempotency_key or ""
     asked = ActionRequest(
         action=_ACTIONS[action], amount=request.amount, currency="UAH", keys=(key,), digest=f"digest of {key}"
     )
-    posting = posting_at(world)
     try:
-        operation, is_new = record_action(aggregate, asked, posting)
+        recorded = _record(attempt, ActionRequested(asked, posting_at(world), opens_keys=lambda _payment: True))
     except RefusalError as refusal:
         body = ActionResponse.failure(
             _ACTIONS[action], psp_reference=f"refused {key}", message=refusal.message, external_url=PAGE
         )
         attempt.answers.append(Answer(request, _json(body.dump()), action))
         return
-    sent = is_new and operation.state is State.INTENT
-    if not sent:
-        prepare_answer(aggregate, operation, posting)
-    attempt.store()
-    if sent:
+    operation = recorded.operation
+    if recorded.is_new and operation.state is State.INTENT:
         assert operation.id is not None
         attempt.calls.append(Call(operation.id, request))
     else:
@@ -160,8 +174,8 @@ def record_call(world: World, attempt: Attempt, call: Call) -> None:
     operation = aggregate.operation_by_id(call.operation_id)
     posting = posting_at(world, answering=None if call.request is None else call.operation_id)
     is_creation = operation.kind is Kind.CREATE and not isinstance(result, GatewayError)
-    transition(aggregate, operation, CallResult(result), posting, _aggregates(world) if is_creation else [aggregate])
-    _store_all(world)
+    returned = CallReturned(call.operation_id, result, posting)
+    _record_of_attempt(world, attempt, returned, _aggregates(world) if is_creation else [aggregate])
     if call.request is None:
         return
     if operation.kind is Kind.CREATE:
@@ -189,13 +203,22 @@ def due_operation(world: World, attempt: Attempt) -> Operation | None:
     return next((one for one in due if one.id not in under_way), None)
 
 
+@dataclass(frozen=True)
+class LookUp:
+    """What the gateway has shown for an operation, and which operations had ended by then."""
+
+    operation_id: int
+    ended: frozenset[int | None]
+    records: Observations | GatewayError
+
+
 def begin_look_up(attempt: Attempt, operation: Operation, *, fails: bool = False) -> LookUp:
     """Return what the gateway shows now of the order of an operation that is due."""
     assert attempt.aggregate is not None
     assert operation.id is not None
     ended = frozenset(one.id for one in attempt.aggregate.operations if one.state.final)
     shown = Observations.from_records(attempt.order.shown(), "en")
-    return LookUp(operation.id, ended, OutcomeUnknownError("no answer") if fails else shown, scheduled=True)
+    return LookUp(operation.id, ended, OutcomeUnknownError("no answer") if fails else shown)
 
 
 def needs_no_look_up(operation: Operation) -> bool:
@@ -205,10 +228,8 @@ def needs_no_look_up(operation: Operation) -> bool:
 
 def send_due(world: World, attempt: Attempt, operation: Operation) -> None:
     """Send an operation that has waited for its turn."""
-    aggregate = attempt.aggregate
-    assert aggregate is not None
     assert operation.id is not None
-    is_sent = send_waiting(aggregate, operation.id, posting_at(world), can_be_sent=True) is not None
+    is_sent = _record(attempt, TurnCame(operation.id, posting_at(world), can_be_sent=True)) is not None
     if not is_sent and operation.next_poll_at is not None and operation.next_poll_at <= world.now:
         operation.next_poll_at = world.now + SCHEDULE.lease  # the claim of the worker, which is not renewed
     attempt.store()
@@ -218,10 +239,8 @@ def send_due(world: World, attempt: Attempt, operation: Operation) -> None:
 
 def finish_look_up(world: World, attempt: Attempt, look_up: LookUp) -> None:
     """Post what a look-up has shown, and send what follows from it."""
-    aggregate = attempt.aggregate
-    assert aggregate is not None
-    closing = post_look_up(aggregate, look_up, posting_at(world))
-    attempt.store()
+    looked_up = OrderLookedUp(look_up.operation_id, look_up.ended, look_up.records, posting_at(world), scheduled=True)
+    closing = _record(attempt, looked_up)
     if closing is not None:
         assert closing[1].id is not None
         attempt.calls.append(Call(closing[1].id, None))
@@ -229,9 +248,7 @@ def finish_look_up(world: World, attempt: Attempt, look_up: LookUp) -> None:
 
 def review(world: World, attempt: Attempt) -> None:
     """Review the other attempts to pay the same."""
-    assert attempt.aggregate is not None
-    review_attempts(attempt.aggregate, _aggregates(world), posting_at(world))
-    _store_all(world)
+    _record_of_attempt(world, attempt, AttemptsDue(posting_at(world)), _aggregates(world))
 
 
 def claim_event(world: World, attempt: Attempt) -> int | None:
@@ -248,19 +265,17 @@ def prepare_report(world: World, attempt: Attempt, event_id: int) -> Any:
     aggregate = attempt.aggregate
     assert aggregate is not None
     aggregate.event_by_id(event_id).attempts += 1
-    due = find_ready_event(aggregate, event_id) or prepare_due_event(aggregate, event_id, world.now)
+    due = find_ready_event(aggregate, event_id) or _record(attempt, EventDue(event_id, world.now))
     if due.awaited is not None:
-        confirm_reading(aggregate, due.awaited, history_of(attempt.transaction.events), posting_at(world))
-        due = prepare_due_event(aggregate, event_id, world.now, confirmed=True)
+        _record(attempt, HistoryRead(due.awaited, history_of(attempt.transaction.events), posting_at(world)))
+        due = _record(attempt, EventDue(event_id, world.now, confirmed=True))
     attempt.store()
     return due.event
 
 
 def record_report(world: World, attempt: Attempt, event_id: int, outcome: ReportOutcome | SaleorError) -> None:
     """Record what Saleor has answered to a report."""
-    assert attempt.aggregate is not None
-    record_outcome(attempt.aggregate, event_id, outcome, posting_at(world))
-    attempt.store()
+    _record(attempt, EventReported(event_id, outcome, posting_at(world)))
 
 
 def history_of(events: Sequence[Event]) -> tuple[HistoryEntry, ...]:
@@ -289,7 +304,5 @@ def differs_from_register(attempt: Attempt) -> bool:
 
 def compare_with_register(world: World, attempt: Attempt) -> None:
     """Post the whole order, as the night's comparison does with one that differs."""
-    assert attempt.aggregate is not None
     shown = Observations.from_records(attempt.order.shown(), "en")
-    apply(attempt.aggregate, ACCOUNT.pos_id, shown, posting_at(world))
-    attempt.store()
+    _record(attempt, OrderShown(shown, posting_at(world)))

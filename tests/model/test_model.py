@@ -1,15 +1,13 @@
 """The laws hold in every state that is reached, and every fair future ends with equal books."""
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
-from app.core.payment import Operation, PaymentAggregate
+from app.core.payment import PaymentAggregate
 from app.core.vocabulary import State
-from app.payments.core.posting import Posting
-from app.payments.decisions.transition import CallResult, transition
-from tests.model import app_side
+from app.payments.decisions.gateway_call import CallReturned
 from tests.model.explore import explore
 from tests.model.moves import moves_of
 from tests.model.scenarios import SCENARIOS, Scenario
@@ -37,14 +35,18 @@ def test_laws_with_two_faults_hold(scenario: Scenario) -> None:
 def test_wrong_decision_is_found_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """A model that finds nothing proves nothing: here an unknown outcome counts as a failure."""
 
+    decide = CallReturned.decide
+
     def fail_what_is_unknown(
-        aggregate: PaymentAggregate, operation: Operation, result: CallResult, posting: Posting, *more: Any
-    ) -> None:
-        transition(aggregate, operation, result, posting, *more)
+        returned: CallReturned, aggregate: PaymentAggregate, attempts: Sequence[PaymentAggregate]
+    ) -> PaymentAggregate:
+        decide(returned, aggregate, attempts)
+        operation = aggregate.operation_by_id(returned.operation_id)
         if operation.state is State.UNKNOWN:
             operation.state = State.FAILURE
+        return aggregate
 
-    monkeypatch.setattr(app_side, "transition", fail_what_is_unknown)
+    monkeypatch.setattr(CallReturned, "decide", fail_what_is_unknown)
     refunds = next(scenario for scenario in SCENARIOS if scenario.name == "two refunds")
     [found] = explore(refunds.begin(), most_states=3_000).found
     assert "lost: refund" in str(found)

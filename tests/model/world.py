@@ -17,7 +17,7 @@ from app.core.payment import Account, Operation, PaymentAggregate
 from app.core.vocabulary import EventState, Flow, State
 from app.db.tables import MerchantAccount
 from app.gateway.errors import GatewayError
-from app.payments.decisions.transition import Outcome
+from app.payments.decisions.gateway_call import Outcome
 from app.saleor.testing.records import Event, EventClock, Transaction
 from app.saleor.testing.vocabulary import Action
 from tests.model.gateway import GatewayOrder, Record

@@ -8,6 +8,7 @@ from app.db.aggregates import ByOrder
 from app.payments.core.posting import enqueue_note
 from app.telemetry import Trace, read_traceparent, tracing
 from tests.monitoring.step_recorder import record_steps
+from tests.payments.changes import Change
 from tests.payments.shop import Shop, run_concurrently
 
 ID, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
@@ -41,9 +42,9 @@ async def test_what_is_committed_together_is_done_in_the_trace_of_each(paid_shop
     async def note(number: int) -> None:
         with tracing(f"{number:032x}"):
             posting = paid_shop.services.posting()
-            await paid_shop.services.payments.update(
+            await paid_shop.services.payments.record(
                 ByOrder(paid_shop.order_id),
-                lambda payment: enqueue_note(payment, f"note {number}", posting, reference=f"note-{number}"),
+                Change(lambda payment: enqueue_note(payment, f"note {number}", posting, reference=f"note-{number}")),
             )
 
     def count(_connection: object) -> None:

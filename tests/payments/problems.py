@@ -9,6 +9,7 @@ from app.db.repository import PaymentRepository
 from app.i18n.messages import LazyMessage
 from app.payments.core.issues import Issue, IssueCode
 from app.payments.core.problems import Cause, add_problem, message_of, open_problems
+from tests.payments.changes import Change
 
 
 def issue_saying(words: str) -> Issue:
@@ -18,8 +19,8 @@ def issue_saying(words: str) -> Issue:
 
 async def raise_problem(database: Database, payment: Stored, cause: Cause, issue: Issue, now: datetime) -> None:
     """Let a stored payment have a problem."""
-    await PaymentRepository(database).update(
-        ById(row_id_of(payment)), lambda aggregate: add_problem(aggregate.payment, cause, issue, now)
+    await PaymentRepository(database).record(
+        ById(row_id_of(payment)), Change(lambda aggregate: add_problem(aggregate.payment, cause, issue, now))
     )
 
 

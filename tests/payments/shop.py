@@ -43,10 +43,11 @@ from app.db.tables import (
 from app.db.vault import Vault
 from app.gateway import notification
 from app.gateway.signature import sign
+from app.payments.core.addresses import Addresses
 from app.payments.core.references import order_id_of
 from app.payments.operations.actions import answer_action_request
 from app.payments.operations.initialize import initialize
-from app.payments.services import Addresses, Gateways, Services
+from app.payments.services import Gateways, Services
 from app.payments.sync.notifications import Receipt, receive
 from app.payments.sync.process_session import process
 from app.saleor.events import (

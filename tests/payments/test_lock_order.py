@@ -14,6 +14,7 @@ from app.db.tables import SaleorEvent
 from app.payments.core.event_queue import supersede_notes
 from app.worker.deliver import deliver
 from tests.db.rows import load_by_transaction
+from tests.payments.changes import Change
 from tests.payments.shop import Shop
 from tests.payments.test_at_once import queue_for_the_lock, second_process
 
@@ -72,7 +73,7 @@ async def test_whoever_locks_a_payment_waits_for_whoever_has_it(shop: Shop, data
     }  # fmt: skip
 
     async def read() -> Any:
-        return await shop.services.payments.update(which[locker], lambda payment: payment)
+        return await shop.services.payments.record(which[locker], Change(lambda payment: payment))
 
     try:
         async with holder.transaction() as session:

@@ -16,6 +16,7 @@ from app.saleor.testing.records import Order
 from tests.loopback import HangUp, json_reply
 from tests.payments.aggregates import an_operation
 from tests.payments.alert_cases import subjects
+from tests.payments.changes import Change
 from tests.payments.fake_gateway import operation, payment, refusal_reply
 from tests.payments.shop import TOTAL, Shop, source_object
 
@@ -85,7 +86,7 @@ def will_close(shop: Shop) -> None:
 
 async def acknowledge_all(shop: Shop) -> None:
     which = ById(row_id_of((await shop.aggregate()).payment))
-    await shop.services.payments.update(which, lambda locked: acknowledge(locked.payment, shop.clock.now))
+    await shop.services.payments.record(which, Change(lambda locked: acknowledge(locked.payment, shop.clock.now)))
 
 
 class TestPaidEvenSo:
@@ -344,7 +345,9 @@ class TestOpenPage:
         order = await begin_on_order(shop)
         order.status = "CANCELED"
         other = an_operation(Kind.REFUND, State.PENDING, id=None)
-        await shop.services.payments.update(ByOrder(shop.order_id), lambda found: found.operations.append(other))
+        await shop.services.payments.record(
+            ByOrder(shop.order_id), Change(lambda found: found.operations.append(other))
+        )
         await check_polled_page(shop.services, shop.saleor, row_id_of(other))
         assert can_be_paid(await shop.aggregate(), shop.clock.now)
         await check_polled_page(shop.services, shop.saleor, row_id_of(await shop.operation(Kind.CREATE)))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.payments.services import Addresses
+from app.payments.core.addresses import Addresses
 from app.saleor.limits import LINK_LENGTH
 from tests.loopback import HangUp, json_reply
 from tests.payments.fake_gateway import operation

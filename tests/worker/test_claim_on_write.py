@@ -23,6 +23,7 @@ from app.payments.services import Services
 from app.payments.sync.notifications import process
 from app.saleor.errors import SaleorUnreachableError
 from app.worker.loop import Worker
+from tests.payments.changes import Change
 from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop, source_object
@@ -252,10 +253,10 @@ async def test_an_event_that_others_may_claim_already_is_left_to_them(paid_shop:
     def add_note(aggregate: PaymentAggregate) -> None:
         enqueue_note(aggregate, "a note", services.posting(), reference=f"note-{len(aggregate.events)}")
 
-    await services.payments.update(ByOrder(paid_shop.order_id), add_note)  # nobody works here
+    await services.payments.record(ByOrder(paid_shop.order_id), Change(add_note))  # nobody works here
     worker = Worker(paid_shop.saleor)
     with services.database.worked_by(_Greedy(worker, paid_shop)):
-        await services.payments.update(ByOrder(paid_shop.order_id), _touch)
+        await services.payments.record(ByOrder(paid_shop.order_id), Change(_touch))
     events = (await paid_shop.aggregate()).events
     assert [event.attempts for event in events if event.state is EventState.WAITING] == [0]
 

@@ -34,9 +34,8 @@ from app.db.repository import PaymentNotFoundError
 from app.i18n.messages import gettext_noop
 from app.payments.accounts.balances import read_balances, refund_warning
 from app.payments.core.refusal import RefusalCode, RefusalError
+from app.payments.decisions.refund_split import RefundSplitChosen
 from app.payments.services import Services
-from app.payments.split.choice import choose_next_refund_split, clear_choice
-from app.payments.split.rules import names_of
 from app.payments.staff.actions import request_action
 from app.payments.staff.subscription import cancel_subscription
 
@@ -143,19 +142,9 @@ class PaymentParts:
 
     async def _store_choice(self, staff: Staff, order_id: str, amounts: dict[str, Decimal] | None) -> PaymentAggregate:
         """Store from whom the next refund is taken, and return the payment; None leaves it to the rules."""
-        now = self._services.now()
-
-        def step(aggregate: PaymentAggregate) -> PaymentAggregate:
-            if amounts is None:
-                clear_choice(aggregate, now)
-            else:
-                choose_next_refund_split(aggregate, amounts, now, names_of(account_of(aggregate.payment).split_rules))
-            return aggregate
-
+        which = ByOrder(order_id, installation_id=staff.installation.id)
         try:
-            aggregate = await self._services.payments.update(
-                ByOrder(order_id, installation_id=staff.installation.id), step
-            )
+            aggregate = await self._services.payments.record(which, RefundSplitChosen(amounts, self._services.now()))
         except PaymentNotFoundError as unknown:
             raise unknown_payment_error(staff) from unknown
         except RefusalError as refusal:

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from app.core.payment import Operation, PaymentAggregate
+from app.core.text import fit_text
 from app.core.vocabulary import Flow, Kind, Mode, Origin, State
-from app.db.columns import fit_text
 from app.gateway.models import OperationRecord, PaymentRecord, Records, Status
 from app.gateway.statuses import Kind as CodeKind
 from app.gateway.statuses import explain

@@ -5,9 +5,8 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from app.core.payment import Operation, PaymentAggregate, Problem
+from app.core.payment import NewCard, Operation, PaymentAggregate, Problem
 from app.core.vocabulary import Kind, Origin
-from app.db.saved_cards import NewCard
 from app.i18n.messages import Money
 from app.payments.core.balance import ZERO, balance
 from app.payments.core.event_queue import enqueue

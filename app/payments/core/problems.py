@@ -38,8 +38,8 @@ from decimal import Decimal
 from enum import StrEnum
 
 from app.core.payment import Operation, Payment, Problem, SaleorEvent
+from app.core.text import fit_text
 from app.core.vocabulary import ProblemKind, State
-from app.db.columns import fit_text
 from app.i18n.messages import LazyMessage
 from app.payments.core.issues import Issue, IssueCode, is_stored, stored_message
 

@@ -10,9 +10,8 @@ from datetime import datetime
 
 from pydantic import SecretStr, TypeAdapter, ValidationError
 
-from app.core.payment import PaymentAggregate, RefusedCard
+from app.core.payment import NewCard, PaymentAggregate, RefusedCard
 from app.core.vocabulary import State
-from app.db.saved_cards import NewCard
 from app.gateway.errors import RefusedError
 from app.gateway.models import PaymentRecord
 from app.gateway.models.values import Timestamp

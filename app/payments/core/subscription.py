@@ -8,8 +8,8 @@ are reported to Saleor where it knows the customer: on the transaction of that o
 from dataclasses import dataclass
 
 from app.core.payment import Operation, Payment, PaymentAggregate
+from app.core.text import fit_text
 from app.core.vocabulary import Kind, State
-from app.db.columns import fit_text
 from app.gateway.models.records import Recurring
 
 CANCELED = "canceled"

@@ -1,16 +1,18 @@
 """What follows from the request of a charge, refund or cancelation: planned and recorded, before it is sent. Pure."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from app.core.payment import Operation, PaymentAggregate
+from app.core.fact import Fact
+from app.core.payment import Operation, Payment, PaymentAggregate
+from app.core.text import fit_text
 from app.core.vocabulary import CloseReason, Kind, Origin, State
-from app.db.aggregates import account_of
-from app.db.columns import fit_text
 from app.i18n.messages import LazyMessage
 from app.payments.cards.card_form import holds_card_number
 from app.payments.core.action_request import ActionRequest, describe_request
+from app.payments.core.addresses import PaymentPage
 from app.payments.core.balance import ZERO, Balance, balance, check_amount
 from app.payments.core.call_errors import KEYS_NOT_OPENED
 from app.payments.core.dialects import keeps_rest
@@ -18,6 +20,7 @@ from app.payments.core.page_cancellation import sentence_for_earlier_version
 from app.payments.core.posting import Posting, enqueue_note
 from app.payments.core.references import ensure_reference, reference_of_request
 from app.payments.core.refusal import RefusalCode, RefusalError
+from app.payments.core.responses import action_response
 from app.payments.decisions.answer_window import (
     find_granted_refund,
     mark_answered,
@@ -31,7 +34,7 @@ from app.payments.decisions.rejections import (
 )
 from app.payments.split.fiscal_products import fiscal_request_members
 from app.payments.split.planning import requested_shares, split_of_action
-from app.saleor.responses import AvailableAction
+from app.saleor.responses import ActionResponse, AvailableAction
 
 _KINDS = {
     AvailableAction.CHARGE: Kind.CAPTURE,
@@ -109,24 +112,67 @@ def _cancellation_step(current: Balance, required_kind: Kind | None) -> Step:
     return step
 
 
-def record_action(
-    aggregate: PaymentAggregate, request: ActionRequest, posting: Posting, *, can_be_sent: bool = True
-) -> tuple[Operation, bool]:
-    """Return the operation of a request, and whether it is new: then it is recorded, and to be sent if an intent.
+@dataclass(frozen=True, slots=True)
+class RecordedAction:
+    """What was recorded of a request. ``is_new``: just now; it is to be sent then, if it is an intent."""
 
-    Raises RefusalError. ``can_be_sent``: the keys of the account open; no intent is recorded that could not be sent.
+    aggregate: PaymentAggregate
+    operation: Operation
+    is_new: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ActionRequested(Fact[RecordedAction]):
+    """Saleor or staff request an action. ``decide`` raises RefusalError.
+
+    ``opens_keys`` says whether the keys of a payment's account open: no intent is recorded that could not be sent.
     """
-    operation, is_new = _find_or_create(aggregate, request, posting)
-    if is_new:
-        if not operation.state.final and not can_be_sent:
-            raise RefusalError(RefusalCode.NOT_POSSIBLE, LazyMessage(KEYS_NOT_OPENED))
-        aggregate.operations.append(operation)
-        operation.shares = requested_shares(operation)
-        _report_to_saleor(aggregate, operation, posting)
-    return operation, is_new
+
+    request: ActionRequest
+    posting: Posting
+    opens_keys: Callable[[Payment], bool]
+
+    def decide(self, aggregate: PaymentAggregate) -> RecordedAction:
+        """Record the operation that fulfils the request, once (laws of money, 3 and 4)."""
+        operation, is_new = _find_or_create(aggregate, self.request, self.posting)
+        if is_new:
+            if not operation.state.final and not self.opens_keys(aggregate.payment):
+                raise RefusalError(RefusalCode.NOT_POSSIBLE, LazyMessage(KEYS_NOT_OPENED))
+            aggregate.operations.append(operation)
+            operation.shares = requested_shares(operation)
+            _report_to_saleor(aggregate, operation, self.posting)
+        is_sent_now = is_new and operation.state is State.INTENT
+        if self.request.by is None and not is_sent_now:
+            _prepare_answer(aggregate, operation, self.posting)
+        return RecordedAction(aggregate, operation, is_new)
 
 
-def prepare_answer(aggregate: PaymentAggregate, operation: Operation, posting: Posting) -> None:
+@dataclass(frozen=True, slots=True)
+class ActionRepeated(Fact[ActionResponse | None]):
+    """Saleor's request of an action is answered from the record, because an internal error prevented its answer.
+
+    ``keys`` and ``digest`` name the request. Returns None when nothing is recorded of it, or it is not certain what.
+    """
+
+    action: AvailableAction
+    keys: Sequence[str]
+    digest: str
+    page: PaymentPage
+    posting: Posting
+
+    def decide(self, aggregate: PaymentAggregate) -> ActionResponse | None:
+        """Prepare the operation for the answer: it is pending until it is settled, and never failed."""
+        operation = aggregate.operation_by_digest(self.digest) if self.digest else None
+        if operation is None and len(self.keys) == 1:
+            operation = aggregate.operation_by_key(self.keys[0])
+        if operation is None:
+            return None
+        ensure_reference(aggregate.payment, operation)
+        mark_answered(aggregate, operation, self.posting)
+        return action_response(aggregate, operation, self.action, self.page.address(aggregate.payment.order_id))
+
+
+def _prepare_answer(aggregate: PaymentAggregate, operation: Operation, posting: Posting) -> None:
     """Prepare an operation for the answer that Saleor gets now, without a call of the gateway."""
     ensure_reference(aggregate.payment, operation)  # the answer names it
     if operation.state is not State.INTENT:  # an intent is being sent by another webhook right now
@@ -191,7 +237,7 @@ def _new_operation(aggregate: PaymentAggregate, request: ActionRequest, key: str
             request.action, request.amount, current, required_kind=request.required_kind, charge_id=request.charge_id
         )
         if request.charge_id is None:  # a later charge has neither shares nor products of its own
-            more = split_of_action(aggregate, step.kind, step.amount, request, account_of(aggregate.payment))
+            more = split_of_action(aggregate, step.kind, step.amount, request, aggregate.payment.account)
             more = more or fiscal_request_members(aggregate, step.kind, step.amount, request.granted)
             if _is_full_refund(aggregate, step.kind, step.amount, current):
                 more["whole"] = True

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from app.core.fact import Fact
 from app.core.payment import Operation, Payment, PaymentAggregate, SaleorEvent, row_id_of
 from app.core.vocabulary import EventState, Kind
 from app.payments.core.answer_status import AnswerStatus, answer_status_of, has_conflicting_failure
@@ -82,34 +83,43 @@ class Confirmation:
     reference: str | None = None
 
 
-def confirm_reading(
-    aggregate: PaymentAggregate, awaited: AwaitedAnswer, history: Sequence[HistoryEntry] | None, posting: Posting
-) -> Confirmation:
-    """Record what Saleor's history shows about an answer; None: Saleor has refused to show it."""
-    event, operation = aggregate.event_by_id(awaited.event_id), awaited.operation_in(aggregate)
-    if operation is None:
-        _check_again_later(aggregate, event, posting.now)
-        return Confirmation()
-    taken = {other.psp_reference for other in aggregate.operations if other is not operation and other.psp_reference}
-    reading: AnswerStatus | str = AnswerStatus.READ
-    if history is not None:
-        reading = answer_status_of(operation, history, taken, posting.now, posting.schedule)
-    match reading:
-        case AnswerStatus.AWAITED:
-            _check_again_later(aggregate, event, posting.now)
+@dataclass(frozen=True, slots=True)
+class HistoryRead(Fact[Confirmation]):
+    """What Saleor's history shows about an awaited answer; None: Saleor has refused to show it."""
+
+    awaited: AwaitedAnswer
+    history: Sequence[HistoryEntry] | None
+    posting: Posting
+
+    def decide(self, aggregate: PaymentAggregate) -> Confirmation:
+        """Let the events of the operation be reported once Saleor has read its answer, or never will."""
+        now, history = self.posting.now, self.history
+        event, operation = aggregate.event_by_id(self.awaited.event_id), self.awaited.operation_in(aggregate)
+        if operation is None:
+            _check_again_later(aggregate, event, now)
             return Confirmation()
-        case AnswerStatus.ABANDONED if _needs_repeat_request(operation):
-            _check_again_later(aggregate, event, posting.now)
-            return Confirmation(granted=operation.granted_refund_id)
-        case str():
-            change_reference(aggregate, operation, reading)
-        case _:
-            pass
-    operation.answer_awaited_until = None
-    for reported in events_of(aggregate, operation):
-        if reported.state is EventState.WAITING and has_conflicting_failure(reported, history or ()):
-            mark_delivered(reported, aggregate.payment, posting.now)
-    return Confirmation(reference=reading if isinstance(reading, str) else None)
+        taken = {
+            other.psp_reference for other in aggregate.operations if other is not operation and other.psp_reference
+        }
+        reading: AnswerStatus | str = AnswerStatus.READ
+        if history is not None:
+            reading = answer_status_of(operation, history, taken, now, self.posting.schedule)
+        match reading:
+            case AnswerStatus.AWAITED:
+                _check_again_later(aggregate, event, now)
+                return Confirmation()
+            case AnswerStatus.ABANDONED if _needs_repeat_request(operation):
+                _check_again_later(aggregate, event, now)
+                return Confirmation(granted=operation.granted_refund_id)
+            case str():
+                change_reference(aggregate, operation, reading)
+            case _:
+                pass
+        operation.answer_awaited_until = None
+        for reported in events_of(aggregate, operation):
+            if reported.state is EventState.WAITING and has_conflicting_failure(reported, history or ()):
+                mark_delivered(reported, aggregate.payment, now)
+        return Confirmation(reference=reading if isinstance(reading, str) else None)
 
 
 def _needs_repeat_request(operation: Operation) -> bool:
@@ -122,30 +132,44 @@ def _needs_repeat_request(operation: Operation) -> bool:
     return made and operation.granted_refund_id is not None and operation.asked_anew < _MAX_REPEAT_REQUESTS
 
 
-def record_repeat_request(
-    aggregate: PaymentAggregate, awaited: AwaitedAnswer, posting: Posting, *, refused_with: str | None
-) -> None:
-    """Record the repeat request and wait for Saleor's webhook; where Saleor refused, let the events be reported."""
-    aggregate.operation_by_id(awaited.operation_id).asked_anew += 1
-    operation = awaited.operation_in(aggregate)
-    if operation is None:
-        return  # its webhook was faster
-    if refused_with not in {None, REFUND_IS_PENDING}:
-        operation.answer_awaited_until = None
-        return
-    until = posting.now + posting.schedule.answer_window
-    if refused_with is None:
-        operation.answer_awaited_until = until
-    # With REFUND_IS_PENDING the webhook of an earlier request may be on its way.
-    aggregate.event_by_id(awaited.event_id).next_attempt_at = until
+@dataclass(frozen=True, slots=True)
+class RefundRerequested(Fact[None]):
+    """Saleor was asked to request a granted refund again. ``refused_with``: the code with which it refused; or None."""
+
+    awaited: AwaitedAnswer
+    posting: Posting
+    refused_with: str | None = None
+
+    def decide(self, aggregate: PaymentAggregate) -> None:
+        """Wait for Saleor's webhook; where Saleor refused, let the events be reported."""
+        aggregate.operation_by_id(self.awaited.operation_id).asked_anew += 1
+        operation = self.awaited.operation_in(aggregate)
+        if operation is None:
+            return  # its webhook was faster
+        if self.refused_with not in {None, REFUND_IS_PENDING}:
+            operation.answer_awaited_until = None
+            return
+        until = self.posting.now + self.posting.schedule.answer_window
+        if self.refused_with is None:
+            operation.answer_awaited_until = until
+        # With REFUND_IS_PENDING the webhook of an earlier request may be on its way.
+        aggregate.event_by_id(self.awaited.event_id).next_attempt_at = until
 
 
-def retry_later(aggregate: PaymentAggregate, event_id: int, error: SaleorError, now: datetime) -> None:
-    """Postpone an event, because Saleor cannot be queried at the moment."""
-    longest = _LONGEST_UNAUTHORISED if isinstance(error, SaleorNotAuthorisedError) else 5 * _LONGEST_PAUSE
-    event = aggregate.event_by_id(event_id)
-    event.last_error = str(error)
-    postpone(event, now + min(max(now - event.created_at, _FIRST_PAUSE), longest))
+@dataclass(frozen=True, slots=True)
+class HistoryNotRead(Fact[None]):
+    """Saleor could not be queried about the answer on which an event depends."""
+
+    event_id: int
+    error: SaleorError
+    now: datetime
+
+    def decide(self, aggregate: PaymentAggregate) -> None:
+        """Postpone the event."""
+        longest = _LONGEST_UNAUTHORISED if isinstance(self.error, SaleorNotAuthorisedError) else 5 * _LONGEST_PAUSE
+        event = aggregate.event_by_id(self.event_id)
+        event.last_error = str(self.error)
+        postpone(event, self.now + min(max(self.now - event.created_at, _FIRST_PAUSE), longest))
 
 
 def _check_again_later(aggregate: PaymentAggregate, event: SaleorEvent, now: datetime) -> None:

@@ -14,6 +14,7 @@ from datetime import datetime
 from decimal import ROUND_FLOOR, Decimal, InvalidOperation
 
 from app.amounts import CENT
+from app.core.fact import AttemptFact
 from app.core.payment import Payment, PaymentAggregate, row_id_of
 from app.core.vocabulary import CloseReason, Mode, State
 from app.i18n.messages import Money
@@ -240,11 +241,15 @@ def flag_double_payment(attempts: Sequence[tuple[PaymentAggregate, Decimal]], to
         clear_unowed_money(aggregate.payment, Unowed.OVERPAID, now)  # this says more
 
 
-def review_attempts(own: PaymentAggregate, attempts: Sequence[PaymentAggregate], posting: Posting) -> None:
-    """Close the pages of competing attempts that must not be paid any more, and flag a double payment for staff.
+@dataclass(frozen=True, slots=True)
+class AttemptsDue(AttemptFact[None]):
+    """A payment has progressed, so the other attempts to pay the same are due for a review."""
 
-    ``attempts`` are all attempts to pay the same debt as ``own``, oldest first; all are locked.
-    """
-    own.payment.attempts_due_at = None
-    # The newest has the latest amount to pay.
-    close_competing_pages(attempts, attempts[-1].payment, posting, replacing=own.payment.account.cancel_older)
+    posting: Posting
+
+    def decide(self, aggregate: PaymentAggregate, attempts: Sequence[PaymentAggregate]) -> None:
+        """Close the pages of competing attempts that must not be paid any more, and flag a double payment for staff."""
+        aggregate.payment.attempts_due_at = None
+        # The newest has the latest amount to pay.
+        replacing = aggregate.payment.account.cancel_older
+        close_competing_pages(attempts, attempts[-1].payment, self.posting, replacing=replacing)

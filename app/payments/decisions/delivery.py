@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from app.core.fact import Fact
 from app.core.payment import PaymentAggregate, SaleorEvent, row_id_of
 from app.core.vocabulary import EventState
 from app.i18n.messages import Money
@@ -46,29 +47,35 @@ def find_ready_event(aggregate: PaymentAggregate, event_id: int) -> DueEvent | N
     return DueEvent(aggregate, event) if ready else None
 
 
-def prepare_due_event(
-    aggregate: PaymentAggregate, event_id: int, now: datetime, *, confirmed: bool = False
-) -> DueEvent:
-    """Return the event if it is still to be reported; supersede an event that must not be reported any more.
+@dataclass(frozen=True, slots=True)
+class EventDue(Fact[DueEvent]):
+    """An event is due. Returns it if it is still to be reported.
 
     ``confirmed``: whether Saleor has read its operation's answer was asked just now.
     """
-    event = aggregate.event_by_id(event_id)
-    if event.state is not EventState.WAITING:
-        return DueEvent(aggregate)
-    if _is_obsolete(event, aggregate.events):
-        supersede(aggregate.payment, event, now)
-        return DueEvent(aggregate)
-    awaited = awaited_answer(aggregate, event)
-    if awaited is None:
-        return DueEvent(aggregate, event)
-    until = aggregate.operation_by_id(awaited.operation_id).answer_awaited_until
-    if confirmed:
-        return DueEvent(aggregate)
-    if until is not None and now < until:
-        postpone(event, until)
-        return DueEvent(aggregate)
-    return DueEvent(aggregate, None, awaited)
+
+    event_id: int
+    now: datetime
+    confirmed: bool = False
+
+    def decide(self, aggregate: PaymentAggregate) -> DueEvent:
+        """Supersede an event that must not be reported any more; postpone one whose answer is being read."""
+        event = aggregate.event_by_id(self.event_id)
+        if event.state is not EventState.WAITING:
+            return DueEvent(aggregate)
+        if _is_obsolete(event, aggregate.events):
+            supersede(aggregate.payment, event, self.now)
+            return DueEvent(aggregate)
+        awaited = awaited_answer(aggregate, event)
+        if awaited is None:
+            return DueEvent(aggregate, event)
+        until = aggregate.operation_by_id(awaited.operation_id).answer_awaited_until
+        if self.confirmed:
+            return DueEvent(aggregate)
+        if until is not None and self.now < until:
+            postpone(event, until)
+            return DueEvent(aggregate)
+        return DueEvent(aggregate, None, awaited)
 
 
 def _is_obsolete(event: SaleorEvent, events: Sequence[SaleorEvent]) -> bool:
@@ -78,21 +85,27 @@ def _is_obsolete(event: SaleorEvent, events: Sequence[SaleorEvent]) -> bool:
     return is_failure(event) and is_outdated_failure(event, events)
 
 
-def record_outcome(
-    aggregate: PaymentAggregate, event_id: int, outcome: ReportOutcome | SaleorError, posting: Posting
-) -> None:
-    """Record what Saleor has answered to the report of an event; or that it has not, and when it is tried again."""
-    event, payment = aggregate.event_by_id(event_id), aggregate.payment
-    if event.state is not EventState.WAITING:
-        return  # the report took so long that another worker has delivered the event
-    if not isinstance(outcome, ReportOutcome):
-        _record_failure(event, aggregate, outcome, posting)
-        return
-    mark_delivered(event, payment, posting.now, outcome)
-    if outcome.source is not None:
-        arrives = EventType(event.type) in MONEY_ARRIVES
-        compare_with_source(aggregate, outcome.source, posting.now, money_arrives=arrives)
-        schedule_comparison(payment, posting.now)
+@dataclass(frozen=True, slots=True)
+class EventReported(Fact[None]):
+    """An event was reported: what Saleor has answered, or why it has not."""
+
+    event_id: int
+    outcome: ReportOutcome | SaleorError
+    posting: Posting
+
+    def decide(self, aggregate: PaymentAggregate) -> None:
+        """Record the delivery and compare the order that came with it; or decide when the report is tried again."""
+        event, payment, now = aggregate.event_by_id(self.event_id), aggregate.payment, self.posting.now
+        if event.state is not EventState.WAITING:
+            return  # the report took so long that another worker has delivered the event
+        if not isinstance(self.outcome, ReportOutcome):
+            _record_failure(event, aggregate, self.outcome, self.posting)
+            return
+        mark_delivered(event, payment, now, self.outcome)
+        if self.outcome.source is not None:
+            arrives = EventType(event.type) in MONEY_ARRIVES
+            compare_with_source(aggregate, self.outcome.source, now, money_arrives=arrives)
+            schedule_comparison(payment, now)
 
 
 def _record_failure(event: SaleorEvent, aggregate: PaymentAggregate, error: SaleorError, posting: Posting) -> None:
@@ -109,3 +122,30 @@ def _record_failure(event: SaleorEvent, aggregate: PaymentAggregate, error: Sale
         return
     first, longest = _UNAUTHORISED_RETRY_PAUSES if isinstance(error, SaleorNotAuthorisedError) else _RETRY_PAUSES
     event.next_attempt_at = now + posting.schedule.pause(first, event.attempts, longest)
+
+
+@dataclass(frozen=True, slots=True)
+class ResendRequested(Fact[bool]):
+    """Staff request that an event is reported again. Returns False if it is not to be reported, or not any more."""
+
+    event_id: int
+    now: datetime
+
+    def decide(self, aggregate: PaymentAggregate) -> bool:
+        """Make the event due. A failure is never reported after the success of the same operation."""
+        event = aggregate.event_by_id(self.event_id)
+        if event.state not in {EventState.REFUSED, EventState.WAITING}:
+            return False
+        is_refused = event.state is EventState.REFUSED
+        beside = [
+            other for other in aggregate.events if other is not event and other.psp_reference == event.psp_reference
+        ]
+        if is_outdated_failure(event, beside) or (is_refused and has_matching_success(event, beside)):
+            supersede(aggregate.payment, event, self.now)
+            return False
+        later = aggregate.events[aggregate.events.index(event) + 1 :]
+        if is_refused and any(map(has_available_actions, later)):
+            event.available_actions = None  # later events report the current actions
+        event.state = EventState.WAITING
+        event.next_attempt_at = self.now
+        return True

@@ -1,10 +1,11 @@
 """Posts what a look-up has shown of an order, and sends what has waited for its turn (laws of money, 2 and 3). Pure."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
+from app.core.fact import Fact
 from app.core.payment import Operation, PaymentAggregate
-from app.core.vocabulary import CloseReason, Kind, State
+from app.core.vocabulary import CloseReason, Flow, Kind, State
 from app.gateway.errors import GatewayError
 from app.i18n.messages import Money, gettext_noop
 from app.payments.core.apply import apply, conclude
@@ -21,62 +22,123 @@ from app.payments.core.page_cancellation import (
 )
 from app.payments.core.posting import Posting, flag_unexplained, raise_problem
 from app.payments.core.problems import (
+    ADDRESS,
+    KEYS,
     UNREADABLE,
     cause_of_overdue_operation,
     clear_problem,
     has_mismatch,
 )
 from app.payments.core.refusal import RefusalError
-from app.payments.decisions.transition import abandon_page
+from app.payments.decisions.gateway_call import abandon_page
 from app.payments.split.planning import recompute_shares, requested_shares
 
 
 @dataclass(frozen=True, slots=True)
-class LookUp:
+class OrderLookedUp(Fact["tuple[PaymentAggregate, Operation] | None"]):
     """A look-up of an order for the operation with that row id. ``records`` is the whole order, or why it is not known.
 
     ``ended_before``: row ids of the operations that had ended when it was begun. ``scheduled``: the worker looked it up
     because the operation was due. Each such look-up lengthens the pause before the next.
+
+    Returns the payment and the cancellation to send if an unpaid payment page must be closed.
     """
 
     operation_id: int
     ended_before: frozenset[int | None]
     records: Observations | GatewayError
+    posting: Posting
     scheduled: bool = False
 
+    def decide(self, aggregate: PaymentAggregate) -> tuple[PaymentAggregate, Operation] | None:
+        """Post what was shown, and conclude what follows from its silence.
 
-def post_look_up(
-    aggregate: PaymentAggregate, look_up: LookUp, posting: Posting
-) -> tuple[PaymentAggregate, Operation] | None:
-    """Post a look-up. Return the payment and the cancellation to send if an unpaid payment page must be closed.
+        A page whose link no one has is abandoned once no answer with the link can arrive any more, whatever the look-up
+        shows.
+        """
+        closing, records, posting = None, self.records, self.posting
+        operation = aggregate.operation_by_id(self.operation_id)
+        operation.polls += self.scheduled
+        operation.polled_at = posting.now
+        if isinstance(records, GatewayError):
+            report_to_staff(aggregate, records, posting.now)
+        else:
+            apply(aggregate, aggregate.payment.account.pos_id, records, posting)
+            flag_unclear(aggregate, records, posting.now)
+        if operation.kind is Kind.CREATE and posting.now >= posting.schedule.intent_deadline(operation.created_at):
+            abandon_page(aggregate, posting)
+        if is_retried_until_confirmed(operation):
+            shown = None if isinstance(records, GatewayError) else records
+            closing = operation if advance_closing(aggregate, operation, shown, posting.schedule, posting.now) else None
+        elif not isinstance(records, GatewayError):
+            _conclude_from_silence(aggregate, operation, records, posting)
+            closing = _close_expired_page(aggregate, operation, posting)
+            self._cancel_needless_polls(aggregate)
+        self._schedule_next(aggregate, operation)
+        _flag_overdue(aggregate, operation, posting)
+        return None if closing is None else (aggregate, closing)
 
-    A page whose link no one has is abandoned once no answer with the link can arrive any more, whatever the look-up
-    shows.
+    def _cancel_needless_polls(self, aggregate: PaymentAggregate) -> None:
+        """Cancel the polls of operations that had ended before this look-up, because it has shown the whole order."""
+        for operation in aggregate.operations:
+            if operation.id in self.ended_before:
+                operation.next_poll_at = None
+
+    def _schedule_next(self, aggregate: PaymentAggregate, operation: Operation) -> None:
+        failed = isinstance(self.records, GatewayError)
+        if operation.state.final and not (failed and _should_look_up_again(operation, self.posting)):
+            operation.next_poll_at = None
+        elif self.scheduled and operation.next_poll_at is not None and not is_retried_until_confirmed(operation):
+            operation.next_poll_at = _next_poll(aggregate, operation, self.posting)
+
+
+@dataclass(frozen=True, slots=True)
+class OrderShown(Fact[None]):
+    """What the gateway shows of an order, for no operation in particular.
+
+    ``is_whole``: all that it has of the order; else some records of it.
     """
-    closing, records, scheduled = None, look_up.records, look_up.scheduled
-    operation = aggregate.operation_by_id(look_up.operation_id)
-    operation.polls += scheduled
-    operation.polled_at = posting.now
-    if isinstance(records, GatewayError):
-        report_to_staff(aggregate, records, posting.now)
-    else:
-        apply(aggregate, aggregate.payment.account.pos_id, records, posting)
-        flag_unclear(aggregate, records, posting.now)
-    if operation.kind is Kind.CREATE and posting.now >= posting.schedule.intent_deadline(operation.created_at):
-        abandon_page(aggregate, posting)
-    if is_retried_until_confirmed(operation):
-        shown = None if isinstance(records, GatewayError) else records
-        closing = operation if advance_closing(aggregate, operation, shown, posting.schedule, posting.now) else None
-    elif not isinstance(records, GatewayError):
-        _conclude_from_silence(aggregate, operation, records, posting)
-        closing = _close_expired_page(aggregate, operation, posting)
-        _cancel_needless_polls(aggregate, look_up)
-    if operation.state.final and not (isinstance(records, GatewayError) and _should_look_up_again(operation, posting)):
-        operation.next_poll_at = None
-    elif scheduled and operation.next_poll_at is not None and not is_retried_until_confirmed(operation):
-        operation.next_poll_at = _next_poll(aggregate, operation, posting)
-    _flag_overdue(aggregate, operation, posting)
-    return None if closing is None else (aggregate, closing)
+
+    records: Observations
+    posting: Posting
+    is_whole: bool = True
+
+    def decide(self, aggregate: PaymentAggregate) -> None:
+        """Post the records; others may have acted on the payment (laws of money, 10)."""
+        apply(aggregate, aggregate.payment.account.pos_id, self.records, self.posting)
+        if self.is_whole:
+            flag_unclear(aggregate, self.records, self.posting.now)
+
+
+@dataclass(frozen=True, slots=True)
+class TurnCame(Fact["PaymentAggregate | None"]):
+    """The turn of a waiting operation may have come. Returns the payment, or None if nothing is to be sent now.
+
+    ``can_be_sent``: the keys of the account open. Otherwise an alert notifies staff, and the operation waits for them.
+    """
+
+    operation_id: int
+    posting: Posting
+    can_be_sent: bool
+
+    def decide(self, aggregate: PaymentAggregate) -> PaymentAggregate | None:
+        """Turn the operation into an intent, unless another one is in flight (laws of money, 3)."""
+        operation, posting = aggregate.operation_by_id(self.operation_id), self.posting
+        if operation.state is not State.WAITING or balance(aggregate.payment.flow, aggregate.operations).in_flight:
+            return None
+        if not self.can_be_sent:
+            operation.next_poll_at = posting.now + posting.schedule.longest_pause
+            return None
+        try:
+            recompute_shares(aggregate, operation)
+        except RefusalError as refusal:
+            conclude(aggregate, operation, State.FAILURE, posting, message=refusal.message)
+            return None
+        operation.shares = requested_shares(operation)
+        operation.state = State.INTENT
+        operation.updated_at = posting.now
+        operation.next_poll_at = posting.schedule.intent_deadline(posting.now)
+        return aggregate
 
 
 def _conclude_from_silence(
@@ -149,13 +211,6 @@ def _close_expired_page(aggregate: PaymentAggregate, operation: Operation, posti
     return closing
 
 
-def _cancel_needless_polls(aggregate: PaymentAggregate, look_up: LookUp) -> None:
-    """Cancel the polls of operations that had ended before this look-up, because it has shown the whole order."""
-    for operation in aggregate.operations:
-        if operation.id in look_up.ended_before:
-            operation.next_poll_at = None
-
-
 def _should_look_up_again(operation: Operation, posting: Posting) -> bool:
     """Return whether the failed look-up after an operation that has ended is retried; after a day it is abandoned."""
     return not posting.schedule.is_overdue(operation.updated_at, posting.now)
@@ -206,26 +261,35 @@ def flag_unclear(aggregate: PaymentAggregate, shown: Observations, now: datetime
         raise_problem(aggregate, Issue(IssueCode.UNREADABLE_RECORDS), now, cause=UNREADABLE)
 
 
-def send_waiting(
-    aggregate: PaymentAggregate, operation_id: int, posting: Posting, *, can_be_sent: bool
-) -> PaymentAggregate | None:
-    """Turn a waiting operation into an intent; return the payment, or None if nothing is to be sent now.
+@dataclass(frozen=True, slots=True)
+class ShopperReturned(Fact["int | None"]):
+    """The shopper of a payment has returned. Returns the row id of the operation to look up now; None: there is none.
 
-    ``can_be_sent``: the keys of the account open. Otherwise an alert notifies staff, and the operation waits for them.
+    ``interval``: less than this after a look-up, none is made.
     """
-    operation = aggregate.operation_by_id(operation_id)
-    if operation.state is not State.WAITING or balance(aggregate.payment.flow, aggregate.operations).in_flight:
-        return None
-    if not can_be_sent:
-        operation.next_poll_at = posting.now + posting.schedule.longest_pause
-        return None
-    try:
-        recompute_shares(aggregate, operation)
-    except RefusalError as refusal:
-        conclude(aggregate, operation, State.FAILURE, posting, message=refusal.message)
-        return None
-    operation.shares = requested_shares(operation)
-    operation.state = State.INTENT
-    operation.updated_at = posting.now
-    operation.next_poll_at = posting.schedule.intent_deadline(posting.now)
-    return aggregate
+
+    now: datetime
+    interval: timedelta
+
+    def decide(self, aggregate: PaymentAggregate) -> int | None:
+        """Claim the payment's creation, so that no other process looks it up now."""
+        create = aggregate.create
+        if aggregate.payment.flow is Flow.PAYOUT or create.state not in {State.INIT, State.PENDING}:
+            return None
+        # A time far in the future is from before the clock was put back.
+        if create.polled_at is not None and abs(self.now - create.polled_at) < self.interval:
+            return None
+        create.polled_at = self.now
+        return create.id
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayAnswered(Fact[None]):
+    """The gateway has answered a call that was made with the account's keys, at its address."""
+
+    now: datetime
+
+    def decide(self, aggregate: PaymentAggregate) -> None:
+        """Clear the problems of the account's keys and address."""
+        for cause in (KEYS, ADDRESS):
+            clear_problem(aggregate.payment, cause, self.now)

@@ -5,13 +5,15 @@ a payment that covers the checkout. Orders are placed seconds later, or when sta
 never. Pure.
 """
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from app.core.payment import Payment
-from app.payments.core.order_standing import needs_comparison
+from app.core.fact import Fact
+from app.core.payment import Payment, PaymentAggregate
+from app.payments.core.order_standing import agrees, close_page_not_owed, compare_with_source, needs_comparison
 from app.saleor.reports import ReportOutcome
 from app.saleor.responses import EventType
-from app.saleor.transaction_source import PlacedOrder
+from app.saleor.transaction_source import PlacedOrder, TransactionSource
 
 _COVERING = {
     EventType.AUTHORIZATION_REQUEST,
@@ -50,12 +52,6 @@ def schedule_comparison(payment: Payment, now: datetime) -> None:
         payment.next_order_poll_at = now + _COMPARISON_PAUSE
 
 
-def postpone_poll(payment: Payment, now: datetime) -> None:
-    """Postpone a poll that could not be made; it does not count."""
-    payment.order_polls = max(payment.order_polls - 1, 0)
-    payment.next_order_poll_at = now + _PAUSES[2]
-
-
 def record_order(payment: Payment, placed: PlacedOrder | None, now: datetime) -> None:
     """Record the placed order; None: there is none yet, or Saleor does not state it, and it is polled again later."""
     if placed is not None:
@@ -64,3 +60,47 @@ def record_order(payment: Payment, placed: PlacedOrder | None, now: datetime) ->
         return
     polls = payment.order_polls
     payment.next_order_poll_at = now + _PAUSES[polls - 1] if polls <= len(_PAUSES) else None
+
+
+@dataclass(frozen=True, slots=True)
+class OrderNotAsked(Fact[None]):
+    """Saleor could not be polled for the order, because the app is shut out of it."""
+
+    now: datetime
+
+    def decide(self, aggregate: PaymentAggregate) -> None:
+        """Postpone the poll; this one does not count among the few that are made."""
+        aggregate.payment.order_polls = max(aggregate.payment.order_polls - 1, 0)
+        aggregate.payment.next_order_poll_at = self.now + _PAUSES[2]
+
+
+@dataclass(frozen=True, slots=True)
+class OrderAsked(Fact[None]):
+    """Saleor was polled for the order. ``source`` is what it says; None: nothing."""
+
+    source: TransactionSource | None
+    now: datetime
+
+    def decide(self, aggregate: PaymentAggregate) -> None:
+        """Record the order, and compare the payment with it: they must agree."""
+        payment, source = aggregate.payment, self.source
+        if payment.next_order_poll_at is None:
+            return  # its number has become known since
+        is_new = payment.order_number is None
+        differs = source is not None and not agrees(payment, source)
+        record_order(payment, None if source is None else source.order, self.now)
+        if source is not None and differs:
+            compare_with_source(aggregate, source, self.now, money_arrives=is_new)
+            schedule_comparison(payment, self.now)
+
+
+@dataclass(frozen=True, slots=True)
+class DebtSeen(Fact[bool]):
+    """Saleor was asked whether the amount of an open page is still owed. Returns whether the page is to be closed."""
+
+    source: TransactionSource
+    now: datetime
+
+    def decide(self, aggregate: PaymentAggregate) -> bool:
+        """Have the worker close the page if nothing, or less than its amount, is owed."""
+        return close_page_not_owed(aggregate, self.source, self.now)

@@ -5,12 +5,13 @@ handled alike (``perform_action``).
 """
 
 import asyncio
+from functools import partial
 
 import structlog
 
 from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import State
-from app.db.aggregates import ByTransaction, PaymentSelector, account_of
+from app.db.aggregates import ByTransaction, PaymentSelector
 from app.db.errors import CommitUnknownError
 from app.db.installations import OpenInstallation
 from app.db.repository import PaymentNotFoundError
@@ -20,7 +21,7 @@ from app.payments.core.action_request import ActionRequest
 from app.payments.core.references import reference_of_refusal
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.core.responses import action_response
-from app.payments.decisions.action import prepare_answer, record_action
+from app.payments.decisions.action import ActionRequested
 from app.payments.operations.execute import send
 from app.payments.operations.look_up import opens_keys
 from app.payments.services import Services
@@ -44,28 +45,20 @@ async def perform_action(
     the request; None: it begins now.
     """
     deadline = deadline or Deadline(services.schedule.budget.total_seconds())
-    added: list[Operation] = []
-
-    def record(aggregate: PaymentAggregate) -> tuple[PaymentAggregate, Operation]:
-        posting, can_be_sent = services.posting(), opens_keys(services, account_of(aggregate.payment))
-        operation, is_new = record_action(aggregate, request, posting, can_be_sent=can_be_sent)
-        if is_new:
-            added.append(operation)
-        if request.by is None and not (added and operation.state is State.INTENT):
-            prepare_answer(aggregate, operation, posting)
-        return aggregate, operation
-
+    requested = ActionRequested(request, services.posting(), partial(opens_keys, services))
     # An action that is not recorded in time is not performed: it must not begin after it was answered as failed.
     async with asyncio.timeout(deadline.left):
         try:
-            aggregate, operation = await services.payments.update(which, record)
+            recorded = await services.payments.record(which, requested)
+            is_ours = recorded.is_new
         except PaymentNotFoundError:
             raise RefusalError(RefusalCode.UNKNOWN_PAYMENT, _NO_PAYMENT if request.by else _NOT_OURS) from None
         except CommitUnknownError as error:
             log.warning("nobody knows whether an intent is committed: it is read, or recorded again", error=str(error))
-            aggregate, operation = await services.payments.update(which, record)
-    is_new = any(operation.created_at == new.created_at for new in added)
-    if not is_new or operation.state is not State.INTENT:
+            recorded = await services.payments.record(which, requested)
+            is_ours = recorded.operation.created_at == requested.posting.now
+    aggregate, operation = recorded.aggregate, recorded.operation
+    if not is_ours or operation.state is not State.INTENT:
         return aggregate, operation
     try:
         aggregate = await send(services, aggregate, operation, deadline, answering=request.by is None)

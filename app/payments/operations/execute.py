@@ -8,7 +8,7 @@ refunds and cancellations are sent from their stored operation alone (``send``).
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TypeAlias, TypeVar
 
@@ -28,7 +28,7 @@ from app.payments.core.call_errors import is_state_conflict
 from app.payments.core.observation import Observations
 from app.payments.core.page_cancellation import LOST_PAGE
 from app.payments.core.schedule import Schedule
-from app.payments.decisions.transition import CallResult, Outcome, transition
+from app.payments.decisions.gateway_call import CallReturned, Outcome
 from app.payments.operations.look_up import clear_account_problems, gateway_client, look_up_order
 from app.payments.requests.operation import operation_request
 from app.payments.services import Services
@@ -66,25 +66,20 @@ async def execute(
         return await _is_still_intent(services, payment_id, operation_id)
 
     outcome = await retry_unsent(call, deadline, services.schedule, is_still_intent)
-    result = await _build_call_result(services, journaled, outcome, deadline)
+    others_acted, shown = await _look_up_after_conflict(services, journaled, outcome, deadline)
     failed = isinstance(outcome, GatewayError)
     if failed:
         log.warning(
             "gateway call without a record", operation=operation_id, kind=operation.kind.value, error=str(outcome)
         )
     posting = services.posting(answered_operation_id=operation_id if answering else None)
-
-    def step(payment: PaymentAggregate, attempts: Sequence[PaymentAggregate]) -> Sequence[PaymentAggregate]:
-        transition(payment, payment.operation_by_id(operation_id), result, posting, attempts)
-        return attempts
-
+    returned = CallReturned(operation_id, outcome, posting, others_acted, shown)
     which, among = ById(payment_id), None if failed else debt
     try:
-        attempts = await services.payments.update_attempts(which, among, step)
+        payment = await services.payments.record_of_attempt(which, among, returned)
     except DatabaseUnavailableError as error:  # the gateway does not repeat its answer: retry before a look-up
         log.warning("outcome not recorded", operation=operation_id, error=str(error))
-        attempts = await services.payments.update_attempts(which, among, step)
-    payment = next(attempt for attempt in attempts if attempt.payment.id == payment_id)
+        payment = await services.payments.record_of_attempt(which, among, returned)
     if not failed:
         await clear_account_problems(services, payment)
     elif operation.kind is Kind.CREATE and payment.operation_by_key(LOST_PAGE) is not None:
@@ -120,19 +115,19 @@ async def retry_unsent(
             return unsent
 
 
-async def _build_call_result(
+async def _look_up_after_conflict(
     services: Services, journaled: PaymentAggregate, outcome: Outcome | GatewayError, deadline: Deadline
-) -> CallResult:
-    """Return the outcome; if others acted first and time is left, with the order as the gateway shows it."""
+) -> tuple[bool, Observations | None]:
+    """Return whether others acted first; if so, and time is left, with the whole order as the gateway shows it."""
     others_acted = is_state_conflict(outcome)
     if not others_acted or not deadline.left:
-        return CallResult(outcome, others_acted)
+        return others_acted, None
     payment = journaled.payment
     account = await services.accounts.find(payment.account_id)
     observations = None if account is None else await look_up_order(services, account, payment, deadline)
     if not isinstance(observations, Observations) or observations.unreadable:
-        observations = None
-    return CallResult(outcome, others_acted, observations)
+        return others_acted, None
+    return others_acted, observations
 
 
 async def _is_still_intent(services: Services, payment_id: int, operation_id: int) -> bool:

@@ -33,10 +33,11 @@ from app.payments.cards.card_form import PaymentInstrument
 from app.payments.cards.encrypted_card import open_sealed
 from app.payments.cards.keys import decryption_keys
 from app.payments.cards.saved import get_saved_card
+from app.payments.core.addresses import PaymentPage
 from app.payments.core.refusal import RefusalError
 from app.payments.core.responses import error_data, session_refusal_response, session_response
 from app.payments.decisions.competing_attempts import add_attempt, is_above_debt
-from app.payments.decisions.session import answer_session
+from app.payments.decisions.session import SessionAsked
 from app.payments.operations.execute import Call, execute
 from app.payments.operations.turned_away import count_failed_creation, count_refused
 from app.payments.operations.wallet_payment import wallet_payment_call
@@ -290,20 +291,14 @@ async def _open_card(
 async def recorded_response(services: Services, installation: OpenInstallation, event: SessionEvent) -> SessionResponse:
     """Return the response that states where the payment of a transaction stands. Raises PaymentNotFoundError.
 
-    What has to be stored before the response is sent is stored (``answer_session``).
+    What has to be stored before the response is sent is stored (``SessionAsked``).
     """
-
     too_high = is_above_debt(event)
-    posting = services.posting()
-
-    def respond(aggregate: PaymentAggregate, attempts: Sequence[PaymentAggregate]) -> SessionResponse:
-        answer_session(aggregate, attempts, posting, source=event.source if too_high else None)
-        page = services.addresses.payment_page(installation.saleor_api_url, aggregate.payment.order_id)
-        return session_response(aggregate, page)
-
+    page = PaymentPage(services.addresses, installation.saleor_api_url)
+    asked = SessionAsked(page, services.posting(), event.source if too_high else None)
     which = ByTransaction(installation.id, event.transaction.id)
     debt = debt_of(installation, event) if too_high else None
-    return await services.payments.update_attempts(which, debt, respond)
+    return await services.payments.record_of_attempt(which, debt, asked)
 
 
 async def find_recorded_response(

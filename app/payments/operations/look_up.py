@@ -3,12 +3,10 @@
 An answer of the gateway clears the problems of the account's keys and address.
 """
 
-from datetime import datetime
-
 import structlog
 
 from app.core.payment import Payment, PaymentAggregate
-from app.db.aggregates import ById
+from app.db.aggregates import ById, account_of
 from app.db.problems import payment_ids_with_problem
 from app.db.tables import MerchantAccount
 from app.db.vault import VaultError
@@ -16,7 +14,8 @@ from app.gateway.client import GatewayClient
 from app.gateway.errors import GatewayError, KeysNotOpenedError
 from app.outbound import Deadline
 from app.payments.core.observation import Observations
-from app.payments.core.problems import ACCOUNT_KINDS, ADDRESS, KEYS, clear_problem, open_problems
+from app.payments.core.problems import ACCOUNT_KINDS, open_problems
+from app.payments.decisions.look_up import GatewayAnswered
 from app.payments.services import Services
 
 log = structlog.get_logger(__name__)
@@ -35,10 +34,10 @@ def gateway_client(services: Services, account: MerchantAccount) -> GatewayClien
     raise KeysNotOpenedError("the account's keys cannot be decrypted with the secret keys of this machine")
 
 
-def opens_keys(services: Services, account: MerchantAccount) -> bool:
-    """Return whether the account's keys open, so that its gateway can be called."""
+def opens_keys(services: Services, payment: Payment) -> bool:
+    """Return whether the keys of a payment's account open, so that its gateway can be called."""
     try:
-        gateway_client(services, account)
+        gateway_client(services, account_of(payment))
     except KeysNotOpenedError:
         return False
     return True
@@ -65,16 +64,11 @@ async def clear_account_problems(services: Services, aggregate: PaymentAggregate
     every call.
     """
     account_id, store, now = aggregate.payment.account_id, aggregate.payment.installation_id, services.now()
-    here = any(each.kind in ACCOUNT_KINDS for each in open_problems(aggregate.payment))
+    here = any(problem.kind in ACCOUNT_KINDS for problem in open_problems(aggregate.payment))
     if not here and not services.gateways.is_comparison_due(account_id, now):
         return
     async with services.database.transaction() as session:
         found = await payment_ids_with_problem(session, store, account_id, ACCOUNT_KINDS)
     for payment_id in found:
-        await services.payments.update(ById(payment_id), lambda locked: _clear_problems(locked.payment, now))
-    _clear_problems(aggregate.payment, now)
-
-
-def _clear_problems(payment: Payment, now: datetime) -> None:
-    for cause in (KEYS, ADDRESS):
-        clear_problem(payment, cause, now)
+        await services.payments.record(ById(payment_id), GatewayAnswered(now))
+    GatewayAnswered(now).decide(aggregate)

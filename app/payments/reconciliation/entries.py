@@ -11,8 +11,8 @@ from decimal import Decimal
 from typing import Any
 
 from app.amounts import has_whole_cents, quantize_to_cents
+from app.core.text import fit_text
 from app.core.vocabulary import Flow, Kind, State
-from app.db.columns import fit_text
 from app.gateway.models.reports import RegisterLine, TransactionLine, UnreadableLine
 from app.gateway.models.values import Method
 from app.gateway.statuses import Status

@@ -12,16 +12,16 @@ from dataclasses import dataclass, field
 import structlog
 
 from app.core.payment import PaymentAggregate, row_id_of
-from app.core.vocabulary import EventState, Flow, ProblemKind
+from app.core.vocabulary import Flow, ProblemKind
 from app.db.aggregates import ById
 from app.db.reconciliations import Finding, payments_of_orders
 from app.db.tables import Discrepancy, DiscrepancyKind, DiscrepancyState, MerchantAccount
 from app.gateway.errors import GatewayError, KeysNotOpenedError, RateLimitedError
 from app.gateway.models import Records, Status
 from app.payments.core.observation import gateway_id_of
-from app.payments.core.posting import raise_problem
-from app.payments.core.problems import Cause, clear_problem, has_mismatch, has_problem
+from app.payments.core.problems import Cause
 from app.payments.core.refusal import RefusalError
+from app.payments.decisions.difference import DifferenceEnded, DifferenceFound
 from app.payments.reconciliation.compare import Difference, Period, differences_of_unknown_order, find_differences
 from app.payments.reconciliation.entries import BookLine, Entry, entries_of
 from app.payments.reconciliation.issues import issue_of
@@ -230,25 +230,16 @@ async def _still_differs(look_ups: LookUps, payment: PaymentAggregate, differenc
 
 async def _escalate_to_staff(services: Services, payment: PaymentAggregate, difference: Difference) -> DiscrepancyState:
     """Raise a problem of the payment, unless it already has one for the same cause (laws of money, 13)."""
-    cause, issue, now = _cause(payment, difference), issue_of(difference), services.now()
-
-    def step(locked: PaymentAggregate) -> None:
-        refused = difference.kind is DiscrepancyKind.UNTOLD and any(
-            each.state is EventState.REFUSED for each in locked.events
-        )  # which is a problem of its own
-        if not (refused or has_mismatch(locked.payment) or has_problem(locked.payment, cause)):
-            raise_problem(locked, issue, now, cause=cause)
-
-    await services.payments.update(ById(row_id_of(payment.payment)), step)
+    is_untold = difference.kind is DiscrepancyKind.UNTOLD
+    found = DifferenceFound(_cause(payment, difference), issue_of(difference), is_untold, services.now())
+    await services.payments.record(ById(row_id_of(payment.payment)), found)
     log.warning("books differ", payment=payment.payment.order_id, kind=difference.kind.value)
     return DiscrepancyState.TO_PEOPLE
 
 
 async def _clear_problem(services: Services, payment: PaymentAggregate, difference: Difference) -> None:
-    cause, now = _cause(payment, difference), services.now()
-    await services.payments.update(
-        ById(row_id_of(payment.payment)), lambda locked: clear_problem(locked.payment, cause, now)
-    )
+    ended = DifferenceEnded(_cause(payment, difference), services.now())
+    await services.payments.record(ById(row_id_of(payment.payment)), ended)
 
 
 def _cause(payment: PaymentAggregate, difference: Difference) -> Cause:

@@ -14,6 +14,7 @@ from app.gateway.errors import InvalidRequestError
 from app.gateway.models import Method, Sector
 from app.gateway.models.details import RecurringPlan
 from app.gateway.models.payments import HostedPayment, Payment
+from app.payments.core.addresses import Addresses
 from app.payments.core.balance import check_amount
 from app.payments.core.references import order_id_of
 from app.payments.core.refusal import RefusalCode, RefusalError, Refusals
@@ -29,7 +30,6 @@ from app.payments.requests.storefront import (
     stated_return_url,
     storefront_path,
 )
-from app.payments.services import Addresses
 from app.payments.split.planning import split_of_payment
 from app.payments.split.products import products_of
 from app.saleor.events import SessionEvent, TransactionInitializeSession, TransactionProcessSession

@@ -16,9 +16,8 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from app.core.payment import Operation, PaymentAggregate
+from app.core.payment import Account, Operation, PaymentAggregate
 from app.core.vocabulary import Kind
-from app.db.tables import MerchantAccount
 from app.gateway.models.details import SplitItem
 from app.gateway.models.products import AnyProduct, Products
 from app.i18n.messages import LazyMessage, Money
@@ -37,7 +36,7 @@ _PRODUCTS = TypeAdapter(Products)
 _WORTH_PRECISION = Decimal("0.0001")
 
 
-def rules_of(account: MerchantAccount) -> SplitRules:
+def rules_of(account: Account) -> SplitRules:
     """Return an account's rules. Raises RefusalError when the stored rules are no longer valid."""
     try:
         return read_rules(account.split_rules)
@@ -47,7 +46,7 @@ def rules_of(account: MerchantAccount) -> SplitRules:
 
 
 def split_of_payment(
-    event: SessionEvent, account: MerchantAccount, products: Sequence[AnyProduct] | None = None
+    event: SessionEvent, account: Account, products: Sequence[AnyProduct] | None = None
 ) -> tuple[SplitItem, ...] | None:
     """Return the shares of a new payment; None when the account does not split. Raises RefusalError.
 
@@ -62,7 +61,7 @@ def split_of_payment(
 
 
 def split_of_action(
-    aggregate: PaymentAggregate, kind: Kind, amount: Decimal, request: ActionRequest, account: MerchantAccount
+    aggregate: PaymentAggregate, kind: Kind, amount: Decimal, request: ActionRequest, account: Account
 ) -> dict[str, Any]:
     """Return the split members of a capture or refund request; empty when the payment is not split.
 

@@ -21,7 +21,7 @@ from decimal import Decimal
 from uuid import UUID
 
 from app.amounts import CENT
-from app.db.columns import fit_text
+from app.core.text import fit_text
 from app.db.personal import BlindIndex
 from app.db.search import PaymentFilter, PaymentNames
 from app.payments.core.references import base_of_reference

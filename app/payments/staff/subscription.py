@@ -10,10 +10,9 @@ from app.db.aggregates import ById, ByOrder, account_of
 from app.gateway.errors import GatewayError, KeysNotOpenedError
 from app.i18n.messages import LazyMessage
 from app.payments.core.call_errors import KEYS_NOT_OPENED
-from app.payments.core.posting import enqueue_note
-from app.payments.core.references import reference_of_subscription_end
 from app.payments.core.refusal import RefusalCode, RefusalError
-from app.payments.core.subscription import CANCELED, Subscription, has_running_subscription, update_subscription
+from app.payments.core.subscription import CANCELED, Subscription, has_running_subscription
+from app.payments.decisions.subscription_end import SubscriptionCancelled
 from app.payments.operations.look_up import gateway_client
 from app.payments.services import Services
 from app.payments.sync.on_demand import look_up_now
@@ -43,18 +42,8 @@ async def cancel_subscription(
     if not has_running_subscription(found.payment):
         return found
     status = await _cancel_at_gateway(services, found, recurring_id)
-    posting = services.posting()
-
-    def step(locked: PaymentAggregate) -> PaymentAggregate:
-        ended_here = has_running_subscription(locked.payment)
-        update_subscription(locked.payment, Subscription(recurring_id, status))
-        if ended_here:
-            locked.payment.updated_at = posting.now
-            message = f"Staff cancelled the subscription in the app ({by})"
-            enqueue_note(locked, message, posting, reference=reference_of_subscription_end(order_id))
-        return locked
-
-    return await services.payments.update(ById(row_id_of(found.payment)), step)
+    cancelled = SubscriptionCancelled(Subscription(recurring_id, status), by, services.posting())
+    return await services.payments.record(ById(row_id_of(found.payment)), cancelled)
 
 
 async def _cancel_at_gateway(services: Services, aggregate: PaymentAggregate, recurring_id: str) -> str:

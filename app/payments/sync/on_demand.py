@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
-from functools import partial
 
 from app.core.payment import Operation, PaymentAggregate, SaleorEvent, row_id_of
 from app.core.vocabulary import EventState, Flow, Kind, State
@@ -17,12 +15,11 @@ from app.gateway.models import Records
 from app.gateway.models.values import Method
 from app.i18n.messages import LazyMessage
 from app.outbound import Deadline
-from app.payments.core.apply import apply
 from app.payments.core.balance import is_in_flight
-from app.payments.core.event_queue import has_available_actions, has_matching_success, is_outdated_failure, supersede
 from app.payments.core.observation import Observations
 from app.payments.core.refusal import RefusalCode, RefusalError
-from app.payments.decisions.look_up import flag_unclear
+from app.payments.decisions.delivery import ResendRequested
+from app.payments.decisions.look_up import OrderShown
 from app.payments.operations.look_up import gateway_client, look_up_order
 from app.payments.services import Services
 from app.payments.sync.notifications import process
@@ -77,11 +74,7 @@ async def post_records(services: Services, account: MerchantAccount, records: Re
         if not matching:
             continue
         shown = Observations.from_records(matching, found.payment.language)
-
-        def step(locked: PaymentAggregate, shown: Observations = shown) -> None:
-            apply(locked, account.pos_id, shown, posting)
-
-        await services.payments.update(ById(row_id_of(found.payment)), step)
+        await services.payments.record(ById(row_id_of(found.payment)), OrderShown(shown, posting, is_whole=False))
         posted.append(order_id)
     return tuple(posted)
 
@@ -143,13 +136,7 @@ async def _look_up_and_post(
     records = await look_up_order(services, account, aggregate.payment, deadline)
     if isinstance(records, GatewayError):
         return records
-    posting = services.posting()
-
-    def step(locked: PaymentAggregate) -> None:
-        apply(locked, account.pos_id, records, posting)
-        flag_unclear(locked, records, posting.now)
-
-    await services.payments.update(ById(row_id_of(aggregate.payment)), step)
+    await services.payments.record(ById(row_id_of(aggregate.payment)), OrderShown(records, services.posting()))
     return None
 
 
@@ -163,28 +150,9 @@ async def resend_events(services: Services, event_ids: Sequence[int]) -> list[in
     again = []
     for event_id in event_ids:
         with suppress(PaymentNotFoundError):
-            resend = partial(_resend_event, event_id=event_id, now=services.now())
-            if await services.payments.update(ByEvent(event_id), resend):
+            if await services.payments.record(ByEvent(event_id), ResendRequested(event_id, services.now())):
                 again.append(event_id)
     return again
-
-
-def _resend_event(aggregate: PaymentAggregate, event_id: int, now: datetime) -> bool:
-    """Make an event due; return False for one that is not to be reported, or not any more."""
-    event = aggregate.event_by_id(event_id)
-    if event.state not in {EventState.REFUSED, EventState.WAITING}:
-        return False
-    beside = [other for other in aggregate.events if other is not event and other.psp_reference == event.psp_reference]
-    is_refused = event.state is EventState.REFUSED
-    if is_outdated_failure(event, beside) or (is_refused and has_matching_success(event, beside)):
-        supersede(aggregate.payment, event, now)
-        return False
-    later = aggregate.events[aggregate.events.index(event) + 1 :]
-    if is_refused and any(map(has_available_actions, later)):
-        event.available_actions = None  # later events report the current actions
-    event.state = EventState.WAITING
-    event.next_attempt_at = now
-    return True
 
 
 def undelivered_events(aggregate: PaymentAggregate) -> list[SaleorEvent]:

@@ -12,7 +12,8 @@ import structlog
 from app.core.payment import Payment, row_id_of
 from app.core.vocabulary import State
 from app.db.aggregates import ById, ByOperation, ByOrder
-from app.payments.core.order_standing import close_page_not_owed, closing_reason
+from app.payments.core.order_standing import closing_reason
+from app.payments.decisions.placed_order import DebtSeen
 from app.payments.services import Services
 from app.saleor.errors import SaleorError
 from app.saleor.graphql import SaleorClient
@@ -85,10 +86,7 @@ async def _close_if_not_owed(services: Services, saleor: SaleorClient, payment: 
         return False
     if source is None or closing_reason(payment, source) is None:
         return False
-    now = services.now()
-    closing = await services.payments.update(
-        ById(row_id_of(payment)), lambda aggregate: close_page_not_owed(aggregate, source, now)
-    )
+    closing = await services.payments.record(ById(row_id_of(payment)), DebtSeen(source, services.now()))
     if closing:
         log.info("page not owed is being closed", payment=payment.order_id)
     return closing

@@ -4,7 +4,6 @@ Used by the worker for everything that is due, and by ``process`` for a payment 
 """
 
 from dataclasses import dataclass
-from functools import partial
 
 import structlog
 
@@ -17,7 +16,7 @@ from app.outbound import Deadline
 from app.payments.core.page_cancellation import (
     needs_look_up_first,
 )
-from app.payments.decisions.look_up import LookUp, post_look_up, send_waiting
+from app.payments.decisions.look_up import OrderLookedUp, TurnCame
 from app.payments.operations.execute import send
 from app.payments.operations.look_up import clear_account_problems, look_up_order, opens_keys
 from app.payments.services import Services
@@ -59,8 +58,8 @@ async def resolve_operation(
     records = await look_up_order(services, due.account, due.aggregate.payment, deadline)
     posting = services.posting(answered_operation_id=operation_row_id if answering else None)
     ended = frozenset(operation.id for operation in due.aggregate.operations if operation.state.final)
-    look_up = LookUp(operation_row_id, ended, records, scheduled)
-    unpaid = await services.payments.update(due.payment, partial(post_look_up, look_up=look_up, posting=posting))
+    looked_up = OrderLookedUp(operation_row_id, ended, records, posting, scheduled)
+    unpaid = await services.payments.record(due.payment, looked_up)
     if not isinstance(records, GatewayError):
         await clear_account_problems(services, due.aggregate)
     if unpaid is not None:
@@ -81,8 +80,7 @@ async def _load_due(services: Services, operation_row_id: int) -> _Due | None:
 
 async def _send_waiting(services: Services, due: _Due, deadline: Deadline) -> None:
     """Turn a waiting operation into an intent and send it, unless another operation is in flight."""
-    can_be_sent = opens_keys(services, due.account)
-    step = partial(send_waiting, operation_id=due.row_id, posting=services.posting(), can_be_sent=can_be_sent)
-    aggregate = await services.payments.update(due.payment, step)
+    turn = TurnCame(due.row_id, services.posting(), can_be_sent=opens_keys(services, due.aggregate.payment))
+    aggregate = await services.payments.record(due.payment, turn)
     if aggregate is not None:
         await send(services, aggregate, aggregate.operation_by_id(due.row_id), deadline, answering=False)

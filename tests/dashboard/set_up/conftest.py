@@ -8,7 +8,7 @@ import pytest
 
 from app.db.accounts import AccountKeys
 from app.db.tables import MerchantAccount
-from app.payments.services import Addresses
+from app.payments.core.addresses import Addresses
 from tests.commands.conftest import KEYS, NEW_KEYS, POS_ID, PointOfSale, pos
 from tests.dashboard.dashboard_app import StaffClient, open_staff_client
 from tests.payments.shop import SECRET, Shop

@@ -6,7 +6,7 @@ import pytest
 from starlette.responses import PlainTextResponse
 
 from app.dashboard.set_up.forms import rule_of
-from app.payments.services import Addresses
+from app.payments.core.addresses import Addresses
 from tests.commands.conftest import KEYS, POS_ID, PointOfSale, one_database
 from tests.dashboard.dashboard_app import StaffClient, open_staff_client
 from tests.dashboard.set_up.conftest import new_account

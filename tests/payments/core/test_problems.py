@@ -23,6 +23,7 @@ from app.payments.core.problems import (
 )
 from tests.loopback import Reply, json_reply
 from tests.payments.aggregates import NOON, an_aggregate
+from tests.payments.changes import Change
 from tests.payments.fake_gateway import operation, payment, refusal_reply
 from tests.payments.problems import by_cause, issue_saying
 from tests.payments.shop import Shop
@@ -193,7 +194,7 @@ async def test_a_mismatch_that_staff_have_settled_is_not_raised_again_by_the_nex
     await shop.notify(payment(shop.order_id, amount="1.00"))
     await shop.work()
     which = ById(row_id_of((await shop.aggregate()).payment))
-    await shop.services.payments.update(which, lambda aggregate: acknowledge(aggregate.payment, shop.clock.now))
+    await shop.services.payments.record(which, Change(lambda aggregate: acknowledge(aggregate.payment, shop.clock.now)))
     await shop.process_session()
     assert problem_text((await shop.aggregate()).payment) is None
     assert (await shop.operation(Kind.CREATE)).state is State.INIT

@@ -7,18 +7,23 @@ import pytest
 from app.core.vocabulary import Flow, State
 from app.payments.core.action_request import ActionRequest
 from app.payments.core.refusal import RefusalError
-from app.payments.decisions.action import record_action
+from app.payments.decisions.action import ActionRequested
 from app.saleor.responses import AvailableAction
 from tests.payments.aggregates import an_aggregate, posting
 
 REFUND = ActionRequest(AvailableAction.REFUND, Decimal("40.00"), "UAH", keys=("key",), digest="digest")
 
 
+def requested(*, keys_open: bool = True) -> ActionRequested:
+    """Return the request, of an account whose keys open or do not."""
+    return ActionRequested(REFUND, posting(), opens_keys=lambda _payment: keys_open)
+
+
 @pytest.mark.law(1)
 def test_request_for_an_account_whose_keys_do_not_open_is_refused_and_leaves_nothing() -> None:
     aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
     with pytest.raises(RefusalError, match="keys"):
-        record_action(aggregate, REFUND, posting(), can_be_sent=False)
+        requested(keys_open=False).decide(aggregate)
     assert [operation.kind for operation in aggregate.operations] == ["create"]
     assert aggregate.events == []
 
@@ -26,6 +31,7 @@ def test_request_for_an_account_whose_keys_do_not_open_is_refused_and_leaves_not
 @pytest.mark.law(4)
 def test_request_that_is_known_is_answered_although_the_keys_do_not_open() -> None:
     aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
-    recorded, is_new = record_action(aggregate, REFUND, posting())
-    assert (is_new, recorded.state) == (True, State.INTENT)
-    assert record_action(aggregate, REFUND, posting(), can_be_sent=False) == (recorded, False)
+    first = requested().decide(aggregate)
+    assert (first.is_new, first.operation.state) == (True, State.INTENT)
+    again = requested(keys_open=False).decide(aggregate)
+    assert (again.is_new, again.operation) == (False, first.operation)

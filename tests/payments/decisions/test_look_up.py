@@ -7,7 +7,7 @@ import pytest
 from app.core.vocabulary import Flow, Kind, State
 from app.gateway.models import Records
 from app.payments.core.observation import Observations
-from app.payments.decisions.look_up import LookUp, post_look_up, send_waiting
+from app.payments.decisions.look_up import OrderLookedUp, TurnCame
 from tests.payments.aggregates import NOON, an_aggregate, an_operation, posting
 
 
@@ -15,7 +15,7 @@ from tests.payments.aggregates import NOON, an_aggregate, an_operation, posting
 def test_waiting_operation_whose_turn_has_come_becomes_an_intent() -> None:
     waiting = an_operation(Kind.REFUND, State.WAITING, next_poll_at=NOON)
     aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, waiting)
-    assert send_waiting(aggregate, waiting.id or 0, posting(), can_be_sent=True) is aggregate
+    assert TurnCame(waiting.id or 0, posting(), can_be_sent=True).decide(aggregate) is aggregate
     assert waiting.state is State.INTENT
 
 
@@ -24,7 +24,7 @@ def test_waiting_operation_of_an_account_whose_keys_do_not_open_waits_on() -> No
     """It is no intent, which would end as unknown: nothing can be sent until staff have mended the keys."""
     waiting = an_operation(Kind.REFUND, State.WAITING, next_poll_at=NOON)
     aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, waiting)
-    assert send_waiting(aggregate, waiting.id or 0, posting(), can_be_sent=False) is None
+    assert TurnCame(waiting.id or 0, posting(), can_be_sent=False).decide(aggregate) is None
     assert waiting.state is State.WAITING
     assert waiting.next_poll_at == NOON + timedelta(hours=1)
 
@@ -37,6 +37,6 @@ def test_look_up_ends_only_the_polls_of_what_had_ended_when_it_began() -> None:
     )
     pending = an_operation(Kind.REFUND, State.PENDING, operation_id="pending", next_poll_at=NOON)
     aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, before, meanwhile, pending)
-    look_up = LookUp(pending.id or 0, frozenset({before.id}), Observations.from_records(Records(()), "en"))
-    post_look_up(aggregate, look_up, posting())
+    shown = Observations.from_records(Records(()), "en")
+    OrderLookedUp(pending.id or 0, frozenset({before.id}), shown, posting()).decide(aggregate)
     assert (before.next_poll_at, meanwhile.next_poll_at) == (None, NOON)

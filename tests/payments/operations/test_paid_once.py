@@ -15,6 +15,7 @@ from app.payments.sync.notifications import process
 from app.payments.sync.review_attempts import compare_attempts
 from app.saleor.responses import SessionResponse
 from tests.loopback import HangUp, ReceivedRequest, json_reply
+from tests.payments.changes import Change
 from tests.payments.fake_gateway import BROKEN, action_of, operation, payment, refusal_reply
 from tests.payments.fake_saleor import amounts
 from tests.payments.operations.test_competing_attempts import TOTAL, another, basket, listed, opened
@@ -562,7 +563,7 @@ async def test_of_two_that_began_in_the_same_moment_each_learns_of_the_other(sho
     def forget(aggregate: PaymentAggregate) -> None:
         aggregate.payment.has_rivals = False
 
-    await one.services.payments.update(ByOrder(one.order_id), forget)
+    await one.services.payments.record(ByOrder(one.order_id), Change(forget))
     await opened(other)
     assert [(await each.aggregate()).payment.has_rivals for each in (one, other)] == [True, True]
 

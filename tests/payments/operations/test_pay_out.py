@@ -189,7 +189,7 @@ async def test_the_process_that_died_around_the_call_has_paid_out_if_the_gateway
     shop.gateway.book[order_of(wish)] = [payout_record(wish)]
     shop.gateway.will_answer(json_reply(payout_record(wish)))
     with monkeypatch.context() as dying:
-        dying.setattr(PaymentRepository, "update_attempts", killed)  # by which the outcome would be recorded
+        dying.setattr(PaymentRepository, "record_of_attempt", killed)  # by which the outcome would be recorded
         with pytest.raises(Killed):
             await sent(shop, wish)
     assert (await recorded(shop, wish)).create.state is State.INTENT

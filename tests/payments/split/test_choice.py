@@ -7,6 +7,7 @@ import pytest
 from app.db.aggregates import ByOrder
 from app.payments.core.refusal import RefusalError
 from app.payments.split.choice import choose_next_refund_split, chosen_shares, clear_choice
+from tests.payments.changes import Change
 from tests.payments.fake_gateway import operation
 from tests.payments.shop import Shop
 from tests.payments.split.market import (
@@ -33,8 +34,8 @@ async def sold(shop: Shop) -> Shop:
 async def chosen(shop: Shop, **amounts: str) -> None:
     who = {"market": MARKET, "potter": POTTER.upper(), "smith": SMITH, "weaver": WEAVER, "nobody": "nobody"}
     shares = {who[name]: Decimal(amount) for name, amount in amounts.items()}
-    await shop.services.payments.update(
-        ByOrder(shop.order_id), lambda aggregate: choose_next_refund_split(aggregate, shares, shop.clock.now)
+    await shop.services.payments.record(
+        ByOrder(shop.order_id), Change(lambda aggregate: choose_next_refund_split(aggregate, shares, shop.clock.now))
     )
 
 
@@ -60,8 +61,8 @@ async def test_another_amount_than_chosen_is_refused_and_the_choice_stays(sold: 
 
 async def test_a_choice_can_be_taken_back(sold: Shop) -> None:
     await chosen(sold, potter="40.00")
-    await sold.services.payments.update(
-        ByOrder(sold.order_id), lambda aggregate: clear_choice(aggregate, sold.clock.now)
+    await sold.services.payments.record(
+        ByOrder(sold.order_id), Change(lambda aggregate: clear_choice(aggregate, sold.clock.now))
     )
     assert set(shares(await refund(sold, "40.00", "first"))) == set(SHARES)
 

@@ -19,6 +19,7 @@ from app.payments.staff.timeline import timeline
 from app.saleor.responses import AvailableAction
 from tests.commands.conftest import one_database
 from tests.loopback import ReceivedRequest, json_reply
+from tests.payments.changes import Change
 from tests.payments.fake_gateway import BROKEN, operation, payment, refusal_reply
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop, action_event, run_concurrently
@@ -324,9 +325,9 @@ class TestAMarketplace:
         """The form says nothing of the choice, which the refund has used up."""
         await enable_splitting(shop)
         await shop.complete_payment(sourceObject=split_checkout())
-        await shop.services.payments.update(
+        await shop.services.payments.record(
             ByOrder(shop.order_id),
-            lambda payment: choose_next_refund_split(payment, {POTTER: Decimal("50.50")}, shop.clock.now),
+            Change(lambda payment: choose_next_refund_split(payment, {POTTER: Decimal("50.50")}, shop.clock.now)),
         )
         shop.gateway.will_answer(json_reply(operation("refund", shop.order_id, "50.50")))
         first, second = await ask(shop, Kind.REFUND, "50.50"), await ask(shop, Kind.REFUND, "50.50")

@@ -12,6 +12,7 @@ from app.payments.core.refusal import RefusalError
 from app.payments.staff.manual_resolution import Decision, settle
 from app.payments.sync.on_demand import look_up_now
 from tests.loopback import HangUp, json_reply
+from tests.payments.changes import Change
 from tests.payments.fake_gateway import operation, payment, refusal_reply
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop
@@ -189,7 +190,7 @@ async def test_what_the_process_died_over_is_settled_once_its_call_must_be_over(
         asked = aggregate.operation_by_id(refund.id)
         asked.state, asked.updated_at = State.INTENT, paid_shop.clock.now
 
-    await paid_shop.services.payments.update(ByOrder(paid_shop.order_id), begun)
+    await paid_shop.services.payments.record(ByOrder(paid_shop.order_id), Change(begun))
     with pytest.raises(RefusalError, match="A request to the gateway is in progress"):
         await by_hand(paid_shop, State.SUCCESS, None, refund.id)
     paid_shop.clock.forward(seconds=16)

@@ -18,6 +18,7 @@ from app.payments.staff.timeline import timeline
 from app.payments.sync.on_demand import look_up_now
 from tests.loopback import json_reply
 from tests.payments.alert_cases import subjects
+from tests.payments.changes import Change
 from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts
 from tests.payments.problems import issue_saying, kinds_of
@@ -290,5 +291,5 @@ async def test_many_problems_at_once_have_room(paid_shop: Shop) -> None:
         for kind in ProblemKind:
             raise_problem(aggregate, issue, paid_shop.clock.now, cause=Cause(kind, "x" * 100, gateway_id="x" * 100))
 
-    await paid_shop.services.payments.update(ById(row_id_of((await paid_shop.aggregate()).payment)), raise_all)
+    await paid_shop.services.payments.record(ById(row_id_of((await paid_shop.aggregate()).payment)), Change(raise_all))
     assert kinds_of((await paid_shop.aggregate()).payment) == "+".join(sorted(ProblemKind))

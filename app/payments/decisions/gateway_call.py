@@ -1,6 +1,4 @@
-"""Applies the result of a gateway call to the operation that it was made for, and to the payment. Pure.
-
-The caller holds the payment's lock, and commits.
+"""What follows from the outcome of a gateway call, for its operation and for the payment. Pure.
 
 If the link of a payment page is lost with the gateway's answer, no one has the link, so no one can pay. The payment is
 then concluded as failed, and the shopper is asked at once to try again. That conclusion is ours: a later report of the
@@ -11,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from app.core.fact import AttemptFact
 from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import CloseReason, Kind, Mode, State
 from app.gateway.errors import GatewayError
@@ -50,53 +49,54 @@ _LINK_LOST_MESSAGE = gettext_noop(
 
 
 @dataclass(frozen=True, slots=True)
-class CallResult:
-    """The outcome of a gateway call, or its error.
+class CallReturned(AttemptFact[PaymentAggregate]):
+    """The outcome of a gateway call for the operation with that row id, or its error. Returns the payment.
 
     ``others_acted``: others changed the payment before the call. ``observations`` is the whole order as the gateway
     shows it in that case, None if it was not looked up.
+
+    Idempotent: recording the same outcome again changes nothing.
     """
 
+    operation_id: int
     outcome: Outcome | GatewayError
+    posting: Posting
     others_acted: bool = False
     observations: Observations | None = None
 
+    def decide(self, aggregate: PaymentAggregate, attempts: Sequence[PaymentAggregate]) -> PaymentAggregate:
+        """Record the outcome; a new page can close other pages for the same debt, or be withheld."""
+        account, posting = aggregate.payment.account, self.posting
+        operation = aggregate.operation_by_id(self.operation_id)
+        match self.outcome:
+            case GatewayError() as error:
+                _record_error(aggregate, operation, error, posting)
+            case Checkout() as checkout:
+                _record_link(aggregate, checkout, posting)
+                _withhold_if_covered(aggregate, attempts, posting, replacing=account.cancel_older)
+            case record:
+                _store_gateway_id(aggregate, operation, record)
+                seen = observation_from_record(record, aggregate.payment.language)
+                apply(aggregate, account.pos_id, [seen] if seen else [], posting)
+                if operation.kind is Kind.CREATE:
+                    _conclude_creation(aggregate, operation, posting)
+                    close_competing_pages(attempts, aggregate.payment, posting, replacing=account.cancel_older)
+        if operation.kind is not Kind.CREATE:
+            self._schedule_look_up(aggregate, operation)
+        ensure_reference(aggregate.payment, operation)
+        if operation.kind is not Kind.CREATE and posting.answered_operation_id is not None:
+            mark_answered(aggregate, operation, posting)
+        return aggregate
 
-def transition(
-    aggregate: PaymentAggregate,
-    operation: Operation,
-    result: CallResult,
-    posting: Posting,
-    attempts: Sequence[PaymentAggregate] = (),
-) -> None:
-    """Record the result of the call of ``operation``. Idempotent: recording the same result again changes nothing.
-
-    ``attempts`` are all attempts to pay the same debt, this one included, oldest first; all of them are locked.
-    """
-    account = aggregate.payment.account
-    match result.outcome:
-        case GatewayError() as error:
-            _record_error(aggregate, operation, error, posting)
-        case Checkout() as checkout:
-            _record_link(aggregate, checkout, posting)
-            _withhold_if_covered(aggregate, attempts, posting, replacing=account.cancel_older)
-        case record:
-            _store_gateway_id(aggregate, operation, record)
-            seen = observation_from_record(record, aggregate.payment.language)
-            apply(aggregate, account.pos_id, [seen] if seen else [], posting)
-            if operation.kind is Kind.CREATE:
-                _conclude_creation(aggregate, operation, posting)
-                close_competing_pages(attempts, aggregate.payment, posting, replacing=account.cancel_older)
-    if operation.kind is not Kind.CREATE:
-        if result.observations is not None:
-            apply(aggregate, account.pos_id, result.observations, posting)
+    def _schedule_look_up(self, aggregate: PaymentAggregate, operation: Operation) -> None:
+        """Have the whole order looked up after an operation that has ended, unless that was done just now."""
+        posting = self.posting
+        if self.observations is not None:
+            apply(aggregate, aggregate.payment.account.pos_id, self.observations, posting)
         elif operation.state.final:
             operation.next_poll_at = (
-                posting.now if result.others_acted else posting.schedule.next_order_look_up(posting.now)
+                posting.now if self.others_acted else posting.schedule.next_order_look_up(posting.now)
             )
-    ensure_reference(aggregate.payment, operation)
-    if operation.kind is not Kind.CREATE and posting.answered_operation_id is not None:
-        mark_answered(aggregate, operation, posting)
 
 
 def _record_error(aggregate: PaymentAggregate, operation: Operation, error: GatewayError, posting: Posting) -> None:
@@ -133,8 +133,8 @@ def _withhold_if_covered(
     """Close the pages that a new one replaces, or withhold this one if its debt was covered while it was opening."""
     payment = aggregate.payment
     if len(attempts) > 1:
-        for each in attempts:  # two that began at the same moment have not seen each other
-            each.payment.has_rivals = True
+        for attempt in attempts:  # two that began at the same moment have not seen each other
+            attempt.payment.has_rivals = True
     close_competing_pages(attempts, payment, posting, replacing=replacing)
     if not is_closing_for(aggregate, CloseReason.COVERED):
         return
@@ -174,7 +174,7 @@ def _store_gateway_id(
     if operation.operation_id is not None or (isinstance(record, PaymentRecord) and not of_card):
         return
     gateway_id = gateway_id_of(record)
-    if all(each.operation_id != gateway_id for each in aggregate.operations):
+    if all(other.operation_id != gateway_id for other in aggregate.operations):
         operation.operation_id = gateway_id
 
 
