@@ -11,9 +11,8 @@ from app.commands.terminal import plain, table
 from app.core.payment import PaymentAggregate
 from app.i18n.messages import Money
 from app.payments.split.allocation import ZERO
-from app.payments.split.choice import chosen_shares
 from app.payments.split.overview import overview
-from app.payments.split.standing import allocated_shares, standing_of
+from app.payments.split.standing import allocated_shares, chosen_shares, standing_of
 
 
 def share_table(aggregate: PaymentAggregate, names: Mapping[str, str]) -> Table:

@@ -18,9 +18,8 @@ from app.i18n.messages import Money
 from app.payments.core.refusal import RefusalError
 from app.payments.decisions.refund_split import RefundSplitChosen
 from app.payments.services import Services
-from app.payments.split.choice import chosen_shares
 from app.payments.split.rules import names_of
-from app.payments.split.standing import is_split
+from app.payments.split.standing import chosen_shares, is_split
 
 
 def split(

@@ -9,6 +9,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, Protocol
 
+from app.core.request import RequestDetails
 from app.core.vocabulary import (
     EXTERNAL_KEY_PREFIX,
     CloseReason,
@@ -203,6 +204,11 @@ class Operation:
     updated_at: datetime
 
     shares: dict[str, Decimal] = field(default_factory=dict)
+
+    @property
+    def requested(self) -> RequestDetails:
+        """What it requests besides its amount."""
+        return RequestDetails.read(self.request)
 
     @property
     def requester(self) -> Origin:

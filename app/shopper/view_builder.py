@@ -61,7 +61,7 @@ def build_view(
         message=create.shopper_message if create.has_surely_failed else None,
         checkout_url=payment.checkout_url if payable else None,
         expires_at=payment.expires_at,
-        description=str(create.request.get("description") or ""),
+        description=create.requested.description,
         overdue=create.state is State.INIT and not payable,
         order_number=payment.order_number,
         shop=ShopView(account.shop_name, account.shop_logo, account.shop_color, account.test_project),

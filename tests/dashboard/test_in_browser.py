@@ -7,7 +7,7 @@ import pytest
 from playwright.async_api import Browser, FrameLocator, Locator, expect
 
 from app.dashboard.router import create_dashboard_router
-from app.payments.split.choice import chosen_shares
+from app.payments.split.standing import chosen_shares
 from app.security_headers import SecureApp
 from app.static import static_files
 from tests.commands.conftest import one_database

@@ -22,10 +22,9 @@ from app.payments.core.details import Details, payment_means_text
 from app.payments.core.dialects import keeps_rest
 from app.payments.core.problems import needs_decision, open_problems, problem_messages
 from app.payments.services import Services
-from app.payments.split.choice import chosen_shares
 from app.payments.split.overview import SubMerchantStanding, overview
 from app.payments.split.rules import names_of
-from app.payments.split.standing import is_split, standing_of
+from app.payments.split.standing import chosen_shares, is_split, standing_of
 from app.payments.staff.payout_view import recipient_name, recipient_of
 from app.payments.staff.status import (
     PendingStep,

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any
 
 from app.core.payment import Operation
 from app.core.vocabulary import Kind
@@ -47,22 +46,17 @@ class ActionRequest:
     charge_id: str | None = None
     reasons: Mapping[str, str] = field(default_factory=dict)
 
-    @property
-    def chosen_shares(self) -> dict[str, str] | None:
-        """The shares as they are stored; None when none were specified."""
-        return None if self.taken_from is None else {who: str(part) for who, part in sorted(self.taken_from.items())}
-
     def is_repeated_by(self, recorded: Operation) -> bool:
         """Return True when an operation with the same key was requested with the same parameters.
 
         Saleor gives each request a key of its own, but does not state which of several a webhook is about. A form of
         the app could have been filled in again.
         """
-        recorded_request: dict[str, Any] = recorded.request
-        same = self.action is AvailableAction.CANCEL or Decimal(recorded_request["amount"]) == self.amount
+        requested = recorded.requested
+        same = self.action is AvailableAction.CANCEL or requested.amount == self.amount
         if self.by is None:
             return ACTIONS[recorded.kind] is self.action and same
-        chosen = self.chosen_shares is None or self.chosen_shares == recorded_request.get("chosen")
+        chosen = self.taken_from is None or self.taken_from == requested.chosen_shares
         return recorded.kind is self.required_kind and same and chosen and recorded.charge_id == self.charge_id
 
 

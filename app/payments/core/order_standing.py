@@ -8,7 +8,6 @@ is owed, or if an order relies on a payment that has failed, staff are told what
 problem; what staff do to an order that is paid already is their own decision.
 """
 
-import json
 from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
@@ -168,10 +167,9 @@ def _flag_failure(aggregate: PaymentAggregate, source: TransactionSource, now: d
 def _was_counted(aggregate: PaymentAggregate) -> bool:
     """Return True for a payment of a checkout that was pending: Saleor places the order as if it were paid."""
     payment = aggregate.payment
-    of_checkout = "checkout" in json.loads(aggregate.create.request.get("payload") or "{}")
     left_its_page = reference_of_note(payment.order_id, State.PENDING)
     pending = payment.mode is Mode.DIRECT or any(event.psp_reference == left_its_page for event in aggregate.events)
-    return of_checkout and pending
+    return aggregate.create.requested.is_of_checkout and pending
 
 
 def _flag_higher_total(aggregate: PaymentAggregate, source: TransactionSource, held: Decimal, now: datetime) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from app.core.payment import Operation, Payment, PaymentAggregate
+from app.core.request import RequestDetails
 from app.core.vocabulary import CloseReason, Kind, Origin, State
 from app.i18n.messages import gettext_noop
 from app.payments.core.balance import ZERO, is_in_flight
@@ -24,10 +25,10 @@ PAGE_CLOSED = gettext_noop("The payment page was closed; nothing was paid")
 
 def close_reason_of(closing: Operation) -> CloseReason | None:
     """Return the reason of a closing; versions before the codes stored a sentence. None: it has none that is known."""
-    stored = closing.request.get("why")
+    stored = closing.requested.closing_sentence
     return (
         closing.close_reason
-        or _BY_SENTENCE.get(str(stored))
+        or _BY_SENTENCE.get(stored or "")
         or next((code for code in CloseReason if code == stored), None)
     )
 
@@ -104,7 +105,9 @@ def create_cancellation(
         state=state,
         amount=ZERO,
         currency=payment.currency,
-        request={"order_id": payment.order_id, "why": sentence_for_earlier_version(reason)},
+        request=RequestDetails(closing_sentence=sentence_for_earlier_version(reason)).write(
+            payment.order_id, payment.currency
+        ),
         origin=Origin.APP,
         close_reason=reason,
         asked_by_saleor=False,

@@ -1,12 +1,12 @@
 """What follows from the request of a charge, refund or cancelation: planned and recorded, before it is sent. Pure."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any
 
 from app.core.fact import Fact
 from app.core.payment import Operation, Payment, PaymentAggregate
+from app.core.request import RequestDetails
 from app.core.text import fit_text
 from app.core.vocabulary import CloseReason, Kind, Origin, State
 from app.i18n.messages import LazyMessage
@@ -32,7 +32,7 @@ from app.payments.decisions.rejections import (
     rejection_message,
     wrong_cancellation_message,
 )
-from app.payments.split.fiscal_products import fiscal_request_members
+from app.payments.split.fiscal_products import fiscal_details
 from app.payments.split.planning import requested_shares, split_of_action
 from app.saleor.responses import ActionResponse, AvailableAction
 
@@ -231,16 +231,16 @@ def _new_operation(aggregate: PaymentAggregate, request: ActionRequest, key: str
     # It must not overtake a waiting operation either, in the moment before the worker sends that one.
     waits = current.in_flight or any(operation.state is State.WAITING for operation in aggregate.operations)
     state, message = (State.WAITING if waits else State.INTENT), None
-    more: dict[str, Any] = {}
+    details = RequestDetails()
     try:
         step = step_for(
             request.action, request.amount, current, required_kind=request.required_kind, charge_id=request.charge_id
         )
         if request.charge_id is None:  # a later charge has neither shares nor products of its own
-            more = split_of_action(aggregate, step.kind, step.amount, request, aggregate.payment.account)
-            more = more or fiscal_request_members(aggregate, step.kind, step.amount, request.granted)
-            if _is_full_refund(aggregate, step.kind, step.amount, current):
-                more["whole"] = True
+            account, granted = aggregate.payment.account, request.granted
+            split = split_of_action(aggregate, step.kind, step.amount, request, account)
+            details = split or fiscal_details(aggregate, step.kind, step.amount, granted)
+            details = replace(details, is_full=_is_full_refund(aggregate, step.kind, step.amount, current))
     except RefusalError as refusal:
         if refusal.code is not RefusalCode.NOT_POSSIBLE or request.by is not None:
             raise
@@ -248,21 +248,16 @@ def _new_operation(aggregate: PaymentAggregate, request: ActionRequest, key: str
         step, state, message = Step(_KINDS[request.action], amount), State.FAILURE, refusal.message
     close_reason = CloseReason.BY_STAFF if request.by is not None and step.kind is Kind.CANCEL else None
     if close_reason is not None:
-        more["why"] = sentence_for_earlier_version(close_reason)
+        details = replace(details, closing_sentence=sentence_for_earlier_version(close_reason))
     elif step.kind is not Kind.CANCEL and (reason := request.reasons.get(key, "").strip()):
-        more["comment"] = _gateway_comment(reason)
+        details = replace(details, comment=_gateway_comment(reason))
     operation = Operation(
         kind=step.kind,
         idempotency_key=key,
         state=state,
         amount=step.amount,
         currency=aggregate.payment.currency,
-        request={
-            "amount": str(step.amount),
-            "currency": aggregate.payment.currency,
-            "order_id": aggregate.payment.order_id,
-            **more,
-        },
+        request=replace(details, amount=step.amount).write(aggregate.payment.order_id, aggregate.payment.currency),
         origin=Origin.SALEOR if request.by is None else Origin.STAFF,
         close_reason=close_reason,
         asked_by_saleor=request.by is None,

@@ -23,7 +23,8 @@ def operation_request(
     is its path alone, disputes and later charges are others' work.
     """
     order_id, currency = payment.order_id, payment.currency
-    split, comment = split_items_of(operation), operation.request.get("comment")
+    requested, split = operation.requested, split_items_of(operation)
+    comment, products = requested.comment, requested.products or None
     match operation.kind:
         case Kind.CAPTURE:
             return Capture(
@@ -33,7 +34,7 @@ def operation_request(
                 split=split,
                 server_url=server_url,
                 comment=comment,
-                products=operation.request.get("products"),
+                products=products,
             )
         case Kind.VOID:
             return Void(order_id=order_id, order_currency=currency, server_url=server_url, comment=comment)
@@ -57,8 +58,8 @@ def operation_request(
                 refund_amount=None if _is_without_amount(operation, account) else operation.amount,
                 server_url=server_url,
                 comment=comment,
-                products=operation.request.get("products"),
-                f_receipt_delivery=operation.request.get("f_receipt_delivery"),
+                products=products,
+                f_receipt_delivery=requested.receipt_delivery,
             )
         case _:
             raise ValueError(f"a {operation.kind.value} has no request")
@@ -66,5 +67,4 @@ def operation_request(
 
 def _is_without_amount(refund: Operation, account: MerchantAccount) -> bool:
     """Return whether a refund of everything is requested without its amount (gateway interface, 5)."""
-    is_full = refund.request.get("whole") is True
-    return is_full and dialect_of(account).full_refund_amount is Sending.NOT_SENT
+    return refund.requested.is_full and dialect_of(account).full_refund_amount is Sending.NOT_SENT

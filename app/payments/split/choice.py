@@ -66,12 +66,6 @@ def clear_choice(aggregate: PaymentAggregate, now: datetime) -> None:
     aggregate.payment.updated_at = now
 
 
-def chosen_shares(aggregate: PaymentAggregate) -> Shares | None:
-    """Return the shares chosen for the next refund; None when the rules apply."""
-    stored = aggregate.payment.next_refund_split
-    return None if stored is None else {who: Decimal(amount) for who, amount in stored.items()}
-
-
 def _check_is_split(aggregate: PaymentAggregate) -> None:
     if not is_split(aggregate):
         raise RefusalError(RefusalCode.NOT_POSSIBLE, LazyMessage("This payment is not split among sub-merchants."))

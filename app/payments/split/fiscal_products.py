@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
 
 from app.core.payment import Operation, PaymentAggregate
+from app.core.request import RequestDetails
 from app.core.vocabulary import Kind
 from app.gateway.models import FiscalProduct
 from app.payments.core.balance import ZERO, balance
@@ -27,26 +27,24 @@ from app.saleor.events import GrantedRefund
 Goods = dict[str, tuple[FiscalProduct, ...]]
 
 
-def fiscal_request_members(
+def fiscal_details(
     aggregate: PaymentAggregate, kind: Kind, amount: Decimal, granted: GrantedRefund | None = None
-) -> dict[str, Any]:
-    """Return the fiscal members of ``Operation.request`` for a capture or refund of ``amount``."""
+) -> RequestDetails:
+    """Return what a capture or refund of ``amount`` requests for its fiscal receipt."""
     if kind not in {Kind.CAPTURE, Kind.REFUND}:
-        return {}
-    members: dict[str, Any] = {}
-    if products := _products(aggregate, kind, amount, granted):
-        members["products"] = [each.model_dump(mode="json", exclude_none=True) for each in products]
-    receipt = aggregate.create.request.get("f_receipt_delivery")
-    if receipt is not None and kind is Kind.REFUND:
-        members["f_receipt_delivery"] = receipt
-    return members
+        return RequestDetails()
+    products = _products(aggregate, kind, amount, granted)
+    return RequestDetails(
+        products=tuple(product.model_dump(mode="json", exclude_none=True) for product in products),
+        receipt_delivery=aggregate.create.requested.receipt_delivery if kind is Kind.REFUND else None,
+    )
 
 
-def goods_of(request: Mapping[str, Any]) -> Goods:
-    """Return the fiscal products in a recorded request; empty if it has none, or has plain products."""
+def goods_of(requested: RequestDetails) -> Goods:
+    """Return the fiscal products that were requested; empty if there are none, or they are plain products."""
     goods: Goods = {}
-    in_split = [data for item in request.get("split") or () for data in item.get("products") or ()]
-    for data in request.get("products") or in_split:
+    in_split = tuple(data for item in requested.split for data in item.get("products") or ())
+    for data in requested.products or in_split:
         if "taxes" in data:
             product = FiscalProduct.model_validate(data)
             key = f"{product.id}/{product.taxes.prc}"
@@ -57,7 +55,7 @@ def goods_of(request: Mapping[str, Any]) -> Goods:
 def _products(
     aggregate: PaymentAggregate, kind: Kind, amount: Decimal, granted: GrantedRefund | None
 ) -> list[FiscalProduct]:
-    sold = goods_of(aggregate.create.request)
+    sold = goods_of(aggregate.create.requested)
     if not sold:
         return []
     worth = _totals(sold)
@@ -76,7 +74,7 @@ def _remaining(aggregate: PaymentAggregate, worth: Mapping[str, Decimal]) -> Rem
     rest = Remainder.of(distribute(charged, worth) if charged else worth)
     for refund in aggregate.operations:
         if refund.kind is Kind.REFUND and not refund.has_surely_failed:
-            refunded = _totals(goods_of(refund.request))
+            refunded = _totals(goods_of(refund.requested))
             rest = rest.after(refunded or _assumed_shares(refund, rest), refund.currency)
     return rest
 

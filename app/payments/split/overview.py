@@ -6,8 +6,7 @@ from decimal import Decimal
 
 from app.core.payment import PaymentAggregate
 from app.payments.split.allocation import ZERO
-from app.payments.split.choice import chosen_shares
-from app.payments.split.standing import OperationShares, allocated_shares, standing_of
+from app.payments.split.standing import OperationShares, allocated_shares, chosen_shares, standing_of
 
 
 @dataclass(frozen=True, slots=True)

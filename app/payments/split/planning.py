@@ -10,13 +10,14 @@ sub-merchant, percentages), they do not, and the shares are sent without product
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
 
 from pydantic import TypeAdapter
 
 from app.core.payment import Account, Operation, PaymentAggregate
+from app.core.request import GatewayObject, RequestDetails, with_split
 from app.core.vocabulary import Kind
 from app.gateway.models.details import SplitItem
 from app.gateway.models.products import AnyProduct, Products
@@ -24,11 +25,11 @@ from app.i18n.messages import LazyMessage, Money
 from app.payments.core.action_request import ActionRequest
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.split.allocation import ZERO, IndivisibleError, Shares, allocate, owner_of, total_of
-from app.payments.split.fiscal_products import fiscal_request_members
+from app.payments.split.fiscal_products import fiscal_details
 from app.payments.split.products import DELIVERY, article_of, basket_of, granted_lines, line_of
 from app.payments.split.remainder import divide_capture, divide_refund, granted_worth
 from app.payments.split.rules import RulesError, SplitMode, SplitRules, names_of, read_rules
-from app.payments.split.standing import is_split, standing_of, unclaimed_shares
+from app.payments.split.standing import chosen_shares, is_split, standing_of, unclaimed_shares
 from app.saleor.events import GrantedRefund, SessionEvent
 from app.saleor.source import Order, Source
 
@@ -62,28 +63,27 @@ def split_of_payment(
 
 def split_of_action(
     aggregate: PaymentAggregate, kind: Kind, amount: Decimal, request: ActionRequest, account: Account
-) -> dict[str, Any]:
-    """Return the split members of a capture or refund request; empty when the payment is not split.
+) -> RequestDetails | None:
+    """Return what a capture or refund of a split payment requests; None when the payment is not split.
 
     Uses up the choice that staff made for the next refund, even if the refund itself specifies shares, which take
     precedence. Raises RefusalError.
     """
     if kind not in {Kind.CAPTURE, Kind.REFUND} or not is_split(aggregate):
-        return {}
-    members: dict[str, Any] = {}
+        return None
+    details = RequestDetails()
     if kind is Kind.REFUND:
-        chosen = request.chosen_shares or aggregate.payment.next_refund_split
+        chosen = request.taken_from or chosen_shares(aggregate)
         if chosen is not None:
-            members["chosen"] = chosen
+            details = RequestDetails(chosen_shares=chosen)
         elif request.granted is not None:
-            members["by_lines"] = _granted_worth(rules_of(account), request.granted, request.order)
-    shares = _compute_shares(aggregate, kind, amount, members, names=names_of(account.split_rules))
-    if "chosen" in members:
+            details = RequestDetails(line_worth=_granted_worth(rules_of(account), request.granted, request.order))
+    shares = _compute_shares(aggregate, kind, amount, details, names=names_of(account.split_rules))
+    if details.chosen_shares is not None:
         aggregate.payment.next_refund_split = None
-    products = _parse_products(fiscal_request_members(aggregate, kind, amount, request.granted).get("products"))
-    return members | _request_member(
-        with_products(to_split_items(shares), products, recorded_product_owners(aggregate.create.request))
-    )
+    products = _parse_products(fiscal_details(aggregate, kind, amount, request.granted).products)
+    owners = recorded_product_owners(aggregate.create.requested)
+    return replace(details, split=_dump_items(with_products(to_split_items(shares), products, owners)))
 
 
 def recompute_shares(aggregate: PaymentAggregate, operation: Operation) -> None:
@@ -92,10 +92,10 @@ def recompute_shares(aggregate: PaymentAggregate, operation: Operation) -> None:
     Raises RefusalError when less than its amount is left.
     """
     if operation.kind in {Kind.CAPTURE, Kind.REFUND} and is_split(aggregate):
-        shares = _compute_shares(aggregate, operation.kind, operation.amount, operation.request, resumed=operation)
+        shares = _compute_shares(aggregate, operation.kind, operation.amount, operation.requested, resumed=operation)
         products = [product for item in split_items_of(operation) or () for product in item.products or ()]
-        renewed = with_products(to_split_items(shares), products, recorded_product_owners(aggregate.create.request))
-        operation.request = operation.request | _request_member(renewed)
+        renewed = with_products(to_split_items(shares), products, recorded_product_owners(aggregate.create.requested))
+        operation.request = with_split(operation.request, _dump_items(renewed))
 
 
 def requested_shares(operation: Operation) -> dict[str, Decimal]:
@@ -105,7 +105,7 @@ def requested_shares(operation: Operation) -> dict[str, Decimal]:
 
 def split_items_of(operation: Operation) -> tuple[SplitItem, ...] | None:
     """Return the split items in an operation's request; None when it is not split."""
-    split = operation.request.get("split")
+    split = operation.requested.split
     return tuple(SplitItem.model_validate(item) for item in split) if split else None
 
 
@@ -114,8 +114,8 @@ def to_split_items(shares: Mapping[str, Decimal]) -> tuple[SplitItem, ...]:
     return tuple(SplitItem(sub_merchant_id=who, amount=amount) for who, amount in shares.items())
 
 
-def _request_member(split: Sequence[SplitItem]) -> dict[str, Any]:
-    return {"split": [item.model_dump(mode="json", exclude_none=True) for item in split]}
+def _dump_items(split: Sequence[SplitItem]) -> tuple[GatewayObject, ...]:
+    return tuple(item.model_dump(mode="json", exclude_none=True) for item in split)
 
 
 def _parse_products(value: object) -> tuple[AnyProduct, ...]:
@@ -126,7 +126,7 @@ def _compute_shares(
     aggregate: PaymentAggregate,
     kind: Kind,
     amount: Decimal,
-    members: Mapping[str, Any],
+    details: RequestDetails,
     *,
     resumed: Operation | None = None,
     names: Mapping[str, str] | None = None,
@@ -135,13 +135,10 @@ def _compute_shares(
     if kind is Kind.CAPTURE:
         return divide_capture(amount, unclaimed_shares(aggregate, besides=resumed), currency)
     standing = standing_of(aggregate, resumed=resumed)
-    if chosen := members.get("chosen"):
-        return _validated_choice(
-            {who: Decimal(part) for who, part in chosen.items()}, amount, standing.at_most, currency, names
-        )
-    worth = {who: Decimal(value) for who, value in members.get("by_lines", {}).items()}
+    if details.chosen_shares:
+        return _validated_choice(dict(details.chosen_shares), amount, standing.at_most, currency, names)
     try:
-        return divide_refund(amount, standing.rest, currency, worth)
+        return divide_refund(amount, standing.rest, currency, details.line_worth or {})
     except IndivisibleError:
         left = standing.rest.total
         message = LazyMessage(
@@ -188,17 +185,16 @@ def check_choice(
             raise RefusalError(RefusalCode.NOT_POSSIBLE, message)
 
 
-def _granted_worth(rules: SplitRules, granted: GrantedRefund, order: Order | None) -> dict[str, str]:
+def _granted_worth(rules: SplitRules, granted: GrantedRefund, order: Order | None) -> dict[str, Decimal]:
     lines = granted_lines(granted, rules.metadata_key)
     included = granted.shipping_costs_included and order is not None and order.shipping_price is not None
     shipping = order.shipping_price.gross.amount if included and order and order.shipping_price else ZERO
-    return _serialize_worth(granted_worth(rules, lines, shipping=shipping).items())
+    return _quantize_worth(granted_worth(rules, lines, shipping=shipping).items())
 
 
-def _serialize_worth(worth: Iterable[tuple[str, Fraction]]) -> dict[str, str]:
+def _quantize_worth(worth: Iterable[tuple[str, Fraction]]) -> dict[str, Decimal]:
     return {
-        who: str((Decimal(value.numerator) / value.denominator).quantize(_WORTH_PRECISION))
-        for who, value in sorted(worth)
+        who: (Decimal(value.numerator) / value.denominator).quantize(_WORTH_PRECISION) for who, value in sorted(worth)
     }
 
 
@@ -217,12 +213,10 @@ def product_owners(rules: SplitRules, source: Source) -> dict[str, str]:
     return owners if carrier in {None, "lines"} else owners | {DELIVERY: str(carrier), "delivery": str(carrier)}
 
 
-def recorded_product_owners(request: Mapping[str, Any]) -> dict[str, str]:
-    """Return the sub-merchant of each product in a recorded request, by product id."""
+def recorded_product_owners(requested: RequestDetails) -> dict[str, str]:
+    """Return the sub-merchant of each product that was requested, by product id."""
     return {
-        product["id"]: item["sub_merchant_id"]
-        for item in request.get("split") or ()
-        for product in item.get("products") or ()
+        product["id"]: item["sub_merchant_id"] for item in requested.split for product in item.get("products") or ()
     }
 
 

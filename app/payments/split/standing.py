@@ -136,3 +136,9 @@ def _sum_shares(parts: tuple[OperationShares, ...]) -> Shares:
         for who, amount in part.shares.items():
             sums[who] = sums.get(who, Decimal()) + amount
     return sums
+
+
+def chosen_shares(aggregate: PaymentAggregate) -> Shares | None:
+    """Return the shares chosen for the next refund; None when the rules apply."""
+    stored = aggregate.payment.next_refund_split
+    return None if stored is None else {who: Decimal(amount) for who, amount in stored.items()}

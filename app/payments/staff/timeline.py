@@ -274,7 +274,7 @@ def _outcome(
 
 def _with_reason(operation: Operation, message: LazyMessage) -> LazyMessage:
     """Return the text with the reason that was given, if there is one."""
-    reason = operation.request.get("comment")
+    reason = operation.requested.comment
     return LazyMessage("%(what)s: “%(reason)s”", what=message, reason=Verbatim(reason)) if reason else message
 
 

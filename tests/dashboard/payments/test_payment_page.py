@@ -10,7 +10,7 @@ import pytest
 from app.amounts import NotAnAmountError
 from app.core.vocabulary import Kind
 from app.dashboard.payments.actions import read_amounts
-from app.payments.split.choice import chosen_shares
+from app.payments.split.standing import chosen_shares
 from tests.commands.books import event, notification, operation
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient

@@ -6,7 +6,8 @@ import pytest
 
 from app.db.aggregates import ByOrder
 from app.payments.core.refusal import RefusalError
-from app.payments.split.choice import choose_next_refund_split, chosen_shares, clear_choice
+from app.payments.split.choice import choose_next_refund_split, clear_choice
+from app.payments.split.standing import chosen_shares
 from tests.payments.changes import Change
 from tests.payments.fake_gateway import operation
 from tests.payments.shop import Shop

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from app.amounts import CENT
 from app.core.payment import PaymentAggregate
+from app.core.request import RequestDetails
 from app.core.vocabulary import Flow, Kind, State
-from app.payments.split.fiscal_products import fiscal_request_members, goods_of
+from app.payments.split.fiscal_products import fiscal_details, goods_of
 from app.payments.split.products import DELIVERY
 from app.saleor.events import GrantedRefund
 from app.saleor.source import Checkout
@@ -29,10 +30,11 @@ def again(
     aggregate: PaymentAggregate, kind: Kind, amount: Decimal, granted: GrantedRefund | None = None
 ) -> dict[str, Decimal]:
     """Ask for an operation, record it, and return what it says of each product, by its id."""
-    request = fiscal_request_members(aggregate, kind, amount, granted)
-    aggregate.operations.append(an_operation(kind, State.SUCCESS, amount, request=request))
+    details = fiscal_details(aggregate, kind, amount, granted)
+    recorded = an_operation(kind, State.SUCCESS, amount, request=details.write("order", "UAH"))
+    aggregate.operations.append(recorded)
     said: dict[str, Decimal] = {}
-    for products in goods_of(request).values():
+    for products in goods_of(recorded.requested).values():
         for each in products:
             said[each.id] = said.get(each.id, Decimal()) + each.total
     assert sum(said.values()) == amount
@@ -62,20 +64,18 @@ def test_refunds_of_parts_sum_to_what_was_sold_of_each_product(
 
 
 def total_of(aggregate: PaymentAggregate, article: str) -> Decimal:
-    products = [each for some in goods_of(aggregate.create.request).values() for each in some if each.id == article]
+    products = [each for some in goods_of(aggregate.create.requested).values() for each in some if each.id == article]
     return sum((each.total for each in products), Decimal())
 
 
 def test_a_full_capture_and_a_full_refund_say_what_the_payment_said() -> None:
     paid = checkout(line(1, "10.00", 3), line(2, "20.00"), shipping="70.00")
     aggregate = sold(paid, Decimal("100.00"), Flow.AUTHORIZATION)
-    told = aggregate.create.request["products"]
-    assert fiscal_request_members(aggregate, Kind.CAPTURE, Decimal("100.00")) == {"products": told}
+    told = aggregate.create.requested.products
+    assert fiscal_details(aggregate, Kind.CAPTURE, Decimal("100.00")) == RequestDetails(products=told)
     again(aggregate, Kind.CAPTURE, Decimal("100.00"))
-    assert fiscal_request_members(aggregate, Kind.REFUND, Decimal("100.00")) == {
-        "products": told,
-        "f_receipt_delivery": "email",
-    }
+    refund = fiscal_details(aggregate, Kind.REFUND, Decimal("100.00"))
+    assert refund == RequestDetails(products=told, receipt_delivery="email")
 
 
 def granted(*parts: tuple[int, int, int, str], shipping: bool = False) -> GrantedRefund:
@@ -103,13 +103,13 @@ def granted(*parts: tuple[int, int, int, str], shipping: bool = False) -> Grante
 
 
 def article(aggregate: PaymentAggregate, number: int) -> str:
-    return [products[0].id for products in goods_of(aggregate.create.request).values()][number - 1]
+    return [products[0].id for products in goods_of(aggregate.create.requested).values()][number - 1]
 
 
 def test_a_granted_refund_names_its_lines() -> None:
     aggregate = sold(checkout(line(1, "120.00", 3), line(2, "80.00"), shipping="70.00"), Decimal("270.00"))
-    request = fiscal_request_members(aggregate, Kind.REFUND, Decimal("80.00"), granted((1, 2, 3, "120.00")))
-    (product,) = request["products"]
+    details = fiscal_details(aggregate, Kind.REFUND, Decimal("80.00"), granted((1, 2, 3, "120.00")))
+    (product,) = details.products
     assert (product["id"], product["qty"], product["amount"]) == (article(aggregate, 1), "2", "40.00")
 
 
@@ -154,7 +154,8 @@ def test_a_refund_that_failed_gave_nothing_back() -> None:
 
 @pytest.mark.parametrize("kind", [Kind.VOID, Kind.CANCEL])
 def test_nothing_is_said_again_where_nothing_is_taken_or_given_back(kind: Kind) -> None:
-    assert fiscal_request_members(sold(checkout(line(1, "100.00")), Decimal("100.00")), kind, Decimal("100.00")) == {}
+    aggregate = sold(checkout(line(1, "100.00")), Decimal("100.00"))
+    assert fiscal_details(aggregate, kind, Decimal("100.00")) == RequestDetails()
 
 
 def test_a_payment_that_was_made_without_fiscal_products_is_refunded_without_them() -> None:
@@ -163,4 +164,4 @@ def test_a_payment_that_was_made_without_fiscal_products_is_refunded_without_the
     for request in requests:
         aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
         aggregate.create.request = request
-        assert fiscal_request_members(aggregate, Kind.REFUND, Decimal("100.00")) == {}
+        assert fiscal_details(aggregate, Kind.REFUND, Decimal("100.00")) == RequestDetails()
