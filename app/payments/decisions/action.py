@@ -126,11 +126,13 @@ class ActionRequested(Fact[RecordedAction]):
     """Saleor or staff request an action. ``decide`` raises RefusalError.
 
     ``opens_keys`` says whether the keys of a payment's account open: no intent is recorded that could not be sent.
+    ``is_retry``: the connection broke during the commit, so that this request may be recorded already.
     """
 
     request: ActionRequest
     posting: Posting
     opens_keys: Callable[[Payment], bool]
+    is_retry: bool = False
 
     def decide(self, aggregate: PaymentAggregate) -> RecordedAction:
         """Record the operation that fulfils the request, once (laws of money, 3 and 4)."""
@@ -141,6 +143,8 @@ class ActionRequested(Fact[RecordedAction]):
             aggregate.operations.append(operation)
             operation.shares = requested_shares(operation)
             _report_to_saleor(aggregate, operation, self.posting)
+        elif self.is_retry:  # an intent of this very moment is ours, not that of another delivery (laws of money, 4)
+            is_new = operation.state is State.INTENT and operation.created_at == self.posting.now
         is_sent_now = is_new and operation.state is State.INTENT
         if self.request.by is None and not is_sent_now:
             _prepare_answer(aggregate, operation, self.posting)

@@ -5,6 +5,7 @@ handled alike (``perform_action``).
 """
 
 import asyncio
+from dataclasses import replace
 from functools import partial
 
 import structlog
@@ -50,15 +51,13 @@ async def perform_action(
     async with asyncio.timeout(deadline.left):
         try:
             recorded = await services.payments.record(which, requested)
-            is_ours = recorded.is_new
         except PaymentNotFoundError:
             raise RefusalError(RefusalCode.UNKNOWN_PAYMENT, _NO_PAYMENT if request.by else _NOT_OURS) from None
         except CommitUnknownError as error:
             log.warning("nobody knows whether an intent is committed: it is read, or recorded again", error=str(error))
-            recorded = await services.payments.record(which, requested)
-            is_ours = recorded.operation.created_at == requested.posting.now
+            recorded = await services.payments.record(which, replace(requested, is_retry=True))
     aggregate, operation = recorded.aggregate, recorded.operation
-    if not is_ours or operation.state is not State.INTENT:
+    if not recorded.is_new or operation.state is not State.INTENT:
         return aggregate, operation
     try:
         aggregate = await send(services, aggregate, operation, deadline, answering=request.by is None)
