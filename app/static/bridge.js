@@ -7,7 +7,9 @@ const root = document.documentElement;
 const PATIENCE = 10_000; // milliseconds until the Dashboard is considered unresponsive
 
 export const framed = dashboard !== window;
-export const saleorApiUrl = new URLSearchParams(location.search).get("saleorApiUrl") ?? "";
+const query = new URLSearchParams(location.search);
+export const saleorApiUrl = query.get("saleorApiUrl") ?? "";
+export const appId = query.getAll("id").at(-1) ?? ""; // the Dashboard adds it after the parameters of its own address
 
 /** The Dashboard did not hand us a token in time. */
 export class NoToken extends Error {}
@@ -36,6 +38,26 @@ export function postToDashboard(type, payload = {}) {
   // Not crypto.randomUUID(), which is missing on plain http.
   const actionId = Math.random().toString(36).slice(2);
   dashboard.postMessage({ type, payload: { ...payload, actionId } }, origin ?? "*");
+}
+
+/** Let the Dashboard open a page of ours, in its own tab or in a new one: only it knows at which address it is. */
+export function openInDashboard(path, { newTab }) {
+  postToDashboard("redirect", { to: `/extensions/app/${encodeURIComponent(appId)}${path}`, newContext: newTab });
+}
+
+/**
+ * Call `open` with each link to a page of ours (data-page) that is clicked, and with whether a new tab is asked for: by
+ * the middle button, by a key, or by the link itself. In a tab of its own such a page could show nothing.
+ */
+export function onPageLink(part, open) {
+  const follow = (event) => {
+    const link = event.target.closest("a[data-page]");
+    if (!link || event.button > 1) return;
+    event.preventDefault();
+    open(link, event.button === 1 || event.ctrlKey || event.metaKey || event.shiftKey);
+  };
+  part.addEventListener("click", follow);
+  part.addEventListener("auxclick", follow);
 }
 
 /** Return the current token, or the next one if the current one was `refused` or there is none yet. */

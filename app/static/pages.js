@@ -2,7 +2,8 @@
 // with the Dashboard's token in a header. A page's address is /payments/7, its part is /parts/payments/7.
 
 import {
-  NoToken, dashboardEvents, dashboardOrigin, framed, getToken, languageKnown, postToDashboard, saleorApiUrl,
+  NoToken, appId, dashboardEvents, dashboardOrigin, framed, getToken, languageKnown, onPageLink, openInDashboard,
+  postToDashboard, saleorApiUrl,
 } from "./bridge.js";
 import { withSealedCard } from "./card.js";
 import { copyBy } from "./copying.js";
@@ -44,6 +45,17 @@ function pathOf(address) {
   const { origin, pathname, search } = new URL(address, location.href);
   const path = pathname === base ? "/" : pathname.slice(base.length); // "/pay" is the same as "/pay/"
   return origin === location.origin && pathname.startsWith(base) && path.startsWith("/") ? path + search : null;
+}
+
+/** Make HTML that has arrived ready: times in the user's zone, links that also lead somewhere in a tab of their own. */
+function prepare(part) {
+  localise(part);
+  for (const link of part.querySelectorAll("a[href]:not([target], [data-page])")) {
+    const path = pathOf(link.href);
+    if (path === null) continue;
+    link.dataset.page = path;
+    link.href = frameAddress(path);
+  }
 }
 
 async function request(path, options, refused = null) {
@@ -109,7 +121,7 @@ async function loadDetails(place) {
     const answer = await request(place.dataset.part, {});
     if (answer.ok) place.innerHTML = await answer.text();
     else warn((await readRefusal(answer)).message);
-    localise(place);
+    prepare(place);
   } catch (error) {
     warn(error instanceof NoToken ? root.dataset.silent : root.dataset.failed);
   }
@@ -128,7 +140,7 @@ async function showAdvice(place) {
     const words = answer.ok ? await answer.text() : "";
     if (advised.get(place) !== mine) return;
     place.innerHTML = words;
-    localise(place);
+    prepare(place);
   } catch {
     // the advice is optional
   }
@@ -153,7 +165,7 @@ async function follow(place) {
     } catch {
       continue; // it may work the next time
     }
-    localise(fresh);
+    prepare(fresh);
     // Leave it untouched while nothing has changed: a screen reader would read it out again.
     if (fresh.textContent.trim() !== place.textContent.trim()) place.replaceChildren(...fresh.childNodes);
   }
@@ -184,7 +196,7 @@ function fill(part, language, focus) {
   if (language) root.lang = language;
   const heading = content.querySelector("h1");
   document.title = heading.textContent;
-  localise(content);
+  prepare(content);
   const news = content.querySelector("[role=status]");
   if (news) {
     postToDashboard("notification", { status: news.dataset.status ?? "success", text: news.textContent.trim() });
@@ -197,6 +209,7 @@ function fill(part, language, focus) {
 function frameAddress(path) {
   const target = new URL(base + path, location.origin);
   target.searchParams.set("saleorApiUrl", saleorApiUrl);
+  target.searchParams.set("id", appId);
   return target;
 }
 
@@ -305,11 +318,11 @@ content.addEventListener("click", (event) => {
   if (event.target.closest("[data-closes]")) event.target.closest("dialog").close();
   const page = event.target.closest("[data-dashboard]");
   if (page) postToDashboard("redirect", { to: page.dataset.dashboard, newContext: false });
-  const link = event.target.closest("a[href]:not([target])");
-  const path = link && pathOf(link.href);
-  if (!path || event.button || event.metaKey || event.ctrlKey || event.shiftKey) return;
-  event.preventDefault();
-  go(path);
+});
+
+onPageLink(content, ({ dataset, target }, newTab) => {
+  if (newTab || target) openInDashboard(dataset.page, { newTab: true });
+  else go(dataset.page);
 });
 
 content.addEventListener("submit", (event) => {

@@ -1,7 +1,9 @@
 // The widget on an order's page: its content is fetched, and its actions are posted, with the Dashboard's token in a
 // form. While a payment is open it refreshes itself, and notifies the order's page of changes.
 
-import { NoToken, dashboardEvents, framed, getToken, languageKnown, postToDashboard, saleorApiUrl } from "./bridge.js";
+import {
+  NoToken, dashboardEvents, framed, getToken, languageKnown, onPageLink, openInDashboard, postToDashboard, saleorApiUrl,
+} from "./bridge.js";
 import { copyBy } from "./copying.js";
 import { localise } from "./times.js";
 
@@ -99,6 +101,8 @@ main.addEventListener("click", ({ target }) => {
   const button = target.closest("[data-copies], [data-copy]");
   if (button) copyBy(button);
 });
+
+onPageLink(main, ({ dataset }, newTab) => openInDashboard(dataset.page, { newTab }));
 
 again.addEventListener("click", () => show());
 // Sent once at the start, when the first response may be in that language already.

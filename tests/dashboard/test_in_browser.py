@@ -2,6 +2,7 @@
 
 import json
 from decimal import Decimal
+from urllib.parse import quote
 
 import pytest
 from playwright.async_api import Browser, FrameLocator, Locator, expect
@@ -13,9 +14,10 @@ from app.static import static_files
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient, open_staff_client
 from tests.dashboard.framing import BrowserErrors, below, dashboard_of, messages_of, path_of, sign_in, wait_for_messages
-from tests.payments.shop import Shop
+from tests.payments.shop import SALEOR, Shop
 from tests.payments.split.market import enable_splitting, split_checkout
 from tests.payments.split.people import POTTER, SMITH
+from tests.saleor.dashboard_tokens import APP_ID
 
 pytestmark = pytest.mark.browser
 
@@ -204,6 +206,30 @@ async def test_deep_links_and_the_way_back_lead_to_pages(browser: Browser, marke
         await page.evaluate("history.forward()")
         await expect(frame.get_by_role("heading", name="Payment of 100.00")).to_be_visible()
         assert await messages_of(page, "updateRouting") == []
+
+
+@one_database
+async def test_a_link_opens_in_a_tab_of_its_own_in_the_dashboard(browser: Browser, market: StaffClient) -> None:
+    order_id = market.shop.order_id
+    async with dashboard_of(browser, market.app, "/payments") as (page, frame):
+        await sign_in(page, market.token())
+        here = page.url.removesuffix("/payments")
+        row, chip = frame.get_by_role("link", name=order_id[:8]), frame.get_by_role("link", name="Needs review")
+        async with page.expect_popup() as opened:
+            await row.click(button="middle")
+        assert (await opened.value).url == f"{here}/payments/{order_id}"
+        async with page.expect_popup() as opened:
+            await chip.click(modifiers=["Control"])
+        assert (await opened.value).url == f"{here}/payments?problems=1"
+        # What the browser itself opens or copies names the store, so that it leads into the Dashboard as well.
+        ours = await frame.locator("html").evaluate("() => location.origin")
+        there = f"{ours}/payments/{order_id}?saleorApiUrl={quote(SALEOR, safe='')}&id={quote(APP_ID)}"
+        assert await row.evaluate("link => link.href") == there
+        await row.click()
+        await expect(frame.get_by_role("heading", name="Payment of 569.50")).to_be_visible()
+        async with page.expect_popup() as opened:
+            await frame.get_by_role("link", name="Link for colleagues").click()
+        assert (await opened.value).url == f"{here}/payments/{order_id}"
 
 
 @pytest.mark.long

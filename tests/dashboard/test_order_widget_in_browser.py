@@ -97,6 +97,25 @@ async def test_what_does_not_come_is_asked_for_again_by_a_button(browser: Browse
 
 
 @one_database
+async def test_a_payment_opens_in_the_dashboard_that_one_is_in(browser: Browser, stack: OrderPageStack) -> None:
+    order = await stack.order()
+    order_id = (await stack.link(order)).payment.order_id
+    (app,) = stack.running.engine.state.apps.values()
+    there = f"{stack.saleor.url}/dashboard/extensions/app/{quote(app.id, safe='')}/payments/{order_id}"
+    async with order_page(browser, stack, order.id) as (page, widget):
+        amount = widget.get_by_role("link", name="569.50")
+        async with page.expect_popup() as opened:
+            await amount.click(button="middle")
+        await (await opened.value).wait_for_url(there)
+        async with page.expect_popup() as opened:
+            await amount.click(modifiers=["Control"])
+        await (await opened.value).wait_for_url(there)
+        await amount.click()
+        await page.wait_for_url(there)
+        await expect(page.frame_locator("iframe").get_by_role("heading", name="569.50")).to_be_visible()
+
+
+@one_database
 async def test_the_frame_is_as_high_as_what_it_shows(browser: Browser, stack: OrderPageStack) -> None:
     order = await stack.order()
     await stack.link(order)
