@@ -3,7 +3,7 @@
 A user who follows such a link is not authenticated. So they learn only the address of the Dashboard of the store that
 the link names, which its staff know anyway: the app does not even check whether such a payment exists. They are only
 redirected to an address that the operator has set, or to Saleor Cloud (docs/decisions, 0011). An address that a store's
-own staff have named is shown to them, and they follow it themselves (0028).
+own staff have named is shown to them, and they follow it themselves (0028), unless they come from that very Dashboard.
 """
 
 import re
@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from app.db.installations import InstallationRepository, OpenInstallation
 from app.saleor.addresses import is_api_url
-from app.saleor.dashboard_address import app_page_address, cloud_dashboard_address
+from app.saleor.dashboard_address import app_page_address, cloud_dashboard_address, origin_of
 
 _PAGE = re.compile(r"(/[A-Za-z0-9_-]+)*/?")
 
@@ -35,10 +35,21 @@ class KnownDashboard:
 
 @dataclass(frozen=True, slots=True)
 class DeepLink:
-    """A page of ours in a store's Dashboard. ``may_redirect``: a browser may be sent there without asking its user."""
+    """A page of ours in a store's Dashboard, and the Dashboard's own address.
+
+    ``may_redirect``: a browser may be sent there without asking its user, wherever it comes from.
+    """
 
     address: str
+    dashboard: str
     may_redirect: bool
+
+    def may_redirect_from(self, referrer: str) -> bool:
+        """Whether a browser that comes from ``referrer`` may be sent there: back into the same Dashboard it always may.
+
+        Only the Dashboard's own pages can send its origin as the referrer, so nobody is led to a site they are not on.
+        """
+        return self.may_redirect or origin_of(referrer) == origin_of(self.dashboard)
 
 
 def dashboard_of(installation: OpenInstallation) -> KnownDashboard | None:
@@ -62,5 +73,7 @@ async def find_deep_link(installations: InstallationRepository, saleor_api_url: 
     if installation is None or known is None or installation.app_id is None:
         return None
     return DeepLink(
-        app_page_address(known.address, installation.app_id, path), may_redirect=known.named_by is not NamedBy.STAFF
+        app_page_address(known.address, installation.app_id, path),
+        known.address,
+        may_redirect=known.named_by is not NamedBy.STAFF,
     )

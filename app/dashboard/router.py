@@ -13,7 +13,6 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from app.dashboard.deep_link import DeepLink
 from app.dashboard.renderer import TEMPLATES, THEMES
 from app.i18n.translation import translation_for
-from app.saleor.dashboard_address import origin_of
 from app.security_headers import PageKind, route_class_for
 
 FindDeepLink = Callable[[str, str], Awaitable[DeepLink | None]]
@@ -57,14 +56,11 @@ def create_dashboard_router(
         if find_deep_link is not None and request.headers.get("sec-fetch-dest") == "document":
             saleor = request.query_params.get("saleorApiUrl", "")
             link = await find_deep_link(saleor, request.scope["path"])
-            if link is not None and link.may_redirect:
+            if link is not None and link.may_redirect_from(request.headers.get("referer", "")):
                 return RedirectResponse(link.address, 303)
             if link is not None:
-                origin, store = origin_of(link.address), urlsplit(saleor).netloc
-                html = TEMPLATES.render(
-                    "way_in.html", language, base=base, there=link.address, origin=origin, store=store, **about
-                )
-                return HTMLResponse(html)
+                where = {"there": link.address, "dashboard": link.dashboard, "store": urlsplit(saleor).netloc}
+                return HTMLResponse(TEMPLATES.render("way_in.html", language, base=base, **where, **about))
         html = TEMPLATES.render("shell.html", language, base=base, theme=theme if theme in THEMES else None, **about)
         return HTMLResponse(html)
 

@@ -1,6 +1,7 @@
 """Staff say where their Dashboard is, from within it; a link then shows where it leads (docs/decisions, 0028)."""
 
 from dataclasses import replace
+from urllib.parse import quote
 
 import httpx2
 import pytest
@@ -29,9 +30,10 @@ async def save(staff_client: StaffClient, address: str, origin: str = ORIGIN) ->
     return await staff_client.http.post(f"/parts{PAGE}", headers=headers, data={"address": address})
 
 
-async def follow(staff_client: StaffClient, saleor: str = SALEOR) -> httpx2.Response:
-    """Open the link of a transaction."""
-    return await staff_client.http.get("/payments/7", params={"saleorApiUrl": saleor}, headers=IN_A_TAB)
+async def follow(staff_client: StaffClient, saleor: str = SALEOR, *, referrer: str = "") -> httpx2.Response:
+    """Open the link of a transaction, on a page at ``referrer``."""
+    headers = IN_A_TAB | ({"Referer": referrer} if referrer else {})
+    return await staff_client.http.get("/payments/7", params={"saleorApiUrl": saleor}, headers=headers)
 
 
 async def test_the_dashboard_that_somebody_is_in_is_proposed_and_kept_only_when_they_say_so(
@@ -45,11 +47,67 @@ async def test_the_dashboard_that_somebody_is_in_is_proposed_and_kept_only_when_
     link = await follow(staff_client)
     assert link.status_code == 200  # nobody is sent there without seeing where
     assert "location" not in link.headers
-    assert f'<strong class="where">{ORIGIN}</strong>' in link.text
+    assert f'<strong class="where">{ORIGIN}/shop-admin/</strong>' in link.text
     assert "shop.example.com" in link.text
     assert f'href="{ORIGIN}/shop-admin/extensions/app/QXBwOjE%3D/payments/7" rel="noreferrer"' in link.text
     assert (await save(staff_client, "")).status_code == 200
     assert ORIGIN not in (await follow(staff_client)).text
+
+
+async def test_an_address_is_tried_in_the_browser_before_it_can_be_saved(staff_client: StaffClient) -> None:
+    assert "Save address" not in await see(staff_client)
+    headers = staff_client.headers(**{"Dashboard-Origin": ORIGIN})
+    tried = await staff_client.http.post(f"/parts{PAGE}/try", headers=headers, data={"address": f"{ORIGIN}/shop"})
+    page = f"{ORIGIN}/shop/extensions/app/QXBwOjE%3D{PAGE}"
+    query = f"address={quote(f'{ORIGIN}/shop/', safe='')}"
+    assert f'href="{page}?{query}" target="_blank"' in tried.text
+    assert "Save address" not in tried.text
+    assert ORIGIN not in (await follow(staff_client)).text  # trying it has saved nothing
+    # The Dashboard at that address shows the page with the same query; it has saved nothing either.
+    arrived = await staff_client.see(f"{PAGE}?{query}", **{"Dashboard-Origin": ORIGIN})
+    assert f'name="address" value="{ORIGIN}/shop/"' in arrived.text
+    assert "Save address" in arrived.text
+    assert ORIGIN not in (await follow(staff_client)).text
+
+
+@one_database
+@pytest.mark.parametrize("address", ["https://evil.example.com/", "javascript:alert(1)", f"{ORIGIN}/?to=x", ""])
+async def test_a_link_of_a_stranger_offers_nothing_to_save(staff_client: StaffClient, address: str) -> None:
+    page = await staff_client.see(f"{PAGE}?address={quote(address)}", **{"Dashboard-Origin": ORIGIN})
+    assert f'inputmode="url" value="{DASHBOARD}"' in page.text
+    assert "Save address" not in page.text
+
+
+@pytest.mark.threat("open-redirect")
+async def test_whoever_comes_from_that_very_dashboard_is_led_back_without_a_question(staff_client: StaffClient) -> None:
+    await save(staff_client, DASHBOARD)
+    for referrer in (f"{ORIGIN}/", DASHBOARD):
+        back = await follow(staff_client, referrer=referrer)
+        assert (back.status_code, back.headers["location"]) == (
+            303,
+            f"{DASHBOARD}extensions/app/QXBwOjE%3D/payments/7",
+        )
+    for referrer in ("", "null", "http://dashboard.example.com/", "https://evil.example/", f"{ORIGIN}.evil.example/"):
+        assert "location" not in (await follow(staff_client, referrer=referrer)).headers
+
+
+@one_database
+async def test_on_saleor_cloud_nothing_is_asked(staff_client: StaffClient) -> None:
+    cloud = "https://store.eu.saleor.cloud"
+    await staff_client.services.installations.save(
+        saleor_api_url=f"{cloud}/graphql/",
+        saleor_domain="store.eu.saleor.cloud",
+        schema_version="3.23",
+        app_id="QXBwOjE=",
+        token="a-token",
+        jwks={"keys": [staff_client.key.public]},
+    )
+    token = staff_client.token(iss=f"{cloud}/graphql/")
+    headers = staff_client.headers(token, f"{cloud}/graphql/", **{"Dashboard-Origin": cloud})
+    page = (await staff_client.http.get(f"/parts{PAGE}", headers=headers)).text
+    assert f"<dd>{cloud}/dashboard/</dd>" in page
+    assert "<form" not in page.partition("<h1")[2]
+    assert "You are in another Dashboard" not in page
 
 
 async def test_another_dashboard_replaces_nothing_until_somebody_says_so(staff_client: StaffClient) -> None:
@@ -152,10 +210,26 @@ async def test_in_the_dashboard_its_address_is_filled_in_and_the_link_leads_back
         there = await page.evaluate("location.origin")
         field = frame.get_by_label("Dashboard address")
         await expect(field).to_have_value(f"{there}/dashboard/")
-        await frame.get_by_role("button", name="Save address").click()
-        await expect(frame.get_by_text("The address was saved.")).to_be_visible()
+        # At an address that is not the Dashboard's there is nothing to save it with.
+        await field.fill(f"{there}/admin/")
+        await frame.get_by_role("button", name="Try address").click()
+        async with page.expect_popup() as opened:
+            await frame.get_by_role("link", name="Open in a new tab").click()
+        await expect((await opened.value).locator("iframe")).to_have_count(0)
+        await field.fill(f"{there}/dashboard/")
+        await frame.get_by_role("button", name="Try address").click()
+        async with page.expect_popup() as opened:
+            await frame.get_by_role("link", name="Open in a new tab").click()
+        tab = await opened.value
+        inside = tab.frame_locator("iframe")
+        await expect(tab.locator("iframe")).to_be_visible()
+        await sign_in(tab, staff_client.token())
+        await expect(inside.locator(".where")).to_have_text(f"{there}/dashboard/")
+        await inside.get_by_role("button", name="Save address").click()
+        await expect(inside.get_by_text("The address was saved.")).to_be_visible()
         ours = await frame.locator("html").evaluate("() => location.origin")
         await page.goto(f"{ours}/payments?saleorApiUrl={SALEOR}")
+        await expect(page.locator(".where")).to_have_text(f"{there}/dashboard/")
         await page.get_by_role("link", name="Open it in the Dashboard").click()
         await expect(page.locator("iframe")).to_be_visible()
         assert page.url == f"{there}/dashboard/extensions/app/QXBwOjE%3D/payments"
