@@ -81,9 +81,9 @@ function errorMessage(error) {
   return error instanceof NoToken ? root.dataset.silent : root.dataset.failed;
 }
 
-async function show(path, { options = {}, focus = true } = {}) {
+async function show(path, { options = {}, focus = true, quietly = false } = {}) {
   const mine = ++latest;
-  content.setAttribute("aria-busy", "true");
+  if (!quietly) content.setAttribute("aria-busy", "true"); // which fades it: nobody waits for a refresh
   let part = null;
   let failure = "";
   let refused = false;
@@ -102,7 +102,7 @@ async function show(path, { options = {}, focus = true } = {}) {
   } catch (error) {
     failure = errorMessage(error);
   }
-  if (mine !== latest) return;
+  if (mine !== latest || (quietly && (part === null || isInUse()))) return;
   content.removeAttribute("aria-busy");
   warn(failure);
   // A page that did not arrive can be requested again by a button; an action is still in its form, which has one.
@@ -171,19 +171,24 @@ async function follow(place) {
   }
 }
 
+/** Whether the user has something open in the page, or waits for it. */
+function isInUse() {
+  return content.querySelector(OPEN) !== null || content.hasAttribute("aria-busy");
+}
+
 /** Render the page again as soon as its data has changed; not while the user has something open in it. */
 async function watch(place) {
   while (place.isConnected) {
     await new Promise((resolve) => setTimeout(resolve, Number(place.dataset.every) * 1000));
-    if (!place.isConnected || document.hidden || content.querySelector(OPEN)) continue;
+    if (!place.isConnected || document.hidden || isInUse()) continue;
     try {
       const answer = await request(place.dataset.watch, {});
       if (!answer.ok || (await answer.text()) === place.dataset.stamp) continue;
     } catch {
       continue; // it may work the next time
     }
-    if (!place.isConnected || content.querySelector(OPEN) || content.hasAttribute("aria-busy")) continue;
-    await show(pathOf(location.pathname), { focus: false });
+    if (!place.isConnected || isInUse()) continue;
+    await show(pathOf(location.pathname), { focus: false, quietly: true });
   }
 }
 

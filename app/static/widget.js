@@ -34,7 +34,7 @@ async function request(path, fields, refused = null) {
 async function show(path = here, fields = [], { quietly = false } = {}) {
   const mine = ++latest;
   clearTimeout(timer);
-  main.setAttribute("aria-busy", "true");
+  if (!quietly) main.setAttribute("aria-busy", "true"); // which fades it: nobody waits for a refresh
   let html = null;
   let failure = "";
   try {
@@ -46,8 +46,8 @@ async function show(path = here, fields = [], { quietly = false } = {}) {
     failure = error instanceof NoToken ? root.dataset.silent : root.dataset.failed;
   }
   if (mine !== latest) return;
+  if (quietly && (html === null || isInUse())) return watch(); // it may work the next time
   main.removeAttribute("aria-busy");
-  if (html === null && quietly) return watch(); // it may work the next time
   alarm.textContent = html === null ? failure || root.dataset.failed : "";
   alarm.hidden = again.hidden = html !== null;
   if (html !== null) fill(html, quietly);
@@ -80,13 +80,17 @@ function differs(one, other) {
   return first !== second;
 }
 
-/** Refresh after a while, as long as something is open; not while the user is busy here, or the page is hidden. */
+/** Whether the user is filling in a form here. */
+function isInUse() {
+  return main.querySelector("details[open] form") !== null || document.activeElement.closest("form") !== null;
+}
+
+/** Refresh after a while, as long as something is open; not while the widget is in use, or the page is hidden. */
 function watch() {
   const every = main.querySelector("[data-every]")?.dataset.every;
   if (!every) return;
   timer = setTimeout(() => {
-    const busy = document.hidden || main.querySelector("details[open] form") || main.hasAttribute("aria-busy");
-    if (busy || document.activeElement.closest("form")) watch();
+    if (document.hidden || isInUse()) watch();
     else show(here, [], { quietly: true });
   }, Number(every) * 1000);
 }

@@ -82,6 +82,23 @@ async def test_it_changes_by_itself_while_something_is_open_and_the_orders_page_
 
 @pytest.mark.long
 @one_database
+async def test_it_does_not_blink_while_nothing_changes(browser: Browser, stack: OrderPageStack) -> None:
+    order = await stack.order()
+    await stack.link(order)
+    async with order_page(browser, stack, order.id) as (page, widget):
+        await expect(widget.locator(".badge")).to_have_text("waiting for the shopper")
+        await widget.locator("main").evaluate(
+            """main => new MutationObserver(seen => (window.changes ??= []).push(...seen.map(({ type }) => type)))
+                .observe(main, { attributes: true, childList: true, subtree: true })"""
+        )
+        for _ in range(2):  # the second begins after the first was handled
+            async with page.expect_response(f"**{WIDGET}"):
+                pass
+        assert await widget.locator("html").evaluate("() => window.changes ?? []") == []
+
+
+@pytest.mark.long
+@one_database
 async def test_what_does_not_come_is_asked_for_again_by_a_button(browser: Browser, stack: OrderPageStack) -> None:
     order = await stack.order()
     async with order_page(browser, stack, order.id) as (page, widget):
