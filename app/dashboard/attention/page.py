@@ -1,12 +1,13 @@
 """Builds the page of what needs staff: a section for each cause, with its newest payments or notifications."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from app.core.payment import Payment
+from app.core.payment import Payment, PaymentAggregate
 from app.dashboard.projects import test_ids
+from app.db.aggregates import load_outlines
 from app.db.attention import accounts_of, troubled_notifications
 from app.db.installations import OpenInstallation
 from app.db.problems import payments_with_problem
@@ -23,6 +24,7 @@ from app.payments.alerts.texts import ALERT_TEXTS, AlertText, command_for
 from app.payments.core.problems import problem_messages
 from app.payments.services import Services
 from app.payments.staff.money import BooksComparison, read_books_comparison
+from app.payments.staff.status import ShownAmount, Standing, shown_amount, standings
 
 ROWS_PER_SECTION = 5
 PAGE_SIZE = 25
@@ -33,6 +35,8 @@ class Row:
     """A payment that needs a person, since when, and the texts of all its problems, in this section or not."""
 
     payment: Payment
+    amount: ShownAmount
+    standings: tuple[Standing, ...]
     since: datetime
     problems: Sequence[str]
     is_test: bool
@@ -85,7 +89,7 @@ class AttentionQuery:
 
 
 async def read_sections(services: Services, installation: OpenInstallation, wanted: AttentionQuery) -> list[Section]:
-    """Return the sections of that store's page; at most one query for each section, whatever its size."""
+    """Return the sections of that store's page; at most three queries for each section, whatever its size."""
     items = await find_open_alerts(services, installation)
     found = []
     for what in AlertKind:
@@ -116,7 +120,8 @@ async def _section(services: Services, installation_id: int, items: list[Alert],
         elif what in NOTIFICATION_ALERTS:
             accounts = [each.account_id for each in items if each.account_id]
             notifications = await troubled_notifications(session, accounts, NOTIFICATION_ALERTS[what], most=most)
-    shown = rows[:most]
+        shown = rows[:most]
+        aggregates = await load_outlines(session, [payment for payment, _ in shown])
     tests = test_ids(await services.accounts.all(installation_id)) if shown else ()
     rest = None
     if len(rows) > most:
@@ -126,9 +131,21 @@ async def _section(services: Services, installation_id: int, items: list[Alert],
         ALERT_TEXTS[what],
         items,
         [command_for(each) for each in (items if what in ACCOUNT_ALERTS else items[:1])],
-        [Row(payment, since, problem_messages(payment), payment.account_id in tests) for payment, since in shown],
+        [_row(aggregate, since, tests) for aggregate, (_, since) in zip(aggregates, shown, strict=True)],
         notifications,
         rest,
+    )
+
+
+def _row(aggregate: PaymentAggregate, since: datetime, tests: Collection[str]) -> Row:
+    payment = aggregate.payment
+    return Row(
+        payment,
+        shown_amount(aggregate),
+        standings(aggregate),
+        since,
+        problem_messages(payment),
+        payment.account_id in tests,
     )
 
 

@@ -76,7 +76,7 @@ async def test_days_are_those_of_the_browser(browser: Browser, staff_client: Sta
         await frame.get_by_label("to (inclusive)").fill("2026-03-29")
         await frame.get_by_role("button", name="Search").click()
         await expect(frame.get_by_role("row")).to_have_count(3)
-        await expect(frame.get_by_role("link", name="Order")).to_have_text(["Order 1003", "Order 1002"])
+        await expect(frame.locator(".subject")).to_have_text(["Order 1003", "Order 1002"])
         await expect(frame.get_by_label("Started from")).to_have_value("2026-03-29")
 
 
@@ -110,6 +110,29 @@ async def test_what_is_found_is_saved_as_a_file_from_within_the_sandboxed_frame(
             await page.evaluate("token => refresh(token)", staff_client.token())
         await expect(frame.get_by_role("alert")).to_be_hidden()
         assert [each for each in complaints if "401" not in each] == []
+
+
+@one_database
+@pytest.mark.parametrize("width", [1280, 390])
+async def test_row_opens_its_payment_in_a_tab_of_its_own_by_control_and_click(
+    browser: Browser, staff_client: StaffClient, width: int
+) -> None:
+    kept = await staff_client.payment(1, problem="The gateway says something else")
+    for path in ("/payments", "/attention"):
+        async with dashboard_of(browser, staff_client.app, path, width=width) as (page, frame):
+            await sign_in(page, staff_client.token())
+            link = frame.get_by_role("link", name="100.00 UAH Order 1001")
+            row = await frame.locator("tbody tr, .tasks > li").bounding_box()
+            assert row is not None
+            await expect(link).to_have_attribute("href", f"/payments/{kept.order_id}")
+            async with page.context.expect_page() as opened:
+                await page.keyboard.down("Control")
+                await page.mouse.click(row["x"] + row["width"] - 3, row["y"] + row["height"] / 2)
+                await page.keyboard.up("Control")
+            assert (await opened.value).url.endswith(f"/payments/{kept.order_id}")
+            # What lies in a row still works.
+            await frame.get_by_role("button", name="Copy the gateway order ID").click()
+            assert await path_of(frame) == path
 
 
 @pytest.mark.long

@@ -252,10 +252,10 @@ async def test_a_payout_that_needs_review_is_among_payouts_and_not_among_payment
     assert order_id not in (await staff_client.do("/payments.csv", problems="1")).text
     assert order_id not in (await staff_client.do("/payments.csv", search=order_id)).text
 
-    link = f'<a href="/payments/{order_id}">'
+    link = f'<a class="row" href="/payments/{order_id}">'
     for page in ("/attention", "/payouts"):
         shown = (await staff_client.see(page)).text
         assert link in shown, page
         assert "The gateway says something else of a payout" in shown, page
-    assert f"{link}Payout {order_id}</a>" in (await staff_client.see("/attention")).text
+        assert f">{order_id}" not in shown, page  # it leads there and is copied, but nobody has to read it
     assert "The gateway says something else of a payout" in (await staff_client.see(f"/payments/{order_id}")).text
