@@ -13,14 +13,13 @@ from app.db.installations import OpenInstallation
 from app.db.problems import payments_with_problem
 from app.db.tables import Notification
 from app.payments.alerts.open_alerts import (
-    ACCOUNT_ALERTS,
     NOTIFICATION_ALERTS,
     PAYMENT_ALERTS,
     Alert,
     AlertKind,
     find_open_alerts,
 )
-from app.payments.alerts.texts import ALERT_TEXTS, AlertText, command_for
+from app.payments.alerts.texts import ALERT_TEXTS, AlertText
 from app.payments.core.problems import problem_messages
 from app.payments.services import Services
 from app.payments.staff.money import BooksComparison, read_books_comparison
@@ -49,7 +48,6 @@ class Section:
     what: AlertKind
     words: AlertText
     items: Sequence[Alert]
-    commands: Sequence[str]
     rows: Sequence[Row] = ()
     notifications: Sequence[Notification] = ()
     rest: str | None = None
@@ -130,7 +128,6 @@ async def _section(services: Services, installation_id: int, items: list[Alert],
         what,
         ALERT_TEXTS[what],
         items,
-        [command_for(each) for each in (items if what in ACCOUNT_ALERTS else items[:1])],
         [_row(aggregate, since, tests) for aggregate, (_, since) in zip(aggregates, shown, strict=True)],
         notifications,
         rest,

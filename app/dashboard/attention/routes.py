@@ -37,7 +37,8 @@ _LOOKED_UP = gettext_noop("The payment was looked up at the gateway, and the res
 _ACKNOWLEDGED = gettext_noop("Marked as reviewed.")
 _NOTHING_ACKNOWLEDGED = gettext_noop("Nothing was marked: this disappears by itself when its cause is resolved.")
 _STILL_OPEN = gettext_noop(
-    "This stays here because its outcome is still open. Settle it by hand when you know the outcome."
+    "This stays here because its outcome is still open. If the merchant portal shows the outcome, tell it to the app "
+    "operator, with the gateway order ID."
 )
 _RESENT = gettext_noop("Sending to Saleor again. What Saleor accepts disappears from here in a moment.")
 _NOTHING_TO_RESEND = gettext_noop("There is nothing to send to Saleor again.")

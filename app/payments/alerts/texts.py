@@ -116,10 +116,14 @@ ALERT_TEXTS: Mapping[AlertKind, AlertText] = {
     ),
     AlertKind.MISMATCH: AlertText(
         gettext_noop("The gateway's report does not match the request"),
-        gettext_noop("None of it is recorded in Saleor. What the merchant portal shows is correct."),
         gettext_noop(
-            "Compare the payment with the merchant portal, and refund there what should not have been paid. Settle "
-            "by hand what is still open; mark here what has ended."
+            "Saleor may not show all of this money, or may show another amount. What the merchant portal shows is "
+            "correct."
+        ),
+        gettext_noop(
+            "Compare the payment with the merchant portal, and refund there what should not have been paid. Then mark "
+            "it here. If its outcome stays open although the portal shows one, tell it to the app operator, with the "
+            "gateway order ID."
         ),
         "saleor-gateway payments list --problems",
     ),
@@ -173,7 +177,8 @@ ALERT_TEXTS: Mapping[AlertKind, AlertText] = {
         gettext_noop("The outcome of a payment or refund is unknown"),
         gettext_noop("The money may or may not have moved. Do not request it again: that could move it twice."),
         gettext_noop(
-            "Look it up now. If the gateway still gives no outcome, check the merchant portal and settle it by hand."
+            "Look it up now. If the gateway still gives no outcome, check the merchant portal, and tell the app "
+            "operator the outcome that it shows, with the gateway order ID."
         ),
         "saleor-gateway payments list --problems",
     ),
