@@ -108,6 +108,9 @@ class Translation:
                 return self._english(text)
             case Joined():
                 return escape(text.by).join(self.html(each) for each in text.items)
+            case datetime():
+                # The page's script converts it to the reader's time zone, like any other time.
+                return Markup('<time datetime="{}">{}</time>').format(f"{text:%Y-%m-%dT%H:%M:%SZ}", self._value(text))
             case _:
                 return escape(self._value(text))
 

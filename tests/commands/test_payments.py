@@ -95,7 +95,7 @@ async def test_a_payment_tells_its_story(shell: Shell, services: Services, accou
         f"Problem: {PROBLEM}",
         "12:00:01 gateway notifies: payment succeeded, 100.00 UAH: Successful [1000]",
         "12:05:00 Saleor asks to refund 30.00 UAH",
-        "12:05:00 app concludes that the refund has an unknown outcome: No answer",
+        "12:05:00 app concludes that the refund of 30.00 UAH (requested in Saleor) has an unknown outcome: No answer",
         "Saleor refused it permanently (INVALID)",
         "Waiting for 2026-11-21 12:06:00 the app looks up the refund",
     ):

@@ -53,8 +53,11 @@ def test_amounts_are_written_as_the_language_writes_them(
         ),
         (StoredMessage("Insufficient funds [4009]"), "Недостатньо коштів [4009]"),
         (StoredMessage("Nobody knows <this> [1]"), '<span lang="en">Nobody knows &lt;this&gt; [1]</span>'),
-        (LazyMessage("delivered at %(time)s", time="<12>"), "доставлено о &lt;12&gt;"),
-        (datetime(2026, 11, 21, 12, 0, tzinfo=UTC), "21 лист. 2026 р., 12:00:00 UTC"),
+        (LazyMessage("Merchant account %(name)s", name="<12>"), "Обліковий запис продавця &lt;12&gt;"),
+        (
+            datetime(2026, 11, 21, 12, 0, tzinfo=UTC),
+            '<time datetime="2026-11-21T12:00:00Z">21 лист. 2026 р., 12:00:00 UTC</time>',
+        ),
         ("T-1", "T-1"),
     ],
 )  # fmt: skip

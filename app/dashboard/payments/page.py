@@ -25,6 +25,7 @@ from app.payments.services import Services
 from app.payments.split.overview import SubMerchantStanding, overview
 from app.payments.split.rules import names_of
 from app.payments.split.standing import chosen_shares, is_split, standing_of
+from app.payments.staff.descriptions import operation_name
 from app.payments.staff.payout_view import recipient_name, recipient_of
 from app.payments.staff.status import (
     PendingStep,
@@ -35,7 +36,7 @@ from app.payments.staff.status import (
     shown_amount,
     standings,
 )
-from app.payments.staff.timeline import Entry, operation_name, timeline
+from app.payments.staff.timeline import Entry, timeline
 from app.payments.sync.on_demand import undelivered_events, unprocessed_notifications
 
 
@@ -145,7 +146,7 @@ async def load_page(services: Services, aggregate: PaymentAggregate) -> PaymentP
         untold=undelivered_events(aggregate),
         unprocessed=unprocessed_notifications(notifications),
         needs_decision=any(map(needs_decision, open_problems(aggregate.payment))),
-        entries=timeline(aggregate, notifications, names),
+        entries=timeline(aggregate, notifications, names)[::-1],
         expected=pending_steps(aggregate, notifications),
         payout=payout,
         recipient="" if payout is None else recipient_name(recipient_of(services, PayoutRecord(payout, aggregate))),

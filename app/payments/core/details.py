@@ -125,7 +125,7 @@ class Details(_StoredModel):
             (LazyMessage("order at the acquirer"), self.gateway_order_id),
             (LazyMessage("billing order"), self.billing_order_id),
             (LazyMessage("3-D Secure result (ECI)"), self.eci),
-            (LazyMessage("processed at"), self.processed_at and f"{self.processed_at:%Y-%m-%d %H:%M:%S}"),
+            (LazyMessage("processed at"), self.processed_at),
         )
         return ((name, value) for name, value in lines if value and str(value))
 

@@ -14,7 +14,7 @@ from app.gateway.statuses import Kind as CodeKind
 from app.gateway.statuses import Status, explain
 from app.i18n.messages import LazyMessage, StoredMessage, gettext_noop
 from app.payments.core.balance import Balance, balance
-from app.payments.staff.timeline import operation_name
+from app.payments.staff.descriptions import event_name, operation_name
 
 
 class Standing(StrEnum):
@@ -163,4 +163,5 @@ def _worker_steps(aggregate: PaymentAggregate, notifications: Sequence[StoredNot
             yield PendingStep(LazyMessage("the app processes a notification from the gateway"), row.next_attempt_at)
     for event in aggregate.events:
         if event.next_attempt_at is not None:
-            yield PendingStep(LazyMessage("the app reports %(type)s to Saleor", type=event.type), event.next_attempt_at)
+            message = LazyMessage("the app reports to Saleor: %(what)s", what=event_name(event.type))
+            yield PendingStep(message, event.next_attempt_at)

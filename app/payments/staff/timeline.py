@@ -11,24 +11,26 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any, TypeAlias
 
-from app.core.payment import Operation, Payment, PaymentAggregate, SaleorEvent
+from app.core.payment import Operation, PaymentAggregate, SaleorEvent
 from app.core.vocabulary import EventState, Flow, Kind, Origin, State
 from app.db.inbox import StoredNotification
 from app.gateway.errors import UnreadableNotificationError
 from app.gateway.notification import read_data
-from app.i18n.messages import (
-    Joined,
-    LazyMessage,
-    Money,
-    StoredMessage,
-    Verbatim,
-    gettext_noop,
-)
-from app.payments.core.details import Details, wallet_name
-from app.payments.core.labels import ENDS, NAMES, PAYOUT, RESERVATION, STATES
+from app.i18n.messages import Joined, LazyMessage, Money, StoredMessage, Verbatim, gettext_noop
+from app.payments.core.details import Details
+from app.payments.core.labels import ENDS, STATES
 from app.payments.core.mapper import Observation
 from app.payments.core.observation import observation_from_record
-from app.payments.split.standing import is_split
+from app.payments.staff.descriptions import (
+    DONE_BY_OTHERS,
+    describe_external,
+    describe_operation,
+    describe_request,
+    event_name,
+    operation_name,
+    with_reason,
+    with_shares,
+)
 
 Fact: TypeAlias = str | int | Decimal | datetime | dict[str, Any] | None
 Facts: TypeAlias = dict[str, Fact]
@@ -62,11 +64,12 @@ class Entry:
     words: LazyMessage
     tone: Tone = Tone.NEUTRAL
     facts: Facts = field(default_factory=dict)
+    outcome_follows: bool = False
 
     @property
     def is_routine(self) -> bool:
         """Whether the entry can be left out while all goes well: the outcome that follows states it too."""
-        return self.tone is Tone.NEUTRAL and self.what in _ROUTINE
+        return self.tone is Tone.NEUTRAL and (self.outcome_follows or self.what in _ROUTINE)
 
     @property
     def trace_id(self) -> str | None:
@@ -75,17 +78,6 @@ class Entry:
 
 
 _ROUTINE = {"asked", "looked_up", "notified", "details", "reported"}
-
-
-_DONE_BY_OTHERS = {Kind.DISPUTE, Kind.RECURRING}
-_REQUESTS = {
-    Kind.CREATE: gettext_noop("for a payment page"),
-    Kind.CAPTURE: gettext_noop("to charge %(sum)s of the authorization"),
-    Kind.VOID: gettext_noop("to release the authorization of %(sum)s"),
-    Kind.REFUND: gettext_noop("to refund %(sum)s"),
-    Kind.CANCEL: gettext_noop("to close the payment page"),
-}
-_CREATIONS = {Flow.AUTHORIZATION: RESERVATION, Flow.PAYOUT: PAYOUT}
 _TONES = {State.SUCCESS: Tone.GOOD, State.FAILURE: Tone.BAD}
 
 
@@ -129,52 +121,6 @@ def _creation_entry(aggregate: PaymentAggregate) -> Entry:
     return Entry(payment.created_at, who, "payment_asked", message, facts=facts)
 
 
-def operation_name(kind: Kind, flow: Flow) -> LazyMessage:
-    """Return the display name of an operation of a payment that was created for ``flow``."""
-    return _CREATIONS.get(flow, NAMES[kind]) if kind is Kind.CREATE else NAMES[kind]
-
-
-def _with_shares(
-    message: LazyMessage, aggregate: PaymentAggregate, operation: Operation, names: Mapping[str, str]
-) -> LazyMessage:
-    """Return the text with the sub-merchants whose money an operation of a split payment moves."""
-    shares = operation.shares
-    if shares:
-        each = (
-            LazyMessage("%(amount)s of %(who)s", amount=amount, who=names.get(who, who))
-            for who, amount in shares.items()
-        )
-        return LazyMessage("%(what)s (%(shares)s)", what=message, shares=Joined(tuple(each)))
-    others = operation.requester is Origin.GATEWAY
-    if others and is_split(aggregate) and operation.kind in {Kind.CAPTURE, Kind.REFUND}:
-        return LazyMessage(
-            "%(what)s; it is not known whose money it was, so it is assumed to be everybody's, in proportion",
-            what=message,
-        )
-    return message
-
-
-def _describe_request(payment: Payment, operation: Operation) -> LazyMessage:
-    if operation.kind is Kind.CREATE and payment.flow is Flow.PAYOUT:
-        return LazyMessage("to pay %(sum)s out to a card", sum=Money(operation.amount, operation.currency))
-    if operation.kind is Kind.CREATE and payment.saved_card_mask is not None:
-        return LazyMessage("for a payment with a saved card (%(card)s)", card=f"****{payment.saved_card_mask[-4:]}")
-    if operation.kind is Kind.CREATE and (wallet := wallet_name(payment.wallet)) is not None:
-        return LazyMessage("for a payment with %(wallet)s", wallet=wallet)
-    return LazyMessage(_REQUESTS[operation.kind], sum=Money(operation.amount, operation.currency))
-
-
-def _describe_external(operation: Operation, name: LazyMessage) -> LazyMessage:
-    sum_ = Money(operation.amount, operation.currency)
-    match operation.kind:
-        case Kind.DISPUTE:
-            return LazyMessage("shows that the payer disputes %(sum)s", sum=sum_)
-        case Kind.RECURRING:
-            return LazyMessage("charges %(sum)s for the subscription", sum=sum_)
-        case _:
-            return LazyMessage("shows a %(what)s of %(sum)s that was not requested here", what=name, sum=sum_)
-
-
 def _operation_entries(
     aggregate: PaymentAggregate,
     operation: Operation,
@@ -193,27 +139,29 @@ def _operation_entries(
     def entry(
         at: datetime, who: Actor, what: str, message: LazyMessage, tone: Tone = Tone.NEUTRAL, **more: Fact
     ) -> Entry:
-        return Entry(at, who, what, message, tone, {**facts, **more})
+        outcome_follows = has_outcome and what in {"seen", "requested"}
+        return Entry(at, who, what, message, tone, {**facts, **more}, outcome_follows)
 
+    has_outcome = operation.decision is not None or operation.state not in {State.WAITING, State.INTENT}
     begun = operation.created_at
-    if operation.requester is Origin.GATEWAY or operation.kind in _DONE_BY_OTHERS:
-        message = _describe_external(operation, name)
-        yield entry(begun, Actor.GATEWAY, "seen", _with_shares(message, aggregate, operation, names))
+    if operation.requester is Origin.GATEWAY or operation.kind in DONE_BY_OTHERS:
+        message = describe_external(operation, name)
+        yield entry(begun, Actor.GATEWAY, "seen", with_shares(message, aggregate, operation, names))
     else:
-        requested = _describe_request(aggregate.payment, operation)
+        requested = describe_request(aggregate.payment, operation)
         if operation.requester is Origin.SALEOR and operation.kind is not Kind.CREATE:
             yield entry(
-                begun, Actor.SALEOR, "requested", _with_reason(operation, LazyMessage("asks %(what)s", what=requested))
+                begun, Actor.SALEOR, "requested", with_reason(operation, LazyMessage("asks %(what)s", what=requested))
             )
         if operation.asked_by is not None:
             message = LazyMessage("asks in the app %(what)s (%(by)s)", what=requested, by=operation.asked_by)
-            yield entry(begun, Actor.STAFF, "requested", _with_reason(operation, message), by=operation.asked_by)
+            yield entry(begun, Actor.STAFF, "requested", with_reason(operation, message), by=operation.asked_by)
         if operation.state is State.WAITING:
             message = LazyMessage("lets it wait until the operation before it has ended")
             yield entry(begun, Actor.APP, "postponed", message, Tone.OPEN)
         else:
             message = LazyMessage("asks the gateway %(what)s", what=requested)
-            yield entry(begun, Actor.APP, "asked", _with_shares(message, aggregate, operation, names))
+            yield entry(begun, Actor.APP, "asked", with_shares(message, aggregate, operation, names))
     if operation.polled_at is not None:
         message = LazyMessage("has looked up the %(what)s %(times)s times so far", what=name, times=operation.polls)
         if operation.polls == 1:
@@ -221,8 +169,8 @@ def _operation_entries(
         yield entry(operation.polled_at, Actor.APP, "looked_up", message, polls=operation.polls)
     if operation.decision is not None:
         yield _decision_entry(operation.decision, name, operation.currency)
-    elif operation.state not in {State.WAITING, State.INTENT}:
-        who, what, message = _outcome(operation, name, notified)
+    elif has_outcome:
+        who, what, message = _outcome(operation, describe_operation(operation, name), notified)
         tone = _TONES.get(operation.state, Tone.OPEN)
         more: Facts = {"state": operation.state.value, "status_code": operation.status_code}
         yield entry(operation.updated_at, who, what, message, tone, **more)
@@ -272,12 +220,6 @@ def _outcome(
     return Actor.GATEWAY, "answered", _with_cause(message, operation.message)
 
 
-def _with_reason(operation: Operation, message: LazyMessage) -> LazyMessage:
-    """Return the text with the reason that was given, if there is one."""
-    reason = operation.requested.comment
-    return LazyMessage("%(what)s: “%(reason)s”", what=message, reason=Verbatim(reason)) if reason else message
-
-
 def _with_cause(message: LazyMessage, why: str | None) -> LazyMessage:
     return LazyMessage("%(what)s: %(why)s", what=message, why=StoredMessage(why)) if why else message
 
@@ -325,11 +267,9 @@ def _notification_entry(row: StoredNotification, seen: Observation | None, flow:
 
 
 def _event_entry(event: SaleorEvent, currency: str) -> Entry:
-    parts: list[str | Money] = [event.type]
+    what = event_name(event.type)
     if event.amount:
-        parts.append(Money(event.amount, currency))
-    if event.message:
-        parts.append(Verbatim(f"“{event.message}”"))
+        what = LazyMessage("%(what)s, %(sum)s", what=what, sum=Money(event.amount, currency))
     outcome, tone = _delivery_status(event)
     if event.attempts > 1:
         outcome = LazyMessage("%(what)s after %(times)s attempts", what=outcome, times=event.attempts)
@@ -337,10 +277,11 @@ def _event_entry(event: SaleorEvent, currency: str) -> Entry:
         event.created_at,
         Actor.APP,
         "reported",
-        LazyMessage("reports %(what)s to Saleor: %(outcome)s", what=Joined(tuple(parts), by=" "), outcome=outcome),
+        LazyMessage("reports to Saleor: %(what)s; %(outcome)s", what=what, outcome=outcome),
         tone,
         {
             "type": event.type,
+            "message": event.message,
             "amount": event.amount,
             "psp_reference": event.psp_reference,
             "state": event.state.value,
@@ -355,8 +296,6 @@ def _event_entry(event: SaleorEvent, currency: str) -> Entry:
 def _delivery_status(event: SaleorEvent) -> tuple[LazyMessage, Tone]:
     error = Verbatim(event.last_error or "")
     match event.state:
-        case EventState.DELIVERED if event.delivered_at:
-            return LazyMessage("delivered at %(time)s", time=f"{event.delivered_at:%H:%M:%S}"), Tone.NEUTRAL
         case EventState.DELIVERED:
             return LazyMessage("delivered"), Tone.NEUTRAL
         case EventState.REFUSED:

@@ -11,7 +11,7 @@ from app.amounts import NotAnAmountError
 from app.core.vocabulary import Kind
 from app.dashboard.payments.actions import read_amounts
 from app.payments.split.standing import chosen_shares
-from tests.commands.books import event, notification, operation
+from tests.commands.books import event, moment_after, notification, operation
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient
 from tests.loopback import json_reply
@@ -54,12 +54,37 @@ async def test_each_receipt_is_called_by_what_it_is_of(staff_client: StaffClient
     assert links == [(paid, "payment, 100.00\N{NO-BREAK SPACE}UAH"), (back, "refund, 20.50\N{NO-BREAK SPACE}UAH")]
 
 
+async def test_activity_is_newest_first_with_one_clock_and_no_names_of_programs(staff_client: StaffClient) -> None:
+    made = operation(
+        Kind.REFUND,
+        asked_by="olena",
+        asked_by_saleor=False,
+        created_at=moment_after(hours=1),
+        updated_at=moment_after(hours=1),
+        details={"processed_at": "2026-11-21T13:00:01Z"},
+    )
+    note = event("INFO", amount=Decimal(0), message="Waiting for the shopper until 2026-11-21 13:00 UTC")
+    reports = [note, event(), event("REFUND_SUCCESS", created_at=moment_after(hours=1))]
+    kept = await staff_client.payment(1, operations=[operation(), made], events=reports)
+    page = (await staff_client.see(f"/payments/{kept.order_id}")).text
+    (activity,) = re.findall(r'<ol class="timeline">(.*?)</ol>', page, re.DOTALL)
+    lines = re.findall(r'<li class="([^"]*)">(.*?)</li>', activity, re.DOTALL)
+    times = [re.findall(r'<time datetime="([^"]*)"', line)[0] for _, line in lines]
+    assert times == sorted(times, reverse=True)
+    assert len(times) == 10
+    words = [re.sub(r"<time.*?</time>", "", line) for _, line in lines]
+    assert not [line for line in words if "UTC" in line or re.search(r"[A-Z]{4}|[A-Z]_|\d:\d", line.replace("UAH", ""))]
+    shown = [line for (tone, line) in lines if "routine" not in tone and "refund" in line]
+    assert len(shown) == 1
+    assert "requested in the app by olena" in shown[0]
+
+
 async def test_each_step_names_the_trace_by_which_an_operator_finds_its_log_lines(staff_client: StaffClient) -> None:
     asked, told = "4bf92f3577b34da6a3ce929d0e0e4736", "a" * 32
     kept = await staff_client.payment(1, operations=[operation(trace_id=asked)], events=[event(trace_id=told)])
     page = text(await staff_client.see(f"/payments/{kept.order_id}"))
     assert re.search(rf"asks the gateway for a payment page Trace {asked}", page), page
-    assert re.search(rf"reports CHARGE_SUCCESS .* to Saleor.* Trace {told}", page), page
+    assert re.search(rf"reports to Saleor: charge succeeded, .* Trace {told}", page), page
 
 
 async def test_everything_that_staff_want_to_know(staff_client: StaffClient) -> None:
@@ -87,7 +112,7 @@ async def test_everything_that_staff_want_to_know(staff_client: StaffClient) -> 
         "Needs review Compare it with the <portal>.",
         "Nothing is pending.",
         "gateway notifies: payment succeeded, 100.00 UAH",
-        "app reports CHARGE_SUCCESS",
+        "app reports to Saleor: charge succeeded, 100.00 UAH; delivered",
     ):
         assert words in page, page
     assert 'href="https://gateway.example/receipt?a=1&amp;b=2" target="_blank" rel="noopener noreferrer"' in answer.text
@@ -165,7 +190,7 @@ async def test_the_whole_story_in_ukrainian(staff_client: StaffClient) -> None:
         "Saleor просить про платіж: 569,50 UAH, списується одразу",
         "застосунок просить шлюз відкрити сторінку оплати",
         "шлюз сповіщає: платіж — виконано, 569,50 UAH: Успішно [1000]",
-        "шлюз відповідає: повернення — в очікуванні: В очікуванні [2001]",
+        "шлюз відповідає: повернення на суму 50,00 UAH (запит із Saleor) — в очікуванні: В очікуванні [2001]",
         "застосунок перевірить стан (повернення), якщо шлюз не сповістить раніше",
     ):
         assert words in page, page

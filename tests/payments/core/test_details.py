@@ -57,7 +57,7 @@ def test_of_a_payment() -> None:
         "order at the acquirer": "acquirer-1",
         "billing order": "billing-1",
         "3-D Secure result (ECI)": "05",
-        "processed at": "2026-11-21 12:01:00",
+        "processed at": "2026-11-21 12:01 UTC",
     }
 
 

@@ -1,6 +1,7 @@
 """The timeline of a payment: who did what and when, what is waited for, nothing of the shopper."""
 
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -8,8 +9,10 @@ from hypothesis import strategies as st
 
 from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import EventState, Flow, Kind, State
+from app.payments.staff.descriptions import event_name
 from app.payments.staff.status import pending_steps, standing
 from app.payments.staff.timeline import Entry, Tone, timeline
+from app.saleor.vocabulary import EventType
 from tests.commands.books import ORDER, aggregate, event, moment_after, notification, operation
 
 
@@ -35,19 +38,14 @@ def test_a_payment_that_the_gateway_notified_of() -> None:
         "app: asks the gateway for a payment page",
         "gateway: notifies (3 times): payment succeeded, 100.00 UAH: Successful [1000]",
         "app: records that the payment succeeded",
-        (
-            "app: reports CHARGE_SUCCESS 100.00 UAH “Successful [1000]” to Saleor: delivered at 12:00:04 after 2 "
-            "attempts"
-        ),
+        "app: reports to Saleor: charge succeeded, 100.00 UAH; delivered after 2 attempts",
         "app: has looked up the payment 2 times so far",
     ]
 
 
 def test_what_saleor_took_at_once_was_told_without_ado() -> None:
     entries = timeline(aggregate([operation()], [event(attempts=1)]), [])
-    assert told(entries)[-1] == (
-        "app: reports CHARGE_SUCCESS 100.00 UAH “Successful [1000]” to Saleor: delivered at 12:00:04"
-    )
+    assert told(entries)[-1] == "app: reports to Saleor: charge succeeded, 100.00 UAH; delivered"
 
 
 def test_without_a_notification_the_gateways_answer_is_told() -> None:
@@ -88,7 +86,7 @@ def test_a_reservation_charged_in_part_and_a_refund_that_waits() -> None:
         "gateway: responds that the authorization succeeded",
         "Saleor: asks to charge 60.00 UAH of the authorization",
         "app: asks the gateway to charge 60.00 UAH of the authorization",
-        "gateway: responds that the charge is pending",
+        "gateway: responds that the charge of 60.00 UAH (requested in Saleor) is pending",
         "Saleor: asks to refund 10.00 UAH",
         "app: lets it wait until the operation before it has ended",
     ]
@@ -106,6 +104,46 @@ def test_what_others_did_is_told_as_theirs() -> None:
     words = told(timeline(aggregate([operation(), theirs]), []))
     assert "gateway: shows a refund of 100.00 UAH that was not requested here" in words
     assert not any("asks to refund" in each for each in words)
+
+
+def without_routine(entries: list[Entry]) -> list[str]:
+    return told([entry for entry in entries if not entry.is_routine])
+
+
+@pytest.mark.parametrize(
+    ("requested", "line"),
+    [
+        (
+            {"asked_by": "olena", "asked_by_saleor": False, "request": {"comment": "damaged"}},
+            "gateway: responds that the refund of 100.00 UAH (requested in the app by olena: “damaged”) succeeded",
+        ),
+        ({}, "gateway: responds that the refund of 100.00 UAH (requested in Saleor) succeeded"),
+        (
+            {"asked_by_saleor": False, "idempotency_key": "gateway:4711"},
+            "gateway: responds that the refund of 100.00 UAH (not requested here) succeeded",
+        ),
+    ],
+)
+def test_refund_is_one_line_with_who_and_why(requested: dict[str, Any], line: str) -> None:
+    made = operation(Kind.REFUND, created_at=moment_after(hours=1), updated_at=moment_after(hours=1), **requested)
+    reported = event("REFUND_SUCCESS", created_at=moment_after(hours=2))
+    entries = timeline(aggregate([operation(), made], [reported]), [])
+    assert [words for words in without_routine(entries) if "refund" in words] == [line]
+    assert len([words for words in told(entries) if "refund" in words]) > 1  # with every step
+
+
+def test_refund_that_is_not_sent_yet_says_who_requested_it() -> None:
+    waiting = operation(Kind.REFUND, State.WAITING, created_at=moment_after(hours=1))
+    assert without_routine(timeline(aggregate([operation(), waiting]), []))[-2:] == [
+        "Saleor: asks to refund 100.00 UAH",
+        "app: lets it wait until the operation before it has ended",
+    ]
+
+
+@pytest.mark.parametrize("event_type", EventType)
+def test_event_has_a_name_for_people(event_type: EventType) -> None:
+    assert "_" not in event_name(event_type)
+    assert not event_name(event_type).isupper()
 
 
 def test_what_the_app_does_by_itself_was_not_asked_by_saleor() -> None:
@@ -140,7 +178,10 @@ def test_an_outcome_that_was_concluded_from_silence_is_the_apps_word() -> None:
 )
 def test_events_that_saleor_has_not(state: EventState, error: str | None, words: str, tone: Tone) -> None:
     said = timeline(aggregate(events=[event("INFO", state, amount=Decimal(0), message="", last_error=error)]), [])[-1]
-    assert (said.words, said.tone) == (f"reports INFO to Saleor: {words}", tone)
+    assert (said.words, said.tone) == (
+        f"reports to Saleor: where the payment stands, and what can be done with it; {words}",
+        tone,
+    )
 
 
 def test_everything_that_is_waited_for_is_named_soonest_first() -> None:
@@ -153,7 +194,10 @@ def test_everything_that_is_waited_for_is_named_soonest_first() -> None:
 
     assert [(each.words, each.until) for each in pending_steps(it, [unworked])] == [
         ("the app processes a notification from the gateway", moment_after(seconds=2)),
-        ("the app reports INFO to Saleor", moment_after(seconds=9)),
+        (
+            "the app reports to Saleor: where the payment stands, and what can be done with it",
+            moment_after(seconds=9),
+        ),
         ("the app looks up the payment, unless the gateway notifies it before", moment_after(minutes=1)),
         ("the shopper has until then to pay", moment_after(hours=1)),
     ]
