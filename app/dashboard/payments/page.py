@@ -10,8 +10,9 @@ from decimal import Decimal
 from urllib.parse import quote
 
 from app.core.payment import Payment, PaymentAggregate, SaleorEvent, row_id_of
-from app.core.vocabulary import Flow
+from app.core.vocabulary import Flow, Kind
 from app.dashboard.payments.actions import ChargeOffer, Offer, charge_offers, offers
+from app.dashboard.payments.refunds import RefundRow, refund_rows
 from app.db.aggregates import account_of
 from app.db.inbox import StoredNotification
 from app.db.payouts import PayoutRecord, payout_of, payouts_for
@@ -72,6 +73,7 @@ class PaymentPage:
     said: Details
     means: str | None
     receipts: list[Receipt]
+    refunds: list[RefundRow]
     split: list[SubMerchantStanding]
     assumed: bool
     chosen_total: Decimal | None
@@ -138,6 +140,7 @@ async def load_page(services: Services, aggregate: PaymentAggregate) -> PaymentP
             aggregate.payment.saved_card_mask or details.card_mask, details.payway, aggregate.payment.wallet
         ),
         receipts=_receipts(aggregate),
+        refunds=refund_rows(aggregate.operations),
         split=overview(aggregate, names) if split else [],
         assumed=split and standing_of(aggregate).assumed,
         chosen_total=None if chosen is None else sum(chosen.values(), Decimal()),
@@ -156,14 +159,14 @@ async def load_page(services: Services, aggregate: PaymentAggregate) -> PaymentP
 
 
 def _receipts(aggregate: PaymentAggregate) -> list[Receipt]:
-    """Return the receipts of all operations; a shared receipt is attributed to the first of them."""
+    """Return the receipts of all operations but refunds; a shared receipt is attributed to the first of them."""
     found: dict[str, Receipt] = {}
-    for each in aggregate.operations:
-        address, flow = Details.from_row(each.details).receipt_url, aggregate.payment.flow
-        if address and address not in found:
-            sum_ = Money(each.amount, each.currency)
+    for operation in aggregate.operations:
+        address, flow = Details.from_row(operation.details).receipt_url, aggregate.payment.flow
+        if address and address not in found and operation.kind is not Kind.REFUND:
+            sum_ = Money(operation.amount, operation.currency)
             found[address] = Receipt(
-                address, LazyMessage("%(what)s, %(sum)s", what=operation_name(each.kind, flow), sum=sum_)
+                address, LazyMessage("%(what)s, %(sum)s", what=operation_name(operation.kind, flow), sum=sum_)
             )
     return list(found.values())
 

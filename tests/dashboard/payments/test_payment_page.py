@@ -3,12 +3,14 @@
 import re
 from decimal import Decimal
 from html import unescape
+from typing import Any
 
 import httpx2
 import pytest
 
 from app.amounts import NotAnAmountError
-from app.core.vocabulary import Kind
+from app.core.payment import Operation
+from app.core.vocabulary import Kind, State
 from app.dashboard.payments.actions import read_amounts
 from app.payments.split.standing import chosen_shares
 from tests.commands.books import event, moment_after, notification, operation
@@ -51,7 +53,37 @@ async def test_each_receipt_is_called_by_what_it_is_of(staff_client: StaffClient
     kept = await staff_client.payment(1, operations=[operation(details={"receipt_url": paid}), refunded])
     page = (await staff_client.see(f"/payments/{kept.order_id}")).text
     links = re.findall(r'<a href="(https://gateway[^"]*)"[^>]*>([^<]*)</a>', page)
-    assert links == [(paid, "payment, 100.00\N{NO-BREAK SPACE}UAH"), (back, "refund, 20.50\N{NO-BREAK SPACE}UAH")]
+    assert links == [(paid, "payment, 100.00\N{NO-BREAK SPACE}UAH"), (back, "Receipt")]
+    assert "20.50" in page.partition(back)[0].rpartition("<tr")[2]  # in the row of its refund
+
+
+async def test_refunds_are_a_table_newest_first(staff_client: StaffClient) -> None:
+    def refund_after(minutes: int, state: State = State.SUCCESS, **different: Any) -> Operation:
+        at = moment_after(minutes=minutes)
+        named = {"idempotency_key": f"refund-{minutes}", "created_at": at, "updated_at": at} | different
+        return operation(Kind.REFUND, state, amount=Decimal(minutes), **named)
+
+    staff: dict[str, Any] = {"asked_by": "olena", "asked_by_saleor": False, "request": {"comment": "damaged <b>"}}
+    theirs: dict[str, Any] = {"asked_by_saleor": False, "idempotency_key": "gateway:4711"}
+    refunds = [
+        refund_after(1, **staff),
+        refund_after(2, State.PENDING),
+        refund_after(3, State.FAILURE),
+        refund_after(4, **theirs),
+    ]
+    kept = await staff_client.payment(1, operations=[operation(), *refunds])
+    page = (await staff_client.see(f"/payments/{kept.order_id}")).text
+    table = page.partition('id="refunds"')[2].partition("</table>")[0]
+    rows = re.findall(r"<tr.*?</tr>", table, re.DOTALL)[1:]
+    cells = [[unescape(re.sub(r"<[^>]+>", "", cell)) for cell in re.findall(r"<td.*?</td>", row)] for row in rows]
+    assert [[cell.replace("\N{NO-BREAK SPACE}", " ").strip() for cell in row[:5]] for row in cells] == [
+        ["4.00 UAH", "refunded", "", "not requested here", "2026-11-21 12:04 UTC"],
+        ["3.00 UAH", "failed", "", "Saleor", "2026-11-21 12:03 UTC"],
+        ["2.00 UAH", "refund under way", "", "Saleor", "2026-11-21 12:02 UTC"],
+        ["1.00 UAH", "refunded", "damaged <b>", "olena", "2026-11-21 12:01 UTC"],
+    ]
+    whole = await staff_client.payment(2)
+    assert 'id="refunds"' not in (await staff_client.see(f"/payments/{whole.order_id}")).text
 
 
 async def test_activity_is_newest_first_with_one_clock_and_no_names_of_programs(staff_client: StaffClient) -> None:
