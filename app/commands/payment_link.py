@@ -20,6 +20,7 @@ from app.commands.terminal import AsJson, add_fact, fact_sheet, show, show_json
 from app.core.payment import PaymentAggregate
 from app.i18n.messages import Money
 from app.payments.core.refusal import RefusalError
+from app.payments.requests.languages import PAGE_LANGUAGES, read_page_language
 from app.payments.services import Services
 from app.payments.staff.order_payments import get_or_create_payment_link
 from app.settings import read_settings
@@ -39,23 +40,39 @@ def link(
         str | None,
         typer.Option(metavar="AMOUNT", help="The amount. Default: all that is left to pay.", show_default=False),
     ] = None,
+    language: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LANGUAGE",
+            help="The language of the payment page, like uk. Default: the order's.",
+            show_default=False,
+        ),
+    ] = None,
     saleor: flags.Saleor = None,
     request: RequestName = None,
     as_json: AsJson = False,
 ) -> None:
     """Create a link for a customer to pay an order, or what is left to pay on it; the app must be running.
 
-    If a link for the same amount is still open, it is shown and no other is created. `payments cancel` closes it.
+    If a link for the same amount (and in that language) is still open, it is shown and no other is created. `payments
+    cancel` closes it.
     """
     requested = None if amount is None else read_amount(amount)
     order_id = _order_id(order)
+    page_language = None if language is None else _page_language(language)
 
     async def do(services: Services) -> tuple[PaymentAggregate, str]:
         installation = await find_installation(services, saleor)
         async with open_saleor(read_settings()) as client:
             try:
                 aggregate = await get_or_create_payment_link(
-                    services, client, installation, order_id, amount=requested, attempt=request
+                    services,
+                    client,
+                    installation,
+                    order_id,
+                    amount=requested,
+                    attempt=request,
+                    language=page_language,
                 )
             except RefusalError as refusal:
                 raise CommandFailed(f"no link was created: {refusal.message}") from refusal
@@ -75,6 +92,15 @@ def link(
         add_fact(facts, "until", f"{payment.expires_at:%Y-%m-%d %H:%M} UTC")
     add_fact(facts, "gateway order", payment.order_id)
     show(facts)
+
+
+def _page_language(given: str) -> str:
+    """Return a language of the gateway's payment page. Raises CommandFailed for what is none."""
+    language = read_page_language(given)
+    if language is None:
+        known = ", ".join(sorted(PAGE_LANGUAGES)).lower()
+        raise CommandFailed(f"{given!r} is not a language of the payment page: {known}", status=2)
+    return language
 
 
 def _order_id(given: str) -> str:

@@ -139,6 +139,13 @@ def _percent_pattern(language: str) -> str:
 
 
 @cache
+def language_name(language: str) -> str:
+    """Return a language's name in that language, as its speakers look for it: ``English``, ``Українська``."""
+    name = Locale.parse(language).get_display_name() or language
+    return name[:1].upper() + name[1:]
+
+
+@cache
 def translation(language: str) -> Translation:
     """Return the translation of a language of ``LANGUAGES``."""
     if language == ENGLISH:

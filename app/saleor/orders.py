@@ -4,6 +4,7 @@ With that permission an app may look up an order by its id and see its transacti
 (Saleor's schema: ``Query.order``, ``Order.transactions``).
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
@@ -94,16 +95,24 @@ async def fetch_source(
 
 
 async def initialize_transaction(
-    client: SaleorClient, installation: Installation, *, order_id: str, amount: Decimal, gateway: str, key: str
+    client: SaleorClient,
+    installation: Installation,
+    *,
+    order_id: str,
+    amount: Decimal,
+    gateway: str,
+    key: str,
+    data: Mapping[str, str] | None = None,
 ) -> InitializedTransaction:
     """Begin a transaction on an order (``transactionInitialize``); the same ``key`` gives the same transaction.
 
+    ``data`` is what a storefront would pass for the app.
     Saleor calls the app by the usual webhook before it responds. Raises SaleorError: after SaleorUnreachableError the
     transaction may have been begun.
     """
-    variables = {"id": order_id, "amount": amount, "idempotencyKey": key, "gateway": gateway}
-    data = await client.execute(installation, "transaction_initialize", variables, timeout=_INITIALIZE_TIMEOUT)
-    result = read_mutation_result(data.get("transactionInitialize"), refusal_for_mutation)
+    variables = {"id": order_id, "amount": amount, "idempotencyKey": key, "gateway": gateway, "data": dict(data or {})}
+    response = await client.execute(installation, "transaction_initialize", variables, timeout=_INITIALIZE_TIMEOUT)
+    result = read_mutation_result(response.get("transactionInitialize"), refusal_for_mutation)
     transaction_id = read_object(result.get("transaction")).get("id")
     if not isinstance(transaction_id, str):
         msg = "Saleor started a transaction that has no name"

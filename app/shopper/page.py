@@ -6,7 +6,7 @@ read first.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 from urllib.parse import urlsplit
@@ -133,6 +133,18 @@ class Page:
     until: datetime | None = None  # the deadline, while the page offers to pay
     pay_at: str | None = None  # shown as a QR code, and printed
     attempts: tuple[AttemptLine, ...] = ()  # other attempts to pay the same
+
+    def keep(self, choice: str) -> "Page":
+        """Return the page with ``choice`` (``name=value``) in the query of its addresses that lead to itself."""
+        links = tuple(replace(link, address=_keep(choice, link.address)) for link in self.links)
+        onward = self.onward and replace(self.onward, address=_keep(choice, self.onward.address))
+        return replace(self, links=links, onward=onward)
+
+
+def _keep(choice: str, address: str) -> str:
+    if not address.startswith("?"):
+        return address
+    return f"?{choice}&{address[1:]}".rstrip("&")
 
 
 def return_page(view: PaymentView, polls: int) -> Page:

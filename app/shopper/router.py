@@ -17,7 +17,7 @@ from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse
 from fastapi.routing import APIRoute
 
-from app.i18n.translation import translation_for
+from app.i18n.translation import LANGUAGES, language_name, translation_for
 from app.security_headers import PageKind, route_class_for
 from app.shopper.limits import PageLimits, TooManyVisitors
 from app.shopper.page import MISSING, Page, page_for_later, return_page, web_address
@@ -56,7 +56,7 @@ class _PageRoute(APIRoute):
             except TooManyVisitors as refusal:
                 polls = {name: count for name in ("w", "n") if (count := _poll_count(request, name))}
                 page = page_for_later(f"?{urlencode(polls)}", refusal.retry_after)
-                response = _render(page, request.headers.get("accept-language", ""), refusal.status_code, root=root)
+                response = _render(page, request, status_code=refusal.status_code, root=root)
                 response.headers.update(refusal.headers or {})
                 return response
 
@@ -64,9 +64,20 @@ class _PageRoute(APIRoute):
 
 
 def _render(
-    page: Page, languages: str, status_code: int = 200, *, root: str, qr: str = "", shop: ShopView = _NO_SHOP
+    page: Page, request: Request, language: str = "", *, root: str, status_code: int = 200, **values: object
 ) -> HTMLResponse:
-    html = _TEMPLATES.render("page.html", translation_for(languages), page=page, root=root, qr=qr, shop=shop)
+    """Render a page in the language that the visitor has chosen on it, else in ``language``, else in the browser's."""
+    chosen = request.query_params.get("lang", "")
+    if chosen in LANGUAGES:
+        page = page.keep(f"lang={chosen}")
+    else:
+        chosen = ""
+    browser = request.headers.get("accept-language", "")
+    translation = translation_for(",".join(filter(None, (chosen, language, browser))))
+    names = {code: language_name(code) for code in LANGUAGES}
+    html = _TEMPLATES.render(
+        "page.html", translation, page=page, root=root, **{"qr": "", "shop": _NO_SHOP, "languages": names, **values}
+    )
     return HTMLResponse(html, status_code)
 
 
@@ -113,7 +124,7 @@ def create_shopper_router(
         return await find(order_id)
 
     def not_found(request: Request, root: str) -> HTMLResponse:
-        return _render(MISSING, request.headers.get("accept-language", ""), 404, root=root)
+        return _render(MISSING, request, status_code=404, root=root)
 
     async def qr_image(request: Request, order_id: str, draw: Callable[[str], bytes], media_type: str) -> Response:
         view = await find_valid(request, order_id)
@@ -147,14 +158,15 @@ def create_shopper_router(
         if view is None:
             return not_found(request, "../")
         page = pay_page(view, waited=_poll_count(request, "w"), polls=_poll_count(request, "n"))
-        return _render(page, view.language, root="../", qr=f"{view.order_id}.svg", shop=view.shop)
+        return _render(page, request, view.language, root="../", qr=f"{view.order_id}.svg", shop=view.shop)
 
     @router.api_route("/pay/return/{order_id}", methods=_READING)
     async def show_return_page(request: Request, order_id: str) -> HTMLResponse:
         view = await refresh(request, order_id, await find_valid(request, order_id))
         if view is None:
             return not_found(request, "../../")
-        return _render(return_page(view, _poll_count(request, "n")), view.language, root="../../", shop=view.shop)
+        page = return_page(view, _poll_count(request, "n"))
+        return _render(page, request, view.language, root="../../", shop=view.shop)
 
     @router.post("/pay/return/{order_id}")
     async def redirect_to_return_page(request: Request, order_id: str) -> Response:

@@ -6,11 +6,15 @@ from urllib.parse import unquote_plus, urlencode, urlsplit, urlunsplit
 
 import structlog
 
-from app.core.payment import PaymentAggregate
+from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import Flow, Mode, State
 from app.db.aggregates import account_of, find_by_order, find_other_attempts
 from app.db.vault import VaultError
+from app.gateway.statuses import Status, explain
+from app.i18n.messages import LazyMessage
+from app.i18n.translation import translation_for
 from app.payments.core.balance import balance
+from app.payments.core.refusal import english_shopper_message
 from app.payments.services import Services
 from app.payments.staff.order_payments import can_be_paid
 from app.shopper.view import OtherAttempt, PaymentState, PaymentView, ShopView
@@ -58,7 +62,7 @@ def build_view(
         amount=create.amount if create.state is State.SUCCESS else payment.amount,
         currency=payment.currency,
         return_url=_add_transaction_id(return_url, payment.transaction_id),
-        message=create.shopper_message if create.has_surely_failed else None,
+        message=_reason(create, payment.language) if create.has_surely_failed else None,
         checkout_url=payment.checkout_url if payable else None,
         expires_at=payment.expires_at,
         description=create.requested.description,
@@ -85,8 +89,20 @@ def _other_attempt(other: PaymentAggregate) -> OtherAttempt | None:
         state = PaymentState.WAITING
     if amount <= 0:
         return None
-    message = create.shopper_message if state is PaymentState.FAILED else None
+    message = _reason(create, payment.language) if state is PaymentState.FAILED else None
     return OtherAttempt(state, amount, payment.currency, payment.created_at, message)
+
+
+def _reason(operation: Operation, language: str) -> str | None:
+    """Return why an operation failed, for shoppers.
+
+    It was recorded in the payment's ``language``. If it is the message of a code, the page can show it in any.
+    """
+    recorded, code = operation.shopper_message, operation.status_code
+    for english in (explain(Status.FAILURE, code).en, english_shopper_message(code)):
+        if recorded and recorded == translation_for(language).gettext(english):
+            return LazyMessage(english)
+    return recorded
 
 
 def _payment_state(aggregate: PaymentAggregate) -> PaymentState:

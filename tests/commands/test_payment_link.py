@@ -69,6 +69,16 @@ async def test_a_request_that_is_named_makes_one_link(shell: Shell, stack: Order
 
 
 @one_database
+async def test_link_language_is_the_one_asked_for(shell: Shell, stack: OrderPageStack) -> None:
+    order = await stack.order()
+    (await shell("payments", "link", order.id, "--language", "xx")).failed("is not a language", status=2)
+    stack.gateway.will_answer(stack.gateway.page())
+    await shell("payments", "link", order.id, "--language", "uk-UA")
+    await shell("payments", "link", order.id)
+    assert [aggregate.payment.language for aggregate in await stack.payments(order)] == ["uk"]
+
+
+@one_database
 async def test_why_there_is_none(shell: Shell, stack: OrderPageStack) -> None:
     order = await stack.order()
     (await shell("payments", "link", order.id, "--amount", "600")).failed("569.50 UAH is left to pay for this order")

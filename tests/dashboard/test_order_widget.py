@@ -84,6 +84,42 @@ async def test_a_link_is_made_by_saleors_own_way_and_shown(stack: OrderPageStack
     assert "569.50 UAH paid" in text(await stack.see(order.id))
 
 
+async def test_payment_link_form_offers_languages_and_begins_with_the_orders(stack: OrderPageStack) -> None:
+    ukrainian = await stack.see((await stack.order(NewCheckout(language_code="UK"))).id)
+    assert re.findall(r'<option value="(\w+)" lang="\w+"( selected)?>(\w+)<', ukrainian.text) == [
+        ("en", "", "English"),
+        ("uk", " selected", "Українська"),
+    ]
+    polish = await stack.see((await stack.order(NewCheckout(language_code="PL"))).id)
+    assert '<option value="pl" lang="pl" selected>Polski<' in polish.text
+
+
+@one_database
+async def test_payment_link_in_chosen_language_is_ukrainian_for_an_english_order(stack: OrderPageStack) -> None:
+    order = await stack.order()
+    form = {name: field(await stack.see(order.id), name) for name in ("amount", "attempt")}
+    stack.gateway.will_answer(stack.gateway.page())
+    await stack.see(order.id, "/link", **form, language="uk")
+
+    (aggregate,) = await stack.payments(order)
+    assert aggregate.payment.language == "uk"
+    assert stack.gateway.requests[-1].json["customer_lang"] == "UK"
+    browser = {"Accept-Language": "en"}
+    page = await stack.http.get(f"/pay/{aggregate.payment.order_id}", headers=browser)
+    assert '<html lang="uk">' in page.text
+
+
+@one_database
+async def test_payment_link_in_another_language_replaces_the_open_one(stack: OrderPageStack) -> None:
+    order = await stack.order()
+    form = {name: field(await stack.see(order.id), name) for name in ("amount", "attempt")}
+    for language, page in (("uk", "c0ffee"), ("en", "decade")):
+        stack.gateway.will_answer(stack.gateway.page(page))
+        await stack.see(order.id, "/link", **form, language=language)
+
+    assert {aggregate.payment.language for aggregate in await stack.payments(order)} == {"uk", "en"}
+
+
 async def test_the_accounts_name_is_told_where_the_store_has_two(stack: OrderPageStack) -> None:
     order = await stack.order()
     await stack.link(order)

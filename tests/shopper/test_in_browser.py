@@ -55,7 +55,7 @@ async def test_news_appear_in_place_and_then_the_shop_opens(
     await expect(page.get_by_role("heading")).to_have_text("Payment received")
     await expect(page).to_have_title("Payment received")
     assert await page.evaluate("window.sameDocument")
-    await expect(page.get_by_role("link")).to_have_text("Back to the shop")
+    await expect(page.locator("main").get_by_role("link")).to_have_text("Back to the shop")
 
     await page.clock.run_for(3_000)
     await expect(page.get_by_role("heading")).to_have_text("Thank you for your order")
@@ -152,7 +152,7 @@ class TestAPaymentLink:
         await expect(page.get_by_text(CHECKOUT)).to_be_hidden()
         await page.emulate_media(media="print")
         await expect(page.get_by_text(CHECKOUT)).to_be_visible()
-        await expect(page.get_by_role("link")).to_have_count(0)
+        await expect(page.locator("main").get_by_role("link")).to_have_count(0)
         await expect(page.locator("body")).to_have_css("background-color", "rgb(255, 255, 255)")
         assert await read_qr_code(page.get_by_role("img")) == CHECKOUT
 

@@ -10,6 +10,8 @@ import httpx2
 import pytest
 
 from app.core.vocabulary import State
+from app.i18n.messages import LazyMessage
+from app.i18n.translation import translation
 from app.shopper.view import OtherAttempt, PaymentState
 from app.shopper.view_builder import MAX_ATTEMPTS, find_view
 from tests.loopback import json_reply
@@ -56,9 +58,26 @@ async def test_a_declined_attempt_is_told_on_the_page_of_the_next(shop: Shop) ->
 
     assert (told.state, told.amount, told.currency) == (PaymentState.FAILED, Decimal(TOTAL), "UAH")
     assert told.at == shop.clock.now - timedelta(minutes=5)
-    assert told.message == (await first.aggregate()).create.shopper_message
+    recorded = await first.aggregate()
+    assert told.message is not None
+    assert translation(recorded.payment.language).plain_text(told.message) == recorded.create.shopper_message
     # Nobody has paid on the second one's page: there is nothing to tell of it.
     assert await attempts(first) == []
+
+
+async def test_reason_recorded_in_one_language_is_shown_in_another(shop: Shop) -> None:
+    shop.gateway.will_answer(shop.gateway.page(shop.order_id))
+    await shop.begin(data={"language": "uk"})
+    await shop.notify(record(shop.order_id, "failure", status_code=NO_MONEY))
+    await shop.work()
+    recorded = (await shop.aggregate()).create.shopper_message
+
+    view = await find_view(shop.services, shop.order_id)
+
+    assert view is not None
+    assert isinstance(view.message, LazyMessage)
+    assert translation("uk").plain_text(view.message) == recorded
+    assert translation("en").plain_text(view.message) != recorded
 
 
 async def test_what_is_paid_by_another_attempt_is_told_until_it_is_given_back(shop: Shop) -> None:

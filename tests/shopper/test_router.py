@@ -87,6 +87,52 @@ async def test_the_shopper_gets_the_page_even_when_asking_the_gateway_fails(
     assert "away" not in answer.text + str(logs)
 
 
+@pytest.mark.parametrize(
+    ("query", "languages", "shown"),
+    [
+        # The link's language, then the browser's.
+        ("", ("uk", "en"), "uk"),
+        ("", ("pl", "uk-UA,uk;q=0.9,en;q=0.8"), "uk"),  # there is no page in Polish
+        ("", ("pl", "pl"), "en"),
+        ("?lang=en", ("uk", "uk"), "en"),
+        ("?lang=uk", ("en", "en"), "uk"),
+        ("?lang=xx", ("uk", "en"), "uk"),
+        ("?lang=en,uk", ("uk", "en"), "uk"),
+    ],
+)
+async def test_page_language_is_the_choice_then_the_links_then_the_browsers(
+    payments: Payments, visitor: httpx2.AsyncClient, query: str, languages: tuple[str, str], shown: str
+) -> None:
+    of_link, of_browser = languages
+    payments.add(payment(PaymentState.WAITING, checkout_url=CHECKOUT, language=of_link))
+
+    for path in (HERE, PAGE):
+        answer = await visitor.get(f"{path}{query}", headers={"Accept-Language": of_browser})
+        assert f'<html lang="{shown}">' in answer.text
+
+
+async def test_missing_payment_is_told_in_the_browsers_language(visitor: httpx2.AsyncClient) -> None:
+    for address in ("/pay/T0unknown", "/pay/return/T0unknown"):
+        answer = await visitor.get(address, headers={"Accept-Language": "uk"})
+        assert (answer.status_code, '<html lang="uk">' in answer.text) == (404, True)
+        assert 'href="?lang=en"' in answer.text
+
+
+async def test_chosen_language_is_kept_while_the_page_polls(payments: Payments, visitor: httpx2.AsyncClient) -> None:
+    payments.add(payment(PaymentState.WAITING, checkout_url=CHECKOUT))
+
+    waiting = await visitor.get(PAGE, params={"lang": "uk"})
+    assert 'data-onward="?lang=uk&amp;w=1"' in waiting.text
+    assert '<a href="?lang=en" hreflang="en">English</a>' in waiting.text
+    assert '<span aria-current="true">Українська</span>' in waiting.text
+    last = await visitor.get(PAGE, params={"lang": "uk", "w": "90"})
+    assert 'href="?lang=uk"' in last.text
+    paid = await visitor.get(HERE, params={"lang": "uk"})
+    assert 'data-onward="?lang=uk&amp;n=1"' in paid.text
+    payments.add(PAID)
+    assert f'data-onward="{SHOP}"' in (await visitor.get(HERE, params={"lang": "uk"})).text
+
+
 @pytest.mark.threat("open-redirect")
 async def test_what_stands_in_the_address_is_not_believed(payments: Payments, visitor: httpx2.AsyncClient) -> None:
     payments.add(payment(PaymentState.FAILED))

@@ -1,6 +1,6 @@
 """Builds the widget's view of an order and its payments. Pure; it contains no data of the shopper."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -9,8 +9,10 @@ from app.core.payment import Payment, PaymentAggregate
 from app.core.vocabulary import Kind
 from app.dashboard.payments.actions import offers
 from app.i18n.messages import gettext_noop
+from app.i18n.translation import LANGUAGES, language_name
 from app.payments.core.balance import balance
 from app.payments.core.problems import problem_messages
+from app.payments.requests.languages import base_language, page_language
 from app.payments.staff.order_payments import OrderPayments, attempt_key, can_be_paid
 from app.payments.staff.status import ShownAmount, Standing, shown_amount, standings
 
@@ -46,7 +48,8 @@ class Row:
 class WidgetView:
     """The view, newest payment first. ``note`` states why no payment can be requested; then ``to_pay`` is zero.
 
-    ``attempt`` distinguishes the next link from all earlier ones.
+    ``attempt`` distinguishes the next link from all earlier ones. ``languages`` are those to choose from for its page,
+    with their names; ``link_language`` is the order's.
     """
 
     rows: Sequence[Row]
@@ -54,6 +57,8 @@ class WidgetView:
     to_pay: Decimal
     currency: str
     attempt: str
+    link_language: str
+    languages: Mapping[str, str]
     payouts: Sequence["PayoutRow"] = ()
 
 
@@ -68,12 +73,16 @@ class PayoutRow:
 
 def build_view(order_payments: OrderPayments, now: datetime) -> WidgetView:
     """Return the widget's view of an order."""
+    order = order_payments.order
+    language = base_language(order.language_code if order else None)
     return WidgetView(
         rows=[_row(each, order_payments, now) for each in reversed(order_payments.aggregates)],
         note=_note(order_payments),
         to_pay=order_payments.to_pay,
-        currency=order_payments.order.channel.currency_code if order_payments.order else "",
+        currency=order.channel.currency_code if order else "",
         attempt=attempt_key(order_payments),
+        link_language=language,
+        languages={code: language_name(code) for code in (*LANGUAGES, language) if page_language(code)},
         payouts=[
             PayoutRow(each.aggregate.payment, each.payout.card_mask, standings(each.aggregate))
             for each in order_payments.payouts

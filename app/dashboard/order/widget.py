@@ -22,6 +22,7 @@ from app.dashboard.staff import HANDLE_PAYMENTS
 from app.i18n.messages import gettext_noop
 from app.i18n.translation import Translation, translation_for
 from app.payments.core.refusal import RefusalError
+from app.payments.requests.languages import read_page_language
 from app.payments.services import Services
 from app.payments.staff.actions import request_action
 from app.payments.staff.order_payments import get_or_create_payment_link, payments_of_order
@@ -102,6 +103,7 @@ class OrderWidget:
                 submission.order_id,
                 amount=amount,
                 attempt=form.get("attempt", "")[:_LONGEST_ATTEMPT],
+                language=read_page_language(form.get("language", "")),
             )
         except NotAnAmountError:
             return await self._render(submission, Flash(_NOT_AN_AMOUNT, "error"))

@@ -141,4 +141,9 @@ _SHOPPER_MESSAGES = {
 
 def shopper_message_of(code: str | None, language: str) -> str:
     """Return the message for the shopper for one of our codes; by default, that the payment did not go through."""
-    return translation_for(language).gettext(_SHOPPER_MESSAGES.get(code or DECLINED, _SHOPPER_MESSAGES[DECLINED]))
+    return translation_for(language).gettext(english_shopper_message(code))
+
+
+def english_shopper_message(code: str | None) -> str:
+    """Return the message for the shopper in English, from which it is translated."""
+    return _SHOPPER_MESSAGES.get(code or DECLINED, _SHOPPER_MESSAGES[DECLINED])

@@ -53,6 +53,12 @@ def base_language(*languages: str | None) -> str:
     return "en"
 
 
+def read_page_language(language: str) -> str | None:
+    """Return a language that somebody names for a payment page, as ``base_language`` does; None if there is none."""
+    found = _LANGUAGE.match(language)
+    return found[1].lower() if found and found[1].upper() in PAGE_LANGUAGES else None
+
+
 def page_language(language: str) -> str | None:
     """Return the gateway's code for a language of its payment page; None lets the gateway choose."""
     code = language.upper()

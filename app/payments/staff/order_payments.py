@@ -67,12 +67,13 @@ class OrderPayments:
         due = (self.order.amount_due or ZERO) - sum((each.covered for each in self.order.transactions), ZERO)
         return max(ZERO, min(unpaid, due))
 
-    def open_payment_over(self, amount: Decimal, now: datetime) -> PaymentAggregate | None:
-        """Return the newest payment with an open page for exactly that amount; None when there is none."""
-        return next(
-            (each for each in reversed(self.aggregates) if each.payment.amount == amount and can_be_paid(each, now)),
-            None,
-        )
+    def open_payment_over(self, amount: Decimal, now: datetime, language: str | None = None) -> PaymentAggregate | None:
+        """Return the newest payment with an open page for exactly that amount, in ``language`` unless that is None."""
+        for aggregate in reversed(self.aggregates):
+            in_language = language is None or aggregate.payment.language == language
+            if aggregate.payment.amount == amount and in_language and can_be_paid(aggregate, now):
+                return aggregate
+        return None
 
 
 def can_be_paid(aggregate: PaymentAggregate, now: datetime) -> bool:
@@ -129,22 +130,25 @@ async def get_or_create_payment_link(
     *,
     amount: Decimal | None = None,
     attempt: str | None = None,
+    language: str | None = None,
 ) -> PaymentAggregate:
     """Return a payment on whose page ``amount`` of the order, or the whole amount due, can be paid.
 
-    If such a page is open, its payment is returned. ``attempt`` is the requester's result of ``attempt_key``: the same
-    attempt for the same amount is one transaction in Saleor and one payment here, however often it is requested (laws
-    of money, 4). Raises RefusalError.
+    If such a page is open, its payment is returned. ``language`` is the page's: None stands for the order's, and then
+    an open page of any language will do. ``attempt`` is the requester's result of ``attempt_key``: the same attempt for
+    the same amount in the same language is one transaction in Saleor and one payment here, however often it is
+    requested (laws of money, 4). Raises RefusalError.
     """
     known = await payments_of_order(services, client, installation, order_id)
     amount = _link_amount(known, amount)
-    open_payment = known.open_payment_over(amount, services.now())
+    open_payment = known.open_payment_over(amount, services.now(), language)
     if open_payment is not None:
         return open_payment
-    key = f"link-{_digest(order_id, attempt or attempt_key(known), str(amount))}"
+    data = {"language": language} if language else {}
+    key = f"link-{_digest(order_id, attempt or attempt_key(known), str(amount), *data.values())}"
     try:
         begun = await initialize_transaction(
-            client, installation, order_id=order_id, amount=amount, gateway=known.gateway, key=key
+            client, installation, order_id=order_id, amount=amount, gateway=known.gateway, key=key, data=data
         )
     except SaleorRefusedError as refused:
         message = f"Saleor did not start a payment: {refused.message}"

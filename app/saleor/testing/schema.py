@@ -177,6 +177,7 @@ type Order implements Node {
   id: ID!
   number: String!
   userEmail: String
+  languageCodeEnum: LanguageCodeEnum!
   status: OrderStatus!
   channel: Channel!
   total: TaxedMoney!
@@ -186,6 +187,8 @@ type Order implements Node {
   transactions: [TransactionItem!]!
   grantedRefunds: [OrderGrantedRefund!]!
 }
+# Some of Saleor's many.
+enum LanguageCodeEnum { DE EN ES FR IT PL PT PT_BR RO SK UK }
 enum OrderGrantedRefundStatusEnum { NONE PENDING SUCCESS FAILURE }
 type OrderGrantedRefund {
   id: ID!
