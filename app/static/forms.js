@@ -21,26 +21,97 @@ export function readForm(form, button = null) {
   });
 }
 
-/** Show the message of each invalid field beside it, and focus the first; `fields`: messages by field name. */
-export function showFieldErrors(page, fields) {
-  for (const message of page.querySelectorAll(".wrong")) message.remove();
-  for (const field of page.querySelectorAll("[aria-invalid]")) {
-    field.removeAttribute("aria-invalid");
-    field.removeAttribute("aria-errormessage");
+/**
+ * Return the messages of the fields that the browser finds invalid, by name, in the words of the page (`words`): the
+ * browser's own are in its language, and come one at a time.
+ */
+export function findInvalid(form, words) {
+  const message = ({ type, validity }) => {
+    if (validity.valueMissing) return words.required;
+    return type === "email" ? words.email : words.invalid;
+  };
+  const invalid = [...form.elements].filter((field) => field.willValidate && field.name && !field.validity.valid);
+  return Object.fromEntries(invalid.map((field) => [field.name, message(field)]));
+}
+
+function findField(form, name) {
+  const named = CSS.escape(name);
+  return form.querySelector(`[name="${named}"]:not([type="hidden"]), [data-seals="${named}"]`);
+}
+
+/** Return what is invalid: the field, or the whole group of a choice. */
+function invalidPart(field) {
+  return field.type === "radio" ? field.closest("fieldset") : field;
+}
+
+function labelOf(field) {
+  const label = field.type === "radio" ? field.closest("fieldset").querySelector("legend") : field.labels[0];
+  // A label contains its field: its own words are the text beside it.
+  const words = [...label.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE).map((node) => node.textContent);
+  return words.join(" ").trim();
+}
+
+function markInvalid(field, words) {
+  const part = invalidPart(field);
+  field.id ||= `field-${field.name}`;
+  const message = Object.assign(document.createElement("small"), { className: "wrong", textContent: words });
+  message.id = `wrong-${field.name || field.id}`;
+  if (part === field) (field.closest("label") ?? field).after(message);
+  else part.append(message);
+  part.setAttribute("aria-invalid", "true");
+  part.setAttribute("aria-errormessage", message.id);
+  part.dataset.describedby = part.getAttribute("aria-describedby") ?? "";
+  part.setAttribute("aria-describedby", `${message.id} ${part.dataset.describedby}`.trim());
+  field.closest("details")?.setAttribute("open", "");
+  field.closest("[hidden]")?.removeAttribute("hidden"); // what is offered only after a refusal
+}
+
+/** Remove the messages that `showFieldErrors` has shown. */
+function clearFieldErrors(page) {
+  for (const message of page.querySelectorAll(".wrong, .summary")) message.remove();
+  for (const part of page.querySelectorAll("[aria-invalid]")) {
+    part.removeAttribute("aria-invalid");
+    part.removeAttribute("aria-errormessage");
+    if (part.dataset.describedby) part.setAttribute("aria-describedby", part.dataset.describedby);
+    else part.removeAttribute("aria-describedby");
+    delete part.dataset.describedby;
   }
-  const wrong = Object.entries(fields)
-    .map(([name, words]) => [page.querySelector(`[name="${CSS.escape(name)}"]:not([type="hidden"]), [data-seals="${CSS.escape(name)}"]`), words])
-    .filter(([field]) => field);
+}
+
+/** Return a list of all that is wrong at the top of a form, whose links lead to the fields. */
+function summarize(form, wrong, title, message) {
+  const summary = Object.assign(document.createElement("div"), { className: "problem summary", tabIndex: -1 });
+  summary.setAttribute("role", "alert");
+  // The message is shown unless it only repeats what the list says.
+  const repeated = wrong.every(([, words]) => message.includes(words));
+  const heading = Object.assign(document.createElement("p"), { textContent: repeated ? title : message });
+  const list = document.createElement("ul");
   for (const [field, words] of wrong) {
-    const message = Object.assign(document.createElement("small"), { className: "wrong", textContent: words });
-    message.id = `wrong-${field.name || field.id}`;
-    (field.closest("label") ?? field).after(message);
-    field.setAttribute("aria-invalid", "true");
-    field.setAttribute("aria-errormessage", message.id);
-    field.closest("details")?.setAttribute("open", "");
-    field.closest("[hidden]")?.removeAttribute("hidden"); // what is offered only after a refusal
+    const link = Object.assign(document.createElement("a"), { href: `#${field.id}` });
+    link.textContent = `${labelOf(field)}: ${words}`;
+    const item = document.createElement("li");
+    item.append(link);
+    list.append(item);
   }
-  // In the order of the page, whatever the order of `fields`.
-  const [first] = wrong.map(([field]) => field).sort((one, other) => (one.compareDocumentPosition(other) & 4 ? -1 : 1));
-  first?.focus();
+  summary.append(heading, list);
+  form.prepend(summary);
+  summary.focus();
+}
+
+/**
+ * Show the message of each invalid field of a form beside it; `fields`: messages by field name. Focus the field, or
+ * where there are several a summary of them, under `title` or the message of the refusal. Return whether it is shown.
+ */
+export function showFieldErrors(page, form, fields, { title, message = "" }) {
+  clearFieldErrors(page);
+  const wrong = Object.entries(fields)
+    .map(([name, words]) => [findField(form, name), words])
+    .filter(([field]) => field)
+    // In the order of the page, whatever the order of `fields`.
+    .sort(([one], [other]) => (one.compareDocumentPosition(other) & Node.DOCUMENT_POSITION_FOLLOWING ? -1 : 1));
+  for (const [field, words] of wrong) markInvalid(field, words);
+  const summed = wrong.length > 1;
+  if (summed) summarize(form, wrong, title, message);
+  else wrong[0]?.[0].focus();
+  return summed;
 }

@@ -9,7 +9,7 @@ import { withSealedCard } from "./card.js";
 import { copyBy } from "./copying.js";
 import { save, saveWithProgress } from "./file.js";
 import { fold, keepFolding, unfolded } from "./folding.js";
-import { readForm, showFieldErrors } from "./forms.js";
+import { findInvalid, readForm, showFieldErrors } from "./forms.js";
 import { localise } from "./times.js";
 
 const root = document.documentElement;
@@ -50,7 +50,7 @@ function pathOf(address) {
 /** Make HTML that has arrived ready: times in the user's zone, links that also lead somewhere in a tab of their own. */
 function prepare(part) {
   localise(part);
-  for (const link of part.querySelectorAll("a[href]:not([target], [data-page])")) {
+  for (const link of part.querySelectorAll("a[href]:not([target], [data-page], [href^='#'])")) {
     const path = pathOf(link.href);
     if (path === null) continue;
     link.dataset.page = path;
@@ -81,7 +81,10 @@ function errorMessage(error) {
   return error instanceof NoToken ? root.dataset.silent : root.dataset.failed;
 }
 
-async function show(path, { options = {}, focus = true, quietly = false } = {}) {
+/**
+ * Show a page, or the result of an action. Errors are shown in the submitted `form`, and otherwise at the top.
+ */
+async function show(path, { options = {}, focus = true, quietly = false, form = null } = {}) {
   const mine = ++latest;
   if (!quietly) content.setAttribute("aria-busy", "true"); // which fades it: nobody waits for a refresh
   let part = null;
@@ -104,14 +107,22 @@ async function show(path, { options = {}, focus = true, quietly = false } = {}) 
   }
   if (mine !== latest || (quietly && (part === null || isInUse()))) return;
   content.removeAttribute("aria-busy");
-  warn(failure);
+  if (part === null) refuse(form, failure, fields);
+  else warn("");
   // A page that did not arrive can be requested again by a button; an action is still in its form, which has one.
   again.hidden = part !== null || refused || options.method === "POST";
   again.onclick = () => show(path, { options });
-  if (part === null) return showFieldErrors(content, fields);
+  if (part === null) return;
   // An action can have led to another page: back, reload and a change of language must find that one.
   if (at !== null && at !== pathOf(location.pathname)) pushPath(at);
   fill(part, language, focus);
+}
+
+/** Show why something failed: in the form where there are several invalid fields, otherwise at the top of the page. */
+function refuse(form, message, fields) {
+  warn(message);
+  const { wrong } = root.dataset;
+  if (form && showFieldErrors(content, form, fields, { title: wrong, message })) alarm.hidden = true;
 }
 
 /** Fetch the content of a <details> each time it is unfolded. */
@@ -207,6 +218,10 @@ function fill(part, language, focus) {
     postToDashboard("notification", { status: news.dataset.status ?? "success", text: news.textContent.trim() });
   }
   if (focus) (news ?? heading).focus();
+  for (const form of content.querySelectorAll("form:not([novalidate])")) {
+    form.noValidate = true; // see findInvalid
+    form.dataset.checked = "";
+  }
   for (const place of content.querySelectorAll("[data-follow]")) follow(place);
   for (const place of content.querySelectorAll("[data-watch]")) watch(place);
 }
@@ -263,7 +278,7 @@ async function send(form, path, fields) {
   content.setAttribute("aria-busy", "true"); // a second click does not send it again
   try {
     const body = new URLSearchParams(await withSealedCard(form, fields));
-    await show(path, { options: { method: "POST", body } });
+    await show(path, { options: { method: "POST", body }, form });
   } catch (error) {
     content.removeAttribute("aria-busy");
     warn(error.message);
@@ -311,8 +326,14 @@ async function fetchWithProgress(form, path) {
   }
   form.removeAttribute("aria-busy");
   if (failure) place.value = "";
-  warn(failure);
-  showFieldErrors(content, fields);
+  refuse(form, failure, fields);
+}
+
+/** Lead to a place of the page: a field that is to be corrected, or a group of them. */
+function reveal(place) {
+  place.closest("details")?.setAttribute("open", "");
+  place.scrollIntoView({ block: place.matches("input, select, textarea") ? "center" : "start" });
+  place.focus({ preventScroll: true });
 }
 
 content.addEventListener("click", (event) => {
@@ -323,6 +344,11 @@ content.addEventListener("click", (event) => {
   if (event.target.closest("[data-closes]")) event.target.closest("dialog").close();
   const page = event.target.closest("[data-dashboard]");
   if (page) postToDashboard("redirect", { to: page.dataset.dashboard, newContext: false });
+  const within = event.target.closest("a[href^='#']");
+  if (within) {
+    event.preventDefault(); // the address is the page's, also for Back
+    reveal(document.getElementById(within.hash.slice(1)));
+  }
 });
 
 onPageLink(content, ({ dataset, target }, newTab) => {
@@ -332,6 +358,11 @@ onPageLink(content, ({ dataset, target }, newTab) => {
 
 content.addEventListener("submit", (event) => {
   event.preventDefault();
+  const invalid = "checked" in event.target.dataset ? findInvalid(event.target, root.dataset) : {};
+  if (Object.keys(invalid).length) {
+    refuse(event.target, root.dataset.wrong, invalid);
+    return;
+  }
   const path = pathOf(event.target.action);
   if (event.target.dataset.file) {
     const button = event.submitter?.hasAttribute("formaction") ? event.submitter : null;

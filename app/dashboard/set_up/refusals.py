@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from app.dashboard.set_up.forms import ANYWAY, rule_of
+from app.dashboard.set_up.forms import ANYWAY, KEYS, rule_of
 from app.dashboard.staff import Staff, http_error
 from app.db.vault import VaultError
 from app.i18n.messages import Joined, LazyMessage, Value, gettext_noop
@@ -20,6 +20,7 @@ _KEYS_NEEDED = gettext_noop(
     "Enter all three keys again. The app sends them to the address that you are changing, so you must know them "
     "to change it."
 )
+_COMPARE = LazyMessage("Compare it with the merchant portal.")
 _TYPE_AGAIN = gettext_noop("Enter it again.")
 _SEALED = gettext_noop(
     "The keys of this account cannot be decrypted: the key is missing from the secret key file. Contact the app "
@@ -46,8 +47,11 @@ def refusals_as_http_errors(staff: Staff) -> Iterator[None]:
         raise http_error(422, "KEYS_NEEDED", language, _KEYS_NEEDED, fields=missing_fields) from needed
     except AccountCheckFailedError as error:
         failure = error.failure
-        field = ANYWAY if failure.may_be_wrong else None
-        raise not_saved_error(staff, failure.what.name, failure.message, field=field) from error
+        if failure.may_be_wrong:
+            raise not_saved_error(staff, failure.what.name, failure.message, field=ANYWAY) from error
+        message = LazyMessage("Nothing was saved: %(why)s", why=failure.message)
+        fields = dict.fromkeys(("pos_id", *KEYS), _COMPARE)
+        raise http_error(422, failure.what.name, language, message, fields=fields) from error
     except WalletNotAllowedError as error:
         why = error.finding.why or error.finding.access
         raise not_saved_error(staff, "WALLET_NOT_TAKEN", why, field=error.option) from error

@@ -174,6 +174,14 @@ async def wrong_keys_are_refused(frame: FrameLocator, staff_client: StaffClient)
     await fill_in_the_account(frame, staff_client, "not-the-secret")
     await frame.get_by_role("button", name="Test the keys and save").click()
     await expect(frame.get_by_role("alert")).to_contain_text("rejects these keys [S-404]")
+    await expect(frame.get_by_role("alert")).to_be_focused()
+    await expect(frame.get_by_role("alert")).to_be_in_viewport()
+    for name in ("Point of sale", "API key", "API secret", "Endpoints key"):
+        field = frame.get_by_label(name, exact=True)
+        await expect(field).to_have_attribute("aria-invalid", "true")
+        await expect(field).to_have_accessible_description(re.compile("^Compare it with the merchant portal."))
+    await frame.get_by_role("link", name="API secret: Compare it").click()
+    await expect(frame.get_by_label("API secret")).to_be_focused()
     await expect(frame.get_by_label("API secret")).to_have_value("not-the-secret")
     assert await staff_client.services.accounts.all() == []
 
@@ -248,6 +256,9 @@ async def test_every_refused_field_says_what_is_wrong_with_it_until_it_is_right(
         await frame.get_by_label("Point of sale", exact=True).fill("17")
         await frame.get_by_role("button", name="Test the keys and save").click()
         point, storefronts = frame.get_by_label("Point of sale", exact=True), frame.get_by_label("Storefronts")
+        await expect(frame.get_by_role("alert")).to_be_focused()
+        await expect(frame.get_by_role("alert").get_by_role("link")).to_have_count(2)
+        await frame.get_by_role("link", name="Point of sale: Copy the ID").click()
         await expect(point).to_be_focused()
         await expect(point).to_have_accessible_error_message(re.compile("Copy the ID from the merchant portal"))
         await expect(storefronts).to_have_accessible_error_message(re.compile("Enter storefronts without a path"))
@@ -259,6 +270,36 @@ async def test_every_refused_field_says_what_is_wrong_with_it_until_it_is_right(
         await expect(frame.locator(".wrong")).to_have_count(1)
         await expect(point).not_to_have_attribute("aria-invalid", "true")
     assert await new_store.services.accounts.all() == []
+
+
+@pytest.mark.long
+@one_database
+async def test_empty_forms_are_told_in_the_pages_own_words(browser: Browser, new_store: StaffClient) -> None:
+    async with dashboard_of(browser, new_store.app, "/set-up/accounts/new") as (page, frame):
+        await page.evaluate("setLocale('uk')")
+        await sign_in(page, new_store.token())
+        await frame.get_by_role("button", name="Перевірити ключі й зберегти").click()
+        summary = frame.get_by_role("alert")
+        await expect(summary).to_be_focused()
+        await expect(summary.get_by_role("link")).to_have_count(5)
+        await expect(frame.get_by_role("radiogroup")).to_have_attribute("aria-invalid", "true")
+        await summary.get_by_role("link").first.click()
+        await expect(frame.get_by_role("radio").first).to_be_focused()
+
+
+@pytest.mark.long
+@one_database
+async def test_fields_that_a_form_requires_are_told_at_once(browser: Browser, staff_client: StaffClient) -> None:
+    async with dashboard_of(browser, staff_client.app, "/set-up/try") as (page, frame):
+        await sign_in(page, staff_client.token())
+        await frame.get_by_label("E-mail address").fill("nobody")
+        await frame.get_by_role("button", name="Open the payment page").click()
+        await expect(frame.get_by_role("alert")).to_be_focused()
+        await expect(frame.get_by_role("alert")).to_contain_text("Correct these fields:")
+        await expect(frame.get_by_label("Phone number")).to_have_accessible_error_message("Fill this in.")
+        email = frame.get_by_label("E-mail address")
+        await expect(email).to_have_accessible_error_message(re.compile("Enter an e-mail address"))
+        await expect(email).to_have_accessible_description(re.compile("The gateway requires these details"))
 
 
 @pytest.mark.long

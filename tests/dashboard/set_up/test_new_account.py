@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from starlette.responses import PlainTextResponse
 
+from app.dashboard.set_up.forms import KEYS as ACCOUNT_KEYS
 from app.dashboard.set_up.forms import rule_of
 from app.payments.core.addresses import Addresses
 from tests.commands.conftest import KEYS, POS_ID, PointOfSale, one_database
@@ -30,9 +31,9 @@ async def test_an_account_is_tried_out_and_kept(nothing: StaffClient, pos: Point
 
 @one_database
 @pytest.mark.parametrize(
-    ("typed", "code", "field"),
+    ("typed", "code", "fields"),
     [
-        ({"api_secret": "not-it"}, "KEYS_REFUSED", None),
+        ({"api_secret": "not-it"}, "KEYS_REFUSED", "pos_id api_key api_secret endpoints_key"),
         ({"base_url": "http://127.0.0.1:9"}, "NO_CONNECTION", "anyway"),
         ({"base_url": "https://127.0.0.1:9"}, "NO_CONNECTION", "anyway"),
         ({"api_key": ""}, "INVALID_OPTION", "api_key"),
@@ -51,11 +52,11 @@ async def test_an_account_is_tried_out_and_kept(nothing: StaffClient, pos: Point
     ],
 )
 async def test_what_cannot_work_is_refused_and_nothing_is_saved(
-    nothing: StaffClient, pos: PointOfSale, typed: dict[str, str], code: str, field: str | None
+    nothing: StaffClient, pos: PointOfSale, typed: dict[str, str], code: str, fields: str
 ) -> None:
     answer = await nothing.do("/set-up/accounts", **new_account(pos, **typed))
     assert (answer.status_code, answer.json()["detail"]["code"]) == (422, code)
-    assert list(answer.json()["detail"].get("fields", [])) == ([field] if field else [])
+    assert list(answer.json()["detail"]["fields"]) == fields.split()
     assert await nothing.services.accounts.all() == []
     assert "two words" not in answer.text
 
@@ -76,6 +77,17 @@ async def test_what_could_not_be_tested_is_saved_when_staff_say_so(nothing: Staf
     assert list((await nothing.do(path, **new_keys)).json()["detail"]["fields"]) == ["anyway"]
     assert "Saved without a test" in (await nothing.do(path, **new_keys, anyway="yes")).text
     assert nothing.services.accounts.keys((await nothing.services.accounts.all())[0]).api_key == "new-key"
+
+
+@one_database
+async def test_empty_account_form_is_told_every_field_at_once_in_the_pages_language(nothing: StaffClient) -> None:
+    headers = nothing.headers(**{"Accept-Language": "uk"})
+    empty = dict.fromkeys(("gateway", "base_url", "pos_id", *ACCOUNT_KEYS, "name", "currencies"), "")
+    answer = await nothing.http.post("/parts/set-up/accounts", headers=headers, data=empty)
+    fields = answer.json()["detail"]["fields"]
+    assert set(fields) == {"kind", "gateway", "pos_id", *ACCOUNT_KEYS, "currencies"}
+    english = {str(rule_of(name)[1]) for name in fields}
+    assert not english & set(fields.values())
 
 
 @one_database
