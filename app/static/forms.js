@@ -115,3 +115,10 @@ export function showFieldErrors(page, form, fields, { title, message = "" }) {
   else wrong[0]?.[0].focus();
   return summed;
 }
+
+/** Lead to a place of the page: a field that is to be corrected, or a group of them. */
+export function reveal(place) {
+  place.closest("details")?.setAttribute("open", "");
+  place.scrollIntoView({ block: place.matches("input, select, textarea") ? "center" : "start" });
+  place.focus({ preventScroll: true });
+}

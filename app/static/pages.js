@@ -9,8 +9,9 @@ import { withSealedCard } from "./card.js";
 import { copyBy } from "./copying.js";
 import { save, saveWithProgress } from "./file.js";
 import { fold, keepFolding, unfolded } from "./folding.js";
-import { findInvalid, readForm, showFieldErrors } from "./forms.js";
+import { findInvalid, readForm, reveal, showFieldErrors } from "./forms.js";
 import { localise } from "./times.js";
+import { askToLeave, discard, guard, hasUnsaved, showUnsaved } from "./unsaved.js";
 
 const root = document.documentElement;
 const base = root.dataset.base; // the path below which the app is served, "" for none
@@ -25,6 +26,7 @@ const OPEN = "details[open], dialog[open]"; // elements with which the user is b
 const advised = new WeakMap(); // the newest request for each place of advice
 const opened = pathOf(location.href);
 let requestedIn = null; // the language of the newest request
+let shown = opened; // the path of the current page
 let latest = 0; // only the response to the newest request is shown, in whatever order responses arrive
 
 /** Show an error: in the open dialog, which covers the page, otherwise at the top of the page. */
@@ -37,6 +39,10 @@ function warn(text) {
   }
   if (!text) return;
   document.getElementById("loading")?.remove();
+  notifyOfError(text);
+}
+
+function notifyOfError(text) {
   if (framed) postToDashboard("notification", { status: "error", text });
 }
 
@@ -120,9 +126,11 @@ async function show(path, { options = {}, focus = true, quietly = false, form = 
 
 /** Show why something failed: in the form where there are several invalid fields, otherwise at the top of the page. */
 function refuse(form, message, fields) {
-  warn(message);
-  const { wrong } = root.dataset;
-  if (form && showFieldErrors(content, form, fields, { title: wrong, message })) alarm.hidden = true;
+  const title = root.dataset.wrong;
+  if (form && showFieldErrors(content, form, fields, { title, message })) {
+    warn("");
+    notifyOfError(title);
+  } else warn(message);
 }
 
 /** Fetch the content of a <details> each time it is unfolded. */
@@ -206,7 +214,10 @@ async function watch(place) {
 function fill(part, language, focus) {
   const stored = [...content.querySelectorAll("[type=checkbox][id]:checked:not([name])")].map(({ id }) => id);
   const folds = unfolded(content);
+  const groups = [...content.querySelectorAll("details.group[open]")].map(({ id }) => id);
   content.innerHTML = part;
+  for (const id of groups) content.querySelector(`#${CSS.escape(id)}`)?.setAttribute("open", "");
+  guard(content);
   fold(content, folds);
   for (const id of stored) content.querySelector(`#${CSS.escape(id)}`)?.click(); // keep the user's view
   if (language) root.lang = language;
@@ -249,6 +260,7 @@ function pushPath(path) {
  * starts where it was opened.
  */
 function rememberPath(path, left = 0) {
+  shown = path;
   try {
     sessionStorage.setItem(PLACE, JSON.stringify({ opened, path, left }));
   } catch {
@@ -271,6 +283,12 @@ function go(path) {
   pushPath(path);
   window.scrollTo(0, 0);
   show(path);
+}
+
+/** Do what replaces the page, unless the user would rather keep changes in a form other than `except`. */
+async function leave(act, except = null) {
+  if (hasUnsaved(content, except) && !(await askToLeave())) return;
+  act();
 }
 
 /** Post a form; a typed card number is encrypted first. */
@@ -329,13 +347,6 @@ async function fetchWithProgress(form, path) {
   refuse(form, failure, fields);
 }
 
-/** Lead to a place of the page: a field that is to be corrected, or a group of them. */
-function reveal(place) {
-  place.closest("details")?.setAttribute("open", "");
-  place.scrollIntoView({ block: place.matches("input, select, textarea") ? "center" : "start" });
-  place.focus({ preventScroll: true });
-}
-
 content.addEventListener("click", (event) => {
   const copying = event.target.closest("[data-copies], [data-copy]");
   if (copying) copyBy(copying);
@@ -353,7 +364,7 @@ content.addEventListener("click", (event) => {
 
 onPageLink(content, ({ dataset, target }, newTab) => {
   if (newTab || target) openInDashboard(dataset.page, { newTab: true });
-  else go(dataset.page);
+  else leave(() => go(dataset.page));
 });
 
 content.addEventListener("submit", (event) => {
@@ -377,9 +388,9 @@ content.addEventListener("submit", (event) => {
   // An e-mail address must not be part of a page's address, which histories and logs keep: it is posted.
   if (event.target.method === "get" && !fields.some(([, value]) => value.includes("@"))) {
     const query = new URLSearchParams(fields.filter(([, value]) => value));
-    go(query.size ? `${path}?${query}` : path);
+    leave(() => go(query.size ? `${path}?${query}` : path));
   } else if (!content.hasAttribute("aria-busy")) {
-    send(event.target, path, fields);
+    leave(() => send(event.target, path, fields), event.target);
   }
 });
 
@@ -395,6 +406,7 @@ content.addEventListener(
 );
 
 content.addEventListener("input", ({ target }) => {
+  showUnsaved(target.form);
   const advice = target.form?.querySelector("[data-advice]");
   if (advice) showAdvice(advice);
 });
@@ -402,17 +414,28 @@ content.addEventListener("input", ({ target }) => {
 keepFolding(content);
 
 window.addEventListener("popstate", () => {
+  if (hasUnsaved(content)) {
+    pushPath(shown); // the user is still there
+    leave(() => {
+      discard(content);
+      history.back();
+    });
+    return;
+  }
   rememberPath(pathOf(location.href));
   show(pathOf(location.href));
 });
 dashboardEvents.addEventListener("locale", () => {
   // Sent once at the start. A page that is not requested yet, or requested in that language already, is not fetched
   // twice.
-  if (requestedIn === null) return;
+  if (requestedIn === null || hasUnsaved(content)) return;
   const sameLanguage = new Intl.Locale(root.dataset.locale).language === new Intl.Locale(requestedIn).language;
   if (!sameLanguage || content.querySelector("h1")) show(pathOf(location.href), { focus: false });
 });
 
+window.addEventListener("beforeunload", (event) => {
+  if (hasUnsaved(content)) event.preventDefault();
+});
 window.addEventListener("pagehide", () => rememberPath(pathOf(location.href), Date.now()));
 
 if (framed) show(restorePath(), { focus: false });

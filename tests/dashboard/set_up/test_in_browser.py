@@ -302,6 +302,63 @@ async def test_fields_that_a_form_requires_are_told_at_once(browser: Browser, st
         await expect(email).to_have_accessible_description(re.compile("The gateway requires these details"))
 
 
+@one_database
+async def test_account_options_are_grouped_and_saved_from_a_bar_that_stays(
+    browser: Browser, staff_client: StaffClient
+) -> None:
+    account = staff_client.shop.account
+    async with dashboard_of(browser, staff_client.app, f"/set-up/accounts/{account.id}") as (page, frame):
+        await sign_in(page, staff_client.token())
+        height = await frame.locator("body").evaluate("body => body.scrollHeight")
+        assert height < 2600
+        save = frame.get_by_role("button", name="Save options")
+        await frame.get_by_role("link", name="Cards", exact=True).click()
+        await expect(frame.get_by_role("group", name="Cards").get_by_label("Saved cards")).to_be_visible()
+        await expect(save).to_be_in_viewport()
+        await expect(frame.get_by_text("You have changes that are not saved.")).to_have_count(0)
+        await frame.get_by_label("Saved cards").click()
+        await expect(frame.get_by_text("You have changes that are not saved.")).to_be_in_viewport()
+        await save.click()
+        await expect(frame.get_by_role("status")).to_contain_text("The account was updated.")
+        await expect(frame.get_by_label("Saved cards")).to_be_visible()  # its group is still unfolded
+        await expect(frame.get_by_text("You have changes that are not saved.")).to_have_count(0)
+
+
+@one_database
+async def test_unsaved_changes_are_kept_until_staff_leave_them(browser: Browser, staff_client: StaffClient) -> None:
+    account = staff_client.shop.account
+    path = f"/set-up/accounts/{account.id}"
+    async with dashboard_of(browser, staff_client.app, "/set-up") as (page, frame):
+        await sign_in(page, staff_client.token())
+        await frame.get_by_role("link", name=account.name).click()
+        name = frame.get_by_role("textbox", name="Name", exact=True)
+        await name.fill("Another")
+        question = frame.get_by_role("dialog", name="Leave without saving?")
+
+        for leaving in ("link", "form", "back"):
+            if leaving == "link":
+                await frame.get_by_role("link", name="Merchant accounts").click()
+            elif leaving == "form":
+                await frame.get_by_role("button", name="Compare them now").click()
+            else:
+                await page.evaluate("history.back()")
+            await question.get_by_role("button", name="Stay on this page").click()
+            await expect(name).to_have_value("Another")
+            assert await path_of(frame) == path
+        prevented = await frame.locator("html").evaluate(
+            "() => !window.dispatchEvent(new Event('beforeunload', { cancelable: true }))"
+        )
+        assert prevented
+
+        await page.evaluate("history.back()")
+        await question.get_by_role("button", name="Leave without saving").click()
+        await expect(frame.get_by_role("heading", name="Merchant accounts")).to_be_visible()
+        assert await path_of(frame) == "/set-up"
+        await frame.get_by_role("link", name=account.name).click()  # nothing to ask about
+        await expect(frame.get_by_role("heading", name=account.name)).to_be_visible()
+    assert (await staff_client.services.accounts.all())[0].name == account.name
+
+
 @pytest.mark.long
 @one_database
 async def test_rules_are_only_checked_by_the_button_that_says_so(browser: Browser, staff_client: StaffClient) -> None:
