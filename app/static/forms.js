@@ -41,11 +41,12 @@ function findField(form, name) {
 
 /** Return what is invalid: the field, or the whole group of a choice. */
 function invalidPart(field) {
-  return field.type === "radio" ? field.closest("fieldset") : field;
+  return (field.type === "radio" && field.closest("fieldset")) || field;
 }
 
 function labelOf(field) {
-  const label = field.type === "radio" ? field.closest("fieldset").querySelector("legend") : field.labels[0];
+  const label = field.type === "radio" ? field.closest("fieldset")?.querySelector("legend") : field.labels[0];
+  if (!label) return field.getAttribute("aria-label");
   // A label contains its field: its own words are the text beside it.
   const words = [...label.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE).map((node) => node.textContent);
   return words.join(" ").trim();

@@ -10,6 +10,7 @@ import { copyBy } from "./copying.js";
 import { save, saveWithProgress } from "./file.js";
 import { fold, keepFolding, unfolded } from "./folding.js";
 import { findInvalid, readForm, reveal, showFieldErrors } from "./forms.js";
+import { addRow, removeRow } from "./rows.js";
 import { localise } from "./times.js";
 import { askToLeave, discard, guard, hasUnsaved, showUnsaved } from "./unsaved.js";
 
@@ -350,6 +351,13 @@ async function fetchWithProgress(form, path) {
 content.addEventListener("click", (event) => {
   const copying = event.target.closest("[data-copies], [data-copy]");
   if (copying) copyBy(copying);
+  const change = event.target.closest("[data-adds], [data-removes]");
+  if (change) {
+    const { form } = change;
+    if (change.dataset.adds) addRow(change);
+    else removeRow(change);
+    showUnsaved(form);
+  }
   const opening = event.target.closest("[data-opens]");
   if (opening) openDialog(document.getElementById(opening.dataset.opens));
   if (event.target.closest("[data-closes]")) event.target.closest("dialog").close();

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from app.dashboard.set_up.forms import GROUPS
 from app.dashboard.set_up.operator_notices import OperatorNotice, operator_notices, owner_limitations
+from app.dashboard.set_up.split_table import SellerRow, seller_rows
 from app.db.reconciliations import covered_until, is_being_compared
 from app.db.tables import MerchantAccount
 from app.db.vault import VaultError
@@ -16,7 +17,7 @@ from app.payments.accounts.option import Option
 from app.payments.accounts.options import OPTIONS
 from app.payments.services import Services
 from app.payments.split.example import Example, worked_example
-from app.payments.split.rules import RulesError, SplitRules, read_rules
+from app.payments.split.rules import RulesError, SplitRules, format_rules, read_rules
 
 _SHOWN = 4
 # The hidden rest must still be as strong as a whole key.
@@ -47,6 +48,7 @@ class AccountPage:
     rules: SplitRules | None
     rules_tried: bool
     rules_text: str
+    split_rows: Sequence[SellerRow]
     example: Example
     sellers: Sequence[str]
 
@@ -58,7 +60,7 @@ async def read_account_page(
     account_view = await load_view(services, account)
     endings = _key_endings(services, account)
     until = account.previous_api_secret_until
-    rules = tried or _stored_rules(account)
+    rules = tried or _valid_rules(account)
     async with services.database.transaction() as session:
         compared_until = await covered_until(session, account.id)
         comparing = await is_being_compared(session, account.id)
@@ -77,7 +79,8 @@ async def read_account_page(
         groups={title: [(OPTIONS[name], OPTIONS[name].value_in(account)) for name in names] for title, names in GROUPS},
         rules=rules,
         rules_tried=tried is not None,
-        rules_text=_format_rules(tried.model_dump(mode="json") if tried else account.split_rules),
+        rules_text=format_rules(rules) if rules else _format_invalid(account.split_rules),
+        split_rows=seller_rows(rules or SplitRules()),
         example=example,
         sellers=sorted({who for each in example.steps for who in each.shares}),
     )
@@ -102,7 +105,12 @@ def _key_endings(services: Services, account: MerchantAccount) -> dict[str, str]
     return {name: key[-_SHOWN:] for name, key in known.items() if len(key) >= _LONG_ENOUGH}
 
 
-def _stored_rules(account: MerchantAccount) -> SplitRules | None:
+def stored_rules(account: MerchantAccount) -> SplitRules:
+    """Return the stored rules; those that split nothing when they are no longer valid."""
+    return _valid_rules(account) or SplitRules()
+
+
+def _valid_rules(account: MerchantAccount) -> SplitRules | None:
     """Return the stored rules; None when they are no longer valid."""
     try:
         return read_rules(account.split_rules)
@@ -110,5 +118,5 @@ def _stored_rules(account: MerchantAccount) -> SplitRules | None:
         return None
 
 
-def _format_rules(stored: Mapping[str, object] | None) -> str:
+def _format_invalid(stored: Mapping[str, object] | None) -> str:
     return "" if stored is None else json.dumps(stored, indent=2, ensure_ascii=False)

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
 from app.dashboard.form import read_form_fields
-from app.dashboard.set_up.account_page import read_account_page
+from app.dashboard.set_up.account_page import read_account_page, stored_rules
 from app.dashboard.set_up.forms import (
     GRACES,
     FormFields,
@@ -20,8 +20,9 @@ from app.dashboard.set_up.forms import (
     text_of,
     typed_keys,
 )
-from app.dashboard.set_up.refusals import not_saved_error, refusals_as_http_errors
+from app.dashboard.set_up.refusals import NOT_SAVED, not_saved_error, refusals_as_http_errors
 from app.dashboard.set_up.setup_page import ACCOUNT, Flash, SetUpRenderer
+from app.dashboard.set_up.split_table import MODES, SellerRow, SplitTableError, read_table
 from app.dashboard.staff import AnyStaff, Staff, http_error
 from app.db.tables import MerchantAccount
 from app.gateway.hosts import PRESETS
@@ -108,6 +109,8 @@ class OneAccountParts:
             dialect=dialect,
             options=OPTIONS,
             lost=CONSEQUENCES,
+            split_modes=MODES,
+            no_seller=SellerRow(),
             **vars(page),
         )
 
@@ -175,11 +178,7 @@ class OneAccountParts:
 
     async def _split(self, request: Request, account_id: str, staff: AnyStaff) -> HTMLResponse:
         account, fields = await self.find_account(staff, account_id), await _read_fields(request)
-        try:
-            rules = parse_rules(text_of(fields, "rules"))
-        except RulesError as error:
-            why = Joined(tuple(error.reasons), by="; ")
-            raise not_saved_error(staff, "INVALID_RULES", why, field="rules") from error
+        rules = _read_split_rules(staff, account, fields)
         if text_of(fields, "do") == "check":
             return await self.render(staff, account, Flash(_RULES_VALID), tried=rules)
         stored = rules.model_dump(mode="json") if rules.on else None
@@ -195,6 +194,18 @@ class OneAccountParts:
         names = sorted([*change.columns, *change.keys, *(["gateway"] if change.endpoint else [])])
         log.info("merchant account changed", account=account.id, changed=names, staff=staff.id, tested=verify)
         return await self.render(staff, changed, Flash(_CHANGED) if verify else Flash(_CHANGED_UNTESTED, good=False))
+
+
+def _read_split_rules(staff: Staff, account: MerchantAccount, fields: FormFields) -> SplitRules:
+    """Return the rules of the form with the table, or of the one with text. Raises HTTPException 422."""
+    as_text = "rules" in fields
+    try:
+        return parse_rules(text_of(fields, "rules")) if as_text else read_table(fields, stored_rules(account))
+    except RulesError as error:
+        why = Joined(tuple(error.reasons), by="; ")
+        raise not_saved_error(staff, "INVALID_RULES", why, field="rules" if as_text else "mode") from error
+    except SplitTableError as error:
+        raise http_error(422, "INVALID_RULES", staff.translation, NOT_SAVED, fields=error.fields) from error
 
 
 async def _read_fields(request: Request) -> FormFields:

@@ -22,6 +22,7 @@ _KEYS_NEEDED = gettext_noop(
 )
 _COMPARE = LazyMessage("Compare it with the merchant portal.")
 _TYPE_AGAIN = gettext_noop("Enter it again.")
+NOT_SAVED = LazyMessage("Nothing was saved. Correct the fields that are marked.")
 _SEALED = gettext_noop(
     "The keys of this account cannot be decrypted: the key is missing from the secret key file. Contact the app "
     "operator."

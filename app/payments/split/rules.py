@@ -22,6 +22,7 @@ _HUNDRED = Decimal(100)
 
 
 MAX_CHARACTERS = 1_000_000  # characters
+_MOST_QUOTED = 80  # characters of a line
 
 
 class RulesError(Exception):
@@ -143,16 +144,51 @@ def read_rules(data: Mapping[str, Any] | None) -> SplitRules:
     """Return the rules in ``data`` (None: payments are not split). Raises RulesError."""
     if data is not None and not isinstance(data, Mapping):
         raise RulesError(["these are not split rules: begin with mode = 'metadata' or mode = 'percentages'"])
+    return _validate(data or {}, "")
+
+
+def _validate(data: Mapping[str, Any], text: str) -> SplitRules:
+    """Return the rules in ``data``, which was parsed from ``text``: errors name its lines. Raises RulesError."""
     try:
-        return SplitRules.model_validate(data or {})
+        return SplitRules.model_validate(data)
     except ValidationError as error:
         found = find_field_errors(error)
-    raise RulesError([_reason(each) for each in found])
+    raise RulesError([_reason(wrong, _line_of(wrong, text)) for wrong in found])
 
 
-def _reason(wrong: FieldError) -> str:
+def _reason(wrong: FieldError, line: int | None) -> str:
     """Return the error as a translatable message; messages of our own checks are in English only."""
-    return LazyMessage("%(field)s: %(why)s", field=wrong.field, why=wrong.message) if wrong.path else wrong.message
+    if not wrong.path:
+        return wrong.message
+    reason = LazyMessage("%(field)s: %(why)s", field=wrong.field, why=wrong.message)
+    return reason if line is None else LazyMessage("line %(line)s: %(reason)s", line=line, reason=reason)
+
+
+def _line_of(wrong: FieldError, text: str) -> int | None:
+    """Return the number of the line in which the field of an error stands; None where it is not found."""
+    for name in reversed(wrong.path):
+        key = re.compile(rf"""^\s*["']?{re.escape(name)}["']?\s*[=:]|["'{{,\s]{re.escape(name)}["']?\s*[=:]""")
+        for number, line in enumerate(text.splitlines(), start=1):
+            if key.search(line):
+                return number
+    return None
+
+
+def format_rules(rules: SplitRules) -> str:
+    """Return rules as TOML, without those that have their defaults."""
+    given = rules.model_dump(mode="json", exclude_defaults=True)
+    lines = [f"{name} = {_toml_text(value)}" for name, value in given.items() if isinstance(value, str)]
+    for name, table in given.items():
+        if isinstance(table, dict):
+            plain = name == "percentages"
+            rows = [f"{who} = {value if plain else _toml_text(value)}" for who, value in table.items()]
+            lines += ["", f"[{name}]", *rows]
+    return "\n".join(lines)
+
+
+def _toml_text(text: str) -> str:
+    """Return a basic string, whose escapes are those of JSON; TOML also wants one for DEL."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def names_of(data: Mapping[str, Any] | None) -> Mapping[str, str]:
@@ -172,15 +208,26 @@ def parse_rules(text: str, *, as_json: bool = False) -> SplitRules:
         # Not ``exact_json``, whose errors omit all input: people need the position of the error in their text.
         data: Any = json.loads(text, parse_float=Decimal) if is_json else tomllib.loads(text, parse_float=Decimal)
     except (ValueError, InvalidOperation, RecursionError) as error:
-        raise RulesError(
-            [LazyMessage("it is neither TOML nor JSON (%(place)s)", place=_error_position(error))]
-        ) from error
-    return read_rules(data)
+        raise RulesError([_parse_error(error, text)]) from error
+    if not isinstance(data, Mapping):
+        return read_rules(data)
+    return _validate(data, text)
 
 
-def _error_position(error: Exception) -> str:
-    """Return the position of a parse error as line:column, or a dash."""
+def _parse_error(error: Exception, text: str) -> LazyMessage:
+    """Return where the text cannot be parsed: its line and column, and what stands there."""
+    lines = text.splitlines() or [""]
     if isinstance(error, json.JSONDecodeError):
-        return f"{error.lineno}:{error.colno}"
-    found = re.search(r"\(at line (\d+), column (\d+)\)$", str(error))
-    return f"{found[1]}:{found[2]}" if found else "-"
+        line, column = error.lineno, error.colno
+    elif found := re.search(r"\(at line (\d+), column (\d+)\)$", str(error)):
+        line, column = int(found[1]), int(found[2])
+    elif str(error).endswith("(at end of document)"):
+        line, column = len(lines), len(lines[-1]) + 1
+    else:  # a number that is too long, or nesting that is too deep
+        return LazyMessage("it is neither TOML nor JSON")
+    return LazyMessage(
+        "it is neither TOML nor JSON: line %(line)s, column %(column)s: %(text)s",
+        line=line,
+        column=column,
+        text=lines[line - 1].strip()[:_MOST_QUOTED] if line <= len(lines) else "",
+    )

@@ -455,11 +455,73 @@ class TestSplit:
         await staff_client.do(path, rules="", do="save")
         assert (await row(staff_client, account)).split_rules is None
 
+    async def test_table_says_who_gets_what_and_keeps_the_other_rules(
+        self, staff_client: StaffClient, account: MerchantAccount
+    ) -> None:
+        path = f"/set-up/accounts/{account.id}/split"
+        await staff_client.do(path, rules=f'mode = "metadata"\ndefault = "{MARKET}"\ndiscounts = "default"', do="save")
+        table = {
+            "mode": "metadata", "rest": "0",
+            "seller.0.name": "The market", "seller.0.id": MARKET, "seller.0.share": "",
+            "seller.new-1.name": "Potter", "seller.new-1.id": f" {POTTER.upper()} ", "seller.new-1.share": "12",
+            "seller.2.name": "", "seller.2.id": "", "seller.2.share": "",
+        }  # fmt: skip
+        checked = await staff_client.do(path, **table, do="check")
+        assert "The rules are valid. Nothing was saved" in checked.text
+        saved = await staff_client.do(path, **table, do="save")
+        assert f'name="seller.1.id" value="{POTTER}"' in saved.text
+        assert "discounts = &#34;default&#34;" in saved.text  # as text, in TOML
+        rules = (await row(staff_client, account)).split_rules
+        assert rules is not None
+        assert (rules["default"], rules["discounts"], rules["percentages"]) == (MARKET, "default", {})
+        assert rules["names"] == {MARKET: "The market", POTTER: "Potter"}
+
+        shares = table | {"mode": "percentages", "rest": "", "seller.0.share": "33,35", "seller.new-1.share": "66.65 %"}
+        await staff_client.do(path, **shares, do="save")
+        rules = (await row(staff_client, account)).split_rules
+        assert rules is not None
+        assert (rules["default"], rules["percentages"]) == (None, {MARKET: "33.35", POTTER: "66.65"})
+        await staff_client.do(path, mode="off", do="save")
+        assert (await row(staff_client, account)).split_rules is None
+
+    @one_database
+    @pytest.mark.parametrize(
+        ("wrong", "fields"),
+        [
+            ({"mode": "by weight"}, ["mode"]),
+            ({"seller.0.id": "17", "seller.1.share": "much", "seller.1.name": ""},
+             ["seller.0.id", "seller.1.name", "seller.1.share"]),
+            ({"seller.1.id": MARKET.upper()}, ["seller.1.id"]),
+            ({"seller.1.share": "0"}, ["seller.1.share"]),
+            ({"seller.1.share": "NaN"}, ["seller.1.share"]),
+            ({"seller.0.share": "49.99"}, ["seller.1.share"]),
+            ({"mode": "metadata"}, ["rest"]),
+            ({"mode": "metadata", "rest": "2"}, ["rest"]),
+            (dict.fromkeys([f"seller.{n}.{c}" for n in "01" for c in ("name", "id", "share")], ""), ["seller.0.id"]),
+        ],
+    )  # fmt: skip
+    async def test_table_errors_are_told_at_their_fields_all_at_once(
+        self, staff_client: StaffClient, account: MerchantAccount, wrong: dict[str, str], fields: list[str]
+    ) -> None:
+        table = {
+            "mode": "percentages", "do": "save",
+            "seller.0.name": "The market", "seller.0.id": MARKET, "seller.0.share": "50",
+            "seller.1.name": "Potter", "seller.1.id": POTTER, "seller.1.share": "50",
+            "seller.2.name": "", "seller.2.id": "", "seller.2.share": "",
+        }  # fmt: skip
+        answer = await staff_client.do(f"/set-up/accounts/{account.id}/split", **table | wrong)
+        assert (answer.status_code, sorted(answer.json()["detail"]["fields"])) == (422, fields)
+        assert (await row(staff_client, account)).split_rules is None
+
     @one_database
     @pytest.mark.parametrize(
         ("rules", "words"),
         [("mode =", "neither TOML nor JSON"), ("{", "neither TOML nor JSON"),
          ('{"mode": ["off"]}', "mode: must be one of"),
+         ('mode = "metadata"\n\nshipping = lines', "line 3, column 12: shipping = lines"),
+         ('mode = "metadata"\nnames = {', "line 2, column 10: names = {"),
+         (f'mode = "percentages"\n[percentages]\n{MARKET} = 100\n{POTTER} = 0', "line 4: percentages."),
+         (f'mode = "metadata"\ndefault = "{MARKET}x"', "line 2: default: "),
          (f'mode = "metadata"\ndefault = "{MARKET}x"', "is not a sub-merchant")],
     )  # fmt: skip
     async def test_rules_that_are_not_right_are_refused(

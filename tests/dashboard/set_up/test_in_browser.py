@@ -365,19 +365,53 @@ async def test_rules_are_only_checked_by_the_button_that_says_so(browser: Browse
     account = staff_client.shop.account
     async with dashboard_of(browser, staff_client.app, f"/set-up/accounts/{account.id}") as (page, frame):
         await sign_in(page, staff_client.token())
-        await frame.get_by_text("Edit the rules").click()
-        rules = frame.get_by_label("Rules, as TOML or JSON")
+        await frame.get_by_text("Edit all rules as text").click()
+        rules, text = frame.get_by_label("Rules, as TOML or JSON"), frame.locator("#split-text")
         await rules.fill('mode = "percentages"')
-        await frame.get_by_role("button", name="Only check").click()
+        await text.get_by_role("button", name="Only check").click()
         await expect(frame.get_by_role("alert")).to_contain_text("the percentages sum to 0")
         await expect(rules).to_be_focused()
         seller = "7d1f4c2b-0000-4000-8000-000000000001"
         await rules.fill(f'mode = "percentages"\npercentages = {{ "{seller}" = 100 }}')
-        await frame.get_by_role("button", name="Only check").click()
+        await text.get_by_role("button", name="Only check").click()
         await expect(frame.get_by_role("status")).to_contain_text("Nothing was saved")
         await expect(frame.get_by_role("cell", name="669.97").first).to_be_visible()
     (kept,) = await staff_client.services.accounts.all()
     assert kept.split_rules is None
+
+
+@one_database
+async def test_sellers_are_added_to_and_removed_from_the_table(browser: Browser, staff_client: StaffClient) -> None:
+    account = staff_client.shop.account
+    async with dashboard_of(browser, staff_client.app, f"/set-up/accounts/{account.id}", width=400) as (page, frame):
+        await sign_in(page, staff_client.token())
+        await frame.get_by_text("Edit who gets what").click()
+        await expect(frame.get_by_role("button", name="Add a seller")).to_be_hidden()
+        await frame.get_by_label("How payments are split").select_option("metadata")
+        await expect(frame.get_by_label("Share, %").first).to_be_hidden()
+        await frame.get_by_label("How payments are split").select_option("percentages")
+        ids, shares = frame.get_by_label("ID at the gateway"), frame.get_by_label("Share, %")
+        await frame.get_by_role("button", name="Add a seller").click()
+        await expect(frame.get_by_role("textbox", name="Seller").nth(2)).to_be_focused()
+        await frame.get_by_role("button", name="Remove the seller").nth(0).click()
+        await expect(ids).to_have_count(2)
+        for number, share in enumerate(("40", "50")):
+            await ids.nth(number).fill(f"7d1f4c2b-0000-4000-8000-00000000000{number}")
+            await shares.nth(number).fill(share)
+        save = frame.locator("#split-table").get_by_role("button", name="Save")
+        await save.click()
+        await expect(shares.nth(1)).to_be_focused()
+        await expect(shares.nth(1)).to_have_accessible_error_message("The shares add up to 90, not to 100.")
+        await shares.nth(1).fill("60")
+        await save.click()
+        await expect(frame.get_by_role("status")).to_contain_text("The account was updated.")
+        await expect(ids.first).to_have_value("7d1f4c2b-0000-4000-8000-000000000000")
+        await no_wider_than_the_phone(frame)
+    (kept,) = await staff_client.services.accounts.all()
+    assert (kept.split_rules or {})["percentages"] == {
+        "7d1f4c2b-0000-4000-8000-000000000000": "40",
+        "7d1f4c2b-0000-4000-8000-000000000001": "60",
+    }
 
 
 @pytest.mark.long

@@ -7,7 +7,7 @@ import pytest
 
 from app.payments.split.allocation import total_of
 from app.payments.split.example import worked_example
-from app.payments.split.rules import MAX_CHARACTERS, RulesError, SplitMode, parse_rules, read_rules
+from app.payments.split.rules import MAX_CHARACTERS, RulesError, SplitMode, format_rules, parse_rules, read_rules
 from tests.payments.split.people import MARKET, NAMES, POTTER, SMITH, WEAVER, rules
 
 
@@ -57,6 +57,20 @@ def test_what_is_wrong_is_said_in_words(data: dict[str, Any], said: str) -> None
     with pytest.raises(RulesError) as wrong:
         read_rules(data)
     assert said in str(wrong.value)
+
+
+@pytest.mark.parametrize(
+    "different",
+    [
+        {"names": {MARKET: 'The "market"\x7f\n', POTTER: "Гончар", SMITH: "Smith"}},
+        {"shipping": SMITH, "discounts": "default"},
+        {"mode": "percentages", "percentages": {POTTER: "33.35", SMITH: "66.65"}, "default": None},
+    ],
+)
+def test_rules_written_as_toml_are_read_back(different: dict[str, Any]) -> None:
+    written = rules(**different)
+    assert parse_rules(format_rules(written)) == written
+    assert format_rules(parse_rules("")) == ""
 
 
 @pytest.mark.parametrize(
