@@ -16,7 +16,7 @@ COPY requirements.txt requirements-build.txt ./
 RUN python -m venv /opt/build && /opt/build/bin/pip install --require-hashes -r requirements-build.txt \
     && python -m venv /opt/app && /opt/app/bin/pip install --require-hashes -r requirements.txt
 
-COPY pyproject.toml README.md LICENSE ./
+COPY pyproject.toml README.md LICENSE saleor_gateway.py ./
 COPY manifest manifest
 COPY app app
 RUN /opt/build/bin/pip wheel --no-deps --no-build-isolation --wheel-dir /wheel . \

@@ -72,8 +72,8 @@ check: $(STAMP) ## Formatting, lint, types, who may import whom, and what is dec
 	$(BIN)/deptry app --known-first-party app --per-rule-ignores '$(NOT_ODD)'
 
 # What the tests of the tooling (tests/suites.py) look at. They run when something of it has changed since they passed.
-TOOLING := .ci Makefile pyproject.toml requirements-dev.txt app/*.py app/gateway app/saleor app/sandbox app/static docs \
-	tests/*.py tests/ci tests/docs tests/gateway tests/gateway_contract tests/saleor tests/saleor_testing tests/sandbox \
+TOOLING := .ci Makefile pyproject.toml requirements-dev.txt saleor_gateway.py app/*.py app/gateway app/saleor app/sandbox \
+	app/static docs tests/*.py tests/ci tests/docs tests/gateway tests/gateway_contract tests/saleor tests/saleor_testing tests/sandbox \
 	tests/secrets
 TOOLING_TESTED := build/.tooling-tested
 TOOLING_CHANGED = $(shell [ ! -e $(TOOLING_TESTED) ] && echo yes || \
