@@ -21,6 +21,12 @@ def build(project: Path, target: str, folder: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
+def sources(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Both source distributions."""
+    return {name: build(project, "sdist", tmp_path_factory.mktemp(name)) for name, project in DISTRIBUTIONS.items()}
+
+
+@pytest.fixture(scope="session")
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Both wheels."""
     return {name: build(project, "wheel", tmp_path_factory.mktemp(name)) for name, project in DISTRIBUTIONS.items()}

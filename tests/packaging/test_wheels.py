@@ -2,18 +2,21 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
+import tarfile
 import zipfile
-from email.message import Message
-from email.parser import Parser
 from pathlib import Path
 
 import pytest
+from packaging.metadata import Metadata
+from packaging.requirements import Requirement
 
 from tests.commands.conftest import clean_environment
 from tests.conftest import REPOSITORY
+from tests.packaging.conftest import DISTRIBUTIONS, build
 from tests.waiting import LONGEST_WAIT
 
 ENTRY_POINT = "saleor_gateway.py"
@@ -46,8 +49,7 @@ asyncio.run(ask())
 def installed(folder: Path, *wheels: Path) -> Path:
     """Lay wheels down as pip would."""
     for wheel in wheels:
-        with zipfile.ZipFile(wheel) as archive:
-            archive.extractall(folder)
+        shutil.unpack_archive(wheel, folder, "zip")
     return folder
 
 
@@ -75,10 +77,26 @@ def files_in(wheel: Path) -> set[str]:
         return {name for name in archive.namelist() if ".dist-info/" not in name}
 
 
-def metadata(wheel: Path) -> Message:
+def metadata_file(distribution: Path) -> bytes:
+    """Return what a wheel or a source distribution says of itself."""
+    if distribution.suffix == ".whl":
+        with zipfile.ZipFile(distribution) as archive:
+            (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+            return archive.read(name)
+    with tarfile.open(distribution) as sources:
+        file = sources.extractfile(f"{distribution.name.removesuffix('.tar.gz')}/PKG-INFO")
+        assert file is not None
+        return file.read()
+
+
+def metadata(distribution: Path) -> Metadata:
+    """Read it as a registry does: whatever is not as specified is an error."""
+    return Metadata.from_email(metadata_file(distribution), validate=True)
+
+
+def contents(wheel: Path) -> dict[str, bytes]:
     with zipfile.ZipFile(wheel) as archive:
-        (name,) = [each for each in archive.namelist() if each.endswith(".dist-info/METADATA")]
-        return Parser().parsestr(archive.read(name).decode())
+        return {name: archive.read(name) for name in archive.namelist()}
 
 
 @pytest.mark.threat("supply-chain")
@@ -102,10 +120,39 @@ def test_type_checkers_of_others_are_told_that_it_is_typed(wheels: dict[str, Pat
 
 def test_the_extra_brings_the_sandbox_of_the_same_version(wheels: dict[str, Path]) -> None:
     product, sandbox = metadata(wheels["product"]), metadata(wheels["sandbox"])
-    assert sandbox["Version"] == product["Version"]
-    brought = f"saleor-gateway-sandbox=={product['Version']}; extra == 'sandbox'"
-    assert brought in (product.get_all("Requires-Dist") or [])
-    assert sandbox.get_all("Requires-Dist") == [f"saleor-gateway=={product['Version']}"]
+    assert sandbox.version == product.version
+    brought = Requirement(f"saleor-gateway-sandbox=={product.version}; extra == 'sandbox'")
+    assert brought in (product.requires_dist or [])
+    assert sandbox.requires_dist == [Requirement(f"saleor-gateway=={product.version}")]
+
+
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_a_registry_accepts_the_metadata_and_readers_find_what_they_look_for(
+    name: str, wheels: dict[str, Path], sources: dict[str, Path]
+) -> None:
+    said = metadata(wheels[name])
+    assert metadata_file(sources[name]) == metadata_file(wheels[name])
+    assert said.license_expression == "BSD-3-Clause"
+    assert said.license_files == ["LICENSE"]
+    licences = [content for file, content in contents(wheels[name]).items() if file.endswith("/licenses/LICENSE")]
+    assert licences == [(REPOSITORY / "LICENSE").read_bytes()]
+    assert said.author == "The Saleor Gateway authors"
+    assert {"saleor", "payments"} <= set(said.keywords or [])
+    assert said.project_urls
+    assert said.description_content_type == "text/markdown"
+    assert said.description == (DISTRIBUTIONS[name] / "README.md").read_text()
+
+
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_the_wheel_built_from_the_source_distribution_is_the_same(
+    name: str, wheels: dict[str, Path], sources: dict[str, Path], tmp_path: Path
+) -> None:
+    """Outside of the repository: nothing is found in it by chance."""
+    with tarfile.open(sources[name]) as archive:
+        assert [member.name for member in archive.getmembers() if not member.isfile()] == []
+        archive.extractall(tmp_path, filter="data")
+    (unpacked,) = tmp_path.iterdir()
+    assert contents(build(unpacked, "wheel", tmp_path / "dist")) == contents(wheels[name])
 
 
 @pytest.mark.long
