@@ -18,13 +18,13 @@ RUN python -m venv /opt/build && /opt/build/bin/pip install --require-hashes -r 
 
 COPY pyproject.toml README.md LICENSE saleor_gateway.py ./
 COPY manifest manifest
+COPY packaging packaging
 COPY app app
 RUN /opt/build/bin/pip wheel --no-deps --no-build-isolation --wheel-dir /wheel . \
     && /opt/app/bin/pip install --no-deps /wheel/*.whl
 
 
 FROM build AS build-sandbox
-COPY packaging packaging
 RUN /opt/build/bin/pip wheel --no-deps --no-build-isolation --wheel-dir /wheel-sandbox ./packaging/sandbox \
     && /opt/app/bin/pip install --no-deps /wheel-sandbox/*.whl
 

@@ -7,6 +7,7 @@ a key that was left in the environment for another account is not used by mistak
 import os
 import re
 import stat
+import sys
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -29,7 +30,11 @@ _PROMPTS = {"api_key": "API key", "api_secret": "API secret", "endpoints_key": "
 
 _ALTERNATIVES = f"set {', '.join(NAMES.values())}, or use --secrets-file"
 
-SecretsFile = Annotated[Path | None, typer.Option(metavar="FILE", help="Read the secrets from this TOML file.")]
+SecretsFile = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", allow_dash=True, help="Read the secrets from this TOML file; - is standard input."),
+]
+_STANDARD_INPUT = Path("-")
 
 
 def read_keys(file: Path | None) -> AccountKeys:
@@ -75,14 +80,7 @@ def _read_noninteractive(file: Path | None) -> tuple[dict[str, str] | None, str]
 
 
 def _read_file(file: Path) -> dict[str, str]:
-    try:
-        with file.open("rb") as opened:
-            mode = os.fstat(opened.fileno()).st_mode
-            members = _parse_toml(file, opened.read())
-    except OSError as exc:
-        raise CommandFailed(f"the secrets file {file} cannot be read: {exc.strerror}", status=2) from exc
-    if stat.S_ISREG(mode) and mode & (stat.S_IRGRP | stat.S_IROTH):
-        print_warning(f"other users of this machine can read {file}: run chmod 600 {file}")
+    members = _parse_toml(file, sys.stdin.buffer.read() if file == _STANDARD_INPUT else _content_of(file))
     if set(members) - set(NAMES.values()):
         # Do not repeat the unknown name: a secret may have been put where its name belongs.
         raise CommandFailed(f"the secrets file {file} may only contain {', '.join(NAMES.values())}", status=2)
@@ -94,6 +92,18 @@ def _read_file(file: Path) -> dict[str, str]:
                 raise CommandFailed(f"the secrets file {file}: {variable} must be text in quotes", status=2)
             found[name] = value.strip()
     return found
+
+
+def _content_of(file: Path) -> bytes:
+    try:
+        with file.open("rb") as opened:
+            mode = os.fstat(opened.fileno()).st_mode
+            content = opened.read()
+    except OSError as exc:
+        raise CommandFailed(f"the secrets file {file} cannot be read: {exc.strerror}", status=2) from exc
+    if stat.S_ISREG(mode) and mode & (stat.S_IRGRP | stat.S_IROTH):
+        print_warning(f"other users of this machine can read {file}: run chmod 600 {file}")
+    return content
 
 
 def _parse_toml(file: Path, content: bytes) -> dict[str, Any]:

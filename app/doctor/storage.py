@@ -15,6 +15,7 @@ from app.i18n.messages import LazyMessage
 
 _GROUP_AND_OTHERS = 0o077
 _GROUP_READS = 0o040
+_CREDENTIAL = 0o440
 _ROOT = 0
 
 _NO_KEYS = LazyMessage(
@@ -67,9 +68,14 @@ def _give_to(user: int) -> LazyMessage:
 
 
 def _is_lent_by_root(file_stat: os.stat_result, groups: Collection[int]) -> bool:
-    """Return True for a file of root that only the app's group may read, as Kubernetes mounts secrets."""
-    may_read_only = S_IMODE(file_stat.st_mode) & _GROUP_AND_OTHERS == _GROUP_READS
-    return may_read_only and file_stat.st_uid == _ROOT and file_stat.st_gid in groups
+    """Return True for a file of root that only the app's group may read, as Kubernetes mounts secrets.
+
+    systemd hands out credentials by an access list, which shows as a right of root's own group.
+    """
+    mode = S_IMODE(file_stat.st_mode)
+    by_access_list = mode == _CREDENTIAL and file_stat.st_gid == _ROOT
+    by_group = mode & _GROUP_AND_OTHERS == _GROUP_READS and file_stat.st_gid in groups
+    return file_stat.st_uid == _ROOT and (by_access_list or by_group)
 
 
 async def check_database(deployment: Deployment) -> Sequence[Finding]:

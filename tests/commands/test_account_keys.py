@@ -1,6 +1,7 @@
 """Where secrets come from; and that nothing of them is shown, whatever is wrong with them."""
 
 import sys
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,13 @@ def test_a_file_that_a_shell_could_read_too_is_read(file: Path, capsys: pytest.C
     keys = read_keys(file)
 
     assert [keys.api_key, keys.api_secret, keys.endpoints_key] == list(KEYS.values())
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_dash_is_standard_input(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Unlike /dev/stdin it is readable for a command that another user's shell has started."""
+    monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO("\n".join(LINES).encode())))
+    assert read_keys(Path("-")).endpoints_key == KEYS["GATEWAY_ENDPOINTS_KEY"]
     assert capsys.readouterr() == ("", "")
 
 

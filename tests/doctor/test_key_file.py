@@ -78,7 +78,7 @@ async def test_whoever_follows_the_advice_does_not_take_the_apps_own_right_away(
     [(0o440, Level.FINE), (0o640, Level.FINE), (0o660, Level.WARNING), (0o444, Level.WARNING)],
 )
 async def test_a_file_that_root_lets_only_the_apps_group_read(deployment: Deployment, mode: int, level: Level) -> None:
-    """Kubernetes mounts secrets so."""
+    """Kubernetes mounts secrets so. An access list, as systemd uses for credentials, looks like root's own group."""
     if os.geteuid() != 0:
         pytest.skip("only root can give a file to root")
     file = deployment.key_file
@@ -86,3 +86,6 @@ async def test_a_file_that_root_lets_only_the_apps_group_read(deployment: Deploy
     file.chmod(mode)
     levels = [(await check_key_file(deployment, user=10001, groups=groups))[0].level for groups in ({10001}, {1})]
     assert levels == [level, Level.WARNING]
+    os.chown(file, 0, 0)
+    (by_access_list,) = await check_key_file(deployment, user=10001, groups={10001})
+    assert by_access_list.level is (Level.FINE if mode == 0o440 else Level.WARNING)

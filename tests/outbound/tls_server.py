@@ -13,11 +13,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 
-@asynccontextmanager
-async def https_server(
-    name: str, folder: Path, heard: list[bytes], *, valid_for: dt.timedelta = dt.timedelta(days=1)
-) -> AsyncIterator[tuple[int, ssl.SSLContext]]:
-    """A server with a certificate for ``name``, which is in ``server.pem``, and a context that trusts it."""
+def write_certificate(name: str, folder: Path, *, valid_for: dt.timedelta = dt.timedelta(days=1)) -> Path:
+    """Write a certificate for ``name`` that it has signed itself, with its key, into one file."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     now = dt.datetime.now(dt.UTC)
@@ -37,6 +34,15 @@ async def https_server(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
     file.write_bytes(secret + certificate.public_bytes(serialization.Encoding.PEM))
+    return file
+
+
+@asynccontextmanager
+async def https_server(
+    name: str, folder: Path, heard: list[bytes], *, valid_for: dt.timedelta = dt.timedelta(days=1)
+) -> AsyncIterator[tuple[int, ssl.SSLContext]]:
+    """A server with a certificate for ``name``, which is in ``server.pem``, and a context that trusts it."""
+    file = write_certificate(name, folder, valid_for=valid_for)
     serving = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     serving.load_cert_chain(file)
 

@@ -26,7 +26,7 @@ def test_every_dependency_is_one_version_with_its_hashes(file: Path) -> None:
         assert all(_HASH.fullmatch(each.strip()) for each in hashes), pin
 
 
-@pytest.mark.parametrize("file", ["Makefile", "Dockerfile", "docs/operators.md"])
+@pytest.mark.parametrize("file", ["Makefile", "Dockerfile", "docs/operators/systemd.md"])
 def test_whoever_installs_from_a_registry_asks_for_the_hashes(file: str) -> None:
     installs = [
         line

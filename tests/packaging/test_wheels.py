@@ -74,7 +74,7 @@ def run(folder: Path, where: Path, *words: str) -> subprocess.CompletedProcess[s
 
 def files_in(wheel: Path) -> set[str]:
     with zipfile.ZipFile(wheel) as archive:
-        return {name for name in archive.namelist() if ".dist-info/" not in name}
+        return {name for name in archive.namelist() if ".dist-info/" not in name and ".data/" not in name}
 
 
 def metadata_file(distribution: Path) -> bytes:
