@@ -1,5 +1,6 @@
 """Renders parts of pages from templates, in the reader's language."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -7,6 +8,7 @@ from fastapi.responses import HTMLResponse
 
 from app.dashboard.navigation import ATTENTION, Place, visible_places
 from app.dashboard.staff import Staff
+from app.db.installations import OpenInstallation
 from app.templates import Templates
 
 TEMPLATES = Templates(Path(__file__).parent / "templates")
@@ -16,18 +18,23 @@ THEMES = {"light", "dark"}
 
 @dataclass(frozen=True, slots=True)
 class Renderer:
-    """Renders parts. ``base`` is the path below which browsers reach the app, without a trailing slash."""
+    """Renders parts. ``base`` is the path below which browsers reach the app, without a trailing slash.
+
+    ``count_tasks`` returns the number of open tasks of a store: now, after what the request has done.
+    """
 
     app_name: str
+    count_tasks: Callable[[OpenInstallation], Awaitable[int]]
     base: str = ""
 
-    def part(
+    async def part(
         self, template: str, staff: Staff, *, here: Place | None, at: str | None = None, **values: object
     ) -> HTMLResponse:
-        """Return a part for a member of staff; ``here`` is its place in the navigation.
+        """Return a part for a member of staff; ``here`` is its place in the navigation, None for a piece of a page.
 
         ``at`` is the path of the page that shows the same content, when it is not the requested one.
         """
+        open_tasks = {} if here is None else {ATTENTION: await self.count_tasks(staff.installation)}
         html = TEMPLATES.render(
             template,
             staff.translation,
@@ -35,7 +42,7 @@ class Renderer:
             app_name=self.app_name,
             places=visible_places(staff),
             place=here,
-            open_tasks={ATTENTION: staff.open_tasks},
+            open_tasks=open_tasks,
             **values,
         )
         headers = {"Content-Language": staff.translation.language}

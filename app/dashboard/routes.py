@@ -11,7 +11,7 @@ from app.dashboard.attention.routes import AttentionParts
 from app.dashboard.gateway.balances import BalanceParts
 from app.dashboard.gateway.register import RegisterParts
 from app.dashboard.money.routes import MoneyParts
-from app.dashboard.navigation import SET_UP, OpenTasks
+from app.dashboard.navigation import SET_UP
 from app.dashboard.overview.routes import OverviewParts
 from app.dashboard.payments.list_routes import PaymentListParts
 from app.dashboard.payments.routes import PaymentParts
@@ -19,7 +19,9 @@ from app.dashboard.payouts.routes import PayoutParts
 from app.dashboard.renderer import Renderer
 from app.dashboard.set_up.routes import SetUpParts
 from app.dashboard.staff import HANDLE_PAYMENTS, MANAGE_APPS, AnyStaff, guard
+from app.db.installations import OpenInstallation
 from app.doctor.deployment import Deployment
+from app.payments.alerts.open_alerts import count_tasks, find_open_alerts
 from app.payments.services import Services
 from app.saleor.dashboard_token import DashboardTokens
 from app.saleor.graphql import SaleorClient
@@ -43,10 +45,13 @@ def create_parts(
     builds what this release brings to a Saleor. ``address_header`` is the header in which a trusted proxy states the
     client's address.
     """
-    renderer = Renderer(app_name, base)
+
+    async def count_open_tasks(installation: OpenInstallation) -> int:
+        return count_tasks(await find_open_alerts(services, installation))
+
+    renderer = Renderer(app_name, count_open_tasks, base)
     payment_list, payment = PaymentListParts(services, renderer), PaymentParts(services, renderer)
     overview = OverviewParts(services, renderer)
-    open_tasks = OpenTasks(services)
     set_up = SetUpParts(services, saleor, renderer, deployment, manifest_for)
 
     async def home(request: Request, staff: AnyStaff) -> HTMLResponse:
@@ -55,10 +60,10 @@ def create_parts(
             return await overview.overview(request, staff)
         if staff.permissions >= SET_UP.permissions:
             return await set_up.begin(staff)
-        return renderer.part("set_up/others.html", staff, here=None)
+        return await renderer.part("set_up/others.html", staff, here=None)
 
     def guarded_router(*permissions: str) -> APIRouter:
-        guarded = Depends(guard(tokens, *permissions, count_tasks=open_tasks.count))
+        guarded = Depends(guard(tokens, *permissions))
         return APIRouter(prefix="/parts", include_in_schema=False, dependencies=[guarded])
 
     handling_payments = guarded_router(HANDLE_PAYMENTS)
@@ -66,7 +71,7 @@ def create_parts(
     payment_list.add_to(handling_payments)
     payment.add_to(handling_payments)
     MoneyParts(services, renderer).add_to(handling_payments)
-    AttentionParts(services, renderer, open_tasks).add_to(handling_payments)
+    AttentionParts(services, renderer).add_to(handling_payments)
     BalanceParts(services, renderer).add_to(handling_payments)
     PayoutParts(services, renderer, address_header).add_to(handling_payments)
     RegisterParts(services, renderer).add_to(handling_payments)

@@ -1,7 +1,7 @@
 """Authenticates staff: every part of a page is for one member of one store's staff, identified by Saleor's token."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends, HTTPException, Request
@@ -34,8 +34,7 @@ _NOT_KNOWN = gettext_noop("The app cannot tell who you are. Reload the page in t
 class Staff:
     """A member of a store's staff, who sees only the data of their own installation.
 
-    ``id`` is Saleor's id of the person, ``permissions`` are those in Saleor. ``email`` is never logged; ``open_tasks``
-    is the number of things that need a person of that store.
+    ``id`` is Saleor's id of the person, ``permissions`` are those in Saleor. ``email`` is never logged.
     """
 
     installation: OpenInstallation
@@ -43,7 +42,6 @@ class Staff:
     email: str
     permissions: frozenset[str]
     translation: Translation
-    open_tasks: int = 0
 
     @property
     def name(self) -> str:
@@ -54,23 +52,15 @@ class Staff:
 Guard = Callable[[Request], Awaitable[None]]
 
 
-def guard(
-    tokens: DashboardTokens, *permissions: str, count_tasks: Callable[[OpenInstallation], Awaitable[int]] | None = None
-) -> Guard:
-    """Return the dependency that admits only staff with all ``permissions``; others get 401 or 403 and a reason.
-
-    ``count_tasks`` returns the number of open tasks of a store.
-    """
+def guard(tokens: DashboardTokens, *permissions: str) -> Guard:
+    """Return the dependency that admits only staff with all ``permissions``; others get 401 or 403 and a reason."""
 
     async def authenticate(request: Request) -> None:
         language = translation_for(request.headers.get("accept-language", ""))
         header = request.headers.get("authorization", "")
         token = header.removeprefix(_BEARER) if header.startswith(_BEARER) else ""
         saleor = request.headers.get("saleor-api-url", "")
-        staff = await authenticate_staff(tokens, saleor, token, language, *permissions)
-        if count_tasks is not None:
-            staff = replace(staff, open_tasks=await count_tasks(staff.installation))
-        request.state.staff = staff
+        request.state.staff = await authenticate_staff(tokens, saleor, token, language, *permissions)
 
     return authenticate
 

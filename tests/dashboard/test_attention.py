@@ -11,6 +11,7 @@ from app.i18n.messages import LazyMessage
 from app.payments.alerts.open_alerts import PATIENCE
 from app.payments.core.problems import cause_of_mismatch
 from app.payments.reconciliation.run import begin_run
+from app.payments.staff.manual_resolution import acknowledge_problems
 from app.payments.sync.notifications import receive
 from app.saleor.testing.vocabulary import EventType
 from tests.commands.conftest import one_database
@@ -69,8 +70,21 @@ async def test_a_payment_that_does_not_agree_is_looked_up_and_looked_at(staff_cl
     answer = await staff_client.do(f"/attention/payments/{shop.order_id}/looked-at")
     assert "Marked as reviewed." in answer.text
     assert "Nothing needs your attention." in answer.text
+    assert 'class="count"' not in answer.text
     answer = await staff_client.do(f"/attention/payments/{shop.order_id}/looked-at")
     assert "Nothing was marked" in answer.text
+
+
+@one_database
+async def test_the_number_of_tasks_follows_at_once_wherever_one_is_done(staff_client: StaffClient) -> None:
+    await differ(staff_client, 2)
+    assert '<span class="count">2</span>' in (await staff_client.see("/payments")).text
+    # Another process, or an operator in a terminal, does it: this one is told nothing of that.
+    installation_id = staff_client.shop.installation.id
+    assert await acknowledge_problems(staff_client.services, installation_id, f"{1:032x}")
+    assert '<span class="count">1</span>' in (await staff_client.see("/payments")).text
+    assert await acknowledge_problems(staff_client.services, installation_id, f"{2:032x}")
+    assert 'class="count"' not in (await staff_client.see("/money")).text
 
 
 async def test_what_saleor_has_refused_is_told_again(staff_client: StaffClient) -> None:
@@ -107,7 +121,9 @@ async def test_notifications_are_looked_at_together(staff_client: StaffClient) -
     page = (await staff_client.see("/attention")).text
     assert f"gateway order ID {'f' * 32}" in page
     assert '<span class="count">2</span>' in page
-    assert "Marked as reviewed" in (await staff_client.do("/attention/unmatched/looked-at")).text
+    marked = (await staff_client.do("/attention/unmatched/looked-at")).text
+    assert "Marked as reviewed" in marked
+    assert '<span class="count">1</span>' in marked
     assert "Nothing needs your attention." in (await staff_client.do("/attention/unreadable/looked-at")).text
 
 

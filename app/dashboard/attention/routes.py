@@ -7,7 +7,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
 from app.dashboard.attention.page import AttentionQuery, read_sections, read_store_books_comparison
-from app.dashboard.navigation import ATTENTION, OpenTasks
+from app.dashboard.navigation import ATTENTION
 from app.dashboard.renderer import Renderer
 from app.dashboard.staff import AnyStaff, Staff, http_error
 from app.db.aggregates import find_by_order
@@ -31,6 +31,7 @@ log = structlog.get_logger(__name__)
 ACKNOWLEDGEABLE = (AlertKind.UNREADABLE, AlertKind.UNMATCHED, AlertKind.UNKNOWN_ORDERS, AlertKind.TURNED_AWAY)
 """The kinds that disappear once acknowledged. The others return as long as their cause exists."""
 
+_EVERYTHING = AttentionQuery()
 _NO_PAYMENT = gettext_noop("This store has no such payment.")
 _GATEWAY_UNREACHABLE = gettext_noop("The request to the gateway failed. Try again in a minute.")
 _LOOKED_UP = gettext_noop("The payment was looked up at the gateway, and the result is recorded.")
@@ -47,10 +48,9 @@ _NOTHING_TO_RESEND = gettext_noop("There is nothing to send to Saleor again.")
 class AttentionParts:
     """The routes of what needs a person."""
 
-    def __init__(self, services: Services, renderer: Renderer, open_tasks: OpenTasks) -> None:
+    def __init__(self, services: Services, renderer: Renderer) -> None:
         self._services = services
         self._renderer = renderer
-        self._open_tasks = open_tasks
 
     def add_to(self, router: APIRouter) -> None:
         """Add the routes to a router whose guard requires the permission to handle payments."""
@@ -72,12 +72,12 @@ class AttentionParts:
     async def _resend_refused(self, staff: AnyStaff) -> HTMLResponse:
         resent = await resend_refused_events(self._services, staff.installation.id)
         log.info("refused events told again", staff=staff.id, events=resent)
-        return await self._render_after_change(staff, _RESENT if resent else _NOTHING_TO_RESEND)
+        return await self._render(staff, flash=_RESENT if resent else _NOTHING_TO_RESEND)
 
     async def _resend_waiting(self, staff: AnyStaff) -> HTMLResponse:
         resent = await send_undelivered_events(self._services, staff.installation.id)
         log.info("waiting events told now", staff=staff.id, events=resent)
-        return await self._render_after_change(staff, _RESENT if resent else _NOTHING_TO_RESEND)
+        return await self._render(staff, flash=_RESENT if resent else _NOTHING_TO_RESEND)
 
     def _acknowledge_kind(self, what: AlertKind) -> Callable[..., Awaitable[HTMLResponse]]:
         async def acknowledge(staff: AnyStaff) -> HTMLResponse:
@@ -88,7 +88,7 @@ class AttentionParts:
             else:
                 acknowledged = await acknowledge_notifications(self._services, staff.installation.id, what)
             log.info("looked at", staff=staff.id, what=what.value, count=acknowledged)
-            return await self._render_after_change(staff, _ACKNOWLEDGED if acknowledged else _NOTHING_ACKNOWLEDGED)
+            return await self._render(staff, flash=_ACKNOWLEDGED if acknowledged else _NOTHING_ACKNOWLEDGED)
 
         return acknowledge
 
@@ -101,14 +101,14 @@ class AttentionParts:
         if error is not None:
             log.warning("look-up for staff failed", payment=known_id, error=str(error))
             raise http_error(502, "GATEWAY", staff.translation, _GATEWAY_UNREACHABLE)
-        return await self._render_after_change(staff, _LOOKED_UP)
+        return await self._render(staff, flash=_LOOKED_UP)
 
     async def _acknowledge_payment(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
         known_id = await self._find_order_id(staff, order_id)
         acknowledged = await acknowledge_problems(self._services, staff.installation.id, known_id)
         log.info("problem looked at", payment=known_id, staff=staff.id, problems=len(acknowledged or ()))
-        return await self._render_after_change(
-            staff, _ACKNOWLEDGED if acknowledged else await self._why_not_acknowledged(staff, known_id)
+        return await self._render(
+            staff, flash=_ACKNOWLEDGED if acknowledged else await self._why_not_acknowledged(staff, known_id)
         )
 
     async def _why_not_acknowledged(self, staff: Staff, order_id: str) -> str:
@@ -121,7 +121,7 @@ class AttentionParts:
         known_id = await self._find_order_id(staff, order_id)
         resent = await resend_refused_events(self._services, staff.installation.id, known_id)
         log.info("refused events told again", payment=known_id, staff=staff.id, events=resent)
-        return await self._render_after_change(staff, _RESENT if resent else _NOTHING_TO_RESEND)
+        return await self._render(staff, flash=_RESENT if resent else _NOTHING_TO_RESEND)
 
     async def _find_order_id(self, staff: Staff, order_id: str) -> str:
         """Return the current order id of a payment of that store. Raises HTTPException 404 when there is none."""
@@ -131,13 +131,11 @@ class AttentionParts:
             raise http_error(404, "UNKNOWN_PAYMENT", staff.translation, _NO_PAYMENT)
         return aggregate.payment.order_id
 
-    async def _render_after_change(self, staff: Staff, flash: str) -> HTMLResponse:
-        self._open_tasks.invalidate(staff.installation)
-        return await self._render(staff, AttentionQuery(), flash)
-
-    async def _render(self, staff: Staff, wanted: AttentionQuery, flash: str | None = None) -> HTMLResponse:
+    async def _render(
+        self, staff: Staff, wanted: AttentionQuery = _EVERYTHING, flash: str | None = None
+    ) -> HTMLResponse:
         sections = await read_sections(self._services, staff.installation, wanted)
-        return self._renderer.part(
+        return await self._renderer.part(
             "attention/page.html",
             staff,
             here=ATTENTION,

@@ -51,7 +51,7 @@ class BalanceParts:
                 log.warning("balances not read", account=each.account.id, error=str(each.trouble.why))
         now = self._services.now()
         ages = {each.account.id: max(now - each.as_of, timedelta()) for each in found if each.as_of is not None}
-        return self._renderer.part(
+        return await self._renderer.part(
             "gateway/balances.html",
             staff,
             here=BALANCES,

@@ -89,7 +89,7 @@ class RegisterParts:
 
     async def _form(self, staff: AnyStaff) -> HTMLResponse:
         today = self._services.now().astimezone(UTC).date()
-        return self._renderer.part(
+        return await self._renderer.part(
             "gateway/register.html",
             staff,
             here=BALANCES,

@@ -37,7 +37,7 @@ class MoneyParts:
     async def _page(self, request: Request, staff: AnyStaff) -> HTMLResponse:
         period = self._period(staff, request.query_params)
         page = await read_page(self._services, staff.installation.id, period, staff.translation)
-        return self._renderer.part("money/page.html", staff, here=MONEY, page=page)
+        return await self._renderer.part("money/page.html", staff, here=MONEY, page=page)
 
     def _export_route(self, form: SheetForm) -> Callable[..., Awaitable[StreamingResponse]]:
         async def export(request: Request, staff: AnyStaff) -> StreamingResponse:

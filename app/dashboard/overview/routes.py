@@ -22,4 +22,4 @@ class OverviewParts:
         query = OverviewQuery.from_params(request.query_params)
         page = await read_page(self._services, staff.installation, query, staff.translation)
         may_set_up = staff.permissions >= SET_UP.permissions
-        return self._renderer.part("overview/page.html", staff, here=OVERVIEW, page=page, may_set_up=may_set_up)
+        return await self._renderer.part("overview/page.html", staff, here=OVERVIEW, page=page, may_set_up=may_set_up)

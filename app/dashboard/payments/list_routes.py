@@ -59,4 +59,4 @@ class PaymentListParts:
 
     async def _render(self, staff: Staff, chosen: Filter) -> HTMLResponse:
         page = await read_list(self._services, staff.installation.id, chosen)
-        return self._renderer.part("payments/list.html", staff, here=PAYMENTS, **vars(page))
+        return await self._renderer.part("payments/list.html", staff, here=PAYMENTS, **vars(page))

@@ -62,7 +62,7 @@ class PaymentRenderer:
             **vars(page),
         }
         here = PAYMENTS if page.payout is None else PAYOUTS
-        return self._renderer.part("payments/page.html", staff, here=here, at=at, **about)
+        return await self._renderer.part("payments/page.html", staff, here=here, at=at, **about)
 
     async def load(self, staff: Staff, order_id: str) -> PaymentAggregate:
         """Return a payment for reading only. Raises HTTPException 404 when the store has no such payment."""

@@ -72,14 +72,14 @@ class RetryParts:
     async def _raw(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
         aggregate = await self._payment_page.load(staff, order_id)
         messages = raw_messages(aggregate, await self._notifications(aggregate))
-        return self._renderer.part("payments/raw.html", staff, here=None, messages=messages, sources=_SOURCES)
+        return await self._renderer.part("payments/raw.html", staff, here=None, messages=messages, sources=_SOURCES)
 
     async def _at_gateway(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
         payment = (await self._payment_page.load(staff, order_id)).payment
         records = await fetch_records(self._services, payment.order_id)
         if isinstance(records, GatewayError):
             raise self._gateway_error(staff, payment.order_id, records)
-        return self._renderer.part("payments/at_gateway.html", staff, here=None, text=raw_records(records))
+        return await self._renderer.part("payments/at_gateway.html", staff, here=None, text=raw_records(records))
 
     async def _look_up(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
         payment = (await self._payment_page.load(staff, order_id)).payment

@@ -124,7 +124,7 @@ class PaymentParts:
             balances = await read_balances(self._services, account_of(payment))
             warning = refund_warning(amount, payment.currency, balances)
         age = None if balances is None or balances.as_of is None else self._services.now() - balances.as_of
-        return self._renderer.part(
+        return await self._renderer.part(
             "payments/refund_warning.html", staff, here=None, warning=warning, has=balances, age=age
         )
 

@@ -64,7 +64,7 @@ class PayoutParts:
     async def _list(self, request: Request, staff: AnyStaff) -> HTMLResponse:
         after = request.query_params.get("after")
         page = await read_list(self._services, staff.installation.id, _person(staff), after)
-        return self._renderer.part("payouts/list.html", staff, here=PAYOUTS, after=after, **vars(page))
+        return await self._renderer.part("payouts/list.html", staff, here=PAYOUTS, after=after, **vars(page))
 
     def _export_route(self, form: SheetForm) -> Callable[..., Awaitable[StreamingResponse]]:
         async def export(request: Request, staff: AnyStaff) -> StreamingResponse:
@@ -90,10 +90,10 @@ class PayoutParts:
         chosen_id = account_id or (about.payment.account_id if about else accounts[0].id if len(accounts) == 1 else "")
         account = next((each for each in accounts if each.id == chosen_id), None)
         if account is None:
-            return self._renderer.part("payouts/others.html", staff, here=PAYOUTS, accounts=accounts)
+            return await self._renderer.part("payouts/others.html", staff, here=PAYOUTS, accounts=accounts)
         form = await read_form(self._services, account, about, email)
         fields = [name for name in LABELS if name != TAXABLE or account.sector == Sector.GAMBLING]
-        return self._renderer.part(
+        return await self._renderer.part(
             "payouts/new.html", staff, here=PAYOUTS, labels=LABELS, names=NAMES, fields=fields, taxable=TAXABLE,
             **vars(form),
         )  # fmt: skip
@@ -114,7 +114,7 @@ class PayoutParts:
             )
         except PayoutRefusedError as refusal:
             raise _form_error(staff, refusal) from refusal
-        return self._renderer.part(
+        return await self._renderer.part(
             "payouts/review.html",
             staff,
             here=PAYOUTS,

@@ -82,7 +82,7 @@ class HealthParts:
     async def _findings_part(self, staff: AnyStaff) -> HTMLResponse:
         latest = await self._latest_findings(staff.installation)
         view = _view(latest, self._services.now())
-        return self._renderer.renderer.part("set_up/health_findings.html", staff, here=None, again=False, **view)
+        return await self._renderer.renderer.part("set_up/health_findings.html", staff, here=None, again=False, **view)
 
     async def _update_webhooks(self, staff: AnyStaff) -> HTMLResponse:
         installation = staff.installation

@@ -60,7 +60,7 @@ class SetUpRenderer:
     ) -> HTMLResponse:
         """Return a part of the ``step`` with that path; ``at``: see ``Renderer.part``."""
         steps = await read_steps(self.services, staff.installation.id)
-        return self.renderer.part(
+        return await self.renderer.part(
             f"set_up/{template}", staff, here=SET_UP, steps=steps, step=step, flash=flash, at=at, **values
         )
 

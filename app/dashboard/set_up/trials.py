@@ -101,7 +101,7 @@ class TrialParts:
 
     async def _standing(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
         page = await self._load_page(staff, order_id)
-        return self._renderer.renderer.part("set_up/trial_standing.html", staff, here=None, **vars(page))
+        return await self._renderer.renderer.part("set_up/trial_standing.html", staff, here=None, **vars(page))
 
     async def _render(self, staff: Staff, order_id: str, at: str | None = None) -> HTMLResponse:
         page = await self._load_page(staff, order_id)
