@@ -27,7 +27,7 @@ const OPEN = "details[open], dialog[open]"; // elements with which the user is b
 const advised = new WeakMap(); // the newest request for each place of advice
 const opened = pathOf(location.href);
 let requestedIn = null; // the language of the newest request
-let shown = opened; // the path of the current page
+let shown = { path: opened, fields: null }; // the current page
 let latest = 0; // only the response to the newest request is shown, in whatever order responses arrive
 
 /** Show an error: in the open dialog, which covers the page, otherwise at the top of the page. */
@@ -89,9 +89,10 @@ function errorMessage(error) {
 }
 
 /**
- * Show a page, or the result of an action. Errors are shown in the submitted `form`, and otherwise at the top.
+ * Show a page, or the result of an action. `fields`: those of a search that must not be part of the address. Errors are
+ * shown in the submitted `form`, and otherwise at the top.
  */
-async function show(path, { options = {}, focus = true, quietly = false, form = null } = {}) {
+async function show(path, { fields: posted = null, action = null, focus = true, quietly = false, form = null } = {}) {
   const mine = ++latest;
   if (!quietly) content.setAttribute("aria-busy", "true"); // which fades it: nobody waits for a refresh
   let part = null;
@@ -101,7 +102,7 @@ async function show(path, { options = {}, focus = true, quietly = false, form = 
   let fields = {};
   let at = null;
   try {
-    const answer = await request(path, options);
+    const answer = await request(path, action ?? (posted ? { method: "POST", body: new URLSearchParams(posted) } : {}));
     language = answer.headers.get("Content-Language");
     at = answer.headers.get("Content-Location");
     if (answer.ok) part = await answer.text();
@@ -117,8 +118,8 @@ async function show(path, { options = {}, focus = true, quietly = false, form = 
   if (part === null) refuse(form, failure, fields);
   else warn("");
   // A page that did not arrive can be requested again by a button; an action is still in its form, which has one.
-  again.hidden = part !== null || refused || options.method === "POST";
-  again.onclick = () => show(path, { options });
+  again.hidden = part !== null || refused || action !== null;
+  again.onclick = () => show(path, { fields: posted });
   if (part === null) return;
   // An action can have led to another page: back, reload and a change of language must find that one.
   if (at !== null && at !== pathOf(location.pathname)) pushPath(at);
@@ -250,9 +251,19 @@ function frameAddress(path) {
  * Dashboard were notified (updateRouting), it would add an entry of its own, and reload the frame for it on the way
  * back.
  */
-function pushPath(path) {
-  history.pushState(null, "", frameAddress(path));
-  rememberPath(path);
+function pushPath(path, fields = null) {
+  history.pushState({ fields }, "", frameAddress(path));
+  rememberPlace();
+}
+
+/** Return the page that the frame's address names, with the fields of its search, which no address contains. */
+function currentPlace() {
+  return { path: pathOf(location.href), fields: history.state?.fields ?? null };
+}
+
+function showCurrent(how = {}) {
+  const { path, fields } = currentPlace();
+  show(path, { fields, ...how });
 }
 
 /**
@@ -260,30 +271,29 @@ function pushPath(path) {
  * and restored for a user who returns to the same address at once. A browser may store nothing for frames: then the app
  * starts where it was opened.
  */
-function rememberPath(path, left = 0) {
-  shown = path;
+function rememberPlace(left = 0) {
+  shown = currentPlace();
   try {
-    sessionStorage.setItem(PLACE, JSON.stringify({ opened, path, left }));
+    sessionStorage.setItem(PLACE, JSON.stringify({ opened, ...shown, left }));
   } catch {
     // see above
   }
 }
 
-function restorePath() {
+function restorePlace() {
   try {
     const stored = JSON.parse(sessionStorage.getItem(PLACE));
-    if (stored?.opened !== opened || Date.now() - stored.left > RELOAD_TIMEOUT) return opened;
-    history.replaceState(null, "", frameAddress(stored.path));
-    return stored.path;
+    if (stored?.opened !== opened || Date.now() - stored.left > RELOAD_TIMEOUT) return;
+    history.replaceState({ fields: stored.fields }, "", frameAddress(stored.path));
   } catch {
-    return opened;
+    // see above
   }
 }
 
-function go(path) {
-  pushPath(path);
+function go(path, fields = null) {
+  pushPath(path, fields);
   window.scrollTo(0, 0);
-  show(path);
+  show(path, { fields });
 }
 
 /** Do what replaces the page, unless the user would rather keep changes in a form other than `except`. */
@@ -297,7 +307,7 @@ async function send(form, path, fields) {
   content.setAttribute("aria-busy", "true"); // a second click does not send it again
   try {
     const body = new URLSearchParams(await withSealedCard(form, fields));
-    await show(path, { options: { method: "POST", body }, form });
+    await show(path, { action: { method: "POST", body }, form });
   } catch (error) {
     content.removeAttribute("aria-busy");
     warn(error.message);
@@ -393,8 +403,11 @@ content.addEventListener("submit", (event) => {
     return;
   }
   const fields = readForm(event.target, event.submitter);
-  // An e-mail address must not be part of a page's address, which histories and logs keep: it is posted.
-  if (event.target.method === "get" && !fields.some(([, value]) => value.includes("@"))) {
+  const search = event.target.method === "get" || event.target.dataset.search !== undefined;
+  // An e-mail address must not be part of a page's address, which logs keep: it is posted.
+  if (search && fields.some(([, value]) => value.includes("@"))) {
+    leave(() => go(path, fields));
+  } else if (search) {
     const query = new URLSearchParams(fields.filter(([, value]) => value));
     leave(() => go(query.size ? `${path}?${query}` : path));
   } else if (!content.hasAttribute("aria-busy")) {
@@ -423,28 +436,32 @@ keepFolding(content);
 
 window.addEventListener("popstate", () => {
   if (hasUnsaved(content)) {
-    pushPath(shown); // the user is still there
+    pushPath(shown.path, shown.fields); // the user is still there
     leave(() => {
       discard(content);
       history.back();
     });
     return;
   }
-  rememberPath(pathOf(location.href));
-  show(pathOf(location.href));
+  rememberPlace();
+  showCurrent();
 });
 dashboardEvents.addEventListener("locale", () => {
   // Sent once at the start. A page that is not requested yet, or requested in that language already, is not fetched
   // twice.
   if (requestedIn === null || hasUnsaved(content)) return;
   const sameLanguage = new Intl.Locale(root.dataset.locale).language === new Intl.Locale(requestedIn).language;
-  if (!sameLanguage || content.querySelector("h1")) show(pathOf(location.href), { focus: false });
+  if (!sameLanguage || content.querySelector("h1")) showCurrent({ focus: false });
 });
 
 window.addEventListener("beforeunload", (event) => {
   if (hasUnsaved(content)) event.preventDefault();
 });
-window.addEventListener("pagehide", () => rememberPath(pathOf(location.href), Date.now()));
+window.addEventListener("pagehide", () => rememberPlace(Date.now()));
 
-if (framed) show(restorePath(), { focus: false });
-else warn(root.dataset.outside);
+if (framed) {
+  restorePlace();
+  showCurrent({ focus: false });
+} else {
+  warn(root.dataset.outside);
+}

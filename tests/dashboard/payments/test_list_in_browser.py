@@ -45,6 +45,37 @@ async def test_looking_for_a_shopper_leaves_her_address_in_no_address_of_a_page(
 
 
 @one_database
+async def test_a_search_by_an_email_address_is_found_again_by_back_and_after_a_reload(
+    browser: Browser, staff_client: StaffClient
+) -> None:
+    kept = staff_client.services.emails.digest_to_store(staff_client.shop.installation.id, OLENA)
+    for number in range(1, 4):
+        await staff_client.payment(number, email_digest=kept if number <= 2 else None)
+    asked = list[str]()
+    async with dashboard_of(browser, staff_client.app, "/payments") as (page, frame):
+        page.on("request", lambda request: asked.append(request.url))
+        await sign_in(page, staff_client.token())
+        await frame.get_by_label("Search").fill(OLENA)
+        await frame.get_by_label("Search").press("Enter")
+        await expect(frame.get_by_role("row")).to_have_count(3)
+        await frame.get_by_role("link", name="Order 1002").click()
+        await expect(frame.get_by_role("heading", name="Payment of 100.00")).to_be_visible()
+        await page.evaluate("history.back()")
+        await expect(frame.get_by_role("row")).to_have_count(3)
+        await expect(frame.get_by_label("Search")).to_have_value(OLENA)
+        await page.evaluate("history.back()")
+        await expect(frame.get_by_role("row")).to_have_count(4)
+        await page.evaluate("history.forward()")
+        await expect(frame.get_by_role("row")).to_have_count(3)
+        await page.reload()
+        await sign_in(page, staff_client.token())
+        await expect(frame.get_by_role("row")).to_have_count(3)
+        await expect(frame.get_by_label("Search")).to_have_value(OLENA)
+        asked.append(await frame.locator("html").evaluate("() => location.href"))
+        assert not [address for address in asked if "olena" in address]
+
+
+@one_database
 async def test_list_of_a_test_project_fits_a_desk(browser: Browser, staff_client: StaffClient) -> None:
     waiting = [operation(state=State.INIT)]
     await staff_client.payment(1, operations=waiting, amount=Decimal("569.50"))
