@@ -5,8 +5,18 @@ const main = document.querySelector("main");
 const MISSES_ALLOWED = 5;
 let misses = 0;
 
+/** Too many visitors at this moment: `seconds` after which there may be room. */
+class Busy extends Error {
+  constructor(seconds) {
+    super();
+    this.seconds = seconds;
+  }
+}
+
 async function fetchNews() {
   const response = await fetch(main.dataset.onward, { cache: "no-store" });
+  const seconds = Number(response.headers.get("Retry-After"));
+  if (!response.ok && seconds > 0) throw new Busy(seconds);
   const page = new DOMParser().parseFromString(await response.text(), "text/html");
   const news = page.querySelector("main");
   if (!response.ok || !news) throw new Error(`no page, but status ${response.status}`);
@@ -38,7 +48,8 @@ async function poll() {
   try {
     show(await fetchNews());
     misses = 0;
-  } catch {
+  } catch (error) {
+    if (error instanceof Busy) return setTimeout(poll, error.seconds * 1000);
     misses += 1; // tolerate short network failures; the link "check again" stays for longer ones
     if (misses > MISSES_ALLOWED) return;
   }

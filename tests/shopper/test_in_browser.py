@@ -92,6 +92,27 @@ async def test_a_dropped_look_is_tried_again(payments: Payments, address: str, p
     await expect(page.get_by_role("heading")).to_have_text("The payment did not go through")
 
 
+async def test_a_shopper_among_too_many_visitors_is_not_given_up(
+    payments: Payments, address: str, page: Page, complaints: list[str]
+) -> None:
+    """The page says that it loads by itself: it does so for as long as the app says when to come back."""
+    payments.add(payment(PaymentState.WAITING))
+    await page.goto(f"{address}{HERE}")
+    busy, turned_away = {"Retry-After": "10"}, "<main><h1>Too many visitors at this moment</h1></main>"
+    await page.route("**/*n=1", lambda route: route.fulfill(status=429, headers=busy, body=turned_away))
+    await page.clock.run_for(2_000)
+    for _ in range(8):
+        async with page.expect_response("**/*n=1"):
+            await page.clock.resume()
+            await page.clock.fast_forward(10_000)
+    await expect(page.get_by_role("heading")).to_have_text("Checking your payment")  # what is known is still there
+    await page.unroute("**/*n=1")
+    payments.add(PAID)
+    await page.clock.fast_forward(10_000)
+    await expect(page.get_by_role("heading")).to_have_text("Payment received")
+    assert [text for text in complaints if "429" not in text] == []
+
+
 async def test_without_javascript_the_page_reloads_itself(payments: Payments, address: str, browser: Browser) -> None:
     payments.add(payment(PaymentState.WAITING, return_url=f"{address}/shop"))
     context = await browser.new_context(java_script_enabled=False)
