@@ -84,6 +84,11 @@ class Total:
     fees: int
     receiver: str | None = None
 
+    @property
+    def is_trial(self) -> bool:
+        """Whether staff moved it to try an account: no shopper bought anything."""
+        return not self.channel and self.kind is not Booked.PAID_OUT
+
 
 @dataclass(frozen=True, slots=True)
 class Days:

@@ -1,6 +1,7 @@
 """Builds the page of a period's money: for each currency the total, and the sums by day, account and so on."""
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -28,8 +29,8 @@ _TITLES = {
     GroupBy.CHANNEL: gettext_noop("By channel"),
     GroupBy.RECEIVER: gettext_noop("By sub-merchant"),
 }
-_TRIAL, _NOT_OURS, _NOT_DIVIDED = (
-    gettext_noop("Trial or payout"),
+_PAYOUTS, _NOT_OURS, _NOT_DIVIDED = (
+    gettext_noop("Payouts"),
     gettext_noop("Not made by this app"),
     gettext_noop("Not split"),
 )
@@ -58,9 +59,19 @@ class Line:
         return LazyMessage(row.agreement.value)
 
     @property
+    def agrees(self) -> bool:
+        """Return True when both books were compared for all of it, and agree: then one figure says it all."""
+        return self.row.agreement is Agreement.AGREE
+
+    @property
     def differs(self) -> bool:
         """Return True when the books differ, so that a person should look at it."""
         return self.row.agreement is Agreement.DIFFER
+
+    @property
+    def has_two_figures(self) -> bool:
+        """Return True when the gateway's figures say something that ours do not."""
+        return self.row.agreement in {Agreement.DIFFER, Agreement.NOT_DIVIDED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +85,10 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Everything in one currency."""
+    """Everything in one currency. ``totals``: of the sales and payouts, and, apart from it, of the trials."""
 
     currency: str
-    total: Line
+    totals: Sequence[Line]
     parts: Sequence[Part]
 
 
@@ -106,8 +117,10 @@ class MoneyPage:
     def differs(self) -> bool:
         """Return True when any of the sums differ."""
         return any(
-            each.total.differs or any(line.differs for part in each.parts for line in part.lines)
-            for each in self.sections
+            line.differs
+            for section in self.sections
+            for lines in (section.totals, *(part.lines for part in section.parts))
+            for line in lines
         )
 
 
@@ -152,27 +165,36 @@ def _title(period: Period, language: Translation) -> str:
 
 
 def _sections(money: MoneyReport, language: Translation) -> list[Section]:
-    by: dict[GroupBy, list[Row]] = {each: money.rows(each) for each in _TITLES}
-    found = []
-    for total in money.rows():
-        parts = []
-        for each, title in _TITLES.items():
-            lines = [
-                Line(_name(money, each, row, language), row, _is_test(money, each, row))
-                for row in by[each]
-                if row.currency == total.currency
-            ]
-            if len(lines) > 1 or (lines and each is GroupBy.RECEIVER) or (each is GroupBy.DAY and len(money.days) > 1):
-                parts.append(Part(each, title, lines))
-        found.append(Section(total.currency, Line(language.gettext(_ALL), total), parts))
-    return found
+    sales = money.without_trials()
+    totals: dict[str, list[Line]] = defaultdict(list)
+    for name, report in ((_ALL, sales), (_TRIALS, money.trials())):
+        for row in report.rows():
+            totals[row.currency].append(Line(language.gettext(name), row))
+    by = {group: sales.rows(group) for group in _TITLES}
+    return [
+        Section(currency, lines, _parts(sales, by, currency, language)) for currency, lines in sorted(totals.items())
+    ]
+
+
+def _parts(money: MoneyReport, by: Mapping[GroupBy, Sequence[Row]], currency: str, language: Translation) -> list[Part]:
+    parts = []
+    for group, title in _TITLES.items():
+        lines = [
+            Line(_name(money, group, row, language), row, _is_test(money, group, row))
+            for row in by[group]
+            if row.currency == currency
+        ]
+        is_single_day = group is GroupBy.DAY and len(money.days) == 1
+        if len(lines) > 1 or (lines and group in {GroupBy.RECEIVER, GroupBy.DAY} and not is_single_day):
+            parts.append(Part(group, title, lines))
+    return parts
 
 
 def _is_test(money: MoneyReport, by: GroupBy, row: Row) -> bool:
     return by is GroupBy.ACCOUNT and row.names[0] in money.tests
 
 
-_ALL = gettext_noop("Total")
+_ALL, _TRIALS = gettext_noop("Total"), gettext_noop("Trials")
 
 
 def _name(money: MoneyReport, by: GroupBy, row: Row, language: Translation) -> str:
@@ -185,4 +207,4 @@ def _name(money: MoneyReport, by: GroupBy, row: Row, language: Translation) -> s
         case GroupBy.RECEIVER:
             return str(money.receivers.get(name, name)) or language.gettext(_NOT_DIVIDED)
         case _:
-            return str({"": language.gettext(_TRIAL), UNKNOWN_CHANNEL: language.gettext(_NOT_OURS)}.get(name, name))
+            return str({"": language.gettext(_PAYOUTS), UNKNOWN_CHANNEL: language.gettext(_NOT_OURS)}.get(name, name))

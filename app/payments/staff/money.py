@@ -207,6 +207,17 @@ class MoneyReport:
     compared: Mapping[_Pair, ComparedDay]
     tests: Collection[str] = ()
 
+    def without_trials(self) -> "MoneyReport":
+        """Return the report without the trials of accounts, which are no sales."""
+        return self._selected(lambda total: not total.is_trial)
+
+    def trials(self) -> "MoneyReport":
+        """Return the report of the trials alone."""
+        return self._selected(lambda total: total.is_trial)
+
+    def _selected(self, belongs: Callable[[Total], bool]) -> "MoneyReport":
+        return replace(self, ours=list(filter(belongs, self.ours)), gateway=list(filter(belongs, self.gateway)))
+
     def rows(self, *by: GroupBy) -> list[Row]:
         """Return the sums grouped so, and by currency; in the order of their names."""
         shared = GroupBy.RECEIVER in by

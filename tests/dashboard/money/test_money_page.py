@@ -1,6 +1,7 @@
 """What staff are shown of a period's money, and the file that they take to the accountant."""
 
 import csv
+import re
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
@@ -79,7 +80,8 @@ async def test_a_day_that_both_books_agree_on(staff_client: StaffClient) -> None
     await compared(staff_client.services, staff_client.shop.account, *ALL_OF_IT)
     page = (await staff_client.see(f"/money?from={DAY}&to={DAY}")).text
     assert "Nov 20, 2026" in page
-    assert page.count("1,234.50") == 2
+    assert page.count("1,234.50") == 1  # one figure, and a mark
+    assert 'class="agrees">both agree<' in page
     assert "1,181.48" in page  # 1234.50 - 34.50 - 18.52
     assert "both agree" in page
     assert "not known: 1" in page
@@ -96,9 +98,32 @@ async def test_a_day_that_differs_is_marked_in_words(staff_client: StaffClient) 
     page = (await staff_client.see("/money?from=2026-11-19&to=2026-11-21")).text
     assert "Some totals in these days differ" in page
     assert "they differ" in page
+    assert "1,239.50" in page  # the gateway's, beside ours
     assert "Not made by this app" in page
     assert 'href="/attention"' in page
     assert "agree up to" not in page
+
+
+async def test_trials_are_apart_from_what_was_sold(staff_client: StaffClient) -> None:
+    await sold(staff_client)
+    tried = [operation(amount=Decimal("1.00"), updated_at=AT)]
+    account = staff_client.shop.account
+    await store_payment(staff_client.services, account, tried, **names(2), channel="", trial=True)
+    trial = (Booked.CHARGED, "1.00", "")
+    await compared(staff_client.services, account, *ALL_OF_IT, trial)
+    page = (await staff_client.see(f"/money?from={DAY}&to={DAY}")).text
+    lines = re.findall(r"<tbody.*?</tbody>", page, re.DOTALL)
+    shown = [[word.strip() for word in re.sub(r"<[^>]+>", "|", line).split("|") if word.strip()] for line in lines]
+    assert [line[:3] for line in shown] == [["Total", "both agree", "1,234.50"], ["Trials", "both agree", "1.00"]]
+
+
+async def test_trials_in_a_currency_of_their_own_have_no_total(staff_client: StaffClient) -> None:
+    tried = [operation(amount=Decimal("1.00"), updated_at=AT)]
+    await store_payment(staff_client.services, staff_client.shop.account, tried, **names(2), channel="", trial=True)
+    page = (await staff_client.see(f"/money?from={DAY}&to={DAY}")).text
+    assert "Trials" in page
+    assert "Total" not in page
+    assert "Nothing was charged" not in page
 
 
 @one_database
