@@ -16,7 +16,7 @@ from app.saleor.answers import read_mutation_result, read_object, read_optional_
 from app.saleor.errors import SaleorUnreachableError
 from app.saleor.graphql import SaleorClient
 from app.saleor.installation import Installation
-from app.saleor.source import CoveringTransaction, Money, Order, Text
+from app.saleor.source import Order, Text
 from app.saleor.transaction_source import TransactionSource
 
 # Saleor calls the app before it responds, and waits 18 seconds for it (Saleor contract, A.2).
@@ -24,24 +24,10 @@ _INITIALIZE_TIMEOUT = timedelta(seconds=22)
 _UNPAYABLE_STATUSES = {"DRAFT", "CANCELED", "EXPIRED"}
 
 
-class OrderTransaction(CoveringTransaction):
-    """A transaction of an order, with its refunded amounts."""
-
-    refunded_amount: Money | None = None
-    refund_pending_amount: Money | None = None
-
-    @property
-    def ever_covered(self) -> Decimal:
-        """The amount that is or was paid, reserved or pending: a refund does not make an order unpaid."""
-        refunded = (self.refunded_amount, self.refund_pending_amount)
-        return self.covered + sum((each.amount for each in refunded if each), Decimal(0))
-
-
 class OrderToPay(Order):
     """An order; ``transactions`` are all attempts to pay it, those of the checkout that it was made of too."""
 
     status: Text = ""
-    transactions: tuple[OrderTransaction, ...] = ()
 
     @property
     def is_payable(self) -> bool:

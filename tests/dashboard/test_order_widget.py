@@ -270,18 +270,35 @@ async def test_staff_of_another_store_close_no_page_of_this_one(staff_client: St
     assert [each.kind for each in (await shop.aggregate()).operations] == [Kind.CREATE]
 
 
-async def test_what_was_refunded_is_not_asked_for_again(stack: OrderPageStack) -> None:
+@pytest.mark.parametrize("refunded", ["69.50", "569.50"])
+async def test_what_was_refunded_can_be_requested_again(stack: OrderPageStack, refunded: str) -> None:
     order = await stack.order()
     aggregate = await stack.link(order)
     await stack.pays(aggregate)
     await stack.work()
-    assert "left to pay" in text(await stack.see(order.id))
-    stack.refunds(aggregate, "69.50")
-    await stack.saleor.refund(aggregate.payment.transaction_id, Decimal("69.50"))
+    assert "There is nothing left to pay" in text(await stack.see(order.id))
+    stack.refunds(aggregate, refunded)
+    await stack.saleor.refund(aggregate.payment.transaction_id, Decimal(refunded))
     await stack.saleor.wait_for_background()
-    shown = text(await stack.see(order.id))
-    names = f" 2026-11-21 12:00 UTC {aggregate.payment.order_id[:8]}… Link for colleagues"
-    assert "569.50 UAH partly refunded There is nothing left" in shown.replace(names, "")
+    assert f"{refunded} UAH is left to pay on this order" in text(await stack.see(order.id))
+    another = await stack.link(order, refunded)
+    assert another.payment.amount == Decimal(refunded)
+    assert another.payment.order_id != aggregate.payment.order_id
+
+
+async def test_what_staff_granted_to_refund_is_not_requested_again(stack: OrderPageStack) -> None:
+    order = await stack.order()
+    aggregate = await stack.link(order)
+    await stack.pays(aggregate)
+    await stack.work()
+    transaction_id = aggregate.payment.transaction_id
+    grant = await stack.saleor.grant_refund(order.id, Decimal("569.50"), transaction_id=transaction_id)
+    assert grant.granted_refund is not None
+    stack.refunds(aggregate, "569.50")
+    await stack.saleor.request_refund_for_granted_refund(grant.granted_refund.id)
+    await stack.saleor.wait_for_background()
+    assert "569.50 UAH refunded" in text(await stack.see(order.id))
+    assert "There is nothing left to pay" in text(await stack.see(order.id))
 
 
 @one_database

@@ -73,7 +73,7 @@ async def test_what_was_paid_on_the_checkout_is_paid_on_the_order(
     assert order is not None
     (transaction,) = order.transactions
     assert (transaction.id, transaction.covered) == (paid.id, Decimal("469.50"))
-    assert transaction.ever_covered == Decimal("569.50")
+    assert order.amount_due == Decimal("569.50")
 
 
 async def test_what_staff_granted_to_refund_is_not_owed(

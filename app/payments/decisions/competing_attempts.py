@@ -178,10 +178,11 @@ def compare_with_debt(attempts: Sequence[PaymentAggregate], source: Checkout | O
 
 def attempts_of(aggregates: Sequence[PaymentAggregate], currency: str) -> list[Attempt]:
     """Return the payments in that currency as attempts, with what each has paid and covers."""
-    return [_attempt(each) for each in aggregates if each.payment.currency == currency]
+    return [attempt_of(aggregate) for aggregate in aggregates if aggregate.payment.currency == currency]
 
 
-def _attempt(aggregate: PaymentAggregate) -> Attempt:
+def attempt_of(aggregate: PaymentAggregate) -> Attempt:
+    """Return the payment as an attempt, with what it has paid and covers: what was refunded covers nothing."""
     payment, create = aggregate.payment, aggregate.create
     current = balance(payment.flow, aggregate.operations)
     paid = current.charged - current.refunded + current.reserved

@@ -12,12 +12,13 @@ from decimal import Decimal
 from typing import Any
 
 from app.core.payment import PaymentAggregate
-from app.core.vocabulary import Kind, Mode, State
+from app.core.vocabulary import State
 from app.db.aggregates import find_attempts
 from app.db.installations import OpenInstallation
 from app.db.payouts import PayoutRecord, payouts_for
 from app.payments.core.balance import ZERO, balance, check_amount
 from app.payments.core.refusal import RefusalCode, RefusalError
+from app.payments.decisions.competing_attempts import amount_to_pay, attempt_of
 from app.payments.services import Services
 from app.saleor.errors import SaleorError, SaleorRefusedError
 from app.saleor.graphql import SaleorClient
@@ -56,16 +57,20 @@ class OrderPayments:
     def to_pay(self) -> Decimal:
         """The amount that can be requested now; zero for an order that is paid, cancelled or not known.
 
-        Refunded amounts count as paid, and what staff have granted to refund is not owed. Saleor may not have received
-        all reports of our own payments yet.
+        It is what a shopper may pay (laws of money, 12): a refund leaves its amount to be paid again, unless staff have
+        granted it. Saleor may not have received all reports of our own payments yet: of what it knows and what we know,
+        the larger amount counts.
         """
-        if self.order is None or self.order.total is None or not self.order.is_payable:
+        if self.order is None or not self.order.is_payable:
             return ZERO
-        ours = {each.payment.transaction_id: covered_amount(each) for each in self.aggregates}
-        covered = (max(each.ever_covered, ours.get(each.id, ZERO)) for each in self.order.transactions)
-        unpaid = self.order.total.gross.amount - sum(covered, ZERO)
-        due = (self.order.amount_due or ZERO) - sum((each.covered for each in self.order.transactions), ZERO)
-        return max(ZERO, min(unpaid, due))
+        ours = {aggregate.payment.transaction_id: attempt_of(aggregate).covered for aggregate in self.aggregates}
+        debt = amount_to_pay(self.order, set(ours))
+        covered = (
+            max(transaction.covered, ours[transaction.id])
+            for transaction in self.order.transactions
+            if transaction.id in ours
+        )
+        return max(ZERO, (debt or ZERO) - sum(covered, ZERO))
 
     def open_payment_over(self, amount: Decimal, now: datetime, language: str | None = None) -> PaymentAggregate | None:
         """Return the newest payment with an open page for exactly that amount, in ``language`` unless that is None."""
@@ -82,17 +87,6 @@ def can_be_paid(aggregate: PaymentAggregate, now: datetime) -> bool:
     in_time = payment.expires_at is None or now < payment.expires_at
     unpaid = balance(payment.flow, aggregate.operations).unpaid and not aggregate.create.contradicted
     return payment.checkout_url is not None and in_time and unpaid
-
-
-def covered_amount(aggregate: PaymentAggregate) -> Decimal:
-    """Return the amount of its order that a payment covers, or covered before it was refunded. Pure."""
-    create, now = aggregate.create, balance(aggregate.payment.flow, aggregate.operations)
-    requested = create.state in {State.INTENT, State.UNKNOWN} and aggregate.payment.mode is Mode.DIRECT
-    perhaps_paid = create.contradicted and create.state is not State.SUCCESS
-    if requested or create.state is State.PENDING or perhaps_paid:
-        return create.amount
-    used = any(each.kind in {Kind.CAPTURE, Kind.VOID} and each.state is State.SUCCESS for each in aggregate.operations)
-    return now.charged + (ZERO if used else now.authorized)
 
 
 async def payments_of_order(

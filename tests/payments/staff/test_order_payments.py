@@ -2,12 +2,16 @@
 
 from datetime import datetime, timedelta
 from decimal import Decimal
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import Flow, Kind, Mode, State
-from app.payments.staff.order_payments import OrderPayments, can_be_paid, covered_amount
+from app.payments.decisions.competing_attempts import add_attempt, attempt_of
+from app.payments.staff.order_payments import OrderPayments, can_be_paid
 from app.saleor.orders import OrderToPay
 from tests.commands.books import BEGUN, TRANSACTION, aggregate, operation
 
@@ -23,7 +27,10 @@ def secondary(kind: Kind, amount: str, state: State = State.SUCCESS) -> Operatio
     ("flow", "operations", "covered"),
     [
         (Flow.CHARGE, [operation()], ALL),
-        (Flow.CHARGE, [operation(), secondary(Kind.REFUND, "40.00")], ALL),
+        (Flow.CHARGE, [operation(), secondary(Kind.REFUND, "40.00")], Decimal("60.00")),
+        (Flow.CHARGE, [operation(), secondary(Kind.REFUND, "100.00")], 0),
+        (Flow.CHARGE, [operation(), secondary(Kind.REFUND, "100.00", State.PENDING)], ALL),
+        (Flow.CHARGE, [operation(), secondary(Kind.REFUND, "100.00", State.FAILURE)], ALL),
         (Flow.CHARGE, [operation(state=State.PENDING)], ALL),
         (Flow.CHARGE, [operation(state=State.INIT)], 0),
         (Flow.CHARGE, [operation(state=State.FAILURE)], 0),
@@ -35,12 +42,12 @@ def secondary(kind: Kind, amount: str, state: State = State.SUCCESS) -> Operatio
     ],
 )
 def test_what_a_payment_covers(flow: Flow, operations: list[Operation], covered: Decimal) -> None:
-    assert covered_amount(aggregate(operations, flow=flow)) == covered
+    assert attempt_of(aggregate(operations, flow=flow, id=1)).covered == covered
 
 
 @pytest.mark.parametrize("state", [State.INTENT, State.UNKNOWN])
 def test_a_card_that_may_have_been_charged_covers_it(state: State) -> None:
-    assert covered_amount(aggregate([operation(state=state)], mode=Mode.DIRECT)) == ALL
+    assert attempt_of(aggregate([operation(state=state)], mode=Mode.DIRECT, id=1)).covered == ALL
 
 
 @pytest.mark.parametrize(
@@ -92,11 +99,60 @@ def order(status: str = "UNFULFILLED", charged: str = "0.00", **fields: object) 
 
 
 def test_what_is_left_counts_what_saleor_or_we_know_whichever_is_more() -> None:
-    ours = [aggregate([operation()])]
+    ours = [aggregate([operation()], id=1)]
     assert OrderPayments(order(), ours).to_pay == Decimal("130.00")
     assert OrderPayments(order(charged="100.00"), ours).to_pay == Decimal("130.00")
     assert OrderPayments(order(charged="120.00"), ours).to_pay == Decimal("110.00")
     assert OrderPayments(order(charged="900.00"), ours).to_pay == 0
+
+
+@pytest.mark.parametrize(
+    ("refunded", "charged", "left"),
+    [
+        ("100.00", "0.00", "230.00"),  # all of it: it can be requested again
+        ("40.00", "60.00", "170.00"),
+        ("100.00", "100.00", "130.00"),  # Saleor has not heard of it yet: nobody is asked before it has
+    ],
+)
+def test_what_was_refunded_is_left_to_pay_again(refunded: str, charged: str, left: str) -> None:
+    ours = [aggregate([operation(), secondary(Kind.REFUND, refunded)], id=1)]
+    assert OrderPayments(order(charged=charged), ours).to_pay == Decimal(left)
+
+
+@pytest.mark.law(12)
+@given(
+    total=st.integers(0, 500),
+    granted=st.integers(0, 500),
+    paid=st.lists(st.tuples(st.integers(0, 300), st.integers(0, 300)), max_size=3),
+)
+def test_staff_request_what_a_shopper_may_pay(total: int, granted: int, paid: list[tuple[int, int]]) -> None:
+    """One rule, whoever begins: the total, less what is granted, less what was paid and not refunded."""
+    kept = [(amount, min(amount, refunded)) for amount, refunded in paid]
+    ours, transactions = [], []
+    for number, (amount, refunded) in enumerate(kept):
+        named: dict[str, Any] = {
+            "transaction_id": f"transaction-{number}",
+            "order_id": f"{number:032x}",
+            "id": number + 1,
+        }
+        rows = [operation(amount=Decimal(amount)), secondary(Kind.REFUND, str(refunded))]
+        ours.append(aggregate(rows, amount=Decimal(amount), **named))
+        left = {"amount": Decimal(amount - refunded), "currency": "UAH"}
+        transactions.append({"id": f"transaction-{number}", "chargedAmount": left})
+    charged = sum(amount - refunded for amount, refunded in kept)
+    owed = max(0, total - granted)
+    found = order(
+        total={"gross": {"amount": Decimal(total), "currency": "UAH"}},
+        totalBalance={"amount": Decimal(charged - owed), "currency": "UAH"},
+        transactions=transactions,
+    )
+    to_pay = OrderPayments(found, ours).to_pay
+    assert to_pay == max(0, owed - charged)
+    newest = aggregate([operation(state=State.INIT)], amount=to_pay, transaction_id="new").payment
+    if to_pay:
+        assert add_attempt(newest, ours, found) is None
+    newest.amount = to_pay + 1
+    assert add_attempt(newest, ours, found) is not None
 
 
 @pytest.mark.parametrize(
