@@ -9,8 +9,8 @@ from fastapi.responses import HTMLResponse
 from app.dashboard.form import read_form_fields
 from app.dashboard.set_up.setup_page import CHANNELS, Flash, SetUpRenderer
 from app.dashboard.staff import AnyStaff, Staff, http_error
-from app.i18n.messages import LazyMessage, gettext_noop
-from app.payments.accounts.channels import is_slug, read_channels, successors
+from app.i18n.messages import Joined, LazyMessage, gettext_noop
+from app.payments.accounts.channels import ChannelMap, is_slug, read_channels, successors
 from app.payments.services import Services
 from app.saleor.graphql import SaleorClient
 
@@ -18,6 +18,11 @@ log = structlog.get_logger(__name__)
 
 _ACCOUNT_OF = "account."
 _SAVED = LazyMessage("The channels were saved.")
+_SAVED_UNSEEN = LazyMessage(
+    "The channels were saved. Saleor does not list its channels right now, so they were not checked."
+)
+_UNUSABLE = gettext_noop("The channels were saved, but shoppers cannot pay in %(channels)s: see below what is missing.")
+_OTHER_CHANNELS = LazyMessage("Nothing was saved: the channels have changed in Saleor. Check them, and save again.")
 _NO_SLUG = gettext_noop("This is not a channel slug. Enter it like default-channel, as the Dashboard shows it.")
 _NO_ACCOUNT = gettext_noop("This store has no such merchant account.")
 
@@ -37,10 +42,9 @@ class ChannelParts:
 
     async def list(self, staff: AnyStaff) -> HTMLResponse:
         """Return the channels of the store."""
-        return await self._render_list(staff)
+        return await self._show(staff, await read_channels(self._services, self._saleor, staff.installation))
 
-    async def _render_list(self, staff: Staff, flash: Flash | None = None) -> HTMLResponse:
-        found = await read_channels(self._services, self._saleor, staff.installation)
+    async def _show(self, staff: Staff, found: ChannelMap, flash: Flash | None = None) -> HTMLResponse:
         accounts = await self._services.accounts.all(staff.installation.id)
         return await self._renderer.part(
             "channels.html",
@@ -57,6 +61,10 @@ class ChannelParts:
         known = {each.id for each in await self._services.accounts.all(staff.installation.id)}
         if {account for account in wanted.values() if account} - known:
             raise http_error(404, "UNKNOWN_ACCOUNT", staff.translation, _NO_ACCOUNT)
+        found = await read_channels(self._services, self._saleor, staff.installation)
+        if {*wanted} - {status.slug for status in found.channels} and not found.unreachable:
+            # The form was opened before a channel was renamed or deleted: its slug may be another channel's now.
+            return await self._show(staff, found, Flash(_OTHER_CHANNELS, good=False))
         present = {
             each.channel: each.account_id for each in await self._services.accounts.routes(staff.installation.id)
         }
@@ -68,7 +76,8 @@ class ChannelParts:
             else:
                 await self._services.accounts.unmap_channel(staff.installation.id, channel)
             log.info("channel mapped", channel=channel, account=account or None, staff=staff.id)
-        return await self._render_list(staff, Flash(_SAVED))
+        found = await read_channels(self._services, self._saleor, staff.installation)
+        return await self._show(staff, found, _flash_for(found, wanted))
 
     def _parse_mapping(self, staff: Staff, params: Mapping[str, str]) -> dict[str, str]:
         """Return the account's id of each channel in the form; empty for none. Raises HTTPException 422."""
@@ -81,3 +90,14 @@ class ChannelParts:
         if not all(map(is_slug, wanted)):
             raise http_error(422, "INVALID_SLUG", staff.translation, _NO_SLUG, fields={"slug": _NO_SLUG})
         return wanted
+
+
+def _flash_for(found: ChannelMap, wanted: Mapping[str, str]) -> Flash:
+    """Return the message about channels that were saved: one, also where a channel cannot be used yet."""
+    if found.unreachable:
+        return Flash(_SAVED_UNSEEN)
+    unusable = [status for status in found.channels if wanted.get(status.slug) and not status.works]
+    if not unusable:
+        return Flash(_SAVED)
+    names = Joined(tuple(status.name or status.slug for status in unusable))
+    return Flash(LazyMessage(_UNUSABLE, channels=names), good=False)

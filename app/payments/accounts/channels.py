@@ -50,6 +50,15 @@ class ChannelStatus:
         """Whether shoppers can pay in the channel."""
         return self.account is not None and not {*self.missing} - {Missing.STOREFRONT}
 
+    def choices(self, accounts: Sequence[MerchantAccount]) -> list[MerchantAccount]:
+        """Return those accounts that accept the channel's currency, and the one that it has."""
+        present = self.account.id if self.account else None
+        return [
+            account
+            for account in accounts
+            if account.id == present or self.currency is None or self.currency in account.currencies
+        ]
+
 
 @dataclass(frozen=True, slots=True)
 class ChannelMap:

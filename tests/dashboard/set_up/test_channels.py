@@ -1,5 +1,7 @@
 """The second step: which account takes the money of which channel; and the pages before and after it."""
 
+import re
+
 import pytest
 from starlette.responses import JSONResponse, Response
 
@@ -39,11 +41,72 @@ async def test_channels_are_shown_with_what_they_lack(staff_client: StaffClient)
 
 async def test_channels_are_mapped_and_unmapped_together(staff_client: StaffClient) -> None:
     open_saleor(staff_client)
-    second = await add_account(staff_client.services, staff_client.shop.installation.id, name="Second")
+    second = await add_account(
+        staff_client.services, staff_client.shop.installation.id, name="Second", currencies=["PLN"]
+    )
     wanted = {"account.uah": "", "account.pl": second.id, "account.old": staff_client.shop.account.id}
     answer = await staff_client.http.post("/parts/set-up/channels", headers=staff_client.headers(), data=wanted)
-    assert "The channels were saved." in answer.text
+    assert "The channels were saved, but shoppers cannot pay in Old: see below" in answer.text
     assert await routes(staff_client) == {"pl": second.id, "old": staff_client.shop.account.id}
+
+
+@one_database
+async def test_only_accounts_that_accept_a_channels_currency_are_offered(staff_client: StaffClient) -> None:
+    open_saleor(staff_client)
+    services, first = staff_client.services, staff_client.shop.account
+    euro = await add_account(services, staff_client.shop.installation.id, name="Euro", currencies=["EUR"])
+    await services.accounts.map_channel("old", euro.id)
+    page = (await staff_client.see("/set-up/channels")).text
+
+    def offered(slug: str) -> list[str]:
+        select = page.partition(f'name="account.{slug}"')[2].partition("</select>")[0]
+        return re.findall(r'value="(\w+)"', select)
+
+    assert offered("uah") == [first.id]
+    assert offered("pl") == []
+    assert "No merchant account accepts PLN." in page
+    assert offered("old") == [first.id, euro.id]  # what it has is kept until somebody chooses
+
+
+@one_database
+async def test_form_of_a_channel_that_was_renamed_meanwhile_saves_nothing(staff_client: StaffClient) -> None:
+    renamed = [{**CHANNELS[0], "id": "Q2hhbm5lbDox"}]
+    staff_client.saleor.graphql = JSONResponse({"data": {"channels": renamed}})
+    account = staff_client.shop.account.id
+    await staff_client.services.accounts.map_channel("uah", account)
+    await staff_client.see("/set-up/channels")
+    staff_client.saleor.graphql = JSONResponse({"data": {"channels": [{**renamed[0], "slug": "ukraine"}]}})
+
+    form = {"account.uah": ""}  # opened before
+    answer = await staff_client.http.post("/parts/set-up/channels", headers=staff_client.headers(), data=form)
+
+    assert "the channels have changed in Saleor" in answer.text
+    assert await routes(staff_client) == {"ukraine": account}  # followed by Saleor's id
+
+
+@one_database
+async def test_success_is_not_told_beside_a_fault(staff_client: StaffClient) -> None:
+    open_saleor(staff_client)
+    account = staff_client.shop.account
+    wanted = {"account.uah": account.id, "account.pl": account.id, "account.old": ""}
+    answer = await staff_client.http.post("/parts/set-up/channels", headers=staff_client.headers(), data=wanted)
+    assert "saved, but shoppers cannot pay in Polska &lt;b&gt;: see below" in answer.text
+    assert 'data-status="error"' in answer.text
+    assert "The channels were saved.<" not in answer.text
+    assert "You can take payments" not in answer.text
+
+    staff_client.saleor.graphql = JSONResponse({}, 503)
+    answer = await staff_client.http.post(
+        "/parts/set-up/channels", headers=staff_client.headers(), data={"account.pl": ""}
+    )
+    assert "so they were not checked" in answer.text
+    assert 'class="problem"' not in answer.text
+
+    open_saleor(staff_client)
+    await staff_client.services.accounts.change(account.id, storefront_origins=[])
+    page = (await staff_client.see("/set-up/channels")).text
+    assert "no storefront that shoppers may be sent back to" in page
+    assert "Shoppers can pay" not in page
 
 
 @pytest.mark.parametrize("says", [JSONResponse({}, 503), Response("null"), Response('{"errors": 7}')])
