@@ -11,8 +11,28 @@ from app.commands.acknowledge import acknowledge_in_store
 from app.commands.failure import CommandFailed
 from app.commands.finders import find_account, find_installation
 from app.commands.services import with_services
-from app.commands.terminal import AsJson, plain, print_line, print_warning, show, show_json, table
-from app.payments.accounts.channels import ChannelMap, ChannelStatus, is_slug, load_views, read_channels, successors
+from app.commands.terminal import (
+    AsJson,
+    confirm,
+    plain,
+    print_line,
+    print_warning,
+    require_interactive,
+    show,
+    show_json,
+    table,
+)
+from app.db.installations import OpenInstallation
+from app.payments.accounts.channels import (
+    ChannelMap,
+    ChannelStatus,
+    ProjectMove,
+    find_project_moves,
+    is_slug,
+    load_views,
+    read_channels,
+    successors,
+)
 from app.payments.services import Services
 from app.payments.staff.manual_resolution import acknowledge_turned_away
 from app.settings import read_settings
@@ -44,16 +64,27 @@ class Route:
         }
 
 
-def map_channel(channel: Channel, account: flags.Account, as_json: AsJson = False) -> None:
+def map_channel(
+    channel: Channel,
+    account: flags.Account,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before real money moves, or no longer does.")] = False,
+    as_json: AsJson = False,
+) -> None:
     """Let an account receive a channel's payments, replacing the previous account if there is one.
 
-    A channel that the store's Saleor does not have is refused.
+    A channel that the store's Saleor does not have is refused. Before a channel moves between a test project and a live
+    one you are asked.
     """
     if not is_slug(channel):
         raise typer.BadParameter(
             f"{channel!r} is not a channel slug: use letters, digits, hyphens and underscores, like default-channel",
             param_hint="CHANNEL",
         )
+
+    async def find_moves(services: Services) -> list[ProjectMove]:
+        row = await find_account(services, account)
+        found = await _read_channels(services, await services.installations.get(row.installation_id))
+        return find_project_moves(found, {channel: row})
 
     async def do(services: Services) -> tuple[Route, Route | None, bool]:
         row = await find_account(services, account)
@@ -65,6 +96,10 @@ def map_channel(channel: Channel, account: flags.Account, as_json: AsJson = Fals
         previous = (route for route in before if (route.saleor, route.channel) == (mapped.saleor, mapped.channel))
         return mapped, next(previous, None), is_known
 
+    if not yes:
+        for move in with_services(find_moves):
+            require_interactive(f"{move.consequence} Confirm with --yes")
+            confirm(f"{move.consequence} Go on?")
     mapped, before, is_known = with_services(do)
     if not is_known:
         print_warning(f"Saleor does not list its channels right now: whether it has {channel!r} was not checked")
@@ -100,9 +135,7 @@ def check_channels(saleor: flags.Saleor = None, as_json: AsJson = False) -> None
     """
 
     async def read(services: Services) -> ChannelMap:
-        installation = await find_installation(services, saleor)
-        async with open_saleor(read_settings()) as client:
-            return await read_channels(services, client, installation)
+        return await _read_channels(services, await find_installation(services, saleor))
 
     found = with_services(read)
     renamed = successors(found)
@@ -156,14 +189,18 @@ def looked_at(saleor: flags.Saleor = None, as_json: AsJson = False) -> None:
 async def _is_in_saleor(services: Services, installation_id: int, channel: str) -> bool:
     """Return False if Saleor does not say which channels it has. Raises CommandFailed if this is none of them."""
     installation = await services.installations.get(installation_id)
-    async with open_saleor(read_settings()) as client:
-        found = await read_channels(services, client, installation)
+    found = await _read_channels(services, installation)
     if found.unreachable or channel in found.in_saleor:
         return not found.unreachable
     known = ", ".join(found.in_saleor) or "none"
     raise CommandFailed(
         f"{installation.saleor_api_url} has no channel {channel!r}: nothing was changed; it has {known}"
     )
+
+
+async def _read_channels(services: Services, installation: OpenInstallation) -> ChannelMap:
+    async with open_saleor(read_settings()) as client:
+        return await read_channels(services, client, installation)
 
 
 def _standing_to_json(each: ChannelStatus) -> dict[str, object]:

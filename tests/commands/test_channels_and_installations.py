@@ -34,6 +34,22 @@ async def test_a_channel_is_mapped_and_mapped_anew(shell: Shell, services: Servi
     assert [route.account_id for route in await services.accounts.routes()] == [other.id]
 
 
+@one_database
+async def test_channel_moves_between_test_and_live_only_when_confirmed(
+    shell: Shell, services: Services, account: MerchantAccount
+) -> None:
+    await services.accounts.map_channel("default-channel", account.id)
+    test = await add_account(services, account.installation_id, name="Sandbox", options={"test_project": True})
+    (await shell("channels", "map", "default-channel", "Sandbox")).failed("are no longer charged", status=2)
+    assert await services.accounts.for_channel(account.installation_id, "default-channel") == account
+    said = await shell("channels", "map", "default-channel", "Sandbox", "--yes")
+    assert "now go to 'Sandbox', instead of 'Shop'" in said.out
+    (await shell("channels", "map", "default-channel", "Shop")).failed("are really charged", status=2)
+    assert [route.account_id for route in await services.accounts.routes()] == [test.id]
+    # The first account of a channel moves nothing.
+    assert (await shell("channels", "map", "second-channel", "Shop")).status == 0
+
+
 async def test_an_account_that_is_switched_off_is_warned_of(
     shell: Shell, services: Services, account: MerchantAccount
 ) -> None:

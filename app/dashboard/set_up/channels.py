@@ -10,13 +10,14 @@ from app.dashboard.form import read_form_fields
 from app.dashboard.set_up.setup_page import CHANNELS, Flash, SetUpRenderer
 from app.dashboard.staff import AnyStaff, Staff, http_error
 from app.i18n.messages import Joined, LazyMessage, gettext_noop
-from app.payments.accounts.channels import ChannelMap, is_slug, read_channels, successors
+from app.payments.accounts.channels import ChannelMap, find_project_moves, is_slug, read_channels, successors
 from app.payments.services import Services
 from app.saleor.graphql import SaleorClient
 
 log = structlog.get_logger(__name__)
 
 _ACCOUNT_OF = "account."
+_MOVE_OF = "move."  # confirms that a channel moves to an account of another kind of project
 _SAVED = LazyMessage("The channels were saved.")
 _SAVED_UNSEEN = LazyMessage(
     "The channels were saved. Saleor does not list its channels right now, so they were not checked."
@@ -57,14 +58,20 @@ class ChannelParts:
         )
 
     async def _map(self, request: Request, staff: AnyStaff) -> HTMLResponse:
-        wanted = self._parse_mapping(staff, dict(await read_form_fields(request)))
-        known = {each.id for each in await self._services.accounts.all(staff.installation.id)}
-        if {account for account in wanted.values() if account} - known:
+        form = dict(await read_form_fields(request))
+        wanted = self._parse_mapping(staff, form)
+        accounts = {account.id: account for account in await self._services.accounts.all(staff.installation.id)}
+        if {account for account in wanted.values() if account} - {*accounts}:
             raise http_error(404, "UNKNOWN_ACCOUNT", staff.translation, _NO_ACCOUNT)
         found = await read_channels(self._services, self._saleor, staff.installation)
         if {*wanted} - {status.slug for status in found.channels} and not found.unreachable:
             # The form was opened before a channel was renamed or deleted: its slug may be another channel's now.
             return await self._show(staff, found, Flash(_OTHER_CHANNELS, good=False))
+        moves = find_project_moves(found, {channel: accounts.get(account) for channel, account in wanted.items()})
+        if any(form.get(f"{_MOVE_OF}{move.channel}") != move.after.id for move in moves):
+            return await self._renderer.part(
+                "move_channels.html", staff, step=CHANNELS, at=CHANNELS, moves=moves, wanted=wanted
+            )
         present = {
             each.channel: each.account_id for each in await self._services.accounts.routes(staff.installation.id)
         }

@@ -4,14 +4,14 @@ Before shoppers can pay in a channel, something may be missing: this module name
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 
 from app.db.installations import OpenInstallation
 from app.db.tables import MerchantAccount
-from app.i18n.messages import gettext_noop
+from app.i18n.messages import LazyMessage, gettext_noop
 from app.payments.services import Services
 from app.saleor.channels import Channel, fetch_channels
 from app.saleor.errors import SaleorError
@@ -119,6 +119,47 @@ def _channel_status(
     }
     name = channel.name if channel else None
     return ChannelStatus(slug, name, currency, account, tuple(each for each, is_so in missing.items() if is_so))
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectMove:
+    """A channel whose money is to go from an account of a test project to one of a live project, or back."""
+
+    channel: str
+    name: str
+    before: MerchantAccount
+    after: MerchantAccount
+
+    @property
+    def consequence(self) -> LazyMessage:
+        """What changes for the store and its shoppers, as text for the person who moves the channel."""
+        return LazyMessage(
+            _TO_TEST if self.after.test_project else _TO_LIVE,
+            channel=self.name,
+            before=self.before.name,
+            after=self.after.name,
+        )
+
+
+_TO_TEST = gettext_noop(
+    "%(channel)s moves from %(before)s, where real money moves, to the test project %(after)s: shoppers' cards are "
+    "no longer charged, and orders count as paid without any money for you."
+)
+_TO_LIVE = gettext_noop(
+    "%(channel)s moves from the test project %(before)s to %(after)s, where real money moves: from the next payment "
+    "on, shoppers' cards are really charged."
+)
+
+
+def find_project_moves(found: ChannelMap, wanted: Mapping[str, MerchantAccount | None]) -> list[ProjectMove]:
+    """Return the channels that would move between a test and a live project, if they got the ``wanted`` account."""
+    return [
+        ProjectMove(status.slug, status.name or status.slug, status.account, after)
+        for status in found.channels
+        if status.account is not None
+        and (after := wanted.get(status.slug)) is not None
+        and after.test_project != status.account.test_project
+    ]
 
 
 def successors(found: ChannelMap) -> dict[str, list[str]]:

@@ -84,6 +84,36 @@ async def test_form_of_a_channel_that_was_renamed_meanwhile_saves_nothing(staff_
     assert await routes(staff_client) == {"ukraine": account}  # followed by Saleor's id
 
 
+async def test_channel_moves_between_test_and_live_only_when_confirmed(staff_client: StaffClient) -> None:
+    open_saleor(staff_client)
+    services, live = staff_client.services, staff_client.shop.account
+    test = await add_account(
+        services, live.installation_id, name="Sandbox", currencies=["UAH", "PLN"], options={"test_project": True}
+    )
+    await services.accounts.map_channel("uah", live.id)
+
+    async def post(**fields: str) -> str:
+        answer = await staff_client.http.post("/parts/set-up/channels", headers=staff_client.headers(), data=fields)
+        assert answer.status_code == 200, answer.text
+        return answer.text
+
+    form = {"account.uah": test.id, "account.pl": test.id}
+    asked = await post(**form)
+    assert f"Україна moves from {live.name}, where real money moves, to the test project Sandbox" in asked
+    assert "orders count as paid without any money for you" in asked
+    assert "Polska" not in asked  # it had no account
+    assert await routes(staff_client) == {"uah": live.id}
+    # Confirmed for another account is not confirmed.
+    await post(**form, **{"move.uah": live.id})
+    assert await routes(staff_client) == {"uah": live.id}
+
+    hidden = dict(re.findall(r'type="hidden" name="([^"]*)" value="([^"]*)"', asked))
+    assert hidden == {**form, "move.uah": test.id}
+    assert "The channels were saved." in await post(**hidden)
+    assert await routes(staff_client) == {"uah": test.id, "pl": test.id}
+    assert "shoppers&#39; cards are really charged" in await post(**{"account.uah": live.id})
+
+
 @one_database
 async def test_success_is_not_told_beside_a_fault(staff_client: StaffClient) -> None:
     open_saleor(staff_client)
