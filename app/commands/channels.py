@@ -33,6 +33,7 @@ from app.payments.accounts.channels import (
     read_channels,
     successors,
 )
+from app.payments.accounts.shop_name import name_shops
 from app.payments.services import Services
 from app.payments.staff.manual_resolution import acknowledge_turned_away
 from app.settings import read_settings
@@ -91,6 +92,10 @@ def map_channel(
         before = await _routes(services)
         is_known = await _is_in_saleor(services, row.installation_id, channel)
         await services.accounts.map_channel(channel, row.id)
+        if is_known:
+            installation = await services.installations.get(row.installation_id)
+            async with open_saleor(read_settings()) as client:
+                await name_shops(services, client, installation, [row])
         routes = await _routes(services)
         mapped = next(route for route in routes if route.channel == channel and route.account == row.id)
         previous = (route for route in before if (route.saleor, route.channel) == (mapped.saleor, mapped.channel))

@@ -3,7 +3,7 @@
 It polls every ten seconds for a quarter of an hour, because its shopper may be paying on a phone.
 """
 
-from app.i18n.messages import LazyMessage, Money
+from app.i18n.messages import LazyMessage, Money, Value
 from app.shopper.page import (
     Onward,
     Page,
@@ -47,13 +47,18 @@ def _to_pay(view: PaymentView, checkout: str, waited: int) -> Page:
     return Page(
         tone="pay",
         says=Sentence(LazyMessage("Pay %(amount)s", amount=Money(view.amount, view.currency)), _description(view)),
-        details=number_details(view),
+        details=(*_payee(view), *number_details(view)),
         links=links if again else (*links, check_again_link()),
         onward=again,
         until=view.expires_at,
         pay_at=checkout,
         attempts=attempt_lines(view),
     )
+
+
+def _payee(view: PaymentView) -> tuple[tuple[str, LazyMessage, Value], ...]:
+    """Return the detail that says whom the shopper pays, if that is known: also where only a logo is seen."""
+    return (("shop-name", LazyMessage("You pay to"), view.shop.name),) if view.shop.name else ()
 
 
 def _description(view: PaymentView) -> str:

@@ -57,6 +57,16 @@ async def test_a_shop_without_a_logo_is_named_and_one_without_a_name_is_not(
     assert 'class="logo"' not in page
 
 
+async def test_pay_page_says_whom_one_pays(payments: Payments, visitor: httpx2.AsyncClient) -> None:
+    for shop in (ROSE, ShopView(ROSE.name)):
+        payments.add(payment(PaymentState.WAITING, shop=shop, checkout_url=CHECKOUT))
+        page = (await visitor.get(f"/pay/{PAID.order_id}")).text
+        assert '<dt>You pay to</dt><dd class="shop-name">Rosa &amp; Sons &lt;b&gt;</dd>' in page
+        assert 'class="shop"' not in page  # once is enough
+    payments.add(payment(PaymentState.WAITING, checkout_url=CHECKOUT))
+    assert "You pay to" not in (await visitor.get(f"/pay/{PAID.order_id}")).text
+
+
 async def test_a_shopper_is_told_that_no_real_money_moves(payments: Payments, visitor: httpx2.AsyncClient) -> None:
     words = "Test project: no real money moves"
     payments.add(payment(PaymentState.PAID))

@@ -22,7 +22,9 @@ from app.payments.accounts.changes import add_account
 from app.payments.accounts.channels import load_views
 from app.payments.accounts.gateway_endpoint import DEFAULT_SCHEME_WORD
 from app.payments.accounts.options import DEFAULT_CURRENCIES, OPTIONS
+from app.payments.accounts.shop_name import name_shops
 from app.payments.services import Services
+from app.saleor.graphql import SaleorClient
 
 log = structlog.get_logger(__name__)
 
@@ -38,8 +40,9 @@ _SWITCHED_OFF = LazyMessage("The account was switched off. It is kept for the pa
 class AccountParts:
     """The routes of merchant accounts."""
 
-    def __init__(self, services: Services, renderer: SetUpRenderer) -> None:
+    def __init__(self, services: Services, saleor: SaleorClient, renderer: SetUpRenderer) -> None:
         self._services = services
+        self._saleor = saleor
         self._renderer = renderer
         self._one = OneAccountParts(services, renderer)
 
@@ -94,6 +97,8 @@ class AccountParts:
         with refusals_as_http_errors(staff):
             new, anyway = read_new_account(fields, services, staff.installation.id), is_saved_anyway(fields)
             account = await add_account(services, new, verify=not anyway)
+        await name_shops(services, self._saleor, staff.installation, [account])
+        account = await self._one.find_account(staff, account.id)
         log.info("merchant account added", account=account.id, staff=staff.id, tested=not anyway)
         return await self._one.render(staff, account, Flash(_ADDED_UNTESTED, good=False) if anyway else Flash(_ADDED))
 

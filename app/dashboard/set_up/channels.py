@@ -11,6 +11,7 @@ from app.dashboard.set_up.setup_page import CHANNELS, Flash, SetUpRenderer
 from app.dashboard.staff import AnyStaff, Staff, http_error
 from app.i18n.messages import Joined, LazyMessage, gettext_noop
 from app.payments.accounts.channels import ChannelMap, find_project_moves, is_slug, read_channels, successors
+from app.payments.accounts.shop_name import name_shops
 from app.payments.services import Services
 from app.saleor.graphql import SaleorClient
 
@@ -83,6 +84,8 @@ class ChannelParts:
             else:
                 await self._services.accounts.unmap_channel(staff.installation.id, channel)
             log.info("channel mapped", channel=channel, account=account or None, staff=staff.id)
+        taking = [accounts[account] for account in dict.fromkeys(wanted.values()) if account]
+        await name_shops(self._services, self._saleor, staff.installation, taking)
         found = await read_channels(self._services, self._saleor, staff.installation)
         return await self._show(staff, found, _flash_for(found, wanted))
 

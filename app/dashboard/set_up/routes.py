@@ -33,7 +33,7 @@ class SetUpParts:
     ) -> None:
         renderer = SetUpRenderer(services, shared)
         self._services = services
-        self._accounts = AccountParts(services, renderer)
+        self._accounts = AccountParts(services, saleor, renderer)
         self._channels = ChannelParts(services, saleor, renderer)
         self._trials = TrialParts(services, renderer)
         self._link = DashboardLinkParts(services, renderer)

@@ -115,6 +115,20 @@ async def test_channel_moves_between_test_and_live_only_when_confirmed(staff_cli
 
 
 @one_database
+async def test_saving_channels_names_the_shop_of_older_accounts_once(staff_client: StaffClient) -> None:
+    services, account = staff_client.services, staff_client.shop.account
+    named = await add_account(services, account.installation_id, name="Named", options={"shop_name": "Ours"})
+    data = {"channels": CHANNELS, "shop": {"name": "Троянда"}}
+    staff_client.saleor.graphql = JSONResponse({"data": data})
+    form = {"account.uah": account.id, "account.pl": named.id}
+    await staff_client.http.post("/parts/set-up/channels", headers=staff_client.headers(), data=form)
+    assert {row.name: row.shop_name for row in await services.accounts.all()} == {
+        account.name: "Троянда",
+        "Named": "Ours",
+    }
+
+
+@one_database
 async def test_success_is_not_told_beside_a_fault(staff_client: StaffClient) -> None:
     open_saleor(staff_client)
     account = staff_client.shop.account

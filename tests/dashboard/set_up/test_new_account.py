@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from starlette.responses import PlainTextResponse
+from starlette.responses import JSONResponse, PlainTextResponse
 
 from app.dashboard.set_up.forms import KEYS as ACCOUNT_KEYS
 from app.dashboard.set_up.forms import rule_of
@@ -88,6 +88,30 @@ async def test_empty_account_form_is_told_every_field_at_once_in_the_pages_langu
     assert set(fields) == {"kind", "gateway", "pos_id", *ACCOUNT_KEYS, "currencies"}
     english = {str(rule_of(name)[1]) for name in fields}
     assert not english & set(fields.values())
+
+
+@one_database
+@pytest.mark.parametrize(
+    ("in_saleor", "kept"),
+    [
+        ({"shop": {"name": " Троянда  й сини "}}, "Троянда й сини"),
+        ({"shop": {"name": "x" * 61}}, "x" * 60),
+        ({"shop": {"name": "Saleor e-commerce"}}, None),  # nobody has named it
+        ({"shop": {"name": "a\x1bb"}}, None),
+        ({"shop": {"name": ""}}, None),
+        ({"shop": None}, None),
+        ({"shop": []}, None),
+        (None, None),
+    ],
+)
+async def test_account_gets_the_shops_name_from_saleor(
+    nothing: StaffClient, pos: PointOfSale, in_saleor: dict[str, object] | None, kept: str | None
+) -> None:
+    nothing.saleor.graphql = JSONResponse({"data": in_saleor} if in_saleor else {}, 200 if in_saleor else 503)
+    answer = await nothing.do("/set-up/accounts", **new_account(pos))
+    assert answer.status_code == 200, answer.text
+    (account,) = await nothing.services.accounts.all()
+    assert account.shop_name == kept
 
 
 @one_database
