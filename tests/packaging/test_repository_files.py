@@ -1,7 +1,6 @@
 """What a forge, an editor or a robot reads of this repository: it can be read, and only runs commands that exist."""
 
 import json
-import os
 import re
 from pathlib import Path
 from typing import Any
@@ -29,9 +28,7 @@ def steps(workflow: Path) -> list[dict[str, Any]]:
     return [step for job in data(workflow)["jobs"].values() for step in job["steps"]]
 
 
-@pytest.mark.parametrize(
-    "path", [path for path in FILES if path.suffix in {".yml", ".json"}], ids=lambda path: path.name
-)
+@pytest.mark.parametrize("path", READABLE, ids=lambda path: path.name)
 def test_it_can_be_read(path: Path) -> None:
     assert isinstance(data(path), dict)
 
@@ -43,7 +40,6 @@ def test_the_commands_in_it_exist(path: Path) -> None:
     for target in " ".join(named).split():
         assert target in TARGETS, target
     for script in re.findall(r"\bbash (\S+?)[\"\n]", text):
-        assert os.access(REPOSITORY / script, os.X_OK) or (REPOSITORY / script).suffix == "", script
         assert (REPOSITORY / script).is_file(), script
 
 
