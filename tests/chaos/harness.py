@@ -14,6 +14,7 @@ from sqlmodel import SQLModel
 from app.db.accounts import AccountKeys, NewAccount
 from app.db.columns import Moment
 from app.db.moves import move
+from app.payments.core.order_standing import PATIENT_POLLS
 from app.saleor.testing.engine import Saleor
 from app.saleor.testing.http import create_saleor
 from app.saleor.testing.settings import SaleorFaults, SaleorSettings
@@ -29,11 +30,13 @@ from tests.conftest import Clock
 SALEOR, MOVED, GATEWAY, APP = (f"http://127.0.0.1:{port}" for port in (8000, 8001, 8077, 8100))
 MANIFEST = f"{APP}/api/manifest"
 _KEPT_TABLES = {"installation", "merchant_account", "channel_route", "card_key"}  # tables that a story does not change
-_NEXT_DUE = text(
+_NEXT_DUE_QUERY = text(
     "SELECT min(due) AS due FROM (SELECT min(next_poll_at) AS due FROM operation"
     " UNION ALL SELECT min(next_attempt_at) FROM saleor_event"
+    " UNION ALL SELECT min(next_order_poll_at) FROM payment WHERE order_polls <= :polls"  # then staff know of it
     " UNION ALL SELECT min(next_attempt_at) FROM notification) AS jobs"
-).columns(due=Moment)
+)
+_NEXT_DUE = _NEXT_DUE_QUERY.bindparams(polls=PATIENT_POLLS).columns(due=Moment)
 
 
 @dataclass

@@ -155,6 +155,84 @@ class TestPaidEvenSo:
         assert await subjects(shop) == []
 
 
+class TestNeverOrdered:
+    """A checkout is paid, and nobody completes it: the storefront has died before it could."""
+
+    @pytest.mark.parametrize("flow", ["CHARGE", "AUTHORIZATION"])
+    async def test_raises_alert_that_says_what_to_do(self, shop: Shop, flow: str) -> None:
+        await begin_on_checkout(shop, flow=flow)
+        await pay(shop, method="purchase" if flow == "CHARGE" else "auth")
+        await shop.pass_time(minutes=60)
+        assert await subjects(shop) == []  # the storefront may come back by itself
+        await shop.pass_time(minutes=30)
+        assert "569.50 UAH was paid or authorized for a checkout" in (await told(shop)).replace("\u00a0", " ")
+        assert "Complete the checkout in Saleor, or refund it" in await told(shop)
+        assert await subjects(shop) == NOT_OWED
+
+    async def test_order_placed_after_all_ends_it_within_the_hour(self, shop: Shop) -> None:
+        await begin_on_checkout(shop)
+        await pay(shop)
+        await shop.pass_time(hours=2)
+        assert await subjects(shop) == NOT_OWED
+        order = shop.saleor.order(shop.transaction)
+        await shop.pass_time(hours=1)
+        assert (await shop.aggregate()).payment.order_number == order.number
+        assert await subjects(shop) == []
+
+    async def test_order_placed_after_the_last_poll_of_its_own_ends_it(self, shop: Shop) -> None:
+        await begin_on_checkout(shop)
+        await pay(shop)
+        await shop.pass_time(days=2)
+        assert await subjects(shop) == NOT_OWED
+        shop.saleor.order(shop.transaction)
+        await shop.pass_time(hours=1)
+        assert await subjects(shop) == []
+
+    async def test_refund_ends_it(self, shop: Shop) -> None:
+        await begin_on_checkout(shop)
+        await pay(shop)
+        await shop.pass_time(hours=2)
+        shop.gateway.will_answer(json_reply(operation("refund", shop.order_id, TOTAL)))
+        await shop.request_action("REFUND", TOTAL, "all")
+        await shop.work()
+        assert await subjects(shop) == []
+
+    async def test_acknowledged_it_is_not_raised_again_and_saleor_is_left_in_peace(self, shop: Shop) -> None:
+        await begin_on_checkout(shop)
+        await pay(shop)
+        await shop.pass_time(hours=2)
+        await acknowledge_all(shop)
+        await shop.pass_time(days=3)
+        assert await subjects(shop) == []
+        assert (await shop.aggregate()).payment.next_order_poll_at is None
+
+    async def test_checkout_that_vanishes_meanwhile_is_the_one_problem(self, shop: Shop) -> None:
+        await begin_on_checkout(shop)
+        await pay(shop)
+        await shop.pass_time(hours=2)
+        delete_checkout(shop)
+        await shop.pass_time(hours=1)
+        assert "no longer exists in Saleor" in await told(shop)
+        assert "Complete the checkout" not in await told(shop)
+
+    async def test_checkout_whose_total_rose_says_that_alone(self, shop: Shop) -> None:
+        """It cannot be completed before more is paid."""
+        await begin_on_checkout(shop)
+        change_total(shop, "600.00")
+        await pay(shop)
+        await shop.pass_time(hours=2)
+        assert await subjects(shop) == NOT_PAID
+
+    @pytest.mark.fault("saleor-down")
+    async def test_is_not_concluded_from_silence(self, shop: Shop) -> None:
+        await begin_on_checkout(shop)
+        await pay(shop)
+        shop.saleor.order(shop.transaction)
+        shop.saleor.is_down = True
+        await shop.pass_time(days=2)
+        assert await told(shop) == ""
+
+
 class TestTotalChanged:
     async def test_total_of_order_fell_and_the_page_was_paid(self, shop: Shop) -> None:
         await begin_on_order(shop)
@@ -221,6 +299,9 @@ class TestTotalChanged:
         """Saleor does not count what is authorized in the balance of a checkout."""
         await begin_on_checkout(shop, flow="AUTHORIZATION")
         await pay(shop, method="auth")
+        await shop.pass_time(minutes=30)
+        assert await subjects(shop) == []
+        shop.saleor.order(shop.transaction)
         await shop.pass_time(days=2)
         assert await subjects(shop) == []
 

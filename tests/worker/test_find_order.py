@@ -4,7 +4,10 @@ from datetime import timedelta
 
 import pytest
 
+from app.db.aggregates import ByOrder
+from app.payments.core.problems import acknowledge
 from app.saleor.testing.records import Order
+from tests.payments.changes import Change
 from tests.payments.fake_gateway import payment
 from tests.payments.shop import Shop, source_object
 
@@ -51,7 +54,14 @@ async def test_nobody_looks_before_saleor_has_the_money(shop: Shop) -> None:
     assert (kept.next_order_poll_at, kept.order_polls) == (None, 0)
 
 
-async def test_an_order_that_is_never_placed_is_given_up_until_there_is_money_again(paid_shop: Shop) -> None:
+async def look_at_problems(shop: Shop) -> None:
+    which = ByOrder(shop.order_id)
+    await shop.services.payments.record(which, Change(lambda locked: acknowledge(locked.payment, shop.clock.now)))
+
+
+async def test_an_order_that_is_never_placed_is_given_up_once_staff_have_looked(paid_shop: Shop) -> None:
+    await paid_shop.pass_time(hours=1, minutes=20)
+    await look_at_problems(paid_shop)
     await paid_shop.pass_time(days=3)
     kept = (await paid_shop.aggregate()).payment
     assert (kept.next_order_poll_at, kept.order_polls, kept.order_number) == (None, 6, None)
@@ -76,7 +86,18 @@ async def test_it_is_asked_as_often_as_it_is_worth(shop: Shop, flow: str) -> Non
         pauses.append(due - asked)
         asked = due
         await shop.pass_time(seconds=(due - shop.clock.now).total_seconds())
-    assert pauses == [timedelta(minutes=1), timedelta(minutes=10), timedelta(hours=1), timedelta(hours=6), timedelta(1)]
+        await look_at_problems(shop)
+    hour = timedelta(hours=1)  # the second is the pause after which a problem that staff are shown may have ended
+    assert pauses == [timedelta(minutes=1), timedelta(minutes=10), hour, hour, timedelta(days=1)]
+
+
+async def test_it_is_asked_each_hour_as_long_as_staff_are_shown_that_it_is_missing(paid_shop: Shop) -> None:
+    await paid_shop.pass_time(hours=1, minutes=20)
+    for _ in range(4):
+        await paid_shop.pass_time(hours=1)
+        due = (await paid_shop.aggregate()).payment.next_order_poll_at
+        assert due is not None
+        assert due - paid_shop.clock.now <= timedelta(hours=1)
 
 
 async def test_the_payment_of_an_order_has_its_number_and_nobody_is_asked(shop: Shop) -> None:

@@ -14,7 +14,7 @@ alert                 raised while                                              
 ``DISPUTE``           a payer disputes a payment, or has won                       it has ended, and is acknowledged
 ``MISMATCH``          the gateway's record does not match the request              it has ended, and is acknowledged
 ``DIFFERENCE``        our books and the gateway's differ                           they agree, or acknowledged
-``NOT_OWED``          money came for a cancelled order, or more than is owed       given back, or acknowledged
+``NOT_OWED``          money came for a cancelled order, for none, or too much      given back, or acknowledged
 ``NOT_PAID``          an order relies on a failed payment, or its total rose       paid or cancelled, or acknowledged
 ``PAID_TWICE``        several payments pay for the same                            enough is given back, or acknowledged
 ``WAITING``           an outcome is not known for a day                            it is known

@@ -53,6 +53,7 @@ class IssueCode(StrEnum):
     # Money and order
     PAID_TWICE = "paid_twice"
     CHECKOUT_GONE = "checkout_gone"
+    NOT_ORDERED = "not_ordered"
     ORDER_CANCELED = "order_canceled"
     ORDER_EXPIRED = "order_expired"
     ORDER_RETURNED = "order_returned"
@@ -268,6 +269,10 @@ _TEXTS: Mapping[IssueCode, str] = {
     IssueCode.CHECKOUT_GONE: gettext_noop(
         "The checkout that this payment is for no longer exists in Saleor, so nobody can place its order. "
         "%(sum)s was paid or authorized: refund it or cancel the authorization, or create the order yourself."
+    ),
+    IssueCode.NOT_ORDERED: gettext_noop(
+        "%(sum)s was paid or authorized for a checkout that was never completed, so the customer has no order. "
+        "Complete the checkout in Saleor, or refund it or cancel the authorization."
     ),
     IssueCode.ORDER_CANCELED: gettext_noop(
         "Order %(number)s was cancelled, but %(sum)s was paid or authorized for it: refund it, or cancel the "

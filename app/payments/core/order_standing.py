@@ -4,8 +4,9 @@ Saleor states it with its answer to each report, and when it is asked: about a p
 shopper is led on and whenever the worker looks the page up, and about the order that a paid checkout becomes. Pure.
 
 A page on which nothing is owed any more is closed like one that was replaced (12). If it was paid even so, or more than
-is owed, or if an order relies on a payment that has failed, staff are told what to do. Money that arrives raises such a
-problem; what staff do to an order that is paid already is their own decision.
+is owed, or for a checkout that nobody completes, or if an order relies on a payment that has failed, staff are told
+what to do. Money that arrives raises such a problem, and an order that does not follow; what staff do to an order that
+is paid already is their own decision.
 """
 
 from dataclasses import replace
@@ -39,6 +40,12 @@ MONEY_ARRIVES = frozenset(
     {EventType.CHARGE_SUCCESS, EventType.AUTHORIZATION_SUCCESS, EventType.AUTHORIZATION_ADJUSTMENT}
 )
 
+PATIENT_POLLS = 3
+"""How often Saleor is asked for the order of a paid checkout before staff are: more than an hour.
+
+By then the storefront does not come back by itself.
+"""
+
 FAILED = cause_of_unpaid_order("failed")
 TOTAL_ROSE = cause_of_unpaid_order("total-rose")
 
@@ -59,7 +66,12 @@ def closing_reason(payment: Payment, source: TransactionSource) -> CloseReason |
 
 def agrees(payment: Payment, source: TransactionSource) -> bool:
     """Return True when there is nothing to compare: what is owed is paid, and the payment has no problems."""
-    return source.is_open and not source.excess and not payment.has_problems
+    return source.is_open and not source.excess and not payment.has_problems and not is_left_unordered(payment, source)
+
+
+def is_left_unordered(payment: Payment, source: TransactionSource) -> bool:
+    """Return True when the checkout of a payment still exists, and nobody has completed it for a long time."""
+    return source.order is None and not source.is_gone and payment.order_polls > PATIENT_POLLS
 
 
 def close_page_not_owed(aggregate: PaymentAggregate, source: TransactionSource, now: datetime) -> bool:
@@ -109,6 +121,7 @@ def compare_with_source(
             source = replace(source, excess=None)
         _flag_unowed_money(aggregate, source, current.held, now)
         _flag_higher_total(aggregate, source, current.held, now)
+        _flag_missing_order(aggregate, source, current.held, now)
 
 
 def needs_comparison(payment: Payment) -> bool:
@@ -119,6 +132,8 @@ def needs_comparison(payment: Payment) -> bool:
 def _end_solved(payment: Payment, source: TransactionSource, now: datetime) -> None:
     if source.order is not None:
         clear_unowed_money(payment, Unowed.CHECKOUT_GONE, now)
+    if source.order is not None or source.is_gone:
+        clear_unowed_money(payment, Unowed.NOT_ORDERED, now)
     if source.is_open and source.excess is not None and source.excess <= ZERO:
         clear_unowed_money(payment, Unowed.OVERPAID, now)
     if not source.is_open or (source.excess is not None and source.excess >= ZERO):
@@ -184,6 +199,14 @@ def _flag_higher_total(aggregate: PaymentAggregate, source: TransactionSource, h
     else:
         issue = Issue(IssueCode.ORDER_TOTAL_ROSE, number=source.order.number, left=rest)
     raise_problem(aggregate, issue, now, cause=TOTAL_ROSE)
+
+
+def _flag_missing_order(aggregate: PaymentAggregate, source: TransactionSource, held: Decimal, now: datetime) -> None:
+    """Show staff money for a checkout that nobody completes; one whose total rose cannot be, and they know of that."""
+    payment = aggregate.payment
+    if is_left_unordered(payment, source) and not has_unended_problem(payment, TOTAL_ROSE):
+        issue = Issue(IssueCode.NOT_ORDERED, sum=Money(held, payment.currency))
+        _raise_unowed(aggregate, Unowed.NOT_ORDERED, ZERO, issue, now)
 
 
 def _left_to_pay(source: TransactionSource) -> Decimal | None:

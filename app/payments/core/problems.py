@@ -11,8 +11,9 @@ cause                             raised when                           ends whe
 ``cause_of_refused_event``        Saleor refuses an event for good      it accepts the event after all
 ``cause_of_overdue_operation``    an outcome is not known for a day     it is known
 ``cause_of_dispute``              a payer disputes, or has won          it has ended, and staff have looked
-``cause_of_unowed_money``         money arrives for an order that is    it is given back, or staff have looked
-                                  cancelled, or more than is owed
+``cause_of_unowed_money``         money arrives for an order that is    it is given back or ordered, or staff
+                                  cancelled, or more than is owed, or   have looked
+                                  its checkout is never completed
 ``cause_of_unpaid_order``         an order relies on a payment that     it is paid or cancelled, or staff have
                                   failed, or its total rose             looked
 ``PAID_TWICE``                    several payments pay for the same     enough is refunded, or staff have
@@ -51,6 +52,7 @@ class Unowed(StrEnum):
     """Why money of a payment is not owed."""
 
     CHECKOUT_GONE = "checkout-gone"
+    NOT_ORDERED = "not-ordered"
     ORDER_CANCELED = "order-canceled"
     ORDER_EXPIRED = "order-expired"
     ORDER_RETURNED = "order-returned"

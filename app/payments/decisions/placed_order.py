@@ -48,8 +48,9 @@ def schedule_order_look_up(payment: Payment, reported: EventType, now: datetime,
 
 def schedule_comparison(payment: Payment, now: datetime) -> None:
     """Schedule the next poll of an order that staff are shown as not owed or not paid: it may end in Saleor."""
-    if payment.next_order_poll_at is None and needs_comparison(payment):
-        payment.next_order_poll_at = now + _COMPARISON_PAUSE
+    due = now + _COMPARISON_PAUSE
+    if needs_comparison(payment):
+        payment.next_order_poll_at = min(payment.next_order_poll_at or due, due)
 
 
 def record_order(payment: Payment, placed: PlacedOrder | None, now: datetime) -> None:
