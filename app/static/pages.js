@@ -290,10 +290,10 @@ function restorePlace() {
   }
 }
 
-function go(path, fields = null) {
+function go(path, { fields = null, form = null } = {}) {
   pushPath(path, fields);
   window.scrollTo(0, 0);
-  show(path, { fields });
+  show(path, { fields, form });
 }
 
 /** Do what replaces the page, unless the user would rather keep changes in a form other than `except`. */
@@ -387,31 +387,32 @@ onPageLink(content, ({ dataset, target }, newTab) => {
 
 content.addEventListener("submit", (event) => {
   event.preventDefault();
-  const invalid = "checked" in event.target.dataset ? findInvalid(event.target, root.dataset) : {};
+  const form = event.target;
+  const invalid = "checked" in form.dataset ? findInvalid(form, root.dataset) : {};
   if (Object.keys(invalid).length) {
-    refuse(event.target, root.dataset.wrong, invalid);
+    refuse(form, root.dataset.wrong, invalid);
     return;
   }
-  const path = pathOf(event.target.action);
-  if (event.target.dataset.file) {
+  const path = pathOf(form.action);
+  if (form.dataset.file) {
     const button = event.submitter?.hasAttribute("formaction") ? event.submitter : null;
-    fetchFile(event.target, button ? pathOf(button.formAction) : path, (button ?? event.target).dataset.file);
+    fetchFile(form, button ? pathOf(button.formAction) : path, (button ?? form).dataset.file);
     return;
   }
-  if (event.target.dataset.told !== undefined) {
-    fetchWithProgress(event.target, path);
+  if (form.dataset.told !== undefined) {
+    fetchWithProgress(form, path);
     return;
   }
-  const fields = readForm(event.target, event.submitter);
-  const search = event.target.method === "get" || event.target.dataset.search !== undefined;
+  const fields = readForm(form, event.submitter);
+  const search = form.method === "get" || form.dataset.search !== undefined;
   // An e-mail address must not be part of a page's address, which logs keep: it is posted.
   if (search && fields.some(([, value]) => value.includes("@"))) {
-    leave(() => go(path, fields));
+    leave(() => go(path, { fields, form }));
   } else if (search) {
     const query = new URLSearchParams(fields.filter(([, value]) => value));
-    leave(() => go(query.size ? `${path}?${query}` : path));
+    leave(() => go(query.size ? `${path}?${query}` : path, { form }));
   } else if (!content.hasAttribute("aria-busy")) {
-    leave(() => send(event.target, path, fields), event.target);
+    leave(() => send(form, path, fields), form);
   }
 });
 
