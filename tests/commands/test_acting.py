@@ -50,7 +50,7 @@ async def test_a_refund(shell: Shell, services: Services, account: MerchantAccou
     told = await shell("payments", "refund", ORDER, "--yes", "--json")
     assert told.json["asked"]["amount"] == Decimal("70.00")  # all that was left
     assert told.json["asked"]["state"] == "pending"
-    assert told.json["standing"] == "partly refunded, refund under way"
+    assert told.json["standing"] == "partially refunded, refund under way"
     assert [each.asked_by_saleor for each in await asked_for(services)] == [False, False]
     story = (await shell("payments", "show", ORDER)).out
     assert "asks in the app to refund 30.00 UAH" in " ".join(story.split())

@@ -83,7 +83,7 @@ class TestSettling:
         (await shell(*settle, *reason)).failed("this is not an interactive terminal: confirm with --yes", status=2)
         (await shell(*settle, *reason, "--amount", "31", "--yes")).failed("30.00 was requested, so it cannot be 31")
         said = await shell(*settle, *reason, "--amount", "25.5", "--yes")
-        assert (said.status, said.out) == (0, f"{ORDER}: partly refunded\n")
+        assert (said.status, said.out) == (0, f"{ORDER}: partially refunded\n")
 
         story = (await shell("payments", "show", ORDER, "--json")).json
         assert story["refunded"] == Decimal("25.50")

@@ -52,7 +52,7 @@ def test_the_messages_are_found_wherever_they_are_said(template: Catalog) -> Non
     assert found["QR code of the payment page"] >= {"app/shopper/templates/page.html"}
     assert found["Payment received"] == {"app/shopper/page.py"}
     assert found["Insufficient funds"] == {"app/gateway/statuses.py"}
-    assert {"Add your merchant account", "partly refunded", "must be a number", "The card has expired"} <= set(found)
+    assert {"Add your merchant account", "partially refunded", "must be a number", "The card has expired"} <= set(found)
     assert not [message for message, files in found.items() if any("sandbox" in file for file in files)]
 
 

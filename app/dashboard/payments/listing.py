@@ -7,6 +7,7 @@ from typing import Any
 
 from app.core.payment import PaymentAggregate
 from app.core.vocabulary import PaymentStatus
+from app.dashboard.navigation import ATTENTION
 from app.dashboard.payments.filter import Filter
 from app.dashboard.projects import test_ids
 from app.db.aggregates import find_payment_by_order, load_outlines
@@ -30,7 +31,6 @@ STATUSES: Mapping[PaymentStatus, str] = {
     PaymentStatus.CANCELED: gettext_noop("Cancelled"),
 }
 _ALL = gettext_noop("All")
-_NEEDS_REVIEW = gettext_noop("Needs review")
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ def _chips(chosen: Filter, sums: Sums, in_review: Sums) -> list[Chip]:
         chosen_status = chosen.status is status and not chosen.problems
         chips.append(Chip(name, chosen.only(status), sums.count(status), sums.more, chosen_status))
     review = Chip(
-        _NEEDS_REVIEW,
+        ATTENTION.name,
         chosen.only(problems=True),
         min(in_review.count(), MAX_COUNTED),
         in_review.more,

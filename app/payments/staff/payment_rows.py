@@ -23,8 +23,8 @@ _HEADINGS = (
     gettext_noop("Order number"), gettext_noop("Gateway order ID"), gettext_noop("Transaction in Saleor"),
     gettext_noop("Amount"), gettext_noop("Currency"), gettext_noop("Status"), gettext_noop("Authorized"),
     gettext_noop("Charged"), gettext_noop("Refunded"), gettext_noop("Paid with"), gettext_noop("Channel"),
-    gettext_noop("Merchant account"), gettext_noop("Project"), gettext_noop("Needs review"), gettext_noop("Released"),
-    gettext_noop("Charged back"), gettext_noop("Gateway payment ID"),
+    gettext_noop("Merchant account"), gettext_noop("Project"), gettext_noop("Needs attention"),
+    gettext_noop("Released"), gettext_noop("Charged back"), gettext_noop("Gateway payment ID"),
 )  # fmt: skip
 _LAST_HEADINGS = (gettext_noop("Fee"), gettext_noop("Activity"))
 BATCH_SIZE = 200

@@ -22,9 +22,8 @@ class Standing(StrEnum):
 
     PAID = gettext_noop("paid")
     RESERVED = gettext_noop("authorized")
-    CHARGED = gettext_noop("charged")
     RELEASED = gettext_noop("released")
-    PARTLY_REFUNDED = gettext_noop("partly refunded")
+    PARTIALLY_REFUNDED = gettext_noop("partially refunded")
     REFUNDED = gettext_noop("refunded")
     CANCELLED = gettext_noop("cancelled")
     FAILED = gettext_noop("failed")
@@ -88,9 +87,9 @@ def _money_standing(aggregate: PaymentAggregate, now: Balance) -> Standing:
     if aggregate.payment.flow is Flow.PAYOUT:
         return Standing.PAID_OUT
     if now.refunded:
-        return Standing.REFUNDED if now.refunded >= now.charged else Standing.PARTLY_REFUNDED
+        return Standing.REFUNDED if now.refunded >= now.charged else Standing.PARTIALLY_REFUNDED
     if now.charged:
-        return Standing.PAID if aggregate.payment.flow is Flow.CHARGE else Standing.CHARGED
+        return Standing.PAID
     released = any(each.kind is Kind.VOID and each.state is State.SUCCESS for each in aggregate.operations)
     return Standing.RELEASED if released else Standing.RESERVED
 

@@ -33,7 +33,7 @@ async def ask(staff_client: StaffClient, order_id: str, **said: str) -> str:
     return text(await staff_client.do(f"/payments/{order_id}/ask", **said))
 
 
-PARTLY = "partly refunded"
+PARTLY = "partially refunded"
 
 
 async def test_an_order_and_its_operations(staff_client: StaffClient, order_id: str, at_hand: SandboxGateway) -> None:

@@ -33,7 +33,7 @@ async def test_a_refund_of_a_marketplace_pressed_twice_is_done_once(
         await form.get_by_role("button", name="Refund now").dblclick()
         await expect(frame.get_by_role("status")).to_have_text("The amount was refunded.")
         await expect(frame.get_by_role("status")).to_be_focused()
-        await expect(frame.get_by_text("partly refunded")).to_be_visible()
+        await expect(frame.get_by_text("partially refunded")).to_be_visible()
         assert (await messages_of(page, "notification"))[-1]["status"] == "success"
         assert complaints == []
     assert shop.gateway.calls == ["refund"]
@@ -72,7 +72,7 @@ async def test_the_page_changes_by_itself_until_all_is_told(browser: Browser, st
         await expect(frame.locator("header .badge")).to_have_text("authorized, charge under way")
         await shop.notify(operation("capture", shop.order_id, "300.00", operation_id="part"))
         await shop.work()
-        await expect(frame.locator("header .badge")).to_have_text("charged")
+        await expect(frame.locator("header .badge")).to_have_text("paid")
         await expect(frame.get_by_role("button", name="Refund")).to_be_visible()
         assert complaints == []
 

@@ -7,6 +7,7 @@ from decimal import Decimal
 import httpx2
 import pytest
 
+from app.core.payment import Operation
 from app.core.vocabulary import Flow, Kind, State
 from tests.commands.books import operation, store_payment
 from tests.commands.conftest import one_database
@@ -78,13 +79,13 @@ async def test_chips_say_how_many_there_are_and_keep_what_is_looked_for(staff_cl
     await staff_client.payment(3, operations=[operation(state=State.FAILURE, message="Insufficient funds [1004]")])
     every = await staff_client.see("/payments")
     alike = {"Authorized": "0", "Pending": "0", "Cancelled": "0"}
-    assert chips(every) == alike | {"All": "3!", "Paid": "1", "Failed": "1", "Refunded": "1", "Needs review": "1"}
+    assert chips(every) == alike | {"All": "3!", "Paid": "1", "Failed": "1", "Refunded": "1", "Needs attention": "1"}
     assert "Found: 3 · Charged: 200.00 UAH − refunded: 100.00 UAH = 100.00 UAH<" in plain(every)
     assert "Insufficient funds" in every.text  # why nothing was paid, beside it
     assert "Clear all" not in every.text
 
     in_euros = await staff_client.see("/payments?channel=eur&status=refunded&after=" + "f" * 32)
-    assert chips(in_euros) == alike | {"All": "2", "Paid": "1", "Failed": "0", "Refunded": "1!", "Needs review": "1"}
+    assert chips(in_euros) == alike | {"All": "2", "Paid": "1", "Failed": "0", "Refunded": "1!", "Needs attention": "1"}
     paid = re.search(r'<a class="chip" href="([^"]*)">Paid', in_euros.text)
     assert paid is not None
     assert paid[1] == "/payments?status=paid&amp;channel=eur"
@@ -110,6 +111,31 @@ async def test_the_amount_is_what_was_charged(staff_client: StaffClient) -> None
     assert '<h1 tabindex="-1">Payment: 300.50 of 569.50 UAH</h1>' in plain(
         await staff_client.see(f"/payments/{1:032x}")
     )
+
+
+@one_database
+async def test_a_status_has_one_word_and_one_tone(staff_client: StaffClient) -> None:
+    def part(kind: Kind = Kind.CREATE, state: State = State.SUCCESS) -> Operation:
+        return operation(kind, state, amount=Decimal("100.00") if kind is not Kind.REFUND else Decimal("1.00"))
+
+    captured = [part(), part(Kind.CAPTURE)]
+    await staff_client.payment(1, operations=captured, flow=Flow.AUTHORIZATION, problem="Something else")
+    await staff_client.payment(2)
+    await staff_client.payment(3, operations=[part(), part(Kind.REFUND)])
+    await staff_client.payment(4, operations=[part(state=State.INIT)])
+    await staff_client.payment(5, operations=[part(state=State.PENDING)])
+    await staff_client.payment(6, operations=[part()], flow=Flow.AUTHORIZATION)
+    await staff_client.payment(7, operations=[part(state=State.FAILURE)])
+    page = plain(await staff_client.see("/payments"))
+    assert re.findall(r'<span class="badge ([a-z]*)">\s*([^<]*?)\s*</span>', page) == [
+        ("bad", "failed"),
+        ("info", "authorized"),
+        ("warn", "waiting for the bank"),
+        ("warn", "waiting for the shopper"),
+        ("warn", "partially refunded"),
+        ("good", "paid"),
+        ("good", "paid"),
+    ]
 
 
 async def test_more_than_are_counted_say_so(staff_client: StaffClient, monkeypatch: pytest.MonkeyPatch) -> None:

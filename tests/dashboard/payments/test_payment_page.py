@@ -141,7 +141,7 @@ async def test_everything_that_staff_want_to_know(staff_client: StaffClient) -> 
         "Order number 1001",
         f"Gateway order ID {1:032x} Transaction in Saleor transaction-1",
         "Merchant account Main",
-        "Needs review Compare it with the <portal>.",
+        "Needs attention Compare it with the <portal>.",
         "Nothing is pending.",
         "gateway notifies: payment succeeded, 100.00 UAH",
         "app reports to Saleor: charge succeeded, 100.00 UAH; delivered",

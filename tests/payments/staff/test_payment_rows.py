@@ -52,7 +52,7 @@ async def test_a_line_says_how_a_payment_stands_and_nothing_of_the_shopper(shop:
         "Transaction in Saleor": TRANSACTION,
         "Amount": "100.00",
         "Currency": "UAH",
-        "Status": "partly refunded",
+        "Status": "partially refunded",
         "Authorized": "0.00",
         "Charged": "100.00",
         "Refunded": "30.50",
@@ -60,7 +60,7 @@ async def test_a_line_says_how_a_payment_stands_and_nothing_of_the_shopper(shop:
         "Channel": "default-channel",
         "Merchant account": "Main",
         "Project": "Live",
-        "Needs review": issue_saying('Two lines, "quoted"').message,
+        "Needs attention": issue_saying('Two lines, "quoted"').message,
         "Released": "0.00",
         "Charged back": "0.00",
         "Gateway payment ID": "36c59597",
@@ -135,7 +135,7 @@ async def test_what_people_wrote_is_no_formula(shop: Shop) -> None:
     )
     (line,) = await rows(shop)
     assert (line["Order number"], line["Channel"]) == ("'=1+1", "'@SUM(A1)")
-    assert line["Needs review"].startswith("'")
+    assert line["Needs attention"].startswith("'")
 
 
 @pytest.mark.threat("csv-formulas")

@@ -75,7 +75,7 @@ async def test_one_that_is_open_is_shown_until_it_has_ended_and_cannot_be_refund
     ).result == "REFUND_SUCCESS"  # it does not wait for the bank
     await paid_shop.pass_time(days=40)
     assert await subjects(paid_shop) == [(AlertKind.DISPUTE, 1)]
-    assert standing(await paid_shop.aggregate()) == "partly refunded, dispute under way"
+    assert standing(await paid_shop.aggregate()) == "partially refunded, dispute under way"
     await paid_shop.notify(dispute(paid_shop, "success", "100.00"))
     await paid_shop.work()
     assert paid_shop.amounts == amounts(charged="0.00", refunded="469.50")
