@@ -85,7 +85,8 @@ def _build_headers(dashboards: tuple[str, ...]) -> dict[PageKind, dict[str, str]
     private = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff"}
     nothing = "default-src 'none'"
     framed, unframed = frame_ancestors_directive(dashboards), frame_ancestors_directive(())
-    page = f"{nothing}; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'"
+    own = "; ".join(f"{kind}-src 'self'" for kind in ("style", "script", "connect", "font", "img"))
+    page = f"{nothing}; {own}; base-uri 'none'"
 
     def policy(*directives: str) -> dict[str, str]:
         return private | {"Content-Security-Policy": "; ".join(directives)}

@@ -47,7 +47,10 @@ KIT = "gateway-payment.js"
 KIT_FOLDER = _HERE / "storefront"
 """The storefront kit, which is also published to npm; only the script itself is served."""
 
-PUBLISHED = (*STYLE_SHEETS, *SCRIPTS, KIT, "logo.png")
+FONT = "inter.woff2"
+"""Inter for Latin and Cyrillic, with its licence beside it; ``packaging/font/make.sh`` makes it."""
+
+PUBLISHED = (*STYLE_SHEETS, *SCRIPTS, KIT, FONT, "logo.png")
 _FOR_OTHER_ORIGINS = {"Access-Control-Allow-Origin": "*", "Cross-Origin-Resource-Policy": "cross-origin"}
 
 
@@ -62,7 +65,10 @@ class _File:
 def _files() -> Mapping[str, _File]:
     contents = {name: "\n".join((_HERE / each).read_text() for each in parts) for name, parts in STYLE_SHEETS.items()}
     contents |= {name: _script(name) for name in SCRIPTS} | {KIT: (KIT_FOLDER / KIT).read_text()}
-    files = {name: text.encode() for name, text in contents.items()} | {"logo.png": _LOGO.read_bytes()}
+    # The font's address changes with the font alone, so that a new version of the app does not fetch it again.
+    contents |= {name: contents[name].replace(FONT, f"../{font_version()}/{FONT}") for name in STYLE_SHEETS}
+    files = {name: text.encode() for name, text in contents.items()}
+    files |= {"logo.png": _LOGO.read_bytes(), FONT: _font()}
     return {name: _file(name, content) for name, content in files.items()}
 
 
@@ -77,8 +83,13 @@ def _script(name: str) -> str:
     return _IMPORT.sub(module, (_HERE / name).read_text())
 
 
+def _font() -> bytes:
+    return (_HERE / "inter" / FONT).read_bytes()
+
+
 def _file(name: str, content: bytes) -> _File:
-    media_type, _ = mimetypes.guess_type(name)
+    # Not every system knows the type of fonts.
+    media_type = "font/woff2" if name == FONT else mimetypes.guess_type(name)[0]
     return _File(content, media_type or "application/octet-stream", f'"{hashlib.sha256(content).hexdigest()[:24]}"')
 
 
@@ -105,6 +116,19 @@ def kit_version() -> str:
     return hashlib.sha256(_files()[KIT].content).hexdigest()[:12]
 
 
+@cache
+def font_version() -> str:
+    """Return the version of the font, which changes when the font changes."""
+    return hashlib.sha256(_font()).hexdigest()[:12]
+
+
+def _version_of(name: str) -> str:
+    """Return the version under which a file is served for good."""
+    if name == KIT:
+        return kit_version()
+    return font_version() if name == FONT else version()
+
+
 class _Files(HTTPEndpoint):
     page_kind = PageKind.FILE
 
@@ -114,7 +138,7 @@ class _Files(HTTPEndpoint):
         file = _files().get(name)
         if file is None:
             return Response(status_code=404)
-        if request.path_params.get("version") == (kit_version() if name == KIT else version()):
+        if request.path_params.get("version") == _version_of(name):
             request.scope["page_kind"] = PageKind.VERSIONED_FILE
         headers = {"ETag": file.etag} | (_FOR_OTHER_ORIGINS if name == KIT else {})
         if request.headers.get("if-none-match") == file.etag:

@@ -38,6 +38,30 @@ async def waits_for(page: Page, onward: str) -> None:
     await expect(page.locator("main")).to_have_attribute("data-onward", onward)
 
 
+LAYOUT_SHIFT = """async () => {
+  const entries = [];
+  const observer = new PerformanceObserver((list) => entries.push(...list.getEntries()));
+  observer.observe({ type: "layout-shift", buffered: true });
+  for (let frame = 0; frame < 3; frame += 1) await new Promise(requestAnimationFrame);
+  return [...entries, ...observer.takeRecords()].reduce((sum, { value }) => sum + value, 0);
+}"""
+
+
+@pytest.mark.parametrize("language", ["en", "uk"])
+async def test_pages_are_set_in_the_font_of_the_app_without_moving(
+    payments: Payments, address: str, browser: Browser, language: str
+) -> None:
+    payments.add(payment(PaymentState.WAITING, checkout_url=CHECKOUT, language=language))
+    page, refused = await browser.new_page(), []
+    page.on("console", lambda message: refused.append(message.text) if message.type == "error" else None)
+    for _ in range(2):  # from the network, then from the cache
+        await page.goto(f"{address}{LINK}")
+        assert await page.evaluate("async () => (await document.fonts.load('16px Inter', 'їa')).length") == 1
+        assert await page.evaluate(LAYOUT_SHIFT) == 0
+    assert refused == []
+    await page.close()
+
+
 async def test_news_appear_in_place_and_then_the_shop_opens(
     payments: Payments, address: str, page: Page, complaints: list[str]
 ) -> None:

@@ -6,6 +6,7 @@ import re
 import struct
 from collections.abc import AsyncIterator
 from pathlib import Path
+from urllib.parse import urljoin
 
 import httpx2
 import pytest
@@ -14,7 +15,7 @@ from app import static
 from app.dashboard.renderer import TEMPLATES
 from app.i18n.translation import translation
 from app.security_headers import SecureApp
-from app.static import KIT, PUBLISHED, kit_tag, kit_version, static_files, version
+from app.static import FONT, KIT, PUBLISHED, STYLE_SHEETS, font_version, kit_tag, kit_version, static_files, version
 
 FOLDER = Path(static.__file__).parent
 
@@ -29,7 +30,9 @@ async def visitor() -> AsyncIterator[httpx2.AsyncClient]:
 
 @pytest.mark.parametrize("name", sorted(PUBLISHED))
 async def test_published_files_are_served_as_what_they_are(visitor: httpx2.AsyncClient, name: str) -> None:
-    kind = {"css": "text/css", "js": "text/javascript", "png": "image/png"}[name.rpartition(".")[2]]
+    kind = {"css": "text/css", "js": "text/javascript", "png": "image/png", "woff2": "font/woff2"}[
+        name.rpartition(".")[2]
+    ]
 
     answer = await visitor.get(f"/static/{name}")
 
@@ -99,6 +102,20 @@ async def test_the_kits_address_changes_with_the_kit_alone(visitor: httpx2.Async
         assert (answer.status_code, answer.headers["cache-control"]) == (200, "no-cache")
     other = await visitor.get(f"/static/{kit_version()}/pages.css")
     assert (other.headers["cache-control"], "access-control-allow-origin" in other.headers) == ("no-cache", False)
+
+
+@pytest.mark.parametrize("sheet", sorted(STYLE_SHEETS))
+async def test_font_is_kept_for_good_at_an_address_of_its_content(visitor: httpx2.AsyncClient, sheet: str) -> None:
+    here = f"/static/{version()}/{sheet}"
+    [address] = re.findall(r'url\("([^"]*)"\)', (await visitor.get(here)).text)
+    answer = await visitor.get(urljoin(here, address))
+    assert answer.status_code == 200
+    assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"
+    assert hashlib.sha256(answer.content).hexdigest().startswith(font_version())
+    assert urljoin(here, address) == f"/static/{font_version()}/{FONT}"  # another release has the same
+    assert answer.content.startswith(b"wOF2")
+    assert len(answer.content) < 50_000
+    assert "Open Font License" in (FOLDER / "inter" / "LICENSE").read_text()
 
 
 async def test_a_page_fetches_one_style_sheet_and_one_script_with_all_that_it_imports(
