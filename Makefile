@@ -38,6 +38,12 @@ ifneq ($(MEMORY),)
 export PYTEST_DEBUG_TEMPROOT := $(MEMORY)
 endif
 
+# What pip writes about each package becomes a line for every ten of the file $(1); its errors are shown as they are.
+SHOW_PROGRESS = awk -v all="$$(grep -cE '^[a-z0-9].*==[^;]*$$' $(1))" \
+	'BEGIN { print "Fetching at least " all " packages of $(1), which takes some minutes the first time"; fflush() } \
+	/^(Collecting|Processing) / && ++fetched % 10 == 0 { print "  " fetched " of " all; fflush() } \
+	/^Installing / { print "  installing them"; fflush() }'
+
 .PHONY: help
 help: ## List what can be made
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,7 +60,7 @@ $(STAMP): pyproject.toml requirements-dev.txt
 	@rm -f $@
 	@$(PYTHON) -m venv $(VENV) || { \
 		echo "$(PYTHON) cannot make a virtual environment; on Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
-	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-dev.txt
+	@$(BIN)/python -m pip install --require-hashes -r requirements-dev.txt | $(call SHOW_PROGRESS,requirements-dev.txt)
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
@@ -219,7 +225,7 @@ pins: $(TOOLS_STAMP) ## Renew requirements*.txt from pyproject.toml
 $(TOOLS_STAMP): requirements-release.txt
 	@rm -rf $(TOOLS)
 	@$(PYTHON) -m venv $(TOOLS)
-	$(TOOLS)/bin/python -m pip install --quiet --require-hashes -r requirements-release.txt
+	@$(TOOLS)/bin/python -m pip install --require-hashes -r requirements-release.txt | $(call SHOW_PROGRESS,requirements-release.txt)
 	@touch $@
 
 # Asks a database of published weaknesses, so it needs the internet. What cannot be looked up is an error: else an audit

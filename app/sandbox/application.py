@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import ssl
 from collections.abc import AsyncIterator
 
 import httpx2
@@ -38,9 +39,12 @@ def create_sandbox(settings: SandboxSettings, connections: Connections | None = 
     @contextlib.asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         # Webhooks to this machine must not go through a proxy from the environment, and redirects are not followed:
-        # the merchant names one address.
+        # the merchant names one address. The context knows OpenSSL's SSL_CERT_FILE, as the app does.
         async with httpx2.AsyncClient(
-            timeout=settings.webhook_timeout, trust_env=False, follow_redirects=False
+            verify=ssl.create_default_context(),
+            timeout=settings.webhook_timeout,
+            trust_env=False,
+            follow_redirects=False,
         ) as http:
             webhook_sender = WebhookSender(
                 http,

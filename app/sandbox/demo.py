@@ -273,7 +273,7 @@ class Demo:
             ("Gateway", self.urls["gateway"], "every payment and notification; be the bank, or the merchant portal"),
         ):
             self.output.show_place(name, url, what_for)
-        command = f"APP_DATA_DIR={self.stack.data} saleor-gateway payments list"
+        command = self.stack.command_line("payments", "list")
         hint = f"The app's own view: {command}\nWhat you do is shown below. Ctrl-C ends everything."
         self.output.show("hint", Text(hint, "bold"), text=hint)
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shlex
 import sys
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -83,6 +84,12 @@ class Stack:
     def find_ended_process(self) -> ServerProcess | None:
         """Return a process that has ended by itself; None when all are running."""
         return next((process for process in self.processes if process.has_ended), None)
+
+    def command_line(self, *words: str) -> str:
+        """Return a command of the app as a person can type it in another terminal, from whatever folder."""
+        script = Path(sys.executable).with_name("saleor-gateway")
+        program = [str(script)] if script.exists() else [sys.executable, "-m", "app.cli"]
+        return f"APP_DATA_DIR={shlex.quote(str(self.data))} {shlex.join([*program, *words])}"
 
     async def run_command(self, *words: str) -> tuple[int, str, str]:
         """Run a command of the app, as its operator; return its exit status, standard output and standard error."""

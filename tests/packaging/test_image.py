@@ -97,6 +97,7 @@ def test_the_labels_say_what_it_is() -> None:
     for label in ("version", "revision"):
         argument = labels[label].strip("${}")
         assert argument == label.upper()
+        assert re.search(rf"^ARG .*\b{argument}=", STAGES["production"], re.MULTILINE)
         assert f'--build-arg "{argument}=' in build
 
 

@@ -1,12 +1,14 @@
 """What is installed is what was looked at: every dependency pinned with its hashes, and no way around them."""
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
 import yaml
 
 from tests.conftest import REPOSITORY
+from tests.waiting import LONGEST_WAIT
 
 pytestmark = pytest.mark.threat("supply-chain")
 
@@ -65,3 +67,27 @@ def test_the_image_runs_as_nobody_in_particular_and_the_container_cannot_change_
         assert service["cap_drop"] == ["ALL"], name
         assert service["security_opt"] == ["no-new-privileges:true"], name
         assert all(port.startswith("127.0.0.1:") for port in service.get("ports", [])), name
+
+
+@pytest.mark.parametrize("file", ["requirements-dev.txt", "requirements-release.txt"])
+def test_whoever_waits_for_the_installation_sees_how_far_it_is(file: str) -> None:
+    makefile = (REPOSITORY / "Makefile").read_text()
+    assert f"--require-hashes -r {file} | $(call SHOW_PROGRESS,{file})" in makefile
+    said = (
+        "".join(f"{verb} package\nDownloading it\n" for verb in ["Collecting", *["Processing"] * 2] * 8)
+        + "Installing them all"
+    )
+    rule = f"shown:\n\t@cat | $(call SHOW_PROGRESS,{file})\n"
+    shown = subprocess.run(
+        ["make", "--no-print-directory", f"--eval={rule}", "shown"],
+        cwd=REPOSITORY, input=said, capture_output=True, text=True, check=True, timeout=LONGEST_WAIT,
+    )  # fmt: skip
+    begun, *progress = shown.stdout.splitlines()
+    packages = re.fullmatch(rf"Fetching at least (\d+) packages of {file}, .*", begun)
+    assert packages is not None
+    assert 20 < int(packages[1]) <= len(_packages(REPOSITORY / file))
+    assert progress == [f"  10 of {packages[1]}", f"  20 of {packages[1]}", "  installing them"]
+
+
+def _packages(file: Path) -> list[str]:
+    return re.findall(r"^([a-z0-9][\w.-]*)(?:\[.*\])?==", file.read_text(), re.MULTILINE)

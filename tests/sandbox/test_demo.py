@@ -55,6 +55,17 @@ def the_app(folder: Path) -> int:
     return found
 
 
+async def typed(line: str, folder: Path) -> str:
+    """What a person reads who types this line in a terminal, elsewhere and without the demo's environment."""
+    environment = {name: value for name, value in os.environ.items() if name in {"PATH", "PYTHONPATH"}}
+    process = await asyncio.create_subprocess_shell(
+        line, cwd=folder, env=environment, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
+    )
+    output, _ = await process.communicate()
+    assert process.returncode == 0, output.decode()
+    return output.decode()
+
+
 def log_of_the_app(folder: Path) -> list[str]:
     """The lines that the app of the demo has logged."""
     (log,) = folder.rglob("app.log")
@@ -176,6 +187,9 @@ async def test_then_the_person_plays_until_ctrl_c(tmp_path: Path) -> None:
                     for url in places.values():
                         assert (await http.get(url)).status_code == 200, url
                     await decline_then_pay(Browser(http), places["Payment page"])
+            elif event["event"] == "hint":
+                listed = await typed(event["text"].partition(": ")[2].splitlines()[0], tmp_path)
+                assert "569.50" in listed
             elif places and event["event"] == "exchange":
                 heard.append(f"{event['from']}: {event['said']}")
                 if "CHARGE_SUCCESS" in event["said"]:

@@ -2,6 +2,7 @@
 
 import base64
 from decimal import Decimal
+from pathlib import Path
 
 import httpx2
 import pytest
@@ -11,7 +12,8 @@ from app.sandbox.core.fields import is_loopback
 from app.sandbox.deliveries import WebhookSender
 from app.sandbox.scripting import WebhookRule
 from tests.conftest import Clock
-from tests.sandbox.harness import Harness, read_json
+from tests.outbound.tls_server import https_server
+from tests.sandbox.harness import Harness, open_harness, read_json
 
 PENDING, PAID = ("purchase", "pending", "2119"), ("purchase", "success", "1000")
 
@@ -53,6 +55,20 @@ async def test_a_shop_that_is_not_there(harness: Harness) -> None:
     await harness.control.pay("nobody")
     await harness.quiet()
     assert {(d.state, d.tries[-1].problem) for d in await harness.control.webhooks()} == {("failed", "ConnectError")}
+
+
+async def test_a_shop_with_a_certificate_of_its_own_authority(
+    clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard: list[bytes] = []
+    async with https_server("localhost", tmp_path, heard) as (port, _):
+        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "server.pem"))
+        async with open_harness(clock) as harness:
+            await harness.merchant.pay_hosted("tls", server_url=f"https://localhost:{port}/gateway")
+            await harness.control.pay("tls")
+            await harness.quiet()
+            assert {delivery.state for delivery in await harness.control.webhooks("tls")} == {"delivered"}
+    assert heard[0].startswith(b"POST /gateway ")
 
 
 async def test_held_webhooks_are_released_the_other_way_round(harness: Harness) -> None:

@@ -1,5 +1,6 @@
 """A client for the control endpoints, for tests and the demo."""
 
+import ssl
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -42,7 +43,11 @@ class SandboxControl:
     def __init__(self, base_url: str, http: httpx2.AsyncClient | None = None) -> None:
         self._base = f"{base_url.rstrip('/')}/_sandbox"
         self._owns_client = http is None
-        self._http = http if http is not None else httpx2.AsyncClient(trust_env=False, timeout=70)
+        self._http = (
+            http
+            if http is not None
+            else httpx2.AsyncClient(verify=ssl.create_default_context(), trust_env=False, timeout=70)
+        )
 
     async def __aenter__(self) -> Self:
         """Return this object."""
