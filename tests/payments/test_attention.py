@@ -89,6 +89,7 @@ async def test_refused_keys_are_one_item_of_the_account_however_many_payments_th
 
 async def test_an_outcome_that_is_not_known_for_a_day(shop: Shop) -> None:
     await shop.complete_payment()
+    shop.saleor.order(shop.transaction)
     shop.gateway.will_answer(HangUp())
     await shop.request_action("REFUND", "10.00")
     shop.gateway.will_answer_look_ups(*[shop.gateway.page()] * 1000)

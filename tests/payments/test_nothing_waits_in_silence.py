@@ -63,6 +63,7 @@ class TestSeen:
         assert (await paid_shop.operation(Kind.REFUND, 1)).state is State.SUCCESS
 
     async def test_what_is_not_known_for_a_day_is_shown_until_it_is(self, paid_shop: Shop) -> None:
+        paid_shop.saleor.order(paid_shop.transaction)
         paid_shop.gateway.will_answer(HangUp())
         await paid_shop.request_action("REFUND", "100.00", "one")
         paid_shop.gateway.will_answer_look_ups(*[Reply(500)] * 100)
@@ -76,6 +77,7 @@ class TestSeen:
         assert await subjects(paid_shop) == []
 
     async def test_settling_one_ends_no_alert_about_another(self, paid_shop: Shop) -> None:
+        paid_shop.saleor.order(paid_shop.transaction)
         paid_shop.gateway.will_answer(
             json_reply(operation("refund", paid_shop.order_id, "90.00", operation_id="first"))
         )
@@ -202,6 +204,7 @@ class TestKeysThatDoNotOpen:
         assert await shop.find_aggregate() is None
 
     async def test_staff_are_told_at_once_of_look_ups_that_cannot_be_made(self, paid_shop: Shop) -> None:
+        paid_shop.saleor.order(paid_shop.transaction)
         paid_shop.gateway.will_answer(HangUp())
         await paid_shop.request_action("REFUND", "100.00", "one")
         lose_the_key(paid_shop)

@@ -13,6 +13,7 @@ from tests.payments.shop import TOTAL, Shop
 @pytest.mark.fault("gateway-slow")
 @pytest.mark.law(13)
 async def test_a_refund_that_hangs_at_the_bank(paid_shop: Shop) -> None:
+    paid_shop.saleor.order(paid_shop.transaction)
     pending = operation("refund", paid_shop.order_id, "30.00", "pending", operation_id="refund-1")
     paid_shop.gateway.will_answer(json_reply(pending))
     paid_shop.gateway.book[paid_shop.order_id].append(pending)
