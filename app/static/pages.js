@@ -1,33 +1,26 @@
 // The pages in the Dashboard. Each is an empty frame at first: its content is fetched from /parts below its own path,
 // with the Dashboard's token in a header. A page's address is /payments/7, its part is /parts/payments/7.
 
-import {
-  NoToken, appId, dashboardEvents, dashboardOrigin, framed, getToken, languageKnown, onPageLink, openInDashboard,
-  postToDashboard, saleorApiUrl,
-} from "./bridge.js";
+import { dashboardEvents, framed, onPageLink, openInDashboard, postToDashboard } from "./bridge.js";
 import { withSealedCard } from "./card.js";
 import { copyBy } from "./copying.js";
 import { save, saveWithProgress } from "./file.js";
 import { fold, keepFolding, unfolded } from "./folding.js";
 import { findInvalid, readForm, reveal, showFieldErrors } from "./forms.js";
+import { currentPlace, frameAddress, pathOf, pushPath, rememberPlace, restorePlace, stay } from "./place.js";
+import { errorMessage, readRefusal, request, requestedLanguage } from "./request.js";
 import { addRow, removeRow } from "./rows.js";
 import { localise } from "./times.js";
 import { askToLeave, discard, guard, hasUnsaved, showUnsaved } from "./unsaved.js";
 
 const root = document.documentElement;
-const base = root.dataset.base; // the path below which the app is served, "" for none
 const content = document.getElementById("content");
 const alarm = document.getElementById("alert");
 const again = document.getElementById("again");
 
-const RELOAD_TIMEOUT = 15_000; // the maximum milliseconds of a reload
-const PLACE = `gateway-page:${base}:${saleorApiUrl}`; // in the session storage of the tab
 const PAUSE_IN_TYPING = 300; // milliseconds without input after which typing is considered finished
 const OPEN = "details[open], dialog[open]"; // elements with which the user is busy
 const advised = new WeakMap(); // the newest request for each place of advice
-const opened = pathOf(location.href);
-let requestedIn = null; // the language of the newest request
-let shown = { path: opened, fields: null }; // the current page
 let latest = 0; // only the response to the newest request is shown, in whatever order responses arrive
 
 /** Show an error: in the open dialog, which covers the page, otherwise at the top of the page. */
@@ -47,13 +40,6 @@ function notifyOfError(text) {
   if (framed) postToDashboard("notification", { status: "error", text });
 }
 
-/** Return the app's own part of an address, without `base`; null for an address that is not ours. */
-function pathOf(address) {
-  const { origin, pathname, search } = new URL(address, location.href);
-  const path = pathname === base ? "/" : pathname.slice(base.length); // "/pay" is the same as "/pay/"
-  return origin === location.origin && pathname.startsWith(base) && path.startsWith("/") ? path + search : null;
-}
-
 /** Make HTML that has arrived ready: times in the user's zone, links that also lead somewhere in a tab of their own. */
 function prepare(part) {
   localise(part);
@@ -63,29 +49,6 @@ function prepare(part) {
     link.dataset.page = path;
     link.href = frameAddress(path);
   }
-}
-
-async function request(path, options, refused = null) {
-  const token = await getToken(refused);
-  await languageKnown();
-  requestedIn = root.dataset.locale ?? root.lang;
-  const headers = { Authorization: `Bearer ${token}`, "Saleor-Api-Url": saleorApiUrl };
-  headers["Dashboard-Origin"] = dashboardOrigin();
-  if (root.dataset.locale) headers["Accept-Language"] = root.dataset.locale;
-  const answer = await fetch(`${base}/parts${path}`, { ...options, headers, credentials: "omit", redirect: "error" });
-  // A token is valid for minutes, and an expired one has no effect: retry once with another.
-  return answer.status === 401 && refused === null ? request(path, options, token) : answer;
-}
-
-/** Return the reason of a refusal, and the messages of the invalid fields. */
-async function readRefusal(answer) {
-  const { message = root.dataset.failed, fields = {} } = (await answer.json()).detail;
-  return { message, fields };
-}
-
-/** Return the message for a missing token, a lost connection, or a response from a server between us and the app. */
-function errorMessage(error) {
-  return error instanceof NoToken ? root.dataset.silent : root.dataset.failed;
 }
 
 /**
@@ -144,7 +107,7 @@ async function loadDetails(place) {
     else warn((await readRefusal(answer)).message);
     prepare(place);
   } catch (error) {
-    warn(error instanceof NoToken ? root.dataset.silent : root.dataset.failed);
+    warn(errorMessage(error));
   }
   place.removeAttribute("aria-busy");
 }
@@ -239,55 +202,9 @@ function fill(part, language, focus) {
   for (const place of content.querySelectorAll("[data-watch]")) watch(place);
 }
 
-function frameAddress(path) {
-  const target = new URL(base + path, location.origin);
-  target.searchParams.set("saleorApiUrl", saleorApiUrl);
-  target.searchParams.set("id", appId);
-  return target;
-}
-
-/**
- * Add the page to the frame's own history, and there only: one step is one entry, so one Back is one step back. If the
- * Dashboard were notified (updateRouting), it would add an entry of its own, and reload the frame for it on the way
- * back.
- */
-function pushPath(path, fields = null) {
-  history.pushState({ fields }, "", frameAddress(path));
-  rememberPlace();
-}
-
-/** Return the page that the frame's address names, with the fields of its search, which no address contains. */
-function currentPlace() {
-  return { path: pathOf(location.href), fields: history.state?.fields ?? null };
-}
-
 function showCurrent(how = {}) {
   const { path, fields } = currentPlace();
   show(path, { fields, ...how });
-}
-
-/**
- * A reload of the Dashboard loads the frame at the address at which the app was opened: so the current page is stored,
- * and restored for a user who returns to the same address at once. A browser may store nothing for frames: then the app
- * starts where it was opened.
- */
-function rememberPlace(left = 0) {
-  shown = currentPlace();
-  try {
-    sessionStorage.setItem(PLACE, JSON.stringify({ opened, ...shown, left }));
-  } catch {
-    // see above
-  }
-}
-
-function restorePlace() {
-  try {
-    const stored = JSON.parse(sessionStorage.getItem(PLACE));
-    if (stored?.opened !== opened || Date.now() - stored.left > RELOAD_TIMEOUT) return;
-    history.replaceState({ fields: stored.fields }, "", frameAddress(stored.path));
-  } catch {
-    // see above
-  }
 }
 
 function go(path, { fields = null, form = null } = {}) {
@@ -437,7 +354,7 @@ keepFolding(content);
 
 window.addEventListener("popstate", () => {
   if (hasUnsaved(content)) {
-    pushPath(shown.path, shown.fields); // the user is still there
+    stay();
     leave(() => {
       discard(content);
       history.back();
@@ -450,8 +367,8 @@ window.addEventListener("popstate", () => {
 dashboardEvents.addEventListener("locale", () => {
   // Sent once at the start. A page that is not requested yet, or requested in that language already, is not fetched
   // twice.
-  if (requestedIn === null || hasUnsaved(content)) return;
-  const sameLanguage = new Intl.Locale(root.dataset.locale).language === new Intl.Locale(requestedIn).language;
+  if (requestedLanguage() === null || hasUnsaved(content)) return;
+  const sameLanguage = new Intl.Locale(root.dataset.locale).language === new Intl.Locale(requestedLanguage()).language;
   if (!sameLanguage || content.querySelector("h1")) showCurrent({ focus: false });
 });
 

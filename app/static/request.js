@@ -1,0 +1,36 @@
+// Requests of parts of pages, with the Dashboard's token, and what is said when one fails.
+
+import { NoToken, dashboardOrigin, getToken, languageKnown, saleorApiUrl } from "./bridge.js";
+import { base } from "./place.js";
+
+const root = document.documentElement;
+let requestedIn = null; // the language of the newest request
+
+/** Return the language of the newest request; null before the first. */
+export function requestedLanguage() {
+  return requestedIn;
+}
+
+/** Fetch the part of a page, below its path; a token that has expired is replaced once. */
+export async function request(path, options, refused = null) {
+  const token = await getToken(refused);
+  await languageKnown();
+  requestedIn = root.dataset.locale ?? root.lang;
+  const headers = { Authorization: `Bearer ${token}`, "Saleor-Api-Url": saleorApiUrl };
+  headers["Dashboard-Origin"] = dashboardOrigin();
+  if (root.dataset.locale) headers["Accept-Language"] = root.dataset.locale;
+  const answer = await fetch(`${base}/parts${path}`, { ...options, headers, credentials: "omit", redirect: "error" });
+  // A token is valid for minutes, and an expired one has no effect: retry once with another.
+  return answer.status === 401 && refused === null ? request(path, options, token) : answer;
+}
+
+/** Return the reason of a refusal, and the messages of the invalid fields. */
+export async function readRefusal(answer) {
+  const { message = root.dataset.failed, fields = {} } = (await answer.json()).detail;
+  return { message, fields };
+}
+
+/** Return the message for a missing token, a lost connection, or a response from a server between us and the app. */
+export function errorMessage(error) {
+  return error instanceof NoToken ? root.dataset.silent : root.dataset.failed;
+}
