@@ -215,7 +215,7 @@ async def test_a_link_opens_in_a_tab_of_its_own_in_the_dashboard(browser: Browse
     async with dashboard_of(browser, market.app, "/payments") as (page, frame):
         await sign_in(page, market.token())
         here = page.url.removesuffix("/payments")
-        row, chip = frame.get_by_role("link", name=order_id[:8]), frame.get_by_role("link", name="Needs review")
+        row, chip = frame.get_by_role("link", name="569.50"), frame.get_by_role("link", name="Needs review")
         async with page.expect_popup() as opened:
             await row.click(button="middle")
         assert (await opened.value).url == f"{here}/payments/{order_id}"
