@@ -186,8 +186,9 @@ async def test_from_the_way_there_to_nothing_left(browser: Browser, staff_client
     await differ(staff_client, 2)
     async with dashboard_of(browser, staff_client.app, "/payments", complaints=complaints) as (page, frame):
         await sign_in(page, staff_client.token())
-        await expect(frame.get_by_role("navigation", name="Places")).to_contain_text("Needs attention 2")
-        await frame.get_by_role("link", name="Needs attention").click()
+        places = frame.get_by_role("navigation", name="Places")
+        await expect(places).to_contain_text("Needs attention 2")
+        await places.get_by_role("link", name="Needs attention").click()
         await expect(frame.get_by_role("heading", level=1)).to_be_focused()
         assert await path_of(frame) == "/attention"
         for left in (1, 0):
