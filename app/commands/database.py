@@ -9,7 +9,7 @@ from alembic.util import CommandError
 from sqlalchemy.exc import DBAPIError
 
 from app.commands.terminal import print_line
-from app.db.connection_errors import EncodingError, describe_connection_error
+from app.db.connection_errors import UnusableDatabaseError, describe_connection_error
 from app.db.database import is_sqlite
 from app.db.migrate import Fit, MigrationResult, current_revision, fit_of, migrate, newest_revision
 from app.errors import SettingsError
@@ -43,9 +43,7 @@ async def bring_up_to_date(settings: Settings) -> MigrationResult:
         return await migrate(settings.database)
     except CommandError as exc:
         raise _incompatible_version_error() from exc
-    except EncodingError as exc:
-        raise SettingsError(f"{PREFIX}DATABASE_URL: {exc}") from exc
-    except DBAPIError as exc:
+    except (UnusableDatabaseError, DBAPIError) as exc:
         raise _unusable_error(settings, exc) from exc
 
 
@@ -53,7 +51,7 @@ async def require_migrated(settings: Settings) -> None:
     """Raise SettingsError unless the database responds and is at a revision that this version of the app supports."""
     try:
         revision = await current_revision(settings.database)
-    except DBAPIError as exc:
+    except (UnusableDatabaseError, DBAPIError) as exc:
         raise _unusable_error(settings, exc) from exc
     fit = fit_of(revision)
     if fit is Fit.FOREIGN:
@@ -72,5 +70,5 @@ def _incompatible_version_error() -> SettingsError:
     )
 
 
-def _unusable_error(settings: Settings, exc: DBAPIError) -> SettingsError:
+def _unusable_error(settings: Settings, exc: UnusableDatabaseError | DBAPIError) -> SettingsError:
     return SettingsError(f"{PREFIX}DATABASE_URL: {describe_connection_error(settings.database, exc)}")

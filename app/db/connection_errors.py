@@ -9,6 +9,11 @@ from sqlalchemy.exc import DBAPIError
 
 from app.db.database import is_sqlite
 
+_NO_RIGHTS = (
+    "the user {user!r} may not use tables in {name!r}: make it the owner, or grant CREATE and USAGE on the schema"
+)
+_REFUSED_BY_HBA = r"(?:no pg_hba\.conf entry|pg_hba\.conf rejects connection)"
+
 # Libpq has no codes for errors before a connection is established: patterns of its messages, and what they mean.
 _POSTGRESQL: Sequence[tuple[str, str]] = (
     (
@@ -27,14 +32,46 @@ _POSTGRESQL: Sequence[tuple[str, str]] = (
         "the server at {place} does not accept this user and password",
     ),
     (
+        "root certificate file",
+        "the file of certificates to trust is missing: add `sslrootcert` to the address, or `sslrootcert=system`",
+    ),
+    (
+        "certificate verify failed",
+        (
+            "the certificate of the server at {place} is from no authority that is trusted, or has expired: add "
+            "`sslrootcert` to the address, or renew it"
+        ),
+    ),
+    (
+        "server certificate for .* does not match host name",
+        "the certificate of the server at {place} is for another name: use that name in the address",
+    ),
+    ("requires a valid client certificate", "the server at {place} demands a certificate: add `sslcert` and `sslkey`"),
+    (
         "server does not support SSL",
         "the server at {place} does not speak TLS: leave out `sslmode`, or set it up",
     ),
     (
-        "permission denied for|no schema has been selected",
-        "the user {user!r} may not use tables in {name!r}: make it the owner, or grant CREATE and USAGE on the schema",
+        "permission denied for database",
+        "the user {user!r} may not connect to {name!r}: make it the owner, or grant CONNECT on the database",
     ),
-    ("no pg_hba.conf entry", "the server at {place} does not accept connections from this machine as this user"),
+    ("permission denied for|no schema has been selected", _NO_RIGHTS),
+    # If neither is accepted, libpq quotes the refusal of its attempt with TLS and of the one without.
+    (
+        rf"(?s)\A(?!.*SSL encryption).*{_REFUSED_BY_HBA}.*no encryption",
+        (
+            "the server at {place} does not accept connections from this machine as this user without TLS: write "
+            "`sslmode=require` in the address, or allow them in its pg_hba.conf"
+        ),
+    ),
+    (
+        rf"(?s)\A(?!.*no encryption).*{_REFUSED_BY_HBA}.*SSL encryption",
+        (
+            "the server at {place} does not accept connections from this machine as this user with TLS: leave out "
+            "`sslmode`, or allow them in its pg_hba.conf"
+        ),
+    ),
+    (_REFUSED_BY_HBA, "the server at {place} does not accept connections from this machine as this user"),
     ("too many clients|connection slots", "the server at {place} has no free connections"),
     ("invalid (dsn|connection option)", "the address has a parameter that PostgreSQL does not know"),
 )
@@ -47,8 +84,12 @@ _SQLITE: Mapping[str, str] = {
 }
 
 
-class EncodingError(Exception):
-    """The database cannot hold the texts of all languages. Its message says what to do."""
+class UnusableDatabaseError(Exception):
+    """The database responds, and cannot be used as it is set up. Its message says what to do."""
+
+
+class EncodingError(UnusableDatabaseError):
+    """The database cannot hold the texts of all languages."""
 
     def __init__(self, encoding: str) -> None:
         super().__init__(
@@ -57,8 +98,17 @@ class EncodingError(Exception):
         )
 
 
-def describe_connection_error(database_url: str, error: DBAPIError) -> str:
+class NoRightsError(UnusableDatabaseError):
+    """The user may not use any schema of the database, so its tables look as if they did not exist."""
+
+    def __init__(self, user: str, name: str) -> None:
+        super().__init__(_NO_RIGHTS.format(user=user, name=name))
+
+
+def describe_connection_error(database_url: str, error: UnusableDatabaseError | DBAPIError) -> str:
     """Return in one sentence why the database at this address cannot be used, and what to do."""
+    if isinstance(error, UnusableDatabaseError):
+        return str(error)
     url = make_url(database_url)
     place = f"{url.host or 'this machine'}:{url.port or 5432}"
     sentence = _SQLITE.get(getattr(error.orig, "sqlite_errorname", "")) or next(

@@ -126,6 +126,8 @@ def create_engine(database_url: str, *, pool_size: int = 10, timeouts: Timeouts 
 def _connect_args(timeouts: Timeouts) -> dict[str, Any]:
     """Return libpq's connection parameters: with keepalives, which detect a server that has vanished silently."""
     return {
+        # From the start: a SQL_ASCII database would answer SQLAlchemy's first query in bytes. Poolers know this one.
+        "client_encoding": "UTF8",
         "connect_timeout": max(2, int(timeouts.connect)),  # libpq takes less for 2
         "keepalives": 1,
         "keepalives_idle": 5,
@@ -139,7 +141,7 @@ def _set_session_parameters(engine: AsyncEngine, timeouts: Timeouts | None) -> N
     """Set what we rely on, and let the server end what takes too long.
 
     Administrators give a database, or all of a server, other forms of dates or texts. Set once for each connection;
-    behind a pooler, in each transaction; not as startup parameters, which poolers reject.
+    behind a pooler, in each transaction; not as startup parameters, most of which poolers reject.
     """
     parameters = {
         "DateStyle": "ISO, YMD",

@@ -18,7 +18,7 @@ from alembic.runtime.migration import MigrationContext, MigrationInfo
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection
 
-from app.db.connection_errors import EncodingError
+from app.db.connection_errors import EncodingError, NoRightsError
 from app.db.database import create_engine, is_sqlite
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
@@ -88,13 +88,37 @@ def fit_of(revision: str | None) -> Fit:
 
 
 async def current_revision(database_url: str) -> str | None:
-    """Return the current migration of the database; None for an empty one."""
+    """Return the current migration of the database; None for an empty one.
+
+    Raises UnusableDatabaseError for one that cannot hold all names, or whose tables this user may not see.
+    """
+
+    def read(connection: Connection) -> str | None:
+        _require_utf8(connection)
+        _require_schema(connection)
+        return MigrationContext.configure(connection).get_current_revision()
+
     engine = create_engine(database_url)
     try:
         async with engine.connect() as connection:
-            return await connection.run_sync(lambda sync: MigrationContext.configure(sync).get_current_revision())
+            return await connection.run_sync(read)
     finally:
         await engine.dispose()
+
+
+def _require_utf8(connection: Connection) -> None:
+    if connection.dialect.name == "postgresql":
+        encoding = connection.exec_driver_sql("SHOW server_encoding").scalar_one()
+        if encoding != "UTF8":
+            raise EncodingError(encoding)
+
+
+def _require_schema(connection: Connection) -> None:
+    if connection.dialect.name == "postgresql":
+        query = "SELECT current_schema(), current_user, current_database()"
+        schema, user, name = connection.exec_driver_sql(query).one()
+        if schema is None:
+            raise NoRightsError(user, name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,10 +139,7 @@ async def migrate(database_url: str) -> MigrationResult:
     """
 
     def upgrade(connection: Connection) -> MigrationResult:
-        if connection.dialect.name == "postgresql":
-            encoding = connection.exec_driver_sql("SHOW server_encoding").scalar_one()
-            if encoding != "UTF8":
-                raise EncodingError(encoding)
+        _require_utf8(connection)
         stood_at = MigrationContext.configure(connection).get_current_revision()
         if fit_of(stood_at) is Fit.AHEAD:
             return MigrationResult(stood_at, stood_at, 0)

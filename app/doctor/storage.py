@@ -6,7 +6,7 @@ from stat import S_IMODE
 
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from app.db.connection_errors import describe_connection_error, missing_sqlite_file
+from app.db.connection_errors import UnusableDatabaseError, describe_connection_error, missing_sqlite_file
 from app.db.migrate import Fit, current_revision, fit_of, newest_revision
 from app.db.vault import Vault, VaultError, read_keys
 from app.doctor.deployment import Deployment
@@ -22,6 +22,7 @@ _NO_KEYS = LazyMessage(
     "Put the key file back from its copy, or set APP_SECRET_KEY_FILE to it. Do not create a new one: nothing "
     "that is encrypted in the database could be read again."
 )
+_SET_UP = LazyMessage("Set the database up as the detail says, or correct APP_DATABASE_URL.")
 _DATABASE = LazyMessage("Start the database, or correct APP_DATABASE_URL.")
 
 
@@ -87,9 +88,10 @@ async def check_database(deployment: Deployment) -> Sequence[Finding]:
         return [error(Subject.DATABASE, what, remedy, detail=str(file))]
     try:
         revision = await current_revision(url)
-    except DBAPIError as exc:
+    except (UnusableDatabaseError, DBAPIError) as exc:
         what = LazyMessage("The database does not answer, or cannot be used.")
-        return [error(Subject.DATABASE, what, _DATABASE, detail=describe_connection_error(url, exc))]
+        remedy = _SET_UP if isinstance(exc, UnusableDatabaseError) else _DATABASE
+        return [error(Subject.DATABASE, what, remedy, detail=describe_connection_error(url, exc))]
     except (SQLAlchemyError, OSError) as exc:
         what = LazyMessage("The database does not answer, or cannot be used.")
         return [error(Subject.DATABASE, what, _DATABASE, detail=type(exc).__name__)]

@@ -1,7 +1,9 @@
 """PostgreSQL as administrators set it up for a country or for other programs: what we rely on, we set."""
 
-from collections.abc import Callable
+import shutil
+from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -9,9 +11,12 @@ from sqlalchemy import text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError
 
-from app.db.connection_errors import EncodingError, describe_connection_error
+from app.db.connection_errors import EncodingError, NoRightsError, describe_connection_error
 from app.db.database import Database, create_engine
-from app.db.migrate import migrate
+from app.db.migrate import current_revision, migrate
+from tests.outbound.tls_server import write_certificate
+from tests.postgresql import Program, open_postgresql_server
+from tests.waiting import eventually
 
 HABITS = {
     "datestyle": "SQL, DMY",
@@ -33,6 +38,35 @@ def _run(url: str, *statements: str) -> None:
 
 def _server_of(url: str) -> str:
     return make_url(url).set(drivername="postgresql", database="postgres").render_as_string(hide_password=False)
+
+
+def _by_socket(server: Program) -> str:
+    port = make_url(server.url).port
+    return f"postgresql://postgres@/postgres?host={server.folder}&port={port}"
+
+
+@pytest.fixture
+async def tls_server(tmp_path: Path) -> AsyncIterator[Program]:
+    """A server of its own that accepts everybody, with TLS and without."""
+    with open_postgresql_server() as server:
+        file = server.folder / "data" / "server.pem"
+        shutil.copy(write_certificate("127.0.0.1", tmp_path), file)
+        owner = server.folder.stat()
+        shutil.chown(file, owner.st_uid, owner.st_gid)
+        file.chmod(0o600)
+        settings = {"ssl_cert_file": file, "ssl_key_file": file, "ssl": "on"}
+        changes = [f"ALTER SYSTEM SET {name} = '{value}'" for name, value in settings.items()]
+        _run(_by_socket(server), *changes, "SELECT pg_reload_conf()")
+
+        async def speaks_tls() -> bool:
+            try:
+                _run(f"{server.url}?sslmode=require", "SELECT 1")
+            except psycopg.OperationalError:
+                return False
+            return True
+
+        await eventually(speaks_tls)
+        yield server
 
 
 @pytest.mark.parametrize("habit", HABITS)
@@ -71,6 +105,8 @@ async def test_a_database_that_cannot_hold_all_names_is_refused_before_anything_
     )
     with pytest.raises(EncodingError, match=r"encoding is LATIN1.*ENCODING 'UTF8'"):
         await migrate(url)
+    with pytest.raises(EncodingError, match="encoding is LATIN1"):
+        await current_revision(url)  # of what starts, and of doctor
     with psycopg.connect(url) as connection:
         assert connection.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").fetchone() == (0,)
 
@@ -89,6 +125,78 @@ async def test_missing_rights_are_named(new_postgresql: Callable[[], str]) -> No
         assert said.startswith(f"the user {role!r} may not use tables in {name!r}: make it the owner, or grant CREATE")
     finally:
         _run(_server_of(url), f'DROP ROLE "{role}"')
+
+
+async def test_tables_that_a_user_may_not_see_do_not_look_like_an_empty_database(
+    new_postgresql: Callable[[], str],
+) -> None:
+    url = new_postgresql()
+    await migrate(url)
+    name = make_url(url).database
+    role = f"{name}_r"
+    _run(url, "REVOKE ALL ON SCHEMA public FROM PUBLIC")
+    _run(_server_of(url), f"CREATE ROLE \"{role}\" LOGIN PASSWORD 'secret'")
+    theirs = make_url(url).set(username=role, password="secret").render_as_string(hide_password=False)
+    try:
+        with pytest.raises(NoRightsError) as caught:
+            await current_revision(theirs)
+        said = describe_connection_error(theirs, caught.value)
+        assert said.startswith(f"the user {role!r} may not use tables in {name!r}: make it the owner, or grant CREATE")
+        _run(_server_of(url), f'REVOKE CONNECT ON DATABASE "{name}" FROM PUBLIC')
+        with pytest.raises(DBAPIError) as refused:
+            await current_revision(theirs)
+        assert f"may not connect to {name!r}" in describe_connection_error(theirs, refused.value)
+    finally:
+        _run(_server_of(url), f'DROP ROLE "{role}"')
+
+
+@pytest.mark.parametrize(
+    ("rule", "sslmode", "words"),
+    [
+        ("hostssl all all all trust", "disable", " without TLS: write `sslmode=require` in the address"),
+        ("hostnossl all all all trust", "require", " with TLS: leave out `sslmode`"),
+        ("hostnossl all nobody all trust", "prefer", ""),
+        ("host all all all reject", "prefer", ""),
+        ("host all all all reject", "disable", " without TLS: write `sslmode=require` in the address"),
+    ],
+)
+async def test_a_server_that_demands_or_refuses_tls_is_named(
+    tls_server: Program, rule: str, sslmode: str, words: str
+) -> None:
+    url = f"{tls_server.url}?sslmode={sslmode}"
+    (tls_server.folder / "data" / "pg_hba.conf").write_text(f"local all all trust\n{rule}\n")
+    _run(_by_socket(tls_server), "SELECT pg_reload_conf()")
+    accepted = make_url(tls_server.url)
+    said = ""
+
+    async def is_refused() -> bool:
+        nonlocal said
+        try:
+            await current_revision(url)
+        except DBAPIError as error:
+            said = describe_connection_error(url, error)
+        return bool(said)
+
+    await eventually(is_refused)
+    refused = (
+        f"the server at {accepted.host}:{accepted.port} does not accept connections from this machine as this user"
+    )
+    assert said.startswith(refused + words)
+    assert words or said == refused
+
+
+async def test_a_certificate_that_is_not_trusted_is_named(tls_server: Program, tmp_path: Path) -> None:
+    for options, words in (
+        (f"sslmode=verify-full&sslrootcert={tmp_path / 'none.crt'}", "the file of certificates to trust is missing"),
+        (
+            f"sslmode=verify-full&sslrootcert={write_certificate('localhost', tmp_path)}",
+            "is from no authority that is trusted",
+        ),
+    ):
+        url = f"{tls_server.url}?{options}"
+        with pytest.raises(DBAPIError) as caught:
+            await current_revision(url)
+        assert words in describe_connection_error(url, caught.value)
 
 
 async def test_a_server_without_tls_is_named(new_postgresql: Callable[[], str]) -> None:
