@@ -7,6 +7,7 @@ import re
 import yaml
 from prometheus_client import Metric
 
+from app.db.reconciliations import RECONCILIATIONS
 from tests.conftest import REPOSITORY
 from tests.docs.pages import DOCS, anchors, backticked, rows, section
 from tests.monitoring.conftest import Metrics
@@ -64,6 +65,15 @@ async def test_every_alert_is_of_what_there_is_and_leads_to_the_run_book(watched
         run_books.add(anchor)
     told = re.findall(r"^### (.+)$", section(DOCS / "operators.md", "## When an alert fires"), re.MULTILINE)
     assert {heading.lower().replace(" ", "-").replace("'", "") for heading in told} == run_books
+
+
+def test_silence_and_a_missed_comparison_raise_an_alert() -> None:
+    groups = yaml.safe_load((MONITORING / "alerts.yaml").read_text())["groups"]
+    expressions = [rule["expr"] for group in groups for rule in group["rules"]]
+    # An expression about metrics that are not there has no result, so only `absent` can tell that they are missing.
+    assert any("absent(up{" in expression for expression in expressions)
+    assert any("absent(saleor_gateway_database_up)" in expression for expression in expressions)
+    assert any(f'queue_lag_seconds{{queue="{RECONCILIATIONS.name}"}}' in expression for expression in expressions)
 
 
 def is_log_call(node: ast.AST) -> bool:
