@@ -43,6 +43,7 @@ SCRIPTS = ("pages.js", "widget.js", "shopper.js")
 
 _IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./(\w+)\.js";$', re.MULTILINE)
 _EXPORT = re.compile(r"^export ", re.MULTILINE)
+_EXPORTED = re.compile(r"^export (?:async )?(?:function|class|const) (\w+)", re.MULTILINE)
 KIT = "gateway-payment.js"
 KIT_FOLDER = _HERE / "storefront"
 """The storefront kit, which is also published to npm; only the script itself is served."""
@@ -73,14 +74,23 @@ def _files() -> Mapping[str, _File]:
 
 
 def _script(name: str) -> str:
-    """Return a script with its imports inlined, each in a scope of its own. Imported scripts import nothing."""
+    """Return a script with all that it imports before it, once, each imported script in a scope of its own."""
+    modules: dict[str, str] = {}
 
-    def module(found: re.Match[str]) -> str:
-        names, imported = found.groups()
-        body = _EXPORT.sub("", (_HERE / f"{imported}.js").read_text())
-        return f"const {names} = (() => {{\n{body}\nreturn {names};\n}})();"
+    def link(text: str) -> str:
+        for found in _IMPORT.finditer(text):
+            if found[2] not in modules:
+                source = (_HERE / f"{found[2]}.js").read_text()
+                body, exported = _EXPORT.sub("", link(source)), ", ".join(_EXPORTED.findall(source))
+                modules[found[2]] = f"const {_module(found[2])} = (() => {{\n{body}\nreturn {{ {exported} }};\n}})();\n"
+        return _IMPORT.sub(lambda found: f"const {found[1]} = {_module(found[2])};", text)
 
-    return _IMPORT.sub(module, (_HERE / name).read_text())
+    script = link((_HERE / name).read_text())
+    return "\n".join([*modules.values(), script])
+
+
+def _module(name: str) -> str:
+    return f"{name}Module"
 
 
 def _font() -> bytes:
