@@ -15,6 +15,7 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 from sqlmodel.sql.expression import Select, SelectOfScalar
 
+from app.db.attention import clear_orders_of_others
 from app.db.database import Database
 from app.db.errors import DatabaseError
 from app.db.reconciliations import delete_comparisons, plan_run
@@ -157,6 +158,8 @@ class AccountRepository:
             row = await _get_locked(session, account_id)
             _set_columns(row, columns)
             row.updated_at = self._now()
+            if "other_orders" in columns:
+                await clear_orders_of_others(session, row)
         self._cache.invalidate()
         return row
 

@@ -13,8 +13,10 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.core.vocabulary import EventState
-from app.db.inbox import Trouble
+from app.db.inbox import OF_OTHERS, Trouble
 from app.db.tables import MerchantAccount, Notification, Payment, SaleorEvent
+
+_MOST_IDS = 500  # of a statement
 
 MAX_COUNTED = 1000
 """The most undelivered events that are counted: they all wait for the same thing."""
@@ -81,6 +83,17 @@ async def clear_trouble(session: AsyncSession, account_ids: Collection[str], tro
     theirs = (col(Notification.account_id).in_(account_ids), col(Notification.trouble) == trouble)
     result: Any = await session.exec(update(Notification).where(*theirs).values(trouble=None))
     return int(result.rowcount)
+
+
+async def clear_orders_of_others(session: AsyncSession, account: MerchantAccount) -> None:
+    """Clear the trouble with notifications of orders that, as the account says by now, are another shop's."""
+    unmatched = (col(Notification.account_id) == account.id, col(Notification.trouble) == Trouble.UNMATCHED)
+    orders = (await session.exec(select(Notification.order_id).where(*unmatched).distinct())).all()
+    theirs = [order_id for order_id in orders if account.is_order_of_others(order_id)]
+    for start in range(0, len(theirs), _MOST_IDS):
+        some = theirs[start : start + _MOST_IDS]
+        query: Any = update(Notification).where(*unmatched, col(Notification.order_id).in_(some))
+        await session.exec(query.values(trouble=None, outcome=OF_OTHERS))
 
 
 async def find_undelivered(session: AsyncSession, installation_id: int, *, before: datetime) -> Undelivered | None:

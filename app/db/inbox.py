@@ -7,7 +7,7 @@ are stored at the same moment are committed together, and so are those that are 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from functools import cache
@@ -27,7 +27,7 @@ from app.db.job_queue import Claim, JobQueue
 from app.db.payment_locks import lock_payments
 from app.db.payment_rows import StoredPayment, write
 from app.db.sealed_column import SealedColumn
-from app.db.tables import Notification
+from app.db.tables import MerchantAccount, Notification
 from app.db.vault import Vault, VaultError
 from app.telemetry import current_trace_id
 
@@ -51,6 +51,10 @@ class Trouble(StrEnum):
     FAILED = "failed"  # could not be processed, will be retried
 
 
+OF_OTHERS = "the order is another shop's"
+"""The outcome of a notification about an order that, as the account says, is another shop's."""
+
+
 @dataclass(frozen=True, slots=True)
 class ProcessingResult:
     """The ``outcome`` of a notification, as text; ``trouble``: why a person must look at it.
@@ -69,7 +73,7 @@ class StoredNotification:
     """A notification as it was received. ``data`` is the signed text, ``attempts`` counts the attempts to process it.
 
     ``data`` is None when the secret key file has no key that opens it or, permanently, when it is no longer
-    ``retained``.
+    ``retained``. ``is_of_others``: no payment of ours has its order, and the account says that it is another shop's.
     """
 
     id: int
@@ -83,6 +87,7 @@ class StoredNotification:
     processed_at: datetime | None
     next_attempt_at: datetime | None
     retained: bool = True
+    is_of_others: bool = False
 
     def __repr__(self) -> str:
         return f"<StoredNotification {self.id} order={self.order_id}>"
@@ -231,7 +236,12 @@ class Inbox:
             for due in dues:
                 row = rows[due.notification_id]
                 payment = payments.get((row.account_id, row.order_id))
-                result = results[due.notification_id] = _decide(due, self._open(row), payment)
+                notification = self._open(row)
+                if payment is None:
+                    account = await session.get(MerchantAccount, row.account_id)
+                    is_of_others = account is not None and account.is_order_of_others(row.order_id)
+                    notification = replace(notification, is_of_others=is_of_others)
+                result = results[due.notification_id] = _decide(due, notification, payment)
                 row.outcome, row.trouble, row.next_attempt_at = result.outcome, result.trouble, result.retry_at
                 if result.retry_at is None:
                     row.processed_at = due.now

@@ -6,7 +6,7 @@ from typing import Never
 import pytest
 
 from app.core.vocabulary import ProblemKind
-from app.db.inbox import Trouble
+from app.db.inbox import OF_OTHERS, Trouble
 from app.db.presence import CHECK_INTERVAL
 from app.db.tables import Notification
 from app.db.vault import KEY_BYTES, Vault
@@ -37,8 +37,9 @@ from tests.payments.alert_cases import (
     unreadable_record,
 )
 from tests.payments.fake_gateway import operation, payment
+from tests.payments.fake_saleor import amounts
 from tests.payments.problems import issue_saying, raise_problem
-from tests.payments.shop import SALEOR, Shop
+from tests.payments.shop import SALEOR, TOTAL, Shop
 from tests.statements import record_statements
 
 DIFFERS = issue_saying("differs")
@@ -184,6 +185,37 @@ async def test_notifications_of_orders_that_are_not_ours(shop: Shop) -> None:
     assert await items(shop) == []
     await notified_of(shop)  # repeated: it is the same, and somebody has looked
     assert await items(shop) == []
+
+
+class TestNotificationsOfOtherShops:
+    """The account can be told which orders at its point of sale are another shop's: nobody has to look at those."""
+
+    async def test_told_before_they_arrive(self, shop: Shop) -> None:
+        await shop.services.accounts.change(shop.account.id, other_orders=["woo-*"])
+        await notified_of(shop, order_id="woo-1")
+        assert await items(shop) == []
+        [kept] = await shop.services.inbox.find_for_order(shop.account.id, "woo-1")
+        assert (kept.outcome, kept.next_attempt_at) == (OF_OTHERS, None)
+
+    async def test_told_after_they_have_been_listed(self, shop: Shop) -> None:
+        await notified_of(shop, order_id="woo-1")
+        await notified_of(shop, order_id="e" * 32)
+        await shop.services.accounts.change(shop.account.id, other_orders=["woo-*"])
+        [item] = await items(shop)
+        assert (item.what, item.count) == (AlertKind.UNMATCHED, 1)
+        [kept] = await shop.services.inbox.find_for_order(shop.account.id, "woo-1")
+        assert kept.outcome == OF_OTHERS
+
+    async def test_other_orders_are_still_listed(self, shop: Shop) -> None:
+        await shop.services.accounts.change(shop.account.id, other_orders=["woo-*"])
+        await notified_of(shop, order_id="shop-1")
+        [item] = await items(shop)
+        assert (item.what, item.count) == (AlertKind.UNMATCHED, 1)
+
+    async def test_payment_of_ours_is_processed_whatever_its_id_looks_like(self, shop: Shop) -> None:
+        await shop.services.accounts.change(shop.account.id, other_orders=["*"])
+        await shop.complete_payment()
+        assert shop.amounts == amounts(charged=TOTAL)
 
 
 async def test_what_the_gateway_has_signed_and_nobody_understands_is_kept(shop: Shop) -> None:

@@ -9,7 +9,7 @@ import structlog
 from app import telemetry
 from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import Kind
-from app.db.inbox import ProcessingResult, StoredNotification, Trouble
+from app.db.inbox import OF_OTHERS, ProcessingResult, StoredNotification, Trouble
 from app.db.vault import VaultError
 from app.gateway.errors import ForgedNotificationError, UnreadableNotificationError
 from app.gateway.notification import SignedButUnreadableError, read_data, read_notification
@@ -136,7 +136,8 @@ def _post(services: Services, notification: StoredNotification, payment: Payment
     except UnreadableNotificationError:
         return ProcessingResult(_CANNOT_BE_READ, Trouble.UNREADABLE)
     if payment is None:
-        return ProcessingResult(UNMATCHED, Trouble.UNMATCHED)
+        of_others, unmatched = ProcessingResult(OF_OTHERS), ProcessingResult(UNMATCHED, Trouble.UNMATCHED)
+        return of_others if notification.is_of_others else unmatched
     seen = observation_from_record(record, payment.payment.language)
     if seen is None:
         money = unexplained_money(record)
