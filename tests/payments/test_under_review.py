@@ -54,6 +54,7 @@ async def test_it_cannot_be_cancelled_before_the_difference_is_settled(waiting: 
 
 async def test_an_operation_that_the_gateway_has_named_is_not_given_up_for_silence(paid_shop: Shop) -> None:
     """It answered once, with another amount; that it shows nothing later does not mean that nothing went back."""
+    paid_shop.saleor.order(paid_shop.transaction)
     paid_shop.gateway.will_answer(json_reply(operation("refund", paid_shop.order_id, "99.99", operation_id="refund-1")))
     await paid_shop.request_action("REFUND", "100.00")
     assert (await paid_shop.operation(Kind.REFUND)).state is State.UNKNOWN

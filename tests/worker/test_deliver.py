@@ -131,6 +131,7 @@ async def test_each_attempt_waits_twice_as_long_as_the_one_before(
 async def test_what_saleor_refuses_for_good_is_a_visible_problem_and_never_asked_again(
     paid_shop: Shop, code: str
 ) -> None:
+    paid_shop.saleor.order(paid_shop.transaction)
     await put(paid_shop, "REFUND_SUCCESS")
     paid_shop.saleor.failures.append(SaleorRefusedError(code, "pspReference", "no"))
     await paid_shop.pass_time(days=1)
