@@ -57,6 +57,7 @@ async def test_the_bank_has_taken_the_money_back(paid_shop: Shop) -> None:
 
 @pytest.mark.law(10)
 async def test_one_that_is_open_is_shown_until_it_has_ended_and_cannot_be_refunded_meanwhile(paid_shop: Shop) -> None:
+    paid_shop.saleor.order(paid_shop.transaction)
     await paid_shop.notify(dispute(paid_shop, "pending", "100.00"))
     await paid_shop.work()
     assert await subjects(paid_shop) == [(AlertKind.DISPUTE, 1)]
@@ -82,6 +83,7 @@ async def test_one_that_is_open_is_shown_until_it_has_ended_and_cannot_be_refund
 
 
 async def test_one_that_the_store_wins_takes_nothing(paid_shop: Shop) -> None:
+    paid_shop.saleor.order(paid_shop.transaction)
     polls = paid_shop.gateway.polls
     await paid_shop.notify(dispute(paid_shop, "pending"))
     await paid_shop.notify(dispute(paid_shop, "failure"))
