@@ -19,7 +19,9 @@ from tests.loopback import serve_app
 DASHBOARD = "https://dashboard.example.com"
 PRIVATE = {"cache-control": "no-store", "referrer-policy": "no-referrer", "x-content-type-options": "nosniff"}
 NOTHING = "default-src 'none'"
-OWN_FILES = "style-src 'self'; script-src 'self'; connect-src 'self'; font-src 'self'; img-src {images}; base-uri 'none'"
+OWN_FILES = (
+    "style-src 'self'; script-src 'self'; connect-src 'self'; font-src 'self'; img-src {images}; base-uri 'none'"
+)
 
 
 def page(forms: str, framed_by: str, images: str = "'self'") -> dict[str, str]:
