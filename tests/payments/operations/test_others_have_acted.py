@@ -203,6 +203,7 @@ class TestOneLookAfterEach:
         assert (await paid_shop.operation(Kind.REFUND)).amount == Decimal("20.00")
 
     async def test_a_gateway_that_does_not_answer_is_not_asked_for_ever(self, paid_shop: Shop) -> None:
+        paid_shop.saleor.order(paid_shop.transaction)
         paid_shop.gateway.will_answer(json_reply(operation("refund", paid_shop.order_id, "20.00", operation_id="ours")))
         await paid_shop.request_action("REFUND", "20.00", "one")
         paid_shop.gateway.will_answer_look_ups(*[Reply(500)] * 500)
