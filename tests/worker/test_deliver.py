@@ -109,6 +109,7 @@ async def test_each_attempt_waits_twice_as_long_as_the_one_before(
     paid_shop: Shop, trouble: SaleorError, first: timedelta, longest: timedelta
 ) -> None:
     """Up to a limit; a Saleor that has uninstalled us is left in peace longer, and may come back."""
+    paid_shop.saleor.order(paid_shop.transaction)
     await put(paid_shop, "INFO")
     pauses = []
     for _ in range(14):

@@ -61,6 +61,7 @@ async def test_with_the_years_only_facts_about_money_grow(shop: Shop) -> None:
         await shop.begin()
         await shop.notify(payment(shop.order_id))
         await shop.work()
+        shop.saleor.order(shop.transaction)
         shop.clock.now = next_night(shop.clock.forward(days=180))
         await shop.work()
         sizes += await read_raw(shop.services.database, SIZES)

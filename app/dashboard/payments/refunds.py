@@ -37,7 +37,7 @@ def _row(operation: Operation) -> RefundRow:
         at=operation.booked_at or operation.created_at,
         amount=operation.amount,
         standing=_STANDINGS.get(operation.state, Standing.REFUNDING),
-        reason=operation.request.get("comment"),
+        reason=operation.requested.comment,
         by=_requester(operation),
         receipt=Details.from_row(operation.details).receipt_url,
     )

@@ -109,10 +109,10 @@ def _find_errors(
         if mode is SplitMode.PERCENTAGES and _share(share) is None:
             wrong[f"seller.{number}.share"] = _NO_SHARE
     if mode is SplitMode.PERCENTAGES and not wrong:
-        total = sum((_share(share) or Decimal() for _, _, share, _ in rows.values()), Decimal())
-        if total != _HUNDRED:
+        percent = sum((_share(share) or Decimal() for _, _, share, _ in rows.values()), Decimal())
+        if percent != _HUNDRED:
             last = [*rows][-1]
-            wrong[f"seller.{last}.share"] = LazyMessage("The shares add up to %(sum)s, not to 100.", sum=f"{total:f}")
+            wrong[f"seller.{last}.share"] = LazyMessage("The shares add up to %(sum)s, not to 100.", sum=f"{percent:f}")
     if mode is SplitMode.METADATA and present.shipping == "default" and not any(rest for *_, rest in rows.values()):
         wrong["rest"] = _NO_REST
     return wrong

@@ -48,6 +48,7 @@ class TestARefundOfWhichNobodyKnows:
     async def test_as_long_as_look_ups_fail_nothing_is_concluded(self, shop: Shop) -> None:
         """Only a look-up that shows nothing says something; one that fails says nothing."""
         await shop.complete_payment()
+        shop.saleor.order(shop.transaction)
         shop.gateway.will_answer(HangUp())
         await shop.request_action("REFUND", "10.00")
         shop.gateway.will_answer_look_ups(*[BROKEN] * 100)
@@ -392,6 +393,7 @@ class TestRecordsThatCannotBeRead:
         assert "that the app cannot read" in (problem_text((await hidden.aggregate()).payment) or "")
 
     async def test_it_is_booked_and_the_problem_gone_when_it_can_be_read(self, hidden: Shop) -> None:
+        hidden.saleor.order(hidden.transaction)
         await hidden.pass_time(hours=3)
         hidden.gateway.book[hidden.order_id] = [
             payment(hidden.order_id),
