@@ -216,7 +216,8 @@ async def test_a_link_opens_in_a_tab_of_its_own_in_the_dashboard(browser: Browse
     async with dashboard_of(browser, market.app, "/payments") as (page, frame):
         await sign_in(page, market.token())
         here = page.url.removesuffix("/payments")
-        row, chip = frame.get_by_role("link", name="569.50"), frame.get_by_role("link", name="Needs review")
+        row = frame.get_by_role("link", name="569.50")
+        chip = frame.get_by_role("navigation", name="Status").get_by_role("link", name="Needs attention")
         async with page.expect_popup() as opened:
             await row.click(button="middle")
         assert (await opened.value).url == f"{here}/payments/{order_id}"

@@ -155,7 +155,7 @@ async def test_row_opens_its_payment_in_a_tab_of_its_own_by_control_and_click(
             link = frame.get_by_role("link", name="100.00 UAH Order 1001")
             row = await frame.locator("tbody tr, .tasks > li").bounding_box()
             assert row is not None
-            await expect(link).to_have_attribute("href", f"/payments/{kept.order_id}")
+            await expect(link).to_have_attribute("data-page", f"/payments/{kept.order_id}")
             async with page.context.expect_page() as opened:
                 await page.keyboard.down("Control")
                 await page.mouse.click(row["x"] + row["width"] - 3, row["y"] + row["height"] / 2)
