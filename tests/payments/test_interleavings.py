@@ -130,12 +130,14 @@ class Day:
                 await self.begin_another(mood)
 
     async def end(self, status: str) -> None:
-        """The storm is over: everybody answers, what is pending ends, and time passes."""
+        """The storm is over: everybody answers, what is pending ends, paid checkouts are completed, and time passes."""
         self.bank.moods.clear()
         self.bank.finish(self.order_id, status)
         for record in list(self.bank.history):
             if record.get("operation_id") in self.bank.outside_ids:
                 await self._notify(record)  # nobody else would tell us of these
+        if self.bank.payment_of(self.order_id)["status"] == "success":
+            self.shop.saleor.order(self.shop.transaction)
         await self.shop.pass_time(hours=6)
 
     async def _notify(self, record: dict[str, Any]) -> None:

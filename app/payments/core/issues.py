@@ -15,7 +15,7 @@ from app.core.vocabulary import Kind, State
 from app.i18n.messages import LazyMessage, Value, gettext_noop, value_from_json, value_to_json
 from app.payments.core.labels import NAMES, STATES
 
-Fact: TypeAlias = Value | Kind | State
+IssueFact: TypeAlias = Value | Kind | State
 """A fact of an issue; a ``Kind`` or ``State`` is put into words when it is shown."""
 
 
@@ -84,9 +84,9 @@ class Issue:
     """
 
     code: IssueCode
-    facts: Mapping[str, Fact]
+    facts: Mapping[str, IssueFact]
 
-    def __init__(self, code: IssueCode, /, **facts: Fact) -> None:
+    def __init__(self, code: IssueCode, /, **facts: IssueFact) -> None:
         object.__setattr__(self, "code", code)
         object.__setattr__(self, "facts", facts)
 
@@ -150,7 +150,7 @@ def _is_sentence(value: object) -> bool:
     return isinstance(value, Mapping) and "message" in value
 
 
-def _in_words(fact: Fact | None) -> Value:
+def _in_words(fact: IssueFact | None) -> Value:
     match fact:
         case Kind():
             return NAMES[fact]
@@ -162,7 +162,7 @@ def _in_words(fact: Fact | None) -> Value:
             return fact
 
 
-def _fact_to_json(fact: Fact) -> Any:
+def _fact_to_json(fact: IssueFact) -> Any:
     match fact:
         case Kind():
             return {"kind": fact.value}
@@ -172,7 +172,7 @@ def _fact_to_json(fact: Fact) -> Any:
             return value_to_json(fact)
 
 
-def _fact_from_json(stored: Any) -> Fact:
+def _fact_from_json(stored: Any) -> IssueFact:
     match stored:
         case {"kind": kind}:
             return Kind(kind)

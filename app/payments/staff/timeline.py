@@ -32,8 +32,8 @@ from app.payments.staff.descriptions import (
     with_shares,
 )
 
-Fact: TypeAlias = str | int | Decimal | datetime | dict[str, Any] | None
-Facts: TypeAlias = dict[str, Fact]
+EntryValue: TypeAlias = str | int | Decimal | datetime | dict[str, Any] | None
+Facts: TypeAlias = dict[str, EntryValue]
 
 
 class Actor(StrEnum):
@@ -137,7 +137,7 @@ def _operation_entries(
     }
 
     def entry(
-        at: datetime, who: Actor, what: str, message: LazyMessage, tone: Tone = Tone.NEUTRAL, **more: Fact
+        at: datetime, who: Actor, what: str, message: LazyMessage, tone: Tone = Tone.NEUTRAL, **more: EntryValue
     ) -> Entry:
         outcome_follows = has_outcome and what in {"seen", "requested"}
         return Entry(at, who, what, message, tone, {**facts, **more}, outcome_follows)

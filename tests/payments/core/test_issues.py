@@ -10,7 +10,7 @@ from app.core.payment import Payment, Problem
 from app.core.vocabulary import Flow, Kind, ProblemKind, State
 from app.i18n.messages import LazyMessage, Money, Verbatim
 from app.payments.core import issues
-from app.payments.core.issues import Fact, Issue, IssueCode, is_stored, issue_from_json, stored_message
+from app.payments.core.issues import Issue, IssueCode, IssueFact, is_stored, issue_from_json, stored_message
 from app.payments.core.posting import raise_problem
 from app.payments.core.problems import acknowledge, add_problem, cause_of_mismatch, open_problems
 from tests.payments.aggregates import NOON, an_aggregate
@@ -18,7 +18,7 @@ from tests.payments.aggregates import NOON, an_aggregate
 HUNDRED, NINETY = Money(Decimal("100.00"), "UAH"), Money(Decimal("90.00"), "UAH")
 DIFFERS = Issue(IssueCode.OTHER_AMOUNT, sum=HUNDRED, asked=NINETY)
 
-FACTS: dict[str, Fact] = {
+FACTS: dict[str, IssueFact] = {
     "sum": HUNDRED, "asked": NINETY, "said": HUNDRED, "ours": State.FAILURE, "theirs": State.SUCCESS,
     "what": Kind.REFUND, "since": datetime(2026, 11, 21, 12, tzinfo=UTC), "pos_id": "p", "order": "o",
     "currency": "USD", "seen": "auth", "method": "gift", "type": "CHARGE_SUCCESS", "code": "INVALID",
