@@ -112,8 +112,8 @@ def _check_ledgers(harness: Harness, transaction: Transaction, aggregate: Paymen
         assert transaction.actions == offered, f"staff are offered {transaction.actions} instead of {offered}"
         # A second paid attempt does not concern this payment alone (laws of money, 12).
         # Nobody completes the checkout of a story: see _check_missing_order.
-        others = [each for each in open_problems(aggregate.payment) if not _is_of_missing_order(each)]
-        problems = [each for each in others if each.kind is not ProblemKind.PAID_TWICE]
+        others = [problem for problem in open_problems(aggregate.payment) if not _is_of_missing_order(problem)]
+        problems = [problem for problem in others if problem.kind is not ProblemKind.PAID_TWICE]
         if disputed:
             assert problems, "nobody is told of what the payer's bank has taken"
         elif not any(entry.method == "dispute" for entry in entries):  # a won dispute is reported too

@@ -64,8 +64,9 @@ def test_refunds_of_parts_sum_to_what_was_sold_of_each_product(
 
 
 def total_of(aggregate: PaymentAggregate, article: str) -> Decimal:
-    products = [each for some in goods_of(aggregate.create.requested).values() for each in some if each.id == article]
-    return sum((each.total for each in products), Decimal())
+    goods = goods_of(aggregate.create.requested).values()
+    products = [product for alike in goods for product in alike if product.id == article]
+    return sum((product.total for product in products), Decimal())
 
 
 def test_a_full_capture_and_a_full_refund_say_what_the_payment_said() -> None:
