@@ -1,4 +1,4 @@
-"""What can happen to a payment, as data: nothing else changes one.
+"""What can happen to a payment, as data.
 
 The store records a fact: it locks the payment, lets the fact decide what follows, and commits that. Several facts may
 share a transaction, and a fact may decide again, about the payment as it is then, when a transaction failed. So

@@ -1,8 +1,8 @@
 """What follows for a payment from each fact, decided on plain objects under the payment's lock. Pure.
 
 A fact is data (``core.fact``): what has happened, or is requested, and when. These are all; whoever finds one out
-records it (``db.repository``), and nothing else changes a payment that exists, but the gateway's notifications, which
-are recorded with the inbox (``sync.notifications``).
+records it (``db.repository``). Nothing else changes where a payment stands, but the gateway's notifications, which are
+recorded with the inbox (``sync.notifications``). Erasing personal data and moving a store are the database's own.
 
 Saleor
     ``ActionRequested``, ``ActionRepeated`` (``action``): a charge, refund or cancelation, by its staff or in the app

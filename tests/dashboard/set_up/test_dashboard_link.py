@@ -1,5 +1,6 @@
 """Staff say where their Dashboard is, from within it; a link then shows where it leads (docs/decisions, 0028)."""
 
+import re
 from dataclasses import replace
 from urllib.parse import quote
 
@@ -218,8 +219,10 @@ async def test_in_the_dashboard_its_address_is_filled_in_and_the_link_leads_back
         await expect((await opened.value).locator("iframe")).to_have_count(0)
         await field.fill(f"{there}/dashboard/")
         await frame.get_by_role("button", name="Try address").click()
+        trial = frame.get_by_role("link", name="Open in a new tab")
+        await expect(trial).to_have_attribute("href", re.compile(re.escape(f"{there}/dashboard/")))
         async with page.expect_popup() as opened:
-            await frame.get_by_role("link", name="Open in a new tab").click()
+            await trial.click()
         tab = await opened.value
         inside = tab.frame_locator("iframe")
         await expect(tab.locator("iframe")).to_be_visible()
