@@ -19,6 +19,15 @@ def test_waiting_operation_whose_turn_has_come_becomes_an_intent() -> None:
     assert waiting.state is State.INTENT
 
 
+@pytest.mark.law(3)
+def test_waiting_operation_waits_on_while_another_is_in_flight() -> None:
+    """Whoever says that its turn has come may have read the payment before the other began."""
+    waiting = an_operation(Kind.REFUND, State.WAITING, next_poll_at=NOON)
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, an_operation(Kind.REFUND, State.INTENT), waiting)
+    assert TurnCame(waiting.id or 0, posting(), can_be_sent=True).decide(aggregate) is None
+    assert waiting.state is State.WAITING
+
+
 @pytest.mark.law(1, 13)
 def test_waiting_operation_of_an_account_whose_keys_do_not_open_waits_on() -> None:
     """It is no intent, which would end as unknown: nothing can be sent until staff have mended the keys."""
