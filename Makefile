@@ -11,6 +11,8 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
 VENV := .venv
+# What stands on nothing of the app, and is installed beside it.
+PACKAGES := integration-base saleor-app-sdk gateway-client
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 # What looks at the dependencies and builds a release stands apart from what is tested.
@@ -53,7 +55,7 @@ help: ## List what can be made
 .PHONY: install
 install: $(STAMP) ## Make .venv and install what is pinned (again only when the pins change)
 
-$(STAMP): pyproject.toml requirements-dev.txt
+$(STAMP): pyproject.toml requirements-dev.txt $(PACKAGES:%=packages/%/pyproject.toml)
 	@if [ -z "$(PYTHON)" ]; then \
 		echo "Python 3.11 or newer is needed and none was found. Install it, or say where it is: make PYTHON=/path/to/python3" >&2; \
 		exit 1; fi
@@ -61,7 +63,7 @@ $(STAMP): pyproject.toml requirements-dev.txt
 	@$(PYTHON) -m venv $(VENV) || { \
 		echo "$(PYTHON) cannot make a virtual environment; on Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
 	@$(BIN)/python -m pip install --require-hashes -r requirements-dev.txt | $(call SHOW_PROGRESS,requirements-dev.txt)
-	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation $(PACKAGES:%=-e packages/%) -e .
 	@touch $@
 
 # Drivers are named in a database's address and form parsing is called by FastAPI: neither is imported. The sandbox is
@@ -76,9 +78,10 @@ check: $(STAMP) ## Formatting, lint, types, who may import whom, and what is dec
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/deptry app --known-first-party app --per-rule-ignores '$(NOT_ODD)'
+	@for package in $(PACKAGES); do (cd packages/$$package && $(CURDIR)/$(BIN)/deptry . --per-rule-ignores '$(NOT_ODD)'); done
 
 # What the tests of the tooling (tests/suites.py) look at. They run when something of it has changed since they passed.
-TOOLING := .ci Makefile pyproject.toml requirements-dev.txt saleor_gateway.py app/*.py app/gateway app/saleor app/sandbox \
+TOOLING := .ci Makefile pyproject.toml requirements-dev.txt saleor_gateway.py app/*.py packages/gateway-client/gateway_client packages/saleor-app-sdk/saleor_app_sdk packages/gateway-client/gateway_client/sandbox \
 	app/static docs tests/*.py tests/ci tests/docs tests/gateway tests/gateway_contract tests/saleor tests/saleor_testing tests/sandbox \
 	tests/secrets
 TOOLING_TESTED := build/.tooling-tested

@@ -25,16 +25,16 @@ from app.db.processes import RunningProcess
 from app.db.saved_cards import SavedCards
 from app.db.sealed_values import SealedValues
 from app.doctor.deployment import Deployment
-from app.gateway.hosts import is_on_private_network
-from app.outbound import CheckedTransport, Guard, is_private, no_guard
 from app.payments.core.addresses import Addresses
 from app.payments.services import Gateways, Services
-from app.saleor.addresses import AllowList
-from app.saleor.documents import Documents
-from app.saleor.graphql import SaleorClient
 from app.settings import Settings
 from app.worker.heartbeat import Heartbeat
 from app.worker.loop import Worker
+from gateway_client.hosts import is_on_private_network
+from integration_base.outbound import CheckedTransport, Guard, is_private, no_guard
+from saleor_app_sdk.addresses import AllowList
+from saleor_app_sdk.documents import Documents
+from saleor_app_sdk.graphql import SaleorClient
 
 MANIFEST = Path(__file__).parent.parent / "manifest"
 

@@ -253,12 +253,12 @@ COMMANDS: Mapping[str, Command | Group] = {
         "Show the line of HTML with which a storefront's page loads the payment button from this app.",
     ),
     "sandbox": Command(
-        "app.sandbox.command:sandbox",
+        "gateway_client.sandbox.command:sandbox",
         "Start a gateway of your own: no account, no money, nothing leaves this machine.",
         extra="sandbox",
     ),
     "demo": Command(
-        "app.sandbox.demo_command:demo",
+        "app.demo.command:demo",
         "Play a whole payment on this machine: a Saleor, a gateway and the app; no account, no money.",
         extra="sandbox",
     ),

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import structlog
 
-from app import telemetry
+from integration_base import telemetry
 
 _SECRET_NAMES = re.compile(
     r"token|secret|password|authorization|api_?key|endpoints_?key|cvv|cc_number|card_number", re.IGNORECASE
@@ -39,7 +39,7 @@ log = structlog.get_logger(__name__)
 
 
 class StepLogger:
-    """Logs one line for each step (``app.telemetry``): its name, its outcome and its duration."""
+    """Logs one line for each step (``integration_base.telemetry``): its name, its outcome and its duration."""
 
     def on_step_start(self, step: telemetry.Step) -> None:
         """Log nothing: the line is written when the step ends."""

@@ -13,7 +13,7 @@ from fastapi.responses import PlainTextResponse
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app import DISTRIBUTION, telemetry
+from app import DISTRIBUTION
 from app.bootstrap import (
     MANIFEST,
     HttpClientFactory,
@@ -38,9 +38,6 @@ from app.monitoring.server import run_monitoring_server
 from app.payments.services import Services
 from app.payments.sync.notifications import Receipt, receive
 from app.payments.sync.open_pages import OpenPageChecks
-from app.saleor.documents import Documents
-from app.saleor.graphql import SaleorClient
-from app.saleor.request_limits import read_at_most
 from app.saleor_app import create_saleor_app
 from app.security_headers import SecureApp
 from app.settings import Settings
@@ -52,6 +49,10 @@ from app.shopper.router import create_shopper_router
 from app.static import static_files
 from app.worker.heartbeat import Heartbeat
 from app.worker.loop import Worker
+from integration_base import telemetry
+from saleor_app_sdk.documents import Documents
+from saleor_app_sdk.graphql import SaleorClient
+from saleor_app_sdk.request_limits import read_at_most
 
 log = structlog.get_logger(__name__)
 

@@ -14,9 +14,9 @@ from app.bootstrap import MANIFEST
 from app.dashboard.order.widget import ORDER_WIDGET
 from app.payments.services import Services
 from app.payments.webhooks import CUSTOMER_PERMISSION, define_webhooks
-from app.saleor.app import AppInfo, SaleorApp
-from app.saleor.graphql import SaleorClient
 from app.settings import Settings
+from saleor_app_sdk.app import AppInfo, SaleorApp
+from saleor_app_sdk.graphql import SaleorClient
 
 
 def create_saleor_app(

@@ -22,10 +22,10 @@ from app.db.retention import INACTIVE_PERIOD, Retention
 from app.db.vault import Vault, VaultError, create_key_file, read_keys
 from app.errors import SettingsError
 from app.framing import frame_ancestors_directive
-from app.gateway.models.values import absolute_url
 from app.payments.core.schedule import Schedule
-from app.saleor.addresses import AllowList
 from app.validation import find_field_errors
+from gateway_client.models.values import absolute_url
+from saleor_app_sdk.addresses import AllowList
 
 PREFIX = "APP_"
 _LISTS = ("allowed_saleor_urls", "dashboard_origins")

@@ -29,10 +29,10 @@ from urllib.parse import quote
 from playwright.async_api import Browser, BrowserContext, Frame, Request, async_playwright
 from rich.console import Console
 
-from app.sandbox.demo import Demo
-from app.sandbox.settings import PointOfSale
-from app.sandbox.stack import Stack
-from app.sandbox.timeline import Output
+from app.demo.stack import Stack
+from app.demo.story import Demo
+from app.demo.timeline import Output
+from gateway_client.sandbox.settings import PointOfSale
 
 HERE = Path(__file__).resolve()
 LATENCY = 100  # milliseconds

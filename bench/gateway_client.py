@@ -20,10 +20,10 @@ from typing import Any
 
 import httpx2
 
-from app.gateway.client import GatewayClient
-from app.gateway.credentials import Credentials
-from app.gateway.models import BrowserFingerprint, DirectPayment, Refund
 from bench.loopback import ORDER_ID, POS_ID, neighbour
+from gateway_client.client import GatewayClient
+from gateway_client.credentials import Credentials
+from gateway_client.models import BrowserFingerprint, DirectPayment, Refund
 
 Act = Callable[[], Awaitable[object]]
 

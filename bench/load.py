@@ -43,15 +43,15 @@ from app.core.vocabulary import EventState, Kind, State
 from app.db.accounts import AccountKeys, NewAccount
 from app.db.migrate import migrate
 from app.db.tables import Notification, Operation, Payment, SaleorEvent
-from app.gateway.notification import digest, encode
+from app.demo.processes import ServerProcess, app_process, free_port, gateway_process, saleor_process
 from app.payments.services import Services
-from app.saleor.testing.client import FakeSaleor
-from app.sandbox.control.client import SandboxControl
-from app.sandbox.processes import ServerProcess, app_process, free_port, gateway_process, saleor_process
-from app.sandbox.scripting import FaultRule
-from app.sandbox.settings import PointOfSale
 from app.settings import Settings
 from bench.webhooks import POSTGRESQL, database, processor_seconds
+from gateway_client.notification import digest, encode
+from gateway_client.sandbox.control.client import SandboxControl
+from gateway_client.sandbox.scripting import FaultRule
+from gateway_client.sandbox.settings import PointOfSale
+from saleor_app_sdk.testing.client import FakeSaleor
 
 GATEWAY_SECONDS = 0.05
 NOTHING = Decimal(0)

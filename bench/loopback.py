@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from app import exact_json
+from integration_base import exact_json
 
 POS_ID = "5a9db0c5-0000-4000-8000-000000000001"
 ORDER_ID = "A1B2C3D4"

@@ -25,7 +25,6 @@ from uuid import UUID
 
 from sqlalchemy import text
 
-from app import exact_json
 from app.bootstrap import open_services
 from app.core.vocabulary import EventState, Flow, Kind, PaymentStatus, State
 from app.db.accounts import AccountKeys, NewAccount
@@ -36,6 +35,7 @@ from app.payments.reconciliation.run import begin_run, complete_run
 from app.payments.services import Services
 from app.settings import Settings
 from bench.loopback import POS_ID
+from integration_base import exact_json
 
 UNKNOWN_REFUNDS = 10
 _AT_ONCE = 2000

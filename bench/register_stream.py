@@ -13,10 +13,10 @@ from pathlib import Path
 
 import httpx2
 
-from app.gateway.client import GatewayClient
-from app.gateway.credentials import Credentials
-from app.gateway.models.reports import RegisterTicket, UnreadableLine
 from bench.loopback import LINES, POS_ID, neighbour
+from gateway_client.client import GatewayClient
+from gateway_client.credentials import Credentials
+from gateway_client.models.reports import RegisterTicket, UnreadableLine
 
 MARKS = (0.1, 0.5, 1.0)
 

@@ -19,7 +19,7 @@ from joserfc.jwk import KeySet, RSAKey
 from sqlmodel import Field, SQLModel, Text
 
 from app.db.database import Database, create_engine
-from app.saleor.signature import read_key_id, verify
+from saleor_app_sdk.signature import read_key_id, verify
 
 
 class RelayedWebhook(SQLModel, table=True):

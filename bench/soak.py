@@ -39,10 +39,10 @@ from sqlmodel import func, select
 from app.bootstrap import utc_now
 from app.db.errors import DatabaseUnavailableError
 from app.db.tables import Payment
-from app.saleor.testing.client import FakeSaleor
-from app.sandbox.processes import ServerProcess
-from app.sandbox.scripting import FaultRule, WebhookRule
+from app.demo.processes import ServerProcess
 from bench.load import Books, Load, Phase, open_load, percentile_ms, pid_of, slow_gateway_down
+from gateway_client.sandbox.scripting import FaultRule, WebhookRule
+from saleor_app_sdk.testing.client import FakeSaleor
 from tests.postgresql import Program, open_postgresql_server
 
 Answer = TypeVar("Answer")

@@ -12,13 +12,13 @@ from pathlib import Path
 from app.bootstrap import open_services
 from app.db.accounts import NewAccount
 from app.db.migrate import migrate
-from app.saleor.testing.signing import SigningKey
-from app.sandbox.processes import free_port
+from app.demo.processes import free_port
 from app.settings import Settings
 from app.worker.sum_days import sum_days
 from bench.asking import wait_until_listening
 from bench.many_payments import Store, copy, create_payments
 from bench.webhooks import KEYS, POS_ID, Subject, database, set_up_shop, start_process
+from saleor_app_sdk.testing.signing import SigningKey
 
 SALEOR = "http://127.0.0.1:9"
 SHOPPER = "olena@example.com"

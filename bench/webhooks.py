@@ -46,12 +46,12 @@ from sqlalchemy import make_url
 from app.bootstrap import open_services
 from app.db.accounts import AccountKeys, NewAccount
 from app.db.migrate import migrate
-from app.gateway.signature import sign
+from app.demo.processes import free_port
 from app.payments.core.references import order_id_of
-from app.saleor.testing.signing import SigningKey
-from app.sandbox.processes import free_port
 from app.settings import Settings
 from bench.asking import Response, post_concurrently, post_stories, wait_until_listening
+from gateway_client.signature import sign
+from saleor_app_sdk.testing.signing import SigningKey
 
 POS_ID = "5a9db0c5-0000-4000-8000-000000000001"
 KEYS = AccountKeys("bench-key", "bench-secret", "bench-endpoints-key")

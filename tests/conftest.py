@@ -31,10 +31,10 @@ from sqlalchemy import make_url
 from sqlmodel import SQLModel
 from structlog.dev import ConsoleRenderer, plain_traceback
 
-from app import telemetry
 from app.db.database import Database
 from app.db.migrate import migrate
 from app.db.vault import KEY_BYTES, Vault
+from integration_base import telemetry
 from tests import browsing
 from tests.database_turns import alternate_databases
 from tests.fork_server import ForkServer, open_fork_server

@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 import uvicorn
 from starlette.types import ASGIApp
 
-from app import exact_json
+from integration_base import exact_json
 
 
 @dataclass(frozen=True)

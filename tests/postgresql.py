@@ -16,7 +16,7 @@ from typing import Any
 import psycopg
 from sqlalchemy import make_url
 
-from app.sandbox.processes import HOST, free_port
+from app.demo.processes import HOST, free_port
 from tests.conftest import missing
 from tests.waiting import LONGEST_WAIT
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.amounts import (
+from integration_base.amounts import (
     LARGEST,
     NotAnAmountError,
     format_amount,

@@ -12,7 +12,7 @@ import structlog
 
 from app import logs
 from app.db.errors import DatabaseUnavailableError
-from app.saleor.errors import StillUnderwayError
+from saleor_app_sdk.errors import StillUnderwayError
 
 
 @pytest.fixture

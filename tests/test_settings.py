@@ -3,8 +3,8 @@
 import pytest
 
 from app.errors import SettingsError
-from app.gateway.models.values import absolute_url
 from app.settings import PREFIX, Settings, read_settings
+from gateway_client.models.values import absolute_url
 from tests.packaging.test_compose import another_value
 
 ADDRESSES = ("base_url", "iframe_base_url", "support_url", "privacy_url", "homepage_url")

@@ -9,11 +9,11 @@ from typing import Annotated, Any
 import typer
 
 from app.commands.failure import CommandFailed
-from app.gateway.hosts import PRESETS
 from app.payments.accounts.gateway_endpoint import DEFAULT_SCHEME_WORD, GatewayEndpoint, resolve_endpoint
 from app.payments.accounts.option import Form, Option
 from app.payments.accounts.option_values import OptionInput, OptionsRefusedError, read_options
 from app.payments.accounts.options import OPTIONS
+from gateway_client.hosts import PRESETS
 
 Account = Annotated[str, typer.Argument(metavar="ACCOUNT", help="The account's ID or name.", show_default=False)]
 Saleor = Annotated[

@@ -6,7 +6,6 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from app.amounts import format_amount
 from app.commands import account_flags as flags
 from app.commands.failure import CommandFailed
 from app.commands.finders import find_account
@@ -16,6 +15,7 @@ from app.db.tables import MerchantAccount
 from app.payments.services import Services
 from app.payments.split.example import Example, Step, worked_example
 from app.payments.split.rules import MAX_CHARACTERS, RulesError, SplitMode, SplitRules, parse_rules, read_rules
+from integration_base.amounts import format_amount
 
 _NAMES = {"default": "the default sub-merchant", "lines": "by the lines, in proportion"}
 

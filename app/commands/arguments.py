@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 from decimal import Decimal
 
-from app import amounts
 from app.commands.failure import CommandFailed
+from integration_base import amounts
 
 
 def read_amount(text: str) -> Decimal:

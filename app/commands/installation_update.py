@@ -12,15 +12,16 @@ from app.commands.finders import find_installation
 from app.commands.services import with_services
 from app.commands.terminal import AsJson, print_line, show_json
 from app.db.installations import OpenInstallation
+from app.doctor.drift_messages import difference_json, difference_message
 from app.payments.services import Services
-from app.saleor.documents import Documents
-from app.saleor.drift import Difference, Remedy
-from app.saleor.errors import SaleorError
-from app.saleor.graphql import SaleorClient
-from app.saleor.migration import ManifestFor, Migration, find_differences, migrate
-from app.saleor.versions import format_release, parse_release
 from app.saleor_app import create_saleor_app
 from app.settings import read_settings
+from saleor_app_sdk.documents import Documents
+from saleor_app_sdk.drift import Difference, Remedy
+from saleor_app_sdk.errors import SaleorError
+from saleor_app_sdk.graphql import SaleorClient
+from saleor_app_sdk.migration import ManifestFor, Migration, find_differences, migrate
+from saleor_app_sdk.versions import format_release, parse_release
 
 _STAFF = "Staff must change this in the Dashboard: Extensions, the app, its permissions."
 _REINSTALL = (
@@ -110,7 +111,7 @@ def _print_update(updated: Updated, *, dry_run: bool) -> None:
     print_line(f"{updated.saleor}, Saleor {migration.version}", "bold")
     _print_differences("Done", migration.done, "green", lambda _: "")
     for each in migration.not_done:
-        print_line(f"  Refused: {each.difference.words} {each.why}", "red")
+        print_line(f"  Refused: {difference_message(each.difference)} {each.why}", "red")
     refused = {(each.difference.part, each.difference.name) for each in migration.not_done}
     left = [each for each in migration.left if (each.part, each.name) not in refused]
     _print_differences("Differs" if dry_run else "Not changed", left, "yellow", lambda each: _REMEDIES[each.remedy])
@@ -122,7 +123,7 @@ def _print_differences(
     heading: str, found: Sequence[Difference], style: str, remedy: Callable[[Difference], str]
 ) -> None:
     for each in found:
-        print_line(f"  {heading}: {each.words} {remedy(each)}", style)
+        print_line(f"  {heading}: {difference_message(each)} {remedy(each)}", style)
 
 
 def _to_json(updated: Updated) -> dict[str, Any]:
@@ -132,7 +133,7 @@ def _to_json(updated: Updated) -> dict[str, Any]:
     return {
         "saleor": updated.saleor,
         "saleor_version": migration.version,
-        "done": [each.data() for each in migration.done],
-        "not_done": [each.difference.data() | {"why": each.why} for each in migration.not_done],
-        "left": [each.data() for each in migration.left],
+        "done": [difference_json(each) for each in migration.done],
+        "not_done": [difference_json(each.difference) | {"why": each.why} for each in migration.not_done],
+        "left": [difference_json(each) for each in migration.left],
     }

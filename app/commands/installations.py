@@ -15,7 +15,7 @@ from app.db.installations import OpenInstallation
 from app.db.moves import MoveRefusedError, MoveResult, move
 from app.payments.accounts.channels import load_views
 from app.payments.services import Services
-from app.saleor.dashboard_address import parse_dashboard_address
+from saleor_app_sdk.dashboard_address import parse_dashboard_address
 
 
 def show_installations(as_json: AsJson = False) -> None:

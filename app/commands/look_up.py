@@ -8,7 +8,6 @@ from typing import Annotated, TypeAlias, TypeVar
 
 import typer
 
-from app.amounts import format_amount
 from app.commands.arguments import read_moment
 from app.commands.failure import CommandFailed
 from app.commands.finders import find_account, find_payment
@@ -16,10 +15,6 @@ from app.commands.progress_bar import Stage, show_progress
 from app.commands.services import with_services
 from app.commands.terminal import AsJson, moment, plain, print_line, print_warning, show, show_json, table
 from app.db.tables import MerchantAccount
-from app.exact_json import dumps, loads
-from app.gateway.errors import GatewayError
-from app.gateway.models import Method, Status
-from app.gateway.models.reports import TransactionLine
 from app.i18n.messages import Money
 from app.payments.core.refusal import RefusalError
 from app.payments.reconciliation.orders import GatewayUnavailableError
@@ -34,6 +29,11 @@ from app.payments.staff.look_ups import (
     look_up_subscription,
 )
 from app.payments.staff.raw import raw_records
+from gateway_client.errors import GatewayError
+from gateway_client.models import Method, Status
+from gateway_client.models.reports import TransactionLine
+from integration_base.amounts import format_amount
+from integration_base.exact_json import dumps, loads
 
 T = TypeVar("T")
 

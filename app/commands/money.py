@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from app.amounts import format_amount
 from app.commands import sheets
 from app.commands.failure import CommandFailed
 from app.commands.finders import find_account, find_installation
@@ -28,6 +27,7 @@ from app.payments.staff.money import (
     read_money,
 )
 from app.payments.staff.money_rows import DEFAULT_GROUPING, label, money_batches
+from integration_base.amounts import format_amount
 
 
 def money(

@@ -15,8 +15,6 @@ from app.commands.terminal import AsJson, confirm, print_line, print_warning, re
 from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import State
 from app.db.aggregates import find_by_order
-from app.gateway.errors import GatewayError
-from app.gateway.models import Method
 from app.i18n.messages import Money
 from app.payments.core.problems import problem_text
 from app.payments.core.refusal import RefusalError
@@ -24,6 +22,8 @@ from app.payments.services import Services
 from app.payments.staff.manual_resolution import Decision, operation_to_settle, settle
 from app.payments.staff.status import standing
 from app.payments.sync.on_demand import ResendResult, look_up_now, request_notifications
+from gateway_client.errors import GatewayError
+from gateway_client.models import Method
 
 _LONGEST_NAME = 256
 

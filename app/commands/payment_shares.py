@@ -6,13 +6,13 @@ from decimal import Decimal
 from rich.table import Table
 from rich.text import Text
 
-from app.amounts import format_amount
 from app.commands.terminal import plain, table
 from app.core.payment import PaymentAggregate
 from app.i18n.messages import Money
 from app.payments.split.allocation import ZERO
 from app.payments.split.overview import overview
 from app.payments.split.standing import allocated_shares, chosen_shares, standing_of
+from integration_base.amounts import format_amount
 
 
 def share_table(aggregate: PaymentAggregate, names: Mapping[str, str]) -> Table:

@@ -7,7 +7,6 @@ from datetime import datetime
 from rich.table import Table
 from rich.text import Text
 
-from app.amounts import format_amount
 from app.commands.finders import find_payments
 from app.commands.payment_shares import share_table, shares_to_json
 from app.commands.payment_view import AnyName, payment_table, summary
@@ -23,6 +22,7 @@ from app.payments.split.rules import names_of
 from app.payments.split.standing import is_split
 from app.payments.staff.status import PendingStep, pending_steps, shown_amount, standing
 from app.payments.staff.timeline import Entry, Tone, timeline
+from integration_base.amounts import format_amount
 
 _STYLES = {Tone.NEUTRAL: "", Tone.GOOD: "green", Tone.OPEN: "yellow", Tone.BAD: "red"}
 

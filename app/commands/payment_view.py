@@ -7,12 +7,12 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from app.amounts import format_amount
 from app.commands.terminal import moment, plain, table
 from app.core.payment import PaymentAggregate
 from app.payments.core.balance import balance
 from app.payments.core.problems import problem_text
 from app.payments.staff.status import ShownAmount, shown_amount, standing
+from integration_base.amounts import format_amount
 
 AnyName: TypeAlias = Annotated[
     str,

@@ -10,7 +10,6 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from app.amounts import format_amount
 from app.commands import account_flags as flags
 from app.commands import sheets
 from app.commands.failure import CommandFailed
@@ -42,6 +41,7 @@ from app.payments.services import Services
 from app.payments.staff.payout_view import payout_facts, payout_rows
 from app.payments.staff.payouts import PayoutReview, propose
 from app.payments.staff.payouts import confirm as confirm_payout
+from integration_base.amounts import format_amount
 
 _HERE = "127.0.0.1"
 _NAMESPACE = uuid.UUID("8f0f3a0e-6a3e-4c57-9d55-3a4f0a3a7f10")  # derives a key from the name of a request

@@ -12,9 +12,6 @@ from app.commands.failure import CommandFailed
 from app.commands.finders import find_account
 from app.commands.progress_bar import Stage, show_progress
 from app.commands.services import with_services
-from app.gateway.errors import GatewayError
-from app.gateway.models import Method, Status
-from app.gateway.models.reports import Detail
 from app.payments.operations.look_up import gateway_client
 from app.payments.services import Services
 from app.payments.staff.register import (
@@ -25,6 +22,9 @@ from app.payments.staff.register import (
     incomplete_marker,
     stream_register,
 )
+from gateway_client.errors import GatewayError
+from gateway_client.models import Method, Status
+from gateway_client.models.reports import Detail
 
 
 def register(

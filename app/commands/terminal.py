@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from app.commands.failure import CommandFailed
-from app.exact_json import dumps
+from integration_base.exact_json import dumps
 
 AsJson = Annotated[bool, typer.Option("--json", help="Write JSON for scripts, and nothing else to standard output.")]
 

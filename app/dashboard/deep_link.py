@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from app.db.installations import InstallationRepository, OpenInstallation
-from app.saleor.addresses import is_api_url
-from app.saleor.dashboard_address import app_page_address, cloud_dashboard_address, origin_of
+from saleor_app_sdk.addresses import is_api_url
+from saleor_app_sdk.dashboard_address import app_page_address, cloud_dashboard_address, origin_of
 
 _PAGE = re.compile(r"(/[A-Za-z0-9_-]+)*/?")
 

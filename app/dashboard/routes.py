@@ -23,9 +23,9 @@ from app.db.installations import OpenInstallation
 from app.doctor.deployment import Deployment
 from app.payments.alerts.open_alerts import count_tasks, find_open_alerts
 from app.payments.services import Services
-from app.saleor.dashboard_token import DashboardTokens
-from app.saleor.graphql import SaleorClient
-from app.saleor.migration import ManifestFor
+from saleor_app_sdk.dashboard_token import DashboardTokens
+from saleor_app_sdk.graphql import SaleorClient
+from saleor_app_sdk.migration import ManifestFor
 
 
 def create_parts(

@@ -9,8 +9,8 @@ from fastapi import Depends, HTTPException, Request
 from app.db.installations import OpenInstallation
 from app.i18n.messages import Joined, LazyMessage, gettext_noop
 from app.i18n.translation import Translation, translation_for
-from app.saleor.dashboard_token import DashboardTokens
-from app.saleor.errors import RequestRefusedError
+from saleor_app_sdk.dashboard_token import DashboardTokens
+from saleor_app_sdk.errors import RequestRefusedError
 
 HANDLE_PAYMENTS = "HANDLE_PAYMENTS"
 MANAGE_APPS = "MANAGE_APPS"

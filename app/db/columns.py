@@ -17,8 +17,8 @@ from sqlalchemy.types import TypeDecorator, TypeEngine
 from sqlmodel import SQLModel
 from sqlmodel.sql.sqltypes import AutoString
 
-from app.amounts import CENT, MILLIONTH, quantize_to_cents, quantize_to_millionths
 from app.core.text import fit_text
+from integration_base.amounts import CENT, MILLIONTH, quantize_to_cents, quantize_to_millionths
 
 _IMPOSSIBLE_IN_JSON = re.compile(r"\\u(?:0000|d[89a-f])")
 

@@ -13,7 +13,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from app.core.payment import Operation, SaleorEvent
 from app.core.vocabulary import EventState
 from app.db.tables import Notification
-from app.telemetry import TelemetryEvent, emit
+from integration_base.telemetry import TelemetryEvent, emit
 
 _REPORTS = "reports"
 

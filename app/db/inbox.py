@@ -29,7 +29,7 @@ from app.db.payment_rows import StoredPayment, write
 from app.db.sealed_column import SealedColumn
 from app.db.tables import MerchantAccount, Notification
 from app.db.vault import Vault, VaultError
-from app.telemetry import current_trace_id
+from integration_base.telemetry import current_trace_id
 
 NOTIFICATIONS = JobQueue(
     "notifications",

@@ -15,7 +15,7 @@ from sqlmodel import col
 from app.db.sealed_column import SealedColumn
 from app.db.tables import Operation, Payment
 from app.db.vault import Vault
-from app.exact_json import dumps, loads
+from integration_base.exact_json import dumps, loads
 
 SEALED = "(sealed)"
 """Replaces the value of a personal member in a stored request."""

@@ -36,7 +36,7 @@ from app.db.group_commit import Write
 from app.db.payment_locks import condition_of, is_attempt_to_pay, is_selected, lock_payments
 from app.db.payment_rows import PAYMENTS, StoredPayment
 from app.db.tables import MerchantAccount
-from app.telemetry import current_trace_id
+from integration_base.telemetry import current_trace_id
 
 log = structlog.get_logger(__name__)
 

@@ -27,7 +27,7 @@ from app.db.personal import BlindIndex
 from app.db.sealed_column import SealedColumn
 from app.db.tables import Payment
 from app.db.vault import Vault, VaultError
-from app.exact_json import loads
+from integration_base.exact_json import loads
 
 T = TypeVar("T")
 

@@ -8,14 +8,14 @@ from urllib.parse import urlsplit
 
 import httpx2
 
-from app.connection_failures import REASONS, ConnectionFailure, classify_connection_failure
 from app.db.database import Database
 from app.db.processes import all_processes
 from app.doctor.deployment import Deployment
 from app.doctor.findings import Finding, Subject, connection_remedy, error, fine, warning
-from app.exact_json import loads
-from app.gateway.hosts import is_on_private_network
 from app.i18n.messages import LazyMessage
+from gateway_client.hosts import is_on_private_network
+from integration_base.connection_failures import REASONS, ConnectionFailure, classify_connection_failure
+from integration_base.exact_json import loads
 
 _TIMEOUT = 6.0
 _MAX_BYTES = 16 * 1024

@@ -24,7 +24,7 @@ from app.doctor.storage import check_database, check_key_file
 from app.doctor.workers import check_lag, check_worker
 from app.i18n.messages import LazyMessage
 from app.payments.services import Services
-from app.saleor.migration import ManifestFor
+from saleor_app_sdk.migration import ManifestFor
 
 CHECK_TIMEOUT = 45.0
 """Timeout of a check in seconds: an account's calls the gateway several times, each for at most ten seconds."""

@@ -5,8 +5,8 @@ from datetime import timedelta
 
 from app.doctor.findings import Finding, Subject, error, fine, warning
 from app.i18n.messages import LazyMessage
-from app.saleor.webhooks import LEEWAY
 from app.server_clock import ClockDifference
+from saleor_app_sdk.webhooks import LEEWAY
 
 TOLERANCE = timedelta(seconds=10)
 """The largest harmless difference between clocks; servers synchronized by NTP are within one second."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import httpx2
 
-from app.saleor.graphql import SaleorClient
+from saleor_app_sdk.graphql import SaleorClient
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +15,7 @@ class Deployment:
     """Settings and clients. URLs have no trailing slash; ``app_id`` is the app's identifier in Saleor.
 
     ``own_http`` requests the app's own addresses, which the operator has chosen. ``saleor_http`` and ``saleor`` request
-    Saleors: some of their addresses were chosen by strangers, so these connections are guarded (``app.outbound``).
+    Saleors: some of their addresses were chosen by strangers, so these connections are guarded.
     """
 
     base_url: str

@@ -1,6 +1,6 @@
 """Compares a Saleor's copy of the app with this release: permissions, webhooks, and extensions in the Dashboard.
 
-Saleor reads the app's manifest on installation, and never again (``app.saleor.drift``).
+Saleor reads the app's manifest on installation, and never again (``saleor_app_sdk.drift``).
 """
 
 from collections.abc import Sequence
@@ -9,12 +9,13 @@ from datetime import timedelta
 
 from app.db.installations import OpenInstallation
 from app.doctor.deployment import Deployment
+from app.doctor.drift_messages import difference_message
 from app.doctor.findings import Finding, FixedBy, Level, Subject, error, fine, warning
 from app.i18n.messages import LazyMessage, gettext_noop
-from app.saleor.drift import Aspect, Difference, Part, Remedy, State
-from app.saleor.errors import SaleorError
-from app.saleor.events import AppDeleted, AppStatusChanged
-from app.saleor.migration import ManifestFor, find_differences
+from saleor_app_sdk.drift import Aspect, Difference, Part, Remedy, State
+from saleor_app_sdk.errors import SaleorError
+from saleor_app_sdk.events import AppDeleted, AppStatusChanged
+from saleor_app_sdk.migration import ManifestFor, find_differences
 
 _TIMEOUT = timedelta(seconds=8)
 
@@ -75,7 +76,7 @@ def _finding(difference: Difference, installation: OpenInstallation) -> Finding:
     return Finding(
         _SUBJECTS[difference.part],
         _level(difference),
-        difference.words,
+        difference_message(difference),
         _remedy(difference.remedy, installation),
         by=FixedBy.UPDATE if difference.remedy is Remedy.UPDATE else FixedBy.STORE,
     )

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 
-from app.connection_failures import REMEDIES, ConnectionFailure
+from app.connection_remedies import REMEDIES
 from app.i18n.messages import LazyMessage, gettext_noop
+from integration_base.connection_failures import ConnectionFailure
 
 
 class Level(StrEnum):
@@ -18,7 +19,7 @@ class Level(StrEnum):
 
 
 class FixedBy(StrEnum):
-    """Who fixes a problem. ``UPDATE``: the app itself, on request, by ``app.saleor.migration``."""
+    """Who fixes a problem. ``UPDATE``: the app itself, on request, by ``saleor_app_sdk.migration``."""
 
     STORE = "store"
     OPERATOR = "operator"

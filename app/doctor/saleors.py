@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from datetime import timedelta
 
-from app.connection_failures import REASONS
 from app.db.installations import OpenInstallation
 from app.doctor.clocks import clock_findings
 from app.doctor.deployment import Deployment
@@ -12,10 +11,16 @@ from app.i18n.messages import Joined, LazyMessage
 from app.payments.accounts.channels import Missing, read_channels, successors
 from app.payments.alerts.turned_away import find_closed_channels
 from app.payments.services import Services
-from app.saleor.addresses import host_of, origin_of
-from app.saleor.errors import KeysUnusableError, SaleorNotAuthorisedError, SaleorRefusedError, SaleorUnreachableError
-from app.saleor.jwks import fetch_key_set
 from app.server_clock import compare_clock
+from integration_base.connection_failures import REASONS
+from saleor_app_sdk.addresses import host_of, origin_of
+from saleor_app_sdk.errors import (
+    KeysUnusableError,
+    SaleorNotAuthorisedError,
+    SaleorRefusedError,
+    SaleorUnreachableError,
+)
+from saleor_app_sdk.jwks import fetch_key_set
 
 _TIMEOUT = timedelta(seconds=8)
 

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Self, TypeAlias
 
-from app.amounts import format_amount
+from integration_base.amounts import format_amount
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Metrics for Prometheus: steps and events of this process, counted and timed as they happen (``app.telemetry``).
+"""Metrics for Prometheus: steps and events of this process, counted and timed as they happen.
 
 Labels have few values, regardless of input: never a store, an order, a person or free text. Each metric is documented
 in ``docs/observability.md``. Gauges of the database are read on request (``app.monitoring.gauges``).
@@ -15,9 +15,9 @@ from prometheus_client import (
 )
 
 from app.core.vocabulary import State
-from app.gateway.statuses import TABLE
 from app.payments.core.refusal import GATEWAY_REFUSALS, RefusalCode
-from app.telemetry import Kind, Step, TelemetryEvent, current_trace_id
+from gateway_client.statuses import TABLE
+from integration_base.telemetry import Kind, Step, TelemetryEvent, current_trace_id
 
 disable_created_metrics()  # type: ignore[no-untyped-call] # the library does not say
 

@@ -15,11 +15,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from app import telemetry
 from app.db.database import Database
 from app.monitoring.gauges import Gauges
 from app.monitoring.health import Readiness, health_routes
 from app.monitoring.metrics import METRICS, MetricsListener
+from integration_base import telemetry
 
 _SHUTDOWN_SECONDS = 1
 _METRICS_LISTENER = MetricsListener()

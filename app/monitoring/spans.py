@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from app import telemetry
 from app.errors import SettingsError
 from app.logs import redact
-from app.telemetry import Kind, Step, TelemetryEvent
+from integration_base import telemetry
+from integration_base.telemetry import Kind, Step, TelemetryEvent
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider

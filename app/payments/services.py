@@ -19,16 +19,16 @@ from app.db.retention import Retention
 from app.db.saved_cards import SavedCards
 from app.db.sealed_values import SealedValues
 from app.db.tables import MerchantAccount
-from app.gateway.client import GatewayClient
-from app.gateway.credentials import Credentials
-from app.gateway.errors import GatewayError
-from app.gateway.models import Sector
-from app.gateway.models.accounts import BalanceAccount
 from app.payments.core.addresses import Addresses
 from app.payments.core.dialects import dialect_of
 from app.payments.core.posting import Posting
 from app.payments.core.schedule import Schedule
 from app.server_clock import ClockDifference, compare_clock
+from gateway_client.client import GatewayClient
+from gateway_client.credentials import Credentials
+from gateway_client.errors import GatewayError
+from gateway_client.models import Sector
+from gateway_client.models.accounts import BalanceAccount
 
 _COMPARISON_INTERVAL = timedelta(minutes=1)
 

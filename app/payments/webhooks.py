@@ -12,8 +12,8 @@ from app.payments.operations.gateway_initialize import answer_gateway_initialize
 from app.payments.operations.initialize import find_recorded_response, initialize
 from app.payments.services import Services
 from app.payments.sync.process_session import process
-from app.saleor.app import SaleorApp, WebhookContext
-from app.saleor.events import (
+from saleor_app_sdk.app import SaleorApp, WebhookContext
+from saleor_app_sdk.events import (
     AccountDeleted,
     AppDeleted,
     AppStatusChanged,
@@ -30,8 +30,8 @@ from app.saleor.events import (
     TransactionProcessSession,
     TransactionRefundRequested,
 )
-from app.saleor.responses import Acknowledgement, ActionResponse, GatewayConfigResponse, SessionResponse
-from app.saleor.stored_methods import MethodDeletedResponse, StoredMethodsResponse
+from saleor_app_sdk.responses import Acknowledgement, ActionResponse, GatewayConfigResponse, SessionResponse
+from saleor_app_sdk.stored_methods import MethodDeletedResponse, StoredMethodsResponse
 
 CUSTOMER_PERMISSION = "MANAGE_USERS"
 """Without it Saleor sends an app no events about customers."""

@@ -12,7 +12,7 @@ from ipaddress import ip_address, ip_network
 
 from fastapi import HTTPException, Request
 
-from app.saleor.request_limits import AttemptLimiter
+from saleor_app_sdk.request_limits import AttemptLimiter
 
 MAX_CONCURRENT = 16
 MAX_WAITING = 200

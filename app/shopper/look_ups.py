@@ -5,11 +5,11 @@ from datetime import timedelta
 
 from app.db.aggregates import ByOrder
 from app.db.repository import PaymentNotFoundError
-from app.outbound import Deadline
 from app.payments.decisions.look_up import ShopperReturned
 from app.payments.services import Services
 from app.payments.sync.resolve import resolve_operation
-from app.saleor.request_limits import AttemptLimiter
+from integration_base.outbound import Deadline
+from saleor_app_sdk.request_limits import AttemptLimiter
 
 LOOK_UP_INTERVAL = timedelta(seconds=3)
 MAX_CONCURRENT = 8

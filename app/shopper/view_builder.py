@@ -10,14 +10,15 @@ from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import Flow, Mode, State
 from app.db.aggregates import account_of, find_by_order, find_other_attempts
 from app.db.vault import VaultError
-from app.gateway.statuses import Status, explain
 from app.i18n.messages import LazyMessage
 from app.i18n.translation import translation_for
 from app.payments.core.balance import balance
 from app.payments.core.refusal import english_shopper_message
+from app.payments.core.status_messages import english_status_message
 from app.payments.services import Services
 from app.payments.staff.order_payments import can_be_paid
 from app.shopper.view import OtherAttempt, PaymentState, PaymentView, ShopView
+from gateway_client.statuses import Status, explain
 
 log = structlog.get_logger(__name__)
 
@@ -99,7 +100,7 @@ def _reason(operation: Operation, language: str) -> str | None:
     It was recorded in the payment's ``language``. If it is the message of a code, the page can show it in any.
     """
     recorded, code = operation.shopper_message, operation.status_code
-    for english in (explain(Status.FAILURE, code).en, english_shopper_message(code)):
+    for english in (english_status_message(explain(Status.FAILURE, code)), english_shopper_message(code)):
         if recorded and recorded == translation_for(language).gettext(english):
             return LazyMessage(english)
     return recorded

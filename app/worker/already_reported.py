@@ -11,9 +11,9 @@ from app.core.payment import PaymentAggregate
 from app.db.aggregates import ByEvent
 from app.payments.decisions.earlier_report import FoundInHistory, external_operation, known_references
 from app.payments.services import Services
-from app.saleor.errors import SaleorRefusedError
-from app.saleor.graphql import SaleorClient
-from app.saleor.history import fetch_history
+from saleor_app_sdk.errors import SaleorRefusedError
+from saleor_app_sdk.graphql import SaleorClient
+from saleor_app_sdk.history import fetch_history
 
 log = structlog.get_logger(__name__)
 

@@ -9,10 +9,10 @@ import structlog
 from app.db.aggregates import ByEvent
 from app.payments.decisions.answer_confirmation import AwaitedAnswer, HistoryNotRead, HistoryRead, RefundRerequested
 from app.payments.services import Services
-from app.saleor.errors import SaleorError, SaleorRefusedError
-from app.saleor.graphql import SaleorClient
-from app.saleor.history import fetch_history, request_granted_refund
 from app.worker.presence import record_presence
+from saleor_app_sdk.errors import SaleorError, SaleorRefusedError
+from saleor_app_sdk.graphql import SaleorClient
+from saleor_app_sdk.history import fetch_history, request_granted_refund
 
 log = structlog.get_logger(__name__)
 

@@ -19,10 +19,10 @@ from datetime import datetime
 import structlog
 from structlog.contextvars import bound_contextvars
 
-from app import telemetry
 from app.db.job_queue import Capacity, Claim, JobQueue, Tenant, claim, postpone_claim, release_claims
-from app.outbound import Deadline
 from app.payments.services import Services
+from integration_base import telemetry
+from integration_base.outbound import Deadline
 
 log = structlog.get_logger(__name__)
 

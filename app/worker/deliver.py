@@ -8,13 +8,13 @@ from app.db.aggregates import ByEvent, ById
 from app.payments.core.details import payment_method_from_row
 from app.payments.decisions.delivery import EventDue, EventReported, find_ready_event
 from app.payments.services import Services
-from app.saleor.errors import SaleorError, SaleorNotAuthorisedError, SaleorRefusedError, SaleorUnreachableError
-from app.saleor.graphql import SaleorClient
-from app.saleor.reports import EventReport, ReportOutcome
-from app.saleor.responses import AvailableAction, EventType
 from app.worker.already_reported import was_already_reported
 from app.worker.confirm_answers import confirm_answer
 from app.worker.presence import get_current_installation, record_presence
+from saleor_app_sdk.errors import SaleorError, SaleorNotAuthorisedError, SaleorRefusedError, SaleorUnreachableError
+from saleor_app_sdk.graphql import SaleorClient
+from saleor_app_sdk.reports import EventReport, ReportOutcome
+from saleor_app_sdk.responses import AvailableAction, EventType
 
 log = structlog.get_logger(__name__)
 

@@ -5,10 +5,10 @@ import structlog
 from app.db.aggregates import ById
 from app.payments.decisions.placed_order import OrderAsked, OrderNotAsked
 from app.payments.services import Services
-from app.saleor.errors import SaleorError, SaleorUnreachableError
-from app.saleor.graphql import SaleorClient
-from app.saleor.orders import fetch_source
 from app.worker.presence import get_current_installation
+from saleor_app_sdk.errors import SaleorError, SaleorUnreachableError
+from saleor_app_sdk.graphql import SaleorClient
+from saleor_app_sdk.orders import fetch_source
 
 log = structlog.get_logger(__name__)
 

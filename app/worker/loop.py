@@ -19,15 +19,12 @@ from app.db.problems import PROBLEMS
 from app.db.reconciliations import RECONCILIATIONS
 from app.db.retention import RETENTION
 from app.db.summed_days import DAYS
-from app.gateway.errors import NotSentError, OutcomeUnknownError, RateLimitedError
-from app.outbound import Deadline
 from app.payments.reconciliation.run import reconcile
 from app.payments.services import Services
 from app.payments.sync.notifications import process
 from app.payments.sync.open_pages import check_polled_page
 from app.payments.sync.resolve import resolve_operation
 from app.payments.sync.review_attempts import compare_attempts
-from app.saleor.graphql import SaleorClient
 from app.worker.consumer import Consumer, Job, Place
 from app.worker.deliver import deliver
 from app.worker.erase import erase_outdated
@@ -36,6 +33,9 @@ from app.worker.heartbeat import Heartbeat
 from app.worker.presence import check_presence
 from app.worker.problems import compare_problems
 from app.worker.sum_days import sum_days
+from gateway_client.errors import NotSentError, OutcomeUnknownError, RateLimitedError
+from integration_base.outbound import Deadline
+from saleor_app_sdk.graphql import SaleorClient
 
 log = structlog.get_logger(__name__)
 

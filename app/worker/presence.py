@@ -5,8 +5,8 @@ import structlog
 from app.db.installations import OpenInstallation
 from app.db.presence import mark_away, record_token_check
 from app.payments.services import Services
-from app.saleor.errors import SaleorError, SaleorNotAuthorisedError, SaleorUnreachableError
-from app.saleor.graphql import SaleorClient
+from saleor_app_sdk.errors import SaleorError, SaleorNotAuthorisedError, SaleorUnreachableError
+from saleor_app_sdk.graphql import SaleorClient
 
 log = structlog.get_logger(__name__)
 

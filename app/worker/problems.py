@@ -13,9 +13,9 @@ from app.db.problems import clear_reported, mark_reported, reported_keys, schedu
 from app.payments.alerts.open_alerts import Alert, AlertKind, find_open_alerts
 from app.payments.alerts.texts import ALERT_TEXTS
 from app.payments.services import Services
-from app.saleor.errors import SaleorError, SaleorUnreachableError
-from app.saleor.graphql import SaleorClient
-from app.saleor.problems import MAX_PROBLEMS, AppProblem, dismiss_problems, report_problem, supports_problems
+from saleor_app_sdk.errors import SaleorError, SaleorUnreachableError
+from saleor_app_sdk.graphql import SaleorClient
+from saleor_app_sdk.problems import MAX_PROBLEMS, AppProblem, dismiss_problems, report_problem, supports_problems
 
 log = structlog.get_logger(__name__)
 

@@ -7,8 +7,8 @@ from app.core.payment import PaymentAggregate
 from app.db.tables import DiscrepancyKind
 from app.payments.reconciliation.compare import Period, differences_of_unknown_order, find_differences
 from app.payments.reconciliation.entries import BookLine, entries_of
-from app.sandbox.core.codes import Status
-from app.sandbox.core.records import Operation, Payment, Share
+from gateway_client.sandbox.core.codes import Status
+from gateway_client.sandbox.core.records import Operation, Payment, Share
 
 _EVER = Period(datetime(2000, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC))
 

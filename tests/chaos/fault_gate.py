@@ -9,13 +9,13 @@ from uuid import UUID
 import httpx2
 from fastapi import FastAPI
 
-from app import exact_json
 from app.core.vocabulary import Kind, State
 from app.db.aggregates import find_by_order
 from app.payments.core.balance import is_in_flight
 from app.payments.core.page_cancellation import is_retried_until_confirmed
-from app.sandbox.sandbox import Sandbox
-from app.sandbox.scripting import FaultRule
+from gateway_client.sandbox.sandbox import Sandbox
+from gateway_client.sandbox.scripting import FaultRule
+from integration_base import exact_json
 from tests.chaos.app_under_test import AppUnderTest
 from tests.chaos.story import Fault, NextCall, Step
 from tests.chaos.transport import serve
@@ -29,7 +29,7 @@ _KINDS = {
     "cancel": Kind.CANCEL,
 }
 
-# Answers of others in the gateway's place, or of the gateway in a foreign format (app.sandbox.faults).
+# Answers of others in the gateway's place, or of the gateway in a foreign format (gateway_client.sandbox.faults).
 _FOREIGN_ANSWERS: dict[Fault, dict[str, Any]] = {
     Fault.PROXY: {"moment": "before", "status": 403, "wording": "html"},
     Fault.DONE_AND_PROXY: {"moment": "after", "status": 403, "wording": "html"},

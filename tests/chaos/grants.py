@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from app.core.payment import PaymentAggregate
 from app.core.vocabulary import State
-from app.saleor.testing.vocabulary import GrantedRefundStatus
+from saleor_app_sdk.testing.vocabulary import GrantedRefundStatus
 from tests.chaos.harness import Harness
 
 

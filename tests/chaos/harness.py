@@ -15,12 +15,12 @@ from app.db.accounts import AccountKeys, NewAccount
 from app.db.columns import Moment
 from app.db.moves import move
 from app.payments.core.order_standing import PATIENT_POLLS
-from app.saleor.testing.engine import Saleor
-from app.saleor.testing.http import create_saleor
-from app.saleor.testing.settings import SaleorFaults, SaleorSettings
-from app.sandbox.application import create_sandbox
-from app.sandbox.sandbox import Sandbox
-from app.sandbox.settings import Behaviour, PointOfSale, SandboxSettings
+from gateway_client.sandbox.application import create_sandbox
+from gateway_client.sandbox.sandbox import Sandbox
+from gateway_client.sandbox.settings import Behaviour, PointOfSale, SandboxSettings
+from saleor_app_sdk.testing.engine import Saleor
+from saleor_app_sdk.testing.http import create_saleor
+from saleor_app_sdk.testing.settings import SaleorFaults, SaleorSettings
 from tests.chaos.app_under_test import AppSettings, AppUnderTest
 from tests.chaos.fault_gate import FaultGate
 from tests.chaos.retries import Retries

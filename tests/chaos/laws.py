@@ -15,11 +15,11 @@ from app.db.tables import Notification, SaleorEvent
 from app.db.tables import Payment as OurPayment
 from app.payments.core.balance import balance, status_of
 from app.payments.core.problems import PAID_TWICE, Unowed, find_unowed_money, has_problem, open_problems
-from app.saleor.testing.records import Transaction
-from app.saleor.testing.saleor_state import Delivery
-from app.sandbox.core.codes import CANCELLED, Status
-from app.sandbox.core.records import Operation as Entry
-from app.sandbox.core.records import Payment
+from gateway_client.sandbox.core.codes import CANCELLED, Status
+from gateway_client.sandbox.core.records import Operation as Entry
+from gateway_client.sandbox.core.records import Payment
+from saleor_app_sdk.testing.records import Transaction
+from saleor_app_sdk.testing.saleor_state import Delivery
 from tests.chaos.books import check_books
 from tests.chaos.grants import check_granted_refunds
 from tests.chaos.harness import Harness

@@ -8,18 +8,18 @@ from uuid import UUID
 
 import httpx2
 
-from app.saleor.testing.records import Transaction
-from app.saleor.testing.saleor_state import Delivery as Webhook
-from app.saleor.testing.settings import SaleorFaults
-from app.saleor.testing.vocabulary import Flow
-from app.sandbox.core import attempts, secondary
-from app.sandbox.core.cards import coded_card
-from app.sandbox.core.codes import Status
-from app.sandbox.core.creation import get_or_create_card
-from app.sandbox.core.gateway_state import Script
-from app.sandbox.core.records import Operation, Payment
-from app.sandbox.core.refusals import RefusalError
-from app.sandbox.deliveries import Delivery
+from gateway_client.sandbox.core import attempts, secondary
+from gateway_client.sandbox.core.cards import coded_card
+from gateway_client.sandbox.core.codes import Status
+from gateway_client.sandbox.core.creation import get_or_create_card
+from gateway_client.sandbox.core.gateway_state import Script
+from gateway_client.sandbox.core.records import Operation, Payment
+from gateway_client.sandbox.core.refusals import RefusalError
+from gateway_client.sandbox.deliveries import Delivery
+from saleor_app_sdk.testing.records import Transaction
+from saleor_app_sdk.testing.saleor_state import Delivery as Webhook
+from saleor_app_sdk.testing.settings import SaleorFaults
+from saleor_app_sdk.testing.vocabulary import Flow
 from tests.chaos import laws
 from tests.chaos.harness import MANIFEST, Harness
 from tests.chaos.shares import BASKET, portal_shares

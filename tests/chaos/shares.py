@@ -9,11 +9,11 @@ from app.core.vocabulary import Kind, State
 from app.payments.split.allocation import total_of
 from app.payments.split.rules import METADATA_KEY, read_rules
 from app.payments.split.standing import is_split, standing_of
-from app.saleor.testing.views import NewCheckout, NewLine
-from app.sandbox.core import secondary, shares
-from app.sandbox.core.codes import Status
-from app.sandbox.core.gateway_state import GatewayState
-from app.sandbox.core.records import Operation, Payment, Share
+from gateway_client.sandbox.core import secondary, shares
+from gateway_client.sandbox.core.codes import Status
+from gateway_client.sandbox.core.gateway_state import GatewayState
+from gateway_client.sandbox.core.records import Operation, Payment, Share
+from saleor_app_sdk.testing.views import NewCheckout, NewLine
 from tests.chaos.harness import Harness
 from tests.payments.split.people import MARKET as OURS
 from tests.payments.split.people import NAMES, POTTER, SMITH, WEAVER

@@ -8,10 +8,10 @@ from app.payments.core.references import order_id_of
 from app.payments.core.refusal import RefusalError
 from app.payments.staff.actions import StaffRequest
 from app.payments.sync.on_demand import look_up_now
-from app.saleor.testing.ids import channel_id, global_id
-from app.saleor.testing.records import Checkout, Transaction
-from app.saleor.testing.views import ActionView, GrantedLine, RequestedAction
-from app.saleor.testing.vocabulary import Action
+from saleor_app_sdk.testing.ids import channel_id, global_id
+from saleor_app_sdk.testing.records import Checkout, Transaction
+from saleor_app_sdk.testing.views import ActionView, GrantedLine, RequestedAction
+from saleor_app_sdk.testing.vocabulary import Action
 from tests.chaos.harness import MOVED, SALEOR, Harness
 from tests.chaos.story import RequestConcurrently, RequestInApp, RequestInSaleor
 

@@ -302,7 +302,7 @@ class Ending:
 
 @dataclass(frozen=True)
 class Story:
-    """One generated story. ``gateway`` are options of the point of sale (``app.sandbox.settings.Behaviour``)."""
+    """One generated story. ``gateway`` are options of the point of sale (the sandbox's ``Behaviour``)."""
 
     steps: tuple[Step, ...]
     ending: Ending = Ending()

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from app.gateway.dialect import PUBLIC, PartCapture, ThreeDs
 from app.payments.core.dialects import dialect_of
 from app.payments.services import Services
+from gateway_client.dialect import PUBLIC, PartCapture, ThreeDs
 from tests.commands.conftest import (
     APP,
     KEYS,

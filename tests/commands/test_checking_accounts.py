@@ -7,11 +7,11 @@ import pytest
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
 
 from app.db.tables import MerchantAccount
-from app.gateway.client import GatewayClient
-from app.gateway.credentials import Credentials
-from app.gateway.errors import OutcomeUnknownError
 from app.payments.accounts.check import FailureReason, check_credentials, describe_failure
 from app.payments.services import Services
+from gateway_client.client import GatewayClient
+from gateway_client.credentials import Credentials
+from gateway_client.errors import OutcomeUnknownError
 from tests.commands.conftest import KEYS, NEW_KEYS, POS_ID, PointOfSale, Shell, add_account, one_database
 from tests.payments.fake_gateway import payment
 

@@ -10,11 +10,11 @@ from app.core.vocabulary import Kind, State
 from app.db.aggregates import find_by_order
 from app.db.tables import MerchantAccount
 from app.payments.services import Services
-from app.sandbox.control.client import SandboxControl
-from app.sandbox.core.records import RecurringPlan
-from app.sandbox.core.subscriptions import create_subscription
-from app.sandbox.sandbox import Sandbox
-from app.sandbox.scripting import FaultRule
+from gateway_client.sandbox.control.client import SandboxControl
+from gateway_client.sandbox.core.records import RecurringPlan
+from gateway_client.sandbox.core.subscriptions import create_subscription
+from gateway_client.sandbox.sandbox import Sandbox
+from gateway_client.sandbox.scripting import FaultRule
 from tests.commands.conftest import Shell, add_account, install, one_database
 from tests.commands.test_reconcile import NOON, account, control, known, paid, sandbox
 

@@ -9,7 +9,7 @@ import pytest
 from app.core.vocabulary import Kind
 from app.db.tables import MerchantAccount
 from app.payments.services import Services
-from app.sandbox.sandbox import Sandbox
+from gateway_client.sandbox.sandbox import Sandbox
 from tests.commands.books import operation, store_payment
 from tests.commands.conftest import Shell, add_account, one_database
 from tests.commands.test_reconcile import NOON, account, control, known, paid, sandbox

@@ -8,8 +8,8 @@ from sqlmodel import select
 
 from app.core.vocabulary import EventState, Kind, State
 from app.db.tables import MerchantAccount, SaleorEvent
-from app.gateway.notification import digest, encode
 from app.payments.services import Services
+from gateway_client.notification import digest, encode
 from tests.commands.books import BEGUN, ORDER, TRANSACTION, event, moment_after, operation, store_payment
 from tests.commands.conftest import POS_ID, PointOfSale, Shell, one_database
 

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import pytest
 
-from app.saleor.testing.ids import key_of
+from saleor_app_sdk.testing.ids import key_of
 from tests.commands.conftest import Shell, one_database
 from tests.conftest import Clock
 from tests.dashboard.order_page_stack import OrderPageStack, open_order_page_stack

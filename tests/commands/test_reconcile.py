@@ -11,12 +11,12 @@ from pydantic import SecretStr
 
 from app.db.tables import MerchantAccount
 from app.payments.services import Services
-from app.sandbox.control.client import SandboxControl
-from app.sandbox.core.records import Payment
-from app.sandbox.sandbox import Sandbox
-from app.sandbox.scripting import FaultRule
-from app.sandbox.server import running_sandbox
-from app.sandbox.settings import Behaviour, PointOfSale, SandboxSettings
+from gateway_client.sandbox.control.client import SandboxControl
+from gateway_client.sandbox.core.records import Payment
+from gateway_client.sandbox.sandbox import Sandbox
+from gateway_client.sandbox.scripting import FaultRule
+from gateway_client.sandbox.server import running_sandbox
+from gateway_client.sandbox.settings import Behaviour, PointOfSale, SandboxSettings
 from tests.commands.books import operation, store_payment
 from tests.commands.conftest import KEYS, POS_ID, Shell, add_account
 

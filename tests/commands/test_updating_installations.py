@@ -7,7 +7,7 @@ import pytest
 from app.dashboard.order.widget import ORDER_WIDGET
 from app.db.installations import OpenInstallation
 from app.payments.services import Services
-from app.saleor.testing import FakeSaleor, SaleorSettings, serving
+from saleor_app_sdk.testing import FakeSaleor, SaleorSettings, serving
 from tests.commands.conftest import SALEOR, Shell, install, one_database
 from tests.saleor_testing.stub import Stub, open_stub
 from tests.saleor_testing.test_migration import webhook

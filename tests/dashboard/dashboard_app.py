@@ -19,12 +19,12 @@ from app.db.accounts import AccountKeys, NewAccount
 from app.db.tables import MerchantAccount
 from app.doctor.deployment import Deployment
 from app.payments.services import Services
-from app.saleor.dashboard_token import DashboardTokens
-from app.saleor.documents import Documents
-from app.saleor.graphql import SaleorClient
-from app.saleor.keyring import Keyring
 from app.security_headers import SecureApp
 from app.static import static_files
+from saleor_app_sdk.dashboard_token import DashboardTokens
+from saleor_app_sdk.documents import Documents
+from saleor_app_sdk.graphql import SaleorClient
+from saleor_app_sdk.keyring import Keyring
 from tests.commands.books import store_payment
 from tests.payments.shop import SALEOR, Shop
 from tests.saleor.dashboard_tokens import claims, jwt

@@ -8,9 +8,9 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from playwright.async_api import Browser, ConsoleMessage, Error, FrameLocator, Page
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.saleor.testing import SaleorSettings
-from app.saleor.testing import serving as saleor_serving
-from app.saleor.testing.records import App
+from saleor_app_sdk.testing import SaleorSettings
+from saleor_app_sdk.testing import serving as saleor_serving
+from saleor_app_sdk.testing.records import App
 from tests.loopback import serve_app
 from tests.payments.shop import SALEOR
 from tests.saleor.dashboard_tokens import APP_ID

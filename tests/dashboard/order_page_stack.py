@@ -15,9 +15,9 @@ from app.db.accounts import AccountKeys, NewAccount
 from app.db.aggregates import find_attempts
 from app.main import create_app
 from app.payments.services import Services
-from app.saleor.testing import FakeSaleor, NewCheckout, Serving, serving
-from app.saleor.testing.views import OrderView
 from app.settings import Settings
+from saleor_app_sdk.testing import FakeSaleor, NewCheckout, Serving, serving
+from saleor_app_sdk.testing.views import OrderView
 from tests.conftest import Clock
 from tests.loopback import Reply, json_reply
 from tests.loopback import serve_app as serving_app

@@ -5,8 +5,8 @@ import pytest
 
 from app.bootstrap import MANIFEST
 from app.dashboard.about_pages import create_about_router
-from app.saleor.app import AppInfo
 from app.security_headers import SecureApp
+from saleor_app_sdk.app import AppInfo
 
 
 async def opened(path: str, *, language: str = "en", **settings: str) -> httpx2.Response:

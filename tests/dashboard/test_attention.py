@@ -13,7 +13,7 @@ from app.payments.core.problems import cause_of_mismatch
 from app.payments.reconciliation.run import begin_run
 from app.payments.staff.manual_resolution import acknowledge_problems
 from app.payments.sync.notifications import receive
-from app.saleor.testing.vocabulary import EventType
+from saleor_app_sdk.testing.vocabulary import EventType
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient
 from tests.dashboard.framing import BrowserErrors, dashboard_of, path_of, sign_in

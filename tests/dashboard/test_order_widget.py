@@ -11,8 +11,8 @@ import pytest
 from app.core.vocabulary import Kind, State
 from app.db.accounts import AccountKeys, NewAccount
 from app.payments.core.problems import UNREADABLE
-from app.saleor import orders
-from app.saleor.testing import NewCheckout
+from saleor_app_sdk import orders
+from saleor_app_sdk.testing import NewCheckout
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import OTHER_STORE, StaffClient, other_store
 from tests.dashboard.order_page_stack import WIDGET, OrderPageStack

@@ -16,8 +16,8 @@ from typing import TypeAlias
 
 import pytest
 
-from app.gateway import Method, Status
-from app.sandbox.scripting import FaultRule
+from gateway_client import Method, Status
+from gateway_client.sandbox.scripting import FaultRule
 from tests.conftest import REPOSITORY, Clock
 from tests.docs.pages import DOCS, backticked, blocks, prose, rows
 from tests.sandbox.harness import POS, Harness, open_harness
@@ -181,7 +181,7 @@ def test_type_checkers_have_nothing_to_say_of_the_programs(tmp_path: Path) -> No
     (libraries / "libraries.pth").write_text("\n".join(map(str, places)))
     programs = [written(name, tmp_path) for name in PROGRAMS]
     wrong = tmp_path / "wrong.py"
-    wrong.write_text('from app.gateway import Refund, Wrong\n\nRefund(order_id=17, order_currency="UAH")\n')
+    wrong.write_text('from gateway_client import Refund, Wrong\n\nRefund(order_id=17, order_currency="UAH")\n')
 
     def mypy(*files: Path) -> subprocess.CompletedProcess[str]:
         options = [

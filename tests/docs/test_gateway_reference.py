@@ -11,8 +11,8 @@ import httpx2
 import pytest
 from pydantic import SecretStr
 
-import app.gateway
-from app.gateway import (
+import gateway_client
+from gateway_client import (
     DIALECTS,
     GatewayClient,
     GatewayError,
@@ -22,8 +22,8 @@ from app.gateway import (
     SignedButUnreadableError,
     Violation,
 )
-from app.gateway.notification import encode
-from app.gateway.signature import sign
+from gateway_client.notification import encode
+from gateway_client.signature import sign
 from tests.conftest import Clock
 from tests.docs.pages import DOCS, Block, backticked, blocks, rows, section
 from tests.gateway.counterpart import PAYMENT
@@ -50,7 +50,7 @@ CALLS, NAMES = samples("## Every call"), samples("## Every name")
 
 def test_every_call_and_every_name_is_listed_once_and_no_other() -> None:
     assert sorted(CALLS) == sorted(calls_of_the_client())
-    assert sorted(NAMES) == sorted(app.gateway.__all__)
+    assert sorted(NAMES) == sorted(gateway_client.__all__)
     assert all(name.removeprefix("reports.").rpartition(".")[2] in sample for name, sample in {**CALLS}.items())
     without_own_name = {name for name, sample in NAMES.items() if name not in sample}
     assert {name for name in without_own_name if not name.endswith("Error")} <= {"BrowserFingerprint"}
@@ -74,11 +74,11 @@ async def names(harness: Harness, http: httpx2.AsyncClient) -> dict[str, Any]:
     credentials = harness.credentials
     client = GatewayClient(http, credentials, dialect=DIALECTS[Preset.PUBLIC])
     [monthly] = await client.order("MONTHLY", timeout=15)
-    assert isinstance(monthly, app.gateway.PaymentRecord)
+    assert isinstance(monthly, gateway_client.PaymentRecord)
     assert monthly.recurring is not None
     [declined] = await client.order("DECLINED", timeout=15)
     data = encode(PAYMENT)
-    known = {name: getattr(app.gateway, name) for name in app.gateway.__all__}
+    known = {name: getattr(gateway_client, name) for name in gateway_client.__all__}
     known |= {"datetime": _Now(harness.clock), "UTC": UTC, "timedelta": timedelta}
     known |= {"client": client, "http": http, "credentials": credentials, "declined": declined}
     known |= {"recurring_id": monthly.recurring.id, "charge_id": monthly.payment_id}
@@ -118,11 +118,11 @@ async def _run(code: Block | str, known: dict[str, Any]) -> None:
 
 def _error(name: str) -> Exception:
     """An error of that class, as it may come."""
-    kind = getattr(app.gateway, name)
+    kind = getattr(gateway_client, name)
     if issubclass(kind, SignedButUnreadableError):
         return SignedButUnreadableError("not a record", "e30")
     if name == "InvalidRequestError":
-        return app.gateway.InvalidRequestError("amount", "above zero", "0")
+        return gateway_client.InvalidRequestError("amount", "above zero", "0")
     about: Mapping[str, Any] = {"method": "POST", "path": "/api/v1/refund", "order_id": "17", "code": "P-1"}
     about = {**about, "http_status": 400}
     if issubclass(kind, RefusedError):

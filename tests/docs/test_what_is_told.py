@@ -14,7 +14,6 @@ from typer.core import TyperGroup
 from app.cli import cli
 from app.commands.deferred import Deferred
 from app.core.vocabulary import State
-from app.gateway.statuses import TABLE, Kind, Status
 from app.payments.core.refusal import (
     AMOUNT_NOT_ACCEPTED,
     BUSY,
@@ -30,6 +29,7 @@ from app.payments.operations.initialize import STORE_MOVED
 from app.payments.requests.languages import PAGE_LANGUAGES
 from app.payments.requests.storefront import StorefrontData, parse_data
 from app.settings import PREFIX, Settings
+from gateway_client.statuses import TABLE, Kind, Status
 from tests.conftest import REPOSITORY
 from tests.docs.pages import (
     ARCHITECTURE,

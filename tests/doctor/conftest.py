@@ -12,15 +12,15 @@ from sqlmodel import select
 
 from app.bootstrap import open_services
 from app.db.tables import Process
+from app.demo.processes import ServerProcess, free_port
 from app.main import create_app
 from app.payments.services import Services
-from app.saleor.testing import FakeSaleor, SaleorSettings
-from app.saleor.testing import serving as saleor_serving
-from app.sandbox.control.client import SandboxControl
-from app.sandbox.processes import ServerProcess, free_port
-from app.sandbox.server import running_sandbox
-from app.sandbox.settings import SandboxSettings
 from app.settings import Settings
+from gateway_client.sandbox.control.client import SandboxControl
+from gateway_client.sandbox.server import running_sandbox
+from gateway_client.sandbox.settings import SandboxSettings
+from saleor_app_sdk.testing import FakeSaleor, SaleorSettings
+from saleor_app_sdk.testing import serving as saleor_serving
 from tests.commands.conftest import Shell
 from tests.journeys.stack import Stack
 from tests.loopback import serve_app

@@ -18,7 +18,7 @@ from app.doctor.drift import check_drift
 from app.doctor.findings import Level, Subject
 from app.doctor.saleors import check_clock, check_saleor
 from app.doctor.storage import check_key_file
-from app.saleor.addresses import host_of
+from saleor_app_sdk.addresses import host_of
 from tests.commands.conftest import one_database
 from tests.doctor.conftest import DoctorEnvironment
 from tests.loopback import ReceivedRequest, Reply, json_reply, serve_replies

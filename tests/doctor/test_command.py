@@ -16,8 +16,8 @@ from app.bootstrap import utc_now
 from app.db.processes import RunningProcess, record_heartbeat
 from app.db.tables import Process
 from app.db.vault import create_key_file
-from app.saleor.testing import FakeSaleor
 from app.settings import Settings
+from saleor_app_sdk.testing import FakeSaleor
 from tests.commands.conftest import Shell, one_database
 from tests.conftest import MigratedDatabases
 from tests.doctor.conftest import DoctorEnvironment, open_doctor_environment

@@ -9,9 +9,9 @@ import pytest
 from app.bootstrap import open_saleor
 from app.dashboard.order.widget import ORDER_WIDGET
 from app.db.installations import OpenInstallation
-from app.saleor.graphql import SaleorClient
-from app.saleor.installed_app import InstalledWebhook, fetch_app_in_saleor
-from app.saleor.testing import SaleorSettings
+from saleor_app_sdk.graphql import SaleorClient
+from saleor_app_sdk.installed_app import InstalledWebhook, fetch_app_in_saleor
+from saleor_app_sdk.testing import SaleorSettings
 from tests.commands.conftest import Shell, one_database
 from tests.doctor.conftest import DoctorEnvironment, open_doctor_environment
 

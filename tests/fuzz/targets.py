@@ -14,20 +14,20 @@ from urllib.parse import parse_qsl
 import httpx2
 from pydantic import BaseModel, ValidationError
 
-from app import exact_json
-from app.gateway import GatewayClient
-from app.gateway.credentials import Credentials
-from app.gateway.errors import ForgedNotificationError, GatewayError, UnreadableNotificationError
-from app.gateway.models.reports import RegisterTicket, TransactionLine, UnreadableLine
-from app.gateway.notification import read_notification
-from app.gateway.signature import sign
 from app.payments.core.observation import observation_from_record
 from app.payments.reconciliation.entries import book_line, entries_of
-from app.saleor import events
-from app.saleor.errors import KeysUnusableError
-from app.saleor.jwks import find_key, parse_key_set
-from app.saleor.signature import BadSignatureError, verify
-from app.saleor.source import SaleorModel
+from gateway_client import GatewayClient
+from gateway_client.credentials import Credentials
+from gateway_client.errors import ForgedNotificationError, GatewayError, UnreadableNotificationError
+from gateway_client.models.reports import RegisterTicket, TransactionLine, UnreadableLine
+from gateway_client.notification import read_notification
+from gateway_client.signature import sign
+from integration_base import exact_json
+from saleor_app_sdk import events
+from saleor_app_sdk.errors import KeysUnusableError
+from saleor_app_sdk.jwks import find_key, parse_key_set
+from saleor_app_sdk.signature import BadSignatureError, verify
+from saleor_app_sdk.source import SaleorModel
 from tests.saleor.recordings import JWKS
 
 CORPUS = Path(__file__).parent / "corpus"

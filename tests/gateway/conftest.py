@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator
 import httpx2
 import pytest
 
-from app.gateway.client import GatewayClient
-from app.gateway.credentials import Credentials
+from gateway_client.client import GatewayClient
+from gateway_client.credentials import Credentials
 from tests.gateway.counterpart import PAYMENT, ScriptedServer, open_scripted_server
 
 POS_ID = str(PAYMENT["pos_id"])

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-from app import exact_json
+from integration_base import exact_json
 from tests.loopback import Behaviour, ReceivedRequest, Reply, serve_replies
 
 

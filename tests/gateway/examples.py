@@ -3,7 +3,7 @@
 from decimal import Decimal
 from typing import Any
 
-from app.gateway.models import BrowserFingerprint, DirectPayment, HostedPayment, Payout
+from gateway_client.models import BrowserFingerprint, DirectPayment, HostedPayment, Payout
 
 BROWSER = BrowserFingerprint(
     color_depth="24",

@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from app.gateway.models import Method, Mode, Status
+from gateway_client.models import Method, Mode, Status
 
 texts = st.text(max_size=40)
 ids = st.uuids().map(str)

@@ -12,16 +12,16 @@ from typing import Any, Literal
 import httpx2
 import pytest
 
-from app.gateway.client import GatewayClient
-from app.gateway.credentials import Credentials
-from app.gateway.errors import (
+from gateway_client.client import GatewayClient
+from gateway_client.credentials import Credentials
+from gateway_client.errors import (
     BadCredentialsError,
     DuplicateOrderError,
     OutcomeUnknownError,
     RefusedError,
     ReportNotReadyError,
 )
-from app.gateway.models import (
+from gateway_client.models import (
     Capture,
     Checkout,
     Method,
@@ -34,10 +34,10 @@ from app.gateway.models import (
     Status,
     Void,
 )
-from app.gateway.models.reports import RegisterRequest, UnreadableLine
-from app.gateway.notification import read_notification
-from app.sandbox.scripting import FaultRule
-from app.sandbox.settings import Behaviour, PointOfSale
+from gateway_client.models.reports import RegisterRequest, UnreadableLine
+from gateway_client.notification import read_notification
+from gateway_client.sandbox.scripting import FaultRule
+from gateway_client.sandbox.settings import Behaviour, PointOfSale
 from tests.conftest import Clock
 from tests.gateway.conftest import RecordedSleeps
 from tests.gateway.examples import CARD, OTHER_SHOP, SHOP, direct, hosted, payout

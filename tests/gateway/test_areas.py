@@ -7,9 +7,9 @@ import httpx2
 import pytest
 from pydantic import SecretStr
 
-from app.gateway.client import GatewayClient
-from app.gateway.credentials import Credentials
-from app.gateway.errors import (
+from gateway_client.client import GatewayClient
+from gateway_client.credentials import Credentials
+from gateway_client.errors import (
     BadCredentialsError,
     GatewayError,
     InvalidRequestError,
@@ -17,9 +17,9 @@ from app.gateway.errors import (
     OutcomeUnknownError,
     RefusedError,
 )
-from app.gateway.models import Method, RecurringPlan, Status
-from app.gateway.models.subscriptions import SubscriptionRefund
-from app.gateway.wallets import Wallet, check_validation_url, encode_token
+from gateway_client.models import Method, RecurringPlan, Status
+from gateway_client.models.subscriptions import SubscriptionRefund
+from gateway_client.wallets import Wallet, check_validation_url, encode_token
 from tests.gateway.conftest import POS_ID
 from tests.gateway.counterpart import PAYMENT, REFUND, ScriptedServer
 from tests.gateway.examples import SHOP, hosted

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from app.gateway.credentials import Credentials
-from app.gateway.dialect import Preset
-from app.gateway.errors import InvalidRequestError
-from app.gateway.hosts import PRESETS, is_webhook_reachable
+from gateway_client.credentials import Credentials
+from gateway_client.dialect import Preset
+from gateway_client.errors import InvalidRequestError
+from gateway_client.hosts import PRESETS, is_webhook_reachable
 from tests.gateway.conftest import POS_ID
 
 KEYS: dict[str, Any] = {

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from app.gateway.client import GatewayClient
-from app.gateway.errors import GatewayError, InvalidRequestError, RefusedError
-from app.gateway.models import DirectPayment, Recipient, SplitItem, Status
+from gateway_client.client import GatewayClient
+from gateway_client.errors import GatewayError, InvalidRequestError, RefusedError
+from gateway_client.models import DirectPayment, Recipient, SplitItem, Status
 from tests.gateway.counterpart import PAYMENT, ScriptedServer
 from tests.gateway.examples import CARD, SHOP, direct, payout
 from tests.loopback import json_reply

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.gateway.client import GatewayClient
-from app.gateway.credentials import Credentials
-from app.gateway.dialect import CaptureEndpoint
-from app.gateway.discovery import zone_offset
-from app.gateway.errors import OutcomeUnknownError
-from app.sandbox.settings import DIALECTS, Behaviour, PointOfSale
+from gateway_client.client import GatewayClient
+from gateway_client.credentials import Credentials
+from gateway_client.dialect import CaptureEndpoint
+from gateway_client.discovery import zone_offset
+from gateway_client.errors import OutcomeUnknownError
+from gateway_client.sandbox.settings import DIALECTS, Behaviour, PointOfSale
 from tests.conftest import Clock
 from tests.gateway.conftest import RecordedSleeps
 from tests.gateway.counterpart import ScriptedServer

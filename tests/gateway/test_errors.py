@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from app.gateway import errors
-from app.gateway.errors import GatewayError, RefusedError, sanitize
+from gateway_client import errors
+from gateway_client.errors import GatewayError, RefusedError, sanitize
 
 
 def test_the_tree_that_is_drawn_is_the_tree() -> None:

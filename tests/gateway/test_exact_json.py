@@ -4,8 +4,8 @@ from decimal import Decimal
 
 from hypothesis import given
 
-from app import exact_json
-from app.gateway.models import Refund
+from gateway_client.models import Refund
+from integration_base import exact_json
 from tests.gateway.strategies import amounts
 
 

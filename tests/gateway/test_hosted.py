@@ -6,18 +6,18 @@ from typing import Any
 import httpx2
 import pytest
 
-from app.gateway.client import GatewayClient
-from app.gateway.credentials import Credentials
-from app.gateway.dialect import PUBLIC
-from app.gateway.errors import (
+from gateway_client.client import GatewayClient
+from gateway_client.credentials import Credentials
+from gateway_client.dialect import PUBLIC
+from gateway_client.errors import (
     DuplicateOrderError,
     InvalidRequestError,
     NotTheGatewayError,
     OutcomeUnknownError,
     RefusedError,
 )
-from app.gateway.hosts import check_payment_page
-from app.gateway.models import Checkout, Method, PaymentRecord, Sector, SplitItem, Status
+from gateway_client.hosts import check_payment_page
+from gateway_client.models import Checkout, Method, PaymentRecord, Sector, SplitItem, Status
 from tests.gateway.conftest import POS_ID
 from tests.gateway.counterpart import PAYMENT, ScriptedServer
 from tests.gateway.examples import OTHER_SHOP, SHOP, hosted

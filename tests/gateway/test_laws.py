@@ -8,16 +8,16 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from app import exact_json
-from app.gateway.errors import ForgedNotificationError, UnreadableNotificationError
-from app.gateway.models import Capture, OperationRecord, PaymentRecord, Refund, SplitItem, SplitRefund, read_record
-from app.gateway.models.accounts import BalanceAccount
-from app.gateway.models.base import RequestModel
-from app.gateway.models.records import validate_model
-from app.gateway.models.reports import RegisterLine, TransactionLine
-from app.gateway.models.values import with_two_decimals
-from app.gateway.notification import encode, read_notification
-from app.gateway.signature import sign
+from gateway_client.errors import ForgedNotificationError, UnreadableNotificationError
+from gateway_client.models import Capture, OperationRecord, PaymentRecord, Refund, SplitItem, SplitRefund, read_record
+from gateway_client.models.accounts import BalanceAccount
+from gateway_client.models.base import RequestModel
+from gateway_client.models.records import validate_model
+from gateway_client.models.reports import RegisterLine, TransactionLine
+from gateway_client.models.values import with_two_decimals
+from gateway_client.notification import encode, read_notification
+from gateway_client.signature import sign
+from integration_base import exact_json
 from tests.gateway.examples import CARD, SHOP, direct, hosted, payout
 from tests.gateway.strategies import LINE, OPERATION, PAYMENT, accounts, amounts, lines, records
 

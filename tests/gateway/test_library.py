@@ -6,15 +6,23 @@ import sys
 
 import pytest
 
-import app.gateway
-from app.gateway import models
+import gateway_client
+from gateway_client import models
 from tests.conftest import REPOSITORY
 from tests.gateway.examples import hosted
 
 ROOM = REPOSITORY / "app" / "gateway"
 # What the room may need of the app beside itself: exact numbers, amounts, words.
 GROUND = {
-    *("app", "app.amounts", "app.connection_failures", "app.exact_json", "app.i18n", "app.outbound", "app.telemetry"),
+    *(
+        "app",
+        "integration_base.amounts",
+        "integration_base.connection_failures",
+        "integration_base.exact_json",
+        "app.i18n",
+        "integration_base.outbound",
+        "integration_base.telemetry",
+    ),
     "app.validation",
 }
 
@@ -34,34 +42,34 @@ def imported_for_type_checkers() -> dict[str, str]:
 
 def test_every_public_name_is_what_type_checkers_take_it_for() -> None:
     promised = imported_for_type_checkers()
-    assert sorted(promised) == sorted(app.gateway.__all__)
+    assert sorted(promised) == sorted(gateway_client.__all__)
     for name, module in promised.items():
-        assert getattr(app.gateway, name) is getattr(sys.modules[module], name), name
-    assert set(app.gateway.__all__) <= set(dir(app.gateway))
+        assert getattr(gateway_client, name) is getattr(sys.modules[module], name), name
+    assert set(gateway_client.__all__) <= set(dir(gateway_client))
     with pytest.raises(AttributeError, match="no attribute 'Wrong'"):
-        _ = app.gateway.Wrong  # type: ignore[attr-defined]
+        _ = gateway_client.Wrong  # type: ignore[attr-defined]
 
 
 def test_every_error_and_every_model_for_programs_is_public() -> None:
     tree = ast.parse((ROOM / "errors.py").read_text())
     errors = {node.name for node in tree.body if isinstance(node, ast.ClassDef)}
-    assert errors <= set(app.gateway.__all__)
+    assert errors <= set(gateway_client.__all__)
     of_readers = {"UnreadableError", "read_record", "read_records"}  # for whoever reads what the gateway wrote
-    assert set(models.__all__) - of_readers <= set(app.gateway.__all__)
+    assert set(models.__all__) - of_readers <= set(gateway_client.__all__)
 
 
 def test_importing_it_costs_nothing_until_a_name_is_asked_for() -> None:
     ours = "print(*[name for name in sys.modules if name.startswith(('app', 'pydantic', 'httpx2', 'babel'))])"
-    assert set(python(f"import sys, app.gateway; {ours}")) == {"app", "app.gateway"}
-    of_errors = python(f"import sys; from app.gateway import GatewayError; {ours}")
-    assert set(of_errors) == {"app", "app.gateway", "app.gateway.errors"}
+    assert set(python(f"import sys, gateway_client; {ours}")) == {"app", "gateway_client"}
+    of_errors = python(f"import sys; from gateway_client import GatewayError; {ours}")
+    assert set(of_errors) == {"app", "gateway_client", "gateway_client.errors"}
 
 
 def test_it_needs_nothing_of_the_rooms_around_it() -> None:
-    everything = "import sys\nfrom app.gateway import *\nprint(*sys.modules)"
+    everything = "import sys\nfrom gateway_client import *\nprint(*sys.modules)"
     loaded = set(python(everything))
     ours = {".".join(name.split(".")[:2]) for name in loaded if name.split(".")[0] == "app"}
-    assert ours == GROUND | {"app.gateway"}
+    assert ours == GROUND | {"gateway_client"}
     assert loaded.isdisjoint({"fastapi", "starlette", "sqlalchemy", "sqlmodel", "gql", "typer", "structlog", "jinja2"})
 
 

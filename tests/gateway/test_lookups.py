@@ -4,8 +4,8 @@ from decimal import Decimal
 
 import pytest
 
-from app.gateway.client import GatewayClient
-from app.gateway.errors import (
+from gateway_client.client import GatewayClient
+from gateway_client.errors import (
     BadCredentialsError,
     NotSentError,
     NotTheGatewayError,
@@ -13,7 +13,7 @@ from app.gateway.errors import (
     RateLimitedError,
     RefusedError,
 )
-from app.gateway.models import Method, OperationRecord, PaymentRecord
+from gateway_client.models import Method, OperationRecord, PaymentRecord
 from tests.gateway.conftest import POS_ID
 from tests.gateway.counterpart import PAYMENT, REFUND, ScriptedServer
 from tests.loopback import HangUp, Reply, json_reply, text_reply

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from app import exact_json
-from app.gateway.errors import ForgedNotificationError, UnreadableNotificationError
-from app.gateway.models import OperationRecord, PaymentRecord, Status
-from app.gateway.notification import MAX_FORM_BYTES, decode, encode, read_data, read_notification
-from app.gateway.signature import sign, verify
+from gateway_client.errors import ForgedNotificationError, UnreadableNotificationError
+from gateway_client.models import OperationRecord, PaymentRecord, Status
+from gateway_client.notification import MAX_FORM_BYTES, decode, encode, read_data, read_notification
+from gateway_client.signature import sign, verify
+from integration_base import exact_json
 from tests.gateway.counterpart import PAYMENT, REFUND
 from tests.gateway.strategies import records
 

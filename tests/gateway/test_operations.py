@@ -7,10 +7,10 @@ from typing import Any
 import httpx2
 import pytest
 
-from app.gateway.client import GatewayClient
-from app.gateway.credentials import Credentials
-from app.gateway.dialect import INTERFACE, PUBLIC
-from app.gateway.errors import (
+from gateway_client.client import GatewayClient
+from gateway_client.credentials import Credentials
+from gateway_client.dialect import INTERFACE, PUBLIC
+from gateway_client.errors import (
     BadCredentialsError,
     InvalidRequestError,
     NotFoundError,
@@ -20,7 +20,17 @@ from app.gateway.errors import (
     RefusedError,
     Violation,
 )
-from app.gateway.models import Capture, Method, Product, ReceiptDelivery, Refund, SplitItem, SplitRefund, Status, Void
+from gateway_client.models import (
+    Capture,
+    Method,
+    Product,
+    ReceiptDelivery,
+    Refund,
+    SplitItem,
+    SplitRefund,
+    Status,
+    Void,
+)
 from tests.gateway.conftest import POS_ID
 from tests.gateway.counterpart import PAYMENT, REFUND, ScriptedServer
 from tests.gateway.examples import OTHER_SHOP, SHOP

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from app import exact_json
-from app.gateway.models import (
+from gateway_client.models import (
     Method,
     OperationRecord,
     PaymentRecord,
@@ -17,6 +16,7 @@ from app.gateway.models import (
     read_record,
     read_records,
 )
+from integration_base import exact_json
 from tests.gateway.counterpart import PAYMENT, REFUND
 from tests.gateway.strategies import records
 

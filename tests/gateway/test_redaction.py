@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from app.gateway.errors import InvalidRequestError
-from app.gateway.models import Capture, Sector
-from app.gateway.models.base import CARD_FIELDS, RequestModel, ResponseModel, displayable
+from gateway_client.errors import InvalidRequestError
+from gateway_client.models import Capture, Sector
+from gateway_client.models.base import CARD_FIELDS, RequestModel, ResponseModel, displayable
 from tests.gateway.examples import CARD, SHOP, direct, hosted, payout
 
 _CREATION = ("order_id", "method", "amount", "currency")

@@ -17,12 +17,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from app import exact_json
-from app.gateway.client import GatewayClient
-from app.gateway.credentials import Credentials
-from app.gateway.errors import InvalidRequestError, OutcomeUnknownError, RefusedError, ReportNotReadyError
-from app.gateway.models import Method, Status
-from app.gateway.models.reports import (
+from gateway_client.client import GatewayClient
+from gateway_client.credentials import Credentials
+from gateway_client.errors import InvalidRequestError, OutcomeUnknownError, RefusedError, ReportNotReadyError
+from gateway_client.models import Method, Status
+from gateway_client.models.reports import (
     DEFAULT_DETAILS,
     LONGEST_PERIOD,
     Detail,
@@ -33,6 +32,7 @@ from app.gateway.models.reports import (
     UnreadableLine,
     periods,
 )
+from integration_base import exact_json
 from tests.gateway.conftest import POS_ID, RecordedSleeps
 from tests.gateway.counterpart import ScriptedServer, lines
 from tests.loopback import HangUp, Reply, json_reply, text_reply

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app import exact_json
-from app.gateway.errors import InvalidRequestError
-from app.gateway.models import (
+from gateway_client.errors import InvalidRequestError
+from gateway_client.models import (
     Attribute,
     BrowserFingerprint,
     Capture,
@@ -26,7 +25,8 @@ from app.gateway.models import (
     Taxes,
     Void,
 )
-from app.gateway.models.base import RequestModel
+from gateway_client.models.base import RequestModel
+from integration_base import exact_json
 from tests.gateway.examples import BROWSER, CARD, SHOP, direct, hosted, payout
 from tests.gateway.strategies import amounts
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 import httpx2
 import pytest
 
-from app.gateway.client import GatewayClient
-from app.gateway.credentials import Credentials
-from app.gateway.errors import GatewayError, NotSentError, OutcomeUnknownError
-from app.gateway.models import Refund
+from gateway_client.client import GatewayClient
+from gateway_client.credentials import Credentials
+from gateway_client.errors import GatewayError, NotSentError, OutcomeUnknownError
+from gateway_client.models import Refund
 from tests.gateway.counterpart import PAYMENT, REFUND, ScriptedServer
 from tests.loopback import Garbage, HangUp, Reply, Silence, json_reply, text_reply
 from tests.waiting import LONGEST_WAIT

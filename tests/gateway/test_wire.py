@@ -8,8 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from app import exact_json
-from app.gateway import (
+from gateway_client import (
     DIALECTS,
     Attribute,
     BalanceAccount,
@@ -51,10 +50,11 @@ from app.gateway import (
     Wallet,
     encode_token,
 )
-from app.gateway.models import read_record
-from app.gateway.models.base import CARD_FIELDS
-from app.gateway.models.records import validate_model
-from app.gateway.statuses import read_status
+from gateway_client.models import read_record
+from gateway_client.models.base import CARD_FIELDS
+from gateway_client.models.records import validate_model
+from gateway_client.statuses import read_status
+from integration_base import exact_json
 from tests.gateway.conftest import RecordedSleeps
 from tests.gateway.counterpart import PAYMENT, REFUND, ScriptedServer, lines
 from tests.gateway.examples import BROWSER, CARD, OTHER_SHOP, SHOP

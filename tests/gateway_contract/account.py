@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 from uuid import uuid5
 
-from app.gateway.credentials import Credentials
-from app.gateway.dialect import Preset
-from app.sandbox.settings import PointOfSale
+from gateway_client.credentials import Credentials
+from gateway_client.dialect import Preset
+from gateway_client.sandbox.settings import PointOfSale
 from tests.gateway.examples import OTHER_SHOP, SHOP
 from tests.gateway_contract.scrubbing import GATEWAY, HIDDEN, WEBHOOKS, Scrubber
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from app.gateway.dialect import Preset
+from gateway_client.dialect import Preset
 from tests.gateway_contract.account import Account, dialect_of_environment, may_be_run
 from tests.gateway_contract.harness import SANDBOX, Harness, open_recorded, open_recorded_from_sandbox, open_replayed
 from tests.gateway_contract.tape import CASSETTES

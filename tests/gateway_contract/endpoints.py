@@ -9,13 +9,13 @@ from urllib.parse import urlsplit
 
 from vcr.request import Request  # type: ignore[import-untyped]  # vcrpy has no types
 
-from app import exact_json
-from app.gateway.balances import BalancesClient
-from app.gateway.client import GatewayClient
-from app.gateway.discovery import Discovery
-from app.gateway.reports import Reports
-from app.gateway.subscriptions import Subscriptions
-from app.gateway.wallets import Wallets
+from gateway_client.balances import BalancesClient
+from gateway_client.client import GatewayClient
+from gateway_client.discovery import Discovery
+from gateway_client.reports import Reports
+from gateway_client.subscriptions import Subscriptions
+from gateway_client.wallets import Wallets
+from integration_base import exact_json
 
 POS, STEP = "/api/v1/pos/[^/]+", "[^/]+"
 GROUPS = {

@@ -20,14 +20,14 @@ from uuid import UUID
 import httpx2
 from vcr.cassette import Cassette  # type: ignore[import-untyped]  # vcrpy has no types
 
-from app.gateway.client import GatewayClient
-from app.gateway.credentials import Credentials
-from app.gateway.dialect import DIALECTS, Preset
-from app.sandbox.control import SandboxControl
-from app.sandbox.scripting import FaultRule
-from app.sandbox.server import running_sandbox
-from app.sandbox.settings import DIALECTS as SPOKEN
-from app.sandbox.settings import Behaviour, PointOfSale, SandboxSettings
+from gateway_client.client import GatewayClient
+from gateway_client.credentials import Credentials
+from gateway_client.dialect import DIALECTS, Preset
+from gateway_client.sandbox.control import SandboxControl
+from gateway_client.sandbox.scripting import FaultRule
+from gateway_client.sandbox.server import running_sandbox
+from gateway_client.sandbox.settings import DIALECTS as SPOKEN
+from gateway_client.sandbox.settings import Behaviour, PointOfSale, SandboxSettings
 from tests.conftest import Clock
 from tests.gateway_contract.account import ON_CASSETTES, Account
 from tests.gateway_contract.scrubbing import GATEWAY, WEBHOOKS

@@ -3,7 +3,7 @@
 from decimal import Decimal
 from typing import Any
 
-from app.gateway.models import DirectPayment, HostedPayment, Payout, Product, SplitItem
+from gateway_client.models import DirectPayment, HostedPayment, Payout, Product, SplitItem
 from tests.gateway.examples import CARD, direct, hosted, payout
 from tests.gateway_contract.harness import Harness
 

@@ -2,7 +2,7 @@
 
 Keys, cards, tokens, people, other merchants and balances are taken out of requests and answers alike; addresses and the
 account's own identifiers are replaced by fixed ones, so that a cassette looks the same wherever it was recorded.
-Numbers keep their digits (``app.exact_json``), members keep their order. Doing it twice changes nothing: a
+Numbers keep their digits (``integration_base.exact_json``), members keep their order. Doing it twice changes nothing: a
 request that is compared with a cassette goes through the same hands as the one that was recorded.
 """
 
@@ -13,11 +13,11 @@ from decimal import Decimal
 from typing import Any
 from urllib.parse import urlencode
 
-from app import exact_json
-from app.gateway.errors import sanitize
-from app.gateway.models.base import CARD_FIELDS
-from app.gateway.notification import decode, encode
-from app.gateway.signature import sign
+from gateway_client.errors import sanitize
+from gateway_client.models.base import CARD_FIELDS
+from gateway_client.notification import decode, encode
+from gateway_client.signature import sign
+from integration_base import exact_json
 
 HIDDEN = "(filtered)"
 GATEWAY, WEBHOOKS = "https://gateway.example", "https://shop.example/gateway"

@@ -15,10 +15,10 @@ from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import BaseModel
 
-import app.gateway
-from app import exact_json
-from app.gateway.notification import decode
-from app.sandbox.core import bodies
+import gateway_client
+from gateway_client.notification import decode
+from gateway_client.sandbox.core import bodies
+from integration_base import exact_json
 from tests.conftest import REPOSITORY
 from tests.gateway_contract.scrubbing import WEBHOOKS
 from tests.gateway_contract.statement_rules import NO_CRYPTOGRAM, rules
@@ -86,68 +86,68 @@ PARTS = {
         "1a Direct",
         f"{_PAYMENT} {_CARD} customer_ip customer_referrer browser_fingerprint cryptogram".split()
         + [f"browser_fingerprint.browser{name}" for name in _BROWSER.split()],
-        app.gateway.DirectPayment, bodies.DirectPayment, "card",
+        gateway_client.DirectPayment, bodies.DirectPayment, "card",
     ),
     "1b": Part(
         "1b Hosted",
         f"{_PAYMENT} customer_lang order_timeout qr attributes.key attributes.value".split(),
-        app.gateway.HostedPayment, bodies.HostedPayment, "hosted",
+        gateway_client.HostedPayment, bodies.HostedPayment, "hosted",
     ),
     "1c": Part(
         "1c Payout",
         f"{_CREATION} cc_number cc_token customer_ip customer_city properties".split()
         + [f"properties.{name}" for name in _RECIPIENT.split()],
-        app.gateway.Payout, bodies.Payout, "payout",
+        gateway_client.Payout, bodies.Payout, "payout",
     ),
-    "2": Part("2 Split purchase", _SPLIT.split(), app.gateway.HostedPayment, bodies.HostedPayment, "hosted split"),
+    "2": Part("2 Split purchase", _SPLIT.split(), gateway_client.HostedPayment, bodies.HostedPayment, "hosted split"),
     "3": Part(
         "3 Capture",
         f"pos_id order_id charge_amount order_currency comment server_url {_SPLIT}".split(),
-        app.gateway.Capture, bodies.SplitCaptureBody, "capture split",
+        gateway_client.Capture, bodies.SplitCaptureBody, "capture split",
     ),
     "4": Part(
         "4 Void", ["pos_id", "order_id", "order_currency", "comment", "server_url"],
-        app.gateway.Void, bodies.VoidBody, "void",
+        gateway_client.Void, bodies.VoidBody, "void",
     ),
     "5": Part(
         "5 Refund", _REFUND.split(),
-        app.gateway.Refund, bodies.RefundBody, "refund",
+        gateway_client.Refund, bodies.RefundBody, "refund",
     ),
     "6": Part(
         "6 Split refund", f"pos_id order_id currency refund_amount comment server_url {_SPLIT}".split(),
-        app.gateway.SplitRefund, bodies.SplitRefundBody, "refund split",
+        gateway_client.SplitRefund, bodies.SplitRefundBody, "refund split",
     ),
     "10": Part(
         "10 Register, start",
         ["project_id", "start_date", "end_date", "statuses", "methods", "transaction_details"],
-        app.gateway.RegisterRequest, "api/registers.py", "register",
+        gateway_client.RegisterRequest, "api/registers.py", "register",
     ),
     "payment": Part(
-        "Payment record", _PAYMENT_RECORD.split(), app.gateway.PaymentRecord, "render.py",
+        "Payment record", _PAYMENT_RECORD.split(), gateway_client.PaymentRecord, "render.py",
         "test_each_field_of_a_payment_is_read_under_its_name", answers=True,
     ),
     "operation": Part(
         "Secondary operation record",
         f"operation_id {_RECORD} processing_time processed_at split_fee comment".split(),
-        app.gateway.OperationRecord, "render.py", "test_each_field_of_an_operation_is_read_under_its_name",
+        gateway_client.OperationRecord, "render.py", "test_each_field_of_an_operation_is_read_under_its_name",
         answers=True,
     ),
     "period": Part(
-        "Transaction-list record", _LINE.split(), app.gateway.TransactionLine, "render.py",
+        "Transaction-list record", _LINE.split(), gateway_client.TransactionLine, "render.py",
         "test_each_field_of_a_list_is_read_under_its_name", answers=True,
     ),
     "register": Part(
-        "Transaction-register record", f"{_LINE} {_DETAILS}".split(), app.gateway.RegisterLine, "render.py",
+        "Transaction-register record", f"{_LINE} {_DETAILS}".split(), gateway_client.RegisterLine, "render.py",
         "test_each_field_of_a_list_is_read_under_its_name", answers=True,
     ),
     "ticket": Part(
-        "Register, started", ["report_id", "count"], app.gateway.RegisterTicket, "api/registers.py",
+        "Register, started", ["report_id", "count"], gateway_client.RegisterTicket, "api/registers.py",
         "test_reports.py::test_a_register_is_started_without_the_endpoints_key", answers=True,
     ),
     "balance": Part(
         "Balance account",
         ["id", "name", "currency", "balances", "balances.available", "balances.rollingReserve"],
-        app.gateway.BalanceAccount, "api/balances.py",
+        gateway_client.BalanceAccount, "api/balances.py",
         "test_balances_and_subscriptions_are_read_under_their_names", answers=True,
     ),
 }  # fmt: skip
@@ -379,7 +379,7 @@ def page() -> str:
     head = """# The gateway's interface, statement by statement
 
 Made by `make statements`; do not edit. Every call, field and rule of the interface: where the client has it, in which
-journey (`tests/journeys/`) the app sends it, where the sandbox (`app/sandbox/`) has it, on which cassette
+journey (`tests/journeys/`) the app sends it, where the sandbox (`packages/gateway-client/gateway_client/sandbox/`) has it, on which cassette
 (`cassettes/gateway/`) it is, and the tests (`tests/gateway/`) that pin it. Where a cell has a sentence instead of a
 place, it says why.
 """

@@ -17,7 +17,7 @@ import vcr  # type: ignore[import-untyped]  # vcrpy has no types
 from vcr.cassette import Cassette  # type: ignore[import-untyped]  # the same
 from vcr.request import Request  # type: ignore[import-untyped]  # the same
 
-from app import exact_json
+from integration_base import exact_json
 from tests.conftest import REPOSITORY
 from tests.gateway_contract.scrubbing import GATEWAY, WEBHOOKS, Scrubber
 

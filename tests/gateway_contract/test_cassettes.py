@@ -11,10 +11,10 @@ import pytest
 from vcr.errors import CannotOverwriteExistingCassetteException  # type: ignore[import-untyped]  # vcrpy has no types
 from vcr.request import Request  # type: ignore[import-untyped]  # the same
 
-from app import exact_json
-from app.gateway.client import GatewayClient
-from app.gateway.dialect import Preset
-from app.sandbox.core.cards import luhn_digit
+from gateway_client.client import GatewayClient
+from gateway_client.dialect import Preset
+from gateway_client.sandbox.core.cards import luhn_digit
+from integration_base import exact_json
 from tests.gateway.counterpart import open_scripted_server
 from tests.gateway_contract.account import ON_CASSETTES
 from tests.gateway_contract.endpoints import ENDPOINTS, GROUPS, Endpoint, calls_of_the_client

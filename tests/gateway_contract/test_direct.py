@@ -2,9 +2,9 @@
 
 import pytest
 
-from app.gateway.declined import Declined
-from app.gateway.models import Method, PaymentRecord, Status
-from app.sandbox.core.cards import coded_card
+from gateway_client.declined import Declined
+from gateway_client.models import Method, PaymentRecord, Status
+from gateway_client.sandbox.core.cards import coded_card
 from tests.gateway_contract.harness import Harness
 from tests.gateway_contract.requests import AMOUNT, a_card
 

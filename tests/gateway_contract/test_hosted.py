@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from app.gateway.models import Checkout, Method, PaymentRecord, Status
+from gateway_client.models import Checkout, Method, PaymentRecord, Status
 from tests.gateway_contract.harness import Harness
 from tests.gateway_contract.requests import AMOUNT, a_page
 

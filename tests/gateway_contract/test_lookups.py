@@ -6,8 +6,8 @@ from decimal import Decimal
 
 import pytest
 
-from app.gateway.dialect import CaptureEndpoint
-from app.gateway.models import Method, OperationRecord, PaymentRecord, Refund, Status, UnreadableLine
+from gateway_client.dialect import CaptureEndpoint
+from gateway_client.models import Method, OperationRecord, PaymentRecord, Refund, Status, UnreadableLine
 from tests.gateway_contract.harness import Harness
 from tests.gateway_contract.requests import AMOUNT, a_card
 

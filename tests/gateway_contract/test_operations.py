@@ -2,7 +2,7 @@
 
 from decimal import Decimal
 
-from app.gateway.models import Capture, Method, OperationRecord, PaymentRecord, Refund, Status, Void
+from gateway_client.models import Capture, Method, OperationRecord, PaymentRecord, Refund, Status, Void
 from tests.gateway_contract.harness import Harness
 from tests.gateway_contract.requests import AMOUNT, a_page
 

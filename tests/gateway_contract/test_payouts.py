@@ -1,6 +1,6 @@
 """Money sent to a card (gateway interface, 1c)."""
 
-from app.gateway.models import Method, Recipient, Status
+from gateway_client.models import Method, Recipient, Status
 from tests.gateway.examples import CARD
 from tests.gateway_contract.harness import Harness
 from tests.gateway_contract.requests import AMOUNT, a_card, a_payout

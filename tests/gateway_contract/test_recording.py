@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from app import exact_json
-from app.gateway.credentials import Credentials
-from app.gateway.notification import encode, read_notification
-from app.sandbox.server import running_sandbox
-from app.sandbox.settings import DIALECTS, Behaviour, PointOfSale, SandboxSettings
+from gateway_client.credentials import Credentials
+from gateway_client.notification import encode, read_notification
+from gateway_client.sandbox.server import running_sandbox
+from gateway_client.sandbox.settings import DIALECTS, Behaviour, PointOfSale, SandboxSettings
+from integration_base import exact_json
 from tests.conftest import REPOSITORY
 from tests.gateway.counterpart import PAYMENT
 from tests.gateway.strategies import records

@@ -5,10 +5,16 @@ from decimal import Decimal
 
 import pytest
 
-from app.gateway.dialect import Preset
-from app.gateway.errors import BadCredentialsError, DuplicateOrderError, NotFoundError, RateLimitedError, RefusedError
-from app.gateway.models import Status, Void
-from app.sandbox.scripting import FaultRule
+from gateway_client.dialect import Preset
+from gateway_client.errors import (
+    BadCredentialsError,
+    DuplicateOrderError,
+    NotFoundError,
+    RateLimitedError,
+    RefusedError,
+)
+from gateway_client.models import Status, Void
+from gateway_client.sandbox.scripting import FaultRule
 from tests.gateway_contract.account import FICTITIOUS
 from tests.gateway_contract.harness import Harness
 from tests.gateway_contract.requests import a_card, a_page

@@ -5,9 +5,9 @@ from datetime import timedelta
 
 import pytest
 
-from app.gateway.errors import ReportNotReadyError
-from app.gateway.models import Method, Status
-from app.gateway.models.reports import Detail, RegisterRequest, UnreadableLine
+from gateway_client.errors import ReportNotReadyError
+from gateway_client.models import Method, Status
+from gateway_client.models.reports import Detail, RegisterRequest, UnreadableLine
 from tests.gateway_contract.harness import Harness
 from tests.gateway_contract.requests import AMOUNT, a_card
 

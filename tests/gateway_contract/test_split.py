@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.gateway.models import Capture, Checkout, Method, SplitRefund, Status
+from gateway_client.models import Capture, Checkout, Method, SplitRefund, Status
 from tests.gateway_contract.harness import Harness
 from tests.gateway_contract.requests import AMOUNT, PARTS, a_card, a_page, shares
 

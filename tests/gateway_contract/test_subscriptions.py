@@ -2,8 +2,8 @@
 
 import pytest
 
-from app.gateway.models import Checkout, Method, PaymentRecord, RecurringPlan, Status
-from app.gateway.models.subscriptions import SubscriptionRefund
+from gateway_client.models import Checkout, Method, PaymentRecord, RecurringPlan, Status
+from gateway_client.models.subscriptions import SubscriptionRefund
 from tests.gateway_contract.harness import Harness
 from tests.gateway_contract.requests import AMOUNT, PARTS, a_page
 

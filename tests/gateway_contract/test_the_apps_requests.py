@@ -16,8 +16,16 @@ import pytest
 
 from app.core.vocabulary import Flow, Kind, State
 from app.db.tables import MerchantAccount, ProductsForm
-from app.gateway.dialect import DIALECTS
-from app.gateway.models import (
+from app.payments.cards.card_form import PaymentInstrument
+from app.payments.core.addresses import Addresses
+from app.payments.reconciliation.gather import start_register
+from app.payments.requests.direct import browser_of, plan_direct
+from app.payments.requests.operation import operation_request
+from app.payments.requests.payment import plan_hosted, terms_of
+from app.payments.requests.payout import PayoutTerms, payout_request
+from app.payments.split.rules import METADATA_KEY
+from gateway_client.dialect import DIALECTS
+from gateway_client.models import (
     Capture,
     Checkout,
     Method,
@@ -29,15 +37,7 @@ from app.gateway.models import (
     UnreadableLine,
     Void,
 )
-from app.payments.cards.card_form import PaymentInstrument
-from app.payments.core.addresses import Addresses
-from app.payments.reconciliation.gather import start_register
-from app.payments.requests.direct import browser_of, plan_direct
-from app.payments.requests.operation import operation_request
-from app.payments.requests.payment import plan_hosted, terms_of
-from app.payments.requests.payout import PayoutTerms, payout_request
-from app.payments.split.rules import METADATA_KEY
-from app.saleor.events import TransactionInitializeSession
+from saleor_app_sdk.events import TransactionInitializeSession
 from tests.gateway.examples import CARD
 from tests.gateway_contract.harness import Harness
 from tests.gateway_contract.requests import AMOUNT, a_card

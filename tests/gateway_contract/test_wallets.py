@@ -4,8 +4,8 @@ from json import dumps
 
 import pytest
 
-from app.gateway import RefusedError, Status
-from app.gateway.wallets import Wallet, encode_token
+from gateway_client import RefusedError, Status
+from gateway_client.wallets import Wallet, encode_token
 from tests.gateway_contract.harness import Harness
 from tests.gateway_contract.requests import a_card
 from tests.payments.cards.seals import APPLE_TOKEN, GOOGLE_TOKEN

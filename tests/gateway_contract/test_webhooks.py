@@ -5,9 +5,9 @@ from urllib.parse import parse_qsl, urlencode
 
 import pytest
 
-from app.gateway.errors import ForgedNotificationError
-from app.gateway.models import Checkout, Method, Refund, Status
-from app.gateway.notification import read_notification
+from gateway_client.errors import ForgedNotificationError
+from gateway_client.models import Checkout, Method, Refund, Status
+from gateway_client.notification import read_notification
 from tests.gateway_contract.harness import Harness
 from tests.gateway_contract.requests import AMOUNT, a_page
 

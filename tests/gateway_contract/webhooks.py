@@ -18,7 +18,7 @@ from starlette.types import Receive, Scope, Send
 from vcr.cassette import Cassette  # type: ignore[import-untyped]  # vcrpy has no types
 from vcr.request import Request  # type: ignore[import-untyped]  # the same
 
-from app.gateway.notification import read_notification
+from gateway_client.notification import read_notification
 from tests.gateway_contract.account import ON_CASSETTES
 from tests.gateway_contract.scrubbing import WEBHOOKS, Scrubber
 from tests.waiting import LONGEST_WAIT

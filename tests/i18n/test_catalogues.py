@@ -10,14 +10,15 @@ from babel.messages.catalog import Catalog
 from babel.messages.frontend import CommandLineInterface
 from babel.messages.pofile import read_po
 
-from app.gateway.statuses import TABLE, Status, explain
 from app.i18n.messages import LazyMessage, Money, Value
 from app.i18n.translation import ENGLISH, LANGUAGES, LOCALES, translation
 from app.payments.accounts.channels import Missing
 from app.payments.accounts.check import FailureReason, Limitation
 from app.payments.alerts.texts import ALERT_TEXTS
+from app.payments.core.status_messages import english_status_message
 from app.payments.staff.status import Standing
-from app.validation import SENTENCES
+from gateway_client.statuses import TABLE, Status, explain
+from integration_base.validation import SENTENCES
 
 ROOT = Path(__file__).parents[2]
 OTHERS = [language for language in LANGUAGES if language != ENGLISH]
@@ -51,7 +52,7 @@ def test_the_messages_are_found_wherever_they_are_said(template: Catalog) -> Non
     assert found["Payments"] >= {"app/dashboard/navigation.py", "app/dashboard/templates/payments/list.html"}
     assert found["QR code of the payment page"] >= {"app/shopper/templates/page.html"}
     assert found["Payment received"] == {"app/shopper/page.py"}
-    assert found["Insufficient funds"] == {"app/gateway/statuses.py"}
+    assert found["Insufficient funds"] == {"packages/gateway-client/gateway_client/statuses.py"}
     assert {"Add your merchant account", "partially refunded", "must be a number", "The card has expired"} <= set(found)
     assert not [message for message, files in found.items() if any("sandbox" in file for file in files)]
 
@@ -60,7 +61,11 @@ def test_what_is_said_from_tables_is_marked_there(template: Catalog) -> None:
     codes = [*TABLE.values(), *(explain(status, None) for status in Status)]
     alerts = [text for words in ALERT_TEXTS.values() for text in (words.title, words.meaning, words.remedy)]
     said = [each.value for each in (*Standing, *FailureReason, *Limitation, *Missing)]
-    said += [text for code in codes for text in (code.en, code.reason)] + alerts + list(SENTENCES.values())
+    said += (
+        [text for code in codes for text in (english_status_message(code), code.reason)]
+        + alerts
+        + list(SENTENCES.values())
+    )
     assert set(said) <= set(places(template))
 
 

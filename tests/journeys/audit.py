@@ -13,11 +13,11 @@ from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import EventState, Kind, State
 from app.db.aggregates import WITH_ACCOUNT, load_aggregates, read_payments
 from app.db.tables import Notification
-from app.gateway.dialect import DIALECTS
 from app.payments.core.balance import balance
 from app.payments.core.problems import problem_text
-from app.saleor.testing.views import TransactionView
-from app.sandbox.control.views import PaymentView
+from gateway_client.dialect import DIALECTS
+from gateway_client.sandbox.control.views import PaymentView
+from saleor_app_sdk.testing.views import TransactionView
 from tests.journeys.stack import DIALECT, Stack
 from tests.waiting import eventually
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.sandbox.processes import Process, ServerProcess
+from app.demo.processes import Process, ServerProcess
 from tests.fork_server import ForkServer
 from tests.journeys.crash_points import CrashTrigger
 from tests.journeys.crashing_app import FATE

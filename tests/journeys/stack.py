@@ -14,12 +14,12 @@ from app.bootstrap import open_services
 from app.core.vocabulary import EventState
 from app.db.accounts import AccountKeys, NewAccount
 from app.db.tables import SaleorEvent
-from app.gateway.dialect import DIALECTS, Preset
-from app.saleor.testing.client import FakeSaleor
-from app.sandbox.control.client import SandboxControl
-from app.sandbox.processes import ServerProcess, app_process, free_port, gateway_process, saleor_process
-from app.sandbox.settings import PointOfSale
+from app.demo.processes import ServerProcess, app_process, free_port, gateway_process, saleor_process
 from app.settings import Settings
+from gateway_client.dialect import DIALECTS, Preset
+from gateway_client.sandbox.control.client import SandboxControl
+from gateway_client.sandbox.settings import PointOfSale
+from saleor_app_sdk.testing.client import FakeSaleor
 from tests.waiting import eventually  # noqa: F401 - programs that play stories take it from here
 
 STOREFRONT = "https://shop.test"

@@ -4,9 +4,9 @@ from decimal import Decimal
 from typing import Any
 from urllib.parse import urlsplit
 
-from app.saleor.testing.views import NewCheckout, SessionView, TransactionView
-from app.saleor.testing.vocabulary import Flow
-from app.sandbox.control.views import PaymentView
+from gateway_client.sandbox.control.views import PaymentView
+from saleor_app_sdk.testing.views import NewCheckout, SessionView, TransactionView
+from saleor_app_sdk.testing.vocabulary import Flow
 from tests.journeys.stack import STOREFRONT, Stack
 from tests.waiting import eventually
 

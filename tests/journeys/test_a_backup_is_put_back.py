@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.sandbox.scripting import FaultRule
+from gateway_client.sandbox.scripting import FaultRule
 from tests.journeys.backups import back_up
 from tests.journeys.stack import Stack
 from tests.journeys.stories import TOTAL, assert_books_agree, begin, order_id_of, wait_for_event, wait_until_quiet

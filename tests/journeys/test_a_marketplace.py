@@ -10,9 +10,9 @@ from sqlmodel import col, select
 from app.bootstrap import open_services
 from app.core.vocabulary import Kind, State
 from app.db.tables import Operation, SplitShare
-from app.saleor.testing.views import GrantedLine, NewCheckout, NewLine, TransactionView
-from app.saleor.testing.vocabulary import Flow
-from app.sandbox.scripting import FaultRule
+from gateway_client.sandbox.scripting import FaultRule
+from saleor_app_sdk.testing.views import GrantedLine, NewCheckout, NewLine, TransactionView
+from saleor_app_sdk.testing.vocabulary import Flow
 from tests.journeys.stack import Stack
 from tests.journeys.stories import assert_books_agree, begin, order_id_of, order_of, wait_for_event, wait_until_quiet
 from tests.payments.split.people import MARKET, POTTER, SMITH, WEAVER, rules

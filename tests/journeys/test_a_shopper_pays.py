@@ -6,10 +6,10 @@ from decimal import Decimal
 import httpx2
 import pytest
 
-from app.saleor.testing.ids import channel_id
-from app.saleor.testing.views import NewCheckout, SessionView
-from app.saleor.testing.vocabulary import Flow
-from app.sandbox.scripting import FaultRule, WebhookRule
+from gateway_client.sandbox.scripting import FaultRule, WebhookRule
+from saleor_app_sdk.testing.ids import channel_id
+from saleor_app_sdk.testing.views import NewCheckout, SessionView
+from saleor_app_sdk.testing.vocabulary import Flow
 from tests.journeys.stack import STOREFRONT, Stack
 from tests.journeys.stories import (
     BACK,

@@ -7,7 +7,7 @@ from fnmatch import fnmatch
 
 import pytest
 
-from app.sandbox.scripting import FaultRule
+from gateway_client.sandbox.scripting import FaultRule
 from tests.journeys.stack import Stack
 from tests.journeys.stories import assert_books_agree, order_of, wait_for_event
 from tests.journeys.terminal import Terminal

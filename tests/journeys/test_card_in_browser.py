@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 from starlette.routing import Route
 
-from app.saleor.testing.views import SessionView
+from saleor_app_sdk.testing.views import SessionView
 from tests.docs.pages import STOREFRONT, blocks
 from tests.journeys.card_shop import (
     ASKS_THE_SHOPPER,

@@ -6,8 +6,8 @@ from decimal import Decimal
 import httpx2
 import pytest
 
-from app.saleor.testing.vocabulary import Flow
-from app.sandbox.scripting import FaultRule
+from gateway_client.sandbox.scripting import FaultRule
+from saleor_app_sdk.testing.vocabulary import Flow
 from tests.journeys.card_shop import (
     ASKS_THE_SHOPPER,
     CVV,

@@ -9,7 +9,7 @@ import httpx2
 import pytest
 
 from app.db.migrate import migrate
-from app.sandbox.processes import NotStartedError, ServerProcess, app_process, free_port
+from app.demo.processes import NotStartedError, ServerProcess, app_process, free_port
 from tests.postgresql import open_postgresql_server
 from tests.waiting import eventually
 

@@ -5,7 +5,7 @@ from typing import Literal
 
 import pytest
 
-from app.saleor.testing.views import RequestedAction, TransactionView
+from saleor_app_sdk.testing.views import RequestedAction, TransactionView
 from tests.journeys.stack import Stack
 from tests.journeys.stories import assert_books_agree
 from tests.journeys.test_staff_act import paid

@@ -28,10 +28,10 @@ from app.bootstrap import open_services
 from app.cli import cli
 from app.db.database import is_sqlite
 from app.db.vault import read_keys
-from app.saleor.testing.views import NewCheckout, SessionView
-from app.saleor.testing.vocabulary import Flow
-from app.sandbox.scripting import FaultRule
-from app.sandbox.settings import PointOfSale
+from gateway_client.sandbox.scripting import FaultRule
+from gateway_client.sandbox.settings import PointOfSale
+from saleor_app_sdk.testing.views import NewCheckout, SessionView
+from saleor_app_sdk.testing.vocabulary import Flow
 from tests.journeys.stack import PATIENCE, Stack, open_stack
 from tests.journeys.stories import BACK, TOTAL, assert_books_agree, begin, order_id_of, wait_for_event, wait_until_quiet
 from tests.journeys.wallet_shop import SEALED_BY_APPLE, apple_pays, offer_wallets

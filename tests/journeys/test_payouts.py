@@ -14,9 +14,9 @@ from app.payments.cards.keys import offered_key
 from app.payments.operations.pay_out import Signature
 from app.payments.staff.payouts import Person, confirm, propose
 from app.payments.staff.status import standing
-from app.saleor.testing.views import NewCheckout
-from app.sandbox.control.views import PaymentView
-from app.sandbox.scripting import FaultRule
+from gateway_client.sandbox.control.views import PaymentView
+from gateway_client.sandbox.scripting import FaultRule
+from saleor_app_sdk.testing.views import NewCheckout
 from tests.journeys.card_shop import GOOD, assert_no_card_data_left
 from tests.journeys.stack import Stack
 from tests.journeys.terminal import Terminal

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.db.migrate import migrate
-from app.saleor.testing.views import NewCheckout, SessionView
+from saleor_app_sdk.testing.views import NewCheckout, SessionView
 from tests.fork_server import ForkServer
 from tests.journeys.audit import assert_three_books_agree
 from tests.journeys.crashing_process import CrashingProcess

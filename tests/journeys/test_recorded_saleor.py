@@ -16,11 +16,11 @@ import pytest
 from app.bootstrap import open_services
 from app.db.accounts import AccountKeys, AccountRepository, NewAccount
 from app.main import create_app
-from app.saleor.testing.rules.responses import AsyncActionResponse, parse_action_response, parse_session_response
-from app.saleor.testing.vocabulary import Action
-from app.sandbox.server import running_sandbox
-from app.sandbox.settings import PointOfSale, SandboxSettings
 from app.settings import Settings
+from gateway_client.sandbox.server import running_sandbox
+from gateway_client.sandbox.settings import PointOfSale, SandboxSettings
+from saleor_app_sdk.testing.rules.responses import AsyncActionResponse, parse_action_response, parse_session_response
+from saleor_app_sdk.testing.vocabulary import Action
 from tests.conftest import Clock
 from tests.saleor.recordings import API_URL, APP_ID, IDENTIFIER, JWKS, Recorded, webhooks
 

@@ -9,8 +9,8 @@ import httpx2
 import pytest
 
 from app.bootstrap import open_services
-from app.saleor.testing.views import NewCheckout, SessionView, StoredMethodView
-from app.sandbox.scripting import FaultRule
+from gateway_client.sandbox.scripting import FaultRule
+from saleor_app_sdk.testing.views import NewCheckout, SessionView, StoredMethodView
 from tests.fork_server import ForkServer
 from tests.journeys.card_shop import ASKS_THE_SHOPPER, assert_no_card_data_left
 from tests.journeys.crashing_process import CrashingProcess

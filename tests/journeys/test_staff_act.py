@@ -7,11 +7,11 @@ import pytest
 
 from app.bootstrap import open_services
 from app.core.vocabulary import Kind, State
-from app.gateway.dialect import Preset
 from app.payments.staff.actions import StaffRequest, request_action
-from app.saleor.testing.views import TransactionView
-from app.saleor.testing.vocabulary import Flow
-from app.sandbox.scripting import FaultRule
+from gateway_client.dialect import Preset
+from gateway_client.sandbox.scripting import FaultRule
+from saleor_app_sdk.testing.views import TransactionView
+from saleor_app_sdk.testing.vocabulary import Flow
 from tests.journeys.stack import DIALECT, Stack
 from tests.journeys.stories import (
     TOTAL,

@@ -13,11 +13,11 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 from starlette.routing import Route
 
-from app.saleor.testing.views import NewCheckout, TransactionView
-from app.sandbox.processes import free_port
-from app.sandbox.shop import Shop
-from app.sandbox.timeline import Output, Timeline, standard_console
+from app.demo.processes import free_port
+from app.demo.shop import Shop
+from app.demo.timeline import Output, Timeline, standard_console
 from app.static import KIT
+from saleor_app_sdk.testing.views import NewCheckout, TransactionView
 from tests.dashboard.framing import BrowserErrors
 from tests.docs.pages import STOREFRONT, blocks
 from tests.journeys.card_shop import ASKS_THE_SHOPPER, GOOD, NO_MONEY, allow_cards, assert_no_card_data_left

@@ -10,8 +10,8 @@ from app.core.vocabulary import Kind
 from app.db.aggregates import ByOrder
 from app.payments.staff.actions import StaffRequest, request_action
 from app.payments.staff.subscription import cancel_subscription
-from app.saleor.testing.views import TransactionView
-from app.sandbox.scripting import FaultRule, WebhookRule
+from gateway_client.sandbox.scripting import FaultRule, WebhookRule
+from saleor_app_sdk.testing.views import TransactionView
 from tests.journeys.stack import Stack
 from tests.journeys.stories import (
     BACK,

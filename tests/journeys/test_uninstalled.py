@@ -11,7 +11,7 @@ from sqlmodel import col, select
 from app.core.vocabulary import EventState
 from app.db.installations import OpenInstallation
 from app.db.tables import SaleorEvent
-from app.saleor.testing import SaleorSettings
+from saleor_app_sdk.testing import SaleorSettings
 from tests.commands.conftest import Shell
 from tests.doctor.conftest import DoctorEnvironment, open_doctor_environment
 from tests.journeys.stories import assert_books_agree, order_id_of, wait_for_event, wait_until_quiet

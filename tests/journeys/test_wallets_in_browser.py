@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 from starlette.routing import Route
 
-from app.saleor.testing.views import SessionView
+from saleor_app_sdk.testing.views import SessionView
 from tests.docs.pages import STOREFRONT, blocks
 from tests.journeys.stack import Stack
 from tests.journeys.stories import BACK, TOTAL, assert_books_agree, paid_order

@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 import httpx2
 import pytest
 
-from app.saleor.testing.vocabulary import Flow
-from app.sandbox.scripting import FaultRule
 from app.shopper.apple_pay import ADDRESS
+from gateway_client.sandbox.scripting import FaultRule
+from saleor_app_sdk.testing.vocabulary import Flow
 from tests.journeys.stack import STOREFRONT, Stack
 from tests.journeys.stories import (
     TOTAL,

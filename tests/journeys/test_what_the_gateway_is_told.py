@@ -5,9 +5,9 @@ from decimal import Decimal
 from typing import Any
 
 from app.db.tables import ProductsForm
-from app.gateway.dialect import Preset
-from app.saleor.testing.views import GrantedLine, NewCheckout, NewLine
-from app.saleor.testing.vocabulary import Flow
+from gateway_client.dialect import Preset
+from saleor_app_sdk.testing.views import GrantedLine, NewCheckout, NewLine
+from saleor_app_sdk.testing.vocabulary import Flow
 from tests.journeys.card_shop import allow_cards, sealed_card, typed
 from tests.journeys.stack import DIALECT, Stack
 from tests.journeys.stories import BACK, assert_books_agree, begin, order_id_of, wait_for_event

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from app.saleor.testing.views import SessionView, TransactionView
-from app.saleor.testing.vocabulary import Flow
-from app.sandbox.scripting import FaultRule
+from gateway_client.sandbox.scripting import FaultRule
+from saleor_app_sdk.testing.views import SessionView, TransactionView
+from saleor_app_sdk.testing.vocabulary import Flow
 from tests.journeys.audit import wait_until_settled
 from tests.journeys.card_shop import allow_cards, sealed_card, typed
 from tests.journeys.stack import Stack

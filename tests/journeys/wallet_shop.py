@@ -10,8 +10,8 @@ from sqlmodel import SQLModel
 
 from app.bootstrap import open_services
 from app.db.database import is_sqlite
-from app.saleor.testing.views import SessionView
-from app.saleor.testing.vocabulary import Flow
+from saleor_app_sdk.testing.views import SessionView
+from saleor_app_sdk.testing.vocabulary import Flow
 from tests.journeys.stack import Stack
 from tests.journeys.stories import BACK
 from tests.payments.cards.seals import BROWSER, seal

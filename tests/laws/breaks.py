@@ -68,7 +68,7 @@ BREAKS = [
     Break(
         law=2,
         what="whatever says no is taken for the gateway",
-        changes={"app.gateway.responses:decode": Name("_not_the_gateway", becomes="_refusal")},
+        changes={"gateway_client.responses:decode": Name("_not_the_gateway", becomes="_refusal")},
     ),
     Break(
         law=2,
@@ -162,7 +162,7 @@ BREAKS = [
     Break(
         law=11,
         what="the budget of a webhook is never spent",
-        changes={"app.outbound:Deadline.left": Returns("4.0")},
+        changes={"integration_base.outbound:Deadline.left": Returns("4.0")},
     ),
     Break(
         law=12,
@@ -205,7 +205,7 @@ BREAKS = [
     Break(
         law=14,
         what="what is finer than two decimals is rounded",
-        changes={"app.amounts:quantize_to_cents": Returns("amount.quantize(CENT)")},
+        changes={"integration_base.amounts:quantize_to_cents": Returns("amount.quantize(CENT)")},
     ),
     Break(
         law=15,
@@ -222,7 +222,7 @@ BREAKS = [
     Break(
         law=16,
         what="what is not believed is not shown",
-        changes={"app.gateway.responses:_text_of": Returns("''")},
+        changes={"gateway_client.responses:_text_of": Returns("''")},
     ),
     Break(
         law=17,

@@ -6,11 +6,9 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any, TypeVar
 
-from app import exact_json
 from app.core.fact import AttemptFact, Fact
 from app.core.payment import Operation, Payment, PaymentAggregate
 from app.core.vocabulary import EventState, Kind, Origin, State
-from app.gateway.errors import GatewayError, OutcomeUnknownError
 from app.payments.core.action_request import ActionRequest
 from app.payments.core.addresses import Addresses, PaymentPage
 from app.payments.core.apply import apply
@@ -28,13 +26,15 @@ from app.payments.decisions.delivery import EventDue, EventReported, find_ready_
 from app.payments.decisions.gateway_call import CallReturned
 from app.payments.decisions.look_up import OrderLookedUp, OrderShown, TurnCame
 from app.payments.decisions.session import SessionAsked
-from app.saleor.errors import SaleorError
-from app.saleor.history import HistoryEntry
-from app.saleor.reports import ReportOutcome
-from app.saleor.responses import ActionResponse, AvailableAction, TransactionFlow
-from app.saleor.source import Checkout
-from app.saleor.testing.records import Event
-from app.saleor.testing.vocabulary import Action
+from gateway_client.errors import GatewayError, OutcomeUnknownError
+from integration_base import exact_json
+from saleor_app_sdk.errors import SaleorError
+from saleor_app_sdk.history import HistoryEntry
+from saleor_app_sdk.reports import ReportOutcome
+from saleor_app_sdk.responses import ActionResponse, AvailableAction, TransactionFlow
+from saleor_app_sdk.source import Checkout
+from saleor_app_sdk.testing.records import Event
+from saleor_app_sdk.testing.vocabulary import Action
 from tests.model.gateway import Record
 from tests.model.world import ACCOUNT, TO_PAY, Answer, Attempt, Call, World
 from tests.payments.shop import source_object

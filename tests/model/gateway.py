@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from app.gateway.models import OperationRecord, PaymentRecord, Records
+from gateway_client.models import OperationRecord, PaymentRecord, Records
 from tests.payments.aggregates import POS
 
 CANCELLED, EXPIRED, DECLINED = "6007", "4149", "4009"

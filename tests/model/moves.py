@@ -7,19 +7,19 @@ from decimal import Decimal
 from functools import partial
 
 from app.core.vocabulary import Flow, Kind, State
-from app.gateway.errors import NotFoundError, OutcomeUnknownError, RefusedError
-from app.gateway.models import Checkout
-from app.saleor.errors import SaleorRefusedError, SaleorUnreachableError
-from app.saleor.reports import ReportOutcome
-from app.saleor.testing.rules import requests
-from app.saleor.testing.rules.recording import (
+from gateway_client.errors import NotFoundError, OutcomeUnknownError, RefusedError
+from gateway_client.models import Checkout
+from saleor_app_sdk.errors import SaleorRefusedError, SaleorUnreachableError
+from saleor_app_sdk.reports import ReportOutcome
+from saleor_app_sdk.testing.rules import requests
+from saleor_app_sdk.testing.rules.recording import (
     create_request_event,
     final_event,
     record_action_response,
     record_session_response,
 )
-from app.saleor.testing.rules.reports import Report, ReportRefusedError, record_report
-from app.saleor.testing.vocabulary import Action, EventType
+from saleor_app_sdk.testing.rules.reports import Report, ReportRefusedError, record_report
+from saleor_app_sdk.testing.vocabulary import Action, EventType
 from tests.model import app_side
 from tests.model.gateway import CANCELLED, EXPIRED, pending_records
 from tests.model.world import Attempt, Call, Fault, World, dues_of

@@ -16,10 +16,10 @@ from typing import Any
 from app.core.payment import Account, Operation, PaymentAggregate
 from app.core.vocabulary import EventState, Flow, State
 from app.db.tables import MerchantAccount
-from app.gateway.errors import GatewayError
 from app.payments.decisions.gateway_call import Outcome
-from app.saleor.testing.records import Event, EventClock, Transaction
-from app.saleor.testing.vocabulary import Action
+from gateway_client.errors import GatewayError
+from saleor_app_sdk.testing.records import Event, EventClock, Transaction
+from saleor_app_sdk.testing.vocabulary import Action
 from tests.model.gateway import GatewayOrder, Record
 from tests.payments.aggregates import HUNDRED, NOON, an_aggregate
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from app import telemetry
+from integration_base import telemetry
 
 
 @dataclass(frozen=True)

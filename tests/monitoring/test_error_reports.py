@@ -14,7 +14,7 @@ import structlog
 from app import logs
 from app.errors import SettingsError
 from app.monitoring.error_reports import report_errors
-from app.telemetry import tracing
+from integration_base.telemetry import tracing
 from tests.loopback import Behaviour, ReceivedRequest, json_reply, serve_replies
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"

@@ -12,7 +12,7 @@ from app.db.tables import Operation
 from app.monitoring.gauges import read_backlog
 from app.monitoring.metrics import status_code_label
 from app.payments.sync.notifications import Receipt, receive
-from app.telemetry import tracing
+from integration_base.telemetry import tracing
 from tests.conftest import Clock
 from tests.loopback import json_reply
 from tests.monitoring.conftest import Metrics

@@ -9,10 +9,10 @@ import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
-from app import telemetry
 from app.errors import SettingsError
 from app.monitoring.spans import export_spans
-from app.telemetry import Kind, Trace, step, tracing
+from integration_base import telemetry
+from integration_base.telemetry import Kind, Trace, step, tracing
 from tests.loopback import Behaviour, ReceivedRequest, Reply, serve_replies
 
 ASKED, BY = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"

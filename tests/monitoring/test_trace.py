@@ -3,10 +3,10 @@
 import pytest
 from sqlalchemy import event
 
-from app import telemetry
 from app.db.aggregates import ByOrder
 from app.payments.core.posting import enqueue_note
-from app.telemetry import Trace, read_traceparent, tracing
+from integration_base import telemetry
+from integration_base.telemetry import Trace, read_traceparent, tracing
 from tests.monitoring.step_recorder import record_steps
 from tests.payments.changes import Change
 from tests.payments.shop import Shop, run_concurrently

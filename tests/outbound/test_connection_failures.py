@@ -12,16 +12,17 @@ import httpx2
 import pytest
 
 from app.bootstrap import MANIFEST
-from app.connection_failures import REASONS, REMEDIES, ConnectionFailure, classify_connection_failure
-from app.gateway.client import GatewayClient
-from app.gateway.credentials import Credentials
-from app.gateway.errors import NotSentError
-from app.outbound import CheckedTransport, Guard, no_guard
+from app.connection_remedies import REMEDIES
 from app.payments.accounts.check import describe_failure
-from app.saleor.documents import Documents
-from app.saleor.errors import KeysUnusableError, SaleorUnreachableError
-from app.saleor.graphql import SaleorClient
-from app.saleor.jwks import fetch_key_set
+from gateway_client.client import GatewayClient
+from gateway_client.credentials import Credentials
+from gateway_client.errors import NotSentError
+from integration_base.connection_failures import REASONS, ConnectionFailure, classify_connection_failure
+from integration_base.outbound import CheckedTransport, Guard, no_guard
+from saleor_app_sdk.documents import Documents
+from saleor_app_sdk.errors import KeysUnusableError, SaleorUnreachableError
+from saleor_app_sdk.graphql import SaleorClient
+from saleor_app_sdk.jwks import fetch_key_set
 from tests.loopback import Behaviour, Garbage, HangUp, ReceivedRequest, Reply, Silence, serve_replies
 from tests.outbound.tls_server import https_server
 

@@ -11,12 +11,12 @@ import httpcore2
 import pytest
 
 from app.bootstrap import build_gateway_guard, build_saleor_guard, create_http_client
-from app.gateway.client import GatewayClient
-from app.gateway.credentials import Credentials
-from app.gateway.errors import NotSentError
-from app.gateway.hosts import is_on_private_network, is_webhook_reachable
-from app.outbound import CheckedBackend, is_private, is_public
 from app.settings import Settings
+from gateway_client.client import GatewayClient
+from gateway_client.credentials import Credentials
+from gateway_client.errors import NotSentError
+from gateway_client.hosts import is_on_private_network, is_webhook_reachable
+from integration_base.outbound import CheckedBackend, is_private, is_public
 from tests.gateway.conftest import POS_ID
 from tests.gateway.counterpart import ScriptedServer, open_scripted_server
 from tests.loopback import json_reply

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import httpx2
 import pytest
 
-from app.outbound import CheckedTransport, no_guard
+from integration_base.outbound import CheckedTransport, no_guard
 from tests.loopback import Behaviour, ReceivedRequest, Silence, serve_replies, text_reply
 from tests.waiting import LONGEST_WAIT
 

@@ -15,8 +15,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from app.saleor.signature import MAX_BODY_BYTES
-from app.sandbox.processes import free_port
+from app.demo.processes import free_port
+from saleor_app_sdk.signature import MAX_BODY_BYTES
 from tests.conftest import REPOSITORY
 from tests.loopback import serve_app
 from tests.outbound.tls_server import write_certificate

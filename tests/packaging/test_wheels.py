@@ -20,7 +20,7 @@ from tests.packaging.conftest import DISTRIBUTIONS, build
 from tests.waiting import LONGEST_WAIT
 
 ENTRY_POINT = "saleor_gateway.py"
-PLAYED = ("app/sandbox/", "app/saleor/testing/")
+PLAYED = ("packages/gateway-client/gateway_client/sandbox/", "packages/saleor-app-sdk/saleor_app_sdk/testing/")
 
 EVERY_MODULE = """
 import importlib, pkgutil, app
@@ -191,5 +191,10 @@ def test_with_the_sandbox_beside_it_everything_is_there(wheels: dict[str, Path],
     said = run(both, tmp_path, "-m", "app.cli", "demo", "--help")
     assert said.returncode == 0, said.stderr
     assert "--free-ports" in said.stdout
-    imported = run(both, tmp_path, "-c", "import app.sandbox.application, app.saleor.testing as it; print(it.__file__)")
+    imported = run(
+        both,
+        tmp_path,
+        "-c",
+        "import gateway_client.sandbox.application, saleor_app_sdk.testing as it; print(it.__file__)",
+    )
     assert imported.stdout.strip() == str(both / "app" / "saleor" / "testing" / "__init__.py"), imported.stderr

@@ -11,18 +11,18 @@ from urllib.parse import quote
 from fastapi import FastAPI
 
 from app.bootstrap import open_services, utc_now
+from app.demo.processes import ServerProcess, free_port
 from app.i18n.messages import Money
 from app.main import create_app
 from app.payments.core.issues import Issue, IssueCode
 from app.payments.core.problems import cause_of_mismatch
 from app.payments.operations.trial_payment import Trial, begin_trial
-from app.saleor.testing import FakeSaleor, Flow, NewCheckout
-from app.saleor.testing import serving as saleor_serving
-from app.sandbox.control.client import SandboxControl
-from app.sandbox.processes import ServerProcess, free_port
-from app.sandbox.server import running_sandbox
-from app.sandbox.settings import SandboxSettings
 from app.settings import Settings
+from gateway_client.sandbox.control.client import SandboxControl
+from gateway_client.sandbox.server import running_sandbox
+from gateway_client.sandbox.settings import SandboxSettings
+from saleor_app_sdk.testing import FakeSaleor, Flow, NewCheckout
+from saleor_app_sdk.testing import serving as saleor_serving
 from tests.commands.books import store_payment
 from tests.journeys.stack import Stack
 from tests.journeys.stories import begin, order_id_of, wait_for_event, wait_until_quiet

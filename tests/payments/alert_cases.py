@@ -6,7 +6,7 @@ from typing import Any
 from app.core.vocabulary import Kind, State
 from app.payments.alerts.open_alerts import Alert, AlertKind, find_open_alerts
 from app.payments.staff.manual_resolution import Decision, settle
-from app.saleor.errors import SaleorRefusedError, SaleorUnreachableError
+from saleor_app_sdk.errors import SaleorRefusedError, SaleorUnreachableError
 from tests.payments.fake_gateway import payment, refusal_reply
 from tests.payments.shop import TOTAL, Shop, signed_notification
 

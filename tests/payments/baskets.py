@@ -6,9 +6,9 @@ from typing import Any
 from hypothesis import strategies as st
 
 from app.db.tables import ProductsForm
-from app.gateway.models import FiscalProduct, Product
 from app.payments.split.products import products_of
-from app.saleor.source import Checkout, Order
+from gateway_client.models import FiscalProduct, Product
+from saleor_app_sdk.source import Checkout, Order
 from tests.payments.requests.test_payment import an_account
 from tests.payments.shop import source_object
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from uuid import uuid4
 
-from app import exact_json
+from integration_base import exact_json
 from tests.loopback import Behaviour, ReceivedRequest, Reply, json_reply, serve_replies
 
 T = TypeVar("T", bound="FakeGateway")

@@ -1,6 +1,6 @@
 """A Saleor that books transactions by Saleor's own rules: the state that a story must end with on the other side.
 
-Granted refunds, lost answers and the app's own requests work as in the played Saleor (``app.saleor.testing``): a test
+Granted refunds, lost answers and the app's own requests work as in the played Saleor (``saleor_app_sdk.testing``): a test
 plays the webhook itself, and decides what happens to the answer.
 """
 
@@ -14,31 +14,31 @@ from typing import Any, cast
 from uuid import UUID, uuid4
 
 from app.bootstrap import MANIFEST
-from app.exact_json import dumps, loads
-from app.saleor.documents import Documents
-from app.saleor.errors import SaleorError, SaleorNotAuthorisedError, SaleorRefusedError, SaleorUnreachableError
-from app.saleor.graphql import AppIdentity, SaleorClient
-from app.saleor.installation import Installation
-from app.saleor.reports import EventReport, ReportOutcome
-from app.saleor.responses import WebhookResponse
-from app.saleor.testing import payload
-from app.saleor.testing.api import Api
-from app.saleor.testing.defaults import basket
-from app.saleor.testing.ids import global_id
-from app.saleor.testing.records import Amounts, App, Checkout, Event, GrantedRefund, Order, Transaction
-from app.saleor.testing.rendering import granted_refund_view
-from app.saleor.testing.rules.grants import GrantRefusedError, update_granted_refund_status
-from app.saleor.testing.rules.problems import Problem, add_problem, dismiss_problems
-from app.saleor.testing.rules.recording import create_request_event, record_action_response, record_session_response
-from app.saleor.testing.rules.reports import Report, ReportRefusedError, record_report
-from app.saleor.testing.rules.requests import request_granted_refund
-from app.saleor.testing.saleor_state import SaleorState
-from app.saleor.testing.settings import SaleorFaults, SaleorSettings
-from app.saleor.testing.staff import Staff
-from app.saleor.testing.storefront import Storefront
-from app.saleor.testing.views import ActionView, ErrorView
-from app.saleor.testing.vocabulary import HANDLE_PAYMENTS, Action, EventType
-from app.saleor.versions import Version, parse_version
+from integration_base.exact_json import dumps, loads
+from saleor_app_sdk.documents import Documents
+from saleor_app_sdk.errors import SaleorError, SaleorNotAuthorisedError, SaleorRefusedError, SaleorUnreachableError
+from saleor_app_sdk.graphql import AppIdentity, SaleorClient
+from saleor_app_sdk.installation import Installation
+from saleor_app_sdk.reports import EventReport, ReportOutcome
+from saleor_app_sdk.responses import WebhookResponse
+from saleor_app_sdk.testing import payload
+from saleor_app_sdk.testing.api import Api
+from saleor_app_sdk.testing.defaults import basket
+from saleor_app_sdk.testing.ids import global_id
+from saleor_app_sdk.testing.records import Amounts, App, Checkout, Event, GrantedRefund, Order, Transaction
+from saleor_app_sdk.testing.rendering import granted_refund_view
+from saleor_app_sdk.testing.rules.grants import GrantRefusedError, update_granted_refund_status
+from saleor_app_sdk.testing.rules.problems import Problem, add_problem, dismiss_problems
+from saleor_app_sdk.testing.rules.recording import create_request_event, record_action_response, record_session_response
+from saleor_app_sdk.testing.rules.reports import Report, ReportRefusedError, record_report
+from saleor_app_sdk.testing.rules.requests import request_granted_refund
+from saleor_app_sdk.testing.saleor_state import SaleorState
+from saleor_app_sdk.testing.settings import SaleorFaults, SaleorSettings
+from saleor_app_sdk.testing.staff import Staff
+from saleor_app_sdk.testing.storefront import Storefront
+from saleor_app_sdk.testing.views import ActionView, ErrorView
+from saleor_app_sdk.testing.vocabulary import HANDLE_PAYMENTS, Action, EventType
+from saleor_app_sdk.versions import Version, parse_version
 
 
 class FakeSaleor(SaleorClient):

@@ -10,11 +10,11 @@ from app.core.payment import PaymentAggregate
 from app.db.aggregates import ByOrder, ByTransaction
 from app.db.payouts import payout_of
 from app.db.tables import Payout
-from app.gateway.models.payout import Recipient
 from app.payments.cards.card_form import PaymentInstrument
 from app.payments.core.references import order_id_of
 from app.payments.operations.pay_out import ConfirmedPayout, PayoutCard, Signature
 from app.payments.requests.payout import PayoutTerms
+from gateway_client.models.payout import Recipient
 from tests.payments.cards.seals import NUMBER
 from tests.payments.fake_gateway import payment
 from tests.payments.shop import SALEOR, Shop

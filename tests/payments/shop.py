@@ -41,8 +41,6 @@ from app.db.tables import (
     SummedDay,
 )
 from app.db.vault import Vault
-from app.gateway import notification
-from app.gateway.signature import sign
 from app.payments.core.addresses import Addresses
 from app.payments.core.references import order_id_of
 from app.payments.operations.actions import answer_action_request
@@ -50,7 +48,10 @@ from app.payments.operations.initialize import initialize
 from app.payments.services import Gateways, Services
 from app.payments.sync.notifications import Receipt, receive
 from app.payments.sync.process_session import process
-from app.saleor.events import (
+from app.worker.loop import Worker
+from gateway_client import notification
+from gateway_client.signature import sign
+from saleor_app_sdk.events import (
     RequestedAction,
     TransactionCancelationRequested,
     TransactionChargeRequested,
@@ -58,9 +59,8 @@ from app.saleor.events import (
     TransactionProcessSession,
     TransactionRefundRequested,
 )
-from app.saleor.responses import ActionResponse, SessionResponse
-from app.saleor.testing.records import Amounts, Transaction
-from app.worker.loop import Worker
+from saleor_app_sdk.responses import ActionResponse, SessionResponse
+from saleor_app_sdk.testing.records import Amounts, Transaction
 from tests.conftest import Clock
 from tests.db.rows import load_by_transaction
 from tests.payments.fake_gateway import POS_ID, FakeGateway, operation, payment

@@ -9,8 +9,8 @@ import pytest
 
 from app.core.vocabulary import EventState, Kind, State
 from app.db.restored_backup import mark_waiting_as_unknown
-from app.saleor.reports import EventReport
-from app.saleor.responses import EventType
+from saleor_app_sdk.reports import EventReport
+from saleor_app_sdk.responses import EventType
 from tests.loopback import HangUp
 from tests.payments.fake_gateway import operation
 from tests.payments.fake_saleor import amounts

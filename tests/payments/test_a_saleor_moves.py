@@ -37,8 +37,8 @@ from app.payments.cards.keys import offered_key
 from app.payments.operations.initialize import STORE_MOVED, initialize
 from app.payments.operations.trial_payment import begin_trial
 from app.payments.sync.process_session import process
-from app.saleor.errors import SaleorUnreachableError
-from app.saleor.events import TransactionInitializeSession, TransactionProcessSession
+from saleor_app_sdk.errors import SaleorUnreachableError
+from saleor_app_sdk.events import TransactionInitializeSession, TransactionProcessSession
 from tests.loopback import json_reply
 from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts

@@ -10,7 +10,7 @@ from app.db.tables import Notification, Operation
 from app.payments.core.problems import problem_text
 from app.payments.operations.actions import answer_action_request
 from app.payments.sync.notifications import process
-from app.saleor.responses import ActionResponse
+from saleor_app_sdk.responses import ActionResponse
 from tests.loopback import Behaviour, HangUp, ReceivedRequest, Reply, Silence, json_reply
 from tests.payments.fake_gateway import BROKEN, action_of, operation, payment
 from tests.payments.fake_saleor import amounts

@@ -8,7 +8,7 @@ from app.db.installations import OpenInstallation
 from app.db.presence import CHECK_INTERVAL
 from app.payments.alerts.open_alerts import AlertKind, find_open_alerts
 from app.payments.app_lifecycle import handle_app_deleted, handle_app_status_changed
-from app.saleor.errors import SaleorNotAuthorisedError, SaleorUnreachableError
+from saleor_app_sdk.errors import SaleorNotAuthorisedError, SaleorUnreachableError
 from tests.payments.fake_gateway import payment
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import SALEOR, TOTAL, Shop

@@ -21,7 +21,7 @@ from app.payments.staff.manual_resolution import (
     send_undelivered_events,
 )
 from app.payments.sync.notifications import Receipt, process, receive
-from app.saleor.errors import SaleorUnreachableError
+from saleor_app_sdk.errors import SaleorUnreachableError
 from tests.commands.books import store_payment
 from tests.dashboard.dashboard_app import names, other_store
 from tests.loopback import HangUp

@@ -16,9 +16,9 @@ from app.db.inbox import Inbox, Trouble
 from app.db.tables import Notification, Payment, SaleorEvent
 from app.payments.core.apply import apply
 from app.payments.sync.notifications import Receipt, process, receive
-from app.saleor.errors import SaleorRefusedError, SaleorUnreachableError
-from app.saleor.installation import Installation
-from app.saleor.reports import EventReport, ReportOutcome
+from saleor_app_sdk.errors import SaleorRefusedError, SaleorUnreachableError
+from saleor_app_sdk.installation import Installation
+from saleor_app_sdk.reports import EventReport, ReportOutcome
 from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop, run_concurrently, signed_notification, source_object

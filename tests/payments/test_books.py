@@ -4,10 +4,10 @@ from decimal import Decimal
 
 import pytest
 
-from app.saleor.errors import SaleorNotAuthorisedError, SaleorRefusedError, SaleorUnreachableError
-from app.saleor.history import REFUND_IS_PENDING, fetch_history, request_granted_refund
-from app.saleor.responses import ActionResponse
-from app.saleor.vocabulary import AvailableAction
+from saleor_app_sdk.errors import SaleorNotAuthorisedError, SaleorRefusedError, SaleorUnreachableError
+from saleor_app_sdk.history import REFUND_IS_PENDING, fetch_history, request_granted_refund
+from saleor_app_sdk.responses import ActionResponse
+from saleor_app_sdk.vocabulary import AvailableAction
 from tests.payments.shop import Shop
 
 TEN = Decimal("10.00")

@@ -18,7 +18,7 @@ from app.db.errors import CommitUnknownError
 from app.db.payment_rows import StoredPayment, write
 from app.db.tables import SaleorEvent
 from app.payments.operations.initialize import initialize
-from app.saleor.events import TransactionInitializeSession
+from saleor_app_sdk.events import TransactionInitializeSession
 from tests.db.rows import load_by_transaction
 from tests.loopback import json_reply
 from tests.payments.fake_gateway import action_of, operation

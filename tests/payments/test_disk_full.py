@@ -16,7 +16,7 @@ from app.core.vocabulary import Kind, State
 from app.db.database import Database
 from app.db.errors import DatabaseUnavailableError
 from app.payments.sync.notifications import Receipt
-from app.saleor.errors import StillUnderwayError
+from saleor_app_sdk.errors import StillUnderwayError
 from tests.loopback import json_reply
 from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts

@@ -22,8 +22,8 @@ from app.db.vault import Vault
 from app.payments.core.balance import balance, is_in_flight
 from app.payments.core.problems import problem_text
 from app.payments.sync.notifications import receive
-from app.saleor.errors import SaleorUnreachableError
-from app.saleor.testing.rules.recording import final_event
+from saleor_app_sdk.errors import SaleorUnreachableError
+from saleor_app_sdk.testing.rules.recording import final_event
 from tests.conftest import Clock
 from tests.loopback import ReceivedRequest
 from tests.payments.fake_gateway import action_of, open_fake_gateway

@@ -12,7 +12,7 @@ from app.payments.alerts.open_alerts import AlertKind
 from app.payments.core.problems import acknowledge, problem_text
 from app.payments.staff.order_payments import can_be_paid
 from app.payments.sync.open_pages import CHECK_INTERVAL, OpenPageChecks, check_polled_page
-from app.saleor.testing.records import Order
+from saleor_app_sdk.testing.records import Order
 from tests.loopback import HangUp, json_reply
 from tests.payments.aggregates import an_operation
 from tests.payments.alert_cases import subjects

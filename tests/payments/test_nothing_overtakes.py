@@ -12,8 +12,8 @@ from app.payments.core.problems import KEYS, problem_text
 from app.payments.staff.manual_resolution import resend_refused_events
 from app.payments.sync.on_demand import resend_events
 from app.payments.sync.process_session import process
-from app.saleor.errors import SaleorRefusedError, SaleorUnreachableError
-from app.saleor.events import TransactionProcessSession
+from saleor_app_sdk.errors import SaleorRefusedError, SaleorUnreachableError
+from saleor_app_sdk.events import TransactionProcessSession
 from tests.db.rows import load_by_transaction
 from tests.loopback import HangUp, json_reply
 from tests.payments.fake_gateway import operation, payment

@@ -12,8 +12,8 @@ from app.db.vault import VaultError
 from app.payments.cards.keys import offered_key
 from app.payments.operations.initialize import initialize
 from app.payments.staff.timeline import timeline
-from app.saleor.events import TransactionInitializeSession
-from app.saleor.responses import SessionResponse
+from saleor_app_sdk.events import TransactionInitializeSession
+from saleor_app_sdk.responses import SessionResponse
 from tests.loopback import HangUp, json_reply
 from tests.payments.cards.seals import BROWSER, seal
 from tests.payments.cards.seals import CARD as TYPED

@@ -3,7 +3,7 @@
 import pytest
 
 from app.payments.core.addresses import Addresses
-from app.saleor.limits import LINK_LENGTH
+from saleor_app_sdk.limits import LINK_LENGTH
 from tests.loopback import HangUp, json_reply
 from tests.payments.fake_gateway import operation
 from tests.payments.shop import SALEOR, TOTAL, Shop

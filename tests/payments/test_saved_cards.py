@@ -11,7 +11,7 @@ from app.db.accounts import AccountKeys, NewAccount
 from app.db.saved_cards import DeletedCards
 from app.db.tables import SavedCard
 from app.payments.core.references import order_id_of
-from app.saleor.events import (
+from saleor_app_sdk.events import (
     AccountDeleted,
     CustomerDeleted,
     CustomerEvent,
@@ -19,7 +19,7 @@ from app.saleor.events import (
     ListStoredPaymentMethods,
     StoredPaymentMethodDeleteRequested,
 )
-from app.saleor.responses import SessionResponse
+from saleor_app_sdk.responses import SessionResponse
 from tests.payments.fake_gateway import POS_ID, payment
 from tests.payments.shop import SECRET, Shop, source_object
 from tests.payments.test_a_saleor_moves import NEW, installed_at, moved

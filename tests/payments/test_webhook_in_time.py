@@ -13,12 +13,12 @@ import pytest
 from app.core.vocabulary import Kind, State
 from app.db.database import Database, create_engine, is_sqlite
 from app.db.errors import DatabaseUnavailableError
-from app.outbound import Deadline
 from app.payments.operations.initialize import initialize
-from app.saleor import webhooks
-from app.saleor.app import SaleorApp
-from app.saleor.events import TransactionInitializeSession
-from app.saleor.webhook_definition import WebhookContext
+from integration_base.outbound import Deadline
+from saleor_app_sdk import webhooks
+from saleor_app_sdk.app import SaleorApp
+from saleor_app_sdk.events import TransactionInitializeSession
+from saleor_app_sdk.webhook_definition import WebhookContext
 from tests.db.rows import load_by_transaction
 from tests.loopback import Silence, json_reply
 from tests.payments.fake_gateway import operation

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from app.bootstrap import MANIFEST
-from app.outbound import Deadline
 from app.payments.webhooks import define_webhooks
-from app.saleor.app import AppInfo, SaleorApp
-from app.saleor.events import TransactionInitializeSession, TransactionProcessSession
-from app.saleor.webhook_definition import WebhookContext, WebhookDefinition
+from integration_base.outbound import Deadline
+from saleor_app_sdk.app import AppInfo, SaleorApp
+from saleor_app_sdk.events import TransactionInitializeSession, TransactionProcessSession
+from saleor_app_sdk.webhook_definition import WebhookContext, WebhookDefinition
 from tests.loopback import json_reply
 from tests.payments.fake_gateway import operation
 from tests.payments.shop import Shop, action_event, session_event

@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from app.saleor.installation import Installation
+from saleor_app_sdk.installation import Installation
 from tests.conftest import Clock
 
 API_URL = "https://shop.example.com/graphql/"

@@ -10,8 +10,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from app.saleor.documents import Documents
-from app.saleor.graphql import SaleorClient
+from saleor_app_sdk.documents import Documents
+from saleor_app_sdk.graphql import SaleorClient
 from tests.loopback import serve_app
 from tests.saleor.fake_saleor import Row
 from tests.saleor.served_app import MANIFEST

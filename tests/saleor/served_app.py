@@ -12,8 +12,8 @@ from typing import Any
 import httpx2
 from fastapi import FastAPI
 
-from app.saleor.app import AppInfo, SaleorApp
-from app.saleor.events import (
+from saleor_app_sdk.app import AppInfo, SaleorApp
+from saleor_app_sdk.events import (
     AccountDeleted,
     AppDeleted,
     AppStatusChanged,
@@ -28,7 +28,7 @@ from app.saleor.events import (
     TransactionProcessSession,
     TransactionRefundRequested,
 )
-from app.saleor.responses import (
+from saleor_app_sdk.responses import (
     Acknowledgement,
     ActionResponse,
     AvailableAction,
@@ -37,9 +37,9 @@ from app.saleor.responses import (
     TransactionFlow,
     WebhookResponse,
 )
-from app.saleor.stored_methods import MethodDeletedResponse, StoredCard, StoredMethodsResponse
-from app.saleor.webhook_definition import WebhookContext
-from app.saleor.webhooks import BUDGET
+from saleor_app_sdk.stored_methods import MethodDeletedResponse, StoredCard, StoredMethodsResponse
+from saleor_app_sdk.webhook_definition import WebhookContext
+from saleor_app_sdk.webhooks import BUDGET
 from tests.conftest import Clock
 from tests.saleor.fake_saleor import API_URL, IDENTIFIER, InMemoryStore, MinimalSaleor
 from tests.saleor.recordings import ROOT

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.saleor.addresses import AllowList, is_api_url, origin_of
+from saleor_app_sdk.addresses import AllowList, is_api_url, origin_of
 
 CLOUD = AllowList(["https://*.saleor.cloud/graphql/", "https://shop.example.com/graphql/"])
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from app.saleor.events import AppDeleted, AppEvent, AppStatusChanged
+from saleor_app_sdk.events import AppDeleted, AppEvent, AppStatusChanged
 from tests.saleor.fake_saleor import Row
 from tests.saleor.served_app import AppClient
 from tests.saleor.test_deleted_customers import body_of as of_a_customer

@@ -2,7 +2,12 @@
 
 import pytest
 
-from app.saleor.dashboard_address import app_page_address, cloud_dashboard_address, origin_of, parse_dashboard_address
+from saleor_app_sdk.dashboard_address import (
+    app_page_address,
+    cloud_dashboard_address,
+    origin_of,
+    parse_dashboard_address,
+)
 
 
 def test_in_saleor_cloud_the_dashboard_is_beside_the_api() -> None:

@@ -5,9 +5,9 @@ from typing import Any
 import httpx2
 import pytest
 
-from app.saleor.dashboard_token import DashboardTokens
-from app.saleor.errors import NotPermittedError, NotVerifiedError
-from app.saleor.keyring import Keyring
+from saleor_app_sdk.dashboard_token import DashboardTokens
+from saleor_app_sdk.errors import NotPermittedError, NotVerifiedError
+from saleor_app_sdk.keyring import Keyring
 from tests.conftest import Clock
 from tests.saleor.dashboard_tokens import claims, forgeries, jwt
 from tests.saleor.fake_saleor import API_URL, InMemoryStore, MinimalSaleor, Row, SigningKey, signing_key

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from app.saleor.events import AccountDeleted, CustomerDeleted
-from app.saleor.responses import GatewayConfigResponse, WebhookResponse
+from saleor_app_sdk.events import AccountDeleted, CustomerDeleted
+from saleor_app_sdk.responses import GatewayConfigResponse, WebhookResponse
 from tests.saleor.fake_saleor import Row
 from tests.saleor.served_app import AppClient
 from tests.saleor.test_stored_methods import asked

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from app.saleor.documents import Documents
-from app.saleor.versions import OLDEST_SUPPORTED, parse_version
+from saleor_app_sdk.documents import Documents
+from saleor_app_sdk.versions import OLDEST_SUPPORTED, parse_version
 
 
 @pytest.fixture

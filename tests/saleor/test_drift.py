@@ -6,10 +6,11 @@ from typing import Any
 import httpx2
 import pytest
 
-from app.saleor.app import SaleorApp
-from app.saleor.drift import Aspect, Difference, Part, Remedy, State, find_drift
-from app.saleor.installed_app import InstalledApp
-from app.saleor.versions import Version
+from app.doctor.drift_messages import difference_message
+from saleor_app_sdk.app import SaleorApp
+from saleor_app_sdk.drift import Aspect, Difference, Part, Remedy, State, find_drift
+from saleor_app_sdk.installed_app import InstalledApp
+from saleor_app_sdk.versions import Version
 from tests.conftest import Clock
 from tests.saleor.fake_saleor import InMemoryStore
 from tests.saleor.served_app import make_app
@@ -93,7 +94,7 @@ def test_a_webhook_of_an_earlier_release_is_brought_up(
     assert difference.aspects == aspects
     assert difference.webhook_id == hook(there)["id"]
     assert difference.remedy is Remedy.UPDATE
-    assert CHARGE in difference.words
+    assert CHARGE in difference_message(difference)
 
 
 def test_blanks_and_comments_of_a_query_are_no_difference(app: SaleorApp) -> None:
@@ -130,7 +131,7 @@ def test_what_somebody_else_has_hung_on_the_app_is_left_alone(app: SaleorApp) ->
     there["webhooks"].insert(0, {**hook(there), "id": "webhook-z", "targetUrl": "https://log.example.com/saleor"})
     [difference] = compared(app, there)
     assert (difference.state, difference.remedy) == (State.FOREIGN, Remedy.NOTHING)
-    assert "https://log.example.com/saleor" in difference.words
+    assert "https://log.example.com/saleor" in difference_message(difference)
 
 
 def test_a_saleor_that_was_upgraded_lacks_what_the_older_one_did_not_know(app: SaleorApp) -> None:
@@ -191,5 +192,4 @@ def test_the_dashboard_opens_the_app_where_it_was_when_it_was_installed(app: Sal
         "name": "https://payments.example.com/",
         "remedy": "reinstall",
         "aspects": [],
-        "words": str(difference.words),
     }

@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from app.exact_json import loads
-from app.saleor.events import (
+from integration_base.exact_json import loads
+from saleor_app_sdk.events import (
     GrantedRefundLine,
     OrderLine,
     TransactionInitializeSession,
     TransactionRefundRequested,
 )
-from app.saleor.source import Checkout, Line, Order
+from saleor_app_sdk.source import Checkout, Line, Order
 from tests.saleor.fake_saleor import initialize_body, refund_body
 
 

@@ -13,8 +13,8 @@ from pydantic import ValidationError
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
-from app.saleor.channels import Channel, fetch_channels
-from app.saleor.graphql import (
+from saleor_app_sdk.channels import Channel, fetch_channels
+from saleor_app_sdk.graphql import (
     AppIdentity,
     EventReport,
     SaleorClient,
@@ -22,14 +22,14 @@ from app.saleor.graphql import (
     SaleorRefusedError,
     SaleorUnreachableError,
 )
-from app.saleor.history import fetch_history, request_granted_refund
-from app.saleor.installed_app import fetch_app_in_saleor
-from app.saleor.orders import fetch_order_to_pay, initialize_transaction
-from app.saleor.payment_methods import CardDetails
-from app.saleor.problems import AppProblem, report_problem
-from app.saleor.reports import ReportOutcome
-from app.saleor.transaction_source import PlacedOrder
-from app.saleor.vocabulary import AvailableAction, EventType
+from saleor_app_sdk.history import fetch_history, request_granted_refund
+from saleor_app_sdk.installed_app import fetch_app_in_saleor
+from saleor_app_sdk.orders import fetch_order_to_pay, initialize_transaction
+from saleor_app_sdk.payment_methods import CardDetails
+from saleor_app_sdk.problems import AppProblem, report_problem
+from saleor_app_sdk.reports import ReportOutcome
+from saleor_app_sdk.transaction_source import PlacedOrder
+from saleor_app_sdk.vocabulary import AvailableAction, EventType
 from tests.loopback import Behaviour, HangUp, ReceivedRequest, Reply, serve_replies
 from tests.saleor.fake_saleor import Row, permission_denied
 from tests.saleor.graphql_api import saleor_client, serve_graphql

@@ -10,9 +10,9 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import Response
 
-from app.saleor.errors import KeysUnusableError, SaleorUnreachableError
-from app.saleor.graphql import SaleorClient
-from app.saleor.jwks import fetch_key_set
+from saleor_app_sdk.errors import KeysUnusableError, SaleorUnreachableError
+from saleor_app_sdk.graphql import SaleorClient
+from saleor_app_sdk.jwks import fetch_key_set
 from tests.loopback import ReceivedRequest, Reply, serve_replies
 from tests.saleor.graphql_api import saleor_client, serve_graphql
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from joserfc.jwk import ECKey, RSAKey
 
-from app.saleor.errors import KeysUnusableError
-from app.saleor.jwks import find_key, parse_key_set
+from saleor_app_sdk.errors import KeysUnusableError
+from saleor_app_sdk.jwks import find_key, parse_key_set
 from tests.saleor.fake_saleor import b64, signing_key
 from tests.saleor.recordings import JWKS
 

@@ -10,11 +10,11 @@ import pytest
 from graphql import parse
 from pydantic import ValidationError
 
-from app.saleor.app import AppInfo, SaleorApp
-from app.saleor.events import TransactionChargeRequested, TransactionRefundRequested
-from app.saleor.extension import Widget
-from app.saleor.responses import ActionResponse
-from app.saleor.webhook_definition import WebhookContext
+from saleor_app_sdk.app import AppInfo, SaleorApp
+from saleor_app_sdk.events import TransactionChargeRequested, TransactionRefundRequested
+from saleor_app_sdk.extension import Widget
+from saleor_app_sdk.responses import ActionResponse
+from saleor_app_sdk.webhook_definition import WebhookContext
 from tests.conftest import Clock
 from tests.saleor.fake_saleor import InMemoryStore
 from tests.saleor.served_app import BASE_URL, MANIFEST, make_app, open_client

@@ -128,7 +128,7 @@ async def test_the_genuine_token_is_found_amid_garbage_though_saleor_is_slow(
 async def test_what_saleor_has_refused_in_time_is_forgotten_though_it_is_silent_about_another(
     app_client: AppClient, pending: Row, store: InMemoryStore, saleor: MinimalSaleor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.saleor.recipient.PROOF_TIMEOUT", timedelta(seconds=2))
+    monkeypatch.setattr("saleor_app_sdk.recipient.PROOF_TIMEOUT", timedelta(seconds=2))
     saleor.silent_about.add("new-token")
     store.put(replace(pending, pending_tokens=("garbage-1", "new-token", "garbage-2")))
     await refused(app_client, "NOT_PROVEN", recipient=NEW_APP)

@@ -9,13 +9,13 @@ from typing import Any
 import httpx2
 import pytest
 
-from app.saleor.events import (
+from saleor_app_sdk.events import (
     PaymentGatewayInitializeSession,
     RequestedAction,
     SessionEvent,
     TransactionRefundRequested,
 )
-from app.saleor.source import Address, Checkout, Order
+from saleor_app_sdk.source import Address, Checkout, Order
 from tests.conftest import Clock
 from tests.saleor.fake_saleor import InMemoryStore, Row
 from tests.saleor.recordings import API_URL, APP_ID, IDENTIFIER, JWKS, Recorded, webhooks

@@ -4,8 +4,8 @@ import base64
 
 import pytest
 
-from app.saleor.jwks import find_key, parse_key_set
-from app.saleor.signature import BadSignatureError, read_key_id, verify
+from saleor_app_sdk.jwks import find_key, parse_key_set
+from saleor_app_sdk.signature import BadSignatureError, read_key_id, verify
 from tests.saleor.recordings import JWKS, Recorded, webhooks
 
 RECORDED = webhooks()

@@ -11,7 +11,7 @@ import pytest
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from structlog.testing import capture_logs
 
-from app.saleor.registration import MAX_CONCURRENT, MAX_CONCURRENT_PER_SALEOR
+from saleor_app_sdk.registration import MAX_CONCURRENT, MAX_CONCURRENT_PER_SALEOR
 from tests.conftest import Clock
 from tests.saleor.fake_saleor import (
     API_URL,
@@ -249,7 +249,7 @@ async def test_a_saleor_is_asked_about_a_few_tokens_at_once(handshake: Handshake
 async def test_a_saleor_that_is_slow_holds_up_the_installation_of_no_other(
     store: InMemoryStore, http: httpx2.AsyncClient, clock: Clock, saleor: MinimalSaleor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.saleor.registration.MAX_WAIT", timedelta(seconds=0.1))
+    monkeypatch.setattr("saleor_app_sdk.registration.MAX_WAIT", timedelta(seconds=0.1))
     saleor.delay = 0.5
     async with open_client(make_app(store, http, clock, allowed=("https://*.saleor.example.com/graphql/",))) as client:
         slow = "https://slow.saleor.example.com/graphql/"

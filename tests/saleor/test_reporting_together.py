@@ -11,12 +11,12 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from app.saleor.aliases import repeat_field
-from app.saleor.errors import SaleorError, SaleorNotAuthorisedError, SaleorRefusedError, SaleorUnreachableError
-from app.saleor.graphql import SaleorClient
-from app.saleor.orders import fetch_source
-from app.saleor.reports import EventReport, ReportOutcome
-from app.saleor.vocabulary import EventType
+from saleor_app_sdk.aliases import repeat_field
+from saleor_app_sdk.errors import SaleorError, SaleorNotAuthorisedError, SaleorRefusedError, SaleorUnreachableError
+from saleor_app_sdk.graphql import SaleorClient
+from saleor_app_sdk.orders import fetch_source
+from saleor_app_sdk.reports import EventReport, ReportOutcome
+from saleor_app_sdk.vocabulary import EventType
 from tests.saleor.fake_saleor import Row
 from tests.saleor.graphql_api import DOCUMENTS, saleor_client, serve_graphql
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.saleor.request_limits import AttemptLimiter
+from saleor_app_sdk.request_limits import AttemptLimiter
 from tests.conftest import Clock
 
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from app.exact_json import dumps
-from app.saleor.responses import (
+from integration_base.exact_json import dumps
+from saleor_app_sdk.responses import (
     ActionResponse,
     AvailableAction,
     CardDetails,

@@ -3,7 +3,7 @@
 import httpx2
 import pytest
 
-from app.saleor.versions import format_release, parse_release, parse_version
+from saleor_app_sdk.versions import format_release, parse_release, parse_version
 from tests.saleor.fake_saleor import API_URL, InMemoryStore, refund_body
 from tests.saleor.served_app import AppClient
 

@@ -19,9 +19,9 @@ from graphql import (
     validate,
 )
 
-from app.saleor.aliases import repeat_field
-from app.saleor.documents import Documents
-from app.saleor.versions import OLDEST_SUPPORTED, Version
+from saleor_app_sdk.aliases import repeat_field
+from saleor_app_sdk.documents import Documents
+from saleor_app_sdk.versions import OLDEST_SUPPORTED, Version
 from tests.conftest import missing
 from tests.saleor.recordings import ROOT
 

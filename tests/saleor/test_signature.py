@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from app.saleor.jwks import find_key
-from app.saleor.signature import BadSignatureError, verify
+from saleor_app_sdk.jwks import find_key
+from saleor_app_sdk.signature import BadSignatureError, verify
 from tests.saleor.fake_saleor import b64, signing_key
 
 BODY = b'{"amount": 569.5}'

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from app.saleor.events import ListStoredPaymentMethods, StoredPaymentMethodDeleteRequested
-from app.saleor.responses import GatewayConfigResponse, WebhookResponse
-from app.saleor.stored_methods import MethodDeletedResponse, StoredCard, StoredMethodsResponse
-from app.saleor.testing.rules.stored_methods import parse_deletion, parse_method_id, parse_methods
+from saleor_app_sdk.events import ListStoredPaymentMethods, StoredPaymentMethodDeleteRequested
+from saleor_app_sdk.responses import GatewayConfigResponse, WebhookResponse
+from saleor_app_sdk.stored_methods import MethodDeletedResponse, StoredCard, StoredMethodsResponse
+from saleor_app_sdk.testing.rules.stored_methods import parse_deletion, parse_method_id, parse_methods
 from tests.saleor.fake_saleor import Row, refund_body
 from tests.saleor.served_app import CARD, AppClient
 

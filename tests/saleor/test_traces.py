@@ -6,9 +6,9 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from app import telemetry
-from app.saleor.graphql import SaleorClient
-from app.telemetry import read_traceparent, tracing
+from integration_base import telemetry
+from integration_base.telemetry import read_traceparent, tracing
+from saleor_app_sdk.graphql import SaleorClient
 from tests.monitoring.step_recorder import record_steps
 from tests.saleor.fake_saleor import Row, refund_body
 from tests.saleor.graphql_api import saleor_client, serve_graphql

@@ -11,10 +11,10 @@ import httpx2
 import pytest
 from starlette.responses import Response
 
-from app.saleor import webhooks
-from app.saleor.errors import TooLateError
-from app.saleor.responses import ActionResponse, AvailableAction
-from app.saleor.webhooks import BUDGET, GRACE_PERIOD
+from saleor_app_sdk import webhooks
+from saleor_app_sdk.errors import TooLateError
+from saleor_app_sdk.responses import ActionResponse, AvailableAction
+from saleor_app_sdk.webhooks import BUDGET, GRACE_PERIOD
 from tests.conftest import Clock
 from tests.saleor.fake_saleor import (
     API_URL,

@@ -6,8 +6,8 @@ from decimal import Decimal
 import pytest
 from structlog.testing import capture_logs
 
-from app.saleor.events import TransactionInitializeSession, TransactionRefundRequested
-from app.saleor.responses import (
+from saleor_app_sdk.events import TransactionInitializeSession, TransactionRefundRequested
+from saleor_app_sdk.responses import (
     ActionResponse,
     AvailableAction,
     CardDetails,

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from app.saleor.testing import FakeSaleor, SaleorSettings, Serving, serving
+from saleor_app_sdk.testing import FakeSaleor, SaleorSettings, Serving, serving
 from tests.saleor_testing.stub import Stub, open_stub
 
 QUICK = SaleorSettings(delay_factor=0)

@@ -7,10 +7,10 @@ from itertools import count
 from typing import Any
 from uuid import UUID
 
-from app.saleor.testing.defaults import basket
-from app.saleor.testing.records import Checkout, EventClock, Order, Transaction
-from app.saleor.testing.rules.recording import create_request_event, record_session_response
-from app.saleor.testing.vocabulary import EventType
+from saleor_app_sdk.testing.defaults import basket
+from saleor_app_sdk.testing.records import Checkout, EventClock, Order, Transaction
+from saleor_app_sdk.testing.rules.recording import create_request_event, record_session_response
+from saleor_app_sdk.testing.vocabulary import EventType
 
 TOTAL = Decimal("569.50")
 _tokens = count(1)

@@ -1,8 +1,8 @@
 """Orders that are placed and paid for, over HTTP."""
 
-from app.saleor.testing import FakeSaleor
-from app.saleor.testing.views import OrderView, TransactionView
-from app.saleor.testing.vocabulary import WebhookEvent
+from saleor_app_sdk.testing import FakeSaleor
+from saleor_app_sdk.testing.views import OrderView, TransactionView
+from saleor_app_sdk.testing.vocabulary import WebhookEvent
 from tests.loopback import json_reply
 from tests.saleor_testing.stub import Stub
 

@@ -5,7 +5,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from app.saleor.testing.records import Amounts
+from saleor_app_sdk.testing.records import Amounts
 
 FOLDER = Path(__file__).parent.parent.parent / "cassettes" / "saleor"
 

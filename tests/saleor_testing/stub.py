@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from inspect import isawaitable
 from typing import Any
 
-from app.saleor.testing.vocabulary import WebhookEvent
+from saleor_app_sdk.testing.vocabulary import WebhookEvent
 from tests.loopback import Behaviour, ReceivedRequest, json_reply, serve_replies
 from tests.saleor_testing.recordings import recording
 

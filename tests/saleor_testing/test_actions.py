@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from app.saleor.testing import FakeSaleor, GrantedLine
-from app.saleor.testing.vocabulary import WebhookEvent
+from saleor_app_sdk.testing import FakeSaleor, GrantedLine
+from saleor_app_sdk.testing.vocabulary import WebhookEvent
 from tests.loopback import Behaviour, HangUp, ReceivedRequest, Silence, json_reply, text_reply
 from tests.saleor_testing.conftest import SHORT
 from tests.saleor_testing.orders import an_order

@@ -7,11 +7,11 @@ from typing import Any
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from app.saleor.testing.records import EventClock, Transaction
-from app.saleor.testing.rules.recording import create_request_event, record_action_response, record_session_response
-from app.saleor.testing.rules.reports import Report, ReportRefusedError, record_report
-from app.saleor.testing.rules.responses import SaleorCrashedError
-from app.saleor.testing.vocabulary import Action, EventType
+from saleor_app_sdk.testing.records import EventClock, Transaction
+from saleor_app_sdk.testing.rules.recording import create_request_event, record_action_response, record_session_response
+from saleor_app_sdk.testing.rules.reports import Report, ReportRefusedError, record_report
+from saleor_app_sdk.testing.rules.responses import SaleorCrashedError
+from saleor_app_sdk.testing.vocabulary import Action, EventType
 from tests.saleor_testing.factories import TOTAL, frozen_event_clock, new_checkout, new_transaction, paid_transaction
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)

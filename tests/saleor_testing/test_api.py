@@ -7,8 +7,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from app.saleor.testing import ChannelSettings, FakeSaleor, SaleorSettings, serving
-from app.saleor.testing.vocabulary import WebhookEvent
+from saleor_app_sdk.testing import ChannelSettings, FakeSaleor, SaleorSettings, serving
+from saleor_app_sdk.testing.vocabulary import WebhookEvent
 from tests.loopback import json_reply
 from tests.saleor_testing.recordings import recording
 from tests.saleor_testing.reporting_app import ReportingApp

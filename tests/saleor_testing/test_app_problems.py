@@ -3,10 +3,10 @@
 import pytest
 from pydantic import ValidationError
 
-from app.saleor.errors import SaleorNotAuthorisedError, SaleorRefusedError, SaleorUnreachableError
-from app.saleor.graphql import SaleorClient
-from app.saleor.problems import AppProblem, dismiss_problems, report_problem, supports_problems
-from app.saleor.testing import FakeSaleor
+from saleor_app_sdk.errors import SaleorNotAuthorisedError, SaleorRefusedError, SaleorUnreachableError
+from saleor_app_sdk.graphql import SaleorClient
+from saleor_app_sdk.problems import AppProblem, dismiss_problems, report_problem, supports_problems
+from saleor_app_sdk.testing import FakeSaleor
 from tests.saleor.fake_saleor import Row
 from tests.saleor_testing.test_orders import client, store
 

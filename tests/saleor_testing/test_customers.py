@@ -2,9 +2,9 @@
 
 import pytest
 
-from app.saleor.testing.client import FakeSaleor
-from app.saleor.testing.views import NewCheckout
-from app.saleor.testing.vocabulary import HANDLE_PAYMENTS, MANAGE_USERS, WebhookEvent
+from saleor_app_sdk.testing.client import FakeSaleor
+from saleor_app_sdk.testing.views import NewCheckout
+from saleor_app_sdk.testing.vocabulary import HANDLE_PAYMENTS, MANAGE_USERS, WebhookEvent
 from tests.loopback import json_reply
 from tests.saleor_testing.stub import Stub
 

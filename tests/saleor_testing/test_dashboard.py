@@ -12,9 +12,9 @@ import pytest
 from joserfc import jwt
 from joserfc.jwk import KeySet
 
-from app.saleor.testing import FakeSaleor, SaleorSettings, Serving, serving
-from app.saleor.testing.views import AppView
-from app.saleor.testing.vocabulary import WebhookEvent
+from saleor_app_sdk.testing import FakeSaleor, SaleorSettings, Serving, serving
+from saleor_app_sdk.testing.views import AppView
+from saleor_app_sdk.testing.vocabulary import WebhookEvent
 from tests.conftest import Clock
 from tests.loopback import json_reply as answered
 from tests.saleor_testing.orders import an_order

@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, quote, urlsplit
 import pytest
 from playwright.async_api import Browser, Frame, Page, expect
 
-from app.saleor.testing import FakeSaleor
+from saleor_app_sdk.testing import FakeSaleor
 from tests.loopback import text_reply
 from tests.saleor_testing.orders import an_order
 from tests.saleor_testing.stub import Stub

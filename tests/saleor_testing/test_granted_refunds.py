@@ -9,9 +9,9 @@ from typing import Any
 import httpx2
 import pytest
 
-from app.saleor.testing import Action, FakeSaleor, RequestedAction, Serving
-from app.saleor.testing.views import OrderView, TransactionView
-from app.saleor.testing.vocabulary import HANDLE_PAYMENTS, MANAGE_ORDERS, WebhookEvent
+from saleor_app_sdk.testing import Action, FakeSaleor, RequestedAction, Serving
+from saleor_app_sdk.testing.views import OrderView, TransactionView
+from saleor_app_sdk.testing.vocabulary import HANDLE_PAYMENTS, MANAGE_ORDERS, WebhookEvent
 from tests.loopback import Behaviour, ReceivedRequest, json_reply
 from tests.saleor_testing.orders import an_order
 from tests.saleor_testing.reporting_app import ReportingApp

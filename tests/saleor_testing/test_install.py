@@ -7,7 +7,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from app.saleor.testing import FakeSaleor, SaleorSettings, Serving, serving
+from saleor_app_sdk.testing import FakeSaleor, SaleorSettings, Serving, serving
 from tests.loopback import Behaviour, ReceivedRequest, Silence, json_reply, text_reply
 from tests.saleor_testing.conftest import SHORT
 from tests.saleor_testing.recordings import recording

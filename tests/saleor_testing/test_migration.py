@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from app.saleor.drift import Aspect, Part, Remedy, State
-from app.saleor.errors import SaleorNotAuthorisedError
-from app.saleor.graphql import SaleorClient
-from app.saleor.installed_app import fetch_app_in_saleor
-from app.saleor.migration import find_differences, migrate
-from app.saleor.testing import FakeSaleor, SaleorSettings, serving
-from app.saleor.versions import Version
+from saleor_app_sdk.drift import Aspect, Part, Remedy, State
+from saleor_app_sdk.errors import SaleorNotAuthorisedError
+from saleor_app_sdk.graphql import SaleorClient
+from saleor_app_sdk.installed_app import fetch_app_in_saleor
+from saleor_app_sdk.migration import find_differences, migrate
+from saleor_app_sdk.testing import FakeSaleor, SaleorSettings, serving
+from saleor_app_sdk.versions import Version
 from tests.saleor.fake_saleor import Row
 from tests.saleor_testing.stub import open_stub
 from tests.saleor_testing.test_orders import client

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.saleor.testing.npm_range import BadRangeError, satisfies
+from saleor_app_sdk.testing.npm_range import BadRangeError, satisfies
 
 
 @pytest.mark.parametrize(

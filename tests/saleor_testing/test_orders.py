@@ -7,13 +7,13 @@ from decimal import Decimal
 import httpx2
 import pytest
 
-from app.saleor.documents import Documents
-from app.saleor.errors import SaleorNotAuthorisedError, SaleorRefusedError, SaleorUnreachableError
-from app.saleor.graphql import SaleorClient
-from app.saleor.orders import InitializedTransaction, fetch_order_to_pay, fetch_source, initialize_transaction
-from app.saleor.testing import FakeSaleor, SaleorSettings, serving
-from app.saleor.testing.vocabulary import WebhookEvent
-from app.saleor.transaction_source import PlacedOrder
+from saleor_app_sdk.documents import Documents
+from saleor_app_sdk.errors import SaleorNotAuthorisedError, SaleorRefusedError, SaleorUnreachableError
+from saleor_app_sdk.graphql import SaleorClient
+from saleor_app_sdk.orders import InitializedTransaction, fetch_order_to_pay, fetch_source, initialize_transaction
+from saleor_app_sdk.testing import FakeSaleor, SaleorSettings, serving
+from saleor_app_sdk.testing.vocabulary import WebhookEvent
+from saleor_app_sdk.transaction_source import PlacedOrder
 from tests.loopback import json_reply
 from tests.saleor.fake_saleor import Row
 from tests.saleor.served_app import MANIFEST

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from app.saleor.testing.records import EventClock, Order, Transaction
-from app.saleor.testing.rules.coverage import authorize_status, charge_status, total_authorized, total_charged
-from app.saleor.testing.rules.recording import create_request_event, record_action_response
-from app.saleor.testing.rules.reports import Report, record_report
-from app.saleor.testing.rules.responses import SaleorCrashedError
-from app.saleor.testing.vocabulary import Action, EventType
+from saleor_app_sdk.testing.records import EventClock, Order, Transaction
+from saleor_app_sdk.testing.rules.coverage import authorize_status, charge_status, total_authorized, total_charged
+from saleor_app_sdk.testing.rules.recording import create_request_event, record_action_response
+from saleor_app_sdk.testing.rules.reports import Report, record_report
+from saleor_app_sdk.testing.rules.responses import SaleorCrashedError
+from saleor_app_sdk.testing.vocabulary import Action, EventType
 from tests.saleor_testing.factories import an_order, frozen_event_clock, json_of, paid_transaction
 from tests.saleor_testing.recordings import amounts, answer_with_floats, as_saleor_shows, recording
 

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from app.saleor.testing.records import Event, GrantedRefund, Transaction
-from app.saleor.testing.rules.grants import GrantRefusedError, update_granted_refund_status
-from app.saleor.testing.rules.recording import record_action_response
-from app.saleor.testing.rules.reports import Report, ReportRefusedError, record_report
-from app.saleor.testing.rules.requests import fail_undeliverable_request, request_action, request_granted_refund
-from app.saleor.testing.vocabulary import Action, EventType
+from saleor_app_sdk.testing.records import Event, GrantedRefund, Transaction
+from saleor_app_sdk.testing.rules.grants import GrantRefusedError, update_granted_refund_status
+from saleor_app_sdk.testing.rules.recording import record_action_response
+from saleor_app_sdk.testing.rules.reports import Report, ReportRefusedError, record_report
+from saleor_app_sdk.testing.rules.requests import fail_undeliverable_request, request_action, request_granted_refund
+from saleor_app_sdk.testing.vocabulary import Action, EventType
 from tests.saleor_testing.factories import TOTAL, an_order, frozen_event_clock, paid_transaction
 
 TEN = Decimal(10)

@@ -5,7 +5,13 @@ from typing import Any
 
 import pytest
 
-from app.saleor.testing.rules.problems import MAX_PROBLEMS, Problem, ProblemRefusedError, add_problem, dismiss_problems
+from saleor_app_sdk.testing.rules.problems import (
+    MAX_PROBLEMS,
+    Problem,
+    ProblemRefusedError,
+    add_problem,
+    dismiss_problems,
+)
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from app.saleor.testing.records import EventClock, Transaction
-from app.saleor.testing.rules.reports import Report, ReportRefusedError, record_report
-from app.saleor.testing.vocabulary import EventType
+from saleor_app_sdk.testing.records import EventClock, Transaction
+from saleor_app_sdk.testing.rules.reports import Report, ReportRefusedError, record_report
+from saleor_app_sdk.testing.vocabulary import EventType
 from tests.saleor_testing.factories import TOTAL, frozen_event_clock, new_checkout, paid_transaction
 from tests.saleor_testing.recordings import amounts, as_saleor_shows, recording
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from app.saleor.testing.records import Checkout, EventClock, Transaction
-from app.saleor.testing.rules.coverage import authorize_status, charge_status
-from app.saleor.testing.rules.recording import create_request_event, final_event, record_session_response
-from app.saleor.testing.rules.responses import SaleorCrashedError
-from app.saleor.testing.vocabulary import EventType
+from saleor_app_sdk.testing.records import Checkout, EventClock, Transaction
+from saleor_app_sdk.testing.rules.coverage import authorize_status, charge_status
+from saleor_app_sdk.testing.rules.recording import create_request_event, final_event, record_session_response
+from saleor_app_sdk.testing.rules.responses import SaleorCrashedError
+from saleor_app_sdk.testing.vocabulary import EventType
 from tests.saleor_testing.factories import TOTAL, frozen_event_clock, json_of, new_checkout, new_transaction
 from tests.saleor_testing.recordings import amounts, answer_with_floats, as_saleor_shows, recording
 

@@ -1,6 +1,6 @@
 """What a subscription selects of an event."""
 
-from app.saleor.testing.selection import select
+from saleor_app_sdk.testing.selection import select
 
 EVENT = {
     "__typename": "TransactionRefundRequested",

@@ -8,11 +8,11 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from app.saleor.testing import FakeSaleor, SaleorSettings, serving, serving_in_thread
-from app.saleor.testing.vocabulary import WebhookEvent
-from app.sandbox.server import running_sandbox
-from app.sandbox.settings import SandboxSettings
 from app.server_clock import compare_clock
+from gateway_client.sandbox.server import running_sandbox
+from gateway_client.sandbox.settings import SandboxSettings
+from saleor_app_sdk.testing import FakeSaleor, SaleorSettings, serving, serving_in_thread
+from saleor_app_sdk.testing.vocabulary import WebhookEvent
 from tests.loopback import json_reply
 from tests.saleor_testing.stub import Stub
 from tests.waiting import LONGEST_WAIT, unless_it_hangs
@@ -31,7 +31,7 @@ async def test_in_a_thread(stub: Stub) -> None:
 
 
 async def test_as_a_process(stub: Stub) -> None:
-    command = (sys.executable, "-m", "app.saleor.testing", "--port", "0")
+    command = (sys.executable, "-m", "saleor_app_sdk.testing", "--port", "0")
     process = await asyncio.create_subprocess_exec(*command, cwd=ROOT, stdout=asyncio.subprocess.PIPE)
     try:
         assert process.stdout is not None

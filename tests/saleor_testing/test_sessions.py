@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from app.saleor.testing import FakeSaleor, Flow, NewCheckout, NewLine, storefront
-from app.saleor.testing.vocabulary import WebhookEvent
+from saleor_app_sdk.testing import FakeSaleor, Flow, NewCheckout, NewLine, storefront
+from saleor_app_sdk.testing.vocabulary import WebhookEvent
 from tests.loopback import Behaviour, ReceivedRequest, Silence, json_reply, text_reply
 from tests.saleor_testing.conftest import SHORT
 from tests.saleor_testing.recordings import recording

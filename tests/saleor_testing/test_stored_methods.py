@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from app.saleor.testing.client import FakeSaleor
-from app.saleor.testing.rules.stored_methods import parse_deletion, parse_method_id, parse_methods
-from app.saleor.testing.vocabulary import WebhookEvent
+from saleor_app_sdk.testing.client import FakeSaleor
+from saleor_app_sdk.testing.rules.stored_methods import parse_deletion, parse_method_id, parse_methods
+from saleor_app_sdk.testing.vocabulary import WebhookEvent
 from tests.loopback import Reply, json_reply
 from tests.saleor_testing.stub import Stub
 

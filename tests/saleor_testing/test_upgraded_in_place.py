@@ -5,13 +5,13 @@ from decimal import Decimal
 
 import pytest
 
-from app.saleor.errors import SaleorRefusedError
-from app.saleor.graphql import EventReport, SaleorClient
-from app.saleor.payment_methods import CardDetails
-from app.saleor.problems import AppProblem, report_problem
-from app.saleor.responses import EventType
-from app.saleor.testing import FakeSaleor
-from app.saleor.testing.vocabulary import WebhookEvent
+from saleor_app_sdk.errors import SaleorRefusedError
+from saleor_app_sdk.graphql import EventReport, SaleorClient
+from saleor_app_sdk.payment_methods import CardDetails
+from saleor_app_sdk.problems import AppProblem, report_problem
+from saleor_app_sdk.responses import EventType
+from saleor_app_sdk.testing import FakeSaleor
+from saleor_app_sdk.testing.vocabulary import WebhookEvent
 from tests.loopback import json_reply
 from tests.saleor.fake_saleor import Row
 from tests.saleor_testing.stub import Stub

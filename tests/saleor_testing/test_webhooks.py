@@ -9,8 +9,8 @@ from joserfc import jws
 from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
 
-from app.saleor.testing import FakeSaleor, Flow, NewCheckout
-from app.saleor.testing.vocabulary import WebhookEvent
+from saleor_app_sdk.testing import FakeSaleor, Flow, NewCheckout
+from saleor_app_sdk.testing.vocabulary import WebhookEvent
 from tests.loopback import ReceivedRequest, json_reply
 from tests.saleor_testing.recordings import recording
 from tests.saleor_testing.stub import Stub

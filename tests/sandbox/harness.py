@@ -12,13 +12,13 @@ from urllib.parse import parse_qs
 import httpx2
 from starlette.types import Receive, Scope, Send
 
-from app.exact_json import dumps, loads
-from app.gateway.credentials import Credentials
-from app.gateway.signature import verify
-from app.sandbox.control import SandboxControl
-from app.sandbox.sandbox import Sandbox
-from app.sandbox.server import running_sandbox
-from app.sandbox.settings import PointOfSale, SandboxSettings
+from gateway_client.credentials import Credentials
+from gateway_client.sandbox.control import SandboxControl
+from gateway_client.sandbox.sandbox import Sandbox
+from gateway_client.sandbox.server import running_sandbox
+from gateway_client.sandbox.settings import PointOfSale, SandboxSettings
+from gateway_client.signature import verify
+from integration_base.exact_json import dumps, loads
 from tests.conftest import Clock
 from tests.loopback import serve_app
 

@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 from pydantic import SecretStr
 
-from app.sandbox.settings import PointOfSale
+from gateway_client.sandbox.settings import PointOfSale
 from tests.conftest import Clock
 from tests.sandbox.harness import NO_CARD, POS, Harness, open_harness, read_json
 

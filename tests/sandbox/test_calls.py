@@ -2,7 +2,7 @@
 
 from decimal import Decimal
 
-from app.sandbox.scripting import FaultRule
+from gateway_client.sandbox.scripting import FaultRule
 from tests.sandbox.harness import SUCCESS, Harness
 
 

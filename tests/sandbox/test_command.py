@@ -7,14 +7,14 @@ from pathlib import Path
 import httpx2
 from typer.testing import CliRunner
 
-from app.sandbox.command import sandbox
-from app.sandbox.control import SandboxControl
+from gateway_client.sandbox.command import sandbox
+from gateway_client.sandbox.control import SandboxControl
 from tests.waiting import LONGEST_WAIT
 
 
 async def test_it_starts_says_where_it_is_and_stops(tmp_path: Path) -> None:
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "app.sandbox", "--port", "0", "--seed", "1"),
+        *(sys.executable, "-m", "gateway_client.sandbox", "--port", "0", "--seed", "1"),
         *("--state", str(tmp_path / "state.json"), "--pos-id", "00000000-0000-4000-8000-000000000007"),
         stdout=asyncio.subprocess.PIPE,
     )

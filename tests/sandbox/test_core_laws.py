@@ -9,15 +9,15 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from app.sandbox.core import attempts, secondary, shares
-from app.sandbox.core.bodies import HostedPayment, read_body
-from app.sandbox.core.cards import coded_card
-from app.sandbox.core.codes import Status
-from app.sandbox.core.creation import create_hosted_payment, get_or_create_card
-from app.sandbox.core.gateway_state import GatewayState
-from app.sandbox.core.records import Payment, Share
-from app.sandbox.core.refusals import RefusalError
-from app.sandbox.core.timers import tick
+from gateway_client.sandbox.core import attempts, secondary, shares
+from gateway_client.sandbox.core.bodies import HostedPayment, read_body
+from gateway_client.sandbox.core.cards import coded_card
+from gateway_client.sandbox.core.codes import Status
+from gateway_client.sandbox.core.creation import create_hosted_payment, get_or_create_card
+from gateway_client.sandbox.core.gateway_state import GatewayState
+from gateway_client.sandbox.core.records import Payment, Share
+from gateway_client.sandbox.core.refusals import RefusalError
+from gateway_client.sandbox.core.timers import tick
 
 POS = UUID(int=1)
 SUB_MERCHANTS = [UUID(int=number) for number in (11, 12, 13)]

@@ -15,7 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 from app.cli import cli
-from app.sandbox.demo import Demo
+from app.demo.story import Demo
 from tests.plain_browser import Browser
 
 pytestmark = [pytest.mark.journey, pytest.mark.timeout(300)]
@@ -26,8 +26,8 @@ WITH_WRONG_KEYS = """
 import asyncio, sys
 from pathlib import Path
 from pydantic import SecretStr
-from app.sandbox.demo import run
-from app.sandbox.timeline import Output
+from app.demo.story import run
+from app.demo.timeline import Output
 
 wrong = SecretStr("somebody-elses-secret")
 sys.exit(asyncio.run(run(Path(sys.argv[1]), Output(None), once=True, free_ports=True, api_secret=wrong)))

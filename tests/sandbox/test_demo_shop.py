@@ -5,10 +5,10 @@ from collections.abc import AsyncIterator
 import httpx2
 import pytest
 
-from app.saleor.testing.server import serving as saleor_serving
-from app.sandbox.control import SandboxControl
-from app.sandbox.shop import Shop
-from app.sandbox.timeline import Output, Timeline, standard_console
+from app.demo.shop import Shop
+from app.demo.timeline import Output, Timeline, standard_console
+from gateway_client.sandbox.control import SandboxControl
+from saleor_app_sdk.testing.server import serving as saleor_serving
 from tests.loopback import serve_app
 from tests.plain_browser import Browser
 from tests.sandbox.harness import Harness

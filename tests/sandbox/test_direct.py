@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from app.gateway.wallets import encode_token
-from app.sandbox.core.cards import coded_card
+from gateway_client.sandbox.core.cards import coded_card
+from gateway_client.wallets import encode_token
 from tests.payments.cards.seals import GOOGLE_TOKEN
 from tests.sandbox.harness import CHALLENGE, FINGERPRINT, MASTERCARD, NO_CARD, NO_MONEY, SUCCESS, Harness, read_json
 

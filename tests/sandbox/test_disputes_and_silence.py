@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from app.sandbox.control import SandboxRefusedError
+from gateway_client.sandbox.control import SandboxRefusedError
 from tests.sandbox.harness import Harness, lines, read_json
 from tests.sandbox.test_time import REGISTER
 

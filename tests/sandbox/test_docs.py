@@ -8,12 +8,12 @@ import pytest
 import typer
 from fastapi.routing import APIRoute
 
-from app.sandbox.command import sandbox
-from app.sandbox.control.routes import router
-from app.sandbox.core.cards import AMOUNT_ENDINGS, SECONDARY_ENDINGS, code_of_card
-from app.sandbox.demo_command import demo
-from app.sandbox.scripting import FaultRule, WebhookRule
-from app.sandbox.settings import DEFAULT_PORT, Behaviour, PointOfSale
+from app.demo.command import demo
+from gateway_client.sandbox.command import sandbox
+from gateway_client.sandbox.control.routes import router
+from gateway_client.sandbox.core.cards import AMOUNT_ENDINGS, SECONDARY_ENDINGS, code_of_card
+from gateway_client.sandbox.scripting import FaultRule, WebhookRule
+from gateway_client.sandbox.settings import DEFAULT_PORT, Behaviour, PointOfSale
 from tests.conftest import REPOSITORY
 
 PAGE = (REPOSITORY / "docs" / "sandbox.md").read_text(encoding="utf-8")

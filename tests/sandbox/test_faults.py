@@ -6,10 +6,10 @@ import httpx2
 import pytest
 from pydantic import ValidationError
 
-from app.sandbox.application import create_sandbox
-from app.sandbox.faults import MOVED_TO, CallDroppedError
-from app.sandbox.scripting import FaultRule
-from app.sandbox.settings import SandboxSettings
+from gateway_client.sandbox.application import create_sandbox
+from gateway_client.sandbox.faults import MOVED_TO, CallDroppedError
+from gateway_client.sandbox.scripting import FaultRule
+from gateway_client.sandbox.settings import SandboxSettings
 from tests.sandbox.harness import Harness, read_json
 from tests.waiting import eventually
 

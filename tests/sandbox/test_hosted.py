@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from app.sandbox.control import SandboxRefusedError
+from gateway_client.sandbox.control import SandboxRefusedError
 from tests.sandbox.harness import CHALLENGE, NO_MONEY, POS, SLOW, Harness, read_json
 
 

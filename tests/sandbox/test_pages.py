@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, urlsplit
 import httpx2
 import pytest
 
-from app.sandbox.pages.texts import TEXTS, format_money
+from gateway_client.sandbox.pages.texts import TEXTS, format_money
 from tests.sandbox.harness import CHALLENGE, Harness, read_json
 
 CARD = {"number": "4242 4242 4242 4242", "expiry": "12/29", "cvv": "123", "way": "pay"}

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from app.sandbox.control import SandboxControl
+from gateway_client.sandbox.control import SandboxControl
 from tests.sandbox.harness import Harness
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]

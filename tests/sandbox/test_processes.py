@@ -3,13 +3,13 @@
 import subprocess
 import sys
 
-from app.sandbox.processes import free_port
+from app.demo.processes import free_port
 from tests.waiting import LONGEST_WAIT
 
 MANY = 60  # a server may be running on some of the hundred that a process has
 GIVES_PORTS = f"""
 import sys
-from app.sandbox.processes import free_port
+from app.demo.processes import free_port
 print(*(free_port() for _ in range({MANY})), flush=True)
 sys.stdin.read()
 """

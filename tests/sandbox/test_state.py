@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from app.sandbox.settings import Behaviour, PointOfSale, SandboxSettings
+from gateway_client.sandbox.settings import Behaviour, PointOfSale, SandboxSettings
 from tests.conftest import Clock
 from tests.sandbox.harness import Harness, open_harness, read_json
 

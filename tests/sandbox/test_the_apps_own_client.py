@@ -6,17 +6,17 @@ from decimal import Decimal
 import httpx2
 import pytest
 
-from app.gateway.client import GatewayClient
-from app.gateway.credentials import Credentials
-from app.gateway.errors import OutcomeUnknownError, RateLimitedError
-from app.gateway.models import (
+from gateway_client.client import GatewayClient
+from gateway_client.credentials import Credentials
+from gateway_client.errors import OutcomeUnknownError, RateLimitedError
+from gateway_client.models import (
     Checkout,
     Status,
     Void,
 )
-from app.gateway.notification import read_notification
-from app.gateway.wallets import Wallet, encode_token
-from app.sandbox.scripting import FaultRule
+from gateway_client.notification import read_notification
+from gateway_client.sandbox.scripting import FaultRule
+from gateway_client.wallets import Wallet, encode_token
 from tests.gateway.examples import CARD, direct, hosted
 from tests.payments.cards.seals import GOOGLE_TOKEN
 from tests.sandbox.harness import POS, Harness

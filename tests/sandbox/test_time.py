@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from app.sandbox.core.records import RecurringPlan
-from app.sandbox.core.subscriptions import add_interval
+from gateway_client.sandbox.core.records import RecurringPlan
+from gateway_client.sandbox.core.subscriptions import add_interval
 from tests.conftest import Clock
 from tests.sandbox.harness import CHALLENGE, POS, SLOW, Harness, lines, open_harness, read_json
 from tests.waiting import LONGEST_WAIT

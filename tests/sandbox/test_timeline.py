@@ -8,10 +8,10 @@ import httpx2
 import pytest
 from rich.console import Console, RenderableType
 
-from app.exact_json import loads
-from app.saleor.testing.server import serving
-from app.sandbox.control import SandboxControl
-from app.sandbox.timeline import Exchange, Output, Timeline
+from app.demo.timeline import Exchange, Output, Timeline
+from gateway_client.sandbox.control import SandboxControl
+from integration_base.exact_json import loads
+from saleor_app_sdk.testing.server import serving
 from tests.sandbox.harness import Harness
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

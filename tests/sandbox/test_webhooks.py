@@ -7,10 +7,10 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from app.sandbox.control import SandboxRefusedError
-from app.sandbox.core.fields import is_loopback
-from app.sandbox.deliveries import WebhookSender
-from app.sandbox.scripting import WebhookRule
+from gateway_client.sandbox.control import SandboxRefusedError
+from gateway_client.sandbox.core.fields import is_loopback
+from gateway_client.sandbox.deliveries import WebhookSender
+from gateway_client.sandbox.scripting import WebhookRule
 from tests.conftest import Clock
 from tests.outbound.tls_server import https_server
 from tests.sandbox.harness import Harness, open_harness, read_json

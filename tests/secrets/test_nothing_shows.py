@@ -17,23 +17,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlmodel import select
 
-import app.gateway.models as gateway_models
+import gateway_client.models as gateway_models
 from app.db.accounts import AccountKeys, NewAccount
 from app.db.database import Database
 from app.db.inbox import StoredNotification
 from app.db.installations import OpenInstallation
 from app.db.tables import Payment
 from app.db.vault import KEY_BYTES, Vault, VaultError
-from app.gateway.credentials import Credentials
-from app.gateway.models.base import CARD_FIELDS
-from app.gateway.models.base import _Model as GatewayModel
-from app.gateway.notification import Notification as GatewayNotification
-from app.gateway.transport import Call, GatewayResponse
 from app.logs import configure_logs, redact
 from app.payments.cards.card_form import PaymentInstrument
 from app.payments.core.refusal import RefusalError
 from app.payments.requests.storefront import parse_data
-from app.sandbox.settings import PointOfSale
+from gateway_client.credentials import Credentials
+from gateway_client.models.base import CARD_FIELDS
+from gateway_client.models.base import _Model as GatewayModel
+from gateway_client.notification import Notification as GatewayNotification
+from gateway_client.sandbox.settings import PointOfSale
+from gateway_client.transport import Call, GatewayResponse
 from tests.conftest import REPOSITORY
 from tests.secrets.hunt import CardNumber, Secret, SecurityCode, find_secrets
 

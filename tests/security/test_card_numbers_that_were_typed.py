@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import text
 from sqlmodel import SQLModel
 
-from app.saleor.testing.views import NewCheckout
+from saleor_app_sdk.testing.views import NewCheckout
 from tests.dashboard.order_page_stack import OrderPageStack
 
 NUMBER = "4242424242424242"

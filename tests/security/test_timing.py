@@ -8,7 +8,7 @@ import pytest
 from app.db.database import Database
 from app.db.installations import InstallationRepository
 from app.db.vault import Vault
-from app.gateway import signature
+from gateway_client import signature
 from tests.conftest import Clock
 
 pytestmark = pytest.mark.threat("timing")

@@ -6,7 +6,7 @@ from sqlmodel import SQLModel
 
 from app.core.vocabulary import Kind
 from app.db.vault import VaultError
-from app.saleor.testing.views import NewCheckout
+from saleor_app_sdk.testing.views import NewCheckout
 from tests.dashboard.order_page_stack import OrderPageStack
 from tests.payments.fake_gateway import action_of
 

@@ -7,10 +7,11 @@ import tomllib
 import pytest
 from graphql import parse, validate
 
-from app.gateway.statuses import TABLE, Kind, Status
 from app.i18n.translation import translation_for
-from app.saleor.versions import Version
+from app.payments.core.status_messages import english_status_message
 from app.static import KIT, KIT_FOLDER
+from gateway_client.statuses import TABLE, Kind, Status
+from saleor_app_sdk.versions import Version
 from tests.conftest import REPOSITORY
 from tests.docs.pages import STOREFRONT, backticked, blocks, rows, section
 from tests.docs.test_examples import _TEMPLATE
@@ -117,7 +118,7 @@ def test_what_the_app_says_too_it_says_in_the_same_words() -> None:
     for name in same:
         assert gettext(english[name][-1]) == ukrainian[name][-1], name
     for code in (name for name in english if name.isdigit()):
-        assert english[code] == [TABLE[code].en], code
+        assert english[code] == [english_status_message(TABLE[code])], code
 
 
 @pytest.mark.threat("xss-shopper")

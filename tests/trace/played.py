@@ -13,10 +13,10 @@ from fastapi import FastAPI
 from app.db.database import Database, create_engine
 from app.db.migrate import migrate
 from app.db.vault import KEY_BYTES, Vault
-from app.exact_json import dumps
 from app.payments.sync.notifications import Receipt
-from app.saleor.responses import WebhookResponse
-from app.saleor.webhook_definition import WebhookContext
+from integration_base.exact_json import dumps
+from saleor_app_sdk.responses import WebhookResponse
+from saleor_app_sdk.webhook_definition import WebhookContext
 from tests.conftest import Clock
 from tests.dashboard.dashboard_app import StaffClient, open_staff_client
 from tests.dashboard.payments.test_payment_actions import forms

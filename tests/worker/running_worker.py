@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
-from app.saleor.errors import SaleorUnreachableError
-from app.saleor.installation import Installation
-from app.saleor.reports import EventReport, ReportOutcome
 from app.worker.loop import Worker
+from saleor_app_sdk.errors import SaleorUnreachableError
+from saleor_app_sdk.installation import Installation
+from saleor_app_sdk.reports import EventReport, ReportOutcome
 from tests.payments.shop import Shop
 from tests.waiting import unless_it_hangs
 

@@ -21,8 +21,8 @@ from app.db.tables import Notification, SaleorEvent
 from app.payments.core.posting import enqueue_note
 from app.payments.services import Services
 from app.payments.sync.notifications import process
-from app.saleor.errors import SaleorUnreachableError
 from app.worker.loop import Worker
+from saleor_app_sdk.errors import SaleorUnreachableError
 from tests.payments.changes import Change
 from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts

@@ -8,8 +8,8 @@ from app.db.job_queue import Capacity, claim
 from app.db.outbox import EVENTS
 from app.db.reconciliations import RECONCILIATIONS, plan_run
 from app.payments.sync.notifications import process
-from app.saleor.errors import SaleorUnreachableError
 from app.worker.loop import Worker
+from saleor_app_sdk.errors import SaleorUnreachableError
 from tests.loopback import HangUp, Reply
 from tests.payments.fake_gateway import payment
 from tests.payments.fake_saleor import amounts

@@ -13,9 +13,9 @@ from app.db.inbox import Inbox, ProcessingResult
 from app.db.tables import SaleorEvent
 from app.payments.core.problems import problem_text
 from app.payments.staff.manual_resolution import resend_refused_events
-from app.saleor.errors import SaleorError, SaleorNotAuthorisedError, SaleorRefusedError, SaleorUnreachableError
-from app.saleor.responses import EventType
 from app.worker.deliver import deliver
+from saleor_app_sdk.errors import SaleorError, SaleorNotAuthorisedError, SaleorRefusedError, SaleorUnreachableError
+from saleor_app_sdk.responses import EventType
 from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop, run_concurrently

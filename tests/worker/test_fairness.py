@@ -14,12 +14,12 @@ from app.db.job_queue import Claim
 from app.db.outbox import EVENTS
 from app.db.tables import Notification, Payment, SaleorEvent
 from app.db.vault import KEY_BYTES, Vault
-from app.gateway.notification import digest as digest_of
-from app.gateway.notification import encode
 from app.payments.core.issues import Issue, IssueCode
 from app.payments.core.problems import problem_text
 from app.payments.services import Services
 from app.worker.consumer import Consumer, Job
+from gateway_client.notification import digest as digest_of
+from gateway_client.notification import encode
 from tests.payments.fake_gateway import payment
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop

@@ -6,7 +6,7 @@ import pytest
 
 from app.db.aggregates import ByOrder
 from app.payments.core.problems import acknowledge
-from app.saleor.testing.records import Order
+from saleor_app_sdk.testing.records import Order
 from tests.payments.changes import Change
 from tests.payments.fake_gateway import payment
 from tests.payments.shop import Shop, source_object

@@ -20,11 +20,11 @@ from app.db.presence import CHECK_INTERVAL
 from app.db.tables import Installation
 from app.payments.core.problems import problem_text
 from app.payments.services import Services
-from app.saleor.documents import Documents
-from app.saleor.graphql import SaleorClient
 from app.worker.consumer import Consumer
 from app.worker.loop import Worker
 from app.worker.presence import check_presence
+from saleor_app_sdk.documents import Documents
+from saleor_app_sdk.graphql import SaleorClient
 from tests.loopback import HangUp, Silence, json_reply
 from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts

@@ -10,9 +10,9 @@ from app.db.installations import InstallationRepository
 from app.db.presence import CHECK_INTERVAL, MIN_REVIVAL_INTERVAL
 from app.db.tables import SaleorEvent
 from app.db.vault import Vault
-from app.saleor.errors import SaleorError, SaleorNotAuthorisedError, SaleorUnreachableError
-from app.saleor.installation import Installation
-from app.saleor.reports import EventReport, ReportOutcome
+from saleor_app_sdk.errors import SaleorError, SaleorNotAuthorisedError, SaleorUnreachableError
+from saleor_app_sdk.installation import Installation
+from saleor_app_sdk.reports import EventReport, ReportOutcome
 from tests.payments.fake_gateway import payment
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import SALEOR, TOTAL, Shop

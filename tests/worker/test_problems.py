@@ -6,9 +6,9 @@ import pytest
 from sqlmodel import select
 
 from app.db.tables import Installation, ReportedProblem
-from app.saleor.errors import SaleorNotAuthorisedError, SaleorRefusedError, SaleorUnreachableError
 from app.worker.loop import Worker
 from app.worker.problems import COMPARISON_INTERVAL, compare_problems
+from saleor_app_sdk.errors import SaleorNotAuthorisedError, SaleorRefusedError, SaleorUnreachableError
 from tests.commands.conftest import one_database
 from tests.payments.alert_cases import another_amount_is_paid, keys_are_refused, notified_of, settle_amount
 from tests.payments.shop import SALEOR, Shop, run_concurrently

@@ -22,10 +22,6 @@ from app.dashboard.navigation import BALANCES
 from app.dashboard.renderer import Renderer
 from app.dashboard.staff import AnyStaff, Staff, http_error
 from app.db.tables import MerchantAccount
-from app.exact_json import dumps
-from app.gateway.errors import GatewayError
-from app.gateway.models import Method, Status
-from app.gateway.models.reports import Detail
 from app.i18n.messages import LazyMessage, Value, gettext_noop
 from app.i18n.translation import Translation
 from app.payments.accounts.gateway_access import Area, finding_of
@@ -33,6 +29,10 @@ from app.payments.operations.look_up import gateway_client
 from app.payments.services import Services
 from app.payments.staff.register import USUAL_FIELDS, Form, RegisterProgress, RegisterQuery, stream_register
 from app.payments.staff.sheet import SheetStyle
+from gateway_client.errors import GatewayError
+from gateway_client.models import Method, Status
+from gateway_client.models.reports import Detail
+from integration_base.exact_json import dumps
 
 log = structlog.get_logger(__name__)
 

@@ -11,7 +11,6 @@ import structlog
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import HTMLResponse
 
-from app.amounts import NotAnAmountError, read_amount
 from app.core.vocabulary import Kind
 from app.dashboard.order.view import build_view
 from app.dashboard.order.widget_auth import UNREADABLE, Submission, read_submission
@@ -26,10 +25,11 @@ from app.payments.requests.languages import read_page_language
 from app.payments.services import Services
 from app.payments.staff.actions import request_action
 from app.payments.staff.order_payments import get_or_create_payment_link, payments_of_order
-from app.saleor.dashboard_token import DashboardTokens
-from app.saleor.extension import Widget
-from app.saleor.graphql import SaleorClient
 from app.security_headers import PageKind, route_class_for
+from integration_base.amounts import NotAnAmountError, read_amount
+from saleor_app_sdk.dashboard_token import DashboardTokens
+from saleor_app_sdk.extension import Widget
+from saleor_app_sdk.graphql import SaleorClient
 
 log = structlog.get_logger(__name__)
 

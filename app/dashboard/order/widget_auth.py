@@ -13,8 +13,8 @@ from fastapi import Request
 from app.dashboard.staff import HANDLE_PAYMENTS, Staff, authenticate_staff, http_error
 from app.i18n.messages import gettext_noop
 from app.i18n.translation import Translation
-from app.saleor.dashboard_token import MAX_TOKEN_LENGTH, DashboardTokens
-from app.saleor.request_limits import read_at_most
+from saleor_app_sdk.dashboard_token import MAX_TOKEN_LENGTH, DashboardTokens
+from saleor_app_sdk.request_limits import read_at_most
 
 _MOST_BYTES = MAX_TOKEN_LENGTH + 8 * 1024
 _MOST_FIELDS = 30

@@ -7,12 +7,12 @@ from datetime import datetime
 from decimal import Decimal
 from uuid import uuid4
 
-from app.amounts import NotAnAmountError, read_amount
 from app.core.payment import Operation
 from app.core.vocabulary import Kind, State
 from app.i18n.messages import StoredMessage, gettext_noop
 from app.payments.core.balance import Balance, RecurringCharge
 from app.payments.staff.actions import StaffRequest, possible_actions
+from integration_base.amounts import NotAnAmountError, read_amount
 
 KINDS = (Kind.CAPTURE, Kind.VOID, Kind.REFUND, Kind.CANCEL)
 _KEY = re.compile(r"[0-9a-f]{32}")

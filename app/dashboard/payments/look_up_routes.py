@@ -17,9 +17,6 @@ from app.dashboard.payments.payment_view import PaymentRenderer
 from app.dashboard.staff import AnyStaff, http_error
 from app.db.aggregates import account_of
 from app.db.tables import MerchantAccount
-from app.gateway.errors import GatewayError, sanitize
-from app.gateway.models import Method, Status
-from app.gateway.models.reports import LONGEST_PERIOD
 from app.i18n.messages import gettext_noop
 from app.payments.core.refusal import RefusalError
 from app.payments.reconciliation.orders import GatewayUnavailableError
@@ -33,6 +30,9 @@ from app.payments.staff.look_ups import (
     look_up_period,
     look_up_subscription,
 )
+from gateway_client.errors import GatewayError, sanitize
+from gateway_client.models import Method, Status
+from gateway_client.models.reports import LONGEST_PERIOD
 
 log = structlog.get_logger(__name__)
 

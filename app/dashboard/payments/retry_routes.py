@@ -13,8 +13,6 @@ from app.dashboard.payments.payment_view import PaymentRenderer
 from app.dashboard.renderer import Renderer
 from app.dashboard.staff import AnyStaff, Staff, http_error
 from app.db.inbox import StoredNotification
-from app.gateway.errors import GatewayError
-from app.gateway.models import Method
 from app.i18n.messages import Joined, LazyMessage, gettext_noop
 from app.payments.core.refusal import RefusalError
 from app.payments.services import Services
@@ -28,6 +26,8 @@ from app.payments.sync.on_demand import (
     undelivered_events,
     unprocessed_notifications,
 )
+from gateway_client.errors import GatewayError
+from gateway_client.models import Method
 
 log = structlog.get_logger(__name__)
 

@@ -10,7 +10,6 @@ import structlog
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, PlainTextResponse
 
-from app.amounts import NotAnAmountError
 from app.core.payment import PaymentAggregate
 from app.core.vocabulary import Kind
 from app.dashboard.form import read_form_fields
@@ -38,6 +37,7 @@ from app.payments.decisions.refund_split import RefundSplitChosen
 from app.payments.services import Services
 from app.payments.staff.actions import request_action
 from app.payments.staff.subscription import cancel_subscription
+from integration_base.amounts import NotAnAmountError
 
 log = structlog.get_logger(__name__)
 

@@ -18,7 +18,6 @@ from app.dashboard.sheet_response import sheet_response, style_of
 from app.dashboard.staff import AnyStaff, Staff, http_error
 from app.db.tables import MerchantAccount
 from app.db.vault import VaultError
-from app.gateway.models import Sector
 from app.i18n.messages import LazyMessage, StoredMessage, gettext_noop
 from app.payments.operations.pay_out import Signature
 from app.payments.requests.payout import TAXABLE, PayoutRefusedError
@@ -26,6 +25,7 @@ from app.payments.services import Services
 from app.payments.staff.payout_view import payout_rows
 from app.payments.staff.payouts import NOT_AUTHORIZED, Person, confirm, payout_accounts, propose, require_payout_right
 from app.payments.staff.sheet import SheetForm
+from gateway_client.models import Sector
 
 log = structlog.get_logger(__name__)
 

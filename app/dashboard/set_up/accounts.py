@@ -16,7 +16,6 @@ from app.dashboard.set_up.operator_notices import operator_notices, owner_limita
 from app.dashboard.set_up.refusals import refusals_as_http_errors
 from app.dashboard.set_up.setup_page import ACCOUNT, Flash, SetUpRenderer
 from app.dashboard.staff import AnyStaff, Staff
-from app.gateway.hosts import PRESETS
 from app.i18n.messages import LazyMessage
 from app.payments.accounts.changes import add_account
 from app.payments.accounts.channels import load_views
@@ -24,7 +23,8 @@ from app.payments.accounts.gateway_endpoint import DEFAULT_SCHEME_WORD
 from app.payments.accounts.options import DEFAULT_CURRENCIES, OPTIONS
 from app.payments.accounts.shop_name import name_shops
 from app.payments.services import Services
-from app.saleor.graphql import SaleorClient
+from gateway_client.hosts import PRESETS
+from saleor_app_sdk.graphql import SaleorClient
 
 log = structlog.get_logger(__name__)
 

@@ -13,7 +13,7 @@ from app.i18n.messages import Joined, LazyMessage, gettext_noop
 from app.payments.accounts.channels import ChannelMap, find_project_moves, is_slug, read_channels, successors
 from app.payments.accounts.shop_name import name_shops
 from app.payments.services import Services
-from app.saleor.graphql import SaleorClient
+from saleor_app_sdk.graphql import SaleorClient
 
 log = structlog.get_logger(__name__)
 

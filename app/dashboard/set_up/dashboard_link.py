@@ -18,10 +18,10 @@ from app.dashboard.deep_link import KnownDashboard, NamedBy, dashboard_of
 from app.dashboard.form import read_form_fields
 from app.dashboard.set_up.setup_page import ACCOUNT, Flash, SetUpRenderer
 from app.dashboard.staff import AnyStaff, Staff, http_error
-from app.gateway.hosts import is_on_private_network
 from app.i18n.messages import LazyMessage, gettext_noop
 from app.payments.services import Services
-from app.saleor.dashboard_address import app_page_address, origin_of, parse_dashboard_address
+from gateway_client.hosts import is_on_private_network
+from saleor_app_sdk.dashboard_address import app_page_address, origin_of, parse_dashboard_address
 
 log = structlog.get_logger(__name__)
 

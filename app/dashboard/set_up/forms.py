@@ -8,7 +8,6 @@ from functools import partial
 
 from app.db.accounts import AccountKeys, NewAccount
 from app.db.tables import MerchantAccount
-from app.gateway.hosts import is_on_private_network
 from app.i18n.messages import LazyMessage, gettext_noop
 from app.payments.accounts.changes import AccountChange, build_account
 from app.payments.accounts.dialect_options import DIALECT_OPTIONS
@@ -17,6 +16,7 @@ from app.payments.accounts.option import Form, Option
 from app.payments.accounts.option_values import OptionInput, OptionsRefusedError, read_all, read_option, read_options
 from app.payments.accounts.options import OPTIONS
 from app.payments.services import Services
+from gateway_client.hosts import is_on_private_network
 
 FormFields = Mapping[str, Sequence[str]]
 """The fields of a form by their names; a name can occur several times."""

@@ -24,9 +24,9 @@ from app.doctor.deployment import Deployment
 from app.doctor.findings import TITLES, Finding, FixedBy, Level
 from app.i18n.messages import LazyMessage, gettext_noop
 from app.payments.services import Services
-from app.saleor.errors import SaleorError
-from app.saleor.migration import ManifestFor, Migration, migrate
-from app.saleor.versions import format_release, parse_release
+from saleor_app_sdk.errors import SaleorError
+from saleor_app_sdk.migration import ManifestFor, Migration, migrate
+from saleor_app_sdk.versions import format_release, parse_release
 
 log = structlog.get_logger(__name__)
 

@@ -25,7 +25,6 @@ from app.dashboard.set_up.setup_page import ACCOUNT, Flash, SetUpRenderer
 from app.dashboard.set_up.split_table import MODES, SellerRow, SplitTableError, read_table
 from app.dashboard.staff import AnyStaff, Staff, http_error
 from app.db.tables import MerchantAccount
-from app.gateway.hosts import PRESETS
 from app.i18n.messages import Joined, LazyMessage, gettext_noop
 from app.payments.accounts.changes import AccountChange, change_account, changes_address
 from app.payments.accounts.channels import load_view
@@ -38,6 +37,7 @@ from app.payments.accounts.options import OPTIONS
 from app.payments.reconciliation.run import schedule_comparison
 from app.payments.services import Services
 from app.payments.split.rules import RulesError, SplitRules, parse_rules
+from gateway_client.hosts import PRESETS
 
 log = structlog.get_logger(__name__)
 

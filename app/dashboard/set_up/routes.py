@@ -16,8 +16,8 @@ from app.dashboard.set_up.trials import TrialParts
 from app.dashboard.staff import Staff
 from app.doctor.deployment import Deployment
 from app.payments.services import Services
-from app.saleor.graphql import SaleorClient
-from app.saleor.migration import ManifestFor
+from saleor_app_sdk.graphql import SaleorClient
+from saleor_app_sdk.migration import ManifestFor
 
 
 class SetUpParts:

@@ -10,7 +10,6 @@ import structlog
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
-from app.amounts import NotAnAmountError, read_amount
 from app.core.payment import PaymentAggregate
 from app.core.vocabulary import State
 from app.dashboard.form import read_form_fields
@@ -20,12 +19,13 @@ from app.dashboard.set_up.setup_page import TRIAL, SetUpRenderer
 from app.dashboard.staff import AnyStaff, Staff, http_error
 from app.db.aggregates import find_by_order
 from app.db.tables import MerchantAccount
-from app.gateway.models import Sector
 from app.i18n.messages import gettext_noop
 from app.payments.core.refusal import RefusalError
 from app.payments.operations.trial_payment import SUGGESTED_AMOUNT, Trial, begin_trial
 from app.payments.services import Services
 from app.payments.staff.status import Standing, standings
+from gateway_client.models import Sector
+from integration_base.amounts import NotAnAmountError, read_amount
 
 log = structlog.get_logger(__name__)
 

@@ -9,7 +9,7 @@ from sqlmodel import Field, SQLModel
 
 from app.core.vocabulary import CloseReason, Flow, Kind, Mode, Origin, PaymentStatus, State
 from app.db.columns import Amount, FineAmount, Moment, OrderId, Prose, enum_type, partial_index
-from app.telemetry import current_trace_id
+from integration_base.telemetry import current_trace_id
 
 
 class Payment(SQLModel, table=True):

@@ -9,7 +9,7 @@ from sqlmodel import Field, SQLModel
 
 from app.core.vocabulary import EventState
 from app.db.columns import Amount, Moment, Prose, enum_type, partial_index
-from app.telemetry import current_trace_id
+from integration_base.telemetry import current_trace_id
 
 
 class Notification(SQLModel, table=True):

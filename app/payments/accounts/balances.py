@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
-from app.amounts import has_whole_cents, quantize_to_cents
 from app.db.latest_cache import Latest
 from app.db.tables import MerchantAccount
 from app.db.vault import VaultError
-from app.gateway.errors import GatewayError, KeysNotOpenedError, sanitize
-from app.gateway.models.accounts import BalanceAccount
 from app.i18n.messages import LazyMessage, Money
 from app.payments.accounts.gateway_access import Area, AreaFinding, finding_of
 from app.payments.services import Services
+from gateway_client.errors import GatewayError, KeysNotOpenedError, sanitize
+from gateway_client.models.accounts import BalanceAccount
+from integration_base.amounts import has_whole_cents, quantize_to_cents
 
 PAGE_TIMEOUT = 3.0
 """Seconds for which a page waits for balances."""

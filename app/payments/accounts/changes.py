@@ -8,13 +8,13 @@ from uuid import UUID
 
 from app.db.accounts import GRACE, AccountError, AccountKeys, NewAccount
 from app.db.tables import MerchantAccount
-from app.gateway.credentials import Credentials
-from app.gateway.dialect import DIALECTS
 from app.payments.accounts.check import CheckFailure, check_credentials
 from app.payments.accounts.gateway_access import WALLETS, AreaFinding, check_wallet
 from app.payments.accounts.gateway_endpoint import GatewayEndpoint, build_credentials
 from app.payments.accounts.options import DEFAULT_CURRENCIES
 from app.payments.services import Services
+from gateway_client.credentials import Credentials
+from gateway_client.dialect import DIALECTS
 
 LONGEST_GRACE = timedelta(days=30)
 REQUIRED_KEYS = ("api_key", "api_secret", "endpoints_key")

@@ -13,9 +13,9 @@ from app.db.installations import OpenInstallation
 from app.db.tables import MerchantAccount
 from app.i18n.messages import LazyMessage, gettext_noop
 from app.payments.services import Services
-from app.saleor.channels import Channel, fetch_channels
-from app.saleor.errors import SaleorError
-from app.saleor.graphql import SaleorClient
+from saleor_app_sdk.channels import Channel, fetch_channels
+from saleor_app_sdk.errors import SaleorError
+from saleor_app_sdk.graphql import SaleorClient
 
 _SLUG = re.compile(r"[-a-zA-Z0-9_]{1,255}")
 _TIMEOUT = timedelta(seconds=5)  # a page waits for it

@@ -10,9 +10,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from urllib.parse import urlsplit
 
-from app.connection_failures import REASONS, REMEDIES, ConnectionFailure
-from app.gateway.client import GatewayClient
-from app.gateway.errors import (
+from app.connection_remedies import REMEDIES
+from app.i18n.messages import LazyMessage, gettext_noop
+from app.payments.accounts.channels import AccountView
+from app.payments.accounts.dialect_findings import DialectFinding, find_dialect
+from app.payments.accounts.gateway_access import AreaFinding, check_areas
+from app.payments.services import Services
+from gateway_client.client import GatewayClient
+from gateway_client.errors import (
     BadCredentialsError,
     GatewayError,
     NotSentError,
@@ -20,12 +25,8 @@ from app.gateway.errors import (
     RateLimitedError,
     RefusedError,
 )
-from app.gateway.hosts import is_on_private_network, is_webhook_reachable
-from app.i18n.messages import LazyMessage, gettext_noop
-from app.payments.accounts.channels import AccountView
-from app.payments.accounts.dialect_findings import DialectFinding, find_dialect
-from app.payments.accounts.gateway_access import AreaFinding, check_areas
-from app.payments.services import Services
+from gateway_client.hosts import is_on_private_network, is_webhook_reachable
+from integration_base.connection_failures import REASONS, ConnectionFailure
 
 _TIMEOUT = 10.0
 _MAY_MEAN_NO_ORDER = frozenset({400, 404, 410, 422})

@@ -15,15 +15,15 @@ from pydantic import TypeAdapter, ValidationError
 
 from app.db.inbox import StoredNotification
 from app.db.tables import MerchantAccount
-from app.gateway.client import GatewayClient
-from app.gateway.dialect import CAPTURE_PATH, CaptureEndpoint
-from app.gateway.discovery import zone_offset
-from app.gateway.errors import GatewayError, NotificationError
-from app.gateway.models.values import Timestamp
-from app.gateway.notification import decode
 from app.i18n.messages import LazyMessage
 from app.payments.core.dialects import dialect_of
 from app.payments.services import Services
+from gateway_client.client import GatewayClient
+from gateway_client.dialect import CAPTURE_PATH, CaptureEndpoint
+from gateway_client.discovery import zone_offset
+from gateway_client.errors import GatewayError, NotificationError
+from gateway_client.models.values import Timestamp
+from gateway_client.notification import decode
 
 _TIMEOUT = 10.0
 _RECENTLY = timedelta(days=7)  # in which no zone changes its clocks twice

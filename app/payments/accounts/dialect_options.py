@@ -6,10 +6,10 @@ Each but the first may be left to the preset.
 from collections.abc import Mapping
 from enum import StrEnum
 
-from app.gateway.dialect import CaptureEndpoint, PartCapture, Preset, Sending, TaxesForm, ThreeDs
 from app.i18n.messages import LazyMessage
 from app.payments.accounts import readers
 from app.payments.accounts.option import Form, Option
+from gateway_client.dialect import CaptureEndpoint, PartCapture, Preset, Sending, TaxesForm, ThreeDs
 
 _AS_ABOVE = LazyMessage("As assumed above")
 _SENDING = {Sending.SENT.value: LazyMessage("It is sent"), Sending.NOT_SENT.value: LazyMessage("It is not sent")}

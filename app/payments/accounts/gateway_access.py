@@ -11,10 +11,10 @@ from enum import StrEnum
 from types import MappingProxyType
 from urllib.parse import urlsplit
 
-from app.connection_failures import REASONS, ConnectionFailure
 from app.db.tables import MerchantAccount
-from app.gateway.client import GatewayClient
-from app.gateway.errors import (
+from app.i18n.messages import LazyMessage, gettext_noop
+from gateway_client.client import GatewayClient
+from gateway_client.errors import (
     BadCredentialsError,
     GatewayError,
     KeysNotOpenedError,
@@ -24,10 +24,10 @@ from app.gateway.errors import (
     RateLimitedError,
     RefusedError,
 )
-from app.gateway.models import Status
-from app.gateway.models.reports import Detail, RegisterRequest
-from app.gateway.wallets import Wallet, encode_token
-from app.i18n.messages import LazyMessage, gettext_noop
+from gateway_client.models import Status
+from gateway_client.models.reports import Detail, RegisterRequest
+from gateway_client.wallets import Wallet, encode_token
+from integration_base.connection_failures import REASONS, ConnectionFailure
 
 _TIMEOUT = 10.0
 _APPLE_PAY_SESSION_URL = "https://apple-pay-gateway.apple.com/paymentservices/startSession"

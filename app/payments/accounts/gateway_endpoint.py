@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 
 from app.db.accounts import AccountKeys
 from app.db.tables import MerchantAccount
-from app.gateway.credentials import Credentials, find_invalid
-from app.gateway.dialect import Preset
-from app.gateway.hosts import PRESETS
 from app.payments.accounts.option_values import OptionsRefusedError
 from app.payments.requests.storefront import origin_of
+from gateway_client.credentials import Credentials, find_invalid
+from gateway_client.dialect import Preset
+from gateway_client.hosts import PRESETS
 
 DEFAULT_SCHEME_WORD = "CPAY"
 

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from app.db.tables import ProductsForm
-from app.gateway.dialect import ThreeDs
-from app.gateway.models import ReceiptDelivery, Sector
-from app.gateway.models.details import MOST_ATTRIBUTES
 from app.i18n.messages import LazyMessage
 from app.payments.accounts import readers
 from app.payments.accounts.dialect_options import DIALECT_OPTIONS, THREE_DS
 from app.payments.accounts.option import PCI_DSS_CONFIRMED, Form, Option
 from app.payments.requests.description import LONGEST_TEMPLATE, PLACEHOLDERS
+from gateway_client.dialect import ThreeDs
+from gateway_client.models import ReceiptDelivery, Sector
+from gateway_client.models.details import MOST_ATTRIBUTES
 
 DEFAULT_CURRENCIES = ("UAH",)
 

@@ -8,12 +8,12 @@ from enum import StrEnum
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from app.amounts import CENT, LARGEST, NotAnAmountError, read_amount
-from app.gateway.errors import InvalidRequestError
-from app.gateway.hosts import safe_base_url
-from app.outbound import is_private
 from app.payments.requests.description import check_attribute, check_template
 from app.payments.requests.storefront import origin_of
+from gateway_client.errors import InvalidRequestError
+from gateway_client.hosts import safe_base_url
+from integration_base.amounts import CENT, LARGEST, NotAnAmountError, read_amount
+from integration_base.outbound import is_private
 
 LONGEST_NAME = 100
 LONGEST_SHOP_NAME = 60

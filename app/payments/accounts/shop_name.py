@@ -9,9 +9,9 @@ from app.db.installations import OpenInstallation
 from app.db.tables import MerchantAccount
 from app.payments.accounts.readers import LONGEST_SHOP_NAME, shop_name
 from app.payments.services import Services
-from app.saleor.errors import SaleorError
-from app.saleor.graphql import SaleorClient
-from app.saleor.shop import fetch_shop_name
+from saleor_app_sdk.errors import SaleorError
+from saleor_app_sdk.graphql import SaleorClient
+from saleor_app_sdk.shop import fetch_shop_name
 
 _log = structlog.stdlib.get_logger(__name__)
 _TIMEOUT = timedelta(seconds=5)  # a page waits for it

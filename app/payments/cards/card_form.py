@@ -13,12 +13,13 @@ from datetime import datetime, timedelta
 from itertools import accumulate, pairwise
 from typing import Any
 
-from app.gateway.luhn import passes_luhn
-from app.gateway.statuses import TABLE
-from app.gateway.wallets import Wallet
 from app.i18n.messages import gettext_noop
 from app.i18n.translation import translation_for
 from app.payments.core.refusal import RefusalCode, RefusalError
+from app.payments.core.status_messages import english_status_message
+from gateway_client.luhn import passes_luhn
+from gateway_client.statuses import TABLE
+from gateway_client.wallets import Wallet
 
 _NUMBER = re.compile(r"[1-9][0-9]{11,18}")
 _CVV = re.compile(r"[0-9]{3,4}")
@@ -82,7 +83,7 @@ def _parse_expiry(content: Mapping[str, Any], language: str, now: datetime) -> t
     # Somewhere on earth it is still yesterday, and a card is valid until the end of its month there.
     latest_zone = now - timedelta(hours=12)
     if (full_year, int(month)) < (latest_zone.year, latest_zone.month):
-        raise _invalid_card("expYear", "The card has expired", TABLE["4001"].en, language)
+        raise _invalid_card("expYear", "The card has expired", english_status_message(TABLE["4001"]), language)
     return int(month), full_year
 
 

@@ -11,11 +11,11 @@ from typing import Any
 
 from joserfc import jwe
 
-from app import exact_json
-from app.gateway.wallets import Wallet, encode_token
 from app.payments.cards.card_form import PaymentInstrument, parse_card, parse_card_number
 from app.payments.cards.keys import ALG, ENC, GRACE, load_private_key
 from app.payments.core.refusal import RefusalCode, RefusalError
+from gateway_client.wallets import Wallet, encode_token
+from integration_base import exact_json
 
 FIELD = "data.card"
 MAX_CHARACTERS = 16 * 1024  # characters; a wallet's cryptogram takes a few thousand

@@ -9,9 +9,9 @@ from app.db.installations import OpenInstallation
 from app.db.tables import MerchantAccount, SavedCard
 from app.payments.core.refusal import RefusalCode, RefusalError, shopper_message_of
 from app.payments.services import Services
-from app.saleor.events import CustomerEvent, ListStoredPaymentMethods, StoredPaymentMethodDeleteRequested
-from app.saleor.responses import Acknowledgement
-from app.saleor.stored_methods import MethodDeletedResponse, StoredCard, StoredMethodsResponse
+from saleor_app_sdk.events import CustomerEvent, ListStoredPaymentMethods, StoredPaymentMethodDeleteRequested
+from saleor_app_sdk.responses import Acknowledgement
+from saleor_app_sdk.stored_methods import MethodDeletedResponse, StoredCard, StoredMethodsResponse
 
 log = structlog.get_logger(__name__)
 

@@ -8,9 +8,9 @@ from app.core.payment import Operation
 from app.core.vocabulary import Kind
 from app.i18n.messages import Money
 from app.payments.core.answer_status import ACTIONS
-from app.saleor.events import GrantedRefund
-from app.saleor.responses import AvailableAction
-from app.saleor.source import Order
+from saleor_app_sdk.events import GrantedRefund
+from saleor_app_sdk.responses import AvailableAction
+from saleor_app_sdk.source import Order
 
 _DESCRIPTIONS = {
     Kind.CAPTURE: "charge {sum}",

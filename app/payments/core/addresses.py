@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from app.saleor.limits import usable_link
+from saleor_app_sdk.limits import usable_link
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from enum import Enum, auto
 from app.core.payment import Operation, SaleorEvent
 from app.core.vocabulary import Kind
 from app.payments.core.schedule import Schedule
-from app.saleor.history import HistoryEntry
-from app.saleor.responses import AvailableAction
+from saleor_app_sdk.history import HistoryEntry
+from saleor_app_sdk.responses import AvailableAction
 
 ACTIONS = {
     Kind.CAPTURE: AvailableAction.CHARGE,

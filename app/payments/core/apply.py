@@ -6,7 +6,6 @@ Nothing here reads or writes anything but the aggregate it is given; the caller 
 from collections.abc import Sequence
 from datetime import datetime
 
-from app.amounts import is_amount
 from app.core.payment import Operation, Payment, PaymentAggregate
 from app.core.vocabulary import EXTERNAL_KEY_PREFIX, Kind, Origin, State
 from app.i18n.messages import Money, gettext_noop
@@ -51,6 +50,7 @@ from app.payments.core.references import (
 from app.payments.core.released_rest import correct_released_rest, report_released_rest
 from app.payments.core.saved_cards import update_cards
 from app.payments.core.subscription import charge_id_of
+from integration_base.amounts import is_amount
 
 _UNCLEAR = gettext_noop(
     "The gateway reports something that was not requested for this payment: check the payment's problem first"

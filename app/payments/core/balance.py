@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 
-from app.amounts import CENT, LARGEST, has_whole_cents, has_whole_millionths
 from app.core.payment import Operation, Payment
 from app.core.vocabulary import Flow, Kind, PaymentStatus, State
-from app.gateway.statuses import Kind as CodeKind
-from app.gateway.statuses import Status, explain
 from app.i18n.messages import LazyMessage, Money
 from app.payments.core.details import Details
 from app.payments.core.refusal import RefusalCode, RefusalError
-from app.saleor.responses import AvailableAction
+from gateway_client.statuses import Kind as CodeKind
+from gateway_client.statuses import Status, explain
+from integration_base.amounts import CENT, LARGEST, has_whole_cents, has_whole_millionths
+from saleor_app_sdk.responses import AvailableAction
 
 ZERO = Decimal("0.00")
 _MAX_CURRENCY_LENGTH = 3

@@ -5,20 +5,6 @@ from datetime import datetime
 
 from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import Kind, State
-from app.gateway.errors import (
-    BadCredentialsError,
-    DuplicateOrderError,
-    GatewayError,
-    InvalidRequestError,
-    KeysNotOpenedError,
-    NotFoundError,
-    NotSentError,
-    NotTheGatewayError,
-    RateLimitedError,
-    RefusedError,
-)
-from app.gateway.models import Checkout, OperationRecord, PaymentRecord, Status
-from app.gateway.statuses import TABLE, explain
 from app.i18n.messages import Verbatim, gettext_noop
 from app.payments.core.apply import conclude
 from app.payments.core.issues import Issue, IssueCode
@@ -37,6 +23,21 @@ from app.payments.core.refusal import (
     shopper_message_of,
 )
 from app.payments.core.saved_cards import is_card_refused, mark_card_refused
+from app.payments.core.status_messages import status_message
+from gateway_client.errors import (
+    BadCredentialsError,
+    DuplicateOrderError,
+    GatewayError,
+    InvalidRequestError,
+    KeysNotOpenedError,
+    NotFoundError,
+    NotSentError,
+    NotTheGatewayError,
+    RateLimitedError,
+    RefusedError,
+)
+from gateway_client.models import Checkout, OperationRecord, PaymentRecord, Status
+from gateway_client.statuses import TABLE, explain
 
 _AMOUNT_FIELDS = frozenset({"amount", "currency"})
 _SHOPPERS_FIELDS = frozenset(
@@ -146,7 +147,7 @@ def _code_of_fields(fields: Set[str]) -> str:
 
 
 def _shopper_message(code: str, language: str) -> str:
-    return TABLE[code].shopper(language) if code in TABLE else shopper_message_of(code, language)
+    return status_message(TABLE[code], language) if code in TABLE else shopper_message_of(code, language)
 
 
 def _unknown_message(error: GatewayError) -> str:

@@ -8,12 +8,12 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict
 
-from app.gateway.errors import sanitize
-from app.gateway.models import OperationRecord, PaymentRecord
-from app.gateway.models.records import Fee
-from app.gateway.models.values import absolute_url
 from app.i18n.messages import Joined, LazyMessage, Money, Value, Verbatim
-from app.saleor.payment_methods import CardDetails, OtherMethod, PaymentMethod
+from gateway_client.errors import sanitize
+from gateway_client.models import OperationRecord, PaymentRecord
+from gateway_client.models.records import Fee
+from gateway_client.models.values import absolute_url
+from saleor_app_sdk.payment_methods import CardDetails, OtherMethod, PaymentMethod
 
 _LONGEST_URL = 2000
 _LONGEST_NAME = 256

@@ -3,7 +3,7 @@
 from dataclasses import fields
 
 from app.core.payment import Account
-from app.gateway.dialect import Dialect, PartCapture
+from gateway_client.dialect import Dialect, PartCapture
 
 _CHANGEABLE = tuple(field.name for field in fields(Dialect) if field.name != "order_3ds_bypass")  # it is sent always
 

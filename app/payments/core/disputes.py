@@ -14,7 +14,7 @@ from app.payments.core.issues import Issue, IssueCode
 from app.payments.core.posting import Posting, enqueue_note, raise_problem, report_operation
 from app.payments.core.problems import cause_of_dispute, cause_of_mismatch, clear_problem
 from app.payments.core.references import ensure_reference, reference_of_note, reference_of_turn
-from app.saleor.responses import EventType
+from saleor_app_sdk.responses import EventType
 
 _SIGNS = {EventType.CHARGE_BACK.value: 1, EventType.CHARGE_SUCCESS.value: -1}
 

@@ -15,7 +15,7 @@ from app.core.payment import Operation, Payment, PaymentAggregate, SaleorEvent
 from app.core.vocabulary import EventState
 from app.payments.core.problems import cause_of_refused_event, clear_problem
 from app.payments.core.references import is_release
-from app.saleor.responses import EventType
+from saleor_app_sdk.responses import EventType
 
 _MESSAGE_LIMIT = 512  # Saleor contract, A.7: longer messages are cut there
 

@@ -7,7 +7,6 @@ means two things. Pure: no database, no clock, no network.
 from dataclasses import dataclass, field
 from decimal import ROUND_UP, Decimal
 
-from app.amounts import CENT, is_amount
 from app.core.payment import Operation, Payment
 from app.core.vocabulary import Flow, Kind, State
 from app.i18n.messages import Money
@@ -15,7 +14,8 @@ from app.payments.core.details import Details
 from app.payments.core.issues import Issue, IssueCode
 from app.payments.core.saved_cards import CardToken
 from app.payments.core.subscription import Subscription
-from app.saleor.responses import EventType, PaymentMethod
+from integration_base.amounts import CENT, is_amount
+from saleor_app_sdk.responses import EventType, PaymentMethod
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,13 +12,14 @@ from decimal import Decimal
 from app.core.payment import Operation, PaymentAggregate
 from app.core.text import fit_text
 from app.core.vocabulary import Flow, Kind, Mode, Origin, State
-from app.gateway.models import OperationRecord, PaymentRecord, Records, Status
-from app.gateway.statuses import Kind as CodeKind
-from app.gateway.statuses import explain
 from app.payments.core.details import Details, payment_method_of, web_address
 from app.payments.core.mapper import Observation
 from app.payments.core.saved_cards import card_token_of
+from app.payments.core.status_messages import status_message
 from app.payments.core.subscription import Subscription, charge_id_of, is_later_charge, update_subscription
+from gateway_client.models import OperationRecord, PaymentRecord, Records, Status
+from gateway_client.statuses import Kind as CodeKind
+from gateway_client.statuses import explain
 
 _LONGEST_NAME, _LONGEST_CODE = 100, 40  # of the columns of ``Operation``
 _FLOWS = {"purchase": Flow.CHARGE, "auth": Flow.AUTHORIZATION, "credit": Flow.PAYOUT}
@@ -110,7 +111,7 @@ def observation_from_record(record: PaymentRecord | OperationRecord, language: s
         flow=flow,
         status_code=status_code,
         message=_staff_message(explanation.reason, status_code),
-        shopper_message=explanation.shopper(language),
+        shopper_message=status_message(explanation, language),
         waits_for_shopper=needs_action or explanation.kind is CodeKind.SHOPPER,
         action_url=action_url,
         paid=paid,

@@ -33,8 +33,8 @@ from app.payments.core.problems import (
     open_problems,
 )
 from app.payments.core.references import reference_of_note
-from app.saleor.responses import EventType
-from app.saleor.transaction_source import TransactionSource
+from saleor_app_sdk.responses import EventType
+from saleor_app_sdk.transaction_source import TransactionSource
 
 MONEY_ARRIVES = frozenset(
     {EventType.CHARGE_SUCCESS, EventType.AUTHORIZATION_SUCCESS, EventType.AUTHORIZATION_ADJUSTMENT}

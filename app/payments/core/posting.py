@@ -15,7 +15,7 @@ from app.payments.core.observation import UnexplainedMoney
 from app.payments.core.problems import Cause, add_problem, cause_of_mismatch
 from app.payments.core.references import ensure_reference, reference_of_problem
 from app.payments.core.schedule import Schedule
-from app.saleor.responses import EventType
+from saleor_app_sdk.responses import EventType
 
 
 @dataclass(frozen=True, slots=True)

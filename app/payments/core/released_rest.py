@@ -11,7 +11,7 @@ from app.payments.core.issues import Issue, IssueCode
 from app.payments.core.posting import Posting, raise_problem, report_operation
 from app.payments.core.problems import cause_of_mismatch
 from app.payments.core.references import is_release, reference_of_release
-from app.saleor.responses import EventType
+from saleor_app_sdk.responses import EventType
 
 _NOT_RELEASED = Issue(IssueCode.REST_NOT_RELEASED)
 

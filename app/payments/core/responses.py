@@ -17,7 +17,7 @@ from app.payments.core.event_queue import should_delay_success
 from app.payments.core.page_cancellation import is_closing_for
 from app.payments.core.problems import has_mismatch, problem_text
 from app.payments.core.refusal import DECLINED, RefusalError, shopper_message_of
-from app.saleor.responses import (
+from saleor_app_sdk.responses import (
     ActionResponse,
     AvailableAction,
     PaymentMethod,

@@ -12,11 +12,11 @@ from pydantic import SecretStr, TypeAdapter, ValidationError
 
 from app.core.payment import NewCard, PaymentAggregate, RefusedCard
 from app.core.vocabulary import State
-from app.gateway.errors import RefusedError
-from app.gateway.models import PaymentRecord
-from app.gateway.models.values import Timestamp
 from app.payments.core.details import card_brand, card_mask
 from app.payments.core.refusal import RefusalCode, shopper_message_of
+from gateway_client.errors import RefusedError
+from gateway_client.models import PaymentRecord
+from gateway_client.models.values import Timestamp
 
 _CARD_REFUSED_CODES = frozenset({"4001", "4144"})  # the card has expired, its data is wrong (gateway facts, 4)
 _TOKEN = re.compile(r"[\x21-\x7e]{1,512}")

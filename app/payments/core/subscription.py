@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from app.core.payment import Operation, Payment, PaymentAggregate
 from app.core.text import fit_text
 from app.core.vocabulary import Kind, State
-from app.gateway.models.records import Recurring
+from gateway_client.models.records import Recurring
 
 CANCELED = "canceled"
 _LONGEST_NAME, _LONGEST_STATUS = 100, 40  # of the columns of ``Payment``

@@ -34,7 +34,7 @@ from app.payments.decisions.rejections import (
 )
 from app.payments.split.fiscal_products import fiscal_details
 from app.payments.split.planning import requested_shares, split_of_action
-from app.saleor.responses import ActionResponse, AvailableAction
+from saleor_app_sdk.responses import ActionResponse, AvailableAction
 
 _KINDS = {
     AvailableAction.CHARGE: Kind.CAPTURE,

@@ -15,10 +15,10 @@ from app.payments.core.posting import Posting
 from app.payments.core.problems import cause_of_refused_event, clear_problem
 from app.payments.decisions.answer_window import change_reference, events_of
 from app.payments.decisions.placed_order import schedule_order_look_up
-from app.saleor.errors import SaleorError, SaleorNotAuthorisedError
-from app.saleor.history import REFUND_IS_PENDING, HistoryEntry
-from app.saleor.reports import ReportOutcome
-from app.saleor.responses import EventType
+from saleor_app_sdk.errors import SaleorError, SaleorNotAuthorisedError
+from saleor_app_sdk.history import REFUND_IS_PENDING, HistoryEntry
+from saleor_app_sdk.reports import ReportOutcome
+from saleor_app_sdk.responses import EventType
 
 _FIRST_PAUSE, _LONGEST_PAUSE = timedelta(seconds=1), timedelta(minutes=1)
 _LONGEST_UNAUTHORISED = timedelta(hours=1)

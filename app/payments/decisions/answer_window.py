@@ -14,7 +14,7 @@ from app.payments.core.balance import balance
 from app.payments.core.event_queue import enqueue, has_available_actions
 from app.payments.core.posting import Posting, enqueue_note
 from app.payments.core.references import ensure_reference, new_reference, reference_of_pending
-from app.saleor.responses import EventType
+from saleor_app_sdk.responses import EventType
 
 _PENDING = gettext_noop("The gateway has not reported the outcome yet: until then, only this can be done")
 _REFUND_REBOOKED = gettext_noop("Saleor requested this refund again: it is recorded again, and no money moves")

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import ROUND_FLOOR, Decimal, InvalidOperation
 
-from app.amounts import CENT
 from app.core.fact import AttemptFact
 from app.core.payment import Payment, PaymentAggregate, row_id_of
 from app.core.vocabulary import CloseReason, Mode, State
@@ -24,8 +23,9 @@ from app.payments.core.page_cancellation import REPLACED_BY, create_cancellation
 from app.payments.core.posting import Posting, raise_problem
 from app.payments.core.problems import PAID_TWICE, Unowed, clear_problem, clear_unowed_money
 from app.payments.core.refusal import RefusalCode, RefusalError, shopper_message_of
-from app.saleor.events import SessionEvent
-from app.saleor.source import Checkout, Order
+from integration_base.amounts import CENT
+from saleor_app_sdk.events import SessionEvent
+from saleor_app_sdk.source import Checkout, Order
 
 _IN_PROGRESS = "Another attempt to pay this is at the bank: no other page is opened until its outcome is known."
 _TOO_HIGH = (

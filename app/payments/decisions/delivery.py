@@ -22,9 +22,9 @@ from app.payments.core.posting import Posting
 from app.payments.core.problems import add_problem, cause_of_refused_event
 from app.payments.decisions.answer_confirmation import AwaitedAnswer, awaited_answer, mark_delivered, postpone
 from app.payments.decisions.placed_order import schedule_comparison
-from app.saleor.errors import SaleorError, SaleorNotAuthorisedError, SaleorRefusedError
-from app.saleor.reports import ReportOutcome
-from app.saleor.responses import EventType
+from saleor_app_sdk.errors import SaleorError, SaleorNotAuthorisedError, SaleorRefusedError
+from saleor_app_sdk.reports import ReportOutcome
+from saleor_app_sdk.responses import EventType
 
 # The first pause and the longest. An app that was uninstalled or switched off may be let in again.
 _RETRY_PAUSES = (timedelta(seconds=1), timedelta(minutes=5))

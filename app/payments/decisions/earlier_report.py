@@ -8,7 +8,7 @@ from app.core.payment import Operation, PaymentAggregate, SaleorEvent
 from app.core.vocabulary import EventState
 from app.payments.core.observation import is_ours
 from app.payments.decisions.answer_confirmation import mark_delivered
-from app.saleor.responses import EventType
+from saleor_app_sdk.responses import EventType
 
 _BOOKED_TYPES = frozenset({EventType.CHARGE_SUCCESS, EventType.CANCEL_SUCCESS, EventType.REFUND_SUCCESS})
 

@@ -12,8 +12,6 @@ from typing import TypeAlias
 from app.core.fact import AttemptFact
 from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import CloseReason, Kind, Mode, State
-from app.gateway.errors import GatewayError
-from app.gateway.models import Checkout, OperationRecord, PaymentRecord
 from app.i18n.messages import gettext_noop
 from app.payments.core.apply import apply, conclude
 from app.payments.core.call_errors import is_outcome_unknown, post_error, report_to_staff
@@ -30,6 +28,8 @@ from app.payments.core.references import ensure_reference
 from app.payments.core.refusal import TRY_AGAIN, shopper_message_of
 from app.payments.decisions.answer_window import mark_answered
 from app.payments.decisions.competing_attempts import close_competing_pages, refusal_code
+from gateway_client.errors import GatewayError
+from gateway_client.models import Checkout, OperationRecord, PaymentRecord
 
 Outcome: TypeAlias = Checkout | PaymentRecord | OperationRecord
 

@@ -6,7 +6,6 @@ from datetime import datetime, timedelta
 from app.core.fact import Fact
 from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import CloseReason, Flow, Kind, State
-from app.gateway.errors import GatewayError
 from app.i18n.messages import Money, gettext_noop
 from app.payments.core.apply import apply, conclude
 from app.payments.core.balance import balance
@@ -32,6 +31,7 @@ from app.payments.core.problems import (
 from app.payments.core.refusal import RefusalError
 from app.payments.decisions.gateway_call import abandon_page
 from app.payments.split.planning import recompute_shares, requested_shares
+from gateway_client.errors import GatewayError
 
 
 @dataclass(frozen=True, slots=True)

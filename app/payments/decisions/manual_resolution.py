@@ -8,7 +8,6 @@ like any outcome, and lets the operations continue that waited for it.
 from dataclasses import dataclass
 from decimal import Decimal
 
-from app.amounts import format_amount, is_amount
 from app.core.fact import Fact
 from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import Kind, State
@@ -18,6 +17,7 @@ from app.payments.core.balance import balance
 from app.payments.core.posting import Posting
 from app.payments.core.problems import acknowledge, needs_decision, open_problems
 from app.payments.core.refusal import RefusalCode, RefusalError
+from integration_base.amounts import format_amount, is_amount
 
 _REVIEWED = gettext_noop("Staff have reviewed what the gateway reported: the payment counts as it is recorded")
 

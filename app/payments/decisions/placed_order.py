@@ -11,9 +11,9 @@ from datetime import datetime, timedelta
 from app.core.fact import Fact
 from app.core.payment import Payment, PaymentAggregate
 from app.payments.core.order_standing import agrees, close_page_not_owed, compare_with_source, needs_comparison
-from app.saleor.reports import ReportOutcome
-from app.saleor.responses import EventType
-from app.saleor.transaction_source import PlacedOrder, TransactionSource
+from saleor_app_sdk.reports import ReportOutcome
+from saleor_app_sdk.responses import EventType
+from saleor_app_sdk.transaction_source import PlacedOrder, TransactionSource
 
 _COVERING = {
     EventType.AUTHORIZATION_REQUEST,

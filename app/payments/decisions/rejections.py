@@ -5,7 +5,7 @@ from decimal import Decimal
 from app.core.vocabulary import Kind, State
 from app.i18n.messages import Joined, LazyMessage
 from app.payments.core.balance import Balance, RecurringCharge
-from app.saleor.responses import AvailableAction
+from saleor_app_sdk.responses import AvailableAction
 
 _UNPAID_REASONS = {
     State.WAITING: LazyMessage("The payment has not started"),

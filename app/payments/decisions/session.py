@@ -11,8 +11,8 @@ from app.payments.core.posting import Posting
 from app.payments.core.references import ensure_reference
 from app.payments.core.responses import session_response
 from app.payments.decisions.competing_attempts import compare_with_debt
-from app.saleor.responses import SessionResponse
-from app.saleor.source import Checkout, Order
+from saleor_app_sdk.responses import SessionResponse
+from saleor_app_sdk.source import Checkout, Order
 
 
 @dataclass(frozen=True, slots=True)

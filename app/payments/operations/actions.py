@@ -17,7 +17,6 @@ from app.db.errors import CommitUnknownError
 from app.db.installations import OpenInstallation
 from app.db.repository import PaymentNotFoundError
 from app.i18n.messages import LazyMessage
-from app.outbound import Deadline
 from app.payments.core.action_request import ActionRequest
 from app.payments.core.references import reference_of_refusal
 from app.payments.core.refusal import RefusalCode, RefusalError
@@ -26,9 +25,10 @@ from app.payments.decisions.action import ActionRequested
 from app.payments.operations.execute import send
 from app.payments.operations.look_up import opens_keys
 from app.payments.services import Services
-from app.saleor.errors import StillUnderwayError
-from app.saleor.events import RequestedAction, TransactionRefundRequested
-from app.saleor.responses import ActionResponse, unique_reference
+from integration_base.outbound import Deadline
+from saleor_app_sdk.errors import StillUnderwayError
+from saleor_app_sdk.events import RequestedAction, TransactionRefundRequested
+from saleor_app_sdk.responses import ActionResponse, unique_reference
 
 log = structlog.get_logger(__name__)
 

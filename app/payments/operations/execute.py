@@ -19,11 +19,6 @@ from app.core.vocabulary import Kind, State
 from app.db.aggregates import ById, SameDebt, account_of
 from app.db.errors import DatabaseUnavailableError
 from app.db.tables import MerchantAccount
-from app.gateway.errors import GatewayError, NotSentError
-from app.gateway.models import OperationRecord, PaymentRecord
-from app.gateway.models.operations import Capture, Refund, SplitRefund, Void
-from app.gateway.models.subscriptions import SubscriptionRefund
-from app.outbound import Deadline
 from app.payments.core.call_errors import is_state_conflict
 from app.payments.core.observation import Observations
 from app.payments.core.page_cancellation import LOST_PAGE
@@ -32,6 +27,11 @@ from app.payments.decisions.gateway_call import CallReturned, Outcome
 from app.payments.operations.look_up import clear_account_problems, gateway_client, look_up_order
 from app.payments.requests.operation import operation_request
 from app.payments.services import Services
+from gateway_client.errors import GatewayError, NotSentError
+from gateway_client.models import OperationRecord, PaymentRecord
+from gateway_client.models.operations import Capture, Refund, SplitRefund, Void
+from gateway_client.models.subscriptions import SubscriptionRefund
+from integration_base.outbound import Deadline
 
 log = structlog.get_logger(__name__)
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from app.db.installations import OpenInstallation
 from app.db.tables import MerchantAccount
-from app.outbound import Deadline
 from app.payments.cards.keys import ALG, ENC, offered_key
 from app.payments.core.refusal import RefusalError
 from app.payments.core.responses import error_data
@@ -16,8 +15,9 @@ from app.payments.operations.wallet_payment import merchant_session
 from app.payments.requests.payment import check_account
 from app.payments.requests.wallets import requested_session_url, wallets_of
 from app.payments.services import Services
-from app.saleor.events import PaymentGatewayInitializeSession
-from app.saleor.responses import GatewayConfigResponse
+from integration_base.outbound import Deadline
+from saleor_app_sdk.events import PaymentGatewayInitializeSession
+from saleor_app_sdk.responses import GatewayConfigResponse
 
 
 async def answer_gateway_initialize(

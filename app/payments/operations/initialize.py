@@ -23,12 +23,8 @@ from app.db.aggregates import ByTransaction, SameDebt
 from app.db.installations import OpenInstallation
 from app.db.repository import NewPayment, PaymentInOtherStoreError, PaymentNotFoundError
 from app.db.tables import MerchantAccount, SavedCard
-from app.gateway.client import GatewayClient
-from app.gateway.models.payments import Creation, DirectPayment, HostedPayment
-from app.gateway.wallets import Wallet
 from app.i18n.messages import gettext_noop
 from app.i18n.translation import translation_for
-from app.outbound import Deadline
 from app.payments.cards.card_form import PaymentInstrument
 from app.payments.cards.encrypted_card import open_sealed
 from app.payments.cards.keys import decryption_keys
@@ -54,12 +50,16 @@ from app.payments.requests.payment import Terms, card_owner_of, plan_hosted, ter
 from app.payments.requests.storefront import is_direct_payment
 from app.payments.services import Services
 from app.payments.split.planning import requested_shares
-from app.saleor.events import (
+from gateway_client.client import GatewayClient
+from gateway_client.models.payments import Creation, DirectPayment, HostedPayment
+from gateway_client.wallets import Wallet
+from integration_base.outbound import Deadline
+from saleor_app_sdk.events import (
     SessionEvent,
     TransactionInitializeSession,
     TransactionProcessSession,
 )
-from app.saleor.responses import SessionResponse, TransactionFlow
+from saleor_app_sdk.responses import SessionResponse, TransactionFlow
 
 STORE_MOVED = "STORE_MOVED"
 _STORE_MOVED_MESSAGE = (

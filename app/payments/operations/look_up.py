@@ -10,13 +10,13 @@ from app.db.aggregates import ById, account_of
 from app.db.problems import payment_ids_with_problem
 from app.db.tables import MerchantAccount
 from app.db.vault import VaultError
-from app.gateway.client import GatewayClient
-from app.gateway.errors import GatewayError, KeysNotOpenedError
-from app.outbound import Deadline
 from app.payments.core.observation import Observations
 from app.payments.core.problems import ACCOUNT_KINDS, open_problems
 from app.payments.decisions.look_up import GatewayAnswered
 from app.payments.services import Services
+from gateway_client.client import GatewayClient
+from gateway_client.errors import GatewayError, KeysNotOpenedError
+from integration_base.outbound import Deadline
 
 log = structlog.get_logger(__name__)
 

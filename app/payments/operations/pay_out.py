@@ -17,16 +17,16 @@ from app.db.aggregates import ByTransaction
 from app.db.payouts import total_paid_out_since
 from app.db.repository import NewPayment
 from app.db.tables import MerchantAccount, Payout, SavedCard
-from app.gateway.errors import InvalidRequestError
-from app.gateway.models.payout import Payout as Request
 from app.i18n.messages import LazyMessage
-from app.outbound import Deadline
 from app.payments.cards.card_form import PaymentInstrument
 from app.payments.core.references import order_id_of
 from app.payments.operations.execute import execute
 from app.payments.operations.initialize import creation_intent
 from app.payments.requests.payout import PayoutRefusedError, PayoutTerms, day_limit_message, payout_request
 from app.payments.services import Services
+from gateway_client.errors import InvalidRequestError
+from gateway_client.models.payout import Payout as Request
+from integration_base.outbound import Deadline
 
 A_DAY = timedelta(hours=24)
 """The period of the daily limit: any 24 hours, so that midnight does not double it."""

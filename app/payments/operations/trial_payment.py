@@ -14,10 +14,6 @@ from app.core.vocabulary import Flow
 from app.db.aggregates import ByTransaction
 from app.db.repository import NewPayment
 from app.db.tables import MerchantAccount
-from app.gateway.errors import InvalidRequestError
-from app.gateway.models import Sector
-from app.gateway.models.payments import HostedPayment
-from app.outbound import Deadline
 from app.payments.core.balance import check_amount
 from app.payments.core.references import order_id_of
 from app.payments.core.refusal import RefusalCode, RefusalError
@@ -27,6 +23,10 @@ from app.payments.requests.languages import page_language
 from app.payments.requests.payment import check_account
 from app.payments.requests.storefront import check_typed_fields
 from app.payments.services import Services
+from gateway_client.errors import InvalidRequestError
+from gateway_client.models import Sector
+from gateway_client.models.payments import HostedPayment
+from integration_base.outbound import Deadline
 
 SUGGESTED_AMOUNT = Decimal("1.00")
 """The proposed amount: enough for a bank to take it seriously, and too little to matter."""

@@ -10,7 +10,7 @@ from app.db.errors import DatabaseError
 from app.db.turned_away import Refusal, count_refusals
 from app.payments.core.refusal import DETAILS_NOT_ACCEPTED, GATEWAY_REFUSALS, RefusalCode, RefusalError
 from app.payments.services import Services
-from app.telemetry import TelemetryEvent, emit
+from integration_base.telemetry import TelemetryEvent, emit
 
 log = structlog.get_logger(__name__)
 

@@ -9,15 +9,15 @@ from typing import Any
 import structlog
 
 from app.db.tables import MerchantAccount
-from app.gateway.client import GatewayClient
-from app.gateway.errors import GatewayError, NotSentError, OutcomeUnknownError
-from app.gateway.models.payments import DirectPayment
-from app.gateway.wallets import Wallet
-from app.outbound import Deadline
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.operations.execute import Call
 from app.payments.requests.wallets import VALIDATION_URL
 from app.payments.services import Services
+from gateway_client.client import GatewayClient
+from gateway_client.errors import GatewayError, NotSentError, OutcomeUnknownError
+from gateway_client.models.payments import DirectPayment
+from gateway_client.wallets import Wallet
+from integration_base.outbound import Deadline
 
 log = structlog.get_logger(__name__)
 

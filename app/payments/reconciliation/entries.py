@@ -10,12 +10,12 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from app.amounts import has_whole_cents, quantize_to_cents
 from app.core.text import fit_text
 from app.core.vocabulary import Flow, Kind, State
-from app.gateway.models.reports import RegisterLine, TransactionLine, UnreadableLine
-from app.gateway.models.values import Method
-from app.gateway.statuses import Status
+from gateway_client.models.reports import RegisterLine, TransactionLine, UnreadableLine
+from gateway_client.models.values import Method
+from gateway_client.statuses import Status
+from integration_base.amounts import has_whole_cents, quantize_to_cents
 
 _MAX_ORDER_ID, _MAX_NAME = 256, 100  # column lengths of ``Discrepancy``
 _KINDS: dict[str, tuple[Kind, Flow | None]] = {

@@ -8,13 +8,13 @@ from contextlib import aclosing
 from datetime import datetime
 
 from app.db.tables import Source
-from app.gateway.client import GatewayClient
-from app.gateway.errors import NotTheGatewayError, RateLimitedError, RefusedError
-from app.gateway.models import Status
-from app.gateway.models.reports import Detail, RegisterRequest, RegisterTicket, TransactionLine, UnreadableLine
 from app.payments.reconciliation.entries import METHODS, book_line
 from app.payments.reconciliation.progress import Progress
 from app.payments.reconciliation.spool import Spool
+from gateway_client.client import GatewayClient
+from gateway_client.errors import NotTheGatewayError, RateLimitedError, RefusedError
+from gateway_client.models import Status
+from gateway_client.models.reports import Detail, RegisterRequest, RegisterTicket, TransactionLine, UnreadableLine
 
 _READ_TIMEOUT = 60.0  # seconds between two chunks of a download
 _STATUSES = (Status.SUCCESS, Status.PENDING, Status.FAILURE)  # an unpaid payment page is not in our books

@@ -16,8 +16,6 @@ from app.core.vocabulary import Flow, ProblemKind
 from app.db.aggregates import ById
 from app.db.reconciliations import Finding, payments_of_orders
 from app.db.tables import Discrepancy, DiscrepancyKind, DiscrepancyState, MerchantAccount
-from app.gateway.errors import GatewayError, KeysNotOpenedError, RateLimitedError
-from app.gateway.models import Records, Status
 from app.payments.core.observation import gateway_id_of
 from app.payments.core.problems import Cause
 from app.payments.core.refusal import RefusalError
@@ -27,6 +25,8 @@ from app.payments.reconciliation.entries import BookLine, Entry, entries_of
 from app.payments.reconciliation.issues import issue_of
 from app.payments.services import Services
 from app.payments.sync.on_demand import fetch_records, look_up_now
+from gateway_client.errors import GatewayError, KeysNotOpenedError, RateLimitedError
+from gateway_client.models import Records, Status
 
 log = structlog.get_logger(__name__)
 

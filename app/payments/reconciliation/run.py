@@ -27,8 +27,6 @@ from app.db.reconciliations import (
     update_run,
 )
 from app.db.tables import DiscrepancyState, MerchantAccount, ReconciliationRun, RunState
-from app.gateway.errors import GatewayError, RateLimitedError, ReportNotReadyError
-from app.gateway.models.reports import periods
 from app.payments.core.issues import Issue, IssueCode, issue_from_json
 from app.payments.operations.look_up import gateway_client
 from app.payments.reconciliation.compare import Period
@@ -38,6 +36,8 @@ from app.payments.reconciliation.progress import Progress
 from app.payments.reconciliation.spool import open_spool
 from app.payments.reconciliation.windows import BATCH_SIZE, Comparison
 from app.payments.services import Services
+from gateway_client.errors import GatewayError, RateLimitedError, ReportNotReadyError
+from gateway_client.models.reports import periods
 
 log = structlog.get_logger(__name__)
 

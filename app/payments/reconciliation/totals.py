@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 
-from app.amounts import LARGEST, has_whole_millionths, is_amount
 from app.core.vocabulary import Flow, Kind, State
 from app.db.day_sums import UNKNOWN_CHANNEL, ZERO, DayBooks, OrderOwner, Total
 from app.db.tables import Booked, ComparedDay
-from app.gateway.models.reports import LONGEST_PERIOD
 from app.payments.reconciliation.compare import Period
 from app.payments.reconciliation.entries import BookLine, Entry, transactions_of
+from gateway_client.models.reports import LONGEST_PERIOD
+from integration_base.amounts import LARGEST, has_whole_millionths, is_amount
 
 LEAD = timedelta(hours=1)
 """How long before its day an operation may have begun that ends on it."""

@@ -17,8 +17,6 @@ from app.db.reconciliations import (
     update_run,
 )
 from app.db.tables import DiscrepancyState, MerchantAccount, ReconciliationRun, RunState, Source
-from app.gateway.errors import NotFoundError
-from app.gateway.models.reports import RegisterTicket
 from app.payments.operations.look_up import gateway_client
 from app.payments.reconciliation.compare import Period, find_differences
 from app.payments.reconciliation.gather import read_orders, read_register, start_register
@@ -34,6 +32,8 @@ from app.payments.reconciliation.progress import Progress
 from app.payments.reconciliation.spool import Spool, open_spool
 from app.payments.reconciliation.totals import Totals, windows
 from app.payments.services import Services
+from gateway_client.errors import NotFoundError
+from gateway_client.models.reports import RegisterTicket
 
 BATCH_SIZE = 100
 """Orders compared per batch: few, because other tasks of this process wait for the database."""

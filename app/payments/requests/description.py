@@ -9,11 +9,11 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 
-from app.gateway.errors import InvalidRequestError
-from app.gateway.models import Attribute
-from app.gateway.models.details import MOST_ATTRIBUTES
-from app.saleor.events import SessionEvent
-from app.saleor.source import Order
+from gateway_client.errors import InvalidRequestError
+from gateway_client.models import Attribute
+from gateway_client.models.details import MOST_ATTRIBUTES
+from saleor_app_sdk.events import SessionEvent
+from saleor_app_sdk.source import Order
 
 _LONGEST_REFERENCE = 250  # longer than any of Saleor's; all of them together fit into the payload's 4000 characters
 LONGEST_TEMPLATE = 500

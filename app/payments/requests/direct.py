@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 
 from app.db.tables import MerchantAccount, SavedCard
-from app.gateway.models.details import BrowserFingerprint
-from app.gateway.models.payments import DirectPayment
-from app.gateway.wallets import Wallet
 from app.payments.cards.card_form import PaymentInstrument
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.requests.payment import Terms, require
 from app.payments.requests.storefront import StorefrontData, parse_ip
 from app.payments.requests.wallets import check_wallet_accepted, wallets_of
+from gateway_client.models.details import BrowserFingerprint
+from gateway_client.models.payments import DirectPayment
+from gateway_client.wallets import Wallet
 
 
 @dataclass(frozen=True, slots=True)

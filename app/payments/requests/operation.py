@@ -5,11 +5,11 @@ from typing import TypeAlias
 from app.core.payment import Operation, Payment
 from app.core.vocabulary import Kind
 from app.db.tables import MerchantAccount
-from app.gateway.dialect import Sending
-from app.gateway.models.operations import Capture, Refund, SplitRefund, Void
-from app.gateway.models.subscriptions import SubscriptionRefund
 from app.payments.core.dialects import dialect_of
 from app.payments.split.planning import split_items_of
+from gateway_client.dialect import Sending
+from gateway_client.models.operations import Capture, Refund, SplitRefund, Void
+from gateway_client.models.subscriptions import SubscriptionRefund
 
 OperationRequest: TypeAlias = Capture | Void | Refund | SplitRefund | SubscriptionRefund
 

@@ -7,13 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from app.amounts import CENT
 from app.core.vocabulary import Flow
 from app.db.tables import MerchantAccount
-from app.gateway.errors import InvalidRequestError
-from app.gateway.models import Method, Sector
-from app.gateway.models.details import RecurringPlan
-from app.gateway.models.payments import HostedPayment, Payment
 from app.payments.core.addresses import Addresses
 from app.payments.core.balance import check_amount
 from app.payments.core.references import order_id_of
@@ -32,8 +27,13 @@ from app.payments.requests.storefront import (
 )
 from app.payments.split.planning import split_of_payment
 from app.payments.split.products import products_of
-from app.saleor.events import SessionEvent, TransactionInitializeSession, TransactionProcessSession
-from app.saleor.source import Order
+from gateway_client.errors import InvalidRequestError
+from gateway_client.models import Method, Sector
+from gateway_client.models.details import RecurringPlan
+from gateway_client.models.payments import HostedPayment, Payment
+from integration_base.amounts import CENT
+from saleor_app_sdk.events import SessionEvent, TransactionInitializeSession, TransactionProcessSession
+from saleor_app_sdk.source import Order
 
 _METHODS = {Flow.CHARGE: Method.PURCHASE, Flow.AUTHORIZATION: Method.AUTH}
 

@@ -11,15 +11,15 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
-from app.amounts import CENT, LARGEST, NotAnAmountError, read_amount
 from app.db.tables import MerchantAccount
-from app.gateway.dialect import Sending
-from app.gateway.models import Sector
-from app.gateway.models.payments import needs_tax_id
-from app.gateway.models.payout import Payout, Recipient
 from app.i18n.messages import LazyMessage, Money
 from app.payments.cards.card_form import PaymentInstrument, holds_card_number
 from app.payments.core.dialects import dialect_of
+from gateway_client.dialect import Sending
+from gateway_client.models import Sector
+from gateway_client.models.payments import needs_tax_id
+from gateway_client.models.payout import Payout, Recipient
+from integration_base.amounts import CENT, LARGEST, NotAnAmountError, read_amount
 
 LONGEST_DESCRIPTION, LONGEST_FIELD, LONGEST_EMAIL = 250, 255, 254
 RECIPIENT = tuple(Recipient.model_fields)

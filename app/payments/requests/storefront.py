@@ -31,14 +31,14 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel, to_pascal
 
-from app.gateway.models.base import Lenient
-from app.gateway.models.values import ReceiptDelivery, absolute_url
 from app.i18n.messages import gettext_noop
 from app.i18n.translation import translation_for
 from app.payments.cards.card_form import MIN_DIGITS, holds_card_number
 from app.payments.cards.encrypted_card import is_sealed
 from app.payments.core.refusal import RefusalCode, RefusalError, combine
 from app.validation import FieldError, find_field_errors
+from gateway_client.models.base import Lenient
+from gateway_client.models.values import ReceiptDelivery, absolute_url
 
 _MAX_REPORTED = 10  # errors in one response
 _LONGEST_URL = 2000

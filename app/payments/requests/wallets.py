@@ -3,10 +3,10 @@
 from typing import Any
 
 from app.db.tables import MerchantAccount
-from app.gateway.errors import InvalidRequestError
-from app.gateway.wallets import Wallet, check_validation_url
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.requests.storefront import is_blank
+from gateway_client.errors import InvalidRequestError
+from gateway_client.wallets import Wallet, check_validation_url
 
 VALIDATION_URL = "data.applePay.validationUrl"
 _NAMES = {Wallet.APPLE_PAY: "Apple Pay", Wallet.GOOGLE_PAY: "Google Pay"}

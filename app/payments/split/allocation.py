@@ -14,9 +14,9 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TypeAlias
 
-from app.amounts import CENT, format_amount
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.split.rules import SplitMode, SplitRules, parse_sub_merchant
+from integration_base.amounts import CENT, format_amount
 
 ZERO = Decimal("0.00")
 

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from decimal import Decimal
 
-from app.amounts import format_amount
 from app.i18n.messages import Money
 from app.payments.split.allocation import ZERO, Basket, Line, Shares, allocate
 from app.payments.split.remainder import GrantedLine, Remainder, divide_refund, granted_worth
 from app.payments.split.rules import SplitMode, SplitRules
+from integration_base.amounts import format_amount
 
 _SELLERS = ("11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222")
 _SHIPPING, _GIFT_CARD = Decimal("80.00"), Decimal("50.00")

@@ -16,12 +16,12 @@ from fractions import Fraction
 from app.core.payment import Operation, PaymentAggregate
 from app.core.request import RequestDetails
 from app.core.vocabulary import Kind
-from app.gateway.models import FiscalProduct
 from app.payments.core.balance import ZERO, balance
 from app.payments.split.allocation import IndivisibleError, distribute
 from app.payments.split.products import DELIVERY, article_of
 from app.payments.split.remainder import Remainder, divide_refund
-from app.saleor.events import GrantedRefund
+from gateway_client.models import FiscalProduct
+from saleor_app_sdk.events import GrantedRefund
 
 # Products by article and tax rate: several per key, because Saleor may sell the same article at different prices.
 Goods = dict[str, tuple[FiscalProduct, ...]]

@@ -19,8 +19,6 @@ from pydantic import TypeAdapter
 from app.core.payment import Account, Operation, PaymentAggregate
 from app.core.request import GatewayObject, RequestDetails, with_split
 from app.core.vocabulary import Kind
-from app.gateway.models.details import SplitItem
-from app.gateway.models.products import AnyProduct, Products
 from app.i18n.messages import LazyMessage, Money
 from app.payments.core.action_request import ActionRequest
 from app.payments.core.refusal import RefusalCode, RefusalError
@@ -30,8 +28,10 @@ from app.payments.split.products import DELIVERY, article_of, basket_of, granted
 from app.payments.split.remainder import divide_capture, divide_refund, granted_worth
 from app.payments.split.rules import RulesError, SplitMode, SplitRules, names_of, read_rules
 from app.payments.split.standing import chosen_shares, is_split, standing_of, unclaimed_shares
-from app.saleor.events import GrantedRefund, SessionEvent
-from app.saleor.source import Order, Source
+from gateway_client.models.details import SplitItem
+from gateway_client.models.products import AnyProduct, Products
+from saleor_app_sdk.events import GrantedRefund, SessionEvent
+from saleor_app_sdk.source import Order, Source
 
 _PRODUCTS = TypeAdapter(Products)
 _WORTH_PRECISION = Decimal("0.0001")

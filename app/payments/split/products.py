@@ -14,18 +14,18 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from uuid import UUID, uuid5
 
-from app.amounts import CENT, has_whole_cents
 from app.db.tables import MerchantAccount, ProductsForm
-from app.gateway.models import FiscalProduct, Product, Taxes
-from app.gateway.models.products import AnyProduct
 from app.i18n.messages import Money, gettext_noop
 from app.i18n.translation import translation_for
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.split.allocation import ZERO, Basket, Line, distribute
 from app.payments.split.remainder import GrantedLine
-from app.saleor.events import GrantedRefund
-from app.saleor.source import Line as SourceLine
-from app.saleor.source import Source, TaxedMoney
+from gateway_client.models import FiscalProduct, Product, Taxes
+from gateway_client.models.products import AnyProduct
+from integration_base.amounts import CENT, has_whole_cents
+from saleor_app_sdk.events import GrantedRefund
+from saleor_app_sdk.source import Line as SourceLine
+from saleor_app_sdk.source import Source, TaxedMoney
 
 _ARTICLE_NAMESPACE = UUID("6d0b4f0e-0a3c-4d39-8f0d-5b8f3a1f2c77")  # the namespace of our product ids
 _KNOWN_TAX_RATES = (Decimal(0), Decimal(7), Decimal(14), Decimal(20))  # percent, as cash registers know them

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
-from app.amounts import format_amount
 from app.payments.core.refusal import RefusalError
 from app.payments.split.allocation import (
     IndivisibleError,
@@ -25,6 +24,7 @@ from app.payments.split.allocation import (
     worth_by_owner,
 )
 from app.payments.split.rules import SplitMode, SplitRules
+from integration_base.amounts import format_amount
 
 
 @dataclass(frozen=True, slots=True)

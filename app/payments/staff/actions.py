@@ -16,7 +16,7 @@ from app.payments.decisions.action import Step, step_for
 from app.payments.operations.actions import perform_action
 from app.payments.services import Services
 from app.payments.split.choice import parse_choice
-from app.saleor.responses import AvailableAction
+from saleor_app_sdk.responses import AvailableAction
 
 
 @dataclass(frozen=True, slots=True)

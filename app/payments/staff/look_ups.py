@@ -14,9 +14,6 @@ from typing import Literal, TypeAlias
 from app.db.aggregates import ByOrder
 from app.db.reconciliations import payments_of_orders
 from app.db.tables import MerchantAccount
-from app.gateway.client import GatewayClient
-from app.gateway.models import Method, Records, Status
-from app.gateway.models.reports import TransactionLine, UnreadableLine, periods
 from app.i18n.messages import LazyMessage
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.operations.look_up import gateway_client
@@ -25,6 +22,9 @@ from app.payments.reconciliation.entries import BookLine, book_line, entries_of
 from app.payments.reconciliation.orders import LookUps
 from app.payments.services import Services
 from app.payments.sync.on_demand import look_up_now, post_records
+from gateway_client.client import GatewayClient
+from gateway_client.models import Method, Records, Status
+from gateway_client.models.reports import TransactionLine, UnreadableLine, periods
 
 _READ_TIMEOUT = 60.0  # seconds between two pieces of a period's list
 _LONGEST_NAME = 256  # gateway interface, Payment record: order_id

@@ -20,9 +20,9 @@ from app.payments.core.balance import ZERO, balance, check_amount
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.decisions.competing_attempts import amount_to_pay, attempt_of
 from app.payments.services import Services
-from app.saleor.errors import SaleorError, SaleorRefusedError
-from app.saleor.graphql import SaleorClient
-from app.saleor.orders import InitializedTransaction, OrderToPay, fetch_order_to_pay, initialize_transaction
+from saleor_app_sdk.errors import SaleorError, SaleorRefusedError
+from saleor_app_sdk.graphql import SaleorClient
+from saleor_app_sdk.orders import InitializedTransaction, OrderToPay, fetch_order_to_pay, initialize_transaction
 
 SALEOR_UNREACHABLE = "The order could not be loaded from Saleor: try again in a minute."
 NO_ORDER = "This order was not found in Saleor."

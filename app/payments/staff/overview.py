@@ -15,12 +15,12 @@ from app.core.vocabulary import State
 from app.db.day_sums import ZERO, Days, Moments, Span, Total, our_totals
 from app.db.summed_days import SAVED_CARD, Outcome, days_without_sums, our_outcomes, stored_outcomes, stored_totals
 from app.db.tables import Booked, MerchantAccount
-from app.gateway.statuses import Kind as CodeKind
-from app.gateway.statuses import Status, explain
 from app.i18n.messages import LazyMessage, Value, gettext_noop
 from app.payments.core.details import card_brand, payment_means_text, wallet_name
 from app.payments.services import Services
 from app.payments.staff.money import Figures
+from gateway_client.statuses import Kind as CodeKind
+from gateway_client.statuses import Status, explain
 
 PERIODS = (1, 7, 30)
 """The lengths of periods, in days, today included."""

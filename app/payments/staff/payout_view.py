@@ -7,12 +7,12 @@ from typing import Any
 from app.db.payouts import PayoutRecord, payouts_page
 from app.db.tables import MerchantAccount
 from app.db.vault import VaultError
-from app.gateway.models.payout import Recipient
 from app.i18n.messages import StoredMessage, gettext_noop
 from app.payments.core.problems import problem_text
 from app.payments.services import Services
 from app.payments.staff.sheet import Row, SheetStyle, project
 from app.payments.staff.status import standing, standings
+from gateway_client.models.payout import Recipient
 
 _HEADINGS = (
     gettext_noop("Gateway order ID"), gettext_noop("Merchant account"), gettext_noop("Project"),

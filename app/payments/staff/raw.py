@@ -13,10 +13,10 @@ from enum import StrEnum
 from app.core.payment import Operation, PaymentAggregate, SaleorEvent
 from app.core.vocabulary import State
 from app.db.inbox import StoredNotification
-from app.gateway.errors import UnreadableNotificationError
-from app.gateway.models import Records
-from app.gateway.notification import decode
 from app.payments.core.details import card_mask
+from gateway_client.errors import UnreadableNotificationError
+from gateway_client.models import Records
+from gateway_client.notification import decode
 
 REDACTED = "•••"
 _PAYMENT_MEMBERS = """

@@ -12,11 +12,18 @@ from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 
-from app.exact_json import dumps
-from app.gateway.client import GatewayClient
-from app.gateway.models import Method, Status
-from app.gateway.models.reports import DEFAULT_DETAILS, Detail, RegisterLine, RegisterRequest, UnreadableLine, periods
 from app.payments.staff.sheet import Cell, SheetStyle, csv_lines
+from gateway_client.client import GatewayClient
+from gateway_client.models import Method, Status
+from gateway_client.models.reports import (
+    DEFAULT_DETAILS,
+    Detail,
+    RegisterLine,
+    RegisterRequest,
+    UnreadableLine,
+    periods,
+)
+from integration_base.exact_json import dumps
 
 _TOTAL_TIMEOUT, _READ_TIMEOUT = 600.0, 60.0  # seconds: for a whole register; between two pieces of it
 _PIECE_SIZE = 32_000  # characters in one piece

@@ -20,11 +20,11 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from uuid import UUID
 
-from app.amounts import CENT
 from app.core.text import fit_text
 from app.db.personal import BlindIndex
 from app.db.search import PaymentFilter, PaymentNames
 from app.payments.core.references import base_of_reference
+from integration_base.amounts import CENT
 
 _ORDER_ID_DIGITS = 32
 _MIN_PREFIX_LENGTH = 6

@@ -21,9 +21,9 @@ import xlsxwriter
 from babel import Locale
 from babel.numbers import get_decimal_symbol
 
-from app.amounts import format_amount
 from app.i18n.messages import gettext_noop
 from app.i18n.translation import ENGLISH, Translation, translation
+from integration_base.amounts import format_amount
 
 Cell: TypeAlias = str | int | Decimal | datetime | date | None
 Row: TypeAlias = Sequence[Cell]

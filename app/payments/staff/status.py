@@ -6,15 +6,15 @@ from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 
-from app.amounts import format_amount
 from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import Flow, Kind, State
 from app.db.inbox import StoredNotification
-from app.gateway.statuses import Kind as CodeKind
-from app.gateway.statuses import Status, explain
 from app.i18n.messages import LazyMessage, StoredMessage, gettext_noop
 from app.payments.core.balance import Balance, balance
 from app.payments.staff.descriptions import event_name, operation_name
+from gateway_client.statuses import Kind as CodeKind
+from gateway_client.statuses import Status, explain
+from integration_base.amounts import format_amount
 
 
 class Standing(StrEnum):

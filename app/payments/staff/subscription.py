@@ -7,7 +7,6 @@ import structlog
 
 from app.core.payment import PaymentAggregate, row_id_of
 from app.db.aggregates import ById, ByOrder, account_of
-from app.gateway.errors import GatewayError, KeysNotOpenedError
 from app.i18n.messages import LazyMessage
 from app.payments.core.call_errors import KEYS_NOT_OPENED
 from app.payments.core.refusal import RefusalCode, RefusalError
@@ -16,6 +15,7 @@ from app.payments.decisions.subscription_end import SubscriptionCancelled
 from app.payments.operations.look_up import gateway_client
 from app.payments.services import Services
 from app.payments.sync.on_demand import look_up_now
+from gateway_client.errors import GatewayError, KeysNotOpenedError
 
 log = structlog.get_logger(__name__)
 

@@ -14,8 +14,6 @@ from typing import Any, TypeAlias
 from app.core.payment import Operation, PaymentAggregate, SaleorEvent
 from app.core.vocabulary import EventState, Flow, Kind, Origin, State
 from app.db.inbox import StoredNotification
-from app.gateway.errors import UnreadableNotificationError
-from app.gateway.notification import read_data
 from app.i18n.messages import Joined, LazyMessage, Money, StoredMessage, Verbatim, gettext_noop
 from app.payments.core.details import Details
 from app.payments.core.labels import ENDS, STATES
@@ -31,6 +29,8 @@ from app.payments.staff.descriptions import (
     with_reason,
     with_shares,
 )
+from gateway_client.errors import UnreadableNotificationError
+from gateway_client.notification import read_data
 
 EntryValue: TypeAlias = str | int | Decimal | datetime | dict[str, Any] | None
 Facts: TypeAlias = dict[str, EntryValue]

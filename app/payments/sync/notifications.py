@@ -6,13 +6,10 @@ from enum import Enum, auto
 
 import structlog
 
-from app import telemetry
 from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import Kind
 from app.db.inbox import OF_OTHERS, ProcessingResult, StoredNotification, Trouble
 from app.db.vault import VaultError
-from app.gateway.errors import ForgedNotificationError, UnreadableNotificationError
-from app.gateway.notification import SignedButUnreadableError, read_data, read_notification
 from app.payments.core.apply import apply
 from app.payments.core.dialects import dialect_of
 from app.payments.core.issues import Issue, IssueCode
@@ -21,6 +18,9 @@ from app.payments.core.observation import observation_from_record, unexplained_m
 from app.payments.core.posting import flag_unexplained, raise_problem
 from app.payments.core.problems import ADDRESS, SEALED, clear_problem, has_problem
 from app.payments.services import Services
+from gateway_client.errors import ForgedNotificationError, UnreadableNotificationError
+from gateway_client.notification import SignedButUnreadableError, read_data, read_notification
+from integration_base import telemetry
 
 log = structlog.get_logger(__name__)
 

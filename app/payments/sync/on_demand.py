@@ -10,11 +10,7 @@ from app.db.aggregates import ByEvent, ById, ByOrder, account_of
 from app.db.inbox import StoredNotification
 from app.db.repository import PaymentNotFoundError
 from app.db.tables import MerchantAccount
-from app.gateway.errors import GatewayError, KeysNotOpenedError
-from app.gateway.models import Records
-from app.gateway.models.values import Method
 from app.i18n.messages import LazyMessage
-from app.outbound import Deadline
 from app.payments.core.balance import is_in_flight
 from app.payments.core.observation import Observations
 from app.payments.core.refusal import RefusalCode, RefusalError
@@ -24,6 +20,10 @@ from app.payments.operations.look_up import gateway_client, look_up_order
 from app.payments.services import Services
 from app.payments.sync.notifications import process
 from app.payments.sync.resolve import resolve_operation
+from gateway_client.errors import GatewayError, KeysNotOpenedError
+from gateway_client.models import Records
+from gateway_client.models.values import Method
+from integration_base.outbound import Deadline
 
 _CALL_IN_PROGRESS = LazyMessage("A request to the gateway is in progress: try again in a minute.")
 _CREATIONS = {Flow.CHARGE: Method.PURCHASE, Flow.AUTHORIZATION: Method.AUTH, Flow.PAYOUT: Method.CREDIT}

@@ -15,10 +15,10 @@ from app.db.aggregates import ById, ByOperation, ByOrder
 from app.payments.core.order_standing import closing_reason
 from app.payments.decisions.placed_order import DebtSeen
 from app.payments.services import Services
-from app.saleor.errors import SaleorError
-from app.saleor.graphql import SaleorClient
-from app.saleor.orders import fetch_source
-from app.saleor.request_limits import AttemptLimiter
+from saleor_app_sdk.errors import SaleorError
+from saleor_app_sdk.graphql import SaleorClient
+from saleor_app_sdk.orders import fetch_source
+from saleor_app_sdk.request_limits import AttemptLimiter
 
 log = structlog.get_logger(__name__)
 

@@ -4,12 +4,12 @@ from app.core.payment import PaymentAggregate
 from app.core.vocabulary import State
 from app.db.aggregates import ByTransaction
 from app.db.installations import OpenInstallation
-from app.outbound import Deadline
 from app.payments.operations.initialize import initialize, recorded_response
 from app.payments.services import Services
 from app.payments.sync.resolve import resolve_operation
-from app.saleor.events import TransactionProcessSession
-from app.saleor.responses import SessionResponse
+from integration_base.outbound import Deadline
+from saleor_app_sdk.events import TransactionProcessSession
+from saleor_app_sdk.responses import SessionResponse
 
 
 async def process(

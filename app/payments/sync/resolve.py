@@ -11,8 +11,6 @@ from app.core.payment import Operation, PaymentAggregate, row_id_of
 from app.core.vocabulary import State
 from app.db.aggregates import ById, ByOperation, account_of
 from app.db.tables import MerchantAccount
-from app.gateway.errors import GatewayError
-from app.outbound import Deadline
 from app.payments.core.page_cancellation import (
     needs_look_up_first,
 )
@@ -20,6 +18,8 @@ from app.payments.decisions.look_up import OrderLookedUp, TurnCame
 from app.payments.operations.execute import send
 from app.payments.operations.look_up import clear_account_problems, look_up_order, opens_keys
 from app.payments.services import Services
+from gateway_client.errors import GatewayError
+from integration_base.outbound import Deadline
 
 log = structlog.get_logger(__name__)
 

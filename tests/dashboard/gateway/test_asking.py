@@ -7,9 +7,9 @@ from uuid import uuid4
 import pytest
 
 from app.db.tables import MerchantAccount
-from app.sandbox.core.records import RecurringPlan
-from app.sandbox.core.subscriptions import create_subscription
-from app.sandbox.scripting import FaultRule
+from gateway_client.sandbox.core.records import RecurringPlan
+from gateway_client.sandbox.core.subscriptions import create_subscription
+from gateway_client.sandbox.scripting import FaultRule
 from tests.commands.books import operation, store_payment
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient, names, other_store

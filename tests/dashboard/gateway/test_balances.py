@@ -6,7 +6,7 @@ import httpx2
 import pytest
 
 from app.db.tables import MerchantAccount
-from app.sandbox.scripting import FaultRule
+from gateway_client.sandbox.scripting import FaultRule
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import OTHER_STORE, StaffClient, other_store
 from tests.dashboard.gateway.conftest import SandboxGateway

@@ -4,7 +4,7 @@ import pytest
 from playwright.async_api import Browser, expect
 
 from app.db.tables import MerchantAccount
-from app.sandbox.scripting import FaultRule
+from gateway_client.sandbox.scripting import FaultRule
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient, other_store
 from tests.dashboard.framing import BrowserErrors, dashboard_of, sign_in

@@ -12,8 +12,8 @@ from playwright.async_api import Browser, expect
 
 from app.dashboard.gateway.register import InvalidFieldsError, read_form
 from app.db.tables import MerchantAccount
-from app.gateway.models.reports import Detail
-from app.sandbox.scripting import FaultRule
+from gateway_client.models.reports import Detail
+from gateway_client.sandbox.scripting import FaultRule
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient, other_store
 from tests.dashboard.framing import BrowserErrors, dashboard_of, sign_in

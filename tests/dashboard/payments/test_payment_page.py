@@ -8,11 +8,11 @@ from typing import Any
 import httpx2
 import pytest
 
-from app.amounts import NotAnAmountError
 from app.core.payment import Operation
 from app.core.vocabulary import Kind, State
 from app.dashboard.payments.actions import read_amounts
 from app.payments.split.standing import chosen_shares
+from integration_base.amounts import NotAnAmountError
 from tests.commands.books import event, moment_after, notification, operation
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient

@@ -14,7 +14,7 @@ from playwright.async_api import Page, ViewportSize
 
 from app.bootstrap import open_services
 from app.db.migrate import migrate
-from app.saleor.testing import NewCheckout
+from saleor_app_sdk.testing import NewCheckout
 from tests.journeys.stories import begin, order_id_of, wait_for_event
 from tests.pages.places import addresses_of, page_routes
 from tests.pages.screenshots.of_the_dashboard import PORT, SameClock, add_two_months_of_sales, enable_payouts, fixed_ids

@@ -21,7 +21,7 @@ from app.db.migrate import migrate
 from app.db.tables import ReconciliationRun, RunState
 from app.payments.reconciliation.run import begin_run, complete_run
 from app.payments.services import Services
-from app.saleor.testing import staff, storefront
+from saleor_app_sdk.testing import staff, storefront
 from tests.journeys.stories import BACK, order_id_of, wait_for_event
 from tests.journeys.stories import begin as begin_to_pay
 from tests.journeys.wallet_shop import GATEWAY_AT_GOOGLE

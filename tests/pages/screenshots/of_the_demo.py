@@ -14,11 +14,11 @@ from playwright.async_api import ViewportSize, expect
 from rich.console import Console, RenderableType
 from rich.terminal_theme import TerminalTheme
 
-from app.saleor.testing.views import NewCheckout
-from app.sandbox.demo import Demo
-from app.sandbox.settings import PointOfSale
-from app.sandbox.stack import Stack
-from app.sandbox.timeline import Output
+from app.demo.stack import Stack
+from app.demo.story import Demo
+from app.demo.timeline import Output
+from gateway_client.sandbox.settings import PointOfSale
+from saleor_app_sdk.testing.views import NewCheckout
 from tests.journeys.stories import order_of
 from tests.pages.screenshots.photographer import DESK, Photographer
 

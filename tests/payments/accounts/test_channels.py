@@ -6,7 +6,7 @@ import pytest
 
 from app.db.tables import MerchantAccount
 from app.payments.accounts.channels import ChannelMap, Missing, is_slug, match_channels, successors
-from app.saleor.channels import Channel
+from saleor_app_sdk.channels import Channel
 
 UAH = Channel("uah", "Україна", "UAH", active=True)
 

@@ -8,8 +8,8 @@ import httpx2
 import pytest
 
 from app.db.tables import MerchantAccount
-from app.gateway import Credentials, GatewayClient
 from app.payments.accounts.gateway_access import Area, check_areas
+from gateway_client import Credentials, GatewayClient
 from tests.conftest import Clock
 from tests.sandbox.harness import POS, Harness, open_harness
 

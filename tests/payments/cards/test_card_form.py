@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.gateway.luhn import passes_luhn
 from app.payments.cards.card_form import holds_card_number
+from gateway_client.luhn import passes_luhn
 
 
 @pytest.mark.threat("card-numbers")

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from app.gateway.luhn import passes_luhn
 from app.payments.cards.card_form import PaymentInstrument
 from app.payments.cards.encrypted_card import MAX_CHARACTERS, is_sealed, open_sealed
 from app.payments.cards.keys import GRACE, _generate_key_pair
 from app.payments.core.refusal import RefusalCode, RefusalError
+from gateway_client.luhn import passes_luhn
 from tests.payments.cards.seals import CARD, CVV, NUMBER, seal
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

@@ -21,10 +21,10 @@ from app.payments.core.posting import enqueue_note, raise_problem
 from app.payments.core.problems import cause_of_mismatch, problem_text
 from app.payments.core.refusal import RefusalError
 from app.payments.decisions.action import step_for
-from app.saleor.responses import AvailableAction
-from app.saleor.testing.records import Transaction
-from app.saleor.testing.rules.reports import Report, record_report
-from app.saleor.testing.vocabulary import EventType
+from saleor_app_sdk.responses import AvailableAction
+from saleor_app_sdk.testing.records import Transaction
+from saleor_app_sdk.testing.rules.reports import Report, record_report
+from saleor_app_sdk.testing.vocabulary import EventType
 from tests.payments.aggregates import HUNDRED, NOON, ORDER, POS, an_aggregate, an_operation, observation, posting
 from tests.payments.fake_saleor import FakeSaleor
 from tests.payments.problems import issue_saying

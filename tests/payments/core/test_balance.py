@@ -11,7 +11,7 @@ from app.core.vocabulary import Flow, Kind, PaymentStatus, State
 from app.payments.core.balance import ZERO, Balance, balance, is_in_flight, status_of
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.decisions.action import Step, step_for
-from app.saleor.responses import AvailableAction
+from saleor_app_sdk.responses import AvailableAction
 from tests.payments.aggregates import HUNDRED, an_operation
 
 CHARGE, REFUND, CANCEL = AvailableAction.CHARGE, AvailableAction.REFUND, AvailableAction.CANCEL

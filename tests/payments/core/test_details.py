@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from app.core.vocabulary import Kind, State
-from app.gateway.models import read_record
 from app.i18n.messages import LazyMessage
 from app.payments.core.details import Details, Sum, card_mask, web_address
+from gateway_client.models import read_record
 from tests.loopback import json_reply
 from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.amounts import is_amount
 from app.core.vocabulary import Flow, Kind, State
 from app.i18n.messages import Money
 from app.payments.core.issues import Issue, IssueCode
 from app.payments.core.mapper import Transition, compute_transition, event_type_of
+from integration_base.amounts import is_amount
 from tests.payments.aggregates import HUNDRED, known_operation, observation
 
 kinds = st.sampled_from(list(Kind))

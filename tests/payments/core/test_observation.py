@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from app.core.vocabulary import Flow, Kind, State
-from app.gateway.models import read_record
 from app.payments.core.mapper import Observation
 from app.payments.core.observation import observation_from_record
+from gateway_client.models import read_record
 from tests.payments.fake_gateway import POS_ID, operation, payment
 
 

@@ -9,16 +9,16 @@ from graphql.execution.values import VariableValues, get_variable_values
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.exact_json import dumps, loads
-from app.gateway.models import PaymentRecord, read_record
 from app.payments.core.details import payment_method_from_row, payment_method_of, payment_method_to_row
-from app.saleor.documents import Documents
-from app.saleor.payment_methods import CardDetails, OtherMethod, PaymentMethod
-from app.saleor.reports import EventReport
-from app.saleor.responses import SessionResponse, TransactionFlow
-from app.saleor.testing.rules.responses import parse_session_response
-from app.saleor.versions import WITH_PAYMENT_METHODS, Version
-from app.saleor.vocabulary import EventType
+from gateway_client.models import PaymentRecord, read_record
+from integration_base.exact_json import dumps, loads
+from saleor_app_sdk.documents import Documents
+from saleor_app_sdk.payment_methods import CardDetails, OtherMethod, PaymentMethod
+from saleor_app_sdk.reports import EventReport
+from saleor_app_sdk.responses import SessionResponse, TransactionFlow
+from saleor_app_sdk.testing.rules.responses import parse_session_response
+from saleor_app_sdk.versions import WITH_PAYMENT_METHODS, Version
+from saleor_app_sdk.vocabulary import EventType
 from tests.conftest import REPOSITORY
 from tests.payments.fake_gateway import payment
 from tests.saleor.test_schemas import VERSIONS, schema

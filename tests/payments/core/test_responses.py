@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.vocabulary import Flow, Kind, State
-from app.exact_json import dumps, loads
 from app.payments.core.references import ensure_reference
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.core.responses import action_response, session_refusal_response, session_response
-from app.saleor.responses import AvailableAction, TransactionFlow
-from app.saleor.testing.rules.responses import parse_action_response, parse_session_response
-from app.saleor.testing.vocabulary import Action
+from integration_base.exact_json import dumps, loads
+from saleor_app_sdk.responses import AvailableAction, TransactionFlow
+from saleor_app_sdk.testing.rules.responses import parse_action_response, parse_session_response
+from saleor_app_sdk.testing.vocabulary import Action
 from tests.payments.aggregates import HUNDRED, NOON, ORDER, an_aggregate, an_operation
 
 SALEORS = [Flow.CHARGE, Flow.AUTHORIZATION]  # of a payout it asks nothing

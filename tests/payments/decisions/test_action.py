@@ -8,7 +8,7 @@ from app.core.vocabulary import Flow, State
 from app.payments.core.action_request import ActionRequest
 from app.payments.core.refusal import RefusalError
 from app.payments.decisions.action import ActionRequested
-from app.saleor.responses import AvailableAction
+from saleor_app_sdk.responses import AvailableAction
 from tests.payments.aggregates import an_aggregate, posting
 
 REFUND = ActionRequest(AvailableAction.REFUND, Decimal("40.00"), "UAH", keys=("key",), digest="digest")

@@ -5,9 +5,9 @@ from datetime import timedelta
 import pytest
 
 from app.core.vocabulary import Flow, Kind, State
-from app.gateway.models import Records
 from app.payments.core.observation import Observations
 from app.payments.decisions.look_up import OrderLookedUp, TurnCame
+from gateway_client.models import Records
 from tests.payments.aggregates import NOON, an_aggregate, an_operation, posting
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from app.gateway.statuses import TABLE, Status
+from gateway_client.statuses import TABLE, Status
 from tests.loopback import Behaviour, HangUp, Reply, Silence, json_reply
 from tests.payments.fake_gateway import BROKEN, NO_SUCH_ORDER, refusal_reply
 

@@ -14,7 +14,7 @@ from app.core.vocabulary import Kind
 from app.db import tables
 from app.payments.core.problems import problem_text
 from app.payments.core.schedule import Schedule
-from app.saleor.responses import ActionResponse, SessionResponse
+from saleor_app_sdk.responses import ActionResponse, SessionResponse
 from tests.loopback import Silence, json_reply
 from tests.payments.fake_gateway import operation, payment
 from tests.payments.mapping.outcomes import PAGE, SHOPPERS_TURN, Outcome

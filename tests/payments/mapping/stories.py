@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from app.saleor.responses import ActionResponse
+from saleor_app_sdk.responses import ActionResponse
 from tests.loopback import HangUp, json_reply
 from tests.payments.fake_gateway import NO_SUCH_ORDER, operation, payment
 from tests.payments.mapping.scenes import ConsequenceRecorder, Consequences, open_page

@@ -12,14 +12,14 @@ import pytest
 from app.core.vocabulary import Kind, State
 from app.payments.core.problems import problem_text
 from app.payments.operations.actions import answer_action_request
-from app.saleor.errors import SaleorRefusedError, SaleorUnreachableError
-from app.saleor.events import TransactionRefundRequested
-from app.saleor.installation import Installation
-from app.saleor.responses import ActionResponse, AvailableAction
-from app.saleor.testing.records import Event, GrantedRefund
-from app.saleor.testing.rules.recording import NOT_DELIVERED, record_failure
-from app.saleor.testing.vocabulary import GrantedRefundStatus
-from app.saleor.webhook_definition import build_action_failure
+from saleor_app_sdk.errors import SaleorRefusedError, SaleorUnreachableError
+from saleor_app_sdk.events import TransactionRefundRequested
+from saleor_app_sdk.installation import Installation
+from saleor_app_sdk.responses import ActionResponse, AvailableAction
+from saleor_app_sdk.testing.records import Event, GrantedRefund
+from saleor_app_sdk.testing.rules.recording import NOT_DELIVERED, record_failure
+from saleor_app_sdk.testing.vocabulary import GrantedRefundStatus
+from saleor_app_sdk.webhook_definition import build_action_failure
 from tests.loopback import HangUp, ReceivedRequest, json_reply
 from tests.payments.fake_gateway import operation
 from tests.payments.fake_saleor import amounts

@@ -11,13 +11,14 @@ from sqlalchemy import text
 from sqlmodel import SQLModel
 
 from app.core.vocabulary import Kind, Mode, State
-from app.gateway.models import Status
-from app.gateway.statuses import explain
 from app.payments.cards.keys import offered_key, rotate
 from app.payments.core.problems import problem_text
 from app.payments.core.schedule import Schedule
+from app.payments.core.status_messages import status_message
 from app.payments.operations.gateway_initialize import answer_gateway_initialize
-from app.saleor.responses import SessionResponse
+from gateway_client.models import Status
+from gateway_client.statuses import explain
+from saleor_app_sdk.responses import SessionResponse
 from tests.loopback import Behaviour, HangUp, ReceivedRequest, Reply, Silence, json_reply
 from tests.payments.cards.seals import BROWSER, CARD, CVV, NUMBER, seal
 from tests.payments.fake_gateway import BROKEN, payment, refusal_reply
@@ -230,7 +231,7 @@ async def test_what_waits_for_the_shopper_does_not_count_as_paid(shop: Shop, cod
     shop.gateway.will_answer(json_reply(direct(shop, "pending", status_code=code)))
     answer = await shop.begin(data=await typed(shop))
     assert answer.result == "CHARGE_ACTION_REQUIRED"
-    words = explain(Status.PENDING, code).shopper("uk")
+    words = status_message(explain(Status.PENDING, code), "uk")
     # Nowhere to go: the shopper is told what to do.
     assert (error_of(answer)["code"], error_of(answer)["message"]) == (code, words)
     assert shop.amounts == amounts()

@@ -10,11 +10,11 @@ from sqlmodel import select
 
 from app.core.vocabulary import EventState, Flow, Kind, State
 from app.db.tables import Operation, Payment
-from app.gateway.errors import GatewayError, InvalidRequestError, KeysNotOpenedError, NotSentError
 from app.payments.core.call_errors import shopper_code_of
 from app.payments.core.problems import problem_text
 from app.payments.core.schedule import Schedule
-from app.saleor.responses import SessionResponse
+from gateway_client.errors import GatewayError, InvalidRequestError, KeysNotOpenedError, NotSentError
+from saleor_app_sdk.responses import SessionResponse
 from tests.loopback import Behaviour, HangUp, ReceivedRequest, Reply, Silence, json_reply
 from tests.payments.fake_gateway import BROKEN, POS_ID, payment, refusal_reply
 from tests.payments.fake_saleor import amounts

@@ -10,7 +10,7 @@ import pytest
 
 from app.core.vocabulary import Kind, State
 from app.payments.core.problems import problem_text
-from app.saleor.responses import SessionResponse
+from saleor_app_sdk.responses import SessionResponse
 from tests.loopback import Behaviour, HangUp, ReceivedRequest, Reply, Silence, json_reply
 from tests.payments.fake_gateway import BROKEN, NO_SUCH_ORDER, action_of, payment, refusal_reply
 from tests.payments.fake_saleor import amounts

@@ -5,7 +5,9 @@ from decimal import Decimal
 import pytest
 
 from app.core.vocabulary import Kind, State
-from app.gateway.errors import (
+from app.payments.core.call_errors import is_state_conflict
+from app.payments.core.problems import problem_text
+from gateway_client.errors import (
     BadCredentialsError,
     NotFoundError,
     NotSentError,
@@ -14,8 +16,6 @@ from app.gateway.errors import (
     RefusedError,
     Violation,
 )
-from app.payments.core.call_errors import is_state_conflict
-from app.payments.core.problems import problem_text
 from tests.loopback import Behaviour, HangUp, Reply, json_reply
 from tests.payments.fake_gateway import operation, refusal_reply
 from tests.payments.fake_saleor import amounts

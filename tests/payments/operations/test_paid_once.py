@@ -13,7 +13,7 @@ from app.payments.core.problems import problem_text
 from app.payments.staff.manual_resolution import Decision, settle
 from app.payments.sync.notifications import process
 from app.payments.sync.review_attempts import compare_attempts
-from app.saleor.responses import SessionResponse
+from saleor_app_sdk.responses import SessionResponse
 from tests.loopback import HangUp, ReceivedRequest, json_reply
 from tests.payments.changes import Change
 from tests.payments.fake_gateway import BROKEN, action_of, operation, payment, refusal_reply

@@ -12,7 +12,7 @@ from app.payments.core.balance import balance
 from app.payments.core.refusal import RefusalError
 from app.payments.decisions.action import step_for
 from app.payments.decisions.rejections import rejection_message
-from app.saleor.responses import AvailableAction
+from saleor_app_sdk.responses import AvailableAction
 from tests.payments.aggregates import HUNDRED, an_operation
 
 CHARGE, REFUND, CANCEL = AvailableAction.CHARGE, AvailableAction.REFUND, AvailableAction.CANCEL

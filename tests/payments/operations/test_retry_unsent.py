@@ -4,10 +4,10 @@ from datetime import timedelta
 
 import pytest
 
-from app.gateway.errors import GatewayError, NotSentError, OutcomeUnknownError
-from app.outbound import Deadline
 from app.payments.core.schedule import Schedule
 from app.payments.operations.execute import retry_unsent
+from gateway_client.errors import GatewayError, NotSentError, OutcomeUnknownError
+from integration_base.outbound import Deadline
 
 AT_ONCE = Schedule(pauses_before_resending=(timedelta(0), timedelta(0)))
 

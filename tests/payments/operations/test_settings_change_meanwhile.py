@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.saleor.responses import SessionResponse
+from saleor_app_sdk.responses import SessionResponse
 from tests.loopback import json_reply
 from tests.payments.fake_gateway import operation
 from tests.payments.shop import CUSTOMER, Shop

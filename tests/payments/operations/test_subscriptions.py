@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from app import exact_json
 from app.core.vocabulary import Kind, State
 from app.payments.core.balance import balance
 from app.payments.core.problems import problem_text
 from app.payments.core.refusal import RefusalError
 from app.payments.staff.actions import StaffRequest, request_action
 from app.payments.staff.subscription import cancel_subscription
+from integration_base import exact_json
 from tests.loopback import json_reply
 from tests.payments.fake_gateway import BROKEN, operation, payment
 from tests.payments.fake_saleor import amounts

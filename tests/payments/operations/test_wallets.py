@@ -15,7 +15,7 @@ from app.core.vocabulary import Kind, Mode, State
 from app.db.tables import SavedCard
 from app.payments.core.schedule import Schedule
 from app.payments.operations.gateway_initialize import answer_gateway_initialize
-from app.saleor.responses import SessionResponse
+from saleor_app_sdk.responses import SessionResponse
 from tests.loopback import Behaviour, HangUp, ReceivedRequest, Reply, json_reply
 from tests.payments.cards.seals import APPLE_TOKEN, BROWSER, CARD, GOOGLE_TOKEN, seal
 from tests.payments.fake_gateway import BROKEN, payment, refusal_reply

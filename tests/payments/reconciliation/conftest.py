@@ -18,10 +18,10 @@ from app.payments.core.problems import problem_messages
 from app.payments.reconciliation.run import begin_run, reconcile
 from app.payments.services import Services
 from app.payments.sync.on_demand import look_up_now
-from app.sandbox.control.client import SandboxControl
-from app.sandbox.sandbox import Sandbox
-from app.sandbox.server import running_sandbox
-from app.sandbox.settings import Behaviour, PointOfSale, SandboxSettings
+from gateway_client.sandbox.control.client import SandboxControl
+from gateway_client.sandbox.sandbox import Sandbox
+from gateway_client.sandbox.server import running_sandbox
+from gateway_client.sandbox.settings import Behaviour, PointOfSale, SandboxSettings
 from tests.conftest import Clock
 from tests.payments.fake_gateway import POS_ID, FakeGateway
 from tests.payments.shop import SECRET, Shop, open_shop

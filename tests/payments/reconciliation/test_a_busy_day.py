@@ -8,8 +8,8 @@ import pytest
 from app.db.reconciliations import next_time, plan_run
 from app.db.tables import RunState
 from app.payments.core.problems import problem_messages
-from app.saleor.errors import SaleorUnreachableError
-from app.saleor.testing.records import Amounts, Transaction
+from saleor_app_sdk.errors import SaleorUnreachableError
+from saleor_app_sdk.testing.records import Amounts, Transaction
 from tests.payments.alert_cases import subjects
 from tests.payments.fake_saleor import amounts
 from tests.payments.reconciliation.conftest import Store

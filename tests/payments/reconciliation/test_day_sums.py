@@ -17,7 +17,7 @@ from app.payments.reconciliation.run import reconcile
 from app.payments.staff.money import Agreement, Figures, GroupBy, MoneyReport, Row, read_books_comparison, read_money
 from app.payments.staff.money_rows import DEFAULT_GROUPING, money_rows
 from app.payments.staff.sheet import SheetStyle, csv_lines
-from app.sandbox.scripting import FaultRule
+from gateway_client.sandbox.scripting import FaultRule
 from tests.payments.reconciliation.conftest import Store
 from tests.payments.split.market import enable_splitting, split_checkout
 from tests.payments.split.people import MARKET, POTTER, SMITH

@@ -5,9 +5,9 @@ from decimal import Decimal
 from sqlmodel import select
 
 from app.db.tables import Discrepancy, DiscrepancyKind
-from app.gateway.models.payout import Payout as Request
 from app.payments.operations.pay_out import pay_out
 from app.payments.staff.money import Agreement, GroupBy
+from gateway_client.models.payout import Payout as Request
 from tests.payments.payouts import a_payout, enable_payouts
 from tests.payments.reconciliation.conftest import Store
 from tests.payments.reconciliation.test_day_sums import NOON, money, night

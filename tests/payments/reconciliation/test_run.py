@@ -13,7 +13,7 @@ from app.i18n.messages import LazyMessage
 from app.payments.reconciliation.progress import Progress
 from app.payments.reconciliation.run import FIRST_RUN_REACH, reconcile
 from app.payments.reconciliation.spool import open_spool
-from app.sandbox.scripting import FaultRule
+from gateway_client.sandbox.scripting import FaultRule
 from tests.payments.fake_saleor import amounts
 from tests.payments.reconciliation.books import line
 from tests.payments.reconciliation.conftest import Store

@@ -10,8 +10,8 @@ from sqlmodel import delete, select
 from app.core.vocabulary import Kind, State
 from app.db.tables import Booked, DiscrepancyState, GatewayTotal, RunState, SaleorEvent, Source
 from app.payments.staff.manual_resolution import resend_refused_events
-from app.saleor.errors import SaleorRefusedError, SaleorUnreachableError
-from app.sandbox.core.codes import Status
+from gateway_client.sandbox.core.codes import Status
+from saleor_app_sdk.errors import SaleorRefusedError, SaleorUnreachableError
 from tests.payments.fake_saleor import amounts
 from tests.payments.reconciliation.conftest import POINT, Store
 from tests.payments.split.market import enable_splitting, split_checkout

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.gateway.models import HostedPayment
 from app.payments.core.references import order_id_of
 from app.payments.core.refusal import RefusalError
 from app.payments.requests.description import TemplateError, attributes_of, check_attribute, payload_of
-from app.saleor.events import TransactionInitializeSession
+from gateway_client.models import HostedPayment
+from saleor_app_sdk.events import TransactionInitializeSession
 from tests.payments.requests.test_payment import TRANSACTION, an_account, planned
 from tests.payments.shop import CUSTOMER, SALEOR, session_event, source_object
 

@@ -13,7 +13,7 @@ from app.payments.core.balance import check_amount
 from app.payments.core.references import order_id_of
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.requests.payment import HostedPlan, plan_hosted
-from app.saleor.events import TransactionInitializeSession
+from saleor_app_sdk.events import TransactionInitializeSession
 from tests.payments.aggregates import NOON
 from tests.payments.shop import CUSTOMER, SALEOR, session_event, source_object
 

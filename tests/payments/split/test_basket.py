@@ -10,8 +10,8 @@ from app.payments.core.refusal import RefusalError
 from app.payments.split.allocation import Basket, Line, allocate
 from app.payments.split.products import basket_of, granted_lines
 from app.payments.split.remainder import granted_worth
-from app.saleor.events import GrantedRefund
-from app.saleor.source import Checkout, Order
+from saleor_app_sdk.events import GrantedRefund
+from saleor_app_sdk.source import Checkout, Order
 from tests.payments.split.people import POTTER, SMITH, WEAVER, rules
 from tests.saleor.recordings import webhooks
 

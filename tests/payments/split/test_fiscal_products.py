@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.amounts import CENT
 from app.core.payment import PaymentAggregate
 from app.core.request import RequestDetails
 from app.core.vocabulary import Flow, Kind, State
 from app.payments.split.fiscal_products import fiscal_details, goods_of
 from app.payments.split.products import DELIVERY
-from app.saleor.events import GrantedRefund
-from app.saleor.source import Checkout
+from integration_base.amounts import CENT
+from saleor_app_sdk.events import GrantedRefund
+from saleor_app_sdk.source import Checkout
 from tests.payments.aggregates import an_aggregate, an_operation
 from tests.payments.baskets import checkout, fiscal, line, lines, taxed
 

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from app.amounts import CENT
 from app.db.tables import ProductsForm
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.split.products import DELIVERY, items_of, piece_prices
-from app.saleor.source import Order
+from integration_base.amounts import CENT
+from saleor_app_sdk.source import Order
 from tests.payments.baskets import checkout, fiscal, line, lines, money, plain, taxed
 from tests.payments.requests.test_payment import an_account, planned
 from tests.payments.shop import source_object

@@ -16,7 +16,7 @@ from app.payments.operations.actions import answer_action_request
 from app.payments.split.choice import choose_next_refund_split
 from app.payments.staff.actions import StaffRequest, possible_actions, request_action
 from app.payments.staff.timeline import timeline
-from app.saleor.responses import AvailableAction
+from saleor_app_sdk.responses import AvailableAction
 from tests.commands.conftest import one_database
 from tests.loopback import ReceivedRequest, json_reply
 from tests.payments.changes import Change

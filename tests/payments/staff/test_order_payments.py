@@ -12,7 +12,7 @@ from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import Flow, Kind, Mode, State
 from app.payments.decisions.competing_attempts import add_attempt, attempt_of
 from app.payments.staff.order_payments import OrderPayments, can_be_paid
-from app.saleor.orders import OrderToPay
+from saleor_app_sdk.orders import OrderToPay
 from tests.commands.books import BEGUN, TRANSACTION, aggregate, operation
 
 ALL = Decimal("100.00")

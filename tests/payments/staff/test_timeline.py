@@ -12,7 +12,7 @@ from app.core.vocabulary import EventState, Flow, Kind, State
 from app.payments.staff.descriptions import event_name
 from app.payments.staff.status import pending_steps, standing
 from app.payments.staff.timeline import Entry, Tone, timeline
-from app.saleor.vocabulary import EventType
+from saleor_app_sdk.vocabulary import EventType
 from tests.commands.books import ORDER, aggregate, event, moment_after, notification, operation
 
 

@@ -11,12 +11,12 @@ from app.core.payment import Operation
 from app.core.vocabulary import Kind, State
 from app.db import tables
 from app.db.aggregates import save_all
-from app.gateway.models import Records
-from app.outbound import Deadline
 from app.payments.core.problems import problem_text
 from app.payments.staff.raw import raw_records
 from app.payments.sync.on_demand import fetch_records, look_up_now
 from app.payments.sync.resolve import resolve_operation
+from gateway_client.models import Records
+from integration_base.outbound import Deadline
 from tests.db.rows import load_by_transaction
 from tests.loopback import HangUp, ReceivedRequest, Silence, json_reply
 from tests.payments.fake_gateway import BROKEN, operation, payment, refusal_reply

@@ -1,5 +1,0 @@
-"""`python -m app.sandbox`."""
-
-from app.sandbox.command import main
-
-main()

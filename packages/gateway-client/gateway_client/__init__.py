@@ -1,0 +1,190 @@
+"""The client of the payment gateway's interface: requests, records, errors, signature. Independent of Saleor.
+
+A program of your own imports every name from here (docs/gateway-client.md). Each is loaded from its module on first
+access, so that importing one error loads no more than that.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gateway_client.client import GatewayClient
+    from gateway_client.credentials import Credentials
+    from gateway_client.declined import Declined
+    from gateway_client.dialect import (
+        DIALECTS,
+        CaptureEndpoint,
+        Dialect,
+        PartCapture,
+        Preset,
+        Sending,
+        TaxesForm,
+        ThreeDs,
+    )
+    from gateway_client.discovery import zone_offset
+    from gateway_client.errors import (
+        BadCredentialsError,
+        BrokenRule,
+        DuplicateOrderError,
+        ForgedNotificationError,
+        GatewayError,
+        InvalidRequestError,
+        KeysNotOpenedError,
+        NotFoundError,
+        NotificationError,
+        NotSentError,
+        NotTheGatewayError,
+        OutcomeUnknownError,
+        RateLimitedError,
+        RefusedError,
+        ReportNotReadyError,
+        UnreadableNotificationError,
+        Violation,
+    )
+    from gateway_client.hosts import PRESETS, KnownGateway
+    from gateway_client.models.accounts import BalanceAccount, Balances
+    from gateway_client.models.checkout import Checkout
+    from gateway_client.models.details import Attribute, BrowserFingerprint, RecurringPlan, SplitItem
+    from gateway_client.models.operations import Capture, Refund, SplitRefund, Void
+    from gateway_client.models.payments import DirectPayment, HostedPayment, Payment, Sector
+    from gateway_client.models.payout import Payout, Recipient
+    from gateway_client.models.products import FiscalProduct, Product, Taxes
+    from gateway_client.models.records import (
+        Fee,
+        LimitInfo,
+        OperationRecord,
+        PaymentRecord,
+        Record,
+        Records,
+        Recurring,
+    )
+    from gateway_client.models.reports import (
+        Detail,
+        RegisterLine,
+        RegisterRequest,
+        RegisterTicket,
+        TransactionLine,
+        UnreadableLine,
+        periods,
+    )
+    from gateway_client.models.subscriptions import Subscription, SubscriptionRefund
+    from gateway_client.models.values import Method, Mode, ReceiptDelivery
+    from gateway_client.notification import Notification, SignedButUnreadableError, read_notification
+    from gateway_client.statuses import Status
+    from gateway_client.wallets import Wallet, encode_token
+
+__all__ = [
+    "DIALECTS",
+    "PRESETS",
+    "Attribute",
+    "BadCredentialsError",
+    "BalanceAccount",
+    "Balances",
+    "BrokenRule",
+    "BrowserFingerprint",
+    "Capture",
+    "CaptureEndpoint",
+    "Checkout",
+    "Credentials",
+    "Declined",
+    "Detail",
+    "Dialect",
+    "DirectPayment",
+    "DuplicateOrderError",
+    "Fee",
+    "FiscalProduct",
+    "ForgedNotificationError",
+    "GatewayClient",
+    "GatewayError",
+    "HostedPayment",
+    "InvalidRequestError",
+    "KeysNotOpenedError",
+    "KnownGateway",
+    "LimitInfo",
+    "Method",
+    "Mode",
+    "NotFoundError",
+    "NotSentError",
+    "NotTheGatewayError",
+    "Notification",
+    "NotificationError",
+    "OperationRecord",
+    "OutcomeUnknownError",
+    "PartCapture",
+    "Payment",
+    "PaymentRecord",
+    "Payout",
+    "Preset",
+    "Product",
+    "RateLimitedError",
+    "ReceiptDelivery",
+    "Recipient",
+    "Record",
+    "Records",
+    "Recurring",
+    "RecurringPlan",
+    "Refund",
+    "RefusedError",
+    "RegisterLine",
+    "RegisterRequest",
+    "RegisterTicket",
+    "ReportNotReadyError",
+    "Sector",
+    "Sending",
+    "SignedButUnreadableError",
+    "SplitItem",
+    "SplitRefund",
+    "Status",
+    "Subscription",
+    "SubscriptionRefund",
+    "Taxes",
+    "TaxesForm",
+    "ThreeDs",
+    "TransactionLine",
+    "UnreadableLine",
+    "UnreadableNotificationError",
+    "Violation",
+    "Void",
+    "Wallet",
+    "encode_token",
+    "periods",
+    "read_notification",
+    "zone_offset",
+]
+
+# The module of each name; those missing here are in the models. A test compares this with the imports above.
+_ERRORS = "errors"
+_DIALECT = "dialect"
+_ELSEWHERE = {
+    **dict.fromkeys(("DIALECTS", "CaptureEndpoint", "Dialect", "PartCapture"), _DIALECT),
+    **dict.fromkeys(("Preset", "Sending", "TaxesForm", "ThreeDs"), _DIALECT),
+    "Credentials": "credentials",
+    "Declined": "declined",
+    "GatewayClient": "client",
+    "KnownGateway": "hosts",
+    "Notification": "notification",
+    "PRESETS": "hosts",
+    "SignedButUnreadableError": "notification",
+    "Status": "statuses",
+    "BrokenRule": _ERRORS,
+    "Violation": _ERRORS,
+    "Wallet": "wallets",
+    "encode_token": "wallets",
+    "read_notification": "notification",
+    "zone_offset": "discovery",
+}
+
+
+if not TYPE_CHECKING:  # a type checker would take every name for defined
+
+    def __getattr__(name: str) -> object:
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        module = _ELSEWHERE.get(name) or (_ERRORS if name.endswith("Error") else "models")
+        value = getattr(import_module(f"{__name__}.{module}"), name)
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

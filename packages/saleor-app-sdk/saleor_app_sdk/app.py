@@ -1,0 +1,177 @@
+"""A Saleor app: its manifest, the Saleors that may install it, and the routes that Saleor calls."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, TypeVar
+
+import httpx2
+import structlog
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import JSONResponse
+
+from integration_base.outbound import Deadline
+from saleor_app_sdk.addresses import AllowList
+from saleor_app_sdk.dashboard_token import DashboardTokens
+from saleor_app_sdk.documents import Documents
+from saleor_app_sdk.errors import RegistrationRefusedError
+from saleor_app_sdk.extension import Widget
+from saleor_app_sdk.graphql import SaleorClient
+from saleor_app_sdk.installation import InstallationStore
+from saleor_app_sdk.keyring import Keyring
+from saleor_app_sdk.manifest import Addresses, AppInfo, build_manifest
+from saleor_app_sdk.recipient import RecipientCheck
+from saleor_app_sdk.registration import Registrar
+from saleor_app_sdk.request_limits import read_at_most
+from saleor_app_sdk.versions import Version, parse_version
+from saleor_app_sdk.webhook_definition import ErrorHandler, Handler, WebhookContext, WebhookDefinition, build_definition
+from saleor_app_sdk.webhooks import BUDGET, MAX_EVENT_AGE, WebhookReceiver
+
+__all__ = ["AppInfo", "SaleorApp", "WebhookContext"]
+
+H = TypeVar("H", bound=Handler)
+
+MAX_REGISTRATION_BYTES = 16 * 1024
+
+logger = structlog.get_logger(__name__)
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class SaleorApp:
+    """A Saleor app: its manifest, registration and webhooks.
+
+    ``manifest_folder`` holds ``subscriptions/`` and ``operations/``; ``info`` is usually ``AppInfo.read`` of the same
+    folder. ``api_base_url`` is where Saleor's servers reach the app, ``iframe_base_url`` where browsers do (the same
+    when None). ``allowed_saleor_urls`` are allow-list entries (``AllowList``); without any, only a Saleor at a loopback
+    address may install the app. ``http`` is shared and long-lived, and is closed by its creator. ``max_event_age`` is
+    how old an event may be, ``budget`` how long a response to one may take.
+    """
+
+    def __init__(
+        self,
+        *,
+        info: AppInfo,
+        manifest_folder: Path,
+        api_base_url: str,
+        iframe_base_url: str | None = None,
+        allowed_saleor_urls: Iterable[str] = (),
+        store: InstallationStore,
+        http: httpx2.AsyncClient,
+        client: SaleorClient | None = None,
+        now: Callable[[], datetime] = _utc_now,
+        max_event_age: timedelta = MAX_EVENT_AGE,
+        budget: timedelta = BUDGET,
+    ) -> None:
+        self.info = info
+        self.client = client or SaleorClient(http, Documents(manifest_folder / "operations"))
+        self._subscriptions = Documents(manifest_folder / "subscriptions")
+        self._addresses = Addresses(api=api_base_url.rstrip("/"), iframe=(iframe_base_url or api_base_url).rstrip("/"))
+        self._webhooks: dict[str, WebhookDefinition] = {}
+        self._widgets: list[Widget] = []
+        self._allowed = AllowList(allowed_saleor_urls)
+        self._registrar = Registrar(
+            identifier=info.id, allowed=self._allowed, store=store, client=self.client, http=http
+        )
+        keyring = Keyring(store, http, now)
+        self.dashboard_tokens = DashboardTokens(store, keyring, now)
+        self._receiver = WebhookReceiver(
+            store=store,
+            keyring=keyring,
+            recipients=RecipientCheck(info.id, store, self.client),
+            now=now,
+            max_event_age=max_event_age,
+        )
+        self._budget = budget.total_seconds()
+
+    def webhook(
+        self,
+        event_type: str,
+        *,
+        query: str,
+        on_error: ErrorHandler | None = None,
+    ) -> Callable[[H], H]:
+        """Define a webhook: the decorated handler takes the event as its first parameter and returns the response.
+
+        ``query`` is the document in ``manifest/subscriptions``. ``on_error`` returns the response when the handler
+        raises; without it Saleor receives a well-formed failure. Raises TypeError for a handler that does not match
+        the event, KeyError for an unknown document, ValueError for a second definition of the same event.
+        """
+
+        def register(handler: H) -> H:
+            webhook = build_definition(event_type, query, handler, on_error)
+            self._subscriptions.text(webhook.query, self._subscriptions.versions(webhook.query)[0])
+            if event_type in self._webhooks:
+                msg = f"{event_type} is defined already"
+                raise ValueError(msg)
+            self._webhooks[event_type] = webhook
+            return handler
+
+        return register
+
+    def add_widget(self, widget: Widget) -> None:
+        """Add a widget; the caller defines its route. Raises ValueError if it needs permissions that the app lacks."""
+        if missing := set(widget.permissions) - set(self.info.permissions):
+            msg = f"{widget.path} needs permissions that the app does not ask for: {', '.join(sorted(missing))}"
+            raise ValueError(msg)
+        self._widgets.append(widget)
+
+    def router(self) -> APIRouter:
+        """Return the routes for everything defined so far: manifest, registration, and one for each webhook."""
+        if self._allowed.is_loopback_only:
+            logger.warning(
+                "saleor_allow_list_empty",
+                detail="only a Saleor on this machine can install the app; list the Saleor API addresses it serves",
+            )
+        router = APIRouter()
+        router.add_api_route("/api/manifest", self._manifest, methods=["GET", "HEAD"], include_in_schema=False)
+        router.add_api_route("/api/register", self._register, methods=["POST"], include_in_schema=False)
+        for webhook in self._webhooks.values():
+            router.add_api_route(webhook.path, self._build_endpoint(webhook), methods=["POST"], include_in_schema=False)
+        return router
+
+    def manifest(self, version: Version) -> dict[str, Any]:
+        """Return the manifest of everything defined so far, for a Saleor of that version."""
+        return build_manifest(
+            self.info,
+            webhooks=self._webhooks.values(),
+            widgets=self._widgets,
+            subscriptions=self._subscriptions,
+            addresses=self._addresses,
+            version=version,
+        )
+
+    async def _manifest(self, request: Request) -> JSONResponse:
+        version = parse_version(request.headers.get("saleor-schema-version"))
+        return JSONResponse(self.manifest(version), headers={"Vary": "Saleor-Schema-Version"})
+
+    async def _register(self, request: Request) -> JSONResponse:
+        body = await read_at_most(MAX_REGISTRATION_BYTES, request)
+        try:
+            # A body that is too long is refused like any other invalid body.
+            await self._registrar.register(request.headers, body or b"")
+        except RegistrationRefusedError as refusal:
+            logger.warning("saleor_registration_refused", code=refusal.code)
+            error = {"code": refusal.code, "message": refusal.message}
+            return JSONResponse({"success": False, "error": error}, refusal.status)
+        except Exception:  # Saleor shows staff the message of a JSON error, and nothing of any other response
+            logger.exception("saleor_registration_failed")
+            error = {"code": "APP_ERROR", "message": "The app could not save the installation. Try again later."}
+            return JSONResponse({"success": False, "error": error}, 500)
+        return JSONResponse({"success": True})
+
+    def _build_endpoint(self, webhook: WebhookDefinition) -> Callable[[Request], Awaitable[Response]]:
+        async def receive(request: Request) -> Response:
+            deadline = Deadline(self._budget)
+            try:
+                async with asyncio.timeout(deadline.left):
+                    body = await read_at_most(webhook.max_bytes, request)
+            except TimeoutError:
+                return Response(status_code=408)  # the sender is not verified yet
+            reply = await self._receiver.receive(webhook, request.headers, body, deadline)
+            return Response(reply.body, reply.status, media_type="application/json")
+
+        return receive
