@@ -1,6 +1,6 @@
 # syntax=docker/dockerfile:1
 # One image for everything that runs in production: the web app, the worker inside it, migrations and the command line.
-# `docker build --target sandbox .` makes another one for trying things out: a stand-in of the gateway, and the demo.
+# `docker build --target sandbox .` makes the same with another command: a stand-in of the gateway, for trying things out.
 
 # By its digest: the same commit is built on the same ground tomorrow. `docker buildx imagetools inspect python:3.12-slim`
 # tells today's, which brings the corrections of Debian and Python since.
@@ -25,14 +25,10 @@ FROM dependencies AS build
 COPY pyproject.toml README.md LICENSE saleor_gateway.py ./
 COPY manifest manifest
 COPY packaging packaging
+COPY packages packages
 COPY app app
-RUN /opt/build/bin/pip wheel --no-deps --no-build-isolation --wheel-dir /wheel . \
+RUN /opt/build/bin/pip wheel --no-deps --no-build-isolation --wheel-dir /wheel . ./packages/* \
     && /opt/build/bin/pip --python /opt/app/bin/python install --no-deps --root /own /wheel/*.whl
-
-
-FROM build AS build-sandbox
-RUN /opt/build/bin/pip wheel --no-deps --no-build-isolation --wheel-dir /wheel-sandbox ./packaging/sandbox \
-    && /opt/build/bin/pip --python /opt/app/bin/python install --no-deps --root /own /wheel-sandbox/*.whl
 
 
 FROM ${PYTHON_IMAGE} AS base
@@ -50,7 +46,7 @@ USER 10001:10001
 
 
 FROM base AS sandbox
-COPY --from=build-sandbox /own /
+COPY --from=build /own /
 EXPOSE 8077
 CMD ["saleor-gateway", "sandbox", "--host", "0.0.0.0"]
 LABEL org.opencontainers.image.title="saleor-gateway-sandbox" \

@@ -66,10 +66,9 @@ $(STAMP): pyproject.toml requirements-dev.txt $(PACKAGES:%=packages/%/pyproject.
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation $(PACKAGES:%=-e packages/%) -e .
 	@touch $@
 
-# Drivers are named in a database's address and form parsing is called by FastAPI: neither is imported. The sandbox is
-# here in app/, and a distribution of its own. starlette and pydantic_core are the ground on which fastapi and pydantic,
-# which we do declare, stand.
-NOT_ODD := DEP002=aiosqlite|psycopg|python-multipart|saleor-gateway-sandbox,DEP003=starlette|pydantic_core
+# Drivers are named in a database's address and form parsing is called by FastAPI: neither is imported. starlette and
+# pydantic_core are the ground on which fastapi and pydantic, which we do declare, stand.
+NOT_ODD := DEP002=aiosqlite|psycopg|python-multipart,DEP003=starlette|pydantic_core
 
 .PHONY: check
 check: $(STAMP) ## Formatting, lint, types, who may import whom, and what is declared
@@ -81,7 +80,7 @@ check: $(STAMP) ## Formatting, lint, types, who may import whom, and what is dec
 	@for package in $(PACKAGES); do (cd packages/$$package && $(CURDIR)/$(BIN)/deptry . --per-rule-ignores '$(NOT_ODD)'); done
 
 # What the tests of the tooling (tests/suites.py) look at. They run when something of it has changed since they passed.
-TOOLING := .ci Makefile pyproject.toml requirements-dev.txt saleor_gateway.py app/*.py packages/gateway-client/gateway_client packages/saleor-app-sdk/saleor_app_sdk packages/gateway-client/gateway_client/sandbox \
+TOOLING := .ci Makefile pyproject.toml requirements-dev.txt saleor_gateway.py app/*.py app/demo packages \
 	app/static docs tests/*.py tests/ci tests/docs tests/gateway tests/gateway_contract tests/saleor tests/saleor_testing tests/sandbox \
 	tests/secrets
 TOOLING_TESTED := build/.tooling-tested
@@ -213,7 +212,8 @@ bench: $(STAMP) ## Measure webhooks, whole payments under load, what a million p
 # A file that exists is the starting point: only what pyproject.toml demands changes. For the newest of
 # everything: make pins ARGS=--upgrade
 COMPILE = UV_CUSTOM_COMPILE_COMMAND='make pins' $(TOOLS)/bin/uv pip compile --quiet --universal --python-version 3.11 \
-	--generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate $(ARGS)
+	--generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate \
+	$(PACKAGES:%=--no-emit-package %) $(ARGS)
 
 # In the image and for the tests, and off until an operator sets them up.
 EXTRAS := --extra opentelemetry --extra sentry
@@ -252,9 +252,10 @@ release-files: $(STAMP) $(TOOLS_STAMP) ## Only build what a release consists of,
 	packaging/release/build $(BIN)/python $(TOOLS)
 
 .PHONY: wheels
-wheels: $(STAMP) ## Build what is installed elsewhere into dist/: the product, and the sandbox with the demo
+wheels: $(STAMP) ## Build what is installed elsewhere into dist/: the app, and the packages that it stands on
 	$(BIN)/python -m hatchling build -t wheel -d dist
-	cd packaging/sandbox && $(abspath $(BIN))/python -m hatchling build -t wheel -d $(abspath dist)
+	@for package in $(PACKAGES); do \
+		(cd packages/$$package && $(abspath $(BIN))/python -m hatchling build -t wheel -d $(abspath dist)); done
 
 .PHONY: clean
 clean: ## Remove the environment, caches and builds (never data/)

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 _HOME = Path(__file__).resolve().parent
-_DISTRIBUTIONS = ("saleor-gateway", "saleor-gateway-sandbox")
+_DISTRIBUTIONS = ("saleor-gateway", "saleor-app-sdk", "gateway-client", "integration-base")
 _PACKAGES = ("app", "manifest")
 _REMEDY = "an environment of its own (python3 -m venv)"
 _STATUS = 2  # as for settings that are wrong

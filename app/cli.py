@@ -255,12 +255,10 @@ COMMANDS: Mapping[str, Command | Group] = {
     "sandbox": Command(
         "gateway_client.sandbox.command:sandbox",
         "Start a gateway of your own: no account, no money, nothing leaves this machine.",
-        extra="sandbox",
     ),
     "demo": Command(
         "app.demo.command:demo",
         "Play a whole payment on this machine: a Saleor, a gateway and the app; no account, no money.",
-        extra="sandbox",
     ),
 }
 

@@ -14,20 +14,13 @@ from typing import Any, ClassVar
 import typer
 from typer.core import TyperCommand
 
-from app import DISTRIBUTION
-from app.commands.failure import CommandFailed
-
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command that is not imported yet: ``target`` is ``module:function``, ``summary`` the start of its docstring.
-
-    ``extra`` is the extra of the distribution that must be installed for it, if any.
-    """
+    """A command that is not imported yet: ``target`` is ``module:function``, ``summary`` the start of its docstring."""
 
     target: str
     summary: str
-    extra: str | None = None
 
     @property
     def module(self) -> str:
@@ -35,16 +28,9 @@ class Command:
         return self.target.partition(":")[0]
 
     def load(self) -> Callable[..., None]:
-        """Import and return the command's function. Raises CommandFailed where its extra is not installed."""
-        try:
-            with _garbage_collection_paused():
-                module = import_module(self.module)
-        except ModuleNotFoundError as exc:
-            if self.extra is None or exc.name is None or not f"{self.module}.".startswith(f"{exc.name}."):
-                raise
-            raise CommandFailed(
-                f"this command is not installed here. Install it with: pip install '{DISTRIBUTION}[{self.extra}]'"
-            ) from exc
+        """Import and return the command's function."""
+        with _garbage_collection_paused():
+            module = import_module(self.module)
         loaded: Callable[..., None] = getattr(module, self.target.partition(":")[2])
         return loaded
 

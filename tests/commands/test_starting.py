@@ -13,7 +13,6 @@ import pytest
 
 from app.cli import COMMANDS
 from app.commands.deferred import Command, Group
-from app.commands.failure import CommandFailed
 from tests.commands.conftest import clean_environment
 from tests.waiting import LONGEST_WAIT
 
@@ -98,19 +97,6 @@ def test_every_command_is_where_it_is_said_to_be_and_is_called_what_it_says_itse
     for path, command in commands.items():
         words = " ".join((inspect.getdoc(command.load()) or "").split())
         assert words.startswith(command.summary.removesuffix(".")), path
-
-
-def test_only_an_extra_that_is_missing_is_told_as_one_and_nothing_that_is_broken_inside(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "broken_extra.py").write_text("import nowhere_to_be_found\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    with pytest.raises(ModuleNotFoundError, match="nowhere_to_be_found"):
-        Command("broken_extra:run", "Does nothing.", extra="toys").load()
-    with pytest.raises(ModuleNotFoundError, match="not_installed"):
-        Command("not_installed:run", "Does nothing.").load()
-    with pytest.raises(CommandFailed, match=r"pip install 'saleor-gateway\[toys\]'"):
-        Command("not_installed.deep.inside:run", "Does nothing.", extra="toys").load()
 
 
 def _all(commands: Mapping[str, Command | Group]) -> dict[tuple[str, ...], Command]:

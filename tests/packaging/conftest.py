@@ -9,7 +9,8 @@ import pytest
 from tests.conftest import REPOSITORY
 from tests.waiting import LONGEST_WAIT
 
-DISTRIBUTIONS = {"product": REPOSITORY, "sandbox": REPOSITORY / "packaging" / "sandbox"}
+PACKAGES = ("integration-base", "saleor-app-sdk", "gateway-client")
+DISTRIBUTIONS = {"product": REPOSITORY} | {name: REPOSITORY / "packages" / name for name in PACKAGES}
 
 
 def build(project: Path, target: str, folder: Path) -> Path:
@@ -22,11 +23,11 @@ def build(project: Path, target: str, folder: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def sources(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Both source distributions."""
+    """All source distributions."""
     return {name: build(project, "sdist", tmp_path_factory.mktemp(name)) for name, project in DISTRIBUTIONS.items()}
 
 
 @pytest.fixture(scope="session")
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Both wheels."""
+    """All wheels."""
     return {name: build(project, "wheel", tmp_path_factory.mktemp(name)) for name, project in DISTRIBUTIONS.items()}

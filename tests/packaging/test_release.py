@@ -11,6 +11,7 @@ import pytest
 
 from app.static import KIT_FOLDER
 from tests.conftest import REPOSITORY
+from tests.packaging.conftest import PACKAGES
 from tests.waiting import LONGEST_WAIT
 
 BUILD = Path("packaging/release/build")
@@ -22,10 +23,12 @@ def project(folder: Path = REPOSITORY) -> dict[str, Any]:
 
 def test_everything_is_of_one_version() -> None:
     version = project()["version"]
-    sandbox = project(REPOSITORY / "packaging" / "sandbox")
-    assert sandbox["version"] == version
-    assert sandbox["dependencies"] == [f"saleor-gateway=={version}"]
-    assert project()["optional-dependencies"]["sandbox"] == [f"saleor-gateway-sandbox=={version}"]
+    for name in PACKAGES:
+        package = project(REPOSITORY / "packages" / name)
+        assert (package["name"], package["version"]) == (name, version)
+        assert sum(f"{name}[" in wanted or f"{name}==" in wanted for wanted in project()["dependencies"]) == 1
+        ours = [wanted for wanted in package["dependencies"] if wanted.startswith(PACKAGES)]
+        assert ours == ([] if name == "integration-base" else [f"integration-base=={version}"])
     assert json.loads((KIT_FOLDER / "package.json").read_text())["version"] == version
     said = (REPOSITORY / "README.md").read_text().partition("\nVersion ")[2].split()[0]
     assert version.startswith(said)

@@ -1,4 +1,4 @@
-"""What is installed: the product without anything to play with, and beside it, where it is asked for, the sandbox."""
+"""What is installed: the app, and the packages that it stands on, which others install alone."""
 
 import os
 import re
@@ -12,19 +12,21 @@ from pathlib import Path
 
 import pytest
 from packaging.metadata import Metadata
-from packaging.requirements import Requirement
 
 from tests.commands.conftest import clean_environment
 from tests.conftest import REPOSITORY
-from tests.packaging.conftest import DISTRIBUTIONS, build
+from tests.packaging.conftest import DISTRIBUTIONS, PACKAGES, build
 from tests.waiting import LONGEST_WAIT
 
 ENTRY_POINT = "saleor_gateway.py"
-PLAYED = ("packages/gateway-client/gateway_client/sandbox/", "packages/saleor-app-sdk/saleor_app_sdk/testing/")
+FOLDERS = {"product": (REPOSITORY, ("app", "manifest"))} | {
+    name: (REPOSITORY / "packages" / name, (name.replace("-", "_"),)) for name in PACKAGES
+}
 
 EVERY_MODULE = """
-import importlib, pkgutil, app
-names = [each.name for each in pkgutil.walk_packages(app.__path__, "app.")]
+import importlib, pkgutil, app, gateway_client, integration_base, saleor_app_sdk
+houses = (app, gateway_client, integration_base, saleor_app_sdk)
+names = [module.name for house in houses for module in pkgutil.walk_packages(house.__path__, f"{house.__name__}.")]
 for name in names:
     if not name.startswith("app.db.migrations"):  # Alembic runs those
         importlib.import_module(name)
@@ -55,8 +57,8 @@ def installed(folder: Path, *wheels: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def product(wheels: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder in which only the product is installed."""
-    return installed(tmp_path_factory.mktemp("installed"), wheels["product"])
+    """A folder in which the app and its packages are installed."""
+    return installed(tmp_path_factory.mktemp("installed"), *wheels.values())
 
 
 def run(folder: Path, where: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -100,30 +102,22 @@ def contents(wheel: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.threat("supply-chain")
-def test_each_file_is_in_one_of_the_two_and_what_one_plays_with_is_not_in_the_product(wheels: dict[str, Path]) -> None:
-    product, sandbox = files_in(wheels["product"]), files_in(wheels["sandbox"])
-    assert ENTRY_POINT in product  # what the command begins with
-    assert [name for name in product if name.startswith(PLAYED)] == []
-    assert [name for name in sandbox if not name.startswith(PLAYED)] == []
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_a_wheel_has_the_files_of_its_folders_and_no_other(name: str, wheels: dict[str, Path]) -> None:
+    home, folders = FOLDERS[name]
     here = {
-        path.relative_to(REPOSITORY).as_posix()
-        for folder in ("app", "manifest")
-        for path in (REPOSITORY / folder).rglob("*")
+        path.relative_to(home).as_posix()
+        for folder in folders
+        for path in (home / folder).rglob("*")
         if path.is_file() and path.suffix != ".pyc"
     }
-    assert product | sandbox == here | {ENTRY_POINT}
+    assert files_in(wheels[name]) == here | ({ENTRY_POINT} if name == "product" else set())
 
 
-def test_type_checkers_of_others_are_told_that_it_is_typed(wheels: dict[str, Path]) -> None:
-    assert "app/py.typed" in files_in(wheels["product"])  # PEP 561
-
-
-def test_the_extra_brings_the_sandbox_of_the_same_version(wheels: dict[str, Path]) -> None:
-    product, sandbox = metadata(wheels["product"]), metadata(wheels["sandbox"])
-    assert sandbox.version == product.version
-    brought = Requirement(f"saleor-gateway-sandbox=={product.version}; extra == 'sandbox'")
-    assert brought in (product.requires_dist or [])
-    assert sandbox.requires_dist == [Requirement(f"saleor-gateway=={product.version}")]
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_type_checkers_of_others_are_told_that_it_is_typed(name: str, wheels: dict[str, Path]) -> None:
+    (marker,) = {file for file in files_in(wheels[name]) if file.endswith("py.typed")}  # PEP 561
+    assert marker.count("/") == 1
 
 
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
@@ -137,7 +131,7 @@ def test_a_registry_accepts_the_metadata_and_readers_find_what_they_look_for(
     licences = [content for file, content in contents(wheels[name]).items() if file.endswith("/licenses/LICENSE")]
     assert licences == [(REPOSITORY / "LICENSE").read_bytes()]
     assert said.author == "The Saleor Gateway authors"
-    assert {"saleor", "payments"} <= set(said.keywords or [])
+    assert said.keywords
     assert said.project_urls
     assert said.description_content_type == "text/markdown"
     assert said.description == (DISTRIBUTIONS[name] / "README.md").read_text()
@@ -174,27 +168,9 @@ def test_the_product_needs_nothing_else(product: Path, tmp_path: Path) -> None:
     assert statuses == ["200", "200"], served
 
 
-@pytest.mark.parametrize("words", [("demo", "--once"), ("demo", "--help"), ("sandbox", "--port", "0")])
-def test_what_is_not_installed_says_in_one_line_how_to_install_it(
-    product: Path, tmp_path: Path, words: tuple[str, ...]
-) -> None:
-    said = run(product, tmp_path, "-m", "app.cli", *words)
-    assert (said.returncode, said.stdout) == (1, "")
-    assert said.stderr.splitlines() == [
-        "error: this command is not installed here. Install it with: pip install 'saleor-gateway[sandbox]'"
-    ]
-
-
 @pytest.mark.long
-def test_with_the_sandbox_beside_it_everything_is_there(wheels: dict[str, Path], tmp_path: Path) -> None:
-    both = installed(tmp_path / "both", *wheels.values())
-    said = run(both, tmp_path, "-m", "app.cli", "demo", "--help")
+@pytest.mark.parametrize(("command", "option"), [("demo", "--free-ports"), ("sandbox", "--dialect")])
+def test_what_one_plays_with_is_there(product: Path, tmp_path: Path, command: str, option: str) -> None:
+    said = run(product, tmp_path, "-m", "app.cli", command, "--help")
     assert said.returncode == 0, said.stderr
-    assert "--free-ports" in said.stdout
-    imported = run(
-        both,
-        tmp_path,
-        "-c",
-        "import gateway_client.sandbox.application, saleor_app_sdk.testing as it; print(it.__file__)",
-    )
-    assert imported.stdout.strip() == str(both / "app" / "saleor" / "testing" / "__init__.py"), imported.stderr
+    assert option in said.stdout
