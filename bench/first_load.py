@@ -141,7 +141,7 @@ async def measure(times: int) -> dict[str, dict[str, Load]]:
 def _run_checkout(folder: Path, times: int) -> dict[str, dict[str, Load]]:
     """Let the checkout in that folder measure itself with this file."""
     command = [sys.executable, "-P", str(HERE), "--json", "--times", str(times)]
-    environment = os.environ | {"PYTHONPATH": str(folder)}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, [folder, *folder.glob("packages/*")]))}
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(done.stderr[-2000:])

@@ -20,8 +20,8 @@ from integration_base.amounts import (
     quantize_to_cents,
     read_amount,
 )
+from tests.sources import name_of, source_files
 
-APP = Path(__file__).parents[1] / "app"
 AMOUNT_NAME = re.compile(
     r"(\w+_)?(amount|total|authorized|charged|refunded|taken|returned|capturable|refundable|fee|net|available|"
     r"rolling_reserve|before_discounts)"
@@ -29,22 +29,22 @@ AMOUNT_NAME = re.compile(
 # Exact values for JSON, for the database and to compare; and what is no amount, or is formatted already.
 EXCEPTIONS = Counter(
     [
-        "amounts.py: amount",
-        "amounts.py: amount",
-        "gateway/models/reports.py: amount",
-        "i18n/messages.py: amount",
-        "core/request.py: amount",
-        "core/request.py: amount",
-        "payments/decisions/manual_resolution.py: amount",
-        "payments/reconciliation/compare.py: amount",
-        "payments/reconciliation/entries.py: amount",
-        "payments/reconciliation/spool.py: amount",
-        "payments/split/choice.py: amount",
-        "payments/staff/order_payments.py: amount",
-        "payments/staff/timeline.py: amount",
-        "commands/account_add.py: taken",
-        "commands/payment_split.py: total",
-        "commands/progress_bar.py: total",
+        "integration_base/amounts.py: amount",
+        "integration_base/amounts.py: amount",
+        "gateway_client/models/reports.py: amount",
+        "app/i18n/messages.py: amount",
+        "app/core/request.py: amount",
+        "app/core/request.py: amount",
+        "app/payments/decisions/manual_resolution.py: amount",
+        "app/payments/reconciliation/compare.py: amount",
+        "app/payments/reconciliation/entries.py: amount",
+        "app/payments/reconciliation/spool.py: amount",
+        "app/payments/split/choice.py: amount",
+        "app/payments/staff/order_payments.py: amount",
+        "app/payments/staff/timeline.py: amount",
+        "app/commands/account_add.py: taken",
+        "app/commands/payment_split.py: total",
+        "app/commands/progress_bar.py: total",
     ]
 )
 
@@ -120,10 +120,9 @@ def written_as_they_are(path: Path) -> Iterator[str]:
         match value:
             case ast.Attribute(attr=name) | ast.Name(id=name) | ast.Subscript(slice=ast.Constant(value=str(name))):
                 if AMOUNT_NAME.fullmatch(name):
-                    yield f"{path.relative_to(APP)}: {name}"
+                    yield f"{name_of(path)}: {name}"
 
 
 def test_no_text_for_people_holds_an_amount_as_it_is() -> None:
-    modules = [path for path in APP.rglob("*.py") if not {"sandbox", "testing"} & set(path.relative_to(APP).parts)]
-    found = Counter(amount for path in modules for amount in written_as_they_are(path))
+    found = Counter(amount for path in source_files() for amount in written_as_they_are(path))
     assert found == EXCEPTIONS

@@ -42,7 +42,7 @@ class TestMakeTest:
         """Return a folder with the Makefile and what it needs."""
         for file in ("Makefile", "pyproject.toml", "requirements-dev.txt"):
             shutil.copy(REPOSITORY / file, tmp_path)
-        (tmp_path / "app" / "sandbox").mkdir(parents=True)
+        (tmp_path / "packages").mkdir()
         return tmp_path
 
     def test_runs_the_tooling_tests_in_a_fresh_clone(self, copy: Path) -> None:
@@ -54,7 +54,7 @@ class TestMakeTest:
 
     def test_runs_them_again_when_a_file_has_changed(self, copy: Path) -> None:
         passed(copy)
-        write(copy / "app" / "sandbox" / "new.py", seconds_ahead=120)
+        write(copy / "packages" / "new.py", seconds_ahead=120)
         assert chosen_marks(copy) == "not long"
 
     def test_leaves_out_nothing_of_what_somebody_names(self, copy: Path) -> None:

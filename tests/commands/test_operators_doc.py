@@ -14,8 +14,8 @@ from app.cli import cli
 from app.commands.account_keys import read_keys
 from app.commands.failure import CommandFailed
 from app.settings import PREFIX, Settings
-from tests.conftest import REPOSITORY
 from tests.docs.pages import DOCS, blocks, rows, section
+from tests.sources import source_files
 
 PAGE = DOCS / "operators.md"
 # These belong to a developer's machine and are told in their own page.
@@ -72,7 +72,7 @@ def test_the_commands_in_examples_can_be_typed(line: str) -> None:
     ],
 )
 def test_what_the_app_is_quoted_with_it_says(words: str) -> None:
-    sources = [path.read_text() for path in (REPOSITORY / "app").rglob("*.py")]
+    sources = [path.read_text() for path in source_files()]
     for each in words.split("`, `"):
         assert any(each in source for source in sources), each
 

@@ -2,24 +2,19 @@
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-import app
+from tests.sources import name_of, source_files
 
-_ROOT = Path(app.__file__).parent
 _MAKERS = {"LazyMessage", "gettext_noop", "StoredMessage"}
 _ATTRIBUTES = {"message", "shopper_message", "failure", "problem"}
 _HASHES = {"sha1", "sha256", "sha512", "md5", "blake2b"}
-_STAND_INS = ("sandbox/", "saleor/testing/")
 
 
 def _modules() -> Iterator[tuple[str, ast.Module]]:
-    for path in sorted(_ROOT.rglob("*.py")):
-        name = path.relative_to(_ROOT).as_posix()
-        if not name.startswith(_STAND_INS):
-            yield name, ast.parse(path.read_text())
+    for path in source_files():
+        yield name_of(path), ast.parse(path.read_text())
 
 
 def _is_made(node: ast.expr | None) -> bool:
@@ -36,7 +31,7 @@ def _constants(module: ast.Module) -> set[str]:
 def _imported(module: ast.Module, constants: dict[str, set[str]]) -> set[str]:
     """Return the names of the sentences that a module imports from another one of the app."""
     imports = [node for node in ast.walk(module) if isinstance(node, ast.ImportFrom) and node.module is not None]
-    defined = {node: constants.get(f"{(node.module or '')[4:].replace('.', '/')}.py", set()) for node in imports}
+    defined = {node: constants.get(f"{(node.module or '').replace('.', '/')}.py", set()) for node in imports}
     return {alias.asname or alias.name for node in imports for alias in node.names if alias.name in defined[node]}
 
 

@@ -33,7 +33,11 @@ def failed_tests(tests: Iterable[MarkedTest], root: Path) -> list[str]:
     chosen = {str(test): test.name.rpartition("::")[2] for test in tests}
     quietly = ["-q", "-rfE", "--no-header", "--tb=no", "-p", "no:cacheprovider"]
     command = [sys.executable, "-m", "pytest", *quietly, *chosen]
-    environment = os.environ | {"PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "300"}
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join(map(str, [root, *root.glob("packages/*")])),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "COLUMNS": "300",
+    }
     ran = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=False)
     if ran.returncode not in (0, 1):  # nothing was tried: pytest itself stopped
         raise RuntimeError(f"pytest ended with {ran.returncode}:\n{ran.stdout[-2000:]}{ran.stderr[-2000:]}")

@@ -11,6 +11,7 @@ from app.db.reconciliations import RECONCILIATIONS
 from tests.conftest import REPOSITORY
 from tests.docs.pages import DOCS, anchors, backticked, rows, section
 from tests.monitoring.conftest import Metrics
+from tests.sources import source_files
 
 PAGE = DOCS / "observability.md"
 MONITORING = REPOSITORY / "packaging" / "monitoring"
@@ -87,8 +88,7 @@ def is_log_call(node: ast.AST) -> bool:
 
 
 def log_calls() -> list[ast.Call]:
-    modules = [path for path in (REPOSITORY / "app").rglob("*.py") if not {"sandbox", "testing"} & set(path.parts)]
-    nodes = [node for path in modules for node in ast.walk(ast.parse(path.read_text()))]
+    nodes = [node for path in source_files() for node in ast.walk(ast.parse(path.read_text()))]
     return [node for node in nodes if isinstance(node, ast.Call) and is_log_call(node)]
 
 

@@ -1,7 +1,7 @@
 """A Saleor that books transactions by Saleor's own rules: the state that a story must end with on the other side.
 
-Granted refunds, lost answers and the app's own requests work as in the played Saleor (``saleor_app_sdk.testing``): a test
-plays the webhook itself, and decides what happens to the answer.
+Granted refunds, lost answers and the app's own requests work as in the played Saleor (``saleor_app_sdk.testing``): a
+test plays the webhook itself, and decides what happens to the answer.
 """
 
 import asyncio

@@ -8,16 +8,15 @@ from fastapi.routing import APIRoute
 
 from tests.commands.books import event, notification, operation, store_payment
 from tests.commands.conftest import one_database
-from tests.conftest import REPOSITORY
 from tests.dashboard.conftest import gateway, shop, staff_client
 from tests.dashboard.dashboard_app import StaffClient, names
+from tests.sources import source_files
 
 __all__ = ["gateway", "shop", "staff_client"]
 
 MARKUP = "\"'><img src=x onerror=alert(1)>{{7*7}}"
 _SAFE = re.compile(r"\{[{%][^}]*\|\s*safe\b[^}]*\}")
 _A_LITERAL = re.compile(r"('[^']*'|\"[^\"]*\")\s*\|\s*safe\b")
-NOT_SERVED_IN_PRODUCTION = {"sandbox", "testing"}
 
 
 @one_database
@@ -63,11 +62,7 @@ class _Anything(dict[str, str]):
 
 @pytest.mark.threat("xss-dashboard", "xss-shopper")
 def test_no_template_takes_the_escaping_off_what_it_is_given() -> None:
-    templates = [
-        each
-        for each in (REPOSITORY / "app").rglob("templates/**/*.html")
-        if NOT_SERVED_IN_PRODUCTION.isdisjoint(each.parts)
-    ]
+    templates = list(source_files("templates/**/*.html"))
     assert len(templates) > 20
     for template in templates:
         for written in _SAFE.findall(template.read_text()):
@@ -78,9 +73,7 @@ def test_no_template_takes_the_escaping_off_what_it_is_given() -> None:
 def test_no_code_calls_what_it_is_given_markup() -> None:
     """``Markup("...")`` of a text that stands in the code may be; of anything else it may not."""
     calls = 0
-    for module in (REPOSITORY / "app").rglob("*.py"):
-        if not NOT_SERVED_IN_PRODUCTION.isdisjoint(module.parts):
-            continue
+    for module in source_files():
         for node in ast.walk(ast.parse(module.read_text())):
             if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("Markup"):
                 calls += 1

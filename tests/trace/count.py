@@ -21,16 +21,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
+from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
 from sqlalchemy import Connection, event
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from tests.conftest import REPOSITORY
+from tests.sources import GATEWAY_CLIENT, HOUSES, SALEOR_APP_SDK, name_of
 
-_APP = f"{REPOSITORY / 'app'}/"
-_PLAYED = (f"{_APP}saleor/testing/", f"{_APP}sandbox/")
+_HOUSES = tuple(f"{house}/" for house in HOUSES)
+_PLAYED = (f"{SALEOR_APP_SDK}/testing/", f"{GATEWAY_CLIENT}/sandbox/")
 _LOAD = re.compile(r"\bFROM operation\b.*\bWHERE operation\.payment_id\b", re.DOTALL)
 _OPTIMIZED_AND_NEW_LOCALS = 0x1 | 0x2  # what bodies of modules and classes are not
 
@@ -48,7 +49,7 @@ class Counts:
     @property
     def files(self) -> list[str]:
         """The files, in the order in which they were entered first."""
-        return list(dict.fromkeys(code.co_filename.removeprefix(_APP) for code in self.entered))
+        return list(dict.fromkeys(name_of(Path(code.co_filename)) for code in self.entered))
 
     @property
     def functions(self) -> int:
@@ -85,7 +86,7 @@ class _Profiler:
 
 def _is_ours(code: CodeType) -> bool:
     return (
-        code.co_filename.startswith(_APP)
+        code.co_filename.startswith(_HOUSES)
         and code.co_filename.endswith(".py")  # templates have code, too
         and not code.co_filename.startswith(_PLAYED)
         and code.co_flags & _OPTIMIZED_AND_NEW_LOCALS == _OPTIMIZED_AND_NEW_LOCALS

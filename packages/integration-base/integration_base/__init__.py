@@ -1,1 +1,1 @@
-"""What a client of an HTTP interface that moves money stands on: exact numbers, bounded requests, named failures, traces."""
+"""What clients of interfaces that move money stand on: exact numbers, bounded requests, named failures, traces."""

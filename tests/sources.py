@@ -1,0 +1,26 @@
+"""The source code of the product: of the app and of the packages that it stands on."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.conftest import REPOSITORY
+
+PACKAGES = ("integration-base", "saleor-app-sdk", "gateway-client")
+HOUSES = (REPOSITORY / "app", *(REPOSITORY / "packages" / name / name.replace("-", "_") for name in PACKAGES))
+"""The folders of the packages that are imported."""
+
+INTEGRATION_BASE, SALEOR_APP_SDK, GATEWAY_CLIENT = HOUSES[1:]
+_PLAYED = {"sandbox", "testing", "demo"}
+
+
+def name_of(path: Path) -> str:
+    """Return a file's path from the folder of its house: ``app/settings.py``."""
+    return next(path.relative_to(house.parent).as_posix() for house in HOUSES if path.is_relative_to(house))
+
+
+def source_files(pattern: str = "*.py", *, played: bool = False) -> Iterator[Path]:
+    """Yield the files of all houses; those of the sandbox, the played Saleor and the demo only where ``played``."""
+    for house in HOUSES:
+        for path in sorted(house.rglob(pattern)):
+            if played or _PLAYED.isdisjoint(path.relative_to(house).parts):
+                yield path
