@@ -13,6 +13,7 @@ MAKEFLAGS += --no-print-directory
 VENV := .venv
 # What stands on nothing of the app, and is installed beside it.
 PACKAGES := integration-base saleor-app-sdk gateway-client
+OTHER_HOUSES := saleor saleor_testing gateway gateway_contract sandbox outbound
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 # What looks at the dependencies and builds a release stands apart from what is tested.
@@ -93,6 +94,15 @@ test: check ## All checks, then the tests but for the long campaigns, and those 
 	$(PYTEST) -n $(WORKERS) --dist worksteal -m 'not long$(if $(ARGS)$(TOOLING_CHANGED),, and not tooling)' $(ARGS)
 	@$(if $(ARGS),,mv build/.test-begun $(TOOLING_TESTED))
 
+# A house's own tests alone: what others install is tested in half a minute.
+.PHONY: test-sdk test-client test-app
+test-sdk: $(STAMP) ## Only the tests of saleor-app-sdk
+	$(PYTEST) -n $(WORKERS) --dist worksteal -q -m 'not long' tests/saleor tests/saleor_testing tests/outbound $(ARGS)
+test-client: $(STAMP) ## Only the tests of gateway-client and its sandbox
+	$(PYTEST) -n $(WORKERS) --dist worksteal -q -m 'not long' tests/gateway tests/gateway_contract tests/sandbox tests/outbound $(ARGS)
+test-app: $(STAMP) ## Only the tests of the app
+	$(PYTEST) -n $(WORKERS) --dist worksteal -q -m 'not long' tests $(OTHER_HOUSES:%=--ignore=tests/%) $(ARGS)
+
 # SAMPLE=60 runs 60 percent of them, chosen by the commit: that is what CI does.
 SAMPLE ?= 100
 .PHONY: test-long
@@ -154,7 +164,7 @@ env-example: $(STAMP) ## Generate .env.example from the settings and what docs/o
 translations: $(STAMP) ## Collect what is to be translated (a new language: ARGS="--init-missing --locale pl")
 	@template=$$(mktemp); trap 'rm -f "$$template"' EXIT; \
 	$(BIN)/pybabel -q extract --mapping pyproject.toml --project saleor-gateway --add-location file --sort-by-file \
-		--no-wrap --output "$$template" app; \
+		--no-wrap --output "$$template" app packages; \
 	$(BIN)/pybabel -q update --domain messages --output-dir app/i18n/locale --ignore-obsolete \
 		--ignore-pot-creation-date --no-wrap --input-file "$$template" $(ARGS)
 
