@@ -42,8 +42,8 @@ class Environment:
         command = [sys.executable, "-m", "pip", "--python", python, "--quiet", *words]
         subprocess.run(command, check=True, capture_output=True, timeout=LONGEST_WAIT)
 
-    def install(self, wheel: Path) -> None:
-        self.pip("install", "--no-index", "--no-deps", "--no-compile", "--force-reinstall", str(wheel))
+    def install(self, *wheels: Path) -> None:
+        self.pip("install", "--no-index", "--no-deps", "--no-compile", "--force-reinstall", *map(str, wheels))
 
     def run(self, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
         """Run the installed command. What this process finds its modules by is not handed on."""
@@ -69,8 +69,7 @@ def environment(wheels: dict[str, Path], tmp_path: Path) -> Environment:
     """The wheels of the app and its packages in an environment, in which this one's libraries can be imported."""
     made = Environment(tmp_path / "env")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(made.folder)], check=True, timeout=LONGEST_WAIT)
-    for wheel in wheels.values():
-        made.install(wheel)
+    made.install(*wheels.values())
     (made.packages / "libraries.pth").write_text(sysconfig.get_path("purelib"))
     return made
 

@@ -46,14 +46,19 @@ def test_dependencies_and_app_are_two_layers_and_only_the_second_changes_with_th
         assert all(" --root /own " in line for line in re.findall(r"pip .*install.*--no-deps.*$", STAGES[source]))
 
 
+def test_what_the_image_is_built_from_goes_to_the_builder() -> None:
+    sent = {line[1:] for line in (REPOSITORY / ".dockerignore").read_text().splitlines() if line.startswith("!")}
+    copied = {name for words in re.findall(r"^COPY ([^-].*) \S+$", IMAGE, re.MULTILINE) for name in words.split()}
+    assert copied == sent
+
+
 def test_what_is_laid_down_below_a_root_is_complete(wheels: dict[str, Path], tmp_path: Path) -> None:
     """pip does what the image's build asks of it; its environment has no pip of its own."""
     environment, root = tmp_path / "env", tmp_path / "own"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(environment)], check=True, timeout=LONGEST_WAIT)
-    for wheel in wheels.values():
-        words = ("--python", str(environment / "bin" / "python"), "install", "--no-index", "--no-deps", "--no-compile")
-        command = [sys.executable, "-m", "pip", "--quiet", *words, "--root", str(root), str(wheel)]
-        subprocess.run(command, check=True, capture_output=True, timeout=LONGEST_WAIT)
+    words = ("--python", str(environment / "bin" / "python"), "install", "--no-index", "--no-deps", "--no-compile")
+    command = [sys.executable, "-m", "pip", "--quiet", *words, "--root", str(root), *map(str, wheels.values())]
+    subprocess.run(command, check=True, capture_output=True, timeout=LONGEST_WAIT)
     laid_down = root / environment.relative_to("/")
     assert (laid_down / "bin" / "saleor-gateway").read_text().startswith(f"#!{environment}/bin/python")
     (packages,) = laid_down.glob("lib/python*/site-packages")

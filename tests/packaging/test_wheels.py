@@ -174,3 +174,25 @@ def test_what_one_plays_with_is_there(product: Path, tmp_path: Path, command: st
     said = run(product, tmp_path, "-m", "app.cli", command, "--help")
     assert said.returncode == 0, said.stderr
     assert option in said.stdout
+
+
+EVERY_MODULE_OF = """
+import importlib, pkgutil, sys
+house = importlib.import_module(sys.argv[1])
+for module in pkgutil.walk_packages(house.__path__, f"{house.__name__}."):
+    if not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
+print(*sorted({name.partition(".")[0] for name in sys.modules} & {"app", "saleor_app_sdk", "gateway_client"}))
+"""
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_a_package_needs_nothing_of_the_others(name: str, wheels: dict[str, Path], tmp_path: Path) -> None:
+    """Beside a foreign package ``app``, which it must not touch."""
+    alone = installed(tmp_path / "alone", *{wheels[name], wheels["integration-base"]})
+    (alone / "app").mkdir()
+    (alone / "app" / "__init__.py").write_text('raise SystemExit("the bakery has begun")')
+    module = name.replace("-", "_")
+    imported = run(alone, tmp_path, "-c", EVERY_MODULE_OF, module)
+    assert (imported.returncode, imported.stderr) == (0, "")
+    assert imported.stdout.split() == ([] if name == "integration-base" else [module])
