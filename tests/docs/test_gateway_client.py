@@ -18,9 +18,10 @@ import pytest
 
 from gateway_client import Method, Status
 from gateway_client.sandbox.scripting import FaultRule
-from tests.conftest import REPOSITORY, Clock
+from tests.conftest import Clock
 from tests.docs.pages import DOCS, backticked, blocks, prose, rows
 from tests.sandbox.harness import POS, Harness, open_harness
+from tests.sources import GATEWAY_CLIENT, HOUSES
 from tests.waiting import LONGEST_WAIT
 
 PAGE = DOCS / "gateway-client.md"
@@ -40,7 +41,7 @@ def environment(harness: Harness) -> dict[str, str]:
     """What a program finds in its environment: nothing but the account."""
     return {
         "PATH": os.environ["PATH"],
-        "PYTHONPATH": str(REPOSITORY),
+        "PYTHONPATH": os.pathsep.join(str(house.parent) for house in HOUSES),
         "GATEWAY_BASE_URL": harness.url,
         "GATEWAY_POS_ID": str(POS.pos_id),
         "GATEWAY_API_KEY": POS.api_key,
@@ -82,7 +83,7 @@ def test_the_page_has_the_five_programs_and_tells_every_variable() -> None:
     assert list(PROGRAMS) == ["hosted_payment.py", "capture.py", "refund.py", "register.py", "notifications.py"]
     assert {row[0] for row in rows(prose(PAGE))} >= {"`GATEWAY_BASE_URL`", "`GATEWAY_POS_ID`"}
     told = {name for row in rows(prose(PAGE)) for name in backticked(row[0]) if name.startswith("GATEWAY_")}
-    code = (REPOSITORY / "app" / "gateway" / "credentials.py").read_text()
+    code = (GATEWAY_CLIENT / "credentials.py").read_text()
     assert {name.removeprefix("GATEWAY_").lower() for name in told} == {
         "pos_id", "api_key", "api_secret", "endpoints_key", "base_url", "scheme_word", "balances_url", "register_url",
     }  # fmt: skip
@@ -122,7 +123,7 @@ async def test_a_lost_answer_is_looked_up_and_nothing_is_asked_twice(run: Run, h
 async def test_what_cannot_be_asked_is_told_at_once(run: Run, words: tuple[str, ...], told: list[str]) -> None:
     code, said = await run("hosted_payment.py", *words)
     assert code == 1
-    assert [each.split(";")[0] for each in said.split(" | ")] == told
+    assert [rule.split(";")[0] for rule in said.split(" | ")] == told
 
 
 async def test_keys_that_are_missing_are_told_at_once(run: Run, environment: dict[str, str]) -> None:
@@ -173,11 +174,11 @@ async def test_notifications_are_verified_and_kept_once(
 
 @pytest.mark.long
 def test_type_checkers_have_nothing_to_say_of_the_programs(tmp_path: Path) -> None:
-    """As in somebody's own project: the app is a library in their environment, and mypy knows no plugin of it."""
+    """As in somebody's own project: the client is a library in their environment, and mypy knows no plugin of it."""
     own = tmp_path / "own"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(own)], check=True, timeout=LONGEST_WAIT)
     [libraries] = own.glob("lib/python*/site-packages")
-    places = [REPOSITORY, *{Path(sysconfig.get_path(name)) for name in ("purelib", "platlib")}]
+    places = [*{house.parent for house in HOUSES}, *{Path(sysconfig.get_path(name)) for name in ("purelib", "platlib")}]
     (libraries / "libraries.pth").write_text("\n".join(map(str, places)))
     programs = [written(name, tmp_path) for name in PROGRAMS]
     wrong = tmp_path / "wrong.py"

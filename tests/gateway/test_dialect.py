@@ -3,7 +3,6 @@
 import ast
 import re
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -20,8 +19,8 @@ from gateway_client.signature import sign
 from tests.gateway.counterpart import PAYMENT, ScriptedServer
 from tests.gateway.examples import SHOP, hosted, payout
 from tests.loopback import json_reply, text_reply
+from tests.sources import name_of, source_files
 
-ROOT = Path(__file__).parents[2]
 FORM = "https://pay.example/api/v1/checkout/abc/form"
 CARD_NUMBER = "4242424242424242"
 
@@ -156,15 +155,15 @@ class TestTimes:
 
 
 _BEYOND = re.compile(r"/api/v1/(capture|applepay|tokenization|recurring)\b|^releases_rest$")
-_ALLOWED = {"packages/gateway-client/gateway_client/dialect.py", "app/payments/accounts/dialect_options.py"}
+_ALLOWED = {"gateway_client/dialect.py", "app/payments/accounts/dialect_options.py"}
 
 
 def test_nothing_else_in_the_product_knows_such_a_fact() -> None:
     """Texts of the code, not comments: paths and words that the interface does not show."""
     found = []
-    for path in sorted((ROOT / "app").rglob("*.py")):
-        place = str(path.relative_to(ROOT))
-        if place in _ALLOWED or place.startswith("packages/gateway-client/gateway_client/sandbox/"):
+    for path in source_files():
+        place = name_of(path)
+        if place in _ALLOWED:
             continue
         texts = (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Constant))
         found += [f"{place}:{text.lineno}" for text in texts if _BEYOND.search(str(text.value))]

@@ -23,7 +23,9 @@ from tests.conftest import REPOSITORY
 from tests.gateway_contract.scrubbing import WEBHOOKS
 from tests.gateway_contract.statement_rules import NO_CRYPTOGRAM, rules
 from tests.gateway_contract.tape import CASSETTES, interactions
+from tests.sources import GATEWAY_CLIENT
 
+SANDBOX = GATEWAY_CLIENT / "sandbox"
 PAGE = REPOSITORY / "docs" / "gateway-statements.md"
 SEEN = Path(__file__).with_name("journeys.json")
 WIRE = "test_wire.py"
@@ -332,8 +334,8 @@ def sandbox_has(part: Part, name: str) -> str:
     if name == "qr":
         return "`api/payments.py`"
     if isinstance(part.sandbox, str):
-        text = (REPOSITORY / "app" / "sandbox" / part.sandbox).read_text()
-        text += "".join(path.read_text() for path in (REPOSITORY / "app" / "sandbox").rglob("*.py"))
+        text = (SANDBOX / part.sandbox).read_text()
+        text += "".join(path.read_text() for path in SANDBOX.rglob("*.py"))
         last = name.rpartition(".")[2]
         return f"`{part.sandbox}`" if re.search(rf"\b{last}\b", text) else ""
     models: list[type[BaseModel]] = [part.sandbox]
@@ -379,9 +381,9 @@ def page() -> str:
     head = """# The gateway's interface, statement by statement
 
 Made by `make statements`; do not edit. Every call, field and rule of the interface: where the client has it, in which
-journey (`tests/journeys/`) the app sends it, where the sandbox (`packages/gateway-client/gateway_client/sandbox/`) has it, on which cassette
-(`cassettes/gateway/`) it is, and the tests (`tests/gateway/`) that pin it. Where a cell has a sentence instead of a
-place, it says why.
+journey (`tests/journeys/`) the app sends it, where the sandbox (`packages/gateway-client/gateway_client/sandbox/`) has
+it, on which cassette (`cassettes/gateway/`) it is, and the tests (`tests/gateway/`) that pin it. Where a cell has a
+sentence instead of a place, it says why.
 """
     return f"{head}\n## Calls and fields\n\n{_table(rows())}\n## Rules, words and limits\n\n{_table(rules())}"
 

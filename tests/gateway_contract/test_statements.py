@@ -38,7 +38,7 @@ def check_places(row: Sequence[str]) -> None:
         assert path.is_file(), file
         assert not name or name in functions_of(path), name
     for module in re.findall(r"`([\w/]+\.py)`", sandbox):
-        assert (REPOSITORY / "app" / "sandbox" / module).is_file(), module
+        assert (statements.SANDBOX / module).is_file(), module
     for story in re.findall(r"`((?:\w+/)?\w+/\w+)`", cassette):
         assert any((CASSETTES / preset / f"{story}.yaml").is_file() for preset in ("", "public", "interface")), story
     for file, name in re.findall(r"`(test_\w+\.py)::(\w+)", tests):
