@@ -16,7 +16,7 @@ from app.payments.accounts.channels import AccountView, load_view
 from app.payments.accounts.check import CheckResult, check_merchant_account
 from app.payments.accounts.option_values import OptionInput, OptionsRefusedError
 from app.payments.services import Services
-from gateway_client.hosts import PRESETS
+from gateway_client.hosts import KNOWN_GATEWAYS
 
 
 @flags.takes_options
@@ -41,7 +41,7 @@ def add(
     endpoint = flags.parse_endpoint(gateway, base_url, scheme_word)
     if endpoint is None:
         raise CommandFailed(
-            f"choose a gateway: --gateway {' or '.join(PRESETS)}, or --base-url with the address of another one",
+            f"choose a gateway: --gateway {' or '.join(KNOWN_GATEWAYS)}, or --base-url with the address of another one",
             status=2,
         )
     columns = flags.parse_columns(given)

@@ -13,7 +13,7 @@ from app.payments.accounts.gateway_endpoint import DEFAULT_SCHEME_WORD, GatewayE
 from app.payments.accounts.option import Form, Option
 from app.payments.accounts.option_values import OptionInput, OptionsRefusedError, read_options
 from app.payments.accounts.options import OPTIONS
-from gateway_client.hosts import PRESETS
+from gateway_client.hosts import KNOWN_GATEWAYS
 
 Account = Annotated[str, typer.Argument(metavar="ACCOUNT", help="The account's ID or name.", show_default=False)]
 Saleor = Annotated[
@@ -24,7 +24,7 @@ PosId = Annotated[
     str, typer.Option(metavar="UUID", help="The ID of the point of sale, as the merchant portal shows it.")
 ]
 Preset = Annotated[
-    str | None, typer.Option(metavar="PRESET", help=f"A gateway whose address is known: {', '.join(PRESETS)}.")
+    str | None, typer.Option(metavar="PRESET", help=f"A gateway whose address is known: {', '.join(KNOWN_GATEWAYS)}.")
 ]
 BaseUrl = Annotated[str | None, typer.Option(metavar="URL", help="The address of any other gateway.")]
 SchemeWord = Annotated[

@@ -29,7 +29,7 @@ from app.payments.operations.initialize import STORE_MOVED
 from app.payments.requests.languages import PAGE_LANGUAGES
 from app.payments.requests.storefront import StorefrontData, parse_data
 from app.settings import PREFIX, Settings
-from gateway_client.statuses import TABLE, Kind, Status
+from gateway_client.statuses import TABLE, CodeKind, Status
 from tests.conftest import REPOSITORY
 from tests.docs.pages import (
     ARCHITECTURE,
@@ -86,7 +86,7 @@ def test_every_code_of_the_gateway_that_ends_a_payment_is_told_with_the_right_ad
     told = {backticked(row[0])[0]: row[2] for row in rows(section(STOREFRONT, "### Codes of the gateway"))}
     assert set(told) == {code for code, row in TABLE.items() if row.status is Status.FAILURE}
     for code, advice in told.items():
-        assert advice.startswith("no" if TABLE[code].kind is Kind.FINAL else "yes"), code
+        assert advice.startswith("no" if TABLE[code].kind is CodeKind.FINAL else "yes"), code
 
 
 def test_every_field_of_data_is_told() -> None:

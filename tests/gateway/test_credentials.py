@@ -8,7 +8,7 @@ import pytest
 from gateway_client.credentials import Credentials
 from gateway_client.dialect import Preset
 from gateway_client.errors import InvalidRequestError
-from gateway_client.hosts import PRESETS, is_webhook_reachable
+from gateway_client.hosts import KNOWN_GATEWAYS, is_webhook_reachable
 from tests.gateway.conftest import POS_ID
 
 KEYS: dict[str, Any] = {
@@ -102,9 +102,9 @@ def test_areas_are_served_at_the_same_address_unless_told_otherwise() -> None:
     assert (account.base_url, account.balances_url, account.register_url) == ("https://pay.example",) * 3
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("name", KNOWN_GATEWAYS)
 def test_every_preset_makes_an_account(name: str) -> None:
-    preset = PRESETS[name]
+    preset = KNOWN_GATEWAYS[name]
     account = Credentials.at(preset, **KEYS)
     assert account.base_url == preset.base_url
     assert account.balances_url == preset.balances_url
@@ -132,14 +132,14 @@ def test_the_published_addresses_are_these() -> None:
     """A letter that differs leads nowhere, or to somebody else (gateway facts, 1)."""
     published = {
         key: (known.name, known.base_url, known.balances_url, known.register_url, known.scheme_word)
-        for key, known in PRESETS.items()
+        for key, known in KNOWN_GATEWAYS.items()
     }
     assert published == {
         "tranzzo": ("Tranzzo", "https://cpay.tranzzo.com", "https://api.tranzzo.com", None, "CPAY"),
         "finline": ("Financial Line", "https://api.finline.io", "https://api.finline.io", None, "CPAY"),
     }
-    assert {key: known.webhook_senders for key, known in PRESETS.items()} == {
+    assert {key: known.webhook_senders for key, known in KNOWN_GATEWAYS.items()} == {
         "tranzzo": ("35.187.74.148",),
         "finline": (),
     }
-    assert {known.dialect for known in PRESETS.values()} == {Preset.PUBLIC}
+    assert {known.dialect for known in KNOWN_GATEWAYS.values()} == {Preset.PUBLIC}

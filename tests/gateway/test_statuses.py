@@ -6,7 +6,7 @@ import pytest
 
 from gateway_client.declined import Declined
 from gateway_client.models import read_record
-from gateway_client.statuses import TABLE, Kind, Status, explain, read_status
+from gateway_client.statuses import TABLE, CodeKind, Status, explain, read_status
 from tests.gateway.counterpart import PAYMENT
 
 INTERFACE = {"1000": "success", "1004": "success", "1009": "success", "2122": "pending", "6007": "failure"}
@@ -25,16 +25,17 @@ def test_every_code_of_the_interface_and_every_published_one_is_in_the_table() -
 def test_each_code_has_a_reason_and_a_kind_that_fits(code: str) -> None:
     row = TABLE[code]
     kinds = {
-        Status.SUCCESS: {Kind.DONE},
-        Status.PENDING: {Kind.WAIT, Kind.SHOPPER, Kind.STAFF},
-        Status.FAILURE: {Kind.RETRY, Kind.FINAL, Kind.CANCELLED},
+        Status.SUCCESS: {CodeKind.DONE},
+        Status.PENDING: {CodeKind.WAIT, CodeKind.SHOPPER, CodeKind.STAFF},
+        Status.FAILURE: {CodeKind.RETRY, CodeKind.FINAL, CodeKind.CANCELLED},
     }
     assert row.kind in kinds[row.status]
-    assert row.staff.endswith(".")
+    assert row.reason
+    assert not row.reason.endswith(".")
 
 
 def test_codes_where_the_shopper_must_act() -> None:
-    assert {code for code, row in TABLE.items() if row.kind is Kind.SHOPPER} == {"2102", "2122", "2123", "2124"}
+    assert {code for code, row in TABLE.items() if row.kind is CodeKind.SHOPPER} == {"2102", "2122", "2123", "2124"}
 
 
 @pytest.mark.parametrize("status", Status)
@@ -47,7 +48,7 @@ def test_an_unknown_code_leaves_it_to_the_status(status: Status, code: str | Non
 
 def test_a_code_that_contradicts_the_status_does_not_decide() -> None:
     row = explain(Status.FAILURE, "1000")
-    assert (row.status, row.kind) == (Status.FAILURE, Kind.RETRY)
+    assert (row.status, row.kind) == (Status.FAILURE, CodeKind.RETRY)
     assert explain(Status.PENDING, "1004").status is Status.PENDING
 
 
@@ -64,15 +65,15 @@ def test_declined_by_a_limit() -> None:
     assert declined.try_again
     assert declined.retry_after == datetime(2026, 11, 22, tzinfo=UTC)
     assert declined.limit == "Daily limit of the card"
-    assert declined.staff == TABLE["4012"].staff
+    assert (declined.kind, declined.reason) == (CodeKind.RETRY, f"{TABLE['4012'].reason}.")
 
 
 def test_declined_for_a_reason_that_nobody_published() -> None:
     record = read_record({**PAYMENT, "status": "failure", "status_code": "5005", "status_description": "Do not honour"})
     declined = Declined.of(record)
-    assert (declined.code, declined.staff, declined.try_again) == ("5005", "Do not honour", True)
+    assert (declined.code, declined.reason, declined.try_again) == ("5005", "Do not honour", True)
     silent = Declined.of(read_record({**PAYMENT, "status": "failure", "status_description": "", "status_code": None}))
-    assert (silent.code, silent.staff, silent.retry_after, silent.limit) == (None, "Declined.", None, None)
+    assert (silent.code, silent.reason, silent.retry_after, silent.limit) == (None, "Declined.", None, None)
 
 
 @pytest.mark.parametrize(("code", "again"), [("4150", False), ("4144", True), ("4119", True), ("6007", False)])

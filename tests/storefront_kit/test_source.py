@@ -10,7 +10,7 @@ from graphql import parse, validate
 from app.i18n.translation import translation_for
 from app.payments.core.status_messages import english_status_message
 from app.static import KIT, KIT_FOLDER
-from gateway_client.statuses import TABLE, Kind, Status
+from gateway_client.statuses import TABLE, CodeKind, Status
 from saleor_app_sdk.versions import Version
 from tests.conftest import REPOSITORY
 from tests.docs.pages import STOREFRONT, backticked, blocks, rows, section
@@ -88,7 +88,7 @@ def test_every_variable_and_part_is_told_and_no_other() -> None:
 def test_shoppers_are_shown_what_is_written_for_them_and_nothing_else() -> None:
     for_shoppers = {backticked(row[0])[0] for row in CODES if row[2] == "for the shopper"}
     assert set(quoted_in("FOR_SHOPPERS")) == for_shoppers
-    final = {code for code, row in TABLE.items() if row.status is Status.FAILURE and row.kind is Kind.FINAL}
+    final = {code for code, row in TABLE.items() if row.status is Status.FAILURE and row.kind is CodeKind.FINAL}
     assert set(quoted_in("NO_OTHER_ATTEMPT")) == final | {"AMOUNT_NOT_ACCEPTED", "APP_ERROR", "STORE_UNAVAILABLE"}
 
 

@@ -23,7 +23,7 @@ from app.payments.accounts.gateway_endpoint import DEFAULT_SCHEME_WORD
 from app.payments.accounts.options import DEFAULT_CURRENCIES, OPTIONS
 from app.payments.accounts.shop_name import name_shops
 from app.payments.services import Services
-from gateway_client.hosts import PRESETS
+from gateway_client.hosts import KNOWN_GATEWAYS
 from saleor_app_sdk.graphql import SaleorClient
 
 log = structlog.get_logger(__name__)
@@ -86,7 +86,7 @@ class AccountParts:
             flash=flash,
             at=at,
             first=first,
-            presets=PRESETS,
+            presets=KNOWN_GATEWAYS,
             options=OPTIONS,
             currencies=" ".join(DEFAULT_CURRENCIES),
             scheme_word=DEFAULT_SCHEME_WORD,

@@ -37,7 +37,7 @@ from app.payments.accounts.options import OPTIONS
 from app.payments.reconciliation.run import schedule_comparison
 from app.payments.services import Services
 from app.payments.split.rules import RulesError, SplitRules, parse_rules
-from gateway_client.hosts import PRESETS
+from gateway_client.hosts import KNOWN_GATEWAYS
 
 log = structlog.get_logger(__name__)
 
@@ -103,7 +103,7 @@ class OneAccountParts:
             flash=flash,
             at=address,
             address=address,
-            presets=PRESETS,
+            presets=KNOWN_GATEWAYS,
             graces=GRACES,
             areas=areas,
             dialect=dialect,

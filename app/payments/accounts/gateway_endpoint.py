@@ -9,7 +9,7 @@ from app.payments.accounts.option_values import OptionsRefusedError
 from app.payments.requests.storefront import origin_of
 from gateway_client.credentials import Credentials, find_invalid
 from gateway_client.dialect import Preset
-from gateway_client.hosts import PRESETS
+from gateway_client.hosts import KNOWN_GATEWAYS
 
 DEFAULT_SCHEME_WORD = "CPAY"
 
@@ -59,9 +59,9 @@ def resolve_endpoint(preset: str | None, base_url: str | None, scheme_word: str 
     if preset is not None and base_url is not None:
         raise OptionsRefusedError({"gateway": "give either this or the address of another gateway"})
     if preset is not None:
-        known = PRESETS.get(preset.lower())
+        known = KNOWN_GATEWAYS.get(preset.lower())
         if known is None:
-            message = f"{preset!r} is not one of {', '.join(PRESETS)}; any other is named by its address"
+            message = f"{preset!r} is not one of {', '.join(KNOWN_GATEWAYS)}; any other is named by its address"
             raise OptionsRefusedError({"gateway": message})
         return GatewayEndpoint(
             name=known.name,

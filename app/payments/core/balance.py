@@ -17,8 +17,7 @@ from app.core.vocabulary import Flow, Kind, PaymentStatus, State
 from app.i18n.messages import LazyMessage, Money
 from app.payments.core.details import Details
 from app.payments.core.refusal import RefusalCode, RefusalError
-from gateway_client.statuses import Kind as CodeKind
-from gateway_client.statuses import Status, explain
+from gateway_client.statuses import CodeKind, Status, explain
 from integration_base.amounts import CENT, LARGEST, has_whole_cents, has_whole_millionths
 from saleor_app_sdk.responses import AvailableAction
 

@@ -18,8 +18,7 @@ from app.payments.core.saved_cards import card_token_of
 from app.payments.core.status_messages import status_message
 from app.payments.core.subscription import Subscription, charge_id_of, is_later_charge, update_subscription
 from gateway_client.models import OperationRecord, PaymentRecord, Records, Status
-from gateway_client.statuses import Kind as CodeKind
-from gateway_client.statuses import explain
+from gateway_client.statuses import CodeKind, explain
 
 _LONGEST_NAME, _LONGEST_CODE = 100, 40  # of the columns of ``Operation``
 _FLOWS = {"purchase": Flow.CHARGE, "auth": Flow.AUTHORIZATION, "credit": Flow.PAYOUT}

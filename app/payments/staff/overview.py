@@ -19,8 +19,7 @@ from app.i18n.messages import LazyMessage, Value, gettext_noop
 from app.payments.core.details import card_brand, payment_means_text, wallet_name
 from app.payments.services import Services
 from app.payments.staff.money import Figures
-from gateway_client.statuses import Kind as CodeKind
-from gateway_client.statuses import Status, explain
+from gateway_client.statuses import CodeKind, Status, explain
 
 PERIODS = (1, 7, 30)
 """The lengths of periods, in days, today included."""

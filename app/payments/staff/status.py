@@ -12,8 +12,7 @@ from app.db.inbox import StoredNotification
 from app.i18n.messages import LazyMessage, StoredMessage, gettext_noop
 from app.payments.core.balance import Balance, balance
 from app.payments.staff.descriptions import event_name, operation_name
-from gateway_client.statuses import Kind as CodeKind
-from gateway_client.statuses import Status, explain
+from gateway_client.statuses import CodeKind, Status, explain
 from integration_base.amounts import format_amount
 
 

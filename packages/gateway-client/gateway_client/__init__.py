@@ -1,7 +1,7 @@
 """The client of the payment gateway's interface: requests, records, errors, signature. Independent of Saleor.
 
-A program of your own imports every name from here (docs/gateway-client.md). Each is loaded from its module on first
-access, so that importing one error loads no more than that.
+A program imports every name from here. Each is loaded from its module on first access, so that importing one error
+loads no more than that.
 """
 
 from importlib import import_module
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
         UnreadableNotificationError,
         Violation,
     )
-    from gateway_client.hosts import PRESETS, KnownGateway
+    from gateway_client.hosts import KNOWN_GATEWAYS, KnownGateway
     from gateway_client.models.accounts import BalanceAccount, Balances
     from gateway_client.models.checkout import Checkout
     from gateway_client.models.details import Attribute, BrowserFingerprint, RecurringPlan, SplitItem
@@ -70,12 +70,12 @@ if TYPE_CHECKING:
     from gateway_client.models.subscriptions import Subscription, SubscriptionRefund
     from gateway_client.models.values import Method, Mode, ReceiptDelivery
     from gateway_client.notification import Notification, SignedButUnreadableError, read_notification
-    from gateway_client.statuses import Status
+    from gateway_client.statuses import CodeKind, Status
     from gateway_client.wallets import Wallet, encode_token
 
 __all__ = [
     "DIALECTS",
-    "PRESETS",
+    "KNOWN_GATEWAYS",
     "Attribute",
     "BadCredentialsError",
     "BalanceAccount",
@@ -85,6 +85,7 @@ __all__ = [
     "Capture",
     "CaptureEndpoint",
     "Checkout",
+    "CodeKind",
     "Credentials",
     "Declined",
     "Detail",
@@ -163,9 +164,9 @@ _ELSEWHERE = {
     "GatewayClient": "client",
     "KnownGateway": "hosts",
     "Notification": "notification",
-    "PRESETS": "hosts",
+    "KNOWN_GATEWAYS": "hosts",
     "SignedButUnreadableError": "notification",
-    "Status": "statuses",
+    **dict.fromkeys(("CodeKind", "Status"), "statuses"),
     "BrokenRule": _ERRORS,
     "Violation": _ERRORS,
     "Wallet": "wallets",

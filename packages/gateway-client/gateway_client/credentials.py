@@ -77,7 +77,7 @@ class Credentials:
         endpoints_key: str,
         previous_api_secrets: tuple[str, ...] = (),
     ) -> "Credentials":
-        """Return an account at one of ``hosts.PRESETS``."""
+        """Return an account at one of ``hosts.KNOWN_GATEWAYS``."""
         return cls(
             pos_id=pos_id,
             api_key=api_key,

@@ -5,20 +5,21 @@ from datetime import datetime
 
 from gateway_client.errors import sanitize
 from gateway_client.models.records import Record
-from gateway_client.statuses import TABLE, Kind, Status, StatusCode, explain
+from gateway_client.statuses import TABLE, CodeKind, Status, explain
 
 
 @dataclass(frozen=True, slots=True)
 class Declined:
     """The reason of a decline, and what can be done next.
 
-    ``try_again``: another attempt (with a new order id) can succeed. ``retry_after``: when the gateway recommends it,
-    UTC; ``limit``: the limit that was exceeded, in the gateway's words, for staff.
+    ``reason``: one English sentence for staff and logs. ``try_again``: another attempt (with a new order id) can
+    succeed. ``retry_after``: when the gateway recommends it, UTC; ``limit``: the limit that was exceeded, in the
+    gateway's words.
     """
 
     code: str | None
-    row: StatusCode
-    staff: str
+    kind: CodeKind
+    reason: str
     try_again: bool
     retry_after: datetime | None
     limit: str | None
@@ -34,9 +35,9 @@ class Declined:
         description = "" if known else sanitize(record.status_description or "")
         return cls(
             code=record.status_code,
-            row=row,
-            staff=description or row.staff,
-            try_again=row.kind is Kind.RETRY,
+            kind=row.kind,
+            reason=description or f"{row.reason}.",
+            try_again=row.kind is CodeKind.RETRY,
             retry_after=info.retry_after if info else None,
             limit=sanitize(info.description or "") or None if info else None,
         )

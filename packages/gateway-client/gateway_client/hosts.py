@@ -39,7 +39,7 @@ class KnownGateway:
     dialect: Preset = Preset.PUBLIC
 
 
-PRESETS: Mapping[str, KnownGateway] = MappingProxyType(
+KNOWN_GATEWAYS: Mapping[str, KnownGateway] = MappingProxyType(
     {
         "tranzzo": KnownGateway(
             name="Tranzzo",

@@ -26,7 +26,7 @@ class Status(StrEnum):
         return self in (Status.SUCCESS, Status.FAILURE)
 
 
-class Kind(StrEnum):
+class CodeKind(StrEnum):
     """The action that a status code calls for."""
 
     DONE = "done"  # the operation succeeded
@@ -40,17 +40,12 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StatusCode:
-    """One row of the table; ``reason`` is for staff and logs, in English."""
+    """One row of the table; ``reason`` is for staff and logs, in English, without a full stop at its end."""
 
     code: str
     status: Status
-    kind: Kind
+    kind: CodeKind
     reason: str
-
-    @property
-    def staff(self) -> str:
-        """The message for staff."""
-        return f"{self.reason}."
 
 
 # Statuses of older versions of the interface and its SDKs. "antifraud" may mean a check in progress as well as a
@@ -76,80 +71,80 @@ def read_status(word: str) -> Status:
 
 
 _ROWS = (
-    StatusCode("1000", Status.SUCCESS, Kind.DONE, gettext_noop("Successful")),
-    StatusCode("1002", Status.SUCCESS, Kind.DONE, gettext_noop("The amount is held on the payer's account")),
-    StatusCode("1004", Status.SUCCESS, Kind.DONE, gettext_noop("Refunded")),
-    StatusCode("1009", Status.SUCCESS, Kind.DONE, gettext_noop("Voided: the hold was released in full")),
-    StatusCode("2001", Status.PENDING, Kind.WAIT, gettext_noop("Pending")),
-    StatusCode("2012", Status.PENDING, Kind.WAIT, gettext_noop("Under anti-fraud review")),
+    StatusCode("1000", Status.SUCCESS, CodeKind.DONE, gettext_noop("Successful")),
+    StatusCode("1002", Status.SUCCESS, CodeKind.DONE, gettext_noop("The amount is held on the payer's account")),
+    StatusCode("1004", Status.SUCCESS, CodeKind.DONE, gettext_noop("Refunded")),
+    StatusCode("1009", Status.SUCCESS, CodeKind.DONE, gettext_noop("Voided: the hold was released in full")),
+    StatusCode("2001", Status.PENDING, CodeKind.WAIT, gettext_noop("Pending")),
+    StatusCode("2012", Status.PENDING, CodeKind.WAIT, gettext_noop("Under anti-fraud review")),
     StatusCode(
         "2013",
         Status.PENDING,
-        Kind.STAFF,
+        CodeKind.STAFF,
         gettext_noop("The provider is waiting for additional data. Contact the provider's support"),
     ),
-    StatusCode("2102", Status.PENDING, Kind.SHOPPER, gettext_noop("The payer has to enter a one-time password")),
-    StatusCode("2119", Status.PENDING, Kind.WAIT, gettext_noop("Being processed")),
-    StatusCode("2122", Status.PENDING, Kind.SHOPPER, gettext_noop("The payer has to complete 3-D Secure")),
+    StatusCode("2102", Status.PENDING, CodeKind.SHOPPER, gettext_noop("The payer has to enter a one-time password")),
+    StatusCode("2119", Status.PENDING, CodeKind.WAIT, gettext_noop("Being processed")),
+    StatusCode("2122", Status.PENDING, CodeKind.SHOPPER, gettext_noop("The payer has to complete 3-D Secure")),
     StatusCode(
-        "2123", Status.PENDING, Kind.SHOPPER, gettext_noop("The payer has to be redirected to the checkout page")
+        "2123", Status.PENDING, CodeKind.SHOPPER, gettext_noop("The payer has to be redirected to the checkout page")
     ),
-    StatusCode("2124", Status.PENDING, Kind.SHOPPER, gettext_noop("The payer has to be redirected to continue")),
+    StatusCode("2124", Status.PENDING, CodeKind.SHOPPER, gettext_noop("The payer has to be redirected to continue")),
     StatusCode(
         "2201",
         Status.PENDING,
-        Kind.WAIT,
+        CodeKind.WAIT,
         gettext_noop("Waiting for clarification. If this does not change, contact the provider's support"),
     ),
-    StatusCode("4000", Status.FAILURE, Kind.FINAL, gettext_noop("Request data is missing or invalid")),
-    StatusCode("4001", Status.FAILURE, Kind.RETRY, gettext_noop("The card has expired")),
-    StatusCode("4009", Status.FAILURE, Kind.RETRY, gettext_noop("Insufficient funds")),
-    StatusCode("4010", Status.FAILURE, Kind.RETRY, gettext_noop("The limit on the number of payments is exceeded")),
-    StatusCode("4012", Status.FAILURE, Kind.RETRY, gettext_noop("The limit on the amount is exceeded")),
+    StatusCode("4000", Status.FAILURE, CodeKind.FINAL, gettext_noop("Request data is missing or invalid")),
+    StatusCode("4001", Status.FAILURE, CodeKind.RETRY, gettext_noop("The card has expired")),
+    StatusCode("4009", Status.FAILURE, CodeKind.RETRY, gettext_noop("Insufficient funds")),
+    StatusCode("4010", Status.FAILURE, CodeKind.RETRY, gettext_noop("The limit on the number of payments is exceeded")),
+    StatusCode("4012", Status.FAILURE, CodeKind.RETRY, gettext_noop("The limit on the amount is exceeded")),
     StatusCode(
         "4119",
         Status.FAILURE,
-        Kind.RETRY,
+        CodeKind.RETRY,
         gettext_noop("This order id was used before. Another attempt needs a new one"),
     ),
-    StatusCode("4124", Status.FAILURE, Kind.FINAL, gettext_noop("The currency is not enabled for this account")),
+    StatusCode("4124", Status.FAILURE, CodeKind.FINAL, gettext_noop("The currency is not enabled for this account")),
     StatusCode(
         "4139",
         Status.FAILURE,
-        Kind.FINAL,
+        CodeKind.FINAL,
         gettext_noop("The amount is not allowed: outside the account's limits, or more than what is left"),
     ),
-    StatusCode("4144", Status.FAILURE, Kind.RETRY, gettext_noop("Invalid card data")),
-    StatusCode("4147", Status.FAILURE, Kind.RETRY, gettext_noop("3-D Secure was not completed in time")),
-    StatusCode("4148", Status.FAILURE, Kind.RETRY, gettext_noop("Timed out")),
-    StatusCode("4149", Status.FAILURE, Kind.RETRY, gettext_noop("The payment session expired")),
+    StatusCode("4144", Status.FAILURE, CodeKind.RETRY, gettext_noop("Invalid card data")),
+    StatusCode("4147", Status.FAILURE, CodeKind.RETRY, gettext_noop("3-D Secure was not completed in time")),
+    StatusCode("4148", Status.FAILURE, CodeKind.RETRY, gettext_noop("Timed out")),
+    StatusCode("4149", Status.FAILURE, CodeKind.RETRY, gettext_noop("The payment session expired")),
     StatusCode(
         "4150",
         Status.FAILURE,
-        Kind.FINAL,
+        CodeKind.FINAL,
         gettext_noop("The operation is not possible in the current state of the payment"),
     ),
-    StatusCode("4151", Status.FAILURE, Kind.FINAL, gettext_noop("Request fields are invalid")),
+    StatusCode("4151", Status.FAILURE, CodeKind.FINAL, gettext_noop("Request fields are invalid")),
     StatusCode(
         "4152",
         Status.FAILURE,
-        Kind.FINAL,
+        CodeKind.FINAL,
         gettext_noop("The account is not configured for this. Contact the provider's support"),
     ),
-    StatusCode("6007", Status.FAILURE, Kind.CANCELLED, gettext_noop("Cancelled before it was paid")),
+    StatusCode("6007", Status.FAILURE, CodeKind.CANCELLED, gettext_noop("Cancelled before it was paid")),
 )
 
 TABLE: Mapping[str, StatusCode] = MappingProxyType({row.code: row for row in _ROWS})
 
 _BY_STATUS = {
     Status.INIT: (
-        Kind.WAIT,
+        CodeKind.WAIT,
         gettext_noop("Created, not yet attempted"),
     ),
-    Status.PENDING: (Kind.WAIT, gettext_noop("Pending")),
-    Status.SUCCESS: (Kind.DONE, gettext_noop("Successful")),
+    Status.PENDING: (CodeKind.WAIT, gettext_noop("Pending")),
+    Status.SUCCESS: (CodeKind.DONE, gettext_noop("Successful")),
     # Nothing known rules out another attempt, and a shopper who is wrongly told to give up is a lost order.
-    Status.FAILURE: (Kind.RETRY, gettext_noop("Declined")),
+    Status.FAILURE: (CodeKind.RETRY, gettext_noop("Declined")),
 }
 
 
