@@ -1,4 +1,4 @@
-"""The command that starts a sandbox: `saleor-gateway sandbox`, or `python -m gateway_client.sandbox`."""
+"""The command that starts a sandbox: `gateway-sandbox`, or `python -m gateway_client.sandbox`."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -94,5 +94,5 @@ def _announce(address: str, settings: SandboxSettings) -> None:
 
 
 def main() -> None:
-    """Entry point of `python -m gateway_client.sandbox`."""
+    """Entry point of `gateway-sandbox` and of `python -m gateway_client.sandbox`."""
     typer.run(sandbox)
