@@ -1,11 +1,6 @@
-"""The programs on the page about the gateway's client run as they stand there, and type checkers have nothing to say.
+"""The programs on the page about the gateway's client run as they stand there, and type checkers accept them."""
 
-They are run as anybody would: in another process, with the account in the environment, against a sandbox.
-"""
-
-import asyncio
 import csv
-import os
 import subprocess
 import sys
 import sysconfig
@@ -19,13 +14,14 @@ import pytest
 from gateway_client import Method, Status
 from gateway_client.sandbox.scripting import FaultRule
 from tests.conftest import Clock
-from tests.docs.pages import DOCS, backticked, blocks, prose, rows
-from tests.sandbox.harness import POS, Harness, open_harness
+from tests.docs.pages import DOCS, backticked, prose, rows
+from tests.docs.programs import Runner, environment_of, programs_of, read_line, write_programs
+from tests.sandbox.harness import Harness, open_harness
 from tests.sources import GATEWAY_CLIENT, HOUSES
 from tests.waiting import LONGEST_WAIT
 
-PAGE = DOCS / "gateway-client.md"
-PROGRAMS = {block.role: block for block in blocks("python", among=[PAGE]) if block.role.endswith(".py")}
+PAGE, README = DOCS / "gateway-client.md", GATEWAY_CLIENT.parent / "README.md"
+PROGRAMS = programs_of(PAGE)
 
 Run: TypeAlias = Callable[..., Awaitable[tuple[int, str]]]
 
@@ -38,45 +34,23 @@ async def harness(clock: Clock) -> AsyncIterator[Harness]:
 
 @pytest.fixture
 def environment(harness: Harness) -> dict[str, str]:
-    """What a program finds in its environment: nothing but the account."""
-    return {
-        "PATH": os.environ["PATH"],
-        "PYTHONPATH": os.pathsep.join(str(house.parent) for house in HOUSES),
-        "GATEWAY_BASE_URL": harness.url,
-        "GATEWAY_POS_ID": str(POS.pos_id),
-        "GATEWAY_API_KEY": POS.api_key,
-        "GATEWAY_API_SECRET": POS.api_secret.get_secret_value(),
-        "GATEWAY_ENDPOINTS_KEY": POS.endpoints_key.get_secret_value(),
-    }
+    return environment_of(harness)
 
 
-def written(program: str, folder: Path) -> Path:
-    path = folder / program
-    path.write_text(PROGRAMS[program].code, encoding="utf-8")
-    return path
+@pytest.fixture
+def runner(tmp_path: Path, environment: dict[str, str]) -> Runner:
+    write_programs(PROGRAMS, tmp_path)
+    return Runner(tmp_path, environment)
+
+
+@pytest.fixture
+def run(runner: Runner) -> Run:
+    return runner.run
 
 
 def kept(folder: Path) -> list[Path]:
     """What the receiver of notifications has kept."""
     return list(folder.glob("*.txt"))
-
-
-async def start(program: str, folder: Path, environment: dict[str, str], *words: str) -> asyncio.subprocess.Process:
-    command = [sys.executable, "-W", "error", str(written(program, folder)), *words]
-    pipe = asyncio.subprocess.PIPE
-    return await asyncio.create_subprocess_exec(*command, cwd=folder, env=environment, stdout=pipe, stderr=pipe)
-
-
-@pytest.fixture
-def run(tmp_path: Path, environment: dict[str, str]) -> Run:
-    """Run a program to its end; gives its exit code and what it has said."""
-
-    async def run(program: str, *words: str) -> tuple[int, str]:
-        process = await start(program, tmp_path, environment, *words)
-        out, error = await process.communicate()
-        return process.returncode or 0, (out or error).decode().strip()
-
-    return run
 
 
 def test_the_page_has_the_five_programs_and_tells_every_variable() -> None:
@@ -146,18 +120,15 @@ async def test_a_months_register_becomes_a_table(run: Run, harness: Harness, tmp
     assert {(row["amount"], row["status"], row["currency"]) for row in table} == {("10.00", Status.SUCCESS, "UAH")}
 
 
-async def test_notifications_are_verified_and_kept_once(
-    harness: Harness, environment: dict[str, str], tmp_path: Path
-) -> None:
-    receiver = await start("notifications.py", tmp_path, environment, "0", str(tmp_path))
-    assert receiver.stdout is not None
-    port = int((await receiver.stdout.readline()).decode().rpartition(" ")[2])
+async def test_notifications_are_verified_and_kept_once(harness: Harness, runner: Runner, tmp_path: Path) -> None:
+    receiver = await runner.start("notifications.py", "0", str(tmp_path))
+    port = int((await read_line(receiver)).rpartition(" ")[2])
     address = f"http://127.0.0.1:{port}/gateway"
     try:
         await harness.merchant.pay_direct("order1", "12.00", server_url=address)
         await harness.quiet()
-        heard = [(await receiver.stdout.readline()).decode() for _ in range(2)]
-        assert heard == ["order1 purchase pending 12.00 UAH\n", "order1 purchase success 12.00 UAH\n"]
+        heard = [await read_line(receiver) for _ in range(2)]
+        assert heard == ["order1 purchase pending 12.00 UAH", "order1 purchase success 12.00 UAH"]
         await harness.merchant.look("order1", "purchase", callback="true")
         await harness.quiet()
         assert len(kept(tmp_path)) == 2
@@ -180,7 +151,7 @@ def test_type_checkers_have_nothing_to_say_of_the_programs(tmp_path: Path) -> No
     [libraries] = own.glob("lib/python*/site-packages")
     places = [*{house.parent for house in HOUSES}, *{Path(sysconfig.get_path(name)) for name in ("purelib", "platlib")}]
     (libraries / "libraries.pth").write_text("\n".join(map(str, places)))
-    programs = [written(name, tmp_path) for name in PROGRAMS]
+    programs = write_programs(PROGRAMS | programs_of(README), tmp_path)
     wrong = tmp_path / "wrong.py"
     wrong.write_text('from gateway_client import Refund, Wrong\n\nRefund(order_id=17, order_currency="UAH")\n')
 
