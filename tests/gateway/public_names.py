@@ -1,4 +1,4 @@
-"""``python -m tests.gateway.public_names``: writes the listing of the client's public names, with their signatures.
+"""``python -m tests.gateway.public_names``: writes the listing of the client's and the sandbox's public names.
 
 It is read from the source code, so that it is the same on every Python. What a class inherits from another of the
 package is listed with it, in the order of definition, which is that of a dataclass's parameters; groups of calls
@@ -15,7 +15,7 @@ from typing import Any
 import httpx2
 
 import gateway_client
-from gateway_client import Credentials, GatewayClient
+from gateway_client import Credentials, GatewayClient, sandbox
 
 LISTING = Path(__file__).with_name("public_names.txt")
 _CONSTRUCTORS = {"__init__", "__new__"}
@@ -25,8 +25,10 @@ _KINDS = {"classmethod", "staticmethod", "property"}
 def listing() -> str:
     """Return one line for each public name, and indented below it one for each of its members."""
     lines: list[str] = []
-    for name in sorted(gateway_client.__all__):
-        lines.extend(_describe(name, getattr(gateway_client, name)))
+    for package in (gateway_client, sandbox):
+        lines.append(f"# {package.__name__}")
+        for name in sorted(package.__all__):
+            lines.extend(_describe(name, getattr(package, name)))
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -3,11 +3,13 @@
 import ast
 import subprocess
 import sys
+from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import gateway_client
-from gateway_client import models
+from gateway_client import models, sandbox
 from tests.conftest import REPOSITORY
 from tests.gateway.examples import hosted
 from tests.sources import GATEWAY_CLIENT
@@ -23,22 +25,25 @@ def python(code: str) -> list[str]:
     return done.stdout.split()
 
 
-def imported_for_type_checkers() -> dict[str, str]:
+def imported_for_type_checkers(package: Path) -> dict[str, str]:
     """Each name with the module that type checkers take it from."""
-    tree = ast.parse((GATEWAY_CLIENT / "__init__.py").read_text())
+    tree = ast.parse((package / "__init__.py").read_text())
     block = next(node for node in tree.body if isinstance(node, ast.If))
     imports = [node for node in block.body if isinstance(node, ast.ImportFrom)]
     return {alias.name: node.module or "" for node in imports for alias in node.names}
 
 
-def test_every_public_name_is_what_type_checkers_take_it_for() -> None:
-    promised = imported_for_type_checkers()
-    assert sorted(promised) == sorted(gateway_client.__all__)
+@pytest.mark.parametrize(
+    ("package", "folder"), [(gateway_client, GATEWAY_CLIENT), (sandbox, GATEWAY_CLIENT / "sandbox")]
+)
+def test_every_public_name_is_what_type_checkers_take_it_for(package: ModuleType, folder: Path) -> None:
+    promised = imported_for_type_checkers(folder)
+    assert sorted(promised) == sorted(package.__all__)
     for name, module in promised.items():
-        assert getattr(gateway_client, name) is getattr(sys.modules[module], name), name
-    assert set(gateway_client.__all__) <= set(dir(gateway_client))
+        assert getattr(package, name) is getattr(sys.modules[module], name), name
+    assert set(package.__all__) <= set(dir(package))
     with pytest.raises(AttributeError, match="no attribute 'Wrong'"):
-        _ = gateway_client.Wrong  # type: ignore[attr-defined]
+        _ = package.Wrong
 
 
 def test_every_error_and_every_model_for_programs_is_public() -> None:

@@ -1,4 +1,4 @@
-"""The public names of the client are for ever: what programs import and call changes only on purpose."""
+"""The public names of the client and its sandbox are for ever: what programs call changes only on purpose."""
 
 import gateway_client
 from tests.gateway.public_names import LISTING, listing, members_of

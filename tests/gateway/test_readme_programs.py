@@ -31,8 +31,13 @@ def runner(tmp_path: Path, harness: Harness) -> Runner:
     return Runner(tmp_path, environment_of(harness))
 
 
-def test_it_has_three_programs() -> None:
-    assert list(PROGRAMS) == ["pay.py", "webhooks.py", "refund_and_register.py"]
+def test_it_has_three_programs_and_a_sandbox() -> None:
+    assert list(PROGRAMS) == ["pay.py", "webhooks.py", "refund_and_register.py", "sandbox.py"]
+
+
+async def test_a_program_runs_a_sandbox(runner: Runner) -> None:
+    code, said = await runner.run("sandbox.py")
+    assert (code, said.startswith("a gateway on http://127.0.0.1:")) == (0, True), said
 
 
 def test_its_table_names_every_error_that_the_client_raises() -> None:

@@ -1,6 +1,7 @@
 """The sandbox as a process of its own, as a shop's developer starts it."""
 
 import asyncio
+import subprocess
 import sys
 from pathlib import Path
 
@@ -45,3 +46,10 @@ def test_a_wrong_option_is_explained() -> None:
     result = CliRunner().invoke(app, ["--pos-id", "not-a-uuid"])
     assert result.exit_code == 2
     assert "--pos-id" in result.output
+
+
+def test_without_the_extra_it_says_what_to_install() -> None:
+    """As after `pip install gateway-client`: a library of the sandbox cannot be imported."""
+    code = "import sys; sys.modules['typer'] = None\nfrom gateway_client.sandbox.__main__ import main; main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "The sandbox needs typer: pip install 'gateway-client[sandbox]'\n")

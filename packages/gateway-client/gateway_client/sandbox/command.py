@@ -90,9 +90,9 @@ def _announce(address: str, settings: SandboxSettings) -> None:
         standard = pos.endpoints_key == _STANDARD.endpoints_key
         table.add_row("Endpoints key", pos.endpoints_key.get_secret_value() if standard else "as you set it")
         console.print(table)
-    console.print(f"Payments and webhooks: {address}/   Test cards: docs/sandbox.md", soft_wrap=True)
+    console.print(f"Payments and webhooks: {address}/   Test cards: on every payment page", soft_wrap=True)
 
 
 def main() -> None:
-    """Entry point of `gateway-sandbox` and of `python -m gateway_client.sandbox`."""
+    """Start a sandbox with the options of the command line."""
     typer.run(sandbox)
