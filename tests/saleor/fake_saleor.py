@@ -3,11 +3,9 @@
 import asyncio
 import base64
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from datetime import datetime
+from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
@@ -17,31 +15,20 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from saleor_app_sdk.in_memory import MAX_PENDING_TOKENS, InMemoryInstallationStore, StoredInstallation
 from saleor_app_sdk.installation import Installation
 from tests.conftest import Clock
 
 API_URL = "https://shop.example.com/graphql/"
 IDENTIFIER = "gateway.payments.app"
-MOST_PENDING = 3
+MOST_PENDING = MAX_PENDING_TOKENS
 
 
 @dataclass(frozen=True)
-class Row:
+class Row(StoredInstallation):
     """An installation as the in-memory store keeps it. ``note`` stands for all that is not the SDK's business."""
 
-    saleor_api_url: str
-    saleor_domain: str = ""
-    schema_version: str | None = None
-    app_id: str | None = None
-    token: str = ""
-    pending_tokens: tuple[str, ...] = ()
-    jwks: Mapping[str, Any] | None = None
-    jwks_fetched_at: datetime | None = None
     note: str = ""
-
-    @property
-    def verified(self) -> bool:
-        return bool(self.token)
 
     @property
     def pending_token(self) -> str | None:
@@ -49,14 +36,17 @@ class Row:
         return self.pending_tokens[0] if self.pending_tokens else None
 
 
-class InMemoryStore:
-    """An ``InstallationStore`` in memory."""
+class InMemoryStore(InMemoryInstallationStore):
+    """The SDK's own store, which can fail, and keeps what the SDK knows nothing of."""
 
     def __init__(self, clock: Clock) -> None:
-        self.clock = clock
-        self.rows: dict[str, Row] = {}
+        super().__init__(clock)
         self.broken = False
         self.heard: list[str] = []
+
+    @property
+    def rows(self) -> dict[str, Row]:
+        return cast("dict[str, Row]", self.installations)
 
     def put(self, row: Row) -> None:
         self.rows[row.saleor_api_url] = row
@@ -67,59 +57,16 @@ class InMemoryStore:
             raise OSError(msg)
         return self.rows.get(saleor_api_url)
 
-    async def save(
-        self,
-        *,
-        saleor_api_url: str,
-        saleor_domain: str,
-        schema_version: str | None,
-        app_id: str,
-        token: str,
-        jwks: Mapping[str, Any] | None,
-    ) -> None:
+    async def record_contact(self, installation: Installation, saleor_version: str | None) -> None:
+        self.heard.append(installation.saleor_api_url)
+        await super().record_contact(installation, saleor_version)
+
+    def _change(self, saleor_api_url: str, **fields: Any) -> None:
         if self.broken:
             msg = "the disk is full"
             raise OSError(msg)
-        self.put(
-            replace(
-                self.rows.get(saleor_api_url, Row(saleor_api_url)),
-                saleor_domain=saleor_domain,
-                schema_version=schema_version,
-                app_id=app_id,
-                token=token,
-                pending_tokens=(),
-                jwks=jwks,
-                jwks_fetched_at=self.clock(),
-            )
-        )
-
-    async def save_pending(
-        self,
-        *,
-        saleor_api_url: str,
-        saleor_domain: str,
-        schema_version: str | None,
-        token: str,
-    ) -> bool:
-        row = self.rows.get(saleor_api_url)
-        row = row or Row(saleor_api_url, saleor_domain=saleor_domain, schema_version=schema_version)
-        others = [each for each in row.pending_tokens if each != token]
-        if len(others) >= MOST_PENDING:
-            del others[0]
-        self.put(replace(row, pending_tokens=(token, *others)))
-        return True
-
-    async def delete_pending(self, saleor_api_url: str, token: str) -> None:
-        row = self.rows[saleor_api_url]
-        self.put(replace(row, pending_tokens=tuple(each for each in row.pending_tokens if each != token)))
-
-    async def record_contact(self, installed: Installation, saleor_version: str | None) -> None:
-        self.heard.append(installed.saleor_api_url)
-        row = self.rows[installed.saleor_api_url]
-        self.put(replace(row, schema_version=saleor_version or row.schema_version))
-
-    async def save_jwks(self, saleor_api_url: str, jwks: Mapping[str, Any], fetched_at: datetime) -> None:
-        self.put(replace(self.rows[saleor_api_url], jwks=jwks, jwks_fetched_at=fetched_at))
+        self.rows.setdefault(saleor_api_url, Row(saleor_api_url))
+        super()._change(saleor_api_url, **fields)
 
 
 @dataclass

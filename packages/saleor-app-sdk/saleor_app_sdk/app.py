@@ -8,15 +8,16 @@ from typing import Any, TypeVar
 
 import httpx2
 import structlog
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, HTTPException, Request, Response
 from fastapi.responses import JSONResponse
 
 from integration_base.outbound import Deadline
 from saleor_app_sdk.addresses import AllowList
-from saleor_app_sdk.dashboard_token import DashboardTokens
+from saleor_app_sdk.dashboard_token import DashboardTokens, DashboardUser
 from saleor_app_sdk.documents import Documents
-from saleor_app_sdk.errors import RegistrationRefusedError
+from saleor_app_sdk.errors import RegistrationRefusedError, RequestRefusedError
 from saleor_app_sdk.extension import Widget
+from saleor_app_sdk.generic_events import complete_subscription, is_query
 from saleor_app_sdk.graphql import SaleorClient
 from saleor_app_sdk.installation import InstallationStore
 from saleor_app_sdk.keyring import Keyring
@@ -37,6 +38,10 @@ MAX_REGISTRATION_BYTES = 16 * 1024
 logger = structlog.get_logger(__name__)
 
 
+def _documents(folder: Path | None, kind: str) -> Documents:
+    return Documents(folder / kind if folder else None)
+
+
 def _utc_now() -> datetime:
     return datetime.now(UTC)
 
@@ -44,18 +49,18 @@ def _utc_now() -> datetime:
 class SaleorApp:
     """A Saleor app: its manifest, registration and webhooks.
 
-    ``manifest_folder`` holds ``subscriptions/`` and ``operations/``; ``info`` is usually ``AppInfo.read`` of the same
-    folder. ``api_base_url`` is where Saleor's servers reach the app, ``iframe_base_url`` where browsers do (the same
-    when None). ``allowed_saleor_urls`` are allow-list entries (``AllowList``); without any, only a Saleor at a loopback
-    address may install the app. ``http`` is shared and long-lived, and is closed by its creator. ``max_event_age`` is
-    how old an event may be, ``budget`` how long a response to one may take.
+    ``manifest_folder``, if given, holds the documents that are named instead of written out: ``subscriptions/`` and
+    ``operations/``. ``api_base_url`` is where Saleor's servers reach the app, ``iframe_base_url`` where browsers do
+    (the same when None). ``allowed_saleor_urls`` are allow-list entries (``AllowList``); without any, only a Saleor at
+    a loopback address may install the app. ``http`` is shared and long-lived, and is closed by its creator.
+    ``max_event_age`` is how old an event may be, ``budget`` how long a response to one may take.
     """
 
     def __init__(
         self,
         *,
         info: AppInfo,
-        manifest_folder: Path,
+        manifest_folder: Path | None = None,
         api_base_url: str,
         iframe_base_url: str | None = None,
         allowed_saleor_urls: Iterable[str] = (),
@@ -67,8 +72,8 @@ class SaleorApp:
         budget: timedelta = BUDGET,
     ) -> None:
         self.info = info
-        self.client = client or SaleorClient(http, Documents(manifest_folder / "operations"))
-        self._subscriptions = Documents(manifest_folder / "subscriptions")
+        self.client = client or SaleorClient(http, _documents(manifest_folder, "operations"))
+        self._subscriptions = _documents(manifest_folder, "subscriptions")
         self._addresses = Addresses(api=api_base_url.rstrip("/"), iframe=(iframe_base_url or api_base_url).rstrip("/"))
         self._webhooks: dict[str, WebhookDefinition] = {}
         self._widgets: list[Widget] = []
@@ -96,13 +101,20 @@ class SaleorApp:
     ) -> Callable[[H], H]:
         """Define a webhook: the decorated handler takes the event as its first parameter and returns the response.
 
-        ``query`` is the document in ``manifest/subscriptions``. ``on_error`` returns the response when the handler
-        raises; without it Saleor receives a well-formed failure. Raises TypeError for a handler that does not match
-        the event, KeyError for an unknown document, ValueError for a second definition of the same event.
+        ``query`` is the subscription, or the name of its document in ``subscriptions/``. A payment event has a class
+        (``saleor_app_sdk.events``); the body of any other is read as the parameter's annotation, a pydantic model or
+        ``Mapping[str, Any]``. ``on_error`` returns the response when the handler of a payment event raises; without it
+        Saleor receives a well-formed failure. Raises TypeError for a handler that does not match the event, KeyError
+        for an unknown document, ValueError for an unknown event, an unreadable subscription, or a second definition of
+        the same event.
         """
+        name = query
+        if is_query(query):
+            self._subscriptions.add(event_type, complete_subscription(query))
+            name = event_type
 
         def register(handler: H) -> H:
-            webhook = build_definition(event_type, query, handler, on_error)
+            webhook = build_definition(event_type, name, handler, on_error)
             self._subscriptions.text(webhook.query, self._subscriptions.versions(webhook.query)[0])
             if event_type in self._webhooks:
                 msg = f"{event_type} is defined already"
@@ -118,6 +130,26 @@ class SaleorApp:
             msg = f"{widget.path} needs permissions that the app does not ask for: {', '.join(sorted(missing))}"
             raise ValueError(msg)
         self._widgets.append(widget)
+
+    def dashboard_user(self, *permissions: str) -> Callable[[Request], Awaitable[DashboardUser]]:
+        """Return a FastAPI dependency for routes that the app's page calls: it returns the signed-in member of staff.
+
+        The page sends the Dashboard's token as ``Authorization: Bearer`` and its ``saleorApiUrl`` as
+        ``Saleor-Api-Url``. Without a valid token the answer is 401, without all ``permissions`` 403; ``detail`` holds
+        ``code`` and ``message``.
+        """
+
+        async def authenticate(request: Request) -> DashboardUser:
+            scheme, _, token = request.headers.get("authorization", "").partition(" ")
+            address = request.headers.get("saleor-api-url", "")
+            try:
+                return await self.dashboard_tokens.check(
+                    address, token if scheme.lower() == "bearer" else "", *permissions
+                )
+            except RequestRefusedError as refusal:
+                raise HTTPException(refusal.status, {"code": refusal.code, "message": refusal.message}) from refusal
+
+        return authenticate
 
     def router(self) -> APIRouter:
         """Return the routes for everything defined so far: manifest, registration, and one for each webhook."""

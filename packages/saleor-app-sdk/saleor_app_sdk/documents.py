@@ -17,11 +17,16 @@ _FILE = re.compile(r"(?P<name>[A-Za-z_]+)(\.(?P<major>[0-9]+)\.(?P<minor>[0-9]+)
 
 
 class Documents:
-    """The documents of one folder, loaded when first needed."""
+    """The documents of one folder, loaded when first needed, and those that were added as text."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder
+        self._added: dict[str, str] = {}
         self._complete: dict[tuple[str, Version], str] = {}
+
+    def add(self, name: str, text: str) -> None:
+        """Add a document that is the same for every version and contains its fragments."""
+        self._added[name] = text
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -30,19 +35,22 @@ class Documents:
 
     def versions(self, name: str) -> tuple[Version, ...]:
         """Return the versions that have a file of their own, oldest first."""
-        return tuple(sorted(self._files[name]))
+        return (OLDEST_SUPPORTED,) if name in self._added else tuple(sorted(self._files[name]))
 
     def text(self, name: str, version: Version = OLDEST_SUPPORTED) -> str:
         """Return the document for that version of Saleor, with its fragments; KeyError if it has none."""
+        if name in self._added:
+            return self._added[name]
         chosen = max((since for since in self._files[name] if since <= version), default=OLDEST_SUPPORTED)
         if (name, chosen) not in self._complete:
-            self._complete[name, chosen] = self._with_fragments(self._files[name][chosen].read_text())
+            path = self._files[name][chosen]
+            self._complete[name, chosen] = _with_fragments(path.read_text(), path.parent)
         return self._complete[name, chosen]
 
     @cached_property
     def _files(self) -> dict[str, dict[Version, Path]]:
         files: dict[str, dict[Version, Path]] = {}
-        for path in self._folder.glob("*.graphql"):
+        for path in self._folder.glob("*.graphql") if self._folder else ():
             match = _FILE.fullmatch(path.name)
             if match is None:
                 msg = f"not a name for a GraphQL document: {path.name}"
@@ -51,17 +59,18 @@ class Documents:
             files.setdefault(match["name"], {})[since] = path
         return files
 
-    def _with_fragments(self, text: str) -> str:
-        parts = [text]
-        added: set[str] = set()
-        wanted = set(_fragment_names(text))
-        while missing := sorted(wanted - added):
-            for name in missing:
-                part = (self._folder / "fragments" / f"{name}.graphql").read_text()
-                parts.append(part)
-                wanted |= _fragment_names(part)
-                added.add(name)
-        return "\n".join(part.strip() + "\n" for part in parts)
+
+def _with_fragments(text: str, folder: Path) -> str:
+    parts = [text]
+    added: set[str] = set()
+    wanted = set(_fragment_names(text))
+    while missing := sorted(wanted - added):
+        for name in missing:
+            part = (folder / "fragments" / f"{name}.graphql").read_text()
+            parts.append(part)
+            wanted |= _fragment_names(part)
+            added.add(name)
+    return "\n".join(part.strip() + "\n" for part in parts)
 
 
 @cache  # fragments are part of many documents, and parsing dominates the start-up time

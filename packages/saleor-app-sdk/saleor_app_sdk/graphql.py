@@ -14,6 +14,7 @@ from copy import copy
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -32,6 +33,7 @@ from saleor_app_sdk.answers import is_graphql_response, read_mutation_result, re
 from saleor_app_sdk.batches import RequestBatcher
 from saleor_app_sdk.documents import Documents
 from saleor_app_sdk.errors import SaleorError, SaleorNotAuthorisedError, SaleorRefusedError, SaleorUnreachableError
+from saleor_app_sdk.generic_events import is_query
 from saleor_app_sdk.installation import Installation
 from saleor_app_sdk.reports import EventReport, ReportOutcome
 from saleor_app_sdk.versions import OLDEST_SUPPORTED, Version, parse_version
@@ -49,6 +51,9 @@ __all__ = [
 DEADLINE = timedelta(seconds=10)
 MAX_RESPONSE_BYTES = 4 * 1024 * 1024  # of one Saleor: its response must not exhaust the memory that all stores share
 _MAX_BATCH = 10  # Saleor takes about 50 ms for a report, one after the other: a batch stays well below the deadline
+
+# Without these an app cannot be installed, nor report; an app may have documents of its own under the same names.
+_OWN_OPERATIONS = Documents(Path(__file__).parent / "operations")
 
 _GRAPHQL_ERROR = "GRAPHQL_ERROR"  # about the document or its variables as a whole
 _TRANSACTION = "transaction"  # the part of a report's result that shows the transaction and its order
@@ -72,9 +77,11 @@ class SaleorClient:
     The creator of the HTTP client closes it. ``deadline`` limits a whole call, including all waiting.
     """
 
-    def __init__(self, http: httpx2.AsyncClient, operations: Documents, *, deadline: timedelta = DEADLINE) -> None:
+    def __init__(
+        self, http: httpx2.AsyncClient, operations: Documents | None = None, *, deadline: timedelta = DEADLINE
+    ) -> None:
         self._http = http
-        self._operations = operations
+        self._operations = operations or Documents()
         self._deadline = deadline
         self._sessions: dict[str, _Session] = {}
         self._requests: dict[tuple[str, Version, int], _PreparedRequest] = {}
@@ -120,6 +127,7 @@ class SaleorClient:
     ) -> dict[str, Any]:
         """Execute a document with the installation's proven token; return its data.
 
+        ``operation``: the name of a document, or its text. Numbers in the data are ``int`` and ``Decimal``.
         ``timeout``: replaces the deadline. ``version``: what Saleor has just reported, instead of the stored one.
         """
         if not installation.token:
@@ -217,11 +225,17 @@ class SaleorClient:
 
     def _request(self, operation: str, version: Version = OLDEST_SUPPORTED, times: int = 1) -> "_PreparedRequest":
         if (operation, version, times) not in self._requests:
-            text = self._operations.text(operation, version)
+            text = self._document(operation, version)
             self._requests[operation, version, times] = _PreparedRequest(
                 operation, text if times == 1 else repeat_field(text, times)
             )
         return self._requests[operation, version, times]
+
+    def _document(self, operation: str, version: Version) -> str:
+        if is_query(operation):
+            return operation
+        documents = self._operations if operation in self._operations.names else _OWN_OPERATIONS
+        return documents.text(operation, version)
 
     async def _session(self, saleor_api_url: str) -> _Session:
         if saleor_api_url not in self._sessions:

@@ -32,9 +32,9 @@ class AppInfo:
     version: str
     author: str
     about: str
-    required_saleor_version: str
-    permissions: tuple[str, ...]
-    logo: str
+    required_saleor_version: str = ">=3.21 <4"
+    permissions: tuple[str, ...] = ()
+    logo: str | None = None
     app_page: str = "/"
     support_url: str | None = None
     privacy_url: str | None = None
@@ -91,15 +91,16 @@ def build_manifest(
         "permissions": list(info.permissions),
         "appUrl": addresses.for_browsers(info.app_page),
         "tokenTargetUrl": addresses.for_servers("/api/register"),
-        "brand": {"logo": {"default": addresses.for_servers(info.logo)}},
         "extensions": [each for each in extensions if each is not None],
         "webhooks": [
             _build_webhook_entry(webhook, subscriptions, addresses, version)
             for webhook in webhooks
-            if subscriptions.versions(webhook.query)[0] <= version
+            if webhook.kind.is_sent_by(version) and subscriptions.versions(webhook.query)[0] <= version
         ],
     }
     links = {"supportUrl": info.support_url, "dataPrivacyUrl": info.privacy_url, "homepageUrl": info.homepage_url}
+    if info.logo:
+        manifest["brand"] = {"logo": {"default": addresses.for_servers(info.logo)}}
     manifest.update({name: addresses.for_browsers(link) for name, link in links.items() if link})
     return manifest
 

@@ -68,7 +68,9 @@ async def migrate(client: SaleorClient, installation: Installation, manifest_for
             migration.not_done.append(RefusedChange(each, str(refused)))
         else:
             migration.done.append(each)
-            logger.info("saleor_webhook_migrated", saleor=installation.saleor_api_url, what=each.data()["words"])
+            logger.info(
+                "saleor_webhook_migrated", saleor=installation.saleor_api_url, part=each.part.value, name=each.name
+            )
     if not migration.done:
         migration.left.extend(before)
         return migration

@@ -9,7 +9,7 @@ sent with exactly two decimals.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Annotated, Any, Literal, Self, TypedDict, Unpack
 from uuid import uuid4
@@ -26,6 +26,7 @@ __all__ = [
     "ActionResponse",
     "AvailableAction",
     "CardDetails",
+    "DataResponse",
     "EventType",
     "GatewayConfigResponse",
     "OtherMethod",
@@ -69,8 +70,8 @@ class WebhookResponse(BaseModel, ABC):
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     @abstractmethod
-    def dump(self) -> dict[str, Any]:
-        """Return the JSON object for Saleor, amounts still as ``Decimal``."""
+    def dump(self) -> Any:
+        """Return the JSON value for Saleor, amounts still as ``Decimal``."""
 
 
 class Acknowledgement(WebhookResponse):
@@ -79,6 +80,19 @@ class Acknowledgement(WebhookResponse):
     def dump(self) -> dict[str, Any]:
         """Return an empty object."""
         return {}
+
+
+class DataResponse(WebhookResponse):
+    """The response to a synchronous event without a response class: taxes, shipping methods. ``data`` is sent as is.
+
+    Its form is Saleor's for that event. Numbers may be ``Decimal``; a ``float`` is refused.
+    """
+
+    data: Annotated[Mapping[str, Any] | Sequence[Any], AfterValidator(_validate_json)]
+
+    def dump(self) -> Any:
+        """Return ``data``."""
+        return self.data
 
 
 class GatewayConfigResponse(WebhookResponse):

@@ -1,13 +1,14 @@
 """Webhook definitions: the event, its subscription query, its handler, and the response if the handler fails."""
 
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, get_type_hints
 
 from integration_base.amounts import CENT
 from integration_base.outbound import Deadline
+from saleor_app_sdk.event_types import WebhookEvent, find_webhook_event
 from saleor_app_sdk.events import (
     AppEvent,
     CustomerEvent,
@@ -19,10 +20,12 @@ from saleor_app_sdk.events import (
     StoredPaymentMethodDeleteRequested,
     TransactionProcessSession,
 )
+from saleor_app_sdk.generic_events import GenericEvent, build_generic_event, pass_payload
 from saleor_app_sdk.installation import Installation
 from saleor_app_sdk.responses import (
     Acknowledgement,
     ActionResponse,
+    DataResponse,
     GatewayConfigResponse,
     SessionResponse,
     WebhookResponse,
@@ -70,7 +73,7 @@ ErrorHandler = Callable[[Any, WebhookContext, Exception], Awaitable[WebhookRespo
 
 @dataclass(frozen=True, slots=True)
 class WebhookDefinition:
-    """One webhook. ``query`` is the name of its document in ``manifest/subscriptions``."""
+    """One webhook. ``query`` is the name of its document."""
 
     event: type[Event]
     query: str
@@ -83,6 +86,11 @@ class WebhookDefinition:
         return self.event.event_type
 
     @property
+    def kind(self) -> WebhookEvent:
+        """What Saleor's schemas say about the event."""
+        return find_webhook_event(self.event_type)
+
+    @property
     def header(self) -> str:
         """The form of the ``Saleor-Event`` header: transaction_charge_requested."""
         return self.event_type.lower()
@@ -90,7 +98,7 @@ class WebhookDefinition:
     @property
     def typename(self) -> str:
         """The form of the body: TransactionChargeRequested."""
-        return self.event.__name__
+        return self.kind.typename
 
     @property
     def slug(self) -> str:
@@ -121,6 +129,8 @@ class WebhookDefinition:
         """Return True for a response to this event: Saleor books a refund's response to a charge as a failure."""
         if issubclass(self.event, RequestedAction):
             return isinstance(answer, ActionResponse) and answer.kind is self.event.kind
+        if issubclass(self.event, GenericEvent):
+            return isinstance(answer, Acknowledgement if self.event.is_asynchronous else DataResponse)
         return isinstance(
             answer, next(kind for event, kind in _RESPONSE_TYPES.items() if issubclass(self.event, event))
         )
@@ -136,10 +146,20 @@ _RESPONSE_TYPES: dict[type[Event], type[WebhookResponse]] = {
 }
 
 
+def _classes_of_events(base: type[Event]) -> Iterator[type[Event]]:
+    for event in base.__subclasses__():
+        yield event
+        yield from _classes_of_events(event)
+
+
+_EVENTS_WITH_CLASS = frozenset(event.event_type for event in _classes_of_events(Event) if hasattr(event, "event_type"))
+
+
 def build_definition(event_type: str, query: str, handler: Handler, on_error: ErrorHandler | None) -> WebhookDefinition:
     """Return the definition, with the event's class taken from the first parameter of ``handler``.
 
-    Raises TypeError when that is not the class of ``event_type``, or when the handler is not asynchronous.
+    An event without a class of its own is read as the annotated pydantic model or mapping. Raises TypeError when the
+    annotation does not fit ``event_type``, or when the handler is not asynchronous; ValueError for an unknown event.
     """
     if not inspect.iscoroutinefunction(handler):
         msg = f"the handler of {event_type} must be asynchronous"
@@ -147,10 +167,25 @@ def build_definition(event_type: str, query: str, handler: Handler, on_error: Er
     hints = get_type_hints(handler)
     first = next(iter(inspect.signature(handler).parameters), "")
     event = hints.get(first)
+    if event_type not in _EVENTS_WITH_CLASS:
+        return _build_generic_definition(event_type, query, event, handler, on_error)
     if not isinstance(event, type) or not issubclass(event, Event) or getattr(event, "event_type", None) != event_type:
         msg = f"the first parameter of the handler of {event_type} must be annotated with that event's class"
         raise TypeError(msg)
     return WebhookDefinition(event, query.removesuffix(".graphql"), handler, on_error)
+
+
+def _build_generic_definition(
+    event_type: str, query: str, body_type: Any, handler: Handler, on_error: ErrorHandler | None
+) -> WebhookDefinition:
+    if on_error is not None:
+        msg = f"no answer tells Saleor that {event_type} failed: it gets an error status"
+        raise TypeError(msg)
+    event = build_generic_event(find_webhook_event(event_type), body_type)
+    if event is None:
+        msg = f"the first parameter of the handler of {event_type} must be annotated with a pydantic model or a mapping"
+        raise TypeError(msg)
+    return WebhookDefinition(event, query.removesuffix(".graphql"), pass_payload(handler), None)
 
 
 def build_failure(event: Event, message: str) -> WebhookResponse:

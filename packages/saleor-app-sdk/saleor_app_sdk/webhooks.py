@@ -44,6 +44,7 @@ from saleor_app_sdk.errors import (
     TooLateError,
 )
 from saleor_app_sdk.events import Event, ListStoredPaymentMethods, RequestedAction
+from saleor_app_sdk.generic_events import GenericEvent
 from saleor_app_sdk.installation import Installation, InstallationStore
 from saleor_app_sdk.keyring import Keyring, bad_signature_error
 from saleor_app_sdk.recipient import RecipientCheck
@@ -220,7 +221,7 @@ class WebhookReceiver:
         except Exception as error:  # noqa: BLE001 - an error of ours must not become a 5xx that Saleor repeats
             _log(error, "saleor_webhook_failed", webhook)
             # Saleor caches no list from a request that failed.
-            if isinstance(event, ListStoredPaymentMethods) or event.is_asynchronous:
+            if isinstance(event, ListStoredPaymentMethods | GenericEvent) or event.is_asynchronous:
                 raise NotUsableError(_app_error_status(webhook.event), "APP_ERROR", APP_ERROR_MESSAGE) from None
             outcome = "late" if isinstance(error, TooLateError) else "failed"
             return Reply(200, await self._call_error_handler(webhook, event, context, error), outcome)
