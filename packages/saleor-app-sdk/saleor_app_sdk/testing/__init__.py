@@ -7,6 +7,7 @@ on a running Saleor 3.23, accepts the app's reports over GraphQL, and records ev
 - ``serving(...)``, ``serving_in_thread(...)``: the app on a real port (``saleor_app_sdk.testing.server``)
 - ``FakeSaleor(url)``: the client for people's actions: ``await saleor.install(...)``, ``await saleor.initialize(...)``
 - ``/dashboard/``: the Dashboard, for people and browsers: apps in their frames, orders with payments and widgets
+- ``find_webhook_errors(manifest, schema)``: a manifest's subscriptions against a file of Saleor's schema
 - ``python -m saleor_app_sdk.testing --port 8000``: the same as a separate process
 
 It knows only Saleor. It shares no code with the SDK beside it, so that each can expose mistakes in the other.
@@ -14,6 +15,7 @@ It knows only Saleor. It shares no code with the SDK beside it, so that each can
 
 from saleor_app_sdk.testing.client import FakeSaleor
 from saleor_app_sdk.testing.http import create_saleor
+from saleor_app_sdk.testing.schema_check import find_webhook_errors
 from saleor_app_sdk.testing.server import Serving, serve_forever, serving, serving_in_thread
 from saleor_app_sdk.testing.settings import ChannelSettings, SaleorFaults, SaleorSettings
 from saleor_app_sdk.testing.views import GrantedLine, NewCheckout, NewLine, RequestedAction
@@ -33,6 +35,7 @@ __all__ = [
     "SaleorSettings",
     "Serving",
     "create_saleor",
+    "find_webhook_errors",
     "serve_forever",
     "serving",
     "serving_in_thread",

@@ -61,6 +61,7 @@ class Api:
             "order": self._order,
             "transactionEventReport": self._report_event,
             "transactionUpdate": self._update_transaction,
+            "updateMetadata": self._update_metadata,
             **StorefrontApi(state, storefront).resolvers(),
             "transactionRequestRefundForGrantedRefund": self._request_refund_for_granted_refund,
             **WebhooksApi(state, self._authenticated_app).resolvers(),
@@ -240,6 +241,17 @@ class Api:
         transaction.private_metadata.update(_pairs(fields.get("privateMetadata")) or {})
         transaction.modified_at = self._state.event_clock.now()
         return {"transaction": self._transaction_payload(transaction), "errors": []}
+
+    def _update_metadata(self, info: Info, **arguments: Any) -> payload.Payload:
+        """Add to the public metadata of an order. Other objects of this Saleor have none that can be changed so."""
+        if self._app_with(info, MANAGE_ORDERS) is None:
+            raise PermissionDeniedError(MANAGE_ORDERS)
+        try:
+            order = self._state.order(arguments["id"])
+        except NotFoundError as exc:
+            return {"item": None, "errors": [{"field": "id", "code": "NOT_FOUND", "message": str(exc)}]}
+        order.basket.metadata.update(_pairs(arguments["input"]) or {})
+        return {"item": self._order_payload(order), "errors": []}
 
     def _request_refund_for_granted_refund(self, info: Info, **arguments: Any) -> payload.Payload:
         """Request a granted refund: an app may do so itself, as staff do in the Dashboard (Saleor contract, A.10)."""

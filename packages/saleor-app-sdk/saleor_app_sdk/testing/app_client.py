@@ -12,7 +12,7 @@ from saleor_app_sdk.testing.payload import Payload, envelope
 from saleor_app_sdk.testing.records import App, Webhook
 from saleor_app_sdk.testing.saleor_state import Delivery, SaleorState
 from saleor_app_sdk.testing.selection import select
-from saleor_app_sdk.testing.vocabulary import WebhookEvent
+from saleor_app_sdk.testing.vocabulary import OtherEvent, WebhookEvent
 
 Headers = list[tuple[str, str]]
 
@@ -98,7 +98,7 @@ class AppClient:
             ("Connection", "keep-alive"),
         ]
 
-    def _event_headers(self, event: WebhookEvent, url: str, body: bytes) -> Headers:
+    def _event_headers(self, event: WebhookEvent | OtherEvent, url: str, body: bytes) -> Headers:
         settings = self._state.settings
         signature = self._state.key.sign(body)
         if self._state.faults.unsigned:

@@ -1,7 +1,7 @@
 """``FakeSaleor``: people's actions at a Saleor, over its control API."""
 
 import ssl
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from functools import cache
 from types import TracebackType
@@ -192,6 +192,15 @@ class FakeSaleor:
         await self._post("/customers/delete", {"user_id": user_id, "themselves": themselves})
 
     # Staff
+
+    async def send_event(self, event: str, fields: Mapping[str, Any]) -> list[DeliveryView]:
+        """Send any event (ORDER_PAID, CHECKOUT_CALCULATE_TAXES) to the apps that subscribe to it.
+
+        ``fields`` are those of the event's type, from which each subscription takes what it selects: a field that is
+        selected and missing becomes null, and is listed in ``unplayed``. Returns the deliveries with their responses.
+        """
+        response = await self._post("/events", {"event": event, "fields": dict(fields)})
+        return TypeAdapter(list[DeliveryView]).validate_json(response.content)
 
     async def sign_in(self, email: str, permissions: Sequence[str] | None = None) -> MemberView:
         """Sign a member of staff in to ``/dashboard/``; with ``permissions`` they are created or changed first."""

@@ -78,6 +78,7 @@ def control_routes() -> APIRouter:
         "/staff/change-total": _change_total,
         "/staff/grant": _grant_refund,
         "/staff/refund-granted": _request_refund_for_granted_refund,
+        "/events": _send_event,
         "/faults": _set_faults,
         "/rotate-key": _rotate_key,
         "/upgrade": _upgrade,
@@ -190,6 +191,12 @@ async def _delete_method(
     saleor: CurrentSaleor, user_id: Text, method_id: Text, channel_slug: Text, currency: Text
 ) -> MethodDeletionView:
     return await saleor.stored_methods.delete(user_id, method_id, channel_slug, currency)
+
+
+async def _send_event(
+    saleor: CurrentSaleor, event: Text, fields: Annotated[dict[str, Any], Body()]
+) -> list[DeliveryView]:
+    return [DeliveryView.model_validate(sent) for sent in await saleor.notifications.send(event, fields)]
 
 
 async def _delete_customer(

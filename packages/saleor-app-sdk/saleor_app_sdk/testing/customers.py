@@ -1,13 +1,11 @@
 """Deletion of customers, by staff or by themselves. Saleor notifies apps in the background.
 
 Their checkouts are deleted too, and their orders lose the reference to them (the foreign keys of Saleor's ``Checkout``
-and ``Order``). The webhook of an asynchronous event goes to apps that have the event's permission; it is retried after
-a 5xx, but not after a 3xx or 4xx (``handle_webhook_retry``).
+and ``Order``).
 """
 
 from saleor_app_sdk.testing import payload
-from saleor_app_sdk.testing.app_client import AppClient
-from saleor_app_sdk.testing.records import Webhook
+from saleor_app_sdk.testing.notifications import Notifications
 from saleor_app_sdk.testing.saleor_state import SaleorState
 from saleor_app_sdk.testing.vocabulary import MANAGE_USERS, WebhookEvent
 
@@ -15,9 +13,9 @@ from saleor_app_sdk.testing.vocabulary import MANAGE_USERS, WebhookEvent
 class Customers:
     """Deletes customers. They are recorded only in the baskets: this Saleor has no list of customers."""
 
-    def __init__(self, state: SaleorState, app_client: AppClient) -> None:
+    def __init__(self, state: SaleorState, notifications: Notifications) -> None:
         self._state = state
-        self._app_client = app_client
+        self._notifications = notifications
 
     def delete(self, user_id: str, *, themselves: bool = False) -> None:
         """``customerDelete`` by staff, or ``accountDelete`` by the customer of that global id."""
@@ -30,13 +28,4 @@ class Customers:
             if (order.basket.user or {}).get("id") == user_id:
                 order.basket.user = None
         # The body is built before the mutation returns, and names the customer.
-        for app in state.apps.values():
-            for hook in app.webhooks:
-                if hook.event is event and app.active and MANAGE_USERS in app.permissions:
-                    body, unplayed = self._app_client.build_body(app, hook, payload.customer(user_id))
-                    state.run_in_background(self._deliver(hook, body, unplayed))
-
-    async def _deliver(self, webhook: Webhook, body: bytes, unplayed: list[str]) -> None:
-        for _ in range(2 if self._state.faults.webhooks_twice else 1):
-            delivery = await self._app_client.post_event(webhook, body, unplayed=unplayed)
-            await self._app_client.retry_event(webhook, delivery)
+        self._notifications.notify(event.enum_name, payload.customer(user_id), MANAGE_USERS)

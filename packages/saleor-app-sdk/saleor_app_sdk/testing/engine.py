@@ -10,6 +10,7 @@ from saleor_app_sdk.testing.api import Api
 from saleor_app_sdk.testing.app_client import AppClient
 from saleor_app_sdk.testing.apps import Apps
 from saleor_app_sdk.testing.customers import Customers
+from saleor_app_sdk.testing.notifications import Notifications
 from saleor_app_sdk.testing.saleor_state import SaleorState, Sleep
 from saleor_app_sdk.testing.settings import SaleorSettings
 from saleor_app_sdk.testing.staff import Staff
@@ -36,6 +37,7 @@ class Saleor:
         self.apps = Apps(self.state, app_client)
         self.storefront = Storefront(self.state, app_client)
         self.stored_methods = StoredMethods(self.state, app_client)
-        self.customers = Customers(self.state, app_client)
-        self.staff = Staff(self.state, app_client)
+        self.notifications = Notifications(self.state, app_client)
+        self.customers = Customers(self.state, self.notifications)
+        self.staff = Staff(self.state, app_client, self.notifications)
         self.api = Api(self.state, self.storefront, self.staff)

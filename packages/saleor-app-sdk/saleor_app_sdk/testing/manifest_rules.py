@@ -9,21 +9,18 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from graphql import GraphQLError, GraphQLSchema, GraphQLSyntaxError, build_schema, parse, validate
+from graphql import GraphQLEnumType, GraphQLError, GraphQLSchema, GraphQLSyntaxError, build_schema, parse, validate
 
 from saleor_app_sdk.testing.npm_range import satisfies
 from saleor_app_sdk.testing.records import AppWebhook
 from saleor_app_sdk.testing.selection import event_types
 from saleor_app_sdk.testing.settings import SaleorSettings
-from saleor_app_sdk.testing.vocabulary import WebhookEvent
+from saleor_app_sdk.testing.vocabulary import OTHER_SYNC_EVENTS, OtherEvent, WebhookEvent
 
 _BY_TYPENAME = {event.typename: event for event in WebhookEvent}
 _BY_ENUM_NAME = {event.enum_name: event for event in WebhookEvent}
-_ASYNC_NAMES = {event.enum_name for event in WebhookEvent if event.asynchronous}
 MAX_URL_LENGTH = 255
 """The maximum length of a webhook's target URL."""
-
-_SYNC_NAMES = set(_BY_ENUM_NAME) - _ASYNC_NAMES
 
 
 class ManifestRefusedError(Exception):
@@ -91,18 +88,35 @@ def _parse_webhook(raw: Mapping[str, Any], settings: SaleorSettings) -> AppWebho
     except QueryRefusedError as exc:
         raise ManifestRefusedError(("webhooks", "INVALID", f"Subscription query is not valid: {exc}")) from exc
     async_names, sync_names = raw.get("asyncEvents") or (), raw.get("syncEvents") or ()
-    if set(async_names) & _SYNC_NAMES:
-        raise ManifestRefusedError(("webhooks", "INVALID", "Invalid asynchronous event."))
+    events: list[WebhookEvent | OtherEvent] = []
     if not sync_names and not async_names:
         events = [_BY_TYPENAME[name] for name in sorted(event_types(query)) if name in _BY_TYPENAME]
-    elif set(sync_names) <= _SYNC_NAMES:
-        # This Saleor supports only the asynchronous events in WebhookEvent, and sends no others.
-        events = [_BY_ENUM_NAME[name] for name in (*sync_names, *async_names) if name in _BY_ENUM_NAME]
-    else:
-        raise ManifestRefusedError(("webhooks", "INVALID", "Invalid synchronous event."))
+    for names, asynchronous in ((sync_names, False), (async_names, True)):
+        for name in names:
+            if not _is_event(name, settings, asynchronous=asynchronous):
+                kind = "asynchronous" if asynchronous else "synchronous"
+                raise ManifestRefusedError(("webhooks", "INVALID", f"Invalid {kind} event."))
+            events.append(_BY_ENUM_NAME.get(name) or _other_event(name, query, asynchronous=asynchronous))
     return AppWebhook(
         "", str(raw.get("name")), raw["targetUrl"], query, tuple(events), raw.get("isActive") is not False
     )
+
+
+def _is_event(name: str, settings: SaleorSettings, *, asynchronous: bool) -> bool:
+    """Return True for an event of that kind. Without a schema, any other name is taken for an asynchronous event."""
+    if name in _BY_ENUM_NAME:
+        return _BY_ENUM_NAME[name].asynchronous is asynchronous
+    if settings.schema_path is None:
+        return (name in OTHER_SYNC_EVENTS) is not asynchronous
+    enum = _schema(settings.schema_path).type_map[f"WebhookEventType{'Async' if asynchronous else 'Sync'}Enum"]
+    return isinstance(enum, GraphQLEnumType) and name in enum.values
+
+
+def _other_event(name: str, query: str, *, asynchronous: bool) -> OtherEvent:
+    """Return an event that this Saleor knows only by name; its type is the one that the subscription names."""
+    named = event_types(query)
+    typename = named.pop() if len(named) == 1 else "".join(word.capitalize() for word in name.split("_"))
+    return OtherEvent(name.lower(), typename, asynchronous)
 
 
 class QueryRefusedError(Exception):

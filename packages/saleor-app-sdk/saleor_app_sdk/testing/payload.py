@@ -30,7 +30,7 @@ from saleor_app_sdk.testing.rules.coverage import (
 )
 from saleor_app_sdk.testing.rules.grants import granted_refund_events
 from saleor_app_sdk.testing.selection import FieldFailedError, NeedsPermission
-from saleor_app_sdk.testing.vocabulary import MANAGE_ORDERS, WebhookEvent
+from saleor_app_sdk.testing.vocabulary import MANAGE_ORDERS, OtherEvent, WebhookEvent
 
 _METHOD_TYPENAMES = {
     "CARD": "CardPaymentMethodDetails",
@@ -347,7 +347,7 @@ def granted_refund(granted: GrantedRefund) -> Payload:
     }
 
 
-def envelope(kind: WebhookEvent, recipient: App, at: datetime, version: str) -> Payload:
+def envelope(kind: WebhookEvent | OtherEvent, recipient: App, at: datetime, version: str) -> Payload:
     """Return the fields that every event begins with."""
     return {
         "__typename": kind.typename,

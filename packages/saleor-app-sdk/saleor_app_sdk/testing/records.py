@@ -13,7 +13,7 @@ from typing import Any
 from saleor_app_sdk.testing.ids import global_id
 from saleor_app_sdk.testing.money import ZERO
 from saleor_app_sdk.testing.rules.problems import Problem
-from saleor_app_sdk.testing.vocabulary import EventType, GrantedRefundStatus, WebhookEvent
+from saleor_app_sdk.testing.vocabulary import EventType, GrantedRefundStatus, OtherEvent, WebhookEvent
 
 
 class EventClock:
@@ -219,7 +219,7 @@ class Order:
 class Webhook:
     """The target URL and subscription of an app for one event."""
 
-    event: WebhookEvent
+    event: WebhookEvent | OtherEvent
     target_url: str
     query: str
 
@@ -232,7 +232,7 @@ class AppWebhook:
     name: str
     target_url: str
     query: str
-    events: tuple[WebhookEvent, ...]
+    events: tuple[WebhookEvent | OtherEvent, ...]
     active: bool = True
 
 

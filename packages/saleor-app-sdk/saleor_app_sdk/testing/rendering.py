@@ -94,6 +94,7 @@ def order_view(order: Order) -> OrderView:
         lines=[_line_view(line, "OrderLine") for line in basket.lines],
         transaction_ids=[item.id for item in order.transactions],
         granted_refunds=[granted_refund_view(granted) for granted in order.granted_refunds],
+        metadata=dict(basket.metadata),
     )
 
 

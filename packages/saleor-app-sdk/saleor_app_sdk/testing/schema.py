@@ -60,6 +60,7 @@ type Mutation {
     id: ID
     token: UUID
   ): TransactionRequestRefundForGrantedRefund
+  updateMetadata(id: ID!, input: [MetadataInput!]!): UpdateMetadata
   webhookCreate(input: WebhookCreateInput!): WebhookCreate
   webhookUpdate(id: ID!, input: WebhookUpdateInput!): WebhookUpdate
   webhookDelete(id: ID!): WebhookDelete
@@ -173,8 +174,9 @@ type TransactionItem implements Node {
 type Checkout implements Node {
   id: ID! token: UUID! email: String channel: Channel! totalPrice: TaxedMoney! totalBalance: Money!
 }
-type Order implements Node {
+type Order implements Node & ObjectWithMetadata {
   id: ID!
+  metadata: [MetadataItem!]!
   number: String!
   userEmail: String
   languageCodeEnum: LanguageCodeEnum!
@@ -229,6 +231,10 @@ input TransactionUpdateInput {
   metadata: [MetadataInput!]
   privateMetadata: [MetadataInput!]
 }
+interface ObjectWithMetadata { metadata: [MetadataItem!]! }
+type UpdateMetadata { item: ObjectWithMetadata errors: [MetadataError!]! }
+type MetadataError { field: String message: String code: MetadataErrorCode! }
+enum MetadataErrorCode { GRAPHQL_ERROR INVALID NOT_FOUND REQUIRED NOT_UPDATED }
 type TransactionUpdate { transaction: TransactionItem errors: [TransactionUpdateError!]! }
 type TransactionUpdateError { field: String message: String code: TransactionUpdateErrorCode! }
 enum TransactionUpdateErrorCode { INVALID GRAPHQL_ERROR NOT_FOUND REQUIRED }

@@ -8,6 +8,7 @@ from uuid import uuid4
 from saleor_app_sdk.testing import payload
 from saleor_app_sdk.testing.app_client import AppClient
 from saleor_app_sdk.testing.ids import global_id
+from saleor_app_sdk.testing.notifications import Notifications
 from saleor_app_sdk.testing.records import App, Event, GrantedRefund, Order, Transaction, Webhook
 from saleor_app_sdk.testing.rendering import granted_refund_view, order_view
 from saleor_app_sdk.testing.rules.grants import GrantRefusedError, update_granted_refund_status
@@ -22,7 +23,7 @@ from saleor_app_sdk.testing.rules.responses import SaleorCrashedError
 from saleor_app_sdk.testing.saleor_state import Delivery, SaleorState
 from saleor_app_sdk.testing.storefront import build_basket
 from saleor_app_sdk.testing.views import ActionView, ErrorView, GrantedLine, NewCheckout, OrderView, RequestedAction
-from saleor_app_sdk.testing.vocabulary import ACTION_EVENTS, HANDLE_PAYMENTS, Action
+from saleor_app_sdk.testing.vocabulary import ACTION_EVENTS, HANDLE_PAYMENTS, MANAGE_ORDERS, Action
 
 
 @dataclass(frozen=True)
@@ -49,9 +50,10 @@ class _PendingRequest:
 class Staff:
     """Actions of staff in the Dashboard. Mutations return at once; the app is called in the background."""
 
-    def __init__(self, state: SaleorState, app_client: AppClient) -> None:
+    def __init__(self, state: SaleorState, app_client: AppClient, notifications: Notifications) -> None:
         self._state = state
         self._app_client = app_client
+        self._notifications = notifications
 
     def request_action(
         self, transaction_id: str, action: Action, amount: Decimal | None = None, reason: str = ""
@@ -91,9 +93,10 @@ class Staff:
         ]
 
     def create_order(self, wanted: NewCheckout | None = None) -> OrderView:
-        """``draftOrderComplete``: an unpaid order that staff took, for example by telephone."""
+        """``draftOrderComplete``: an unpaid order that staff took, for example by telephone. Sends ORDER_CREATED."""
         order = Order(token=str(uuid4()), number=str(next(self._state.order_numbers)), basket=build_basket(wanted))
         self._state.orders[order.id] = order
+        self._notifications.notify("ORDER_CREATED", {"order": payload.source(order)}, MANAGE_ORDERS)
         return order_view(order)
 
     def cancel_order(self, order_id: str) -> OrderView:

@@ -129,6 +129,7 @@ class OrderView(View):
     lines: list[LineView]
     transaction_ids: list[str]
     granted_refunds: list[GrantedRefundView]
+    metadata: dict[str, str]
 
 
 class InstallationView(View):

@@ -1,5 +1,6 @@
 """Saleor's enums, deliberately defined a second time: this package tests the SDK and must not share its mistakes."""
 
+from dataclasses import dataclass
 from enum import StrEnum
 
 
@@ -127,6 +128,45 @@ class WebhookEvent(StrEnum):
             WebhookEvent.APP_DELETED,
             WebhookEvent.APP_STATUS_CHANGED,
         }
+
+
+@dataclass(frozen=True)
+class OtherEvent:
+    """Any other event of Saleor's: sent when a test says so (``FakeSaleor.send_event``), apart from ORDER_CREATED.
+
+    ``value`` is the form of the ``Saleor-Event`` header.
+    """
+
+    value: str
+    typename: str
+    asynchronous: bool
+
+    @property
+    def enum_name(self) -> str:
+        """WebhookEventTypeSyncEnum or -AsyncEnum member: ``ORDER_CREATED``."""
+        return self.value.upper()
+
+
+# WebhookEventTypeSyncEnum, the same from 3.21 to 3.24, beside those of WebhookEvent.
+OTHER_SYNC_EVENTS = frozenset(
+    {
+        "CHECKOUT_CALCULATE_TAXES",
+        "CHECKOUT_FILTER_SHIPPING_METHODS",
+        "ORDER_CALCULATE_TAXES",
+        "ORDER_FILTER_SHIPPING_METHODS",
+        "PAYMENT_AUTHORIZE",
+        "PAYMENT_CAPTURE",
+        "PAYMENT_CONFIRM",
+        "PAYMENT_GATEWAY_INITIALIZE_TOKENIZATION_SESSION",
+        "PAYMENT_LIST_GATEWAYS",
+        "PAYMENT_METHOD_INITIALIZE_TOKENIZATION_SESSION",
+        "PAYMENT_METHOD_PROCESS_TOKENIZATION_SESSION",
+        "PAYMENT_PROCESS",
+        "PAYMENT_REFUND",
+        "PAYMENT_VOID",
+        "SHIPPING_LIST_METHODS_FOR_CHECKOUT",
+    }
+)
 
 
 ACTION_EVENTS = {
