@@ -124,7 +124,7 @@ def test_subscription_gains_what_the_sdk_reads(app: SaleorApp) -> None:
     [entry] = [entry for entry in app.manifest((3, 22))["webhooks"] if entry.get("asyncEvents") == ["ORDER_CREATED"]]
     query = " ".join(entry["query"].split())
     assert "event { __typename issuedAt version recipient { id identifier } ... on OrderCreated {" in query
-    assert parse(query)
+    parse(query)
 
 
 @pytest.mark.parametrize(

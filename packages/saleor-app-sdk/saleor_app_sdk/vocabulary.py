@@ -18,7 +18,7 @@ class AvailableAction(StrEnum):
     CANCEL = "CANCEL"
 
 
-class EventType(StrEnum):
+class TransactionEventType(StrEnum):
     """A type of event in a transaction's history (``TransactionEventTypeEnum``, the same in 3.21, 3.22 and 3.23)."""
 
     AUTHORIZATION_SUCCESS = "AUTHORIZATION_SUCCESS"
@@ -39,3 +39,7 @@ class EventType(StrEnum):
     CANCEL_FAILURE = "CANCEL_FAILURE"
     CANCEL_REQUEST = "CANCEL_REQUEST"
     INFO = "INFO"
+
+
+EventType = TransactionEventType
+"""The short name inside this package and the app."""

@@ -5,7 +5,9 @@ on a running Saleor 3.23, accepts the app's reports over GraphQL, and records ev
 
 - ``create_saleor(SaleorSettings())``: the ASGI app (``saleor_app_sdk.testing.http``)
 - ``serving(...)``, ``serving_in_thread(...)``: the app on a real port (``saleor_app_sdk.testing.server``)
+- ``serving_app_in_thread(create)``: your app on a real port
 - ``FakeSaleor(url)``: the client for people's actions: ``await saleor.install(...)``, ``await saleor.initialize(...)``
+- ``saleor_app_sdk.testing.plugin``: pytest fixtures
 - ``/dashboard/``: the Dashboard, for people and browsers: apps in their frames, orders with payments and widgets
 - ``find_webhook_errors(manifest, schema)``: a manifest's subscriptions against a file of Saleor's schema
 - ``python -m saleor_app_sdk.testing --port 8000``: the same as a separate process
@@ -16,7 +18,7 @@ It knows only Saleor. It shares no code with the SDK beside it, so that each can
 from saleor_app_sdk.testing.client import FakeSaleor
 from saleor_app_sdk.testing.http import create_saleor
 from saleor_app_sdk.testing.schema_check import find_webhook_errors
-from saleor_app_sdk.testing.server import Serving, serve_forever, serving, serving_in_thread
+from saleor_app_sdk.testing.server import Serving, serve_forever, serving, serving_app_in_thread, serving_in_thread
 from saleor_app_sdk.testing.settings import ChannelSettings, SaleorFaults, SaleorSettings
 from saleor_app_sdk.testing.views import GrantedLine, NewCheckout, NewLine, RequestedAction
 from saleor_app_sdk.testing.vocabulary import Action, EventType, Flow
@@ -38,5 +40,6 @@ __all__ = [
     "find_webhook_errors",
     "serve_forever",
     "serving",
+    "serving_app_in_thread",
     "serving_in_thread",
 ]

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 import typer
 import uvicorn
 from fastapi import FastAPI
+from starlette.types import ASGIApp
 
 from integration_base.date_header import DateHeaderMiddleware
 from saleor_app_sdk.testing.client import FakeSaleor
@@ -61,7 +62,7 @@ class _Server(uvicorn.Server):
     def check_started(self) -> None:
         """Raise RuntimeError if it failed to start."""
         if not self.started:
-            msg = "Saleor did not start"
+            msg = "the server did not start"
             raise RuntimeError(msg)
 
     @contextmanager
@@ -102,15 +103,20 @@ def serving_in_thread(
     """Serve a Saleor in a thread with its own event loop, until the block ends; yield its URL."""
     with _listening_socket(port) as (listener, url):
         server, _ = _build_server(settings, url, clock)
-        thread = threading.Thread(target=_run, args=(server, listener), name="saleor", daemon=True)
-        thread.start()
-        try:
-            server.ready.wait(_START_TIMEOUT)
-            server.check_started()
+        with _running_in_thread(server, listener, "saleor"):
             yield url
-        finally:
-            server.request_shutdown()
-            thread.join(_START_TIMEOUT)
+
+
+@contextmanager
+def serving_app_in_thread(create: Callable[[str], ASGIApp]) -> Iterator[str]:
+    """Serve an app of your own in a thread, on a free port, until the block ends; yield its URL.
+
+    ``create`` gets the URL, which has no slash at the end, and returns the ASGI app.
+    """
+    with _listening_socket(0) as (listener, url):
+        config = uvicorn.Config(create(url), log_level="error", timeout_graceful_shutdown=1, date_header=False)
+        with _running_in_thread(_Server(config), listener, "app"):
+            yield url
 
 
 def serve_forever(settings: SaleorSettings | None = None, *, port: int = 8000) -> None:
@@ -143,6 +149,19 @@ def _build_server(
     dated_app = DateHeaderMiddleware(app, clock or (lambda: datetime.now(UTC)))
     config = uvicorn.Config(dated_app, log_level="error", lifespan="on", timeout_graceful_shutdown=1, date_header=False)
     return _Server(config), app
+
+
+@contextmanager
+def _running_in_thread(server: _Server, listener: socket.socket, name: str) -> Iterator[None]:
+    thread = threading.Thread(target=_run, args=(server, listener), name=name, daemon=True)
+    thread.start()
+    try:
+        server.ready.wait(_START_TIMEOUT)
+        server.check_started()
+        yield
+    finally:
+        server.request_shutdown()
+        thread.join(_START_TIMEOUT)
 
 
 def _run(server: _Server, listener: socket.socket) -> None:
