@@ -1,7 +1,8 @@
 """A Saleor app: its manifest, the Saleors that may install it, and the routes that Saleor calls."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
@@ -52,8 +53,9 @@ class SaleorApp:
     ``manifest_folder``, if given, holds the documents that are named instead of written out: ``subscriptions/`` and
     ``operations/``. ``api_base_url`` is where Saleor's servers reach the app, ``iframe_base_url`` where browsers do
     (the same when None). ``allowed_saleor_urls`` are allow-list entries (``AllowList``); without any, only a Saleor at
-    a loopback address may install the app. ``http`` is shared and long-lived, and is closed by its creator.
-    ``max_event_age`` is how old an event may be, ``budget`` how long a response to one may take.
+    a loopback address may install the app. ``http`` is shared and long-lived, and is closed by its creator; if None,
+    the app has one of its own, and closes it when the server stops. ``max_event_age`` is how old an event may be,
+    ``budget`` how long a response to one may take.
     """
 
     def __init__(
@@ -65,13 +67,15 @@ class SaleorApp:
         iframe_base_url: str | None = None,
         allowed_saleor_urls: Iterable[str] = (),
         store: InstallationStore,
-        http: httpx2.AsyncClient,
+        http: httpx2.AsyncClient | None = None,
         client: SaleorClient | None = None,
         now: Callable[[], datetime] = _utc_now,
         max_event_age: timedelta = MAX_EVENT_AGE,
         budget: timedelta = BUDGET,
     ) -> None:
         self.info = info
+        self._closes_http = http is None
+        self._http = http = http or httpx2.AsyncClient()
         self.client = client or SaleorClient(http, _documents(manifest_folder, "operations"))
         self._subscriptions = _documents(manifest_folder, "subscriptions")
         self._addresses = Addresses(api=api_base_url.rstrip("/"), iframe=(iframe_base_url or api_base_url).rstrip("/"))
@@ -158,7 +162,7 @@ class SaleorApp:
                 "saleor_allow_list_empty",
                 detail="only a Saleor on this machine can install the app; list the Saleor API addresses it serves",
             )
-        router = APIRouter()
+        router = APIRouter(lifespan=self._lifespan)
         router.add_api_route("/api/manifest", self._manifest, methods=["GET", "HEAD"], include_in_schema=False)
         router.add_api_route("/api/register", self._register, methods=["POST"], include_in_schema=False)
         for webhook in self._webhooks.values():
@@ -175,6 +179,12 @@ class SaleorApp:
             addresses=self._addresses,
             version=version,
         )
+
+    @asynccontextmanager
+    async def _lifespan(self, _app: object) -> AsyncIterator[None]:
+        yield
+        if self._closes_http:
+            await self._http.aclose()
 
     async def _manifest(self, request: Request) -> JSONResponse:
         version = parse_version(request.headers.get("saleor-schema-version"))
