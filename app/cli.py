@@ -120,6 +120,10 @@ COMMANDS: Mapping[str, Command | Group] = {
                 "app.commands.data:restored",
                 "Record that a backup was restored: operations that were waiting to be sent are looked up instead.",
             ),
+            "copy": Command(
+                "app.commands.data_copy:copy",
+                "Copy everything into another, empty database, for example from SQLite to PostgreSQL.",
+            ),
         },
     ),
     "secrets": Group(

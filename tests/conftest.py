@@ -31,7 +31,7 @@ from sqlalchemy import make_url
 from sqlmodel import SQLModel
 from structlog.dev import ConsoleRenderer, plain_traceback
 
-from app.db.database import Database
+from app.db.database import Database, is_sqlite
 from app.db.migrate import migrate
 from app.db.vault import KEY_BYTES, Vault
 from integration_base import telemetry
@@ -267,7 +267,8 @@ class MigratedDatabases:
         tables = [sql.Identifier(table.name) for table in reversed(SQLModel.metadata.sorted_tables)]
         empty = sql.SQL(" ").join(sql.SQL("DELETE FROM {};").format(table) for table in tables)
         numbers = sql.SQL("SELECT setval(oid::regclass, 1, false) FROM pg_class WHERE relkind = 'S'")
-        self._cleaning.execute(empty + numbers)
+        mark = sql.SQL("DROP TABLE IF EXISTS unfinished_copy;")
+        self._cleaning.execute(mark + empty + numbers)
         return self._postgresql
 
     def close(self) -> None:
@@ -289,6 +290,16 @@ async def database_url(request: pytest.FixtureRequest, migrated: MigratedDatabas
     if request.param == "sqlite":
         return await migrated.sqlite()
     return await migrated.postgresql(request.getfixturevalue("new_postgresql"))
+
+
+@pytest.fixture
+async def other_url(
+    request: pytest.FixtureRequest, database_url: str, migrated: MigratedDatabases, tmp_path: Path
+) -> str:
+    """The address of an empty, migrated database of the other kind than ``database_url``."""
+    if is_sqlite(database_url):
+        return await migrated.postgresql(request.getfixturevalue("new_postgresql"))
+    return await migrated.sqlite(tmp_path)
 
 
 @pytest.fixture(scope="session", autouse=True)

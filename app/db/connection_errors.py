@@ -105,6 +105,24 @@ class NoRightsError(UnusableDatabaseError):
         super().__init__(_NO_RIGHTS.format(user=user, name=name))
 
 
+class UnfinishedCopyError(UnusableDatabaseError):
+    """Another database is being copied into this one, and not everything is there yet."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__(
+            f"the database holds an unfinished copy of {source}: finish it with `saleor-gateway data copy`, which "
+            "continues where it stopped, or create this database anew"
+        )
+
+
+def describe_place(database_url: str) -> str:
+    """Return which database the address names, without user and password."""
+    url = make_url(database_url)
+    if is_sqlite(database_url):
+        return str(Path(url.database or "").absolute())
+    return f"{url.host or 'this machine'}:{url.port or 5432}/{url.database}"
+
+
 def describe_connection_error(database_url: str, error: UnusableDatabaseError | DBAPIError) -> str:
     """Return in one sentence why the database at this address cannot be used, and what to do."""
     if isinstance(error, UnusableDatabaseError):

@@ -18,7 +18,8 @@ from alembic.runtime.migration import MigrationContext, MigrationInfo
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection
 
-from app.db.connection_errors import EncodingError, NoRightsError
+from app.db import unfinished_copy
+from app.db.connection_errors import EncodingError, NoRightsError, UnfinishedCopyError
 from app.db.database import create_engine, is_sqlite
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
@@ -87,15 +88,18 @@ def fit_of(revision: str | None) -> Fit:
     return Fit.AHEAD if stands_at.number > known.number >= stands_at.works_from else Fit.FOREIGN
 
 
-async def current_revision(database_url: str) -> str | None:
+async def current_revision(database_url: str, *, for_copy: bool = False) -> str | None:
     """Return the current migration of the database; None for an empty one.
 
-    Raises UnusableDatabaseError for one that cannot hold all names, or whose tables this user may not see.
+    Raises UnusableDatabaseError for one that cannot hold all names, whose tables this user may not see, or into which
+    another is being copied. ``for_copy``: that copy may go on.
     """
 
     def read(connection: Connection) -> str | None:
         _require_utf8(connection)
         _require_schema(connection)
+        if not for_copy:
+            _require_complete(connection)
         return MigrationContext.configure(connection).get_current_revision()
 
     engine = create_engine(database_url)
@@ -121,6 +125,12 @@ def _require_schema(connection: Connection) -> None:
             raise NoRightsError(user, name)
 
 
+def _require_complete(connection: Connection) -> None:
+    source = unfinished_copy.find_source(connection)
+    if source is not None:
+        raise UnfinishedCopyError(source)
+
+
 @dataclass(frozen=True, slots=True)
 class MigrationResult:
     """The database's migration before (None: it was empty) and after, and the number of steps, which may be zero."""
@@ -135,11 +145,13 @@ async def migrate(database_url: str) -> MigrationResult:
 
     Nothing is done if a newer program has migrated it already and this one works with the result. Safe to repeat, as
     every start of the app does on SQLite; on PostgreSQL safe from several processes at once. Raises CommandError (of
-    Alembic) for a database that this program does not know, EncodingError for one that cannot hold all names.
+    Alembic) for a database that this program does not know, UnusableDatabaseError for one that cannot hold all names,
+    or into which another is being copied.
     """
 
     def upgrade(connection: Connection) -> MigrationResult:
         _require_utf8(connection)
+        _require_complete(connection)
         stood_at = MigrationContext.configure(connection).get_current_revision()
         if fit_of(stood_at) is Fit.AHEAD:
             return MigrationResult(stood_at, stood_at, 0)
