@@ -84,7 +84,7 @@ def create_app(
 
     The server reports to ``readiness`` that the app is about to stop.
     """
-    readiness = readiness or Readiness()
+    readiness = readiness or Readiness(now)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:

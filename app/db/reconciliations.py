@@ -250,6 +250,23 @@ async def last_ended_runs(session: AsyncSession, account_ids: Collection[str]) -
     return {row.account_id: row for row in (await session.exec(query)).all()}
 
 
+async def count_failed_comparisons(session: AsyncSession) -> int:
+    """Return the number of accounts, of all stores, whose last nightly comparison that has ended has failed."""
+    last_state = (
+        select(ReconciliationRun.state)
+        .where(
+            col(ReconciliationRun.account_id) == col(MerchantAccount.id),
+            col(ReconciliationRun.state).in_(_ENDED),
+            col(ReconciliationRun.chosen).is_(False),
+        )
+        .order_by(col(ReconciliationRun.id).desc())
+        .limit(1)
+        .scalar_subquery()
+    )
+    query = select(func.count()).select_from(MerchantAccount).where(last_state == RunState.FAILED)
+    return (await session.exec(query)).one()
+
+
 @dataclass(frozen=True, slots=True)
 class UnknownOrders:
     """How many orders in the gateway's books have no payment of ours; the first was found at ``since``."""

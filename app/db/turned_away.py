@@ -86,6 +86,25 @@ async def read_turned_away(session: AsyncSession, installation_id: int, *, since
     return (await session.exec(query.order_by(col(TurnedAway.channel), col(TurnedAway.day)))).all()
 
 
+async def stores_that_refuse(
+    session: AsyncSession, *, since: datetime, refusals: int, ignored: Collection[str], most: int
+) -> Sequence[int]:
+    """Return the installations with a channel in which at least so many were refused, for reasons not ``ignored``.
+
+    Counts of whole days, so this is only a selection: fewer may have been refused ``since`` then.
+    """
+    query = (
+        select(TurnedAway.installation_id)
+        .where(col(TurnedAway.last_at) >= since, col(TurnedAway.code).not_in(ignored))
+        .group_by(col(TurnedAway.installation_id), col(TurnedAway.channel))
+        .having(func.sum(TurnedAway.count) >= refusals)
+        .order_by(col(TurnedAway.installation_id))
+        .distinct()
+        .limit(most)
+    )
+    return (await session.exec(query)).all()
+
+
 async def last_got_through(
     session: AsyncSession, installation_id: int, channel: str, *, since: datetime, refused: Collection[str]
 ) -> datetime | None:

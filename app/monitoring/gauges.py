@@ -26,10 +26,11 @@ from app.db.job_queue import JobQueue
 from app.db.outbox import EVENTS
 from app.db.presence import CHECKS
 from app.db.problems import PROBLEMS, count_open_problems
-from app.db.reconciliations import RECONCILIATIONS
+from app.db.reconciliations import RECONCILIATIONS, count_failed_comparisons
 from app.db.retention import RETENTION
 from app.db.summed_days import DAYS
 from app.db.tables import Notification, Operation, SaleorEvent
+from app.payments.alerts.turned_away import count_closed_channels
 
 log = structlog.get_logger(__name__)
 
@@ -49,24 +50,32 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """Open operations by state, due jobs by queue, pending events, unprocessed notifications, and problems by kind."""
+    """Open operations by state, due jobs by queue, pending events, unprocessed notifications, and problems by kind.
+
+    ``failed_comparisons``: accounts whose last nightly comparison failed. ``closed_channels``: channels in which
+    shoppers are turned away and none gets through.
+    """
 
     operations: dict[State, Waiting]
     due: dict[str, Waiting]
     events: Waiting
     notifications: Waiting
     problems: dict[ProblemKind, int]
+    failed_comparisons: int
+    closed_channels: int
     now: datetime
 
 
 async def read_backlog(session: AsyncSession, now: datetime) -> Backlog:
-    """Read the backlog with five queries, each on an index."""
+    """Read the backlog with seven queries, each on an index, and two for each store that refuses shoppers."""
     return Backlog(
         await _open_operations(session),
         await _due(session, QUEUES, now),
         await _oldest(session, col(SaleorEvent.created_at), col(SaleorEvent.next_attempt_at)),
         await _oldest(session, col(Notification.received_at), col(Notification.next_attempt_at)),
         await count_open_problems(session),
+        await count_failed_comparisons(session),
+        await count_closed_channels(session, now),
         now,
     )
 
@@ -186,3 +195,13 @@ def _metrics(backlog: Backlog | None) -> Iterable[Metric]:
     for kind in ProblemKind:
         problems.add_metric([kind.value.replace(" ", "_")], backlog.problems.get(kind, 0))
     yield problems
+    yield GaugeMetricFamily(
+        "saleor_gateway_comparisons_failed",
+        "Merchant accounts whose last nightly comparison with the gateway's records has failed",
+        value=backlog.failed_comparisons,
+    )
+    yield GaugeMetricFamily(
+        "saleor_gateway_channels_turning_away",
+        "Channels in which shoppers are turned away and none gets through, of at most 100 stores",
+        value=backlog.closed_channels,
+    )

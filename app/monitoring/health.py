@@ -2,6 +2,8 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from time import monotonic
 
 import structlog
 from sqlalchemy import text
@@ -11,17 +13,31 @@ from starlette.routing import Route
 
 from app.db.database import Database
 from app.db.migrate import fit_of
+from app.payments.alerts.turned_away import count_closed_channels
 
 log = structlog.get_logger(__name__)
 
 _TIMEOUT_SECONDS = 3.0  # below the usual timeout of orchestrators
+TURNED_AWAY_CACHE_SECONDS = 30.0
+"""How often at most the channels that turn shoppers away are counted: a proxy may ask every second."""
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
 
 
 class Readiness:
-    """Whether this process can take requests. It is not ready while stopping, nor without its database."""
+    """Whether this process can take requests. It is not ready while stopping, nor without its database.
 
-    def __init__(self) -> None:
+    ``now`` is the time of the day, ``clock`` counts seconds.
+    """
+
+    def __init__(self, now: Callable[[], datetime] = _utc_now, clock: Callable[[], float] = monotonic) -> None:
+        self._now = now
+        self._clock = clock
         self._stopping = False
+        self._closed_channels = 0
+        self._counted_at: float | None = None
 
     def stop(self) -> None:
         """Stop being ready: the process has been asked to stop."""
@@ -40,6 +56,25 @@ class Readiness:
                 log.warning("not ready", error=type(error).__name__)
             return "the database does not answer"
         return None if fit_of(revision).works else "the database stands at another migration"
+
+    async def degraded_reason(self, database: Database) -> str | None:
+        """Return why a process that is ready serves nobody, without naming stores; None if somebody gets through.
+
+        Shoppers are turned away in a channel, and none gets through there (laws of money, 17). Another process would
+        turn them away too, so this must not make a load balancer take this one out.
+        """
+        now = self._clock()
+        if self._counted_at is None or now - self._counted_at >= TURNED_AWAY_CACHE_SECONDS:
+            self._counted_at = now  # before the count, so that no second request starts one meanwhile
+            try:
+                async with asyncio.timeout(_TIMEOUT_SECONDS), database.transaction() as session:
+                    self._closed_channels = await count_closed_channels(session, self._now())
+            except Exception as error:  # noqa: BLE001 - on any error the last count stays: the process is ready
+                if not getattr(error, "is_logged", False):
+                    log.warning("turned away shoppers not counted", error=type(error).__name__)
+        if not self._closed_channels:
+            return None
+        return f"shoppers are turned away and none gets through, channels: {self._closed_channels}"
 
 
 def health_routes(version: str, readiness: Readiness, database: Database, process: str | None = None) -> list[Route]:
@@ -60,6 +95,9 @@ def health_routes(version: str, readiness: Readiness, database: Database, proces
         reason = await readiness.unready_reason(database)
         if reason is not None:
             return JSONResponse({"status": "not ready", "why": reason}, 503)
+        degraded = await readiness.degraded_reason(database)
+        if degraded is not None:
+            return JSONResponse({"status": "degraded", "why": degraded, **about})
         return JSONResponse({"status": "ready", **about})
 
     endpoints: dict[str, Callable[[Request], Awaitable[Response]]] = {"/healthz": lives, "/readyz": is_ready}

@@ -25,6 +25,7 @@ class Metrics:
     url: str
     readiness: Readiness
     http: httpx2.AsyncClient = field(repr=False)
+    seconds: float = 0.0
 
     async def families(self) -> dict[str, Metric]:
         """Return what Prometheus reads there, by name."""
@@ -44,11 +45,13 @@ class Metrics:
 
 @pytest.fixture
 async def watched(shop: Shop) -> AsyncIterator[Metrics]:
-    readiness = Readiness()
+    metrics = Metrics("", Readiness(), httpx2.AsyncClient(trust_env=False))
+    metrics.readiness = Readiness(shop.clock, lambda: metrics.seconds)
     address = ("127.0.0.1", 0)
     async with (
-        run_monitoring_server(address, "1.2.3", readiness, shop.services.database, shop.clock) as url,
-        httpx2.AsyncClient(trust_env=False) as http,
+        run_monitoring_server(address, "1.2.3", metrics.readiness, shop.services.database, shop.clock) as url,
+        metrics.http,
     ):
         assert url is not None
-        yield Metrics(url, readiness, http)
+        metrics.url = url
+        yield metrics

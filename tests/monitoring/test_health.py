@@ -3,8 +3,13 @@
 import pytest
 from sqlalchemy import text
 
+from app.db.turned_away import RECENT
+from app.monitoring.health import TURNED_AWAY_CACHE_SECONDS
+from app.payments.staff.manual_resolution import acknowledge_turned_away
 from tests.monitoring.conftest import Metrics
 from tests.payments.shop import Shop
+from tests.payments.test_turned_away import begin, turn_away
+from tests.statements import record_statements
 
 
 @pytest.mark.parametrize("verb", ["GET", "HEAD"])
@@ -57,3 +62,47 @@ async def test_without_its_database_it_lives_and_is_not_ready_and_metrics_say_so
     families = await watched.families()
     assert families["saleor_gateway_database_up"].samples[0].value == 0
     assert "saleor_gateway_operations_open" not in families
+
+
+CLOSED = "saleor_gateway_channels_turning_away"
+
+
+@pytest.mark.law(17)
+async def test_a_process_whose_shoppers_are_turned_away_is_ready_but_degraded(watched: Metrics, shop: Shop) -> None:
+    await turn_away(shop, RECENT - 1)
+    assert (await watched.http.get(f"{watched.url}/readyz")).json() == {"status": "ready", "version": "1.2.3"}
+    await turn_away(shop, 1)
+    watched.seconds += TURNED_AWAY_CACHE_SECONDS
+    answer = await watched.http.get(f"{watched.url}/readyz")
+    assert answer.status_code == 200, "no other process would let them through"
+    assert answer.json() == {
+        "status": "degraded",
+        "why": "shoppers are turned away and none gets through, channels: 1",
+        "version": "1.2.3",
+    }
+    assert await watched.value(CLOSED) == 1
+
+
+@pytest.mark.law(17)
+@pytest.mark.parametrize("end", ["one gets through", "acknowledged"])
+async def test_a_degraded_process_is_ready_again_when_it_is_over(watched: Metrics, shop: Shop, end: str) -> None:
+    await turn_away(shop, data={"returnUrl": "https://elsewhere.test/"})
+    assert (await watched.http.get(f"{watched.url}/readyz")).json()["status"] == "degraded"
+    if end == "acknowledged":
+        await acknowledge_turned_away(shop.services, shop.installation.id)
+    else:
+        shop.clock.forward(seconds=1)
+        shop.gateway.will_answer(shop.gateway.page())
+        await begin(shop)
+    watched.seconds += TURNED_AWAY_CACHE_SECONDS
+    assert (await watched.http.get(f"{watched.url}/readyz")).json()["status"] == "ready"
+    assert await watched.value(CLOSED) == 0
+
+
+@pytest.mark.threat("flood")
+async def test_readiness_that_is_requested_often_counts_channels_once(watched: Metrics, shop: Shop) -> None:
+    await watched.http.get(f"{watched.url}/readyz")
+    with record_statements(shop.services.database) as statements:
+        for _ in range(10):
+            await watched.http.get(f"{watched.url}/readyz")
+    assert not [statement for statement, _ in statements if "turned_away" in statement]

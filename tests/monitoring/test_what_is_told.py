@@ -4,6 +4,7 @@ import ast
 import json
 import re
 
+import pytest
 import yaml
 from prometheus_client import Metric
 
@@ -61,20 +62,26 @@ async def test_every_alert_is_of_what_there_is_and_leads_to_the_run_book(watched
         assert named_in(rule["expr"]) <= there
         assert rule["labels"]["severity"] in {"critical", "warning"}
         assert rule["annotations"]["summary"]
-        page, _, anchor = rule["annotations"]["runbook"].partition("#")
+        page, _, anchor = rule["annotations"]["runbook_url"].partition("#")
+        assert REPOSITORY / page == DOCS / "operators.md"
         assert anchor in anchors(REPOSITORY / page)
         run_books.add(anchor)
     told = re.findall(r"^### (.+)$", section(DOCS / "operators.md", "## When an alert fires"), re.MULTILINE)
     assert {heading.lower().replace(" ", "-").replace("'", "") for heading in told} == run_books
 
 
-def test_silence_and_a_missed_comparison_raise_an_alert() -> None:
+@pytest.mark.law(13, 17)
+def test_what_no_error_shows_raises_an_alert() -> None:
+    """Silence, a comparison that nobody took up or that failed, and shoppers of whom none gets through."""
     groups = yaml.safe_load((MONITORING / "alerts.yaml").read_text())["groups"]
     expressions = [rule["expr"] for group in groups for rule in group["rules"]]
     # An expression about metrics that are not there has no result, so only `absent` can tell that they are missing.
     assert any("absent(up{" in expression for expression in expressions)
     assert any("absent(saleor_gateway_database_up)" in expression for expression in expressions)
     assert any(f'queue_lag_seconds{{queue="{RECONCILIATIONS.name}"}}' in expression for expression in expressions)
+    assert {"max(saleor_gateway_comparisons_failed) > 0", "max(saleor_gateway_channels_turning_away) > 0"} <= {
+        *expressions
+    }
 
 
 def is_log_call(node: ast.AST) -> bool:

@@ -13,11 +13,12 @@ from datetime import datetime, timedelta
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.db.tables import TurnedAway
-from app.db.turned_away import RECENT, last_got_through, read_turned_away
+from app.db.turned_away import RECENT, last_got_through, read_turned_away, stores_that_refuse
 from app.i18n.messages import Joined, LazyMessage
 from app.payments.core.refusal import GATEWAY_REFUSALS, RefusalCode
 
 WINDOW = timedelta(hours=24)
+_MAX_STORES = 100  # whose channels are counted: more than that is one cause for all
 
 # Nobody is turned away who has paid, is paying, or only has to type a card again.
 _NOT_TURNED_AWAY = frozenset(
@@ -58,6 +59,17 @@ async def find_closed_channels(session: AsyncSession, installation_id: int, now:
         if closed is not None:
             found.append(closed)
     return found
+
+
+async def count_closed_channels(session: AsyncSession, now: datetime) -> int:
+    """Return in how many channels of all stores shoppers are turned away and none gets through.
+
+    Channels of at most 100 stores are counted, with one query for all stores and two for each of these.
+    """
+    stores = await stores_that_refuse(
+        session, since=now - WINDOW, refusals=RECENT, ignored=_NOT_TURNED_AWAY, most=_MAX_STORES
+    )
+    return sum([len(await find_closed_channels(session, installation_id, now)) for installation_id in stores])
 
 
 def _not_acknowledged(rows: Sequence[TurnedAway], through: datetime | None) -> list[TurnedAway]:

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from app.db.reconciliations import next_time, plan_run
+from app.db.reconciliations import count_failed_comparisons, next_time, plan_run
 from app.db.tables import RunState, Source
 from app.i18n.messages import LazyMessage
 from app.payments.reconciliation.progress import Progress
@@ -101,6 +101,15 @@ async def test_a_register_that_is_never_made(store: Store) -> None:
     assert run.state is RunState.FAILED
     assert run.failure is not None
     assert "not prepare the register in time" in LazyMessage.from_json(run.failure)
+    assert await failed_comparisons(store) == 1, "an alert tells operators"
+    await store.control.options(register_polls=0)
+    await store.goes_on(await store.begin())
+    assert await failed_comparisons(store) == 0
+
+
+async def failed_comparisons(store: Store) -> int:
+    async with store.services.database.transaction() as session:
+        return await count_failed_comparisons(session)
 
 
 async def test_a_register_that_is_gone_is_asked_for_anew(store: Store) -> None:
