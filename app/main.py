@@ -243,11 +243,16 @@ class _TracingMiddleware:
 
 
 def serve_monitoring(
-    settings: Settings, readiness: Readiness, services: Services
+    settings: Settings, readiness: Readiness, services: Services, is_hung: Callable[[], bool] = lambda: False
 ) -> AbstractAsyncContextManager[str | None]:
-    """Serve this process's monitoring while the context is open, if it has a port for it (``APP_METRICS_PORT``)."""
+    """Serve this process's monitoring while the context is open, if it has a port for it (``APP_METRICS_PORT``).
+
+    ``is_hung``: whether the worker has stopped, of a process that does nothing else.
+    """
     address = settings.metrics_host, settings.metrics_port
-    return run_monitoring_server(address, version(DISTRIBUTION), readiness, services.database, services.now)
+    return run_monitoring_server(
+        address, version(DISTRIBUTION), readiness, services.database, services.now, is_hung=is_hung
+    )
 
 
 @asynccontextmanager

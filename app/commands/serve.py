@@ -131,7 +131,10 @@ async def _run_worker(settings: Settings) -> None:
     """Run the worker until a signal arrives, then finish the jobs in progress."""
     await _prepare_database(settings)
     readiness = Readiness()
-    async with open_worker(settings) as (worker, services), serve_monitoring(settings, readiness, services):
+    async with (
+        open_worker(settings) as (worker, services),
+        serve_monitoring(settings, readiness, services, worker.is_hung),
+    ):
 
         def stop() -> None:
             readiness.stop()

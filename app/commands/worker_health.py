@@ -1,4 +1,4 @@
-"""``alive``: whether a worker of this machine works. It runs twice a minute, so it opens as little as possible."""
+"""``alive``: whether a worker of this machine works. It runs each minute, so it opens as little as possible."""
 
 import asyncio
 from datetime import UTC, datetime

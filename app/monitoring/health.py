@@ -77,11 +77,18 @@ class Readiness:
         return f"shoppers are turned away and none gets through, channels: {self._closed_channels}"
 
 
-def health_routes(version: str, readiness: Readiness, database: Database, process: str | None = None) -> list[Route]:
+def health_routes(
+    version: str,
+    readiness: Readiness,
+    database: Database,
+    process: str | None = None,
+    *,
+    is_hung: Callable[[], bool] = lambda: False,
+) -> list[Route]:
     """Return ``/healthz`` (the process is alive; no dependency is checked) and ``/readyz`` (see ``Readiness``).
 
     Both accept GET and HEAD. ``process`` is a name generated at the start of the process, so that a caller knows which
-    process responded.
+    process responded. ``is_hung`` returns True when the worker of a process that does nothing else has stopped.
 
     Neither calls Saleor or the gateway: if one of them is unavailable, this process need not be restarted.
     """
@@ -89,6 +96,8 @@ def health_routes(version: str, readiness: Readiness, database: Database, proces
     about = {"version": version} | ({} if process is None else {"process": process})
 
     async def lives(_request: Request) -> Response:
+        if is_hung():
+            return JSONResponse({"status": "hung", "why": "the worker has begun no round for a while", **about}, 503)
         return JSONResponse({"status": "ok", **about})
 
     async def is_ready(_request: Request) -> Response:

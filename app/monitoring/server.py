@@ -48,7 +48,13 @@ class _EmbeddedServer(uvicorn.Server):
 
 @asynccontextmanager
 async def run_monitoring_server(
-    address: tuple[str, int | None], version: str, readiness: Readiness, database: Database, now: Callable[[], datetime]
+    address: tuple[str, int | None],
+    version: str,
+    readiness: Readiness,
+    database: Database,
+    now: Callable[[], datetime],
+    *,
+    is_hung: Callable[[], bool] = lambda: False,
 ) -> AsyncIterator[str | None]:
     """Serve ``/metrics``, ``/healthz`` and ``/readyz`` at ``address`` (host, port), and count metrics from now on.
 
@@ -62,7 +68,8 @@ async def run_monitoring_server(
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.create_server((host, port), family=family) as listening:
         telemetry.add_listener(_METRICS_LISTENER)
-        app = Starlette(routes=[_metrics_route(version, database, now), *health_routes(version, readiness, database)])
+        health = health_routes(version, readiness, database, is_hung=is_hung)
+        app = Starlette(routes=[_metrics_route(version, database, now), *health])
         config = uvicorn.Config(
             app, lifespan="off", ws="none", log_config=None, access_log=False, server_header=False,
             timeout_graceful_shutdown=_SHUTDOWN_SECONDS,

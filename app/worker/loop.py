@@ -7,6 +7,7 @@ from contextvars import copy_context
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import count
+from time import monotonic
 
 import structlog
 
@@ -16,6 +17,7 @@ from app.db.job_queue import Claim, DueQueues, JobQueue, Tenant, reset_far_futur
 from app.db.outbox import EVENTS
 from app.db.presence import CHECKS
 from app.db.problems import PROBLEMS
+from app.db.processes import SILENT_AFTER
 from app.db.reconciliations import RECONCILIATIONS
 from app.db.retention import RETENTION
 from app.db.summed_days import DAYS
@@ -39,6 +41,8 @@ from saleor_app_sdk.graphql import SaleorClient
 
 log = structlog.get_logger(__name__)
 
+LONGEST_ROUND_SECONDS = SILENT_AFTER.total_seconds()
+"""A round that takes longer hangs: the database times out much earlier."""
 _TICK_SECONDS = 1.0
 _TICKS_BETWEEN_RECOVERIES = 600
 # Delay after a wake-up, so that a hundred webhooks at once cause one query for due jobs, not a hundred.
@@ -50,7 +54,9 @@ _MARGIN = timedelta(seconds=5)
 class Worker:
     """Runs the durable jobs of one process and sends its heartbeat. Any number of workers may share a database."""
 
-    def __init__(self, saleor: SaleorClient, heartbeat: Heartbeat | None = None) -> None:
+    def __init__(
+        self, saleor: SaleorClient, heartbeat: Heartbeat | None = None, clock: Callable[[], float] = monotonic
+    ) -> None:
         async def deliver_event(services: Services, claim: Claim) -> bool:
             return await deliver(services, saleor, claim.row_id, claim.payment)
 
@@ -69,6 +75,17 @@ class Worker:
         self._due = DueQueues([consumer.queue for consumer in self._consumers])
         self._stopping = asyncio.Event()
         self._heartbeat = heartbeat
+        self._clock = clock
+        self._round_began_at: float | None = None
+
+    def is_hung(self) -> bool:
+        """Return whether the rounds have stopped, though the worker is to run: only starting the process again helps.
+
+        While the database is away the rounds fail, and go on.
+        """
+        if self._round_began_at is None or self._stopping.is_set():
+            return False
+        return self._clock() - self._round_began_at > LONGEST_ROUND_SECONDS
 
     def wake(self, *queues: JobQueue) -> None:
         """Wake the consumers of these queues, or of all, so that new jobs do not wait for the next tick."""
@@ -158,6 +175,7 @@ class Worker:
         for tick in count():
             if self._stopping.is_set():
                 return
+            self._round_began_at = self._clock()
             try:
                 if tick % _TICKS_BETWEEN_RECOVERIES == 0:
                     await self.recover_from_clock_skew(services)

@@ -26,6 +26,7 @@ class Metrics:
     readiness: Readiness
     http: httpx2.AsyncClient = field(repr=False)
     seconds: float = 0.0
+    worker_is_hung: bool = False
 
     async def families(self) -> dict[str, Metric]:
         """Return what Prometheus reads there, by name."""
@@ -49,7 +50,14 @@ async def watched(shop: Shop) -> AsyncIterator[Metrics]:
     metrics.readiness = Readiness(shop.clock, lambda: metrics.seconds)
     address = ("127.0.0.1", 0)
     async with (
-        run_monitoring_server(address, "1.2.3", metrics.readiness, shop.services.database, shop.clock) as url,
+        run_monitoring_server(
+            address,
+            "1.2.3",
+            metrics.readiness,
+            shop.services.database,
+            shop.clock,
+            is_hung=lambda: metrics.worker_is_hung,
+        ) as url,
         metrics.http,
     ):
         assert url is not None

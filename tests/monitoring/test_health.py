@@ -28,6 +28,18 @@ async def test_one_that_is_asked_to_end_lives_on_and_is_sent_nothing(watched: Me
     assert (answer.status_code, answer.json()["why"]) == (503, "the process is stopping")
 
 
+@pytest.mark.fault("no-worker")
+async def test_one_whose_worker_hangs_does_not_live(watched: Metrics) -> None:
+    watched.worker_is_hung = True
+    answer = await watched.http.get(f"{watched.url}/healthz")
+    assert (answer.status_code, answer.json()) == (
+        503,
+        {"status": "hung", "why": "the worker has begun no round for a while", "version": "1.2.3"},
+    )
+    watched.worker_is_hung = False
+    assert (await watched.http.get(f"{watched.url}/healthz")).status_code == 200
+
+
 @pytest.mark.fault("two-versions")
 async def test_a_database_at_another_migration_is_not_worked_with(watched: Metrics, shop: Shop) -> None:
     async with shop.services.database.transaction() as session:

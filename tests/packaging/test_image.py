@@ -112,5 +112,5 @@ def test_compose_checks_its_health_as_the_image_does() -> None:
     services = yaml.safe_load((REPOSITORY / "compose.yaml").read_text())["services"]
     for name in ("app", "web-2"):
         check = services[name]["healthcheck"]
-        assert check["test"] == ["CMD", *json.loads(command)]
+        assert [word.replace("$$", "$") for word in check["test"]] == ["CMD", *json.loads(command)]
         assert {key: str(value) for key, value in check.items() if key != "test"} == told

@@ -10,6 +10,7 @@ from functools import partial
 import pytest
 
 from app.db.database import Database
+from app.db.errors import DatabaseUnavailableError
 from app.db.processes import (
     DELETED_AFTER,
     HEARTBEAT_INTERVAL,
@@ -21,7 +22,7 @@ from app.db.processes import (
 )
 from app.db.tables import Process
 from app.worker.heartbeat import Heartbeat
-from app.worker.loop import Worker
+from app.worker.loop import LONGEST_ROUND_SECONDS, Worker
 from tests.payments.shop import Shop
 from tests.waiting import LONGEST_WAIT, eventually
 
@@ -74,6 +75,55 @@ async def test_a_worker_whose_rounds_fail_gives_no_sign(shop: Shop) -> None:
     await asyncio.wait_for(tried.wait(), LONGEST_WAIT)
     await asyncio.sleep(0)
     assert not await works(shop)
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+
+
+@pytest.mark.fault("no-worker")
+async def test_a_worker_whose_round_does_not_end_is_hung(shop: Shop) -> None:
+    class Stuck(Worker):
+        async def _get_due_queues(self, _services: object) -> list[object]:  # type: ignore[override] # it never ends
+            begun.set()
+            await released.wait()
+            return []
+
+    begun, released, seconds = asyncio.Event(), asyncio.Event(), [0.0]
+    worker = Stuck(shop.saleor, clock=lambda: seconds[0])
+    seconds[0] += LONGEST_ROUND_SECONDS + 1
+    assert not worker.is_hung(), "it has not begun"
+    task = asyncio.create_task(worker.run(shop.services))
+    await asyncio.wait_for(begun.wait(), LONGEST_WAIT)
+    seconds[0] += LONGEST_ROUND_SECONDS
+    assert not worker.is_hung()
+    seconds[0] += 1
+    assert worker.is_hung()
+    worker.stop()
+    assert not worker.is_hung(), "it has been asked to stop: who asks sets a time limit"
+    released.set()
+    await task
+
+
+@pytest.mark.fault("database-away")
+async def test_a_worker_whose_database_is_away_is_not_hung(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Starting it again would not bring the database back."""
+
+    class Away(Worker):
+        async def _get_due_queues(self, _services: object) -> list[object]:  # type: ignore[override] # nobody answers
+            seconds[0] += LONGEST_ROUND_SECONDS
+            rounds.append(self.is_hung())
+            if len(rounds) >= 3:
+                three.set()
+            raise DatabaseUnavailableError("nobody answers")
+
+    monkeypatch.setattr("app.worker.loop._TICK_SECONDS", 0.001)
+    rounds: list[bool] = []
+    three, seconds = asyncio.Event(), [0.0]
+    worker = Away(shop.saleor, clock=lambda: seconds[0])
+    task = asyncio.create_task(worker.run(shop.services))
+    await asyncio.wait_for(three.wait(), LONGEST_WAIT)
+    assert not any(rounds)
+    assert not worker.is_hung()
     task.cancel()
     with suppress(asyncio.CancelledError):
         await task
