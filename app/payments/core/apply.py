@@ -4,7 +4,8 @@ Nothing here reads or writes anything but the aggregate it is given; the caller 
 """
 
 from collections.abc import Sequence
-from datetime import datetime
+from dataclasses import replace
+from datetime import UTC, datetime
 
 from app.core.payment import Operation, Payment, PaymentAggregate
 from app.core.vocabulary import EXTERNAL_KEY_PREFIX, Kind, Origin, State
@@ -26,6 +27,7 @@ from app.payments.core.observation import (
     UnexplainedMoney,
     bind_attempt,
     find_matching_operation,
+    is_first_charge,
     is_ours,
     is_superseded_attempt,
     normalize_observation,
@@ -49,12 +51,13 @@ from app.payments.core.references import (
 )
 from app.payments.core.released_rest import correct_released_rest, report_released_rest
 from app.payments.core.saved_cards import update_cards
-from app.payments.core.subscription import charge_id_of
+from app.payments.core.subscription import charge_id_of, is_of_unknown_payment
 from integration_base.amounts import is_amount
 
 _UNCLEAR = gettext_noop(
     "The gateway reports something that was not requested for this payment: check the payment's problem first"
 )
+_NEVER = datetime.max.replace(tzinfo=UTC)
 _TOO_LATE = gettext_noop("The shopper paid before the payment could be cancelled: refund it instead")
 
 
@@ -73,8 +76,12 @@ def apply(aggregate: PaymentAggregate, pos_id: str, records: Sequence[Observatio
             continue
         if is_superseded_attempt(aggregate, seen, records, is_single_record=posting.is_single_record):
             continue
+        if is_first_charge(aggregate, seen):
+            _bind_first_charge(aggregate, pos_id, seen, posting)
         operation = find_matching_operation(aggregate, seen, posting.answered_operation_id)
-        if operation is None:
+        if operation is None and is_of_unknown_payment(aggregate, seen.payment_id):
+            _flag_other_payment(aggregate, seen, posting)
+        elif operation is None:
             _post_external_operation(aggregate, pos_id, seen, posting)
         else:
             before, bound = operation.state, operation.operation_id is not None
@@ -86,11 +93,13 @@ def apply(aggregate: PaymentAggregate, pos_id: str, records: Sequence[Observatio
             ended = operation.state.final and not before.final and is_ours(operation)
             turned = operation.kind is Kind.DISPUTE and before.final and operation.state is not before
             is_unsure = matched_by_amount or ended or turned
-            if posting.is_single_record and operation.kind is not Kind.CREATE and is_unsure:
+            if operation.kind is Kind.CREATE:
+                is_unsure = ended and seen.subscription is not None
+            if posting.is_single_record and is_unsure:
                 # Matched to ours by its amount only, the record may be of an identical operation from outside. And
                 # when an operation ends, the notification of an outside operation may have been lost. And the turns
-                # of a dispute may arrive in another order than they happened. Looking up the whole order settles all
-                # of this (7, 10).
+                # of a dispute may arrive in another order than they happened. And the first charge of a subscription
+                # that we hear of may be a later one. Looking up the whole order settles all of this (7, 10).
                 operation.next_poll_at = posting.schedule.next_order_look_up(posting.now)
     correct_released_rest(aggregate, posting)
     report_released_rest(aggregate, posting)
@@ -98,11 +107,14 @@ def apply(aggregate: PaymentAggregate, pos_id: str, records: Sequence[Observatio
     _wake_next_operation(aggregate, posting.now)
 
 
-def _posting_order(seen: Observation) -> int:
-    """Payments first, and of several the one that succeeded: cards declined on its page say nothing about it."""
+def _posting_order(seen: Observation) -> tuple[int, datetime]:
+    """Payments first, and of several those that succeeded: cards declined on its page say nothing about it.
+
+    The oldest of them goes first: the later charges of a subscription follow the one that began it.
+    """
     if seen.kind is not Kind.CREATE:
-        return 2
-    return int(seen.state is State.FAILURE)
+        return 2, _NEVER
+    return int(seen.state is State.FAILURE), seen.details.created_at or _NEVER
 
 
 def conclude(
@@ -156,16 +168,17 @@ def _post_external_operation(aggregate: PaymentAggregate, pos_id: str, seen: Obs
 
     A record that cannot be right only raises a problem: as an operation it would be in flight for ever.
     """
+    reference = reference_of_external_operation(aggregate, seen)
     operation = Operation(
         kind=seen.kind,
-        idempotency_key=f"{EXTERNAL_KEY_PREFIX}{seen.gateway_id}",
+        idempotency_key=f"{EXTERNAL_KEY_PREFIX}{reference}",
         state=State.INTENT,
         amount=seen.amount if is_amount(seen.amount) else ZERO,
         currency=seen.currency,
         origin=Origin.GATEWAY,
         asked_by_saleor=False,
         keeps_rest=seen.kind is Kind.CAPTURE and keeps_rest(aggregate.payment.account),
-        psp_reference=reference_of_external_operation(aggregate, seen),
+        psp_reference=reference,
         operation_id=seen.gateway_id,
         charge_id=charge_id_of(aggregate, seen.payment_id),
         created_at=posting.now,
@@ -178,6 +191,37 @@ def _post_external_operation(aggregate: PaymentAggregate, pos_id: str, seen: Obs
     if operation.kind is Kind.RECURRING and operation.state.final and posting.is_single_record:
         # The notification of an earlier charge may be lost: looking up the whole order shows it.
         operation.next_poll_at = posting.schedule.next_order_look_up(posting.now)
+
+
+def _bind_first_charge(aggregate: PaymentAggregate, pos_id: str, seen: Observation, posting: Posting) -> None:
+    """Bind the payment to the first charge of its subscription, and book as a later one what it was bound to."""
+    create = aggregate.create
+    later = replace(
+        seen,
+        kind=Kind.RECURRING,
+        flow=None,
+        amount=create.amount,
+        paid=None,
+        gateway_id=create.operation_id or "",
+        payment_id=None,
+        details=Details.from_row(create.details),
+    )
+    create.operation_id, create.details, create.booked_at = seen.gateway_id, {}, None
+    _post_external_operation(aggregate, pos_id, later, posting)
+
+
+def _flag_other_payment(aggregate: PaymentAggregate, seen: Observation, posting: Posting) -> None:
+    """Put to staff what was done to a payment that we do not know; it is booked nowhere.
+
+    It may be a later charge whose notification is late: looking up the whole order shows that one, and ends the issue.
+    """
+    if posting.is_single_record:
+        aggregate.create.next_poll_at = posting.schedule.next_order_look_up(posting.now)
+    if seen.state is not State.SUCCESS:
+        return
+    amount = Money(seen.amount, seen.currency)
+    issue = Issue(IssueCode.OTHER_PAYMENT, what=seen.kind, sum=amount, payment=seen.payment_id or "")
+    raise_problem(aggregate, issue, posting.now, cause=cause_of_mismatch(issue, None, seen.gateway_id))
 
 
 def _post(

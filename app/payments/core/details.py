@@ -62,6 +62,7 @@ class Details(_StoredModel):
     receipt_url: str | None = None
     retry_after: datetime | None = None
     limit: str | None = None
+    created_at: datetime | None = None
     processed_at: datetime | None = None
 
     @classmethod
@@ -75,6 +76,7 @@ class Details(_StoredModel):
             "receipt_url": web_address(record.receipt_url),
             "retry_after": info.retry_after if info else None,
             "limit": _name(info.description) if info else None,
+            "created_at": record.created_at,
             "processed_at": record.processed_at,
         }
         if isinstance(record, PaymentRecord):

@@ -29,6 +29,7 @@ class IssueCode(StrEnum):
     # A record that is not what was requested, or not what was said before
     OTHER_POINT_OF_SALE = "other_point_of_sale"
     OTHER_ORDER = "other_order"
+    OTHER_PAYMENT = "other_payment"
     OTHER_CURRENCY = "other_currency"
     OTHER_FLOW = "other_flow"
     OTHER_AMOUNT = "other_amount"
@@ -199,6 +200,10 @@ _TEXTS: Mapping[IssueCode, str] = {
     ),
     IssueCode.OTHER_ORDER: gettext_noop(
         "The gateway reports a different order (%(order)s) from the one that was looked up."
+    ),
+    IssueCode.OTHER_PAYMENT: gettext_noop(
+        "The gateway reports a %(what)s of %(sum)s of another payment (%(payment)s), which is neither this one nor a "
+        "charge of its subscription. It is booked nowhere: check it in the merchant portal."
     ),
     IssueCode.OTHER_CURRENCY: gettext_noop("The gateway reports %(sum)s, but the payment is in %(currency)s."),
     IssueCode.OTHER_FLOW: gettext_noop(

@@ -16,7 +16,13 @@ from app.payments.core.details import Details, payment_method_of, web_address
 from app.payments.core.mapper import Observation
 from app.payments.core.saved_cards import card_token_of
 from app.payments.core.status_messages import status_message
-from app.payments.core.subscription import Subscription, charge_id_of, is_later_charge, update_subscription
+from app.payments.core.subscription import (
+    Subscription,
+    charge_id_of,
+    find_later_charge,
+    is_later_charge,
+    update_subscription,
+)
 from gateway_client.models import OperationRecord, PaymentRecord, Records, Status
 from gateway_client.statuses import CodeKind, explain
 
@@ -140,13 +146,29 @@ def normalize_observation(aggregate: PaymentAggregate, seen: Observation) -> Obs
     charge of a subscription has the same order id as the payment that began it, and becomes a kind of its own.
     """
     update_subscription(aggregate.payment, seen.subscription)
+    if seen.kind is Kind.RECURRING and find_later_charge(aggregate, seen.details.payment_id) is not None:
+        return replace(seen, gateway_id=seen.details.payment_id or "")  # as an operation that names its payment
     if seen.kind is not Kind.CREATE:
         return seen
-    if is_later_charge(aggregate, seen.gateway_id, seen.subscription):
+    if is_later_charge(aggregate, seen.gateway_id, seen.subscription, seen.details.created_at):
         return replace(seen, kind=Kind.RECURRING, flow=None, payment_id=None)
     if aggregate.payment.mode is Mode.DIRECT and seen.state is State.INIT:
         return replace(seen, state=State.PENDING)
     return seen
+
+
+def is_first_charge(aggregate: PaymentAggregate, seen: Observation) -> bool:
+    """Return True for the charge that began the subscription, when the payment is bound to a later one.
+
+    That one was reported first. It was created after this one had succeeded, so they are no two cards of one page.
+    """
+    create = aggregate.create
+    is_success = seen.kind is Kind.CREATE and create.state is seen.state is State.SUCCESS
+    if not is_success or create.operation_id in {None, seen.gateway_id} or seen.subscription is None:
+        return False
+    succeeded_at, created_at = seen.details.processed_at, Details.from_row(create.details).created_at
+    is_earlier = succeeded_at is not None and created_at is not None and succeeded_at <= created_at
+    return is_earlier and seen.subscription.recurring_id == aggregate.payment.recurring_id
 
 
 def is_ours(operation: Operation) -> bool:
@@ -198,8 +220,8 @@ def find_matching_operation(
         if operation.operation_id == seen.gateway_id:
             return operation
     if seen.kind is Kind.DISPUTE:
-        # A dispute that was known only by the payment's own id, and is now reported with an id of its own.
-        unnamed = (each for each in same_kind if each.operation_id == aggregate.create.operation_id)
+        # A dispute that was known only by the id of the payment or charge, and is now reported with an id of its own.
+        unnamed = (each for each in same_kind if each.operation_id == (charge_id or aggregate.create.operation_id))
         return next((each for each in unnamed if each.amount == seen.amount), None)
     open_ones = [
         each

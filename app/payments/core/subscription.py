@@ -6,6 +6,7 @@ are reported to Saleor where it knows the customer: on the transaction of that o
 """
 
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from app.core.payment import Operation, Payment, PaymentAggregate
 from app.core.text import fit_text
@@ -14,6 +15,7 @@ from gateway_client.models.records import Recurring
 
 CANCELED = "canceled"
 _LONGEST_NAME, _LONGEST_STATUS = 100, 40  # of the columns of ``Payment``
+_CLOCKS_DIFFER = timedelta(minutes=5)  # at most, between the gateway and us
 _ORDER = ("init", "active", CANCELED)  # of a subscription's statuses, as far as they are known (gateway facts, 6)
 
 
@@ -47,22 +49,46 @@ def has_running_subscription(payment: Payment) -> bool:
     return payment.recurring_id is not None and payment.recurring_status != CANCELED
 
 
-def is_later_charge(aggregate: PaymentAggregate, payment_id: str, seen: Subscription | None) -> bool:
+def is_later_charge(
+    aggregate: PaymentAggregate, payment_id: str, seen: Subscription | None, created_at: datetime | None
+) -> bool:
     """Return True when a gateway payment is a later charge of the subscription that our payment has begun.
 
-    Another subscription under the same order id is not ours: somebody has paid a second time.
+    Another subscription under the same order id is not ours: somebody has paid a second time. A payment that the
+    gateway created before the first charge succeeded was another attempt at that one: another card on the same page.
     """
     create = aggregate.create
     if seen is None or seen.recurring_id != aggregate.payment.recurring_id:
         return False
+    if find_later_charge(aggregate, payment_id) is not None:
+        return True
     begun = create.state is State.SUCCESS and create.operation_id is not None
-    return begun and payment_id != create.operation_id
+    return begun and payment_id != create.operation_id and not _is_attempt_at_first_charge(aggregate, created_at)
+
+
+def _is_attempt_at_first_charge(aggregate: PaymentAggregate, created_at: datetime | None) -> bool:
+    """Return True for what was created between our payment and its success; a time that cannot be says nothing."""
+    succeeded_at = aggregate.create.booked_at
+    if created_at is None or succeeded_at is None:
+        return False
+    return aggregate.payment.created_at - _CLOCKS_DIFFER <= created_at < succeeded_at
 
 
 def charge_id_of(aggregate: PaymentAggregate, payment_id: str | None) -> str | None:
     """Return the id of the later charge that an operation belongs to; None: it belongs to the payment itself."""
     ours = payment_id in {None, aggregate.create.operation_id} or aggregate.payment.recurring_id is None
     return None if ours else payment_id
+
+
+def find_later_charge(aggregate: PaymentAggregate, payment_id: str | None) -> Operation | None:
+    """Return the later charge with that id at the gateway; None: we know of none."""
+    return next((charge for charge in later_charges_of(aggregate) if charge.operation_id == payment_id), None)
+
+
+def is_of_unknown_payment(aggregate: PaymentAggregate, payment_id: str | None) -> bool:
+    """Return True when an operation belongs neither to the payment nor to a later charge that we know of."""
+    charge_id = charge_id_of(aggregate, payment_id)
+    return charge_id is not None and find_later_charge(aggregate, charge_id) is None
 
 
 def later_charges_of(aggregate: PaymentAggregate) -> list[Operation]:

@@ -17,6 +17,7 @@ from app.payments.core.mapper import Observation
 from app.payments.core.observation import observation_from_record, unexplained_money
 from app.payments.core.posting import flag_unexplained, raise_problem
 from app.payments.core.problems import ADDRESS, SEALED, clear_problem, has_problem
+from app.payments.core.subscription import is_of_unknown_payment
 from app.payments.services import Services
 from gateway_client.errors import ForgedNotificationError, UnreadableNotificationError
 from gateway_client.notification import SignedButUnreadableError, read_data, read_notification
@@ -151,7 +152,10 @@ def _post(services: Services, notification: StoredNotification, payment: Payment
         # Something other than the gateway answered our call, yet the gateway reports the outcome: one look-up shows
         # whether it answers at that address again, so that the problem is cleared by itself (laws of money, 13).
         payment.create.next_poll_at = services.schedule.next_order_look_up(now)
-    return ProcessingResult(f"{seen.kind.value} {seen.state.value}", operation=_find_operation(payment, seen))
+    operation = _find_operation(payment, seen)
+    if is_of_unknown_payment(payment, seen.payment_id) and operation is None:
+        return ProcessingResult(f"for review: {seen.kind.value} {seen.state.value}")
+    return ProcessingResult(f"{seen.kind.value} {seen.state.value}", operation=operation)
 
 
 def _find_operation(payment: PaymentAggregate, seen: Observation) -> Operation | None:

@@ -23,7 +23,7 @@ FACTS: dict[str, IssueFact] = {
     "what": Kind.REFUND, "since": datetime(2026, 11, 21, 12, tzinfo=UTC), "pos_id": "p", "order": "o",
     "currency": "USD", "seen": "auth", "method": "gift", "type": "CHARGE_SUCCESS", "code": "INVALID",
     "refunded": HUNDRED, "disputed": NINETY, "total": HUNDRED, "to_pay": NINETY, "others": "one, two",
-    "number": "42", "excess": NINETY, "left": NINETY,
+    "number": "42", "excess": NINETY, "left": NINETY, "payment": "p",
 }  # fmt: skip
 
 

@@ -24,7 +24,8 @@ ACTIVE = {"id": "rec-1", "status": "active"}
 
 def charge(shop: Shop, named: str, status: str = "success", amount: object = TOTAL, **more: Any) -> dict[str, Any]:
     """A later charge of the subscription: the order's name again, and a payment of its own."""
-    said = {"payment_id": named, "mode": "direct", "recurring": ACTIVE, **more}
+    later = {"created_at": "2026-11-21T12:02:00.000", "processed_at": "2026-11-21T12:02:00.000"}
+    said = {"payment_id": named, "mode": "direct", "recurring": ACTIVE, **later, **more}
     return payment(shop.order_id, status, amount, **said)
 
 
@@ -282,3 +283,159 @@ async def test_what_a_day_has_brought_counts_the_charge(shop: Shop) -> None:
     found = await shop.operation(Kind.RECURRING)
     assert (found.booked_at is not None, found.fee) == (True, Decimal("3.5"))
     assert found.created_at - shop.clock.now < timedelta(minutes=1)
+
+
+@pytest.mark.law(10)
+@pytest.mark.parametrize("method", ["refund", "dispute"])
+async def test_what_is_returned_of_a_payment_that_is_not_ours_moves_no_charge(shop: Shop, method: str) -> None:
+    """The gateway names a payment that is neither the first one nor a later charge: staff look at it."""
+    await subscribed(shop)
+    await shop.notify(charge(shop, "second"))
+    await shop.pass_time(minutes=1)
+    await shop.notify(returned(shop, method, "of-a-stranger", of="foreign"))
+    await shop.pass_time(hours=1)
+    assert shop.amounts == amounts(charged="1139.00")
+    kept = await shop.aggregate()
+    assert [each for each in kept.operations if each.kind.value == method] == []
+    assert "of another payment (foreign)" in (problem_text(kept.payment) or "")
+
+
+def returned(shop: Shop, method: str, named: str, *, of: str, amount: object = TOTAL) -> dict[str, Any]:
+    """A refund or a dispute of the payment ``of``."""
+    return operation("refund", shop.order_id, amount, operation_id=named, payment_id=of) | {"method": method}
+
+
+@pytest.mark.law(10)
+@pytest.mark.parametrize("method", ["refund", "dispute"])
+async def test_what_is_returned_of_a_later_charge_that_is_not_known_yet_is_booked_with_it(
+    shop: Shop, method: str
+) -> None:
+    """The notification of the charge is late or lost: the whole order shows it, and staff have nothing to look at."""
+    await subscribed(shop)
+    shop.gateway.book[shop.order_id].append(charge(shop, "second"))
+    await shop.notify(returned(shop, method, "back", of="second"))
+    await shop.pass_time(hours=1)
+    kept = await shop.aggregate()
+    [back] = [each for each in kept.operations if each.kind.value == method]
+    assert (back.state, back.charge_id) == (State.SUCCESS, "second")
+    assert await charges(shop) == [("second", State.SUCCESS, SUM)]
+    assert shop.amounts.charged == SUM
+    assert "of another payment" not in (problem_text(kept.payment) or "")
+
+
+EARLIER = "2026-11-21T11:59:00.000"
+
+
+@pytest.mark.law(7)
+@pytest.mark.parametrize("status", ["pending", "failure"])
+async def test_a_card_that_was_declined_on_the_page_is_no_later_charge(shop: Shop, status: str) -> None:
+    """The gateway counts each card as a payment of its own, and tells late of one that was tried first."""
+    await subscribed(shop)
+    declined = charge(shop, "first-card", status, mode="hosted", created_at=EARLIER, processed_at=EARLIER)
+    await shop.notify(declined)
+    await shop.pass_time(minutes=30)
+    assert await charges(shop) == []
+    assert shop.amounts == amounts(charged=TOTAL)
+    kept = await shop.aggregate()
+    assert kept.create.state is State.SUCCESS
+    assert not kept.payment.has_problems
+    assert [each.type for each in kept.events if each.type == "CHARGE_FAILURE"] == []
+
+
+@pytest.mark.law(7)
+async def test_a_second_card_that_was_accepted_on_the_page_is_no_later_charge(shop: Shop) -> None:
+    await subscribed(shop)
+    await shop.notify(charge(shop, "first-card", mode="hosted", created_at=EARLIER))
+    await shop.pass_time(minutes=1)
+    assert await charges(shop) == []
+    assert shop.amounts == amounts(charged=TOTAL)
+    assert "second successful payment" in (problem_text((await shop.aggregate()).payment) or "")
+
+
+@pytest.mark.law(10)
+@pytest.mark.parametrize("look_up", [False, True])
+async def test_the_first_charge_that_is_reported_after_a_later_one_is_still_the_first(
+    shop: Shop, look_up: bool
+) -> None:
+    """Its notification was lost, or comes last: what Saleor refunds is the first payment, at the gateway too."""
+    shop.gateway.will_answer(shop.gateway.page())
+    await shop.begin()
+    first = payment(shop.order_id, recurring=ACTIVE, created_at="2026-11-21T12:00:00.000")
+    await shop.notify(charge(shop, "second", amount=TOTAL))
+    await shop.work()
+    if look_up:
+        shop.gateway.book[shop.order_id].append(first)
+        await shop.notify(charge(shop, "third"))
+    else:
+        await shop.notify(first)
+    await shop.pass_time(minutes=30)
+    kept = await shop.aggregate()
+    assert kept.create.operation_id == first["payment_id"]
+    later = ["second", "third"] if look_up else ["second"]
+    assert sorted(named or "" for named, _, _ in await charges(shop)) == later
+    assert shop.amounts == amounts(charged=str(SUM * (len(later) + 1)))
+    assert "second successful payment" not in (problem_text(kept.payment) or "")
+
+
+@pytest.mark.law(10)
+@pytest.mark.parametrize(("unnamed", "disputed"), [("second", ["second"]), ("first", [None, "second"])])
+async def test_a_dispute_gets_an_id_of_its_own_and_stays_that_of_its_charge(
+    shop: Shop, unnamed: str, disputed: list[str | None]
+) -> None:
+    """The record of a dispute may name only the payment that is disputed: the interface does not show it."""
+    await subscribed(shop)
+    await shop.notify(charge(shop, "second"))
+    of_first = f"payment-of-{shop.order_id}"
+    await shop.notify(payment(shop.order_id, method="dispute", payment_id=unnamed.replace("first", of_first)))
+    await shop.notify(returned(shop, "dispute", "the-dispute", of="second"))
+    await shop.pass_time(minutes=1)
+    disputes = [each for each in (await shop.aggregate()).operations if each.kind is Kind.DISPUTE]
+    assert [each.charge_id for each in disputes] == disputed
+
+
+@pytest.mark.law(10)
+async def test_a_charge_that_is_reported_in_two_forms_is_one_charge(shop: Shop) -> None:
+    """As a payment, and as an operation ``recurrent`` that names this payment."""
+    await subscribed(shop)
+    await shop.notify(charge(shop, "second"))
+    await shop.notify(returned(shop, "recurrent", "of-the-subscription", of="second"))
+    await shop.pass_time(minutes=1)
+    assert await charges(shop) == [("second", State.SUCCESS, SUM)]
+    assert shop.amounts == amounts(charged="1139.00")
+
+
+@pytest.mark.law(10)
+@pytest.mark.parametrize("said", ["active", "canceled"])
+async def test_a_charge_that_is_reported_after_the_end_is_booked(shop: Shop, said: str) -> None:
+    await subscribed(shop)
+    shop.gateway.will_answer(CANCELLED)
+    await cancel_subscription(shop.services, shop.order_id, "olena")
+    await shop.notify(charge(shop, "second", recurring={"id": "rec-1", "status": said}))
+    await shop.notify(returned(shop, "refund", "back", of="second"))
+    await shop.pass_time(minutes=1)
+    kept = await shop.aggregate()
+    assert kept.payment.recurring_status == "canceled"
+    assert await charges(shop) == [("second", State.SUCCESS, SUM)]
+    assert shop.amounts == amounts(charged=TOTAL, refunded=TOTAL)
+
+
+@pytest.mark.law(7)
+async def test_the_words_about_a_later_charge_in_another_order(shop: Shop) -> None:
+    await subscribed(shop)
+    for status in ("failure", "success", "pending"):  # the bank has carried it out after all
+        await shop.notify(charge(shop, "second", status))
+        await shop.pass_time(minutes=1)
+    assert await charges(shop) == [("second", State.SUCCESS, SUM)]
+    assert shop.amounts == amounts(charged="1139.00")
+    assert not (await shop.aggregate()).payment.has_problems
+
+
+@pytest.mark.law(10)
+async def test_a_release_of_a_later_charge_releases_nothing_of_the_first_payment(shop: Shop) -> None:
+    await subscribed(shop)
+    await shop.notify(returned(shop, "void", "of-a-stranger", of="foreign"))
+    await shop.pass_time(minutes=1)
+    assert shop.amounts == amounts(charged=TOTAL)
+    kept = await shop.aggregate()
+    assert [each for each in kept.operations if each.kind is Kind.VOID] == []
+    assert "of another payment (foreign)" in (problem_text(kept.payment) or "")
