@@ -153,9 +153,10 @@ def _post(services: Services, notification: StoredNotification, payment: Payment
         # whether it answers at that address again, so that the problem is cleared by itself (laws of money, 13).
         payment.create.next_poll_at = services.schedule.next_order_look_up(now)
     operation = _find_operation(payment, seen)
-    if is_of_unknown_payment(payment, seen.payment_id) and operation is None:
-        return ProcessingResult(f"for review: {seen.kind.value} {seen.state.value}")
-    return ProcessingResult(f"{seen.kind.value} {seen.state.value}", operation=operation)
+    is_unbooked = operation is None and is_of_unknown_payment(payment, seen.payment_id)
+    return ProcessingResult(
+        f"{'for review: ' if is_unbooked else ''}{seen.kind.value} {seen.state.value}", operation=operation
+    )
 
 
 def _find_operation(payment: PaymentAggregate, seen: Observation) -> Operation | None:
