@@ -4,7 +4,7 @@ import httpx2
 import pytest
 
 from app.db.turned_away import RECENT
-from app.saleor.testing.views import NewCheckout
+from saleor_app_sdk.testing.views import NewCheckout
 from tests.doctor.conftest import DoctorEnvironment
 from tests.journeys.stories import begin
 

@@ -33,15 +33,15 @@ def _first_sentence(words: str) -> str:
 
 
 PENDING = {
-    code: _record(f"pending, `{code}`: {_first_sentence(TABLE[code].staff)}", "pending", code)
+    code: _record(f"pending, `{code}`: {_first_sentence(TABLE[code].reason)}", "pending", code)
     for code in ("2001", "2012", "2013", "2119", "2201")
 }
 SHOPPERS_TURN = {
-    code: _record(f"pending, `{code}`: {_first_sentence(TABLE[code].staff)}", "pending", code)
+    code: _record(f"pending, `{code}`: {_first_sentence(TABLE[code].reason)}", "pending", code)
     for code in ("2102", "2122", "2123", "2124")
 } | {"user_action_required": _record("pending, `user_action_required`", "pending", "2001", user_action_required=True)}
 FAILED = {
-    code: _record(f"failure, `{code}`: {_first_sentence(row.staff)}", "failure", code)
+    code: _record(f"failure, `{code}`: {_first_sentence(row.reason)}", "failure", code)
     for code, row in TABLE.items()
     if row.status is Status.FAILURE
 } | {
