@@ -64,7 +64,7 @@ class SourceUnavailableError(CopyError):
 
 @dataclass(slots=True)
 class CopyProgress:
-    """How far a copy is: what is done, with which table, and how many of all rows it has done."""
+    """How far a copy is: what is done, with which table, and how many rows are done; each counts in both steps."""
 
     step: str = ""
     table: str = ""
@@ -172,7 +172,8 @@ class DatabaseCopy:
 
     async def copy(self) -> None:
         """Copy all rows that the target lacks. Raises CopyError if the source has changed one since it was copied."""
-        await self._start("Copying")
+        counts = [(await self._read(select(func.count()).select_from(table)))[0][0] for table in self.tables]
+        self.progress.step, self.progress.total = "Copying", 2 * sum(counts)  # each row is copied, then compared
         for table in self.tables:
             stored = _stored_values_of(table)
             async with self.target.connect() as connection:
@@ -191,7 +192,7 @@ class DatabaseCopy:
 
     async def compare(self) -> list[TableComparison]:
         """Return how the tables compare: counts and sums as each database computes them, and every value."""
-        await self._start("Comparing")
+        self.progress.step = "Comparing"
         compared = []
         for table in self.tables:
             stored, differing = _stored_values_of(table), 0
@@ -210,10 +211,6 @@ class DatabaseCopy:
         """Remove the mark: the app may use the target."""
         async with self.target.begin() as connection:
             await connection.run_sync(unfinished_copy.mark_finished)
-
-    async def _start(self, step: str) -> None:
-        counts = [(await self._read(select(func.count()).select_from(table)))[0][0] for table in self.tables]
-        self.progress.step, self.progress.rows, self.progress.total = step, 0, sum(counts)
 
     async def _batches(self, stored: Table) -> AsyncIterator[Mapping[Any, Any]]:
         """Yield all rows of the source by primary key, some at a time."""
