@@ -56,7 +56,7 @@ help: ## List what can be made
 .PHONY: install
 install: $(STAMP) ## Make .venv and install what is pinned (again only when the pins change)
 
-$(STAMP): pyproject.toml requirements-dev.txt $(PACKAGES:%=packages/%/pyproject.toml)
+$(STAMP): pyproject.toml requirements-dev.txt $(wildcard packages/*/pyproject.toml)
 	@if [ -z "$(PYTHON)" ]; then \
 		echo "Python 3.11 or newer is needed and none was found. Install it, or say where it is: make PYTHON=/path/to/python3" >&2; \
 		exit 1; fi
