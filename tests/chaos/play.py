@@ -8,21 +8,17 @@ from uuid import UUID
 
 import httpx2
 
-from gateway_client.sandbox.core import attempts, secondary
-from gateway_client.sandbox.core.cards import coded_card
-from gateway_client.sandbox.core.codes import Status
-from gateway_client.sandbox.core.creation import get_or_create_card
 from gateway_client.sandbox.core.gateway_state import Script
-from gateway_client.sandbox.core.records import Operation, Payment
-from gateway_client.sandbox.core.refusals import RefusalError
+from gateway_client.sandbox.core.records import Payment
 from gateway_client.sandbox.deliveries import Delivery
 from saleor_app_sdk.testing.records import Transaction
 from saleor_app_sdk.testing.saleor_state import Delivery as Webhook
 from saleor_app_sdk.testing.settings import SaleorFaults
 from saleor_app_sdk.testing.vocabulary import Flow
 from tests.chaos import laws
+from tests.chaos.gateway_side import GatewaySide
 from tests.chaos.harness import MANIFEST, Harness
-from tests.chaos.shares import BASKET, portal_shares
+from tests.chaos.shares import BASKET
 from tests.chaos.staff import Staff
 from tests.chaos.story import (
     ActInPortal,
@@ -84,11 +80,11 @@ class _Run:
     held: bool = False
     keys: list[tuple[str, str, Flow]] = field(default_factory=list)
     memory: laws.Memory = field(default_factory=laws.Memory)
-    unannounced: set[str] = field(default_factory=set)
     staff: Staff = field(init=False)
+    gateway: GatewaySide = field(init=False)
 
     def __post_init__(self) -> None:
-        self.staff = Staff(self.harness)
+        self.staff, self.gateway = Staff(self.harness), GatewaySide(self.harness)
 
     async def settle_step(self) -> None:
         """Follow up on a step: restart the app if it died, deliver notifications, check the cheap laws."""
@@ -112,7 +108,7 @@ class _Run:
             case BeginPayment():
                 return await self._begin(step)
             case Pay() | Confirm3DSecure():
-                return self._pay(step)
+                return self.gateway.pay(step, self._payment(step.on))
             case ReturnToShop():
                 return await self._return_to_shop(step)
             case RequestInSaleor():
@@ -135,13 +131,14 @@ class _Run:
             case ReplayWebhook():
                 return await self._replay_webhook(step.number)
             case ActInPortal():
-                return self._portal(step)
+                return self.gateway.act_in_portal(step, self._payment(step.on))
             case Dispute():
-                return self._dispute(step)
+                return self.gateway.dispute(step, self._payment(step.on))
             case ScriptBankCode():
                 harness.sandbox.state.scripts.append(Script(status_code=step.code, method=step.method))
             case BankDecides():
-                return self._decide(success=step.success, entries=[*self._pending(), *self._decided_disputes()])
+                entries = [*self.gateway.pending(), *self.gateway.decided_disputes()]
+                return self.gateway.decide(entries, success=step.success)
             case HoldNotifications():
                 self.held = step.held
             case DeliverNotification():
@@ -208,28 +205,6 @@ class _Run:
         sources = [*state.checkouts, *state.orders]
         return sources[0] if sources else self.harness.saleor.storefront.create_checkout(BASKET).id
 
-    def _pay(self, step: Pay | Confirm3DSecure) -> str:
-        sandbox, payment = self.harness.sandbox, self._payment(step.on)
-        sandbox.catch_up()
-        if payment is None:
-            return "there is no page"
-        now = sandbox.now()
-        if isinstance(step, Confirm3DSecure):
-            if not payment.waits_for_payer:
-                return "nobody asked"
-            attempts.answer_challenge(sandbox.state, payment, now, passed=step.passed)
-        else:
-            if not attempts.takes_card(sandbox.state, payment, now):
-                return f"the page says {payment.status}"
-            if payment.status is Status.FAILURE:
-                self.unannounced.add(payment.order_id)  # the app has its final word, and waits for no other
-            number = "4242424242424242" if step.code == "1000" else coded_card(step.code)
-            attempts.attempt(
-                sandbox.state, payment, get_or_create_card(sandbox.state, payment.pos_id, number, now), now
-            )
-        sandbox.publish_changes()
-        return f"{payment.status} {payment.status_code}"
-
     async def _return_to_shop(self, step: ReturnToShop) -> str:
         transaction = self._transaction(step.on)
         if transaction is None:
@@ -262,63 +237,7 @@ class _Run:
         if before != now:
             self.harness.gate.violations.append(AssertionError(f"{webhook.event} was {before} and is {now}"))
 
-    # The gateway -------------------------------------------------------------------------------------------------
-
-    def _portal(self, step: ActInPortal) -> str:
-        sandbox, payment = self.harness.sandbox, self._payment(step.on)
-        sandbox.catch_up()
-        if payment is None:
-            return "there is no payment"
-        split = portal_shares(sandbox.state, payment, step.method, step.amount)
-        order = secondary.OperationRequest(
-            amount=step.amount, split=split, through_split=bool(split), server_url=payment.server_url
-        )
-        sandbox.publish_changes()  # earlier changes are notified
-        try:
-            operation = secondary.operate(sandbox.state, payment, step.method, order, sandbox.now())
-        except RefusalError as refusal:
-            return refusal.message
-        finally:
-            if step.silent:
-                self.unannounced.add(payment.order_id)
-                sandbox.save_without_webhooks()
-            sandbox.publish_changes()
-        return f"{operation.status} {operation.status_code}"
-
-    def _dispute(self, step: Dispute) -> str:
-        sandbox, payment = self.harness.sandbox, self._payment(step.on)
-        sandbox.catch_up()
-        if payment is None:
-            return "there is no payment"
-        order = secondary.OperationRequest(amount=step.amount, server_url=payment.server_url)
-        sandbox.state.scripts.insert(0, Script(status_code=step.code, method="dispute"))
-        try:
-            operation = secondary.operate(sandbox.state, payment, "dispute", order, sandbox.now())
-        except RefusalError as refusal:
-            sandbox.state.scripts.pop(0)
-            return refusal.message
-        sandbox.publish_changes()
-        return f"{operation.status} {operation.status_code}"
-
-    def _pending(self) -> list[Payment | Operation]:
-        book = self.harness.sandbox.state
-        entries: list[Payment | Operation] = [*book.payments.values(), *book.operations.values()]
-        return [entry for entry in entries if entry.status is Status.PENDING]
-
-    def _decided_disputes(self) -> list[Operation]:
-        operations = self.harness.sandbox.state.operations.values()
-        return [operation for operation in operations if operation.method == "dispute" and operation.final]
-
-    def _decide(self, entries: list[Payment | Operation], *, success: bool) -> str:
-        sandbox = self.harness.sandbox
-        code, now = ("1000" if success else "4009"), sandbox.now()
-        for entry in entries:
-            if isinstance(entry, Payment):
-                attempts.settle(sandbox.state, entry, code, now)
-            elif not entry.final or (entry.status is Status.SUCCESS) is not success:
-                secondary.settle(sandbox.state, entry, code, now)
-        sandbox.publish_changes()
-        return f"{len(entries)} decided"
+    # Notifications ------------------------------------------------------------------------------------------------
 
     async def _deliver(self, which: Callable[[Delivery], bool], *, newest_first: bool = False) -> None:
         notifications = [delivery for delivery in self.harness.sandbox.deliveries if which(delivery)]
@@ -371,13 +290,13 @@ class _Run:
                 lambda notification: notification.state == "waiting",
                 newest_first=ending.notifications == "newest first",
             )
-        for order_id in sorted(self.unannounced):  # no notification arrives; staff have the app look it up
+        for order_id in sorted(self.gateway.unannounced):  # no notification arrives; staff have the app look it up
             harness.log.append(f"staff look {order_id} up: {await self.staff.look_up(order_id)}")
         await self._pass_the_time(ending)
 
     def _settle(self, ending: Ending) -> None:
         if ending.bank is not None:
-            self._decide(self._pending(), success=ending.bank)
+            self.gateway.decide(self.gateway.pending(), success=ending.bank)
 
     async def _pass_the_time(self, ending: Ending) -> None:
         harness, pause, end = self.harness, timedelta(seconds=10), self.harness.clock.now + _LONGEST_WAIT
