@@ -45,8 +45,12 @@ class StepLogger:
         """Log nothing: the line is written when the step ends."""
 
     def on_step_end(self, step: telemetry.Step) -> None:
-        """Log the step; a job only at debug level, because it logs lines of its own."""
-        write = log.debug if step.kind is telemetry.Kind.JOB else log.info
+        """Log the step; a job only at debug level, because it logs lines of its own.
+
+        So is a step that failed because the database is away, which has been logged once for all.
+        """
+        is_known = step.outcome == "failed" and _is_logged(sys.exc_info()[1])
+        write = log.debug if is_known or step.kind is telemetry.Kind.JOB else log.info
         named = {_NAME_KEYS[step.kind]: step.name} if step.kind in _NAME_KEYS else {}
         facts = {name: value for name, value in step.facts.items() if value is not None}
         write(_STEP_EVENTS[step.kind], **named, outcome=step.outcome, seconds=round(step.seconds, 3), **facts)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import structlog
 
-from app import logs
+from app import logs, telemetry
 from app.db.errors import DatabaseUnavailableError
 from saleor_app_sdk.errors import StillUnderwayError
 
@@ -83,3 +83,15 @@ def test_who_does_not_speak_http_is_a_line_of_information(written: Callable[[], 
     logging.getLogger().setLevel(logging.WARNING)
     logger.warning("Invalid HTTP request received.")
     assert len(written()) == 2
+
+
+@pytest.mark.fault("database-away")
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_step_that_fails_is_no_line_if_the_database_is_known_to_be_away(
+    written: Callable[[], list[dict[str, Any]]], *, is_known: bool
+) -> None:
+    error = DatabaseUnavailableError("no answer")
+    error.is_logged = is_known
+    with pytest.raises(DatabaseUnavailableError), telemetry.step(telemetry.Kind.NOTIFICATION, "gateway"):
+        fail(error)
+    assert [line["event"] for line in written()] == ([] if is_known else ["notification answered"])

@@ -138,7 +138,8 @@ class Gauges:
             async with asyncio.timeout(_TIMEOUT_SECONDS):
                 return await begin_in_background(self._read_database())
         except Exception as error:  # noqa: BLE001 - any error must show in the gauges, and leave other metrics readable
-            log.warning("gauges not read", error=type(error).__name__)
+            if not getattr(error, "is_logged", False):
+                log.warning("gauges not read", error=type(error).__name__)
             return None
 
     async def _read_database(self) -> Backlog:

@@ -36,6 +36,7 @@ class Readiness:
         self._now = now
         self._clock = clock
         self._stopping = False
+        self._is_away = False  # so that a database that does not answer is logged once, not for each request
         self._closed_channels = 0
         self._counted_at: float | None = None
 
@@ -52,9 +53,11 @@ class Readiness:
                 query = (await session.connection()).execute(text("SELECT version_num FROM alembic_version"))
                 revision = (await query).scalar()
         except Exception as error:  # noqa: BLE001 - on any error the orchestrator must get "not ready"
-            if not getattr(error, "is_logged", False):
+            if not self._is_away and not getattr(error, "is_logged", False):
                 log.warning("not ready", error=type(error).__name__)
+            self._is_away = True
             return "the database does not answer"
+        self._is_away = False
         return None if fit_of(revision).works else "the database stands at another migration"
 
     async def degraded_reason(self, database: Database) -> str | None:

@@ -43,6 +43,18 @@ async def test_a_one_step_payment_makes_a_paid_order(shop: Stack) -> None:
     await assert_books_agree(shop, transaction.id)
 
 
+async def test_a_payment_is_few_lines_in_the_log(shop: Stack) -> None:
+    """docs/operators.md tells how many; look-ups, which are frequent in stories, add some."""
+    before = shop.app.log.stat().st_size
+    checkout_id, session = await begin(shop)
+    await shop.gateway.pay(order_id_of(session))
+    await wait_for_event(shop, session.required_transaction.id, "CHARGE_SUCCESS")
+    await paid_order(shop, checkout_id)
+    lines = shop.app.log.read_bytes()[before:].splitlines()
+    assert 5 < len(lines) <= 15, lines
+    assert sum(map(len, lines)) < 5_000
+
+
 async def test_a_gift_card_pays_a_part_and_the_shopper_the_rest(shop: Stack) -> None:
     """Saleor's default amount ignores the gift card: that is refused, and says what to request instead."""
     checkout = await shop.saleor.create_checkout(NewCheckout(gift_cards=Decimal(200)))

@@ -2,6 +2,7 @@
 
 import pytest
 from sqlalchemy import text
+from structlog.testing import capture_logs
 
 from app.db.turned_away import RECENT
 from app.monitoring.health import TURNED_AWAY_CACHE_SECONDS
@@ -74,6 +75,25 @@ async def test_without_its_database_it_lives_and_is_not_ready_and_metrics_say_so
     families = await watched.families()
     assert families["saleor_gateway_database_up"].samples[0].value == 0
     assert "saleor_gateway_operations_open" not in families
+
+
+@pytest.mark.fault("database-away")
+async def test_a_database_that_does_not_answer_is_a_line_and_not_one_for_each_request(
+    watched: Metrics, shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone() -> object:
+        raise OSError
+
+    with monkeypatch.context() as away, capture_logs() as logs:
+        away.setattr(shop.services.database, "transaction", gone)
+        for _ in range(5):
+            assert (await watched.http.get(f"{watched.url}/readyz")).status_code == 503
+    assert [log["event"] for log in logs] == ["not ready"]
+    assert (await watched.http.get(f"{watched.url}/readyz")).status_code == 200
+    with monkeypatch.context() as away, capture_logs() as logs:
+        away.setattr(shop.services.database, "transaction", gone)
+        await watched.http.get(f"{watched.url}/readyz")
+    assert [log["event"] for log in logs] == ["not ready"], "it has gone away anew"
 
 
 CLOSED = "saleor_gateway_channels_turning_away"
