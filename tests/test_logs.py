@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 import structlog
 
-from app import logs, telemetry
+from app import logs
 from app.db.errors import DatabaseUnavailableError
+from integration_base import telemetry
 from saleor_app_sdk.errors import StillUnderwayError
 
 

@@ -36,6 +36,7 @@ from app.db.database_copy import (
 )
 from app.db.migrate import Fit, current_revision, fit_of, newest_revision
 from app.settings import PREFIX, Settings, read_settings
+from integration_base.amounts import format_amount
 
 _MIGRATE = f"`saleor-gateway migrate` with the target's address in {PREFIX}DATABASE_URL"
 
@@ -171,7 +172,7 @@ def _print(settings: Settings, to: str, done: _Done) -> None:
         rows = [str(number) for number in compared.rows]
         listing.add_row(compared.name, *rows, "", "", state)
         for name, sums in compared.sums.items() if any(compared.rows) else ():
-            listing.add_row(f"  {name}", "", "", *(str(total) for total in sums), "")
+            listing.add_row(f"  {name}", "", "", *(format_amount(total) for total in sums), "")
     show(listing)
     if done.differing:
         return
