@@ -8,19 +8,19 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from saleor_app_sdk.testing.ids import channel_id, global_id, kind_of
-from saleor_app_sdk.testing.money import ZERO, json_amount, quantize_price
-from saleor_app_sdk.testing.records import (
-    App,
-    AppWebhook,
-    Basket,
-    Checkout,
-    Event,
-    GrantedRefund,
-    Line,
-    Order,
-    Transaction,
+from saleor_app_sdk.testing import basket_payload
+from saleor_app_sdk.testing.basket_payload import (
+    channel,
+    checkout_line,
+    common,
+    metadata,
+    money,
+    order_line,
+    taxed_money,
 )
+from saleor_app_sdk.testing.ids import global_id, kind_of
+from saleor_app_sdk.testing.money import json_amount
+from saleor_app_sdk.testing.records import App, AppWebhook, Checkout, Event, GrantedRefund, Order, Transaction
 from saleor_app_sdk.testing.rules.coverage import (
     authorize_status,
     charge_status,
@@ -32,35 +32,17 @@ from saleor_app_sdk.testing.rules.grants import granted_refund_events
 from saleor_app_sdk.testing.selection import FieldFailedError, NeedsPermission
 from saleor_app_sdk.testing.vocabulary import MANAGE_ORDERS, OtherEvent, WebhookEvent
 
+Payload = basket_payload.Payload
 _METHOD_TYPENAMES = {
     "CARD": "CardPaymentMethodDetails",
     "OTHER": "OtherPaymentMethodDetails",
     "GIFT_CARD": "GiftCardPaymentMethodDetails",
 }
-Payload = dict[str, Any]
 
 
 def format_time(at: datetime) -> str:
     """Return a time in Saleor's format."""
     return at.isoformat()
-
-
-def _metadata(pairs: Mapping[str, str]) -> list[Payload]:
-    return [{"key": key, "value": value} for key, value in pairs.items()]
-
-
-def _money(amount: Decimal, currency: str) -> Payload:
-    return {"__typename": "Money", "amount": json_amount(amount, currency), "currency": currency}
-
-
-def _taxed_money(gross: Decimal, currency: str, tax_rate: Decimal = ZERO) -> Payload:
-    net = quantize_price(gross / (1 + tax_rate), currency)
-    return {
-        "currency": currency,
-        "gross": _money(gross, currency),
-        "net": _money(net, currency),
-        "tax": _money(gross - net, currency),
-    }
 
 
 def app(installed: App) -> Payload:
@@ -121,7 +103,7 @@ def event(recorded: Event, currency: str) -> Payload:
         "createdAt": format_time(recorded.created_at),
         "pspReference": recorded.psp_reference or "",
         "type": recorded.type.value,
-        "amount": _money(recorded.amount, currency),
+        "amount": money(recorded.amount, currency),
         "message": recorded.message,
         "externalUrl": recorded.external_url,
         "idempotencyKey": recorded.idempotency_key,
@@ -148,8 +130,8 @@ def transaction(item: Transaction) -> Payload:
         "actions": actions,
         "externalUrl": item.external_url,
         **_amounts(item),
-        "metadata": _metadata(item.metadata),
-        "privateMetadata": _metadata(item.private_metadata),
+        "metadata": metadata(item.metadata),
+        "privateMetadata": metadata(item.private_metadata),
         "events": [event(recorded, item.currency) for recorded in newest_first],
         "checkout": source(item.checkout) if item.checkout else None,
         "order": source(item.order) if item.order else None,
@@ -161,7 +143,7 @@ def transaction(item: Transaction) -> Payload:
 
 def _amounts(item: Transaction) -> Payload:
     return {
-        f"{camel}Amount": _money(getattr(item.amounts, snake), item.currency)
+        f"{camel}Amount": money(getattr(item.amounts, snake), item.currency)
         for camel, snake in {
             "authorized": "authorized",
             "authorizePending": "authorize_pending",
@@ -189,7 +171,7 @@ def source(source_object: Checkout | Order) -> Payload:
     if isinstance(source_object, Order):
         return _order(source_object)
     basket = source_object.basket
-    total = _taxed_money(basket.total, basket.currency)
+    total = taxed_money(basket.total, basket.currency)
     return {
         "__typename": "Checkout",
         "id": source_object.id,
@@ -197,12 +179,12 @@ def source(source_object: Checkout | Order) -> Payload:
         "email": basket.email,
         "languageCode": basket.language_code,
         "totalPrice": total,
-        "subtotalPrice": _taxed_money(basket.subtotal, basket.currency),
-        "totalBalance": _money(total_balance(source_object), basket.currency),
+        "subtotalPrice": taxed_money(basket.subtotal, basket.currency),
+        "totalBalance": money(total_balance(source_object), basket.currency),
         "chargeStatus": charge_status(source_object).value,
         "authorizeStatus": authorize_status(source_object).value,
-        "lines": [_checkout_line(line, basket.currency) for line in basket.lines],
-        **_common(basket),
+        "lines": [checkout_line(line, basket.currency) for line in basket.lines],
+        **common(basket),
     }
 
 
@@ -218,38 +200,14 @@ def _order(order: Order) -> Payload:
         "status": order.status,
         "chargeStatus": charge_status(order).value,
         "authorizeStatus": authorize_status(order).value,
-        "total": _taxed_money(basket.total, basket.currency),
-        "subtotal": _taxed_money(basket.subtotal, basket.currency),
-        "totalBalance": _money(total_balance(order), basket.currency),
-        "totalCharged": _money(total_charged(order), basket.currency),
-        "totalAuthorized": _money(total_authorized(order), basket.currency),
-        "lines": [_order_line(line, basket.currency) for line in basket.lines],
+        "total": taxed_money(basket.total, basket.currency),
+        "subtotal": taxed_money(basket.subtotal, basket.currency),
+        "totalBalance": money(total_balance(order), basket.currency),
+        "totalCharged": money(total_charged(order), basket.currency),
+        "totalAuthorized": money(total_authorized(order), basket.currency),
+        "lines": [order_line(line, basket.currency) for line in basket.lines],
         "grantedRefunds": NeedsPermission(MANAGE_ORDERS, [granted_refund(each) for each in order.granted_refunds]),
-        **_common(basket),
-    }
-
-
-def _common(basket: Basket) -> Payload:
-    return {
-        "channel": _channel(basket.channel_slug, basket.currency, basket.channel_id),
-        "user": basket.user,
-        "billingAddress": {"__typename": "Address", **basket.address},
-        "shippingAddress": {"__typename": "Address", **basket.address},
-        "shippingPrice": _taxed_money(basket.shipping_price, basket.currency),
-        "metadata": _metadata(basket.metadata),
-        "privateMetadata": [],
-        "discount": _money(ZERO, basket.currency),
-        "giftCards": [],
-    }
-
-
-def _channel(slug: str, currency: str, known_as: str | None = None) -> Payload:
-    return {
-        "__typename": "Channel",
-        "id": known_as or channel_id(slug),
-        "slug": slug,
-        "name": slug.upper(),
-        "currencyCode": currency,
+        **common(basket),
     }
 
 
@@ -265,61 +223,7 @@ def customer(user_id: str) -> Payload:
 
 def stored_methods(user_id: str, channel_slug: str, currency: str) -> Payload:
     """Return the fields of both events about a customer's payment methods."""
-    return {"user": {"__typename": "User", "id": user_id}, "channel": _channel(channel_slug, currency)}
-
-
-def _checkout_line(line: Line, currency: str) -> Payload:
-    return {
-        "__typename": "CheckoutLine",
-        "id": global_id("CheckoutLine", line.key),
-        "quantity": line.quantity,
-        "unitPrice": _taxed_money(line.unit_price, currency, line.tax_rate),
-        "totalPrice": _taxed_money(line.total, currency, line.tax_rate),
-        "undiscountedTotalPrice": _money(line.before_discounts, currency),
-        "variant": _variant(line),
-        "metadata": [],
-        "privateMetadata": [],
-    }
-
-
-def _order_line(line: Line, currency: str) -> Payload:
-    return {
-        "__typename": "OrderLine",
-        "id": global_id("OrderLine", line.key),
-        "quantity": line.quantity,
-        "productName": line.product_name,
-        "variantName": line.variant_name,
-        "productSku": line.sku,
-        "productVariantId": _variant(line)["id"],
-        "taxRate": float(line.tax_rate),
-        "unitPrice": _taxed_money(line.unit_price, currency, line.tax_rate),
-        "totalPrice": _taxed_money(line.total, currency, line.tax_rate),
-        "undiscountedTotalPrice": _taxed_money(line.before_discounts, currency),
-        "variant": _variant(line),
-        "metadata": [],
-        "privateMetadata": [],
-    }
-
-
-def _variant(line: Line) -> Payload:
-    product_type = {"name": "Drinks", "metadata": _metadata(line.product_type_metadata), "privateMetadata": []}
-    product = {
-        "__typename": "Product",
-        "id": global_id("Product", line.product_name),
-        "name": line.product_name,
-        "productType": {"__typename": "ProductType", "id": global_id("ProductType", 1), **product_type},
-        "metadata": _metadata(line.product_metadata),
-        "privateMetadata": [],
-    }
-    return {
-        "__typename": "ProductVariant",
-        "id": global_id("ProductVariant", line.sku or line.key),
-        "sku": line.sku,
-        "name": line.variant_name,
-        "product": product,
-        "metadata": _metadata(line.variant_metadata),
-        "privateMetadata": [],
-    }
+    return {"user": {"__typename": "User", "id": user_id}, "channel": channel(channel_slug, currency)}
 
 
 def granted_refund(granted: GrantedRefund) -> Payload:
@@ -330,7 +234,7 @@ def granted_refund(granted: GrantedRefund) -> Payload:
         "id": granted.id,
         "status": granted.status.value,
         "reason": granted.reason,
-        "amount": _money(granted.amount, currency),
+        "amount": money(granted.amount, currency),
         "shippingCostsIncluded": granted.shipping_costs_included,
         "transaction": {"__typename": "TransactionItem", "id": granted.transaction.id} if granted.transaction else None,
         "transactionEvents": [event(each, currency) for each in reversed(granted_refund_events(granted))],
@@ -340,7 +244,7 @@ def granted_refund(granted: GrantedRefund) -> Payload:
                 "id": global_id("OrderGrantedRefundLine", number),
                 "quantity": quantity,
                 "reason": reason,
-                "orderLine": _order_line(line, currency),
+                "orderLine": order_line(line, currency),
             }
             for number, (line, quantity, reason) in enumerate(granted.lines, 1)
         ],
