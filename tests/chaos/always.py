@@ -5,10 +5,12 @@ from decimal import Decimal
 from tests.chaos.story import (
     TOTAL,
     ActInPortal,
+    AddGiftCard,
     BankDecides,
     BeginPayment,
     BreakSaleor,
     CatchUp,
+    ChangeTotal,
     Confirm3DSecure,
     DeliverNotification,
     Dispute,
@@ -38,12 +40,42 @@ from tests.chaos.story import (
 )
 
 TEN, SOME = Decimal("10.00"), Decimal("400.00")
+LESS, MORE = Decimal("469.50"), Decimal("600.00")
+CARD = AddGiftCard(TOTAL - LESS)
 PAID: tuple[Step, ...] = (BeginPayment(), Pay(), RunWorker())
 RESERVED: tuple[Step, ...] = (BeginPayment("AUTHORIZATION"), Pay(), RunWorker())
 GRANTED = RequestInSaleor("REFUND", TEN, granted=True)
 TAKEN: tuple[Step, ...] = (*RESERVED, RequestInSaleor("CHARGE"), RunWorker())
 
 ALWAYS: dict[str, Story] = {
+    "a gift card pays a part, and the storefront requests all of it, then the rest": Story(
+        (
+            CARD,
+            BeginPayment(),
+            BeginPayment(corrects=True),
+            Pay(on=2),
+            RunWorker(),
+            RequestInSaleor("REFUND", LESS, on=2),
+        )
+    ),
+    "a gift card pays for all, and nothing is left for a page": Story(
+        (AddGiftCard(TOTAL), BeginPayment(corrects=True))
+    ),
+    "a gift card is added while the page is open, and all of it is paid": Story(
+        (BeginPayment(), CARD, Pay(), RunWorker(), RequestInSaleor("REFUND", TOTAL - LESS))
+    ),
+    "the total falls between two pages, and both are paid": Story(
+        (BeginPayment(), ChangeTotal(LESS), BeginPayment(), Pay(), Pay(on=1), RunWorker())
+    ),
+    "the total falls while a page is opened, and it is paid": Story(
+        (NextCall(meanwhile=ChangeTotal(LESS)), BeginPayment(), Pay(), RunWorker())
+    ),
+    "the total rises while the page is open, and the rest is paid on another": Story(
+        (BeginPayment(), ChangeTotal(MORE), Pay(), RunWorker(), BeginPayment(), Pay(on=1), RunWorker())
+    ),
+    "the total falls while money is authorized, and staff charge what is owed": Story(
+        (*RESERVED, ChangeTotal(LESS), RequestInSaleor("CHARGE", LESS), RunWorker())
+    ),
     "an order is cancelled while its page is open, and paid": Story(
         (BeginPayment(), EndOrder(), Pay(), RunWorker(), RequestInSaleor("REFUND"))
     ),

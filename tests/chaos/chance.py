@@ -7,10 +7,12 @@ from hypothesis import strategies as st
 
 from tests.chaos.story import (
     ActInPortal,
+    AddGiftCard,
     BankDecides,
     BeginPayment,
     BreakSaleor,
     CatchUp,
+    ChangeTotal,
     Confirm3DSecure,
     DeliverNotification,
     Dispute,
@@ -69,7 +71,11 @@ _pays: st.SearchStrategy[Step] = st.builds(
     Pay, st.sampled_from(["1000", "1000", "2122", "2119", "4009", "2201"]), _which
 )
 _methods = st.sampled_from(["refund", "capture", "void"])
-_begins: st.SearchStrategy[Step] = st.builds(BeginPayment, _flows)
+_begins: st.SearchStrategy[Step] = st.builds(BeginPayment, _flows, st.just(value=False), st.booleans())
+_totals: st.SearchStrategy[Step] = st.builds(
+    ChangeTotal, st.sampled_from([Decimal(total) for total in ("469.50", "569.50", "600.00")])
+)
+_gift_cards: st.SearchStrategy[Step] = st.builds(AddGiftCard, st.sampled_from([Decimal("100.00"), Decimal("569.50")]))
 _begins_again: st.SearchStrategy[Step] = st.builds(BeginPayment, _flows, st.just(value=True))
 _quiet: st.SearchStrategy[Step] = st.one_of(
     st.builds(RunWorker, st.sampled_from([1, 5])),
@@ -111,9 +117,11 @@ _rest: st.SearchStrategy[Step] = st.one_of(
     _fates,
     _app_is,
     st.builds(EndOrder, st.sampled_from(["CANCELED", "EXPIRED", "RETURNED"])),
+    _totals,
+    _gift_cards,
     st.just(RenameChannel()),
     st.builds(MoveSaleor, st.booleans()),
-    st.builds(BeginPayment, _flows, st.booleans()),
+    st.builds(BeginPayment, _flows, st.booleans(), st.booleans()),
     st.just(RestartApp()),
     st.builds(SwitchKeys, st.booleans()),
 )
@@ -173,6 +181,8 @@ def stories(longest: int = 10) -> st.SearchStrategy[Story]:
     steps = st.one_of(
         # Faults from the first call on: a page is lost, another one is opened in its place, and is lost too.
         st.builds(lambda calls, begins: (*calls, begins), st.lists(_calls, min_size=1, max_size=4), _begins),
+        # A gift card or another price, from the first page on.
+        st.tuples(st.one_of(_gift_cards, _totals), _begins),
         _flows.flatmap(_beginning),
     )
     return st.builds(

@@ -4,8 +4,10 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import httpx2
 from sqlalchemy import text
@@ -24,6 +26,7 @@ from saleor_app_sdk.testing.settings import SaleorFaults, SaleorSettings
 from tests.chaos.app_under_test import AppSettings, AppUnderTest
 from tests.chaos.fault_gate import FaultGate
 from tests.chaos.retries import Retries
+from tests.chaos.story import TOTAL
 from tests.chaos.transport import Endpoint, PortRouter, serve
 from tests.conftest import Clock
 
@@ -52,6 +55,8 @@ class Harness:
     point: PointOfSale
     retries: Retries
     log: list[str] = field(default_factory=list)
+    totals: list[Decimal] = field(default_factory=lambda: [TOTAL])  # what was to be paid, one after the other
+    paid_before: set[UUID] = field(default_factory=set)  # at the gateway, when the last of them began
     are_keys_open: bool = True
     known_address: str = SALEOR  # the address under which the app has recorded the payments so far
 
@@ -78,6 +83,8 @@ class Harness:
         self.app.fates.clear()
         self.gate.reset()
         self.log.clear()
+        self.totals[:] = [TOTAL]
+        self.paid_before.clear()
 
     async def keys(self, *, opening: bool) -> None:
         """Make the account's keys impossible to open from now on, or possible again. The app is restarted.

@@ -1,10 +1,12 @@
 """Checks after each step and at the end of a story (docs/laws-of-money.md)."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
+from typing import Any
+from uuid import UUID
 
 from sqlalchemy import text
 from sqlmodel import col, select
@@ -14,7 +16,15 @@ from app.core.vocabulary import EventState, Kind, ProblemKind, State
 from app.db.tables import Notification, SaleorEvent
 from app.db.tables import Payment as OurPayment
 from app.payments.core.balance import balance, status_of
-from app.payments.core.problems import PAID_TWICE, Unowed, find_unowed_money, has_problem, open_problems
+from app.payments.core.order_standing import TOTAL_ROSE
+from app.payments.core.problems import (
+    PAID_TWICE,
+    Unowed,
+    find_unowed_money,
+    has_problem,
+    has_unended_problem,
+    open_problems,
+)
 from gateway_client.sandbox.core.codes import CANCELLED, Status
 from gateway_client.sandbox.core.records import Operation as Entry
 from gateway_client.sandbox.core.records import Payment
@@ -24,7 +34,6 @@ from tests.chaos.books import check_books
 from tests.chaos.grants import check_granted_refunds
 from tests.chaos.harness import Harness
 from tests.chaos.shares import check_shares
-from tests.chaos.story import TOTAL
 from tests.db.rows import load_by_transaction
 
 ZERO = Decimal(0)
@@ -34,9 +43,10 @@ _SECONDARY = {Kind.CAPTURE, Kind.VOID, Kind.REFUND, Kind.DISPUTE}
 
 @dataclass
 class Memory:
-    """The references of operations after earlier steps, which only Saleor's own request changes (law 9)."""
+    """What is known of earlier steps. Only Saleor's own request changes the ``references`` of operations (law 9)."""
 
     references: dict[int, str] = field(default_factory=dict)
+    compared: set[UUID] = field(default_factory=set)  # payments at the gateway that were compared with Saleor's total
 
 
 async def check_after_step(harness: Harness, memory: Memory) -> None:
@@ -47,6 +57,7 @@ async def check_after_step(harness: Harness, memory: Memory) -> None:
         amounts = transaction.amounts
         assert min(amounts.charged, amounts.refunded, amounts.canceled) >= ZERO, amounts
         assert not transaction.unreadable, "an asynchronous answer named actions"
+    _check_amounts_of_pages(harness, memory)
     async with harness.app.services.database.engine.connect() as connection:
         rows = (await connection.execute(_REFERENCES)).all()
     given = {
@@ -59,6 +70,27 @@ async def check_after_step(harness: Harness, memory: Memory) -> None:
         before = memory.references.get(row_id, reference)
         assert before == reference or reference in given, "a reference has changed that Saleor's request does not have"
         memory.references[row_id] = reference
+
+
+def _check_amounts_of_pages(harness: Harness, memory: Memory) -> None:
+    """Law 12: no page is opened for more than Saleor says is to be paid, whatever amount it requests."""
+    for payment in harness.sandbox.state.payments.values():
+        if payment.payment_id in memory.compared:
+            continue
+        memory.compared.add(payment.payment_id)
+        totals = [
+            _stated_total(json.loads(delivery.body)["sourceObject"])
+            for delivery in harness.saleor.state.deliveries
+            if delivery.event == "transaction_initialize_session"
+            and any(attribute["value"] in delivery.body for attribute in payment.attributes)
+        ]
+        assert totals, "a page that nobody has requested"
+        assert payment.amount <= max(totals), f"a page over {payment.amount}, and {totals} is to be paid"
+
+
+def _stated_total(source: Mapping[str, Any]) -> Decimal:
+    total = source["totalPrice"] if source["__typename"] == "Checkout" else source["total"]
+    return Decimal(str(total["gross"]["amount"]))
 
 
 async def check_end(harness: Harness) -> None:
@@ -114,6 +146,8 @@ def _check_ledgers(harness: Harness, transaction: Transaction, aggregate: Paymen
         # Nobody completes the checkout of a story: see _check_missing_order.
         others = [problem for problem in open_problems(aggregate.payment) if not _is_of_missing_order(problem)]
         problems = [problem for problem in others if problem.kind is not ProblemKind.PAID_TWICE]
+        if len(harness.totals) > 1:  # money and total can part then: see _check_overpaid
+            problems = [each for each in problems if each.kind not in {ProblemKind.NOT_OWED, ProblemKind.NOT_PAID}]
         if disputed:
             assert problems, "nobody is told of what the payer's bank has taken"
         elif not any(entry.method == "dispute" for entry in entries):  # a won dispute is reported too
@@ -122,6 +156,7 @@ def _check_ledgers(harness: Harness, transaction: Transaction, aggregate: Paymen
             expected = any(payment.cards_tried > 1 for payment in payments) or _has_ended(transaction)
             assert not problems or expected, problems
         _check_missing_order(transaction, aggregate, ours.held)
+        _check_overpaid(harness, transaction, aggregate, paid)
     assert all(each.state is not EventState.REFUSED for each in aggregate.events)
     _check_operations(harness, aggregate, entries)
     _check_cancellations(aggregate, payments)
@@ -131,14 +166,19 @@ def _check_ledgers(harness: Harness, transaction: Transaction, aggregate: Paymen
 
 
 def _check_paid_twice_problems(harness: Harness, aggregates: Mapping[str, PaymentAggregate]) -> None:
-    """Law 12: if two attempts to pay the same are paid, both show staff a problem; otherwise none does."""
+    """Law 12: if two attempts to pay the same are paid, both show staff a problem; otherwise none does.
+
+    Between the lowest and the highest total of the story, it depends on which of them Saleor stated last.
+    """
     if any(not each.state.final for aggregate in aggregates.values() for each in aggregate.operations):
         return
     known = [each for each in harness.saleor.state.transactions.values() if each.id in aggregates]
     # A story has one checkout or order: all its attempts pay the same.
     paid = {each.id for each in known if each.amounts.authorized + each.amounts.charged > ZERO}
     total = sum((each.amounts.authorized + each.amounts.charged for each in known), ZERO)
-    twice = paid if len(paid) > 1 and total > TOTAL else set()
+    if len(paid) > 1 and min(harness.totals) < total <= max(harness.totals):
+        return
+    twice = paid if len(paid) > 1 and total > max(harness.totals) else set()
     reported = {each.id for each in known if has_problem(aggregates[each.id].payment, PAID_TWICE)}
     assert reported == twice, f"paid twice are {twice}, and staff are told of {reported}"
 
@@ -147,7 +187,23 @@ def _check_missing_order(transaction: Transaction, aggregate: PaymentAggregate, 
     """Law 13: staff are told of money for a checkout that nobody completes, and of no other."""
     known = find_unowed_money(aggregate.payment, Unowed.NOT_ORDERED)
     is_missing = transaction.order is None and held > ZERO
+    if has_unended_problem(aggregate.payment, TOTAL_ROSE):  # then no order can be placed, and staff know that
+        return
     assert (known is not None) == is_missing, f"{held} is held, and staff are told {known}"
+
+
+def _check_overpaid(
+    harness: Harness, transaction: Transaction, aggregate: PaymentAggregate, paid: Sequence[Payment]
+) -> None:
+    """Law 10: staff are told of money beyond what is owed, when it arrives after the total has fallen."""
+    total = harness.totals[-1]
+    others = (each for each in harness.saleor.state.transactions.values() if each is not transaction)
+    is_alone = not any(each.amounts.authorized + each.amounts.charged for each in others)
+    is_simple = all(operation.kind in {Kind.CREATE, Kind.CANCEL} for operation in aggregate.operations)
+    if not paid or paid[0].payment_id in harness.paid_before or not (is_alone and is_simple):
+        return
+    if paid[0].amount > total and not _has_ended(transaction):
+        assert find_unowed_money(aggregate.payment, Unowed.OVERPAID), f"{paid[0].amount} is paid, and {total} is owed"
 
 
 def _is_of_missing_order(problem: Problem) -> bool:

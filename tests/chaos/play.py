@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
@@ -22,10 +23,12 @@ from tests.chaos.shares import BASKET
 from tests.chaos.staff import Staff
 from tests.chaos.story import (
     ActInPortal,
+    AddGiftCard,
     BankDecides,
     BeginPayment,
     BreakSaleor,
     CatchUp,
+    ChangeTotal,
     Confirm3DSecure,
     DeliverNotification,
     Dispute,
@@ -74,6 +77,13 @@ async def play(harness: Harness, story: Story) -> None:
     await laws.check_end(harness)
 
 
+def _amount_to_pay(data: Any) -> Decimal | None:
+    """Return the amount that a refusal names instead of the one that was requested; None if it names none."""
+    errors = data.get("errors") if isinstance(data, dict) else None
+    amount = errors[0].get("amountToPay") if errors else None
+    return None if amount is None else Decimal(str(amount))
+
+
 @dataclass
 class _Run:
     harness: Harness
@@ -120,6 +130,10 @@ class _Run:
                 return await self.staff.request_concurrently(step, *both)
             case EndOrder(how):
                 return self.staff.end_order(self._transaction(0), how)
+            case ChangeTotal(total):
+                return self.staff.change_total(self._source(), total)
+            case AddGiftCard(amount):
+                return self.staff.add_gift_card(self._source(), amount)
             case RenameChannel():
                 return self.staff.rename_channel()
             case MoveSaleor(known):
@@ -196,6 +210,10 @@ class _Run:
             return "the checkout has become an order"
         self.keys.append((source, key, flow))
         session = await storefront.initialize(source, action=flow, idempotency_key=key)
+        left = _amount_to_pay(session.data)
+        if step.corrects and left:
+            self.harness.log.append(f"    refused, and {left} is requested instead")
+            session = await storefront.initialize(source, amount=left, action=flow, idempotency_key=f"{key}-corrected")
         if session.internal_error:
             self.harness.gate.violations.append(AssertionError(f"Saleor breaks: {session.internal_error}"))
         return f"{session.event.type}: {session.event.message}" if session.event else str(session.errors)

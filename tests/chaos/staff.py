@@ -1,6 +1,7 @@
 """Staff of the store, who request actions in Saleor's Dashboard and on the app's own pages."""
 
 from dataclasses import dataclass
+from decimal import Decimal
 
 from app.core.payment import Operation
 from app.core.vocabulary import Kind
@@ -8,6 +9,7 @@ from app.payments.core.references import order_id_of
 from app.payments.core.refusal import RefusalError
 from app.payments.staff.actions import StaffRequest
 from app.payments.sync.on_demand import look_up_now
+from gateway_client.sandbox.core.codes import Status
 from saleor_app_sdk.testing.ids import channel_id, global_id
 from saleor_app_sdk.testing.records import Checkout, Transaction
 from saleor_app_sdk.testing.views import ActionView, GrantedLine, RequestedAction
@@ -52,6 +54,26 @@ class Staff:
         staff = self.harness.saleor.staff
         ends = {"CANCELED": staff.cancel_order, "EXPIRED": staff.expire_order, "RETURNED": staff.return_order}
         return ends[how](transaction.order.id).status
+
+    def change_total(self, source_id: str, total: Decimal) -> str:
+        """Change the prices of a checkout or an order, so that it comes to ``total``."""
+        self.harness.saleor.staff.change_total(source_id, total)
+        return self._record_total(source_id)
+
+    def add_gift_card(self, source_id: str, amount: Decimal) -> str:
+        """Let a gift card pay for a part of a checkout."""
+        checkout = self.harness.saleor.state.checkouts.get(source_id)
+        if checkout is None:
+            return "it is an order"
+        checkout.basket.gift_cards += amount
+        return self._record_total(source_id)
+
+    def _record_total(self, source_id: str) -> str:
+        total = self.harness.saleor.state.source(source_id).basket.total
+        self.harness.totals.append(total)
+        payments = self.harness.sandbox.state.payments.values()
+        self.harness.paid_before = {payment.payment_id for payment in payments if payment.status is Status.SUCCESS}
+        return f"{total} is to be paid"
 
     def rename_channel(self) -> str:
         """Give the channel of everything that is sold another slug; Saleor names it from the next webhook on."""

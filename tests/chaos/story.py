@@ -34,10 +34,15 @@ class Fault(Enum):
 
 @dataclass(frozen=True)
 class BeginPayment:
-    """A shopper begins to pay; ``again``: with the idempotency key of the last time, otherwise with another one."""
+    """A shopper begins to pay; ``again``: with the idempotency key of the last time, otherwise with another one.
+
+    The storefront requests Saleor's default amount, which ignores gift cards. ``corrects``: when that is refused as
+    more than is owed, it requests the amount that the refusal names instead.
+    """
 
     flow: Flow = "CHARGE"
     again: bool = False
+    corrects: bool = False
 
 
 @dataclass(frozen=True)
@@ -109,6 +114,20 @@ class EndOrder:
     """
 
     how: Literal["CANCELED", "EXPIRED", "RETURNED"] = "CANCELED"
+
+
+@dataclass(frozen=True)
+class ChangeTotal:
+    """The prices change: the checkout or order comes to ``total`` from now on, gift cards included."""
+
+    total: Decimal
+
+
+@dataclass(frozen=True)
+class AddGiftCard:
+    """The shopper adds a gift card to the checkout, which pays ``amount`` of it. No effect on an order."""
+
+    amount: Decimal
 
 
 @dataclass(frozen=True)
@@ -267,6 +286,8 @@ Step = (
     | RequestConcurrently
     | SetAppStatus
     | EndOrder
+    | ChangeTotal
+    | AddGiftCard
     | RenameChannel
     | MoveSaleor
     | RequestInApp
