@@ -122,7 +122,7 @@ COMMANDS: Mapping[str, Command | Group] = {
             ),
             "copy": Command(
                 "app.commands.data_copy:copy",
-                "Copy everything into another, empty database, for example from SQLite to PostgreSQL.",
+                "Copy everything into another, empty database, and compare both.",
             ),
         },
     ),

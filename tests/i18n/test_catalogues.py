@@ -30,7 +30,7 @@ _TAG = re.compile(r"</?\w+")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
     """All messages of the app, as ``make translations`` finds them."""
     found = tmp_path_factory.mktemp("messages") / "messages.pot"
-    extract = ["--mapping", "pyproject.toml", "--add-location", "file", "--output", str(found), "app"]
+    extract = ["--mapping", "pyproject.toml", "--add-location", "file", "--output", str(found), "app", "packages"]
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(ROOT)
         CommandLineInterface().run(["pybabel", "-q", "extract", *extract])  # type: ignore[no-untyped-call]  # untyped

@@ -21,6 +21,7 @@ from app.db.latest_cache import Latest, LatestCache
 from app.doctor.addresses import check_address
 from app.doctor.checks import checks_of_service, checks_of_store, run_checks
 from app.doctor.deployment import Deployment
+from app.doctor.drift_messages import difference_message
 from app.doctor.findings import TITLES, Finding, FixedBy, Level
 from app.i18n.messages import LazyMessage, gettext_noop
 from app.payments.services import Services
@@ -115,6 +116,7 @@ class HealthParts:
             at=PAGE,
             again=again,
             migration=migration,
+            difference_message=difference_message,
             **_view(latest, self._services.now()),
         )
 
