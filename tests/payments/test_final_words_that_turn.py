@@ -266,3 +266,25 @@ class TestAFailureAfterASuccess:
         assert paid_shop.amounts == amounts(charged="469.50", refunded="100.00")
         assert await subjects(paid_shop) == [(AlertKind.MISMATCH, 1)]
         assert (await paid_shop.request_action("REFUND", "469.51")).result == "REFUND_FAILURE"
+
+
+@pytest.mark.law(10)
+async def test_a_refund_of_the_second_payment_is_not_taken_for_ours_that_is_in_flight(shop: Shop) -> None:
+    await shop.complete_payment()
+    shop.gateway.will_answer(HangUp())
+    await shop.request_action("REFUND", TOTAL)
+    await shop.notify(operation("refund", shop.order_id, TOTAL, operation_id="back", payment_id="second"))
+    await shop.work()
+    refund = await shop.operation(Kind.REFUND)
+    assert (refund.operation_id, refund.state) == (None, State.UNKNOWN)
+
+
+@pytest.mark.law(10)
+async def test_a_refund_of_the_second_payment_of_an_order_leaves_the_first_alone(shop: Shop) -> None:
+    """Staff are asked to refund one of two in the merchant portal: it may be the one that Saleor does not know."""
+    await shop.complete_payment()
+    await shop.notify(payment(shop.order_id, payment_id="second"))
+    await shop.notify(operation("refund", shop.order_id, TOTAL, operation_id="back", payment_id="second"))
+    await shop.pass_time(minutes=5)
+    assert shop.amounts == amounts(charged=TOTAL)
+    assert "of another payment (second)" in (problem_text((await shop.aggregate()).payment) or "")

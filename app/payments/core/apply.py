@@ -79,7 +79,7 @@ def apply(aggregate: PaymentAggregate, pos_id: str, records: Sequence[Observatio
         if is_first_charge(aggregate, seen):
             _bind_first_charge(aggregate, pos_id, seen, posting)
         operation = find_matching_operation(aggregate, seen, posting.answered_operation_id)
-        if operation is None and is_of_unknown_payment(aggregate, seen.payment_id):
+        if operation is None and is_of_unknown_payment(aggregate, seen.payment_id, seen.kind):
             _flag_other_payment(aggregate, seen, posting)
         elif operation is None:
             _post_external_operation(aggregate, pos_id, seen, posting)

@@ -203,7 +203,7 @@ _TEXTS: Mapping[IssueCode, str] = {
     ),
     IssueCode.OTHER_PAYMENT: gettext_noop(
         "The gateway reports a %(what)s of %(sum)s of another payment (%(payment)s), which is neither this one nor a "
-        "charge of its subscription. It is booked nowhere: check it in the merchant portal."
+        "later charge of its subscription. It is booked nowhere: check it in the merchant portal."
     ),
     IssueCode.OTHER_CURRENCY: gettext_noop("The gateway reports %(sum)s, but the payment is in %(currency)s."),
     IssueCode.OTHER_FLOW: gettext_noop(

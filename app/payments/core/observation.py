@@ -21,6 +21,7 @@ from app.payments.core.subscription import (
     charge_id_of,
     find_later_charge,
     is_later_charge,
+    is_of_unknown_payment,
     update_subscription,
 )
 from gateway_client.models import OperationRecord, PaymentRecord, Records, Status
@@ -219,6 +220,8 @@ def find_matching_operation(
     for operation in same_kind:
         if operation.operation_id == seen.gateway_id:
             return operation
+    if answered_operation_id is None and is_of_unknown_payment(aggregate, seen.payment_id, seen.kind):
+        return None
     if seen.kind is Kind.DISPUTE:
         # A dispute that was known only by the id of the payment or charge, and is now reported with an id of its own.
         unnamed = (each for each in same_kind if each.operation_id == (charge_id or aggregate.create.operation_id))

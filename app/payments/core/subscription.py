@@ -85,10 +85,18 @@ def find_later_charge(aggregate: PaymentAggregate, payment_id: str | None) -> Op
     return next((charge for charge in later_charges_of(aggregate) if charge.operation_id == payment_id), None)
 
 
-def is_of_unknown_payment(aggregate: PaymentAggregate, payment_id: str | None) -> bool:
-    """Return True when an operation belongs neither to the payment nor to a later charge that we know of."""
-    charge_id = charge_id_of(aggregate, payment_id)
-    return charge_id is not None and find_later_charge(aggregate, charge_id) is None
+def is_of_unknown_payment(aggregate: PaymentAggregate, payment_id: str | None, kind: Kind) -> bool:
+    """Return True when an operation of that kind belongs neither to the payment nor to a later charge that we know of.
+
+    Somebody may have paid a second time under the same order id: what is done to that payment is none of ours.
+    The interface does not show the record of a dispute, whose only payment id may be an id of its own: where there is
+    one charge, that is the disputed one.
+    """
+    create = aggregate.create
+    if payment_id in {None, create.operation_id} or find_later_charge(aggregate, payment_id) is not None:
+        return False
+    is_known = create.state is State.SUCCESS and create.operation_id is not None
+    return (is_known and kind is not Kind.DISPUTE) or aggregate.payment.recurring_id is not None
 
 
 def later_charges_of(aggregate: PaymentAggregate) -> list[Operation]:

@@ -153,7 +153,7 @@ def _post(services: Services, notification: StoredNotification, payment: Payment
         # whether it answers at that address again, so that the problem is cleared by itself (laws of money, 13).
         payment.create.next_poll_at = services.schedule.next_order_look_up(now)
     operation = _find_operation(payment, seen)
-    is_unbooked = operation is None and is_of_unknown_payment(payment, seen.payment_id)
+    is_unbooked = operation is None and is_of_unknown_payment(payment, seen.payment_id, seen.kind)
     return ProcessingResult(
         f"{'for review: ' if is_unbooked else ''}{seen.kind.value} {seen.state.value}", operation=operation
     )
