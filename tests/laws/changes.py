@@ -134,8 +134,9 @@ def changed_sources(root: Path, changes: Mapping[str, FunctionChange]) -> dict[P
     trees: dict[Path, ast.Module] = {}
     for name, change in changes.items():
         module, _, qualified_name = name.partition(":")
-        path = root / f"{module.replace('.', '/')}.py"
-        if not path.is_file():
+        file = f"{module.replace('.', '/')}.py"
+        path = next((path for house in (root, *root.glob("packages/*")) if (path := house / file).is_file()), None)
+        if path is None:
             raise LookupError(f"{name}: there is no module {module}")
         if path not in trees:
             trees[path] = ast.parse(path.read_text())
