@@ -48,7 +48,7 @@ class _Done:
 
     @property
     def differing(self) -> list[str]:
-        return [each.name for each in self.tables if not each.is_equal]
+        return [compared.name for compared in self.tables if not compared.is_equal]
 
 
 def copy(

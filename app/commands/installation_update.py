@@ -133,7 +133,7 @@ def _to_json(updated: Updated) -> dict[str, Any]:
     return {
         "saleor": updated.saleor,
         "saleor_version": migration.version,
-        "done": [difference_json(each) for each in migration.done],
-        "not_done": [difference_json(each.difference) | {"why": each.why} for each in migration.not_done],
-        "left": [difference_json(each) for each in migration.left],
+        "done": [difference_json(difference) for difference in migration.done],
+        "not_done": [difference_json(refused.difference) | {"why": refused.why} for refused in migration.not_done],
+        "left": [difference_json(difference) for difference in migration.left],
     }

@@ -12,10 +12,10 @@ from random import Random
 from types import FrameType
 from typing import Any, TypeAlias
 
-from tests.conftest import REPOSITORY
 from tests.fuzz.targets import Target
+from tests.sources import HOUSES
 
-_APP = str(REPOSITORY / "app")
+_HOUSES = tuple(map(str, HOUSES))
 _LONGEST = 64 * 1024
 _TOKEN = re.compile(rb'-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|"(?:[^"\\]|\\.)*"|true|false|null')
 _TELLING = [
@@ -186,7 +186,7 @@ def _tracing(lines: set[Line]) -> Iterator[None]:
         return inside
 
     def called(frame: FrameType, _event: str, _arg: Any) -> Any:
-        return inside if frame.f_code.co_filename.startswith(_APP) else None
+        return inside if frame.f_code.co_filename.startswith(_HOUSES) else None
 
     before = sys.gettrace()
     sys.settrace(called)

@@ -224,7 +224,8 @@ def find_matching_operation(
         return None
     if seen.kind is Kind.DISPUTE:
         # A dispute that was known only by the id of the payment or charge, and is now reported with an id of its own.
-        unnamed = (each for each in same_kind if each.operation_id == (charge_id or aggregate.create.operation_id))
+        known_as = charge_id or aggregate.create.operation_id
+        unnamed = (operation for operation in same_kind if operation.operation_id == known_as)
         return next((each for each in unnamed if each.amount == seen.amount), None)
     open_ones = [
         each
