@@ -78,7 +78,7 @@ check: $(STAMP) ## Formatting, lint, types, who may import whom, and what is dec
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/deptry app --known-first-party app --per-rule-ignores '$(NOT_ODD)'
-	@for package in $(PACKAGES); do (cd packages/$$package && $(CURDIR)/$(BIN)/deptry . --per-rule-ignores '$(NOT_ODD)'); done
+	@for package in $(PACKAGES); do (cd packages/$$package && $(CURDIR)/$(BIN)/deptry . --per-rule-ignores '$(NOT_ODD)') || exit 1; done
 
 # What the tests of the tooling (tests/suites.py) look at. They run when something of it has changed since they passed.
 TOOLING := .ci Makefile pyproject.toml requirements-dev.txt saleor_gateway.py app/*.py app/demo packages \
@@ -265,7 +265,7 @@ release-files: $(STAMP) $(TOOLS_STAMP) ## Only build what a release consists of,
 wheels: $(STAMP) ## Build what is installed elsewhere into dist/: the app, and the packages that it stands on
 	$(BIN)/python -m hatchling build -t wheel -d dist
 	@for package in $(PACKAGES); do \
-		(cd packages/$$package && $(abspath $(BIN))/python -m hatchling build -t wheel -d $(abspath dist)); done
+		(cd packages/$$package && $(abspath $(BIN))/python -m hatchling build -t wheel -d $(abspath dist)) || exit 1; done
 
 .PHONY: clean
 clean: ## Remove the environment, caches and builds (never data/)
