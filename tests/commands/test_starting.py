@@ -21,7 +21,7 @@ HEAVY = {
     "alembic", "asyncio", "cryptography", "fastapi", "gql", "graphql", "httpx2", "jinja2", "playwright", "psycopg",
     "pydantic_settings", "sqlalchemy", "sqlmodel", "starlette", "structlog", "uvicorn",
 }  # fmt: skip
-OF_THE_APP = {"app", "app.cli", "app.errors", "integration_base.exact_json"}
+OF_THE_APP = {"app.moved_names", "app", "app.cli", "app.errors", "integration_base.exact_json"}
 
 # Prints what was imported when the program ends, whatever way it ends.
 LISTING = """

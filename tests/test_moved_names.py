@@ -1,0 +1,40 @@
+"""Programs that import a module by the name it had before the packages were cut out get the same objects."""
+
+from importlib import import_module
+
+import pytest
+
+from app.moved_names import MOVED, new_name_of
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "name"),
+    [
+        ("app.gateway", "gateway_client", "GatewayClient"),
+        ("app.gateway.signature", "gateway_client.signature", "sign"),
+        ("app.saleor.testing.views", "saleor_app_sdk.testing.views", "NewCheckout"),
+        ("app.sandbox.settings", "gateway_client.sandbox.settings", "PointOfSale"),
+        ("app.sandbox.processes", "app.demo.processes", "free_port"),
+        ("app.exact_json", "integration_base.exact_json", "loads"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:app[.]:DeprecationWarning")  # of the modules on the way
+def test_a_module_is_found_by_its_old_name(old: str, new: str, name: str) -> None:
+    assert new_name_of(old) == new
+    assert getattr(import_module(old), name) is getattr(import_module(new), name)
+
+
+def test_whoever_uses_an_old_name_is_told_the_new_one() -> None:
+    with pytest.warns(DeprecationWarning, match=r"^app\.outbound is now integration_base\.outbound$"):
+        import_module("app.outbound")
+
+
+@pytest.mark.parametrize("name", ["app.nowhere", "app.gatewayed", "app.sandbox.nowhere"])
+def test_what_has_never_been_there_is_not_found(name: str) -> None:
+    with pytest.raises(ModuleNotFoundError):
+        import_module(name)
+
+
+@pytest.mark.parametrize("new", MOVED.values())
+def test_everything_that_moved_is_somewhere(new: str) -> None:
+    assert import_module(new).__name__ == new
