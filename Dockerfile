@@ -49,7 +49,7 @@ FROM base AS sandbox
 COPY --from=build /own /
 EXPOSE 8077
 CMD ["saleor-gateway", "sandbox", "--host", "0.0.0.0"]
-LABEL org.opencontainers.image.title="saleor-gateway-sandbox" \
+LABEL org.opencontainers.image.title="gateway-sandbox" \
     org.opencontainers.image.description="A stand-in of the gateway, a stand-in of Saleor and a demo, for developers." \
     org.opencontainers.image.licenses="BSD-3-Clause"
 

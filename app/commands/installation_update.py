@@ -110,11 +110,12 @@ def _print_update(updated: Updated, *, dry_run: bool) -> None:
     migration = updated.migration
     print_line(f"{updated.saleor}, Saleor {migration.version}", "bold")
     _print_differences("Done", migration.done, "green", lambda _: "")
-    for each in migration.not_done:
-        print_line(f"  Refused: {difference_message(each.difference)} {each.why}", "red")
-    refused = {(each.difference.part, each.difference.name) for each in migration.not_done}
-    left = [each for each in migration.left if (each.part, each.name) not in refused]
-    _print_differences("Differs" if dry_run else "Not changed", left, "yellow", lambda each: _REMEDIES[each.remedy])
+    for refused in migration.not_done:
+        print_line(f"  Refused: {difference_message(refused.difference)} {refused.why}", "red")
+    told = {(refused.difference.part, refused.difference.name) for refused in migration.not_done}
+    left = [difference for difference in migration.left if (difference.part, difference.name) not in told]
+    heading = "Differs" if dry_run else "Not changed"
+    _print_differences(heading, left, "yellow", lambda difference: _REMEDIES[difference.remedy])
     if not migration.left:
         print_line("  Matches this release.")
 
@@ -122,8 +123,8 @@ def _print_update(updated: Updated, *, dry_run: bool) -> None:
 def _print_differences(
     heading: str, found: Sequence[Difference], style: str, remedy: Callable[[Difference], str]
 ) -> None:
-    for each in found:
-        print_line(f"  {heading}: {difference_message(each)} {remedy(each)}", style)
+    for difference in found:
+        print_line(f"  {heading}: {difference_message(difference)} {remedy(difference)}", style)
 
 
 def _to_json(updated: Updated) -> dict[str, Any]:

@@ -12,6 +12,19 @@ from decimal import Decimal
 from typing import Any, Self, TypeAlias
 
 from integration_base.amounts import format_amount
+from integration_base.messages import gettext_noop
+
+__all__ = [
+    "Joined",
+    "LazyMessage",
+    "Money",
+    "StoredMessage",
+    "Value",
+    "Verbatim",
+    "gettext_noop",
+    "value_from_json",
+    "value_to_json",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +94,6 @@ Value: TypeAlias = str | int | Decimal | datetime | Money | Joined
 
 Text that is not ``LazyMessage``, ``StoredMessage`` or ``Verbatim`` is a name: it has no language.
 """
-
-
-def gettext_noop(message: str) -> str:
-    """Return ``message`` unchanged: this marks it for ``make translations``; it is translated where it is displayed."""
-    return message
 
 
 def _in_english(value: Value) -> str:

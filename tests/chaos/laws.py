@@ -147,7 +147,9 @@ def _check_ledgers(harness: Harness, transaction: Transaction, aggregate: Paymen
         others = [problem for problem in open_problems(aggregate.payment) if not _is_of_missing_order(problem)]
         problems = [problem for problem in others if problem.kind is not ProblemKind.PAID_TWICE]
         if len(harness.totals) > 1:  # money and total can part then: see _check_overpaid
-            problems = [each for each in problems if each.kind not in {ProblemKind.NOT_OWED, ProblemKind.NOT_PAID}]
+            problems = [
+                problem for problem in problems if problem.kind not in {ProblemKind.NOT_OWED, ProblemKind.NOT_PAID}
+            ]
         if disputed:
             assert problems, "nobody is told of what the payer's bank has taken"
         elif not any(entry.method == "dispute" for entry in entries):  # a won dispute is reported too
@@ -197,8 +199,8 @@ def _check_overpaid(
 ) -> None:
     """Law 10: staff are told of money beyond what is owed, when it arrives after the total has fallen."""
     total = harness.totals[-1]
-    others = (each for each in harness.saleor.state.transactions.values() if each is not transaction)
-    is_alone = not any(each.amounts.authorized + each.amounts.charged for each in others)
+    others = (other for other in harness.saleor.state.transactions.values() if other is not transaction)
+    is_alone = not any(other.amounts.authorized + other.amounts.charged for other in others)
     is_simple = all(operation.kind in {Kind.CREATE, Kind.CANCEL} for operation in aggregate.operations)
     if not paid or paid[0].payment_id in harness.paid_before or not (is_alone and is_simple):
         return

@@ -24,10 +24,11 @@ from saleor_app_sdk.documents import Documents
 from saleor_app_sdk.versions import OLDEST_SUPPORTED, Version
 from tests.conftest import missing
 from tests.saleor.recordings import ROOT
+from tests.sources import SALEOR_APP_SDK
 
 SCHEMAS = Path(os.environ.get("SALEOR_SCHEMAS", ROOT.parent / "shared" / "reference" / "saleor"))
 VERSIONS: tuple[Version, ...] = ((3, 21), (3, 22), (3, 23))
-FOLDERS = (ROOT / "manifest" / "subscriptions", ROOT / "manifest" / "operations")
+FOLDERS = (ROOT / "manifest" / "subscriptions", ROOT / "manifest" / "operations", SALEOR_APP_SDK / "operations")
 
 
 @cache
@@ -87,8 +88,8 @@ def test_what_is_asked_together_is_valid_too(name: str, version: Version) -> Non
 
 
 def test_no_document_lies_where_nobody_looks_for_it() -> None:
-    """The test above sees every .graphql file under manifest/: as a document, or as a fragment of one."""
-    files = set((ROOT / "manifest").rglob("*.graphql"))
+    """The test above sees every .graphql file of the app and of the SDK: as a document, or as a fragment of one."""
+    files = {path for home in (ROOT / "manifest", SALEOR_APP_SDK) for path in home.rglob("*.graphql")}
     seen = set()
     for folder in FOLDERS:
         given = Documents(folder)

@@ -91,7 +91,7 @@ class Difference:
     def data(self) -> dict[str, Any]:
         """Return the difference as JSON."""
         fields = {"part": self.part.value, "state": self.state.value, "name": self.name, "remedy": self.remedy.value}
-        return {**fields, "aspects": [each.value for each in self.aspects]}
+        return {**fields, "aspects": [aspect.value for aspect in self.aspects]}
 
 
 def find_drift(manifest: Mapping[str, Any], app: InstalledApp) -> list[Difference]:

@@ -59,17 +59,20 @@ async def migrate(client: SaleorClient, installation: Installation, manifest_for
     """Fix the differences that the app may fix itself. Raises SaleorError when Saleor cannot be queried at all."""
     found, before = await find_differences(client, installation, manifest_for)
     migration = Migration(found.version)
-    for each in before:
-        if each.remedy is not Remedy.UPDATE:
+    for difference in before:
+        if difference.remedy is not Remedy.UPDATE:
             continue
         try:
-            await _apply(client, installation, each)
+            await _apply(client, installation, difference)
         except SaleorRefusedError as refused:
-            migration.not_done.append(RefusedChange(each, str(refused)))
+            migration.not_done.append(RefusedChange(difference, str(refused)))
         else:
-            migration.done.append(each)
+            migration.done.append(difference)
             logger.info(
-                "saleor_webhook_migrated", saleor=installation.saleor_api_url, part=each.part.value, name=each.name
+                "saleor_webhook_migrated",
+                saleor=installation.saleor_api_url,
+                part=difference.part.value,
+                name=difference.name,
             )
     if not migration.done:
         migration.left.extend(before)

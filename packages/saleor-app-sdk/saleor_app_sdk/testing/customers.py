@@ -21,7 +21,9 @@ class Customers:
         """``customerDelete`` by staff, or ``accountDelete`` by the customer of that global id."""
         state = self._state
         event = WebhookEvent.ACCOUNT_DELETED if themselves else WebhookEvent.CUSTOMER_DELETED
-        checkouts = [each for each in state.checkouts.values() if (each.basket.user or {}).get("id") == user_id]
+        checkouts = [
+            checkout for checkout in state.checkouts.values() if (checkout.basket.user or {}).get("id") == user_id
+        ]
         for checkout in checkouts:
             del state.checkouts[checkout.id]
         for order in state.orders.values():

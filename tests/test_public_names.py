@@ -1,16 +1,21 @@
-"""The public names of the client and its sandbox are for ever: what programs call changes only on purpose."""
+"""The public names of the packages are for ever: what programs call changes only on purpose."""
+
+from pathlib import Path
+
+import pytest
 
 import gateway_client
-from tests.gateway.public_names import LISTING, listing, members_of
+from tests.public_names import LISTINGS, listing, members_of
 
 
-def test_public_names_and_their_signatures_are_the_listed_ones() -> None:
+@pytest.mark.parametrize("file", LISTINGS, ids=lambda file: file.parent.name)
+def test_public_names_and_their_signatures_are_the_listed_ones(file: Path) -> None:
     message = "programs depend on these names: note the change in the package's CHANGELOG.md, and run the module"
-    assert listing() == LISTING.read_text(encoding="utf-8"), f"{message} tests.gateway.public_names"
+    assert listing(*LISTINGS[file]) == file.read_text(encoding="utf-8"), f"{message} tests.public_names"
 
 
 def test_the_listing_has_inherited_fields_methods_groups_and_values() -> None:
-    listed = LISTING.read_text(encoding="utf-8").splitlines()
+    listed = listing(gateway_client, gateway_client.sandbox).splitlines()
     assert any(
         line.startswith("    reports.start(self, request: RegisterRequest, *, timeout: float)") for line in listed
     )

@@ -1,6 +1,6 @@
-"""``python -m tests.gateway.public_names``: writes the listing of the client's and the sandbox's public names.
+"""``python -m tests.public_names``: writes the listings of the public names of the packages that others install.
 
-It is read from the source code, so that it is the same on every Python. What a class inherits from another of the
+They are read from the source code, so that they are the same on every Python. What a class inherits from another of its
 package is listed with it, in the order of definition, which is that of a dataclass's parameters; groups of calls
 (``client.reports``) are listed as the client's own.
 """
@@ -10,22 +10,29 @@ import inspect
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import httpx2
 
 import gateway_client
+import saleor_app_sdk
 from gateway_client import Credentials, GatewayClient, sandbox
 
-LISTING = Path(__file__).with_name("public_names.txt")
+_TESTS = Path(__file__).parent
+LISTINGS: Mapping[Path, tuple[ModuleType, ...]] = {
+    _TESTS / "gateway" / "public_names.txt": (gateway_client, sandbox),
+    _TESTS / "saleor" / "public_names.txt": (saleor_app_sdk,),
+}
+"""The modules whose names are for ever, by the file that lists them."""
 _CONSTRUCTORS = {"__init__", "__new__"}
 _KINDS = {"classmethod", "staticmethod", "property"}
 
 
-def listing() -> str:
+def listing(*packages: ModuleType) -> str:
     """Return one line for each public name, and indented below it one for each of its members."""
     lines: list[str] = []
-    for package in (gateway_client, sandbox):
+    for package in packages:
         lines.append(f"# {package.__name__}")
         for name in sorted(package.__all__):
             lines.extend(_describe(name, getattr(package, name)))
@@ -40,16 +47,17 @@ def _describe(name: str, value: object) -> Iterator[str]:
             yield from (f"    {member}" for member in _groups())
     elif isinstance(value, Mapping):
         yield f"{name}: {', '.join(map(str, value))}"
-    else:
-        assert callable(value), name
+    elif inspect.isfunction(value):
         yield _signature(_parse(value))
+    else:
+        yield f"{name}: {type(value).__name__}"
 
 
 def members_of(kind: type) -> list[str]:
     """Return the public members of a class, and of those of the package that it inherits from."""
     members: dict[str, str] = {}
     for parent in reversed(kind.__mro__):
-        if parent.__module__.startswith(gateway_client.__name__):
+        if parent.__module__.partition(".")[0] == kind.__module__.partition(".")[0]:
             members |= dict(_own_members(parent))
     return list(members.values())
 
@@ -102,4 +110,5 @@ def _parse(value: type | Callable[..., object]) -> Any:
 
 
 if __name__ == "__main__":
-    LISTING.write_text(listing(), encoding="utf-8")
+    for file, packages in LISTINGS.items():
+        file.write_text(listing(*packages), encoding="utf-8")
