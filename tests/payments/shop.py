@@ -413,3 +413,13 @@ async def open_shop(database: Database, vault: Vault, clock: Clock, gateway: Fak
 async def run_concurrently(*jobs: Any) -> list[Any]:
     """Run jobs concurrently and return their results."""
     return list(await asyncio.gather(*jobs))
+
+
+async def work_at_once(*processes: Shop) -> None:
+    """Let a worker in every process do what is due, all at the same moment, until nothing is due any more.
+
+    Each has a database of its own: what one process writes is claimed for its own worker, and for no other.
+    """
+    workers = [(Worker(process.saleor), process.services) for process in processes]
+    while any(await run_concurrently(*(worker.work_once(services) for worker, services in workers))):
+        pass

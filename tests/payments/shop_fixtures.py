@@ -1,10 +1,14 @@
 """Fixtures that open a shop; the conftests of all rooms that tell stories of payments take them from here."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 
-from app.db.database import Database
+from app.db.accounts import AccountRepository
+from app.db.database import Database, create_engine
+from app.db.inbox import Inbox
+from app.db.installations import InstallationRepository
 from app.db.vault import Vault
 from tests.conftest import Clock
 from tests.payments.fake_gateway import FakeGateway, open_fake_gateway
@@ -38,3 +42,18 @@ async def paid_shop(shop: Shop) -> Shop:
     await shop.complete_payment()
     assert shop.amounts == amounts(charged=TOTAL)
     return shop
+
+
+@pytest.fixture
+async def second_process(shop: Shop, database_url: str, vault: Vault) -> AsyncIterator[Shop]:
+    """The same shop, worked on by another process: with another pool of connections."""
+    database = Database(create_engine(database_url))
+    services = replace(
+        shop.services,
+        database=database,
+        installations=InstallationRepository(database, vault, shop.clock),
+        accounts=AccountRepository(database, vault, shop.clock),
+        inbox=Inbox(database, vault),
+    )
+    yield replace(shop, services=services)
+    await database.close()

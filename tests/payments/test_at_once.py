@@ -8,7 +8,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
@@ -17,36 +17,17 @@ from sqlalchemy import text
 from sqlmodel import col, select
 
 from app.core.vocabulary import Kind, State
-from app.db.accounts import AccountRepository
 from app.db.database import Database, create_engine, is_sqlite
-from app.db.inbox import Inbox
-from app.db.installations import InstallationRepository
 from app.db.tables import Notification, Operation, Payment
-from app.db.vault import Vault
 from app.worker.loop import Worker
 from tests.db.rows import load_by_transaction
 from tests.loopback import HangUp, ReceivedRequest, json_reply
 from tests.payments.fake_gateway import action_of, operation, payment, refusal_reply
 from tests.payments.fake_saleor import amounts
-from tests.payments.shop import TOTAL, Shop
+from tests.payments.shop import TOTAL, Shop, work_at_once
 from tests.waiting import unless_it_hangs
 
 ROUNDS = range(3)
-
-
-@pytest.fixture
-async def second_process(shop: Shop, database_url: str, vault: Vault) -> AsyncIterator[Shop]:
-    """The same shop, worked on by another process: with another pool of connections."""
-    database = Database(create_engine(database_url))
-    services = replace(
-        shop.services,
-        database=database,
-        installations=InstallationRepository(database, vault, shop.clock),
-        accounts=AccountRepository(database, vault, shop.clock),
-        inbox=Inbox(database, vault),
-    )
-    yield replace(shop, services=services)
-    await database.close()
 
 
 @dataclass
@@ -263,9 +244,7 @@ async def test_two_workers_do_each_job_once(paid_shop: Shop, second_process: Sho
         await paid_shop.notify(payment(paid_shop.order_id, "pending" if number % 2 else "success"))
     paid_shop.clock.forward(minutes=2)
     paid_shop.gateway.requests.clear()
-    workers = [(Worker(side.saleor), side.services) for side in (paid_shop, second_process)]
-    while any(await asyncio.gather(*(worker.work_once(services) for worker, services in workers))):
-        pass
+    await work_at_once(paid_shop, second_process)
     async with paid_shop.services.database.transaction() as session:
         notifications = (await session.exec(select(Notification))).all()
         polled_at = (await session.exec(select(Operation).where(col(Operation.polls) > 0))).all()

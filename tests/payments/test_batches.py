@@ -21,7 +21,7 @@ from saleor_app_sdk.installation import Installation
 from saleor_app_sdk.reports import EventReport, ReportOutcome
 from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts
-from tests.payments.shop import TOTAL, Shop, run_concurrently, signed_notification, source_object
+from tests.payments.shop import TOTAL, Shop, run_concurrently, signed_notification, source_object, work_at_once
 from tests.statements import QueryCounts, count_queries
 
 MANY = 12
@@ -276,10 +276,10 @@ async def test_the_same_notification_twice_in_one_moment_is_kept_once(shop: Shop
 
 @pytest.mark.fault("two-workers")
 @pytest.mark.law(6)
-async def test_two_workers_share_a_backlog_and_do_nothing_twice(shop: Shop) -> None:
+async def test_two_workers_share_a_backlog_and_do_nothing_twice(shop: Shop, second_process: Shop) -> None:
     shops = await begun(shop)
     await notified(shops)
-    await run_concurrently(*(shop.work() for _ in range(3)))
+    await work_at_once(shop, second_process)
     assert [each.amounts for each in shops] == [amounts(charged=TOTAL)] * MANY
     assert len([each for each in shop.saleor.reports if each.type == "CHARGE_SUCCESS"]) == MANY
 

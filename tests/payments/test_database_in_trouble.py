@@ -24,10 +24,8 @@ from tests.loopback import json_reply
 from tests.payments.fake_gateway import action_of, operation
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import Shop, session_event, source_object
-from tests.payments.test_at_once import held_up, queue_for_the_lock, second_process
+from tests.payments.test_at_once import held_up, queue_for_the_lock
 from tests.waiting import unless_it_hangs
-
-__all__ = ["second_process"]
 
 
 @pytest.fixture

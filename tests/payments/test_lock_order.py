@@ -16,9 +16,7 @@ from app.worker.deliver import deliver
 from tests.db.rows import load_by_transaction
 from tests.payments.changes import Change
 from tests.payments.shop import Shop
-from tests.payments.test_at_once import queue_for_the_lock, second_process
-
-__all__ = ["second_process"]
+from tests.payments.test_at_once import queue_for_the_lock
 
 
 @pytest.fixture(autouse=True)

@@ -18,7 +18,7 @@ from saleor_app_sdk.errors import SaleorError, SaleorNotAuthorisedError, SaleorR
 from saleor_app_sdk.responses import EventType
 from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts
-from tests.payments.shop import TOTAL, Shop, run_concurrently
+from tests.payments.shop import TOTAL, Shop, work_at_once
 
 
 async def outbox(shop: Shop) -> list[SaleorEvent]:
@@ -308,9 +308,9 @@ async def test_what_was_delivered_is_not_delivered_again(paid_shop: Shop) -> Non
 
 
 @pytest.mark.fault("two-workers")
-async def test_workers_at_the_same_moment_tell_each_event_once(paid_shop: Shop) -> None:
+async def test_workers_at_the_same_moment_tell_each_event_once(paid_shop: Shop, second_process: Shop) -> None:
     await put(paid_shop, *["INFO"] * 4)
-    await run_concurrently(*(paid_shop.work() for _ in range(3)))
+    await work_at_once(paid_shop, second_process)
     assert paid_shop.saleor.reported_types == ["INFO"] * 4
     assert [report.psp_reference for report in paid_shop.saleor.reports] == [
         each.psp_reference for each in (await outbox(paid_shop))[-4:]

@@ -6,12 +6,11 @@ import pytest
 from sqlmodel import select
 
 from app.db.tables import Installation, ReportedProblem
-from app.worker.loop import Worker
 from app.worker.problems import COMPARISON_INTERVAL, compare_problems
 from saleor_app_sdk.errors import SaleorNotAuthorisedError, SaleorRefusedError, SaleorUnreachableError
 from tests.commands.conftest import one_database
 from tests.payments.alert_cases import another_amount_is_paid, keys_are_refused, notified_of, settle_amount
-from tests.payments.shop import SALEOR, Shop, run_concurrently
+from tests.payments.shop import SALEOR, Shop, work_at_once
 
 
 async def in_a_minute(shop: Shop) -> None:
@@ -83,10 +82,10 @@ async def test_refused_keys_are_pressing_and_one_problem_of_the_account(shop: Sh
     assert (problem.key, problem.critical, problem.count) == (f"keys:{shop.account.id}", True, 1)
 
 
-async def test_several_workers_tell_it_once(shop: Shop) -> None:
+async def test_several_workers_tell_it_once(shop: Shop, second_process: Shop) -> None:
     await another_amount_is_paid(shop)
     await shop.enable_problem_comparison()
-    await run_concurrently(*(Worker(shop.saleor).work_once(shop.services) for _ in range(4)))
+    await work_at_once(shop, second_process)
     assert shop.saleor.problem_operations == ["app_problem_create"]
 
 
