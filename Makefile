@@ -82,7 +82,7 @@ check: $(STAMP) ## Formatting, lint, types, who may import whom, and what is dec
 
 # What the tests of the tooling (tests/suites.py) look at. They run when something of it has changed since they passed.
 TOOLING := .ci Makefile pyproject.toml requirements-dev.txt saleor_gateway.py app/*.py app/demo packages \
-	app/static docs tests/*.py tests/ci tests/docs tests/gateway tests/gateway_contract tests/saleor tests/saleor_testing tests/sandbox \
+	app/web/static docs tests/*.py tests/ci tests/docs tests/gateway tests/gateway_contract tests/saleor tests/saleor_testing tests/sandbox \
 	tests/secrets
 TOOLING_TESTED := build/.tooling-tested
 TOOLING_CHANGED = $(shell [ ! -e $(TOOLING_TESTED) ] && echo yes || \
@@ -204,7 +204,7 @@ marked-pages: $(STAMP) ## List the tests that bear the mark of a law, threat or 
 	$(BIN)/python -m tests.marked.page
 
 .PHONY: mutations
-mutations: $(STAMP) ## Make small changes to what moves money; tests must notice (ARGS="app/payments/split --examples 50")
+mutations: $(STAMP) ## Make small changes to what moves money; tests must notice (ARGS="app/rules/split --examples 50")
 	$(BIN)/python -m tests.mutations $(ARGS)
 
 .PHONY: bench

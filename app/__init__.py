@@ -7,4 +7,4 @@ from app.moved_names import MovedModuleFinder
 DISTRIBUTION = "saleor-gateway"
 """The name of the installed command and of the package; the package's version is the app's."""
 
-sys.meta_path.append(MovedModuleFinder())
+sys.meta_path.insert(0, MovedModuleFinder())

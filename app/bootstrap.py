@@ -15,19 +15,19 @@ from typing import TypeAlias
 import httpx2
 
 from app import DISTRIBUTION
-from app.db.accounts import AccountRepository
-from app.db.card_keys import CardKeyRepository
-from app.db.database import Database, create_engine
-from app.db.inbox import Inbox
-from app.db.installations import InstallationRepository
-from app.db.personal import BlindIndex, PersonalData
-from app.db.processes import RunningProcess
-from app.db.saved_cards import SavedCards
-from app.db.sealed_values import SealedValues
-from app.doctor.deployment import Deployment
-from app.payments.core.addresses import Addresses
-from app.payments.services import Gateways, Services
+from app.ops.doctor.deployment import Deployment
+from app.rules.addresses import Addresses
+from app.services import Gateways, Services
 from app.settings import Settings
+from app.store.accounts import AccountRepository
+from app.store.card_keys import CardKeyRepository
+from app.store.database import Database, create_engine
+from app.store.inbox import Inbox
+from app.store.installations import InstallationRepository
+from app.store.personal import BlindIndex, PersonalData
+from app.store.processes import RunningProcess
+from app.store.saved_cards import SavedCards
+from app.store.sealed_values import SealedValues
 from app.worker.heartbeat import Heartbeat
 from app.worker.loop import Worker
 from gateway_client.hosts import is_on_private_network

@@ -287,7 +287,7 @@ def program(
 
 
 def _configure_logs() -> None:
-    from app.logs import configure_logs  # noqa: PLC0415 - imported only when a command runs
+    from app.ops.logs import configure_logs  # noqa: PLC0415 - imported only when a command runs
 
     configure_logs("console", "warning")
 

@@ -23,30 +23,30 @@ from app.bootstrap import (
     open_services,
     utc_now,
 )
-from app.dashboard.about_pages import create_about_router
-from app.dashboard.deep_link import find_deep_link
-from app.dashboard.order.widget import OrderWidget
-from app.dashboard.router import create_dashboard_router
-from app.dashboard.routes import create_parts
-from app.db.database import begin_in_background
-from app.db.errors import DatabaseError
-from app.db.processes import RunningProcess
-from app.doctor.deployment import Deployment
-from app.framing import ANY_DASHBOARD
-from app.monitoring.health import Readiness, health_routes
-from app.monitoring.server import run_monitoring_server
-from app.payments.services import Services
-from app.payments.sync.notifications import Receipt, receive
-from app.payments.sync.open_pages import OpenPageChecks
+from app.flows.notifications import Receipt, receive
+from app.flows.open_pages import OpenPageChecks
+from app.ops.doctor.deployment import Deployment
+from app.ops.monitoring.health import Readiness, health_routes
+from app.ops.monitoring.server import run_monitoring_server
 from app.saleor_app import create_saleor_app
-from app.security_headers import SecureApp
+from app.services import Services
 from app.settings import Settings
-from app.shopper import view_builder
-from app.shopper.apple_pay import create_association_router, find_association
-from app.shopper.limits import PageLimits
-from app.shopper.look_ups import LookUps
-from app.shopper.router import create_shopper_router
-from app.static import static_files
+from app.store.database import begin_in_background
+from app.store.errors import DatabaseError
+from app.store.processes import RunningProcess
+from app.web.dashboard.about_pages import create_about_router
+from app.web.dashboard.deep_link import find_deep_link
+from app.web.dashboard.order.widget import OrderWidget
+from app.web.dashboard.router import create_dashboard_router
+from app.web.dashboard.routes import create_parts
+from app.web.framing import ANY_DASHBOARD
+from app.web.security_headers import SecureApp
+from app.web.shopper import view_builder
+from app.web.shopper.apple_pay import create_association_router, find_association
+from app.web.shopper.limits import PageLimits
+from app.web.shopper.look_ups import LookUps
+from app.web.shopper.router import create_shopper_router
+from app.web.static import static_files
 from app.worker.heartbeat import Heartbeat
 from app.worker.loop import Worker
 from integration_base import telemetry

@@ -11,10 +11,10 @@ import httpx2
 
 from app import DISTRIBUTION
 from app.bootstrap import MANIFEST
-from app.dashboard.order.widget import ORDER_WIDGET
-from app.payments.services import Services
-from app.payments.webhooks import CUSTOMER_PERMISSION, define_webhooks
+from app.flows.webhooks import CUSTOMER_PERMISSION, define_webhooks
+from app.services import Services
 from app.settings import Settings
+from app.web.dashboard.order.widget import ORDER_WIDGET
 from saleor_app_sdk.app import AppInfo, SaleorApp
 from saleor_app_sdk.graphql import SaleorClient
 

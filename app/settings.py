@@ -16,14 +16,14 @@ from urllib.parse import urlsplit
 from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from app.db.database import async_url
-from app.db.private_files import create_private_folder
-from app.db.retention import INACTIVE_PERIOD, Retention
-from app.db.vault import Vault, VaultError, create_key_file, read_keys
 from app.errors import SettingsError
-from app.framing import frame_ancestors_directive
-from app.payments.core.schedule import Schedule
-from app.validation import find_field_errors
+from app.i18n.validation import find_field_errors
+from app.rules.schedule import Schedule
+from app.store.database import async_url
+from app.store.private_files import create_private_folder
+from app.store.retention import INACTIVE_PERIOD, Retention
+from app.store.vault import Vault, VaultError, create_key_file, read_keys
+from app.web.framing import frame_ancestors_directive
 from gateway_client.models.values import absolute_url
 from saleor_app_sdk.addresses import AllowList
 

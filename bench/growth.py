@@ -28,7 +28,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from app.bootstrap import open_worker
-from app.payments.services import Services
+from app.services import Services
 from app.worker.loop import Worker
 from bench.pages import pages
 from bench.staff import Office, PageRequest, open_office

@@ -40,12 +40,12 @@ from sqlmodel import col, func, select
 
 from app.bootstrap import open_services, utc_now
 from app.core.vocabulary import EventState, Kind, State
-from app.db.accounts import AccountKeys, NewAccount
-from app.db.migrate import migrate
-from app.db.tables import Notification, Operation, Payment, SaleorEvent
 from app.demo.processes import ServerProcess, app_process, free_port, gateway_process, saleor_process
-from app.payments.services import Services
+from app.services import Services
 from app.settings import Settings
+from app.store.accounts import AccountKeys, NewAccount
+from app.store.migrate import migrate
+from app.store.tables import Notification, Operation, Payment, SaleorEvent
 from bench.webhooks import POSTGRESQL, database, processor_seconds
 from gateway_client.notification import digest, encode
 from gateway_client.sandbox.control.client import SandboxControl

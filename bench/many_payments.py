@@ -13,7 +13,7 @@ import psycopg
 from sqlalchemy import create_engine, select
 from sqlmodel import SQLModel
 
-from app.db.database import async_url
+from app.store.database import async_url
 
 _FILL = Path(__file__).with_suffix(".sql")
 _AT_ONCE = 5000

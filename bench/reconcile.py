@@ -27,13 +27,13 @@ from sqlalchemy import text
 
 from app.bootstrap import open_services
 from app.core.vocabulary import EventState, Flow, Kind, PaymentStatus, State
-from app.db.accounts import AccountKeys, NewAccount
-from app.db.columns import table_of
-from app.db.migrate import migrate
-from app.db.tables import Operation, Payment, SaleorEvent
-from app.payments.reconciliation.run import begin_run, complete_run
-from app.payments.services import Services
+from app.flows.reconciliation.run import begin_run, complete_run
+from app.services import Services
 from app.settings import Settings
+from app.store.accounts import AccountKeys, NewAccount
+from app.store.columns import table_of
+from app.store.migrate import migrate
+from app.store.tables import Operation, Payment, SaleorEvent
 from bench.loopback import POS_ID
 from integration_base import exact_json
 

@@ -18,7 +18,7 @@ from fastapi import FastAPI, Request, Response
 from joserfc.jwk import KeySet, RSAKey
 from sqlmodel import Field, SQLModel, Text
 
-from app.db.database import Database, create_engine
+from app.store.database import Database, create_engine
 from saleor_app_sdk.signature import read_key_id, verify
 
 

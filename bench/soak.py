@@ -37,9 +37,9 @@ from sqlalchemy import text
 from sqlmodel import func, select
 
 from app.bootstrap import utc_now
-from app.db.errors import DatabaseUnavailableError
-from app.db.tables import Payment
 from app.demo.processes import ServerProcess
+from app.store.errors import DatabaseUnavailableError
+from app.store.tables import Payment
 from bench.load import Books, Load, Phase, open_load, percentile_ms, pid_of, slow_gateway_down
 from gateway_client.sandbox.scripting import FaultRule, WebhookRule
 from saleor_app_sdk.testing.client import FakeSaleor

@@ -10,10 +10,10 @@ from http.client import HTTPConnection
 from pathlib import Path
 
 from app.bootstrap import open_services
-from app.db.accounts import NewAccount
-from app.db.migrate import migrate
 from app.demo.processes import free_port
 from app.settings import Settings
+from app.store.accounts import NewAccount
+from app.store.migrate import migrate
 from app.worker.sum_days import sum_days
 from bench.asking import wait_until_listening
 from bench.many_payments import Store, copy, create_payments

@@ -44,11 +44,11 @@ from psycopg import sql
 from sqlalchemy import make_url
 
 from app.bootstrap import open_services
-from app.db.accounts import AccountKeys, NewAccount
-from app.db.migrate import migrate
 from app.demo.processes import free_port
-from app.payments.core.references import order_id_of
+from app.rules.references import order_id_of
 from app.settings import Settings
+from app.store.accounts import AccountKeys, NewAccount
+from app.store.migrate import migrate
 from bench.asking import Response, post_concurrently, post_stories, wait_until_listening
 from gateway_client.signature import sign
 from saleor_app_sdk.testing.signing import SigningKey

@@ -31,9 +31,9 @@ from sqlalchemy import make_url
 from sqlmodel import SQLModel
 from structlog.dev import ConsoleRenderer, plain_traceback
 
-from app.db.database import Database, is_sqlite
-from app.db.migrate import migrate
-from app.db.vault import KEY_BYTES, Vault
+from app.store.database import Database, is_sqlite
+from app.store.migrate import migrate
+from app.store.vault import KEY_BYTES, Vault
 from integration_base import telemetry
 from tests import browsing
 from tests.database_turns import alternate_databases

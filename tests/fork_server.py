@@ -114,9 +114,9 @@ class _Server(socketserver.ForkingMixIn, socketserver.UnixStreamServer):
 
 async def _warm_up() -> None:
     """Open and close an app, so that all forks inherit what it has imported, compiled and read."""
-    from app.db.migrate import migrate
     from app.main import create_app
     from app.settings import Settings
+    from app.store.migrate import migrate
 
     with folder_in_memory() as folder:
         settings = Settings(data_dir=folder, database_url=f"sqlite:///{folder / 'payments.sqlite'}", worker=False)

@@ -17,7 +17,7 @@ from sqlalchemy.engine import URL
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from app import bootstrap
-from app.db.database import Database, async_url, create_engine
+from app.store.database import Database, async_url, create_engine
 
 _MOST_CONNECTIONS = 6
 

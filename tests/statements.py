@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import event
 
-from app.db.database import Database
+from app.store.database import Database
 
 
 @dataclass

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import structlog
 
-from app import logs
-from app.db.errors import DatabaseUnavailableError
+from app.ops import logs
+from app.store.errors import DatabaseUnavailableError
 from integration_base import telemetry
 from saleor_app_sdk.errors import StillUnderwayError
 
@@ -39,7 +39,7 @@ def log_failure(error: Exception) -> None:
     except Exception as caught:
         structlog.get_logger("app.worker").exception("job failed")
         logging.getLogger("asyncio").exception("Task exception was never retrieved")
-        structlog.get_logger("app.payments").error("outcome not recorded", exc_info=caught)
+        structlog.get_logger("app.flows").error("outcome not recorded", exc_info=caught)
 
 
 @pytest.mark.fault("database-away")

@@ -16,12 +16,18 @@ from app.moved_names import MOVED, new_name_of
         ("app.sandbox.settings", "gateway_client.sandbox.settings", "PointOfSale"),
         ("app.sandbox.processes", "app.demo.processes", "free_port"),
         ("app.exact_json", "integration_base.exact_json", "loads"),
+        ("app.db.tables.payments", "app.store.tables.payments", "Payment"),
+        ("app.payments.core.mapper", "app.rules.mapper", "Transition"),
+        ("app.payments.staff.money", "app.reports.money", "read_money"),
+        ("app.payments.staff.actions", "app.flows.staff.actions", "request_action"),
+        ("app.payments.sync.notifications", "app.flows.notifications", "receive"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:app[.]:DeprecationWarning")  # of the modules on the way
 def test_a_module_is_found_by_its_old_name(old: str, new: str, name: str) -> None:
     assert new_name_of(old) == new
-    assert getattr(import_module(old), name) is getattr(import_module(new), name)
+    assert import_module(old) is import_module(new)
+    assert hasattr(import_module(old), name)
 
 
 def test_whoever_uses_an_old_name_is_told_the_new_one() -> None:

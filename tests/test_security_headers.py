@@ -7,12 +7,12 @@ import httpx2
 import pytest
 from fastapi import APIRouter, Request
 
-from app.db.errors import DatabaseUnavailableError
 from app.main import create_app
-from app.security_headers import PageKind, SecureApp, route_class_for
 from app.settings import Settings
-from app.shopper import view_builder
-from app.static import version
+from app.store.errors import DatabaseUnavailableError
+from app.web.security_headers import PageKind, SecureApp, route_class_for
+from app.web.shopper import view_builder
+from app.web.static import version
 from tests.conftest import Clock, MigratedDatabases
 from tests.loopback import serve_app
 

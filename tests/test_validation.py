@@ -11,11 +11,11 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from app.errors import SettingsError
 from app.i18n.translation import translation
-from app.payments.core.refusal import RefusalError
-from app.payments.requests.storefront import parse_data
-from app.payments.split.rules import RulesError, read_rules
+from app.i18n.validation import find_field_errors
+from app.rules.refusal import RefusalError
+from app.rules.requests.storefront import parse_data
+from app.rules.split.rules import RulesError, read_rules
 from app.settings import read_settings
-from app.validation import find_field_errors
 
 LIBRARY = re.compile(
     r"Input should|Value error|Field required|Extra inputs|should (be|match|have)"

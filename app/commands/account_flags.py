@@ -1,4 +1,4 @@
-"""An account's options as flags, built from the same definitions as the pages (``payments.accounts.options``)."""
+"""An account's options as flags, built from the same definitions as the pages (``rules.accounts.options``)."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -9,10 +9,10 @@ from typing import Annotated, Any
 import typer
 
 from app.commands.failure import CommandFailed
-from app.payments.accounts.gateway_endpoint import DEFAULT_SCHEME_WORD, GatewayEndpoint, resolve_endpoint
-from app.payments.accounts.option import Form, Option
-from app.payments.accounts.option_values import OptionInput, OptionsRefusedError, read_options
-from app.payments.accounts.options import OPTIONS
+from app.flows.accounts.gateway_endpoint import DEFAULT_SCHEME_WORD, GatewayEndpoint, resolve_endpoint
+from app.rules.accounts.option import Form, Option
+from app.rules.accounts.option_values import OptionInput, OptionsRefusedError, read_options
+from app.rules.accounts.options import OPTIONS
 from gateway_client.hosts import KNOWN_GATEWAYS
 
 Account = Annotated[str, typer.Argument(metavar="ACCOUNT", help="The account's ID or name.", show_default=False)]

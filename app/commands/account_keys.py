@@ -17,7 +17,7 @@ import typer
 
 from app.commands.failure import CommandFailed
 from app.commands.terminal import print_warning, require_interactive
-from app.db.accounts import AccountKeys
+from app.store.accounts import AccountKeys
 
 NAMES: Mapping[str, str] = {
     "api_key": "GATEWAY_API_KEY",

@@ -14,8 +14,7 @@ from app.commands.failure import CommandFailed
 from app.commands.finders import find_account
 from app.commands.services import with_services
 from app.commands.terminal import AsJson, print_line, show, show_json
-from app.db.accounts import GRACE
-from app.payments.accounts.changes import (
+from app.flows.accounts.changes import (
     LONGEST_GRACE,
     AccountChange,
     AccountCheckFailedError,
@@ -25,10 +24,11 @@ from app.payments.accounts.changes import (
     change_account,
     changes_address,
 )
-from app.payments.accounts.channels import AccountView, load_view
-from app.payments.accounts.gateway_endpoint import GatewayEndpoint
-from app.payments.accounts.option_values import OptionInput, OptionsRefusedError
-from app.payments.services import Services
+from app.flows.accounts.channels import AccountView, load_view
+from app.flows.accounts.gateway_endpoint import GatewayEndpoint
+from app.rules.accounts.option_values import OptionInput, OptionsRefusedError
+from app.services import Services
+from app.store.accounts import GRACE
 
 _HOUR = timedelta(hours=1)
 

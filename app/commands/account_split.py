@@ -11,10 +11,10 @@ from app.commands.failure import CommandFailed
 from app.commands.finders import find_account
 from app.commands.services import with_services
 from app.commands.terminal import AsJson, add_fact, fact_sheet, plain, print_error, print_line, show, show_json, table
-from app.db.tables import MerchantAccount
-from app.payments.services import Services
-from app.payments.split.example import Example, Step, worked_example
-from app.payments.split.rules import MAX_CHARACTERS, RulesError, SplitMode, SplitRules, parse_rules, read_rules
+from app.rules.split.example import Example, Step, worked_example
+from app.rules.split.rules import MAX_CHARACTERS, RulesError, SplitMode, SplitRules, parse_rules, read_rules
+from app.services import Services
+from app.store.tables import MerchantAccount
 from integration_base.amounts import format_amount
 
 _NAMES = {"default": "the default sub-merchant", "lines": "by the lines, in proportion"}

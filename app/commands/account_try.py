@@ -15,10 +15,10 @@ from app.commands.services import with_services
 from app.commands.terminal import AsJson, moment, print_line, show_json
 from app.core.payment import PaymentAggregate
 from app.core.vocabulary import State
-from app.payments.core.refusal import RefusalError
-from app.payments.operations.trial_payment import SUGGESTED_AMOUNT, Trial, begin_trial
-from app.payments.services import Services
-from app.payments.staff.status import standing
+from app.flows.trial_payment import SUGGESTED_AMOUNT, Trial, begin_trial
+from app.reports.status import standing
+from app.rules.refusal import RefusalError
+from app.services import Services
 
 
 def try_account(

@@ -8,14 +8,14 @@ from rich.text import Text
 
 from app.commands.account_flags import flag_of
 from app.commands.terminal import add_fact, fact_sheet, moment, plain, table
-from app.db.tables import MerchantAccount, ProductsForm
+from app.flows.accounts.channels import AccountView
+from app.flows.accounts.check import CheckResult, Limitation, limitation_facts
+from app.flows.accounts.gateway_access import CONSEQUENCES
 from app.i18n.messages import Money
-from app.payments.accounts.channels import AccountView
-from app.payments.accounts.check import CheckResult, Limitation, limitation_facts
-from app.payments.accounts.gateway_access import CONSEQUENCES
-from app.payments.core.dialects import dialect_of
-from app.payments.requests.payout import currency_of
-from app.payments.requests.wallets import wallets_of
+from app.rules.dialects import dialect_of
+from app.rules.requests.payout import currency_of
+from app.rules.requests.wallets import wallets_of
+from app.store.tables import MerchantAccount, ProductsForm
 
 _PRODUCTS = {
     ProductsForm.NONE: "not sent to the gateway",

@@ -19,10 +19,10 @@ from app.commands.terminal import (
     show,
     show_json,
 )
-from app.payments.accounts.channels import AccountView, load_view, load_views
-from app.payments.accounts.check import CheckResult, check_merchant_account
-from app.payments.accounts.gateway_access import Access
-from app.payments.services import Services
+from app.flows.accounts.channels import AccountView, load_view, load_views
+from app.flows.accounts.check import CheckResult, check_merchant_account
+from app.flows.accounts.gateway_access import Access
+from app.services import Services
 
 
 def show_accounts(as_json: AsJson = False) -> None:

@@ -7,10 +7,10 @@ import typer
 from app.commands.finders import find_installation
 from app.commands.services import with_services
 from app.commands.terminal import AsJson, add_fact, fact_sheet, moment, print_line, show, show_json
-from app.db.installations import OpenInstallation
-from app.payments.alerts.open_alerts import Alert, find_open_alerts
-from app.payments.alerts.texts import ALERT_TEXTS, command_for
-from app.payments.services import Services
+from app.reports.alerts.open_alerts import Alert, find_open_alerts
+from app.reports.alerts.texts import ALERT_TEXTS, command_for
+from app.services import Services
+from app.store.installations import OpenInstallation
 
 
 def attention(

@@ -9,9 +9,9 @@ from app.commands.failure import CommandFailed
 from app.commands.finders import find_account
 from app.commands.services import with_services
 from app.commands.terminal import AsJson, moment, plain, print_error, print_line, show, show_json, table
-from app.payments.accounts.balances import AccountBalances, read_balances
-from app.payments.accounts.gateway_access import CONSEQUENCES
-from app.payments.services import Services
+from app.flows.accounts.balances import AccountBalances, read_balances
+from app.flows.accounts.gateway_access import CONSEQUENCES
+from app.services import Services
 from integration_base.amounts import format_amount
 
 _TIMEOUT = 12.0  # seconds: longer than the timeout of the gateway

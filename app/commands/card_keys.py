@@ -10,10 +10,11 @@ from rich.text import Text
 from app.commands.finders import find_installation
 from app.commands.services import with_services
 from app.commands.terminal import AsJson, moment, plain, print_line, show, show_json, table
-from app.db.tables import CardKey
-from app.payments.cards.keys import GRACE, OFFERED_FOR, outdated_key_ids
-from app.payments.cards.keys import rotate as rotate_key
-from app.payments.services import Services
+from app.flows.card_keys import OFFERED_FOR, outdated_key_ids
+from app.flows.card_keys import rotate as rotate_key
+from app.rules.cards.key_pair import GRACE
+from app.services import Services
+from app.store.tables import CardKey
 
 Saleor = Annotated[
     str | None,

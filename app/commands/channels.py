@@ -22,8 +22,7 @@ from app.commands.terminal import (
     show_json,
     table,
 )
-from app.db.installations import OpenInstallation
-from app.payments.accounts.channels import (
+from app.flows.accounts.channels import (
     ChannelMap,
     ChannelStatus,
     ProjectMove,
@@ -33,10 +32,11 @@ from app.payments.accounts.channels import (
     read_channels,
     successors,
 )
-from app.payments.accounts.shop_name import name_shops
-from app.payments.services import Services
-from app.payments.staff.manual_resolution import acknowledge_turned_away
+from app.flows.accounts.shop_name import name_shops
+from app.flows.staff.manual_resolution import acknowledge_turned_away
+from app.services import Services
 from app.settings import read_settings
+from app.store.installations import OpenInstallation
 
 Channel = Annotated[
     str,

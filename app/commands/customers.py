@@ -13,15 +13,15 @@ from app.commands.finders import find_installation
 from app.commands.payment_act import Yes
 from app.commands.services import with_services
 from app.commands.terminal import AsJson, confirm, print_line, require_interactive, show_json
-from app.payments.services import Services
-from app.payments.staff.customers import (
+from app.reports.customers import (
     customer_ids_of,
     erase_payments_by_email,
     facts_of_card,
     facts_of_payment,
     payments_by_email,
 )
-from app.payments.staff.search_query import ByEmail, parse_query
+from app.reports.search_query import ByEmail, parse_query
+from app.services import Services
 
 Customer = Annotated[
     str | None,

@@ -7,9 +7,9 @@ import typer
 from app.commands.progress_bar import Stage, show_progress
 from app.commands.services import with_services
 from app.commands.terminal import AsJson, print_line, show_json
-from app.db.restored_backup import mark_waiting_as_unknown
-from app.db.retention import Outdated, count_outdated
-from app.payments.services import Services
+from app.services import Services
+from app.store.restored_backup import mark_waiting_as_unknown
+from app.store.retention import Outdated, count_outdated
 from app.worker.erase import ErasedCounts, erase
 
 

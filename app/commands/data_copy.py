@@ -19,14 +19,15 @@ from app.commands.failure import CommandFailed
 from app.commands.progress_bar import Stage, show_progress
 from app.commands.services import require_initialized
 from app.commands.terminal import AsJson, print_line, show, show_json, table
-from app.db.connection_errors import (
+from app.settings import PREFIX, Settings, read_settings
+from app.store.connection_errors import (
     UnusableDatabaseError,
     describe_connection_error,
     describe_place,
     missing_sqlite_file,
 )
-from app.db.database import async_url, create_engine
-from app.db.database_copy import (
+from app.store.database import async_url, create_engine
+from app.store.database_copy import (
     CopyError,
     CopyProgress,
     DatabaseCopy,
@@ -34,8 +35,7 @@ from app.db.database_copy import (
     TableComparison,
     open_copy,
 )
-from app.db.migrate import Fit, current_revision, fit_of, newest_revision
-from app.settings import PREFIX, Settings, read_settings
+from app.store.migrate import Fit, current_revision, fit_of, newest_revision
 from integration_base.amounts import format_amount
 
 _MIGRATE = f"`saleor-gateway migrate` with the target's address in {PREFIX}DATABASE_URL"

@@ -9,11 +9,11 @@ from alembic.util import CommandError
 from sqlalchemy.exc import DBAPIError
 
 from app.commands.terminal import print_line
-from app.db.connection_errors import UnusableDatabaseError, describe_connection_error
-from app.db.database import is_sqlite
-from app.db.migrate import Fit, MigrationResult, current_revision, fit_of, migrate, newest_revision
 from app.errors import SettingsError
 from app.settings import PREFIX, Settings, read_settings
+from app.store.connection_errors import UnusableDatabaseError, describe_connection_error
+from app.store.database import is_sqlite
+from app.store.migrate import Fit, MigrationResult, current_revision, fit_of, migrate, newest_revision
 
 
 def migrate_database() -> None:

@@ -14,8 +14,7 @@ from app.bootstrap import open_deployment, open_services
 from app.commands.finders import find_installation
 from app.commands.progress_bar import Stage, show_progress
 from app.commands.terminal import AsJson, plain, print_line, show, show_json
-from app.db.installations import OpenInstallation
-from app.doctor.checks import (
+from app.ops.doctor.checks import (
     Check,
     checks_of_service,
     checks_of_storage,
@@ -23,11 +22,12 @@ from app.doctor.checks import (
     find_installations,
     run_checks,
 )
-from app.doctor.deployment import Deployment
-from app.doctor.findings import TITLES, Finding, Level
-from app.payments.services import Services
+from app.ops.doctor.deployment import Deployment
+from app.ops.doctor.findings import TITLES, Finding, Level
 from app.saleor_app import create_saleor_app
+from app.services import Services
 from app.settings import Settings, read_settings
+from app.store.installations import OpenInstallation
 
 _STYLES = {Level.FINE: "green", Level.WARNING: "yellow", Level.ERROR: "bold red"}
 

@@ -11,10 +11,10 @@ from app.commands.services import with_services
 from app.commands.terminal import AsJson, moment, plain, print_line, show, show_json, table
 from app.core.payment import Payment, SaleorEvent
 from app.core.vocabulary import EventState
-from app.db.search import events_page
+from app.flows.on_demand import resend_events
 from app.i18n.messages import Money
-from app.payments.services import Services
-from app.payments.sync.on_demand import resend_events
+from app.services import Services
+from app.store.search import events_page
 
 
 def show_events(

@@ -4,12 +4,12 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.commands.failure import CommandFailed
 from app.core.payment import PaymentAggregate
-from app.db.aggregates import load_aggregates
-from app.db.installations import OpenInstallation
-from app.db.search import find_by_name
-from app.db.tables import MerchantAccount
-from app.payments.services import Services
-from app.payments.staff.search_query import any_name
+from app.reports.search_query import any_name
+from app.services import Services
+from app.store.aggregates import load_aggregates
+from app.store.installations import OpenInstallation
+from app.store.search import find_by_name
+from app.store.tables import MerchantAccount
 
 
 async def find_installation(services: Services, saleor: str | None) -> OpenInstallation:

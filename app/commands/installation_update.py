@@ -11,11 +11,11 @@ from app.commands.failure import CommandFailed
 from app.commands.finders import find_installation
 from app.commands.services import with_services
 from app.commands.terminal import AsJson, print_line, show_json
-from app.db.installations import OpenInstallation
-from app.doctor.drift_messages import difference_json, difference_message
-from app.payments.services import Services
+from app.ops.doctor.drift_messages import difference_json, difference_message
 from app.saleor_app import create_saleor_app
+from app.services import Services
 from app.settings import read_settings
+from app.store.installations import OpenInstallation
 from saleor_app_sdk.documents import Documents
 from saleor_app_sdk.drift import Difference, Remedy
 from saleor_app_sdk.errors import SaleorError

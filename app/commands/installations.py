@@ -10,11 +10,11 @@ from app.commands.failure import CommandFailed
 from app.commands.finders import find_installation
 from app.commands.services import with_services
 from app.commands.terminal import AsJson, moment, plain, print_line, show, show_json, table
-from app.dashboard.deep_link import NamedBy, dashboard_of
-from app.db.installations import OpenInstallation
-from app.db.moves import MoveRefusedError, MoveResult, move
-from app.payments.accounts.channels import load_views
-from app.payments.services import Services
+from app.flows.accounts.channels import load_views
+from app.services import Services
+from app.store.installations import OpenInstallation
+from app.store.moves import MoveRefusedError, MoveResult, move
+from app.web.dashboard.deep_link import NamedBy, dashboard_of
 from saleor_app_sdk.dashboard_address import parse_dashboard_address
 
 

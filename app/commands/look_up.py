@@ -14,12 +14,8 @@ from app.commands.finders import find_account, find_payment
 from app.commands.progress_bar import Stage, show_progress
 from app.commands.services import with_services
 from app.commands.terminal import AsJson, moment, plain, print_line, print_warning, show, show_json, table
-from app.db.tables import MerchantAccount
-from app.i18n.messages import Money
-from app.payments.core.refusal import RefusalError
-from app.payments.reconciliation.orders import GatewayUnavailableError
-from app.payments.services import Services
-from app.payments.staff.look_ups import (
+from app.flows.reconciliation.orders import GatewayUnavailableError
+from app.flows.staff.look_ups import (
     FoundRecords,
     PeriodProgress,
     SubscriptionMethod,
@@ -28,7 +24,11 @@ from app.payments.staff.look_ups import (
     look_up_period,
     look_up_subscription,
 )
-from app.payments.staff.raw import raw_records
+from app.i18n.messages import Money
+from app.reports.raw import raw_records
+from app.rules.refusal import RefusalError
+from app.services import Services
+from app.store.tables import MerchantAccount
 from gateway_client.errors import GatewayError
 from gateway_client.models import Method, Status
 from gateway_client.models.reports import TransactionLine

@@ -12,10 +12,7 @@ from app.commands.failure import CommandFailed
 from app.commands.finders import find_account, find_installation
 from app.commands.services import with_services
 from app.commands.terminal import AsJson, moment, plain, print_line, show, show_json, table
-from app.db.day_sums import Days
-from app.db.tables import MerchantAccount
-from app.payments.services import Services
-from app.payments.staff.money import (
+from app.reports.money import (
     MAX_DAYS,
     Agreement,
     BooksComparison,
@@ -26,7 +23,10 @@ from app.payments.staff.money import (
     read_books_comparison,
     read_money,
 )
-from app.payments.staff.money_rows import DEFAULT_GROUPING, label, money_batches
+from app.reports.money_rows import DEFAULT_GROUPING, label, money_batches
+from app.services import Services
+from app.store.day_sums import Days
+from app.store.tables import MerchantAccount
 from integration_base.amounts import format_amount
 
 

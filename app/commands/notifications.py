@@ -9,10 +9,10 @@ from rich.text import Text
 from app.commands.failure import CommandFailed
 from app.commands.services import with_services
 from app.commands.terminal import AsJson, moment, plain, print_line, show, show_json, table
-from app.db.search import notifications_page
-from app.db.tables import Notification
-from app.payments.services import Services
-from app.payments.sync.notifications import UNMATCHED, process
+from app.flows.notifications import UNMATCHED, process
+from app.services import Services
+from app.store.search import notifications_page
+from app.store.tables import Notification
 
 Failed = Annotated[bool, typer.Option("--failed", help="Only notifications that could not be processed.")]
 Unmatched = Annotated[bool, typer.Option("--unmatched", help="Only notifications about orders that are not ours.")]

@@ -16,18 +16,18 @@ from app.commands.services import with_services
 from app.commands.terminal import AsJson, confirm, print_line, print_warning, require_interactive, show_json
 from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import Kind, State
-from app.db.tables import MerchantAccount
+from app.flows.accounts.balances import read_balances, refund_warning
+from app.flows.staff.actions import StaffRequest, charge_refund_step, largest_step, request_action
+from app.flows.staff.subscription import cancel_subscription
 from app.i18n.messages import Money
-from app.payments.accounts.balances import read_balances, refund_warning
-from app.payments.core.action_request import describe_request
-from app.payments.core.balance import Balance, balance
-from app.payments.core.dialects import keeps_rest
-from app.payments.core.refusal import RefusalError
-from app.payments.decisions.action import Step
-from app.payments.services import Services
-from app.payments.split.rules import names_of
-from app.payments.staff.actions import StaffRequest, charge_refund_step, largest_step, request_action
-from app.payments.staff.subscription import cancel_subscription
+from app.rules.action_request import describe_request
+from app.rules.balance import Balance, balance
+from app.rules.decisions.action import Step
+from app.rules.dialects import keeps_rest
+from app.rules.refusal import RefusalError
+from app.rules.split.rules import names_of
+from app.services import Services
+from app.store.tables import MerchantAccount
 
 Amount: TypeAlias = Annotated[
     str | None,

@@ -19,10 +19,10 @@ from app.commands.services import with_services
 from app.commands.terminal import AsJson, add_fact, fact_sheet, show, show_json
 from app.core.payment import PaymentAggregate
 from app.i18n.messages import Money
-from app.payments.core.refusal import RefusalError
-from app.payments.requests.languages import PAGE_LANGUAGES, read_page_language
-from app.payments.services import Services
-from app.payments.staff.order_payments import get_or_create_payment_link
+from app.reports.order_payments import get_or_create_payment_link
+from app.rules.refusal import RefusalError
+from app.rules.requests.languages import PAGE_LANGUAGES, read_page_language
+from app.services import Services
 from app.settings import read_settings
 
 

@@ -16,11 +16,11 @@ from app.commands.services import with_services
 from app.commands.terminal import AsJson, print_line, show, show_json
 from app.core.payment import Payment, PaymentAggregate
 from app.core.vocabulary import PaymentStatus
-from app.db.aggregates import load_outlines
-from app.db.search import PaymentFilter, payments_page
-from app.payments.services import Services
-from app.payments.staff.payment_rows import payment_rows
-from app.payments.staff.search_query import ByEmail, ParsedQuery, narrow, parse_query
+from app.reports.payment_rows import payment_rows
+from app.reports.search_query import ByEmail, ParsedQuery, narrow, parse_query
+from app.services import Services
+from app.store.aggregates import load_outlines
+from app.store.search import PaymentFilter, payments_page
 
 _PAGE_SIZE = 20
 

@@ -10,9 +10,9 @@ from app.commands.finders import find_payment
 from app.commands.payment_view import AnyName
 from app.commands.services import with_services
 from app.commands.terminal import AsJson, moment, print_line, show, show_json
-from app.payments.services import Services
-from app.payments.staff.raw import RawMessage, raw_messages, raw_records
-from app.payments.sync.on_demand import fetch_records
+from app.flows.on_demand import fetch_records
+from app.reports.raw import RawMessage, raw_messages, raw_records
+from app.services import Services
 from gateway_client.errors import GatewayError
 from integration_base.exact_json import loads
 

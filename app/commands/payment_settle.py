@@ -14,14 +14,14 @@ from app.commands.services import with_services
 from app.commands.terminal import AsJson, confirm, print_line, print_warning, require_interactive, show_json
 from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import State
-from app.db.aggregates import find_by_order
+from app.flows.on_demand import ResendResult, look_up_now, request_notifications
+from app.flows.staff.manual_resolution import Decision, operation_to_settle, settle
 from app.i18n.messages import Money
-from app.payments.core.problems import problem_text
-from app.payments.core.refusal import RefusalError
-from app.payments.services import Services
-from app.payments.staff.manual_resolution import Decision, operation_to_settle, settle
-from app.payments.staff.status import standing
-from app.payments.sync.on_demand import ResendResult, look_up_now, request_notifications
+from app.reports.status import standing
+from app.rules.problems import problem_text
+from app.rules.refusal import RefusalError
+from app.services import Services
+from app.store.aggregates import find_by_order
 from gateway_client.errors import GatewayError
 from gateway_client.models import Method
 

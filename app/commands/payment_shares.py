@@ -9,9 +9,9 @@ from rich.text import Text
 from app.commands.terminal import plain, table
 from app.core.payment import PaymentAggregate
 from app.i18n.messages import Money
-from app.payments.split.allocation import ZERO
-from app.payments.split.overview import overview
-from app.payments.split.standing import allocated_shares, chosen_shares, standing_of
+from app.rules.split.allocation import ZERO
+from app.rules.split.overview import overview
+from app.rules.split.standing import allocated_shares, chosen_shares, standing_of
 from integration_base.amounts import format_amount
 
 

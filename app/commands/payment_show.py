@@ -13,15 +13,15 @@ from app.commands.payment_view import AnyName, payment_table, summary
 from app.commands.services import with_services
 from app.commands.terminal import AsJson, add_fact, fact_sheet, moment, plain, print_line, show, show_json
 from app.core.payment import PaymentAggregate
-from app.db.inbox import StoredNotification
-from app.db.tables import MerchantAccount
-from app.payments.core.balance import balance
-from app.payments.core.problems import problem_text
-from app.payments.services import Services
-from app.payments.split.rules import names_of
-from app.payments.split.standing import is_split
-from app.payments.staff.status import PendingStep, pending_steps, shown_amount, standing
-from app.payments.staff.timeline import Entry, Tone, timeline
+from app.reports.status import PendingStep, pending_steps, shown_amount, standing
+from app.reports.timeline import Entry, Tone, timeline
+from app.rules.balance import balance
+from app.rules.problems import problem_text
+from app.rules.split.rules import names_of
+from app.rules.split.standing import is_split
+from app.services import Services
+from app.store.inbox import StoredNotification
+from app.store.tables import MerchantAccount
 from integration_base.amounts import format_amount
 
 _STYLES = {Tone.NEUTRAL: "", Tone.GOOD: "green", Tone.OPEN: "yellow", Tone.BAD: "red"}

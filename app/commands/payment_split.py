@@ -12,14 +12,14 @@ from app.commands.payment_shares import format_shares, share_table, shares_to_js
 from app.commands.services import with_services
 from app.commands.terminal import AsJson, print_line, show, show_json
 from app.core.payment import PaymentAggregate, row_id_of
-from app.db.aggregates import ById
-from app.db.tables import MerchantAccount
 from app.i18n.messages import Money
-from app.payments.core.refusal import RefusalError
-from app.payments.decisions.refund_split import RefundSplitChosen
-from app.payments.services import Services
-from app.payments.split.rules import names_of
-from app.payments.split.standing import chosen_shares, is_split
+from app.rules.decisions.refund_split import RefundSplitChosen
+from app.rules.refusal import RefusalError
+from app.rules.split.rules import names_of
+from app.rules.split.standing import chosen_shares, is_split
+from app.services import Services
+from app.store.aggregates import ById
+from app.store.tables import MerchantAccount
 
 
 def split(

@@ -9,9 +9,9 @@ from rich.text import Text
 
 from app.commands.terminal import moment, plain, table
 from app.core.payment import PaymentAggregate
-from app.payments.core.balance import balance
-from app.payments.core.problems import problem_text
-from app.payments.staff.status import ShownAmount, shown_amount, standing
+from app.reports.status import ShownAmount, shown_amount, standing
+from app.rules.balance import balance
+from app.rules.problems import problem_text
 from integration_base.amounts import format_amount
 
 AnyName: TypeAlias = Annotated[

@@ -32,15 +32,15 @@ from app.commands.terminal import (
 )
 from app.core.payment import PaymentAggregate
 from app.core.vocabulary import State
-from app.db.payouts import PayoutRecord, payout_of, payouts_page
-from app.db.tables import MerchantAccount, SavedCard
+from app.flows.pay_out import Signature, find_payout
+from app.flows.staff.payouts import PayoutReview, propose
+from app.flows.staff.payouts import confirm as confirm_payout
 from app.i18n.messages import Money
-from app.payments.operations.pay_out import Signature, find_payout
-from app.payments.requests.payout import RECIPIENT_FIELDS, PayoutRefusedError
-from app.payments.services import Services
-from app.payments.staff.payout_view import payout_facts, payout_rows
-from app.payments.staff.payouts import PayoutReview, propose
-from app.payments.staff.payouts import confirm as confirm_payout
+from app.reports.payout_view import payout_facts, payout_rows
+from app.rules.requests.payout import RECIPIENT_FIELDS, PayoutRefusedError
+from app.services import Services
+from app.store.payouts import PayoutRecord, payout_of, payouts_page
+from app.store.tables import MerchantAccount, SavedCard
 from integration_base.amounts import format_amount
 
 _HERE = "127.0.0.1"

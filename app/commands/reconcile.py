@@ -21,11 +21,11 @@ from app.commands.reconcile_view import (
 )
 from app.commands.services import with_services
 from app.commands.terminal import AsJson, moment, print_line, show_json
-from app.db.reconciliations import Finding
-from app.db.tables import MerchantAccount, ReconciliationRun, RunState
-from app.payments.reconciliation.progress import Progress
-from app.payments.reconciliation.run import SETTLING_TIME, begin_run, complete_run, nightly_period, preview
-from app.payments.services import Services
+from app.flows.reconciliation.progress import Progress
+from app.flows.reconciliation.run import SETTLING_TIME, begin_run, complete_run, nightly_period, preview
+from app.services import Services
+from app.store.reconciliations import Finding
+from app.store.tables import MerchantAccount, ReconciliationRun, RunState
 from gateway_client.errors import GatewayError
 
 _SETTLING_MINUTES = int(SETTLING_TIME.total_seconds() // 60)

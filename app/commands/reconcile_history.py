@@ -12,11 +12,11 @@ from app.commands.reconcile import OneAccount
 from app.commands.reconcile_view import finding_to_json, print_finding, print_run, run_to_json
 from app.commands.services import with_services
 from app.commands.terminal import AsJson, print_line, show_json
-from app.db.reconciliations import discrepancies_of_run
-from app.db.reconciliations import list_runs as read_history
-from app.db.tables import Discrepancy, ReconciliationRun
-from app.payments.services import Services
-from app.payments.staff.manual_resolution import acknowledge_unknown_orders
+from app.flows.staff.manual_resolution import acknowledge_unknown_orders
+from app.services import Services
+from app.store.reconciliations import discrepancies_of_run
+from app.store.reconciliations import list_runs as read_history
+from app.store.tables import Discrepancy, ReconciliationRun
 
 _MOST = 500
 

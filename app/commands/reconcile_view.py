@@ -6,8 +6,8 @@ from decimal import Decimal
 from typing import Any
 
 from app.commands.terminal import moment, print_line
-from app.db.tables import DiscrepancyKind, DiscrepancyState, MerchantAccount, ReconciliationRun, RunState
 from app.i18n.messages import LazyMessage, Money
+from app.store.tables import DiscrepancyKind, DiscrepancyState, MerchantAccount, ReconciliationRun, RunState
 
 
 def account_to_json(account: MerchantAccount) -> dict[str, object]:

@@ -12,9 +12,8 @@ from app.commands.failure import CommandFailed
 from app.commands.finders import find_account
 from app.commands.progress_bar import Stage, show_progress
 from app.commands.services import with_services
-from app.payments.operations.look_up import gateway_client
-from app.payments.services import Services
-from app.payments.staff.register import (
+from app.flows.look_up import gateway_client
+from app.reports.register import (
     USUAL_FIELDS,
     Form,
     RegisterProgress,
@@ -22,6 +21,7 @@ from app.payments.staff.register import (
     incomplete_marker,
     stream_register,
 )
+from app.services import Services
 from gateway_client.errors import GatewayError
 from gateway_client.models import Method, Status
 from gateway_client.models.reports import Detail

@@ -10,10 +10,10 @@ from app.commands.failure import CommandFailed
 from app.commands.progress_bar import Stage, show_progress
 from app.commands.services import require_initialized, with_services
 from app.commands.terminal import AsJson, print_line, show, show_json, table
-from app.db.sealed_values import ResealProgress, ResealResult
-from app.db.vault import VaultError, add_key
-from app.payments.services import Services
+from app.services import Services
 from app.settings import read_settings
+from app.store.sealed_values import ResealProgress, ResealResult
+from app.store.vault import VaultError, add_key
 
 
 def add(as_json: AsJson = False) -> None:

@@ -19,14 +19,14 @@ from app import DISTRIBUTION
 from app.bootstrap import open_worker
 from app.commands.connections import bounded_protocol
 from app.commands.database import bring_up_to_date, require_migrated
-from app.db.database import is_sqlite
 from app.errors import SettingsError
-from app.logs import configure_logs
 from app.main import create_app, serve_monitoring
-from app.monitoring.error_reports import report_errors
-from app.monitoring.health import Readiness
-from app.monitoring.spans import export_spans
+from app.ops.logs import configure_logs
+from app.ops.monitoring.error_reports import report_errors
+from app.ops.monitoring.health import Readiness
+from app.ops.monitoring.spans import export_spans
 from app.settings import PREFIX, Settings, read_settings
+from app.store.database import is_sqlite
 
 log = structlog.get_logger(__name__)
 

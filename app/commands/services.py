@@ -13,13 +13,13 @@ from sqlalchemy.exc import DBAPIError
 from app.bootstrap import open_services
 from app.commands.database import require_migrated
 from app.commands.failure import CommandFailed
-from app.db.accounts import AccountError
-from app.db.connection_errors import missing_sqlite_file
-from app.db.errors import CommitUnknownError, DatabaseError
-from app.db.vault import VaultError
 from app.errors import SettingsError
-from app.payments.services import Services
+from app.services import Services
 from app.settings import Settings, read_settings
+from app.store.accounts import AccountError
+from app.store.connection_errors import missing_sqlite_file
+from app.store.errors import CommitUnknownError, DatabaseError
+from app.store.vault import VaultError
 
 T = TypeVar("T")
 

@@ -8,7 +8,7 @@ import typer
 
 from app.commands.failure import CommandFailed
 from app.i18n.translation import ENGLISH, LANGUAGES, translation
-from app.payments.staff.sheet import Row, SheetForm, SheetStyle, sheet_bytes, zone_named
+from app.reports.sheet import Row, SheetForm, SheetStyle, sheet_bytes, zone_named
 
 AsXlsx: TypeAlias = Annotated[bool, typer.Option("--xlsx", help="Write the same as an XLSX file, to a pipe or a file.")]
 InLanguage: TypeAlias = Annotated[

@@ -2,7 +2,7 @@
 
 from app.commands.terminal import print_line
 from app.settings import read_settings
-from app.static import kit_tag
+from app.web.static import kit_tag
 
 
 def show_tag() -> None:

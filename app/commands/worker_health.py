@@ -7,11 +7,11 @@ from sqlalchemy.exc import DBAPIError
 
 from app.commands.failure import CommandFailed
 from app.commands.terminal import print_line
-from app.db.connection_errors import missing_sqlite_file
-from app.db.database import Database, create_engine
-from app.db.errors import DatabaseError
-from app.db.processes import SILENT_AFTER, has_worker_on, this_host
 from app.settings import Settings, read_settings
+from app.store.connection_errors import missing_sqlite_file
+from app.store.database import Database, create_engine
+from app.store.errors import DatabaseError
+from app.store.processes import SILENT_AFTER, has_worker_on, this_host
 
 
 def alive() -> None:

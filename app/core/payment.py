@@ -1,4 +1,4 @@
-"""A payment with everything that was done to it, as plain objects. The store loads and saves them (``app.db``).
+"""A payment with everything that was done to it, as plain objects. The store loads and saves them (``app.store``).
 
 Everything that decides about a payment's money changes these objects while the payment is locked: what is capturable or
 refundable is computed from values that nothing else is changing (laws of money, 3). Only the store sets ids.
@@ -63,7 +63,7 @@ class Problem:
     gateway_id: str | None = None
     kind: ProblemKind
     key: str = ""
-    message: dict[str, Any]  # its code and facts (``payments.core.issues``)
+    message: dict[str, Any]  # its code and facts (``rules.issues``)
     raised_at: datetime
     acknowledged_at: datetime | None = None
     ended_at: datetime | None = None
@@ -96,9 +96,9 @@ class Payment:
     order_number: str | None = None
     next_order_poll_at: datetime | None = None  # when Saleor is polled for it; None: never
     order_polls: int = 0
-    email_digest: str | None = None  # finds the payment by the shopper's e-mail address (``db.personal``)
+    email_digest: str | None = None  # finds the payment by the shopper's e-mail address (``store.personal``)
     language: str = "en"
-    return_url_sealed: str | None = None  # where the shopper returns (``db.personal``)
+    return_url_sealed: str | None = None  # where the shopper returns (``store.personal``)
     checkout_url: str | None = None
     qr_url: str | None = None
     redirect_url: str | None = None  # where a shopper who pays directly must go (3DS)
@@ -159,7 +159,7 @@ class Operation:
     ``booked_at`` is when its money moved, by the gateway's clock where the gateway states it: charged, captured,
     refunded or charged back; None if none has moved. It is set together with the ``fee`` that the gateway has stated
     (None: it has not). ``ended_at`` is when an attempt to pay ended, paid, reserved or failed; None for anything else,
-    and as long as it is open. Daily totals are summed over these (``db.day_sums``).
+    and as long as it is open. Daily totals are summed over these (``store.day_sums``).
 
     ``shares`` are the sub-merchants' shares of it, which sum to its amount; empty when it is not divided.
     """
@@ -171,7 +171,7 @@ class Operation:
     amount: Decimal
     currency: str
     request: dict[str, Any] = field(default_factory=dict)  # the whole request; no secrets
-    personal_sealed: str | None = None  # its data about the shopper (``db.personal``)
+    personal_sealed: str | None = None  # its data about the shopper (``store.personal``)
     origin: Origin | None = None  # see ``requester``
     close_reason: CloseReason | None = None  # of a cancellation of ours
     asked_by_saleor: bool = True  # as ``origin``, for the version before

@@ -101,7 +101,7 @@ class EventState(StrEnum):
 
 
 class ProblemKind(StrEnum):
-    """The kind of cause of a problem (``payments.core.problems``)."""
+    """The kind of cause of a problem (``rules.problems``)."""
 
     ADDRESS = "address"
     DIFFERENCE = "difference"

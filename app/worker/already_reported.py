@@ -8,9 +8,9 @@ under a reference that nothing of the payment has: it is the operation's (laws o
 import structlog
 
 from app.core.payment import PaymentAggregate
-from app.db.aggregates import ByEvent
-from app.payments.decisions.earlier_report import FoundInHistory, external_operation, known_references
-from app.payments.services import Services
+from app.rules.decisions.earlier_report import FoundInHistory, external_operation, known_references
+from app.services import Services
+from app.store.aggregates import ByEvent
 from saleor_app_sdk.errors import SaleorRefusedError
 from saleor_app_sdk.graphql import SaleorClient
 from saleor_app_sdk.history import fetch_history

@@ -6,9 +6,9 @@ Saleor contract, A.10).
 
 import structlog
 
-from app.db.aggregates import ByEvent
-from app.payments.decisions.answer_confirmation import AwaitedAnswer, HistoryNotRead, HistoryRead, RefundRerequested
-from app.payments.services import Services
+from app.rules.decisions.answer_confirmation import AwaitedAnswer, HistoryNotRead, HistoryRead, RefundRerequested
+from app.services import Services
+from app.store.aggregates import ByEvent
 from app.worker.presence import record_presence
 from saleor_app_sdk.errors import SaleorError, SaleorRefusedError
 from saleor_app_sdk.graphql import SaleorClient

@@ -6,7 +6,7 @@ respond gets a single job at a time until it responds (a circuit breaker): howev
 long each timeout takes, they cost the others little.
 
 Jobs that are claimed together start at the same moment, so their reads, writes and reports are batched as well
-(``db.group_commit``, ``saleor.batches``), while each job is written as if it ran alone.
+(``store.group_commit``, ``saleor_app_sdk.batches``), while each job is written as if it ran alone.
 """
 
 import asyncio
@@ -19,8 +19,8 @@ from datetime import datetime
 import structlog
 from structlog.contextvars import bound_contextvars
 
-from app.db.job_queue import Capacity, Claim, JobQueue, Tenant, claim, postpone_claim, release_claims
-from app.payments.services import Services
+from app.services import Services
+from app.store.job_queue import Capacity, Claim, JobQueue, Tenant, claim, postpone_claim, release_claims
 from integration_base import telemetry
 from integration_base.outbound import Deadline
 

@@ -4,10 +4,10 @@ import structlog
 from pydantic import ValidationError
 
 from app.core.payment import Payment, PaymentAggregate, SaleorEvent, row_id_of
-from app.db.aggregates import ByEvent, ById
-from app.payments.core.details import payment_method_from_row
-from app.payments.decisions.delivery import EventDue, EventReported, find_ready_event
-from app.payments.services import Services
+from app.rules.decisions.delivery import EventDue, EventReported, find_ready_event
+from app.rules.details import payment_method_from_row
+from app.services import Services
+from app.store.aggregates import ByEvent, ById
 from app.worker.already_reported import was_already_reported
 from app.worker.confirm_answers import confirm_answer
 from app.worker.presence import get_current_installation, record_presence

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import count
 
-from app.db.retention import Outdated, PagePosition, erase_notifications, erase_payments, schedule_erasure
-from app.db.turned_away import erase_turned_away
-from app.payments.services import Services
+from app.services import Services
+from app.store.retention import Outdated, PagePosition, erase_notifications, erase_payments, schedule_erasure
+from app.store.turned_away import erase_turned_away
 
 BATCH_SIZE = 100
 """Payments, or notifications, in one transaction: small, so that nothing waits long for its locks."""

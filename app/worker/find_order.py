@@ -2,9 +2,9 @@
 
 import structlog
 
-from app.db.aggregates import ById
-from app.payments.decisions.placed_order import OrderAsked, OrderNotAsked
-from app.payments.services import Services
+from app.rules.decisions.placed_order import OrderAsked, OrderNotAsked
+from app.services import Services
+from app.store.aggregates import ById
 from app.worker.presence import get_current_installation
 from saleor_app_sdk.errors import SaleorError, SaleorUnreachableError
 from saleor_app_sdk.graphql import SaleorClient

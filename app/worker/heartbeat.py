@@ -7,9 +7,9 @@ from datetime import datetime
 
 import structlog
 
-from app.db.database import begin_in_background
-from app.db.processes import HEARTBEAT_INTERVAL, RunningProcess, record_heartbeat, remove_process
-from app.payments.services import Services
+from app.services import Services
+from app.store.database import begin_in_background
+from app.store.processes import HEARTBEAT_INTERVAL, RunningProcess, record_heartbeat, remove_process
 
 log = structlog.get_logger(__name__)
 

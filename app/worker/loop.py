@@ -11,22 +11,22 @@ from time import monotonic
 
 import structlog
 
-from app.db.aggregates import ATTEMPTS, ORDERS, POLLS
-from app.db.inbox import NOTIFICATIONS
-from app.db.job_queue import Claim, DueQueues, JobQueue, Tenant, reset_far_future_jobs
-from app.db.outbox import EVENTS
-from app.db.presence import CHECKS
-from app.db.problems import PROBLEMS
-from app.db.processes import SILENT_AFTER
-from app.db.reconciliations import RECONCILIATIONS
-from app.db.retention import RETENTION
-from app.db.summed_days import DAYS
-from app.payments.reconciliation.run import reconcile
-from app.payments.services import Services
-from app.payments.sync.notifications import process
-from app.payments.sync.open_pages import check_polled_page
-from app.payments.sync.resolve import resolve_operation
-from app.payments.sync.review_attempts import compare_attempts
+from app.flows.notifications import process
+from app.flows.open_pages import check_polled_page
+from app.flows.reconciliation.run import reconcile
+from app.flows.resolve import resolve_operation
+from app.flows.review_attempts import compare_attempts
+from app.services import Services
+from app.store.aggregates import ATTEMPTS, ORDERS, POLLS
+from app.store.inbox import NOTIFICATIONS
+from app.store.job_queue import Claim, DueQueues, JobQueue, Tenant, reset_far_future_jobs
+from app.store.outbox import EVENTS
+from app.store.presence import CHECKS
+from app.store.problems import PROBLEMS
+from app.store.processes import SILENT_AFTER
+from app.store.reconciliations import RECONCILIATIONS
+from app.store.retention import RETENTION
+from app.store.summed_days import DAYS
 from app.worker.consumer import Consumer, Job, Place
 from app.worker.deliver import deliver
 from app.worker.erase import erase_outdated

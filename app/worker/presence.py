@@ -2,9 +2,9 @@
 
 import structlog
 
-from app.db.installations import OpenInstallation
-from app.db.presence import mark_away, record_token_check
-from app.payments.services import Services
+from app.services import Services
+from app.store.installations import OpenInstallation
+from app.store.presence import mark_away, record_token_check
 from saleor_app_sdk.errors import SaleorError, SaleorNotAuthorisedError, SaleorUnreachableError
 from saleor_app_sdk.graphql import SaleorClient
 

@@ -8,11 +8,11 @@ from datetime import timedelta
 
 import structlog
 
-from app.db.installations import OpenInstallation
-from app.db.problems import clear_reported, mark_reported, reported_keys, schedule_problem_comparison
-from app.payments.alerts.open_alerts import Alert, AlertKind, find_open_alerts
-from app.payments.alerts.texts import ALERT_TEXTS
-from app.payments.services import Services
+from app.reports.alerts.open_alerts import Alert, AlertKind, find_open_alerts
+from app.reports.alerts.texts import ALERT_TEXTS
+from app.services import Services
+from app.store.installations import OpenInstallation
+from app.store.problems import clear_reported, mark_reported, reported_keys, schedule_problem_comparison
 from saleor_app_sdk.errors import SaleorError, SaleorUnreachableError
 from saleor_app_sdk.graphql import SaleorClient
 from saleor_app_sdk.problems import MAX_PROBLEMS, AppProblem, dismiss_problems, report_problem, supports_problems

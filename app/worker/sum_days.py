@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from datetime import date, timedelta
 
-from app.db.day_sums import Days
-from app.db.summed_days import SUM_INTERVAL, days_to_sum, next_summing_time, schedule_summing, store_sums
-from app.payments.services import Services
+from app.services import Services
+from app.store.day_sums import Days
+from app.store.summed_days import SUM_INTERVAL, days_to_sum, next_summing_time, schedule_summing, store_sums
 
 _DAY = timedelta(days=1)
 _QUIET_DAY_MAX_MOVES = 1000

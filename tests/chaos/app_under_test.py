@@ -15,10 +15,10 @@ from fastapi import FastAPI
 
 from app.bootstrap import open_worker
 from app.core.payment import Operation
+from app.flows.staff.actions import StaffRequest, request_action
 from app.main import create_app
-from app.payments.core.schedule import Schedule
-from app.payments.services import Services
-from app.payments.staff.actions import StaffRequest, request_action
+from app.rules.schedule import Schedule
+from app.services import Services
 from app.settings import Settings
 from app.worker.loop import Worker
 from tests.chaos.story import NextWebhook, Step

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from app.core.payment import PaymentAggregate
-from app.db.tables import DiscrepancyKind
-from app.payments.reconciliation.compare import Period, differences_of_unknown_order, find_differences
-from app.payments.reconciliation.entries import BookLine, entries_of
+from app.flows.reconciliation.compare import Period, differences_of_unknown_order, find_differences
+from app.flows.reconciliation.entries import BookLine, entries_of
+from app.store.tables import DiscrepancyKind
 from gateway_client.sandbox.core.codes import Status
 from gateway_client.sandbox.core.records import Operation, Payment, Share
 

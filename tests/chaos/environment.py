@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 import structlog
 
-from app.db.migrate import migrate
+from app.store.migrate import migrate
 from app.worker.heartbeat import Heartbeat
 from tests.chaos.harness import Harness, open_harness
 from tests.chaos.inline_sqlite import inline_sqlite
@@ -40,7 +40,7 @@ class Environment:
 def open_environment(postgresql: str | None = None, account: Mapping[str, Any] | None = None) -> Iterator[Environment]:
     """Open an environment over a new SQLite file, or over the empty PostgreSQL database at that URL.
 
-    ``account`` are options of the merchant account (``app.db.accounts.NewAccount``).
+    ``account`` are options of the merchant account (``app.store.accounts.NewAccount``).
     """
     with folder_in_memory() as folder, inline_sqlite(), reuse_engines(), _isolated(), asyncio.Runner() as runner:
         database_url = postgresql or f"sqlite:///{folder / 'payments.sqlite'}"

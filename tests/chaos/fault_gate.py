@@ -10,9 +10,9 @@ import httpx2
 from fastapi import FastAPI
 
 from app.core.vocabulary import Kind, State
-from app.db.aggregates import find_by_order
-from app.payments.core.balance import is_in_flight
-from app.payments.core.page_cancellation import is_retried_until_confirmed
+from app.rules.balance import is_in_flight
+from app.rules.page_cancellation import is_retried_until_confirmed
+from app.store.aggregates import find_by_order
 from gateway_client.sandbox.sandbox import Sandbox
 from gateway_client.sandbox.scripting import FaultRule
 from integration_base import exact_json

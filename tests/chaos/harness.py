@@ -13,10 +13,10 @@ import httpx2
 from sqlalchemy import text
 from sqlmodel import SQLModel
 
-from app.db.accounts import AccountKeys, NewAccount
-from app.db.columns import Moment
-from app.db.moves import move
-from app.payments.core.order_standing import PATIENT_POLLS
+from app.rules.order_standing import PATIENT_POLLS
+from app.store.accounts import AccountKeys, NewAccount
+from app.store.columns import Moment
+from app.store.moves import move
 from gateway_client.sandbox.application import create_sandbox
 from gateway_client.sandbox.sandbox import Sandbox
 from gateway_client.sandbox.settings import Behaviour, PointOfSale, SandboxSettings

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import TypeVar
 from unittest.mock import patch
 
-from app.db import sqlite
+from app.store import sqlite
 
 T = TypeVar("T")
 

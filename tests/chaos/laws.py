@@ -13,11 +13,9 @@ from sqlmodel import col, select
 
 from app.core.payment import PaymentAggregate, Problem
 from app.core.vocabulary import EventState, Kind, ProblemKind, State
-from app.db.tables import Notification, SaleorEvent
-from app.db.tables import Payment as OurPayment
-from app.payments.core.balance import balance, status_of
-from app.payments.core.order_standing import TOTAL_ROSE
-from app.payments.core.problems import (
+from app.rules.balance import balance, status_of
+from app.rules.order_standing import TOTAL_ROSE
+from app.rules.problems import (
     PAID_TWICE,
     Unowed,
     find_unowed_money,
@@ -25,6 +23,8 @@ from app.payments.core.problems import (
     has_unended_problem,
     open_problems,
 )
+from app.store.tables import Notification, SaleorEvent
+from app.store.tables import Payment as OurPayment
 from gateway_client.sandbox.core.codes import CANCELLED, Status
 from gateway_client.sandbox.core.records import Operation as Entry
 from gateway_client.sandbox.core.records import Payment

@@ -6,9 +6,9 @@ from typing import Any
 
 from app.core.payment import PaymentAggregate
 from app.core.vocabulary import Kind, State
-from app.payments.split.allocation import total_of
-from app.payments.split.rules import METADATA_KEY, read_rules
-from app.payments.split.standing import is_split, standing_of
+from app.rules.split.allocation import total_of
+from app.rules.split.rules import METADATA_KEY, read_rules
+from app.rules.split.standing import is_split, standing_of
 from gateway_client.sandbox.core import secondary, shares
 from gateway_client.sandbox.core.codes import Status
 from gateway_client.sandbox.core.gateway_state import GatewayState

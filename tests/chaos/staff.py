@@ -5,10 +5,10 @@ from decimal import Decimal
 
 from app.core.payment import Operation
 from app.core.vocabulary import Kind
-from app.payments.core.references import order_id_of
-from app.payments.core.refusal import RefusalError
-from app.payments.staff.actions import StaffRequest
-from app.payments.sync.on_demand import look_up_now
+from app.flows.on_demand import look_up_now
+from app.flows.staff.actions import StaffRequest
+from app.rules.references import order_id_of
+from app.rules.refusal import RefusalError
 from gateway_client.sandbox.core.codes import Status
 from saleor_app_sdk.testing.ids import channel_id, global_id
 from saleor_app_sdk.testing.records import Checkout, Transaction

@@ -8,12 +8,12 @@ from typing import Any
 
 from app.core.payment import Operation, Payment, PaymentAggregate, SaleorEvent
 from app.core.vocabulary import EventState, Flow, Kind, ProblemKind, State
-from app.db.inbox import ProcessingResult, StoredNotification
-from app.db.tables import MerchantAccount
-from app.payments.core.balance import status_of, update_booking
-from app.payments.core.problems import Cause, add_problem
-from app.payments.core.references import order_id_of
-from app.payments.services import Services
+from app.rules.balance import status_of, update_booking
+from app.rules.problems import Cause, add_problem
+from app.rules.references import order_id_of
+from app.services import Services
+from app.store.inbox import ProcessingResult, StoredNotification
+from app.store.tables import MerchantAccount
 from gateway_client.notification import digest, encode
 from tests.commands.conftest import POS_ID, SALEOR
 from tests.db.rows import store

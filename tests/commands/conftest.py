@@ -21,10 +21,10 @@ from typer.testing import CliRunner
 
 from app.bootstrap import open_services
 from app.cli import cli
-from app.db.accounts import AccountKeys, NewAccount
-from app.db.tables import MerchantAccount
-from app.payments.services import Services
+from app.services import Services
 from app.settings import Settings
+from app.store.accounts import AccountKeys, NewAccount
+from app.store.tables import MerchantAccount
 from tests.conftest import REPOSITORY
 from tests.fork_server import ForkServer
 from tests.loopback import serve_app

@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from app.db.tables import MerchantAccount, ProductsForm
-from app.payments.services import Services
+from app.services import Services
+from app.store.tables import MerchantAccount, ProductsForm
 from tests.commands.conftest import KEYS, POS_ID, PointOfSale, Shell, add_account, one_database, row_of
 
 CHOSEN = (

@@ -7,9 +7,9 @@ import pytest
 
 from app.core.payment import Operation
 from app.core.vocabulary import Flow, Kind, State
-from app.db.aggregates import find_by_order
-from app.db.tables import MerchantAccount
-from app.payments.services import Services
+from app.services import Services
+from app.store.aggregates import find_by_order
+from app.store.tables import MerchantAccount
 from tests.commands.books import ORDER, operation, store_payment
 from tests.commands.conftest import Shell, add_account, one_database
 from tests.loopback import json_reply

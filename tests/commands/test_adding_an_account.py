@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from app.payments.core.dialects import dialect_of
-from app.payments.services import Services
+from app.rules.dialects import dialect_of
+from app.services import Services
 from gateway_client.dialect import PUBLIC, PartCapture, ThreeDs
 from tests.commands.conftest import (
     APP,

@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 
 from app.bootstrap import utc_now
-from app.db.processes import SILENT_AFTER, RunningProcess, record_heartbeat, this_host
-from app.payments.services import Services
+from app.services import Services
+from app.store.processes import SILENT_AFTER, RunningProcess, record_heartbeat, this_host
 from tests.commands.conftest import Shell, one_database
 
 HERE = RunningProcess("1.0", serves=False, works=True)

@@ -1,8 +1,8 @@
 """``attention``: what needs a person, in a terminal; and what a person has looked at."""
 
-from app.db.tables import MerchantAccount
-from app.payments.core.problems import cause_of_mismatch
-from app.payments.services import Services
+from app.rules.problems import cause_of_mismatch
+from app.services import Services
+from app.store.tables import MerchantAccount
 from tests.commands.books import ORDER, moment_after, store_payment
 from tests.commands.conftest import SALEOR, Shell, install, one_database
 from tests.payments.problems import issue_saying, raise_problem

@@ -1,7 +1,7 @@
 """``card-keys``: an operator sees and rotates the keys for which storefronts encrypt cards."""
 
-from app.payments.cards.keys import offered_key
-from app.payments.services import Services
+from app.flows.card_keys import offered_key
+from app.services import Services
 from tests.commands.conftest import SALEOR, Shell, install
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from app.db.tables import MerchantAccount
-from app.payments.services import Services
+from app.services import Services
+from app.store.tables import MerchantAccount
 from tests.commands.books import store_payment
 from tests.commands.conftest import (
     KEYS,

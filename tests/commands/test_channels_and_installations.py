@@ -1,8 +1,8 @@
 """``channel`` and ``installation``."""
 
-from app.db.presence import record_token_check
-from app.db.tables import MerchantAccount
-from app.payments.services import Services
+from app.services import Services
+from app.store.presence import record_token_check
+from app.store.tables import MerchantAccount
 from saleor_app_sdk.testing import ChannelSettings, SaleorSettings, serving
 from tests.commands.conftest import APP, SALEOR, PointOfSale, Shell, add_account, install, one_database
 from tests.saleor_testing.stub import open_stub

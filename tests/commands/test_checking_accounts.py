@@ -6,9 +6,9 @@ import httpx2
 import pytest
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
 
-from app.db.tables import MerchantAccount
-from app.payments.accounts.check import FailureReason, check_credentials, describe_failure
-from app.payments.services import Services
+from app.flows.accounts.check import FailureReason, check_credentials, describe_failure
+from app.services import Services
+from app.store.tables import MerchantAccount
 from gateway_client.client import GatewayClient
 from gateway_client.credentials import Credentials
 from gateway_client.errors import OutcomeUnknownError

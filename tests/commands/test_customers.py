@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import pytest
 
 from app.core.vocabulary import State
-from app.db.tables import MerchantAccount, Payment, SavedCard
-from app.payments.services import Services
+from app.services import Services
+from app.store.tables import MerchantAccount, Payment, SavedCard
 from tests.commands.books import operation, store_payment
 from tests.commands.conftest import Shell, add_account, install
 

@@ -6,9 +6,9 @@ import pytest
 
 from app.bootstrap import utc_now
 from app.core.vocabulary import Kind, State
-from app.db.tables import MerchantAccount
-from app.payments.services import Services
+from app.services import Services
 from app.settings import Settings
+from app.store.tables import MerchantAccount
 from tests.commands.books import operation, store_payment
 from tests.commands.conftest import Shell, one_database
 

@@ -7,13 +7,13 @@ import pytest
 from sqlalchemy import make_url, text
 
 from app.bootstrap import open_services, utc_now
-from app.db.database import create_engine, is_sqlite
-from app.db.database_copy import DatabaseCopy
-from app.db.migrate import newest_revision
-from app.db.processes import RunningProcess, record_heartbeat
-from app.db.tables import MerchantAccount
-from app.payments.services import Services
+from app.services import Services
 from app.settings import Settings
+from app.store.database import create_engine, is_sqlite
+from app.store.database_copy import DatabaseCopy
+from app.store.migrate import newest_revision
+from app.store.processes import RunningProcess, record_heartbeat
+from app.store.tables import MerchantAccount
 from tests.commands.books import event, notification, operation, store_payment
 from tests.commands.conftest import Shell, one_database
 from tests.db.test_migrations import stand_at

@@ -7,9 +7,9 @@ from uuid import UUID, uuid4
 import pytest
 
 from app.core.vocabulary import Kind, State
-from app.db.aggregates import find_by_order
-from app.db.tables import MerchantAccount
-from app.payments.services import Services
+from app.services import Services
+from app.store.aggregates import find_by_order
+from app.store.tables import MerchantAccount
 from gateway_client.sandbox.control.client import SandboxControl
 from gateway_client.sandbox.core.records import RecurringPlan
 from gateway_client.sandbox.core.subscriptions import create_subscription

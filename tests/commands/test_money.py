@@ -7,8 +7,8 @@ from decimal import Decimal
 import pytest
 
 from app.core.vocabulary import Kind
-from app.db.tables import MerchantAccount
-from app.payments.services import Services
+from app.services import Services
+from app.store.tables import MerchantAccount
 from gateway_client.sandbox.sandbox import Sandbox
 from tests.commands.books import operation, store_payment
 from tests.commands.conftest import Shell, add_account, one_database

@@ -7,8 +7,8 @@ import pytest
 from sqlmodel import select
 
 from app.core.vocabulary import EventState, Kind, State
-from app.db.tables import MerchantAccount, SaleorEvent
-from app.payments.services import Services
+from app.services import Services
+from app.store.tables import MerchantAccount, SaleorEvent
 from gateway_client.notification import digest, encode
 from tests.commands.books import BEGUN, ORDER, TRANSACTION, event, moment_after, operation, store_payment
 from tests.commands.conftest import POS_ID, PointOfSale, Shell, one_database

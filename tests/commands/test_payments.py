@@ -4,8 +4,8 @@ from decimal import Decimal
 from uuid import UUID
 
 from app.core.vocabulary import EventState, Kind, State
-from app.db.tables import MerchantAccount
-from app.payments.services import Services
+from app.services import Services
+from app.store.tables import MerchantAccount
 from tests.commands.books import ORDER, TRANSACTION, event, moment_after, notification, operation, store_payment
 from tests.commands.conftest import SALEOR, Shell, one_database
 from tests.payments.problems import issue_saying

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from app.db.tables import MerchantAccount, Payment
-from app.payments.services import Services
+from app.services import Services
+from app.store.tables import MerchantAccount, Payment
 from tests.commands.conftest import Shell, add_account, one_database
 from tests.loopback import Behaviour, HangUp, ReceivedRequest, json_reply
 from tests.payments.fake_gateway import POS_ID, FakeGateway, open_fake_gateway, payment

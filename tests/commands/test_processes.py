@@ -13,10 +13,10 @@ import pytest
 from sqlalchemy import text
 
 from app.core.vocabulary import Kind, State
-from app.db.migrate import newest_revision
-from app.db.tables import MerchantAccount
-from app.payments.services import Services
+from app.services import Services
 from app.settings import Settings
+from app.store.migrate import newest_revision
+from app.store.tables import MerchantAccount
 from tests.commands.books import ORDER, operation, store_payment
 from tests.commands.conftest import (
     KEYS,

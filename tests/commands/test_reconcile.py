@@ -9,8 +9,8 @@ from uuid import UUID
 import pytest
 from pydantic import SecretStr
 
-from app.db.tables import MerchantAccount
-from app.payments.services import Services
+from app.services import Services
+from app.store.tables import MerchantAccount
 from gateway_client.sandbox.control.client import SandboxControl
 from gateway_client.sandbox.core.records import Payment
 from gateway_client.sandbox.sandbox import Sandbox

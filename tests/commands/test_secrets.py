@@ -3,9 +3,9 @@
 import base64
 from pathlib import Path
 
-from app.db.vault import KEY_BYTES, Vault, read_keys
-from app.payments.services import Services
+from app.services import Services
 from app.settings import Settings
+from app.store.vault import KEY_BYTES, Vault, read_keys
 from tests.commands.conftest import Shell, add_account, one_database
 
 

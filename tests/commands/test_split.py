@@ -8,8 +8,8 @@ import pytest
 
 from app.core.payment import Payment
 from app.core.vocabulary import Kind, State
-from app.db.tables import MerchantAccount
-from app.payments.services import Services
+from app.services import Services
+from app.store.tables import MerchantAccount
 from tests.commands.books import ORDER, moment_after, operation, store_payment
 from tests.commands.conftest import Shell, add_account, one_database, row_of
 from tests.payments.split.people import MARKET, NAMES, POTTER, SMITH, rules

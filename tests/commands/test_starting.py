@@ -78,7 +78,7 @@ async def test_a_command_imports_what_it_needs_and_no_other_command() -> None:
     _, out, modules = await imported("migrate", "--help")
     assert "Migrate the database" in out
     assert {"sqlalchemy", "structlog"} <= modules
-    assert not {"app.main", "app.dashboard.router", "fastapi", "gql", "uvicorn"} & modules
+    assert not {"app.main", "app.web.dashboard.router", "fastapi", "gql", "uvicorn"} & modules
     commands = _all(COMMANDS)
     others = {each.module for each in commands.values()} - {commands["migrate",].module}
     assert not others & modules
@@ -88,7 +88,10 @@ async def test_a_command_about_accounts_imports_nothing_of_the_web() -> None:
     _, out, modules = await imported("accounts", "list", "--help")
     assert "accounts" in out
     assert {"app.bootstrap", "sqlmodel"} <= modules
-    assert not {"app.main", "app.dashboard.router", "app.shopper.router", "fastapi", "starlette", "jinja2"} & modules
+    assert (
+        not {"app.main", "app.web.dashboard.router", "app.web.shopper.router", "fastapi", "starlette", "jinja2"}
+        & modules
+    )
 
 
 def test_every_command_is_where_it_is_said_to_be_and_is_called_what_it_says_itself() -> None:

@@ -9,8 +9,8 @@ from app.cli import cli
 from app.commands.deferred import Deferred
 from app.commands.terminal import plain
 from app.core.vocabulary import Kind, State
-from app.db.tables import MerchantAccount
-from app.payments.services import Services
+from app.services import Services
+from app.store.tables import MerchantAccount
 from tests.commands.books import ORDER, event, notification, operation, store_payment
 from tests.commands.conftest import Shell, add_account, install, one_database
 

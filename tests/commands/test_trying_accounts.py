@@ -5,9 +5,9 @@ from decimal import Decimal
 
 import pytest
 
-from app.db.aggregates import find_by_order
-from app.db.tables import MerchantAccount
-from app.payments.services import Services
+from app.services import Services
+from app.store.aggregates import find_by_order
+from app.store.tables import MerchantAccount
 from tests.commands.conftest import Shell, add_account, one_database
 from tests.payments.fake_gateway import POS_ID, FakeGateway, open_fake_gateway, refusal_reply
 

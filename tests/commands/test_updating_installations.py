@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from app.dashboard.order.widget import ORDER_WIDGET
-from app.db.installations import OpenInstallation
-from app.payments.services import Services
+from app.services import Services
+from app.store.installations import OpenInstallation
+from app.web.dashboard.order.widget import ORDER_WIDGET
 from saleor_app_sdk.testing import FakeSaleor, SaleorSettings, serving
 from tests.commands.conftest import SALEOR, Shell, install, one_database
 from tests.saleor_testing.stub import Stub, open_stub

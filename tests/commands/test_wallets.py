@@ -3,8 +3,8 @@
 import pytest
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
-from app.db.tables import MerchantAccount
-from app.payments.services import Services
+from app.services import Services
+from app.store.tables import MerchantAccount
 from tests.commands.conftest import PointOfSale, Shell, row_of
 
 SWITCHES = {"apple_pay": "--apple-pay", "google_pay": "--google-pay"}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import make_url
 
-from app.db.migrate import newest_revision
+from app.store.migrate import newest_revision
 from tests.commands.conftest import Run
 
 PASSWORD = "pass-word-of-mine"

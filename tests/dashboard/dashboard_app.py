@@ -11,16 +11,16 @@ import httpx2
 from fastapi import APIRouter, FastAPI
 
 from app.core.payment import Payment
-from app.dashboard.deep_link import find_deep_link
-from app.dashboard.order.widget import OrderWidget
-from app.dashboard.router import create_dashboard_router
-from app.dashboard.routes import create_parts
-from app.db.accounts import AccountKeys, NewAccount
-from app.db.tables import MerchantAccount
-from app.doctor.deployment import Deployment
-from app.payments.services import Services
-from app.security_headers import SecureApp
-from app.static import static_files
+from app.ops.doctor.deployment import Deployment
+from app.services import Services
+from app.store.accounts import AccountKeys, NewAccount
+from app.store.tables import MerchantAccount
+from app.web.dashboard.deep_link import find_deep_link
+from app.web.dashboard.order.widget import OrderWidget
+from app.web.dashboard.router import create_dashboard_router
+from app.web.dashboard.routes import create_parts
+from app.web.security_headers import SecureApp
+from app.web.static import static_files
 from saleor_app_sdk.dashboard_token import DashboardTokens
 from saleor_app_sdk.documents import Documents
 from saleor_app_sdk.graphql import SaleorClient

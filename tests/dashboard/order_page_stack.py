@@ -11,11 +11,11 @@ from fastapi import FastAPI
 
 from app.bootstrap import open_services, open_worker
 from app.core.payment import PaymentAggregate
-from app.db.accounts import AccountKeys, NewAccount
-from app.db.aggregates import find_attempts
 from app.main import create_app
-from app.payments.services import Services
+from app.services import Services
 from app.settings import Settings
+from app.store.accounts import AccountKeys, NewAccount
+from app.store.aggregates import find_attempts
 from saleor_app_sdk.testing import FakeSaleor, NewCheckout, Serving, serving
 from saleor_app_sdk.testing.views import OrderView
 from tests.conftest import Clock

@@ -4,8 +4,8 @@ import httpx2
 import pytest
 
 from app.bootstrap import MANIFEST
-from app.dashboard.about_pages import create_about_router
-from app.security_headers import SecureApp
+from app.web.dashboard.about_pages import create_about_router
+from app.web.security_headers import SecureApp
 from saleor_app_sdk.app import AppInfo
 
 

@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator
 import httpx2
 import pytest
 
-from app.dashboard.router import create_dashboard_router
-from app.framing import ANY_DASHBOARD, frame_ancestors_directive
-from app.security_headers import SecureApp
-from app.static import static_files
+from app.web.dashboard.router import create_dashboard_router
+from app.web.framing import ANY_DASHBOARD, frame_ancestors_directive
+from app.web.security_headers import SecureApp
+from app.web.static import static_files
 
 SALEOR = "https://store.example.com/graphql/"
 

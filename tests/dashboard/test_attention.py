@@ -5,14 +5,14 @@ from datetime import UTC, datetime
 import pytest
 from playwright.async_api import Browser, expect
 
-from app.db.reconciliations import Finding, record_findings, update_run
-from app.db.tables import DiscrepancyKind, DiscrepancyState, ReconciliationRun, RunState
+from app.flows.notifications import receive
+from app.flows.reconciliation.run import begin_run
+from app.flows.staff.manual_resolution import acknowledge_problems
 from app.i18n.messages import LazyMessage
-from app.payments.alerts.open_alerts import PATIENCE
-from app.payments.core.problems import cause_of_mismatch
-from app.payments.reconciliation.run import begin_run
-from app.payments.staff.manual_resolution import acknowledge_problems
-from app.payments.sync.notifications import receive
+from app.reports.alerts.open_alerts import PATIENCE
+from app.rules.problems import cause_of_mismatch
+from app.store.reconciliations import Finding, record_findings, update_run
+from app.store.tables import DiscrepancyKind, DiscrepancyState, ReconciliationRun, RunState
 from saleor_app_sdk.testing.vocabulary import EventType
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient

@@ -3,8 +3,8 @@
 import pytest
 from fastapi.routing import APIRoute
 
-from app.dashboard.order.widget import ORDER_WIDGET
-from app.db.aggregates import find_by_order
+from app.store.aggregates import find_by_order
+from app.web.dashboard.order.widget import ORDER_WIDGET
 from tests.commands.books import store_payment
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import OTHER_STORE, StaffClient, names, other_store

@@ -7,10 +7,10 @@ from urllib.parse import quote
 import pytest
 from playwright.async_api import Browser, FrameLocator, Locator, expect
 
-from app.dashboard.router import create_dashboard_router
-from app.payments.split.standing import chosen_shares
-from app.security_headers import SecureApp
-from app.static import static_files
+from app.rules.split.standing import chosen_shares
+from app.web.dashboard.router import create_dashboard_router
+from app.web.security_headers import SecureApp
+from app.web.static import static_files
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient, open_staff_client
 from tests.dashboard.framing import BrowserErrors, below, dashboard_of, messages_of, path_of, sign_in, wait_for_messages

@@ -9,8 +9,8 @@ import httpx2
 import pytest
 
 from app.core.vocabulary import Kind, State
-from app.db.accounts import AccountKeys, NewAccount
-from app.payments.core.problems import UNREADABLE
+from app.rules.problems import UNREADABLE
+from app.store.accounts import AccountKeys, NewAccount
 from saleor_app_sdk import orders
 from saleor_app_sdk.testing import NewCheckout
 from tests.commands.conftest import one_database

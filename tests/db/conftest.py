@@ -1,11 +1,11 @@
 import pytest
 
-from app.db.accounts import AccountRepository
-from app.db.database import Database
-from app.db.inbox import Inbox
-from app.db.installations import InstallationRepository, OpenInstallation
-from app.db.tables import MerchantAccount
-from app.db.vault import Vault
+from app.store.accounts import AccountRepository
+from app.store.database import Database
+from app.store.inbox import Inbox
+from app.store.installations import InstallationRepository, OpenInstallation
+from app.store.tables import MerchantAccount
+from app.store.vault import Vault
 from tests.conftest import Clock
 from tests.db.rows import an_account, an_installation
 

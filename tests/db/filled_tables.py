@@ -9,8 +9,8 @@ from sqlalchemy import JSON, Boolean, Column, Date, Enum, Integer, LargeBinary, 
 from sqlalchemy.types import TypeEngine
 from sqlmodel import SQLModel
 
-from app.db.columns import Amount, BoundedText, FineAmount, Moment
-from app.db.database import Database
+from app.store.columns import Amount, BoundedText, FineAmount, Moment
+from app.store.database import Database
 from tests.db.rows import NOON
 
 _FULL, _EMPTY, _JSON_NULL, _LAST = range(4)

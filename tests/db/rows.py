@@ -10,13 +10,13 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.core import payment as core
 from app.core.vocabulary import Flow, Kind, State
-from app.db.accounts import AccountKeys, AccountRepository, NewAccount
-from app.db.aggregates import ByOrder, ByTransaction, PaymentSelector, save_all
-from app.db.database import Database
-from app.db.installations import InstallationRepository, OpenInstallation
-from app.db.payment_locks import is_selected, lock_payments
-from app.db.payment_rows import PAYMENTS, StoredPayment
-from app.db.tables import MerchantAccount, Operation, Payment, SaleorEvent
+from app.store.accounts import AccountKeys, AccountRepository, NewAccount
+from app.store.aggregates import ByOrder, ByTransaction, PaymentSelector, save_all
+from app.store.database import Database
+from app.store.installations import InstallationRepository, OpenInstallation
+from app.store.payment_locks import is_selected, lock_payments
+from app.store.payment_rows import PAYMENTS, StoredPayment
+from app.store.tables import MerchantAccount, Operation, Payment, SaleorEvent
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 URL = "https://shop.example.com/graphql/"

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from app.db.accounts import AccountError, AccountKeys, AccountRepository
-from app.db.database import Database, is_sqlite
-from app.db.inbox import Inbox
-from app.db.installations import InstallationRepository, OpenInstallation
-from app.db.tables import MerchantAccount
-from app.db.vault import VaultError
+from app.store.accounts import AccountError, AccountKeys, AccountRepository
+from app.store.database import Database, is_sqlite
+from app.store.inbox import Inbox
+from app.store.installations import InstallationRepository, OpenInstallation
+from app.store.tables import MerchantAccount
+from app.store.vault import VaultError
 from tests.conftest import Clock
 from tests.db.rows import KEYS, NOON, a_payment, an_account, an_installation, read_raw
 from tests.payments.test_at_once import queue_for_the_lock

@@ -9,10 +9,10 @@ from sqlalchemy.exc import IntegrityError
 from sqlmodel import SQLModel
 
 from app.core.vocabulary import Kind
-from app.db.aggregates import find_by_order
-from app.db.database import Database, create_engine, is_sqlite
-from app.db.search import PaymentFilter, payments_page
-from app.db.tables import MerchantAccount, Payment
+from app.store.aggregates import find_by_order
+from app.store.database import Database, create_engine, is_sqlite
+from app.store.search import PaymentFilter, payments_page
+from app.store.tables import MerchantAccount, Payment
 from tests.db.rows import NOON, a_payment, an_event, an_operation, load_by_order, load_by_transaction
 from tests.waiting import unless_it_hangs
 

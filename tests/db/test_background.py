@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from app.db.database import Database, begin_in_background, in_background, is_sqlite
+from app.store.database import Database, begin_in_background, in_background, is_sqlite
 from tests.waiting import unless_it_hangs
 
 MANY = 60

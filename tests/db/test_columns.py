@@ -15,9 +15,9 @@ from sqlmodel.sql.sqltypes import AutoString
 
 from app.core.text import fit_text
 from app.core.vocabulary import State
-from app.db.columns import Amount, BoundedText, Moment, OrderId, enum_type
-from app.db.database import Database, async_url, create_engine, is_sqlite
-from app.db.tables import MerchantAccount, Operation
+from app.store.columns import Amount, BoundedText, Moment, OrderId, enum_type
+from app.store.database import Database, async_url, create_engine, is_sqlite
+from app.store.tables import MerchantAccount, Operation
 from tests.db.rows import NOON, a_payment, read_raw
 
 SQLITE = dialect()

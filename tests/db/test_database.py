@@ -15,11 +15,11 @@ import pytest
 from sqlalchemy import event, text
 from sqlalchemy.exc import IntegrityError, OperationalError
 
-from app.db import database as module
-from app.db import sqlite
-from app.db.database import Database, Timeouts, create_engine, is_sqlite
-from app.db.errors import CommitUnknownError, DatabaseUnavailableError
-from app.db.tables import MerchantAccount
+from app.store import database as module
+from app.store import sqlite
+from app.store.database import Database, Timeouts, create_engine, is_sqlite
+from app.store.errors import CommitUnknownError, DatabaseUnavailableError
+from app.store.tables import MerchantAccount
 from tests.db.rows import a_new_payment, read_raw
 from tests.reuse import Engines
 from tests.waiting import LONGEST_WAIT, unless_it_hangs

@@ -12,14 +12,14 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.ext.asyncio import AsyncEngine
 from sqlmodel import SQLModel
 
-from app.db import database_copy
-from app.db.columns import table_of
-from app.db.connection_errors import UnfinishedCopyError
-from app.db.database import Database, Timeouts, create_engine
-from app.db.database_copy import CopyError, DatabaseCopy, SourceUnavailableError, TableComparison, open_copy
-from app.db.migrate import current_revision, migrate, newest_revision
-from app.db.processes import SILENT_AFTER, RunningProcess, record_heartbeat
-from app.db.tables import ChangedDay
+from app.store import database_copy
+from app.store.columns import table_of
+from app.store.connection_errors import UnfinishedCopyError
+from app.store.database import Database, Timeouts, create_engine
+from app.store.database_copy import CopyError, DatabaseCopy, SourceUnavailableError, TableComparison, open_copy
+from app.store.migrate import current_revision, migrate, newest_revision
+from app.store.processes import SILENT_AFTER, RunningProcess, record_heartbeat
+from app.store.tables import ChangedDay
 from tests.db.filled_tables import fill_every_table
 from tests.db.rows import NOON
 

@@ -7,10 +7,10 @@ from typing import Any
 from sqlalchemy import insert
 
 from app.core.vocabulary import Kind, State
-from app.db.columns import table_of
-from app.db.database import Database, is_sqlite
-from app.db.day_sums import Days, Total, our_totals
-from app.db.tables import Booked, MerchantAccount, Operation
+from app.store.columns import table_of
+from app.store.database import Database, is_sqlite
+from app.store.day_sums import Days, Total, our_totals
+from app.store.tables import Booked, MerchantAccount, Operation
 from integration_base.amounts import LARGEST
 from tests.db.rows import a_payment
 from tests.statements import record_statements

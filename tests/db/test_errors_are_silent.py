@@ -6,8 +6,8 @@ import pytest
 from sqlalchemy.exc import IntegrityError
 
 from app.core.vocabulary import Flow
-from app.db.database import Database
-from app.db.tables import Payment
+from app.store.database import Database
+from app.store.tables import Payment
 from tests.db.rows import NOON
 
 

@@ -10,15 +10,15 @@ from sqlalchemy import insert
 from sqlmodel import SQLModel, select
 
 from app.core.vocabulary import Kind
-from app.db.accounts import AccountRepository
-from app.db.aggregates import ATTEMPTS, ORDERS, POLLS
-from app.db.columns import table_of
-from app.db.database import Database, is_sqlite
-from app.db.inbox import NOTIFICATIONS
-from app.db.installations import InstallationRepository
-from app.db.job_queue import Capacity, JobQueue, Tenant, claim
-from app.db.outbox import EVENTS
-from app.db.tables import MerchantAccount, Notification, Operation, Payment, SaleorEvent
+from app.store.accounts import AccountRepository
+from app.store.aggregates import ATTEMPTS, ORDERS, POLLS
+from app.store.columns import table_of
+from app.store.database import Database, is_sqlite
+from app.store.inbox import NOTIFICATIONS
+from app.store.installations import InstallationRepository
+from app.store.job_queue import Capacity, JobQueue, Tenant, claim
+from app.store.outbox import EVENTS
+from app.store.tables import MerchantAccount, Notification, Operation, Payment, SaleorEvent
 from tests.db.rows import NOON, a_new_payment, an_account, an_event, an_installation, an_operation
 from tests.statements import record_statements
 

@@ -10,9 +10,9 @@ from sqlalchemy import text
 from sqlalchemy.exc import IntegrityError, OperationalError
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from app.db.database import Database
-from app.db.errors import CommitUnknownError, DatabaseUnavailableError
-from app.db.group_commit import GroupCommit
+from app.store.database import Database
+from app.store.errors import CommitUnknownError, DatabaseUnavailableError
+from app.store.group_commit import GroupCommit
 from tests.db.rows import read_raw
 from tests.waiting import unless_it_hangs
 

@@ -11,14 +11,14 @@ from sqlalchemy import delete, insert, text
 
 from app.core.payment import row_id_of
 from app.core.vocabulary import Kind, State
-from app.db.aggregates import ATTEMPTS, ORDERS, ByEvent, ById, ByOrder, ByTransaction, PaymentSelector, SameDebt
-from app.db.columns import table_of
-from app.db.database import Database, is_sqlite
-from app.db.job_queue import DueQueues
-from app.db.payment_locks import lock_payments
-from app.db.reconciliations import paid_orders_page
-from app.db.repository import PaymentRepository
-from app.db.tables import Installation, MerchantAccount, Operation, Payment
+from app.store.aggregates import ATTEMPTS, ORDERS, ByEvent, ById, ByOrder, ByTransaction, PaymentSelector, SameDebt
+from app.store.columns import table_of
+from app.store.database import Database, is_sqlite
+from app.store.job_queue import DueQueues
+from app.store.payment_locks import lock_payments
+from app.store.reconciliations import paid_orders_page
+from app.store.repository import PaymentRepository
+from app.store.tables import Installation, MerchantAccount, Operation, Payment
 from tests.db.rows import NOON, a_new_payment, an_event, an_operation, read_raw
 from tests.statements import record_statements
 

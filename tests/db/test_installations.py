@@ -8,10 +8,10 @@ import pytest
 from sqlalchemy import make_url
 from sqlmodel import col, select
 
-from app.db.database import Database
-from app.db.installations import MAX_PENDING_TOKENS, MAX_UNPROVEN_INSTALLATIONS, InstallationRepository
-from app.db.tables import Installation, MerchantAccount, ReportedProblem
-from app.db.vault import KEY_BYTES, Vault, VaultError
+from app.store.database import Database
+from app.store.installations import MAX_PENDING_TOKENS, MAX_UNPROVEN_INSTALLATIONS, InstallationRepository
+from app.store.tables import Installation, MerchantAccount, ReportedProblem
+from app.store.vault import KEY_BYTES, Vault, VaultError
 from tests.conftest import Clock
 from tests.db.rows import URL, an_installation, read_raw
 
@@ -121,7 +121,7 @@ async def test_saleors_of_which_only_unproven_tokens_are_known_are_only_so_many(
 async def test_a_saleor_that_is_set_up_already_keeps_its_place(
     database: Database, installations: InstallationRepository, monkeypatch: pytest.MonkeyPatch, clock: Clock
 ) -> None:
-    monkeypatch.setattr("app.db.installations.MAX_UNPROVEN_INSTALLATIONS", 2)
+    monkeypatch.setattr("app.store.installations.MAX_UNPROVEN_INSTALLATIONS", 2)
     for name in ("a", "b"):
         assert await bring(installations, "token", f"https://{name}.example.com/graphql/")
         found = await installations.find(f"https://{name}.example.com/graphql/")

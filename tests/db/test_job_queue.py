@@ -9,15 +9,15 @@ import pytest
 from sqlmodel import col, select
 
 from app.core.vocabulary import EventState, Kind, State
-from app.db.accounts import AccountRepository
-from app.db.aggregates import POLLS
-from app.db.database import Database, create_engine, is_sqlite
-from app.db.inbox import NOTIFICATIONS, Inbox, ProcessingResult
-from app.db.installations import InstallationRepository
-from app.db.job_queue import Capacity, Claim, DueQueues, JobQueue, Tenant, claim, release_claims
-from app.db.outbox import EVENTS
-from app.db.tables import MerchantAccount, Operation, SaleorEvent
-from app.db.vault import Vault
+from app.store.accounts import AccountRepository
+from app.store.aggregates import POLLS
+from app.store.database import Database, create_engine, is_sqlite
+from app.store.inbox import NOTIFICATIONS, Inbox, ProcessingResult
+from app.store.installations import InstallationRepository
+from app.store.job_queue import Capacity, Claim, DueQueues, JobQueue, Tenant, claim, release_claims
+from app.store.outbox import EVENTS
+from app.store.tables import MerchantAccount, Operation, SaleorEvent
+from app.store.vault import Vault
 from tests.db.rows import NOON, a_payment, an_account, an_event, an_installation, an_operation, read_raw
 from tests.waiting import unless_it_hangs
 
@@ -344,7 +344,7 @@ class TestFairness:
     async def test_a_backlog_longer_than_is_looked_at_hides_nobody(
         self, database: Database, stores: list[MerchantAccount], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("app.db.job_queue._LOOK_AHEAD", 6)
+        monkeypatch.setattr("app.store.job_queue._LOOK_AHEAD", 6)
         big, small, other = (each.installation_id for each in stores)
         assert await self.served(database, Capacity(20, share=2)) == {big: 2, small: 1, other: 1}
         assert await self.served(database, Capacity(18, share=2, busy={big: 2, small: 1, other: 1})) == {}
@@ -352,7 +352,7 @@ class TestFairness:
     async def test_of_too_many_stores_with_a_backlog_those_that_wait_longest(
         self, database: Database, stores: list[MerchantAccount], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("app.db.job_queue._LOOK_AHEAD", 1)
+        monkeypatch.setattr("app.store.job_queue._LOOK_AHEAD", 1)
         big, small, other = (each.installation_id for each in stores)
         assert await self.served(database, Capacity(1, share=1)) == {big: 1}
         assert await self.served(database, Capacity(1, share=1, busy={big: 1})) == {small: 1}

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from app.db.latest_cache import Latest, LatestCache
+from app.store.latest_cache import Latest, LatestCache
 from tests.conftest import Clock
 
 

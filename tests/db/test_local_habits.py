@@ -11,9 +11,9 @@ from sqlalchemy import text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError
 
-from app.db.connection_errors import EncodingError, NoRightsError, describe_connection_error
-from app.db.database import Database, create_engine
-from app.db.migrate import current_revision, migrate
+from app.store.connection_errors import EncodingError, NoRightsError, describe_connection_error
+from app.store.database import Database, create_engine
+from app.store.migrate import current_revision, migrate
 from tests.outbound.tls_server import write_certificate
 from tests.postgresql import Program, open_postgresql_server
 from tests.waiting import eventually

@@ -14,14 +14,14 @@ from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError
 from sqlmodel import SQLModel
 
-from app.db import migrate as migrations
-from app.db import tables
-from app.db.aggregates import ORDERS, POLLS
-from app.db.connection_errors import describe_connection_error
-from app.db.database import Database, create_engine
-from app.db.inbox import NOTIFICATIONS
-from app.db.migrate import Fit, MigrationResult, Revision, current_revision, fit_of, migrate, newest_revision
-from app.db.outbox import EVENTS
+from app.store import migrate as migrations
+from app.store import tables
+from app.store.aggregates import ORDERS, POLLS
+from app.store.connection_errors import describe_connection_error
+from app.store.database import Database, create_engine
+from app.store.inbox import NOTIFICATIONS
+from app.store.migrate import Fit, MigrationResult, Revision, current_revision, fit_of, migrate, newest_revision
+from app.store.outbox import EVENTS
 from tests.journeys.next_version import REVISION, next_migrations
 
 
@@ -125,7 +125,9 @@ async def test_a_migration_does_not_make_everybody_wait_behind_somebody_who_read
 @pytest.mark.fault("two-versions")
 async def test_of_two_processes_that_start_together_one_migrates(new_postgresql: Callable[[], str]) -> None:
     url = new_postgresql()
-    program = "import asyncio, sys; from app.db.migrate import migrate; print(asyncio.run(migrate(sys.argv[1])).steps)"
+    program = (
+        "import asyncio, sys; from app.store.migrate import migrate; print(asyncio.run(migrate(sys.argv[1])).steps)"
+    )
     command = (sys.executable, "-c", program, url)
     both = [await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE) for _ in range(2)]
     steps = [int((await each.communicate())[0]) for each in both]

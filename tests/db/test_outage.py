@@ -7,10 +7,10 @@ from sqlalchemy.exc import OperationalError
 from sqlmodel import select
 from structlog.testing import capture_logs
 
-from app.db.database import Database, create_engine
-from app.db.errors import DatabaseUnavailableError
-from app.db.outage import Outage
-from app.db.tables import Installation
+from app.store.database import Database, create_engine
+from app.store.errors import DatabaseUnavailableError
+from app.store.outage import Outage
+from app.store.tables import Installation
 
 
 class Seconds:

@@ -14,11 +14,11 @@ import pytest
 from app.core import payment as core
 from app.core.payment import PaymentAggregate
 from app.core.vocabulary import EventState, Kind, ProblemKind, State
-from app.db.aggregates import ALONE, ById, load_outlines, read_payments
-from app.db.database import Database
-from app.db.payment_rows import EVENTS, OPERATIONS, PAYMENTS, PROBLEMS, RowMapping
-from app.db.repository import PaymentRepository
-from app.db.tables import MerchantAccount
+from app.store.aggregates import ALONE, ById, load_outlines, read_payments
+from app.store.database import Database
+from app.store.payment_rows import EVENTS, OPERATIONS, PAYMENTS, PROBLEMS, RowMapping
+from app.store.repository import PaymentRepository
+from app.store.tables import MerchantAccount
 from tests.db.rows import NOON, a_new_payment, plain, read_raw, store
 from tests.payments.aggregates import an_operation
 from tests.payments.changes import Change
@@ -200,7 +200,7 @@ WRITTEN_BY = {
     "saved_cards.py",  # consents that are withdrawn
     "sealed_values.py",  # other keys
 }
-"""Who writes the tables of payments; all of it is in ``app/db``."""
+"""Who writes the tables of payments; all of it is in ``app/store``."""
 
 TABLES = {"Payment", "Operation", "SaleorEvent", "Problem", "SplitShare"}
 
@@ -212,7 +212,7 @@ def writers() -> Iterator[tuple[str, str]]:
         imported = {
             alias.asname or alias.name
             for node in ast.walk(tree)
-            if isinstance(node, ast.ImportFrom) and node.module == "app.db.tables"
+            if isinstance(node, ast.ImportFrom) and node.module == "app.store.tables"
             for alias in node.names
         }
         for node in ast.walk(tree):

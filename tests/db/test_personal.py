@@ -2,8 +2,8 @@
 
 import pytest
 
-from app.db.personal import SEALED, PersonalData, is_personal
-from app.db.vault import Vault, VaultError
+from app.store.personal import SEALED, PersonalData, is_personal
+from app.store.vault import Vault, VaultError
 
 REQUEST = {
     "order_id": "0364aa9a31eb",

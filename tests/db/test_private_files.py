@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from app.db.database import Database, create_engine
-from app.db.private_files import create_private_folder
 from app.settings import Settings
+from app.store.database import Database, create_engine
+from app.store.private_files import create_private_folder
 
 
 @pytest.fixture(autouse=True)

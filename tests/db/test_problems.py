@@ -12,12 +12,12 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from app.core import payment as core
 from app.core.payment import PaymentAggregate, row_id_of
 from app.core.vocabulary import ProblemKind
-from app.db.aggregates import ById
-from app.db.database import Database
-from app.db.problems import CountedProblems, count_problems, payment_ids_with_problem, payments_with_problem
-from app.db.repository import PaymentRepository
-from app.db.search import PaymentFilter, payments_page
-from app.db.tables import MerchantAccount, Problem
+from app.store.aggregates import ById
+from app.store.database import Database
+from app.store.problems import CountedProblems, count_problems, payment_ids_with_problem, payments_with_problem
+from app.store.repository import PaymentRepository
+from app.store.search import PaymentFilter, payments_page
+from app.store.tables import MerchantAccount, Problem
 from tests.db.rows import NOON, a_payment, load_by_order
 from tests.payments.changes import Change
 from tests.statements import record_statements

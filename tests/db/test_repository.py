@@ -12,12 +12,12 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.core.payment import Payment, PaymentAggregate, SaleorEvent, row_id_of
 from app.core.vocabulary import Kind, State
-from app.db.aggregates import ById, ByOrder, ByTransaction, SameDebt, account_of
-from app.db.database import Database, create_engine
-from app.db.payment_locks import lock_payments
-from app.db.repository import NewPayment, PaymentNotFoundError, PaymentRepository
-from app.db.tables import MerchantAccount
-from app.payments.core.problems import add_problem, cause_of_mismatch
+from app.rules.problems import add_problem, cause_of_mismatch
+from app.store.aggregates import ById, ByOrder, ByTransaction, SameDebt, account_of
+from app.store.database import Database, create_engine
+from app.store.payment_locks import lock_payments
+from app.store.repository import NewPayment, PaymentNotFoundError, PaymentRepository
+from app.store.tables import MerchantAccount
 from tests.db.rows import NOON, a_new_payment, load_by_order, plain, read_raw
 from tests.payments.aggregates import HUNDRED, an_operation
 from tests.payments.changes import AttemptChange, Change

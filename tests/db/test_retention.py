@@ -7,12 +7,19 @@ from typing import Any
 import pytest
 
 from app.core.vocabulary import EventState, Flow, Kind, State
-from app.db.database import Database
-from app.db.inbox import Inbox
-from app.db.personal import SEALED, PersonalData
-from app.db.retention import INACTIVE_PERIOD, Outdated, Retention, count_outdated, erase_notifications, erase_payments
-from app.db.tables import MerchantAccount, Notification, Operation, Payment, SaleorEvent
-from app.db.vault import Vault
+from app.store.database import Database
+from app.store.inbox import Inbox
+from app.store.personal import SEALED, PersonalData
+from app.store.retention import (
+    INACTIVE_PERIOD,
+    Outdated,
+    Retention,
+    count_outdated,
+    erase_notifications,
+    erase_payments,
+)
+from app.store.tables import MerchantAccount, Notification, Operation, Payment, SaleorEvent
+from app.store.vault import Vault
 from tests.db.rows import NOON, a_new_payment, an_event, an_operation, read_raw
 from tests.statements import record_statements
 

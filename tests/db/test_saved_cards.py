@@ -8,10 +8,10 @@ import pytest
 from sqlmodel import col, select
 
 from app.core.payment import RefusedCard
-from app.db.database import Database, create_engine
-from app.db.saved_cards import SavedCards, write_cards
-from app.db.tables import MerchantAccount, Payment, SavedCard
-from app.db.vault import Vault, VaultError
+from app.store.database import Database, create_engine
+from app.store.saved_cards import SavedCards, write_cards
+from app.store.tables import MerchantAccount, Payment, SavedCard
+from app.store.vault import Vault, VaultError
 from tests.db.rows import NOON, a_new_payment
 
 MASKS = ("424242******4242", "545454******5454")

@@ -10,18 +10,18 @@ from sqlalchemy import Text
 from sqlmodel import SQLModel
 
 from app.core.vocabulary import Kind
-from app.db.accounts import AccountKeys, AccountRepository
-from app.db.card_keys import StoreCardKeys
-from app.db.columns import BoundedText
-from app.db.database import Database
-from app.db.errors import DatabaseUnavailableError
-from app.db.inbox import Inbox
-from app.db.installations import InstallationRepository
-from app.db.personal import BlindIndex, PersonalData
-from app.db.saved_cards import SavedCards
-from app.db.sealed_values import SEALED_COLUMNS, ResealProgress, SealedValues
-from app.db.tables import MerchantAccount, Operation, Payment, SavedCard
-from app.db.vault import KEY_BYTES, Vault
+from app.store.accounts import AccountKeys, AccountRepository
+from app.store.card_keys import StoreCardKeys
+from app.store.columns import BoundedText
+from app.store.database import Database
+from app.store.errors import DatabaseUnavailableError
+from app.store.inbox import Inbox
+from app.store.installations import InstallationRepository
+from app.store.personal import BlindIndex, PersonalData
+from app.store.saved_cards import SavedCards
+from app.store.sealed_values import SEALED_COLUMNS, ResealProgress, SealedValues
+from app.store.tables import MerchantAccount, Operation, Payment, SavedCard
+from app.store.vault import KEY_BYTES, Vault
 from tests.conftest import Clock
 from tests.db.rows import KEYS, NOON, URL, a_new_payment, an_account, an_installation, an_operation, read_raw
 
@@ -153,8 +153,8 @@ async def test_after_it_the_old_key_opens_nothing_and_is_needed_for_nothing(data
 async def test_whoever_dies_over_it_begins_again_and_comes_to_the_same_end(
     database: Database, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.db.sealed_values._BATCH", 2)
-    monkeypatch.setattr("app.db.sealed_values._COUNTED", 2)
+    monkeypatch.setattr("app.store.sealed_values._BATCH", 2)
+    monkeypatch.setattr("app.store.sealed_values._COUNTED", 2)
     await Store(database, BEFORE, clock).filled()
     before = await Store(database, ROTATED, clock).all()
     counted = await SealedValues(database, ROTATED).count()
@@ -237,7 +237,7 @@ async def test_what_no_key_opens_is_counted_and_left_as_it_is(database: Database
 async def test_a_database_that_is_away_for_a_moment_is_asked_again(
     database: Database, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.db.sealed_values._PAUSE", 0)
+    monkeypatch.setattr("app.store.sealed_values._PAUSE", 0)
     await Store(database, BEFORE, clock).filled()
     real, times = database.transaction, iter(range(1_000))
 

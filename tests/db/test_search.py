@@ -9,13 +9,13 @@ import pytest
 
 from app.core.payment import Operation, Payment
 from app.core.vocabulary import Flow, Kind, PaymentStatus, State
-from app.db.accounts import AccountRepository
-from app.db.database import Database
-from app.db.installations import InstallationRepository
-from app.db.personal import BlindIndex
-from app.db.search import PaymentFilter, PaymentNames, Sum, Sums, channels_of, payments_page, sum_payments
-from app.db.tables import MerchantAccount
-from app.db.vault import KEY_BYTES, Vault
+from app.store.accounts import AccountRepository
+from app.store.database import Database
+from app.store.installations import InstallationRepository
+from app.store.personal import BlindIndex
+from app.store.search import PaymentFilter, PaymentNames, Sum, Sums, channels_of, payments_page, sum_payments
+from app.store.tables import MerchantAccount
+from app.store.vault import KEY_BYTES, Vault
 from tests.db.rows import NOON, an_account, an_installation, store
 from tests.payments.aggregates import an_operation
 
@@ -119,7 +119,7 @@ async def test_each_filter_alone_and_all_together(
 async def test_what_is_found_is_counted_and_summed_as_far_as_that_is_quick(
     database: Database, account: MerchantAccount, other_store: MerchantAccount, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.db.search.MAX_COUNTED", 4)
+    monkeypatch.setattr("app.store.search.MAX_COUNTED", 4)
     for number, (status, currency) in enumerate(
         [
             (PaymentStatus.FAILED, "UAH"),

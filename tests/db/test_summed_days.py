@@ -11,11 +11,12 @@ from sqlmodel import col, select
 
 from app.core.payment import Operation, PaymentAggregate, row_id_of
 from app.core.vocabulary import Flow, Kind, State
-from app.db.aggregates import ById
-from app.db.database import Database, is_sqlite
-from app.db.day_sums import Days, Total, our_totals
-from app.db.repository import PaymentRepository
-from app.db.summed_days import (
+from app.rules.balance import update_booking
+from app.store.aggregates import ById
+from app.store.database import Database, is_sqlite
+from app.store.day_sums import Days, Total, our_totals
+from app.store.repository import PaymentRepository
+from app.store.summed_days import (
     DAYS_STORED,
     Outcome,
     days_to_sum,
@@ -27,8 +28,7 @@ from app.db.summed_days import (
     stored_outcomes,
     stored_totals,
 )
-from app.db.tables import ChangedDay, MerchantAccount
-from app.payments.core.balance import update_booking
+from app.store.tables import ChangedDay, MerchantAccount
 from tests.db.rows import a_new_payment
 from tests.db.rows import an_operation as a_row_of_an_operation
 from tests.payments.aggregates import an_operation
@@ -267,7 +267,7 @@ async def test_a_note_that_comes_while_its_day_is_summed_stays(
         await history.payments.record(ById(history.ids[0]), Change(late))
         return found
 
-    monkeypatch.setattr("app.db.summed_days.our_totals", meanwhile)
+    monkeypatch.setattr("app.store.summed_days.our_totals", meanwhile)
     async with history.database.transaction() as session:
         await store_sums(session, [history.account.id], Days(BEGUN.date(), BEGUN.date()), history.now)
     assert await notes(history.database) == [BEGUN.date()]

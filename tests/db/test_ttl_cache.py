@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from app.db.ttl_cache import TTL, TtlCache
+from app.store.ttl_cache import TTL, TtlCache
 from tests.conftest import Clock
 
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.db.vault import KEY_BYTES, Vault, VaultError, add_key, create_key_file, read_keys
+from app.store.vault import KEY_BYTES, Vault, VaultError, add_key, create_key_file, read_keys
 
 OLD, NEW = b"\x01" * KEY_BYTES, b"\x02" * KEY_BYTES
 
@@ -68,7 +68,7 @@ def test_a_key_file_is_whole_or_not_there(tmp_path: Path, room: int) -> None:
     """The disk is full at the first start: with half a file the app would not start any more once it is not."""
     path = tmp_path / "secret.key"
     program = (
-        "import resource, sys; from pathlib import Path; from app.db.vault import create_key_file;"
+        "import resource, sys; from pathlib import Path; from app.store.vault import create_key_file;"
         f"resource.setrlimit(resource.RLIMIT_FSIZE, ({room}, {room})); create_key_file(Path(sys.argv[1]))"
     )
     ran = subprocess.run([sys.executable, "-c", program, path], capture_output=True, text=True, check=False)

@@ -11,11 +11,11 @@ from fastapi import FastAPI
 from sqlmodel import select
 
 from app.bootstrap import open_services
-from app.db.tables import Process
 from app.demo.processes import ServerProcess, free_port
 from app.main import create_app
-from app.payments.services import Services
+from app.services import Services
 from app.settings import Settings
+from app.store.tables import Process
 from gateway_client.sandbox.control.client import SandboxControl
 from gateway_client.sandbox.server import running_sandbox
 from gateway_client.sandbox.settings import SandboxSettings

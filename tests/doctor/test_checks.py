@@ -10,14 +10,14 @@ import pytest
 from sqlalchemy import update
 
 from app.bootstrap import open_deployment, utc_now
-from app.db.tables import MerchantAccount
-from app.db.vault import KEY_BYTES, Vault
-from app.doctor.accounts import check_account, check_gateway_clocks
-from app.doctor.deployment import Deployment
-from app.doctor.drift import check_drift
-from app.doctor.findings import Level, Subject
-from app.doctor.saleors import check_clock, check_saleor
-from app.doctor.storage import check_key_file
+from app.ops.doctor.accounts import check_account, check_gateway_clocks
+from app.ops.doctor.deployment import Deployment
+from app.ops.doctor.drift import check_drift
+from app.ops.doctor.findings import Level, Subject
+from app.ops.doctor.saleors import check_clock, check_saleor
+from app.ops.doctor.storage import check_key_file
+from app.store.tables import MerchantAccount
+from app.store.vault import KEY_BYTES, Vault
 from saleor_app_sdk.addresses import host_of
 from tests.commands.conftest import one_database
 from tests.doctor.conftest import DoctorEnvironment

@@ -13,10 +13,10 @@ from sqlmodel import col
 
 from app import DISTRIBUTION
 from app.bootstrap import utc_now
-from app.db.processes import RunningProcess, record_heartbeat
-from app.db.tables import Process
-from app.db.vault import create_key_file
 from app.settings import Settings
+from app.store.processes import RunningProcess, record_heartbeat
+from app.store.tables import Process
+from app.store.vault import create_key_file
 from saleor_app_sdk.testing import FakeSaleor
 from tests.commands.conftest import Shell, one_database
 from tests.conftest import MigratedDatabases

@@ -7,9 +7,9 @@ import psycopg
 from sqlalchemy.engine import make_url
 
 from app.bootstrap import open_deployment
-from app.doctor.findings import Level, Subject
-from app.doctor.storage import check_database
 from app.i18n.messages import LazyMessage
+from app.ops.doctor.findings import Level, Subject
+from app.ops.doctor.storage import check_database
 from app.settings import Settings
 
 

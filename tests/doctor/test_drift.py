@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from app.bootstrap import open_saleor
-from app.dashboard.order.widget import ORDER_WIDGET
-from app.db.installations import OpenInstallation
+from app.store.installations import OpenInstallation
+from app.web.dashboard.order.widget import ORDER_WIDGET
 from saleor_app_sdk.graphql import SaleorClient
 from saleor_app_sdk.installed_app import InstalledWebhook, fetch_app_in_saleor
 from saleor_app_sdk.testing import SaleorSettings

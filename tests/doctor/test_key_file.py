@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from app.bootstrap import open_deployment
-from app.doctor.deployment import Deployment
-from app.doctor.findings import Level
-from app.doctor.storage import check_key_file
 from app.errors import SettingsError
+from app.ops.doctor.deployment import Deployment
+from app.ops.doctor.findings import Level
+from app.ops.doctor.storage import check_key_file
 from app.settings import Settings
 
 

@@ -8,7 +8,7 @@ import httpx2
 import pytest
 
 from app.bootstrap import open_saleor
-from app.dashboard.set_up import health
+from app.web.dashboard.set_up import health
 from tests.commands.conftest import one_database
 from tests.doctor.conftest import DoctorEnvironment, open_doctor_environment
 from tests.doctor.test_drift import CHARGE, OLD_QUERY, REFUND, change, create, delete

@@ -3,7 +3,7 @@
 import httpx2
 import pytest
 
-from app.db.turned_away import RECENT
+from app.store.turned_away import RECENT
 from saleor_app_sdk.testing.views import NewCheckout
 from tests.doctor.conftest import DoctorEnvironment
 from tests.journeys.stories import begin

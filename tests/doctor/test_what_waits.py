@@ -8,12 +8,12 @@ from email.utils import format_datetime
 import httpx2
 import pytest
 
-from app.db.errors import DatabaseUnavailableError
-from app.doctor.checks import Check, run_checks
-from app.doctor.clocks import clock_findings
-from app.doctor.findings import Finding, Level, Subject
-from app.doctor.workers import check_lag
-from app.server_clock import compare_clock
+from app.ops.doctor.checks import Check, run_checks
+from app.ops.doctor.clocks import clock_findings
+from app.ops.doctor.findings import Finding, Level, Subject
+from app.ops.doctor.workers import check_lag
+from app.store.errors import DatabaseUnavailableError
+from integration_base.server_clock import compare_clock
 from tests.loopback import ReceivedRequest, Reply, serve_replies
 from tests.payments.fake_gateway import payment
 from tests.payments.shop import Shop

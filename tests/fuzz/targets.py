@@ -14,8 +14,8 @@ from urllib.parse import parse_qsl
 import httpx2
 from pydantic import BaseModel, ValidationError
 
-from app.payments.core.observation import observation_from_record
-from app.payments.reconciliation.entries import book_line, entries_of
+from app.flows.reconciliation.entries import book_line, entries_of
+from app.rules.observation import observation_from_record
 from gateway_client import GatewayClient
 from gateway_client.credentials import Credentials
 from gateway_client.errors import ForgedNotificationError, GatewayError, UnreadableNotificationError

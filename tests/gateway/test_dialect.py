@@ -155,7 +155,7 @@ class TestTimes:
 
 
 _BEYOND = re.compile(r"/api/v1/(capture|applepay|tokenization|recurring)\b|^releases_rest$")
-_ALLOWED = {"gateway_client/dialect.py", "app/payments/accounts/dialect_options.py"}
+_ALLOWED = {"gateway_client/dialect.py", "app/rules/accounts/dialect_options.py"}
 
 
 def test_nothing_else_in_the_product_knows_such_a_fact() -> None:

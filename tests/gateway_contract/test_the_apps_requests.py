@@ -15,15 +15,15 @@ from uuid import NAMESPACE_OID, uuid5
 import pytest
 
 from app.core.vocabulary import Flow, Kind, State
-from app.db.tables import MerchantAccount, ProductsForm
-from app.payments.cards.card_form import PaymentInstrument
-from app.payments.core.addresses import Addresses
-from app.payments.reconciliation.gather import start_register
-from app.payments.requests.direct import browser_of, plan_direct
-from app.payments.requests.operation import operation_request
-from app.payments.requests.payment import plan_hosted, terms_of
-from app.payments.requests.payout import PayoutTerms, payout_request
-from app.payments.split.rules import METADATA_KEY
+from app.flows.reconciliation.gather import start_register
+from app.rules.addresses import Addresses
+from app.rules.cards.card_form import PaymentInstrument
+from app.rules.requests.direct import browser_of, plan_direct
+from app.rules.requests.operation import operation_request
+from app.rules.requests.payment import plan_hosted, terms_of
+from app.rules.requests.payout import PayoutTerms, payout_request
+from app.rules.split.rules import METADATA_KEY
+from app.store.tables import MerchantAccount, ProductsForm
 from gateway_client.dialect import DIALECTS
 from gateway_client.models import (
     Capture,

@@ -10,13 +10,13 @@ from babel.messages.catalog import Catalog
 from babel.messages.frontend import CommandLineInterface
 from babel.messages.pofile import read_po
 
+from app.flows.accounts.channels import Missing
+from app.flows.accounts.check import FailureReason, Limitation
 from app.i18n.messages import LazyMessage, Money, Value
 from app.i18n.translation import ENGLISH, LANGUAGES, LOCALES, translation
-from app.payments.accounts.channels import Missing
-from app.payments.accounts.check import FailureReason, Limitation
-from app.payments.alerts.texts import ALERT_TEXTS
-from app.payments.core.status_messages import english_status_message
-from app.payments.staff.status import Standing
+from app.reports.alerts.texts import ALERT_TEXTS
+from app.reports.status import Standing
+from app.rules.status_messages import english_status_message
 from gateway_client.statuses import TABLE, Status, explain
 from integration_base.validation import SENTENCES
 
@@ -49,9 +49,9 @@ def places(catalogue: Catalog) -> dict[str, set[str]]:
 
 def test_the_messages_are_found_wherever_they_are_said(template: Catalog) -> None:
     found = places(template)
-    assert found["Payments"] >= {"app/dashboard/navigation.py", "app/dashboard/templates/payments/list.html"}
-    assert found["QR code of the payment page"] >= {"app/shopper/templates/page.html"}
-    assert found["Payment received"] == {"app/shopper/page.py"}
+    assert found["Payments"] >= {"app/web/dashboard/navigation.py", "app/web/dashboard/templates/payments/list.html"}
+    assert found["QR code of the payment page"] >= {"app/web/shopper/templates/page.html"}
+    assert found["Payment received"] == {"app/web/shopper/page.py"}
     assert found["Insufficient funds"] == {"packages/gateway-client/gateway_client/statuses.py"}
     assert {"Add your merchant account", "partially refunded", "must be a number", "The card has expired"} <= set(found)
     assert not [message for message, files in found.items() if any("sandbox" in file for file in files)]

@@ -11,10 +11,10 @@ from sqlmodel import select
 from app.bootstrap import open_services
 from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import EventState, Kind, State
-from app.db.aggregates import WITH_ACCOUNT, load_aggregates, read_payments
-from app.db.tables import Notification
-from app.payments.core.balance import balance
-from app.payments.core.problems import problem_text
+from app.rules.balance import balance
+from app.rules.problems import problem_text
+from app.store.aggregates import WITH_ACCOUNT, load_aggregates, read_payments
+from app.store.tables import Notification
 from gateway_client.dialect import DIALECTS
 from gateway_client.sandbox.control.views import PaymentView
 from saleor_app_sdk.testing.views import TransactionView

@@ -8,7 +8,7 @@ from sqlalchemy import make_url, text
 from sqlmodel import SQLModel
 
 from app.bootstrap import open_services
-from app.db.database import is_sqlite
+from app.store.database import is_sqlite
 from gateway_client.sandbox.core.cards import coded_card
 from saleor_app_sdk.testing.views import SessionView
 from saleor_app_sdk.testing.vocabulary import Flow

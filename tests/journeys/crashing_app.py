@@ -22,12 +22,12 @@ from app.commands.serve import serve
 from app.core.fact import AttemptFact, Fact
 from app.core.payment import Payment, PaymentAggregate
 from app.core.vocabulary import EventState, State
-from app.db import aggregates
-from app.db.payment_rows import EVENTS, OPERATIONS, StoredPayment, write
-from app.db.repository import PaymentRepository
-from app.db.tables import Notification
 from app.main import create_app
 from app.settings import read_settings
+from app.store import aggregates
+from app.store.payment_rows import EVENTS, OPERATIONS, StoredPayment, write
+from app.store.repository import PaymentRepository
+from app.store.tables import Notification
 from app.worker import loop
 from tests.journeys.crash_points import CrashPoint, CrashTrigger
 

@@ -2,7 +2,7 @@
 
     python -m tests.journeys.next_version migrate|run|worker
 
-Its migration removes nothing, so this version works with the migrated database (``app.db.migrate``).
+Its migration removes nothing, so this version works with the migrated database (``app.store.migrate``).
 """
 
 import shutil
@@ -12,8 +12,8 @@ from pathlib import Path
 from sqlalchemy import Column, String, Table
 
 from app import cli
-from app.db import migrate
-from app.db.tables import Payment
+from app.store import migrate
+from app.store.tables import Payment
 
 REVISION = "0999.0001"
 BEGUN_BY = "begun_by"

@@ -12,10 +12,10 @@ from sqlmodel import col, select
 
 from app.bootstrap import open_services
 from app.core.vocabulary import EventState
-from app.db.accounts import AccountKeys, NewAccount
-from app.db.tables import SaleorEvent
 from app.demo.processes import ServerProcess, app_process, free_port, gateway_process, saleor_process
 from app.settings import Settings
+from app.store.accounts import AccountKeys, NewAccount
+from app.store.tables import SaleorEvent
 from gateway_client.dialect import DIALECTS, Preset
 from gateway_client.sandbox.control.client import SandboxControl
 from gateway_client.sandbox.settings import PointOfSale

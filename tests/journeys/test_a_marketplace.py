@@ -9,7 +9,7 @@ from sqlmodel import col, select
 
 from app.bootstrap import open_services
 from app.core.vocabulary import Kind, State
-from app.db.tables import Operation, SplitShare
+from app.store.tables import Operation, SplitShare
 from gateway_client.sandbox.scripting import FaultRule
 from saleor_app_sdk.testing.views import GrantedLine, NewCheckout, NewLine, TransactionView
 from saleor_app_sdk.testing.vocabulary import Flow

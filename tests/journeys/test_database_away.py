@@ -8,8 +8,8 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from app.db.migrate import migrate
 from app.demo.processes import NotStartedError, ServerProcess, app_process, free_port
+from app.store.migrate import migrate
 from tests.postgresql import open_postgresql_server
 from tests.waiting import eventually
 

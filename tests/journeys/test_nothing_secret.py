@@ -26,8 +26,8 @@ from typer.testing import CliRunner
 
 from app.bootstrap import open_services
 from app.cli import cli
-from app.db.database import is_sqlite
-from app.db.vault import read_keys
+from app.store.database import is_sqlite
+from app.store.vault import read_keys
 from gateway_client.sandbox.scripting import FaultRule
 from gateway_client.sandbox.settings import PointOfSale
 from saleor_app_sdk.testing.views import NewCheckout, SessionView

@@ -8,8 +8,8 @@ import pytest
 
 from app.bootstrap import open_services
 from app.core.vocabulary import Kind
-from app.db.aggregates import ByTransaction
-from app.payments.staff.timeline import timeline
+from app.reports.timeline import timeline
+from app.store.aggregates import ByTransaction
 from tests.journeys.stack import Stack
 from tests.journeys.stories import begin, order_id_of, wait_for_event
 from tests.waiting import eventually

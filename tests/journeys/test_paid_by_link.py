@@ -6,7 +6,7 @@ from urllib.parse import quote
 import pytest
 from playwright.async_api import Browser, expect
 
-from app.payments.core.references import order_id_of
+from app.rules.references import order_id_of
 from tests.dashboard.framing import BrowserErrors
 from tests.journeys.stack import Stack
 from tests.journeys.stories import assert_books_agree, wait_for_event

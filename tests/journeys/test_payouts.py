@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from app.bootstrap import open_services
-from app.db.payouts import payouts_page
-from app.payments.cards.keys import offered_key
-from app.payments.operations.pay_out import Signature
-from app.payments.staff.payouts import Person, confirm, propose
-from app.payments.staff.status import standing
+from app.flows.card_keys import offered_key
+from app.flows.pay_out import Signature
+from app.flows.staff.payouts import Person, confirm, propose
+from app.reports.status import standing
+from app.store.payouts import payouts_page
 from gateway_client.sandbox.control.views import PaymentView
 from gateway_client.sandbox.scripting import FaultRule
 from saleor_app_sdk.testing.views import NewCheckout

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from app.db.database import Database, create_engine
+from app.store.database import Database, create_engine
 from tests.conftest import MigratedDatabases
 from tests.fork_server import ForkServer
 from tests.journeys.audit import assert_three_books_agree

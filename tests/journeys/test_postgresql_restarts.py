@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.db.migrate import migrate
+from app.store.migrate import migrate
 from saleor_app_sdk.testing.views import NewCheckout, SessionView
 from tests.fork_server import ForkServer
 from tests.journeys.audit import assert_three_books_agree

@@ -14,9 +14,9 @@ import httpx2
 import pytest
 
 from app.bootstrap import open_services
-from app.db.accounts import AccountKeys, AccountRepository, NewAccount
 from app.main import create_app
 from app.settings import Settings
+from app.store.accounts import AccountKeys, AccountRepository, NewAccount
 from gateway_client.sandbox.server import running_sandbox
 from gateway_client.sandbox.settings import PointOfSale, SandboxSettings
 from saleor_app_sdk.testing.rules.responses import AsyncActionResponse, parse_action_response, parse_session_response

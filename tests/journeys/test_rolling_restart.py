@@ -20,8 +20,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from app.bootstrap import open_services
-from app.db.migrate import current_revision, migrate
 from app.demo.processes import ServerProcess, app_process, free_port
+from app.store.migrate import current_revision, migrate
 from tests.journeys.audit import assert_three_books_agree
 from tests.journeys.next_version import BEGUN_BY, REVISION
 from tests.journeys.stack import Stack, open_stack

@@ -7,7 +7,7 @@ import pytest
 
 from app.bootstrap import open_services
 from app.core.vocabulary import Kind, State
-from app.payments.staff.actions import StaffRequest, request_action
+from app.flows.staff.actions import StaffRequest, request_action
 from gateway_client.dialect import Preset
 from gateway_client.sandbox.scripting import FaultRule
 from saleor_app_sdk.testing.views import TransactionView

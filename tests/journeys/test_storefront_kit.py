@@ -16,7 +16,7 @@ from starlette.routing import Route
 from app.demo.processes import free_port
 from app.demo.shop import Shop
 from app.demo.timeline import Output, Timeline, standard_console
-from app.static import KIT
+from app.web.static import KIT
 from saleor_app_sdk.testing.views import NewCheckout, TransactionView
 from tests.dashboard.framing import BrowserErrors
 from tests.docs.pages import STOREFRONT, blocks

@@ -7,9 +7,9 @@ import pytest
 
 from app.bootstrap import open_services
 from app.core.vocabulary import Kind
-from app.db.aggregates import ByOrder
-from app.payments.staff.actions import StaffRequest, request_action
-from app.payments.staff.subscription import cancel_subscription
+from app.flows.staff.actions import StaffRequest, request_action
+from app.flows.staff.subscription import cancel_subscription
+from app.store.aggregates import ByOrder
 from gateway_client.sandbox.scripting import FaultRule, WebhookRule
 from saleor_app_sdk.testing.views import TransactionView
 from tests.journeys.stack import Stack

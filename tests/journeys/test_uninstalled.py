@@ -9,8 +9,8 @@ import pytest
 from sqlmodel import col, select
 
 from app.core.vocabulary import EventState
-from app.db.installations import OpenInstallation
-from app.db.tables import SaleorEvent
+from app.store.installations import OpenInstallation
+from app.store.tables import SaleorEvent
 from saleor_app_sdk.testing import SaleorSettings
 from tests.commands.conftest import Shell
 from tests.doctor.conftest import DoctorEnvironment, open_doctor_environment

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import httpx2
 import pytest
 
-from app.shopper.apple_pay import ADDRESS
+from app.web.shopper.apple_pay import ADDRESS
 from gateway_client.sandbox.scripting import FaultRule
 from saleor_app_sdk.testing.vocabulary import Flow
 from tests.journeys.stack import STOREFRONT, Stack

@@ -4,7 +4,7 @@ import json
 from decimal import Decimal
 from typing import Any
 
-from app.db.tables import ProductsForm
+from app.store.tables import ProductsForm
 from gateway_client.dialect import Preset
 from saleor_app_sdk.testing.views import GrantedLine, NewCheckout, NewLine
 from saleor_app_sdk.testing.vocabulary import Flow

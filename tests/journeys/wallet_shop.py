@@ -9,7 +9,7 @@ from sqlalchemy import make_url, text
 from sqlmodel import SQLModel
 
 from app.bootstrap import open_services
-from app.db.database import is_sqlite
+from app.store.database import is_sqlite
 from saleor_app_sdk.testing.views import SessionView
 from saleor_app_sdk.testing.vocabulary import Flow
 from tests.journeys.stack import Stack

@@ -40,7 +40,7 @@ BREAKS = [
         law=1,
         what="the gateway is called before the intent is committed",
         changes={
-            "app.payments.operations.actions:perform_action": BeginsWith(
+            "app.flows.actions:perform_action": BeginsWith(
                 "from tests.laws.early_call import call_gateway_first\n"
                 "await call_gateway_first(services, request, which)"
             )
@@ -50,20 +50,20 @@ BREAKS = [
         law=1,
         what="an intent that nobody has concluded is not looked up",
         changes={
-            "app.payments.core.schedule:Schedule.intent_deadline": Returns("now + self.settling_time * 1000"),
+            "app.rules.schedule:Schedule.intent_deadline": Returns("now + self.settling_time * 1000"),
         },
     ),
     Break(
         law=2,
         what="an outcome that is not known is a failure",
         changes={
-            "app.payments.core.call_errors:is_outcome_unknown": Condition({"nothing_was_done"}, becomes="False"),
+            "app.rules.call_errors:is_outcome_unknown": Condition({"nothing_was_done"}, becomes="False"),
         },
     ),
     Break(
         law=2,
         what="a clock that is put ahead makes a long silence of a short one",
-        changes={"app.payments.core.schedule:Schedule.has_enough_look_ups": Returns("True")},
+        changes={"app.rules.schedule:Schedule.has_enough_look_ups": Returns("True")},
     ),
     Break(
         law=2,
@@ -73,28 +73,28 @@ BREAKS = [
     Break(
         law=2,
         what="a page of which nobody has the link is not closed",
-        changes={"app.payments.decisions.gateway_call:abandon_page": WithoutCall("aggregate.operations.append")},
+        changes={"app.rules.decisions.gateway_call:abandon_page": WithoutCall("aggregate.operations.append")},
     ),
     Break(
         law=2,
         what="a look-up that does not show the payment is believed",
-        changes={"app.payments.decisions.look_up:_is_silent": Call("any", becomes="True")},
+        changes={"app.rules.decisions.look_up:_is_silent": Call("any", becomes="True")},
     ),
     Break(
         law=3,
         what="a second operation does not wait for the first",
-        changes={"app.payments.decisions.action:_new_operation": Condition({"waits"}, becomes="False")},
+        changes={"app.rules.decisions.action:_new_operation": Condition({"waits"}, becomes="False")},
     ),
     Break(
         law=3,
         what="what nobody has locked decides",
-        changes={"app.db.payment_locks:_lock_statement": WithoutCall("with_for_update")},
+        changes={"app.store.payment_locks:_lock_statement": WithoutCall("with_for_update")},
     ),
     Break(
         law=4,
         what="what staff asked before is asked again",
         changes={
-            "app.payments.decisions.action:_find_recorded": Returns(
+            "app.rules.decisions.action:_find_recorded": Returns(
                 "None, next((key for key in request.keys if aggregate.operation_by_key(key) is None),"
                 " f'{request.keys[0]}-{len(aggregate.operations)}')"
             )
@@ -103,13 +103,13 @@ BREAKS = [
     Break(
         law=5,
         what="state is committed without the event that tells of it",
-        changes={"app.db.payment_rows:write": Name("stored.events", becomes="()")},
+        changes={"app.store.payment_rows:write": Name("stored.events", becomes="()")},
     ),
     Break(
         law=6,
         what="a notification whose processing failed is given up",
         changes={
-            "app.payments.sync.notifications:process": Call(
+            "app.flows.notifications:process": Call(
                 "services.inbox.postpone",
                 becomes=(
                     "services.inbox.process("
@@ -122,7 +122,7 @@ BREAKS = [
         law=7,
         what="a late word of the gateway takes an operation back",
         changes={
-            "app.payments.core.mapper:compute_transition": Condition(
+            "app.rules.mapper:compute_transition": Condition(
                 {"seen.state.rank", "known.state.rank"}, becomes="seen.state is known.state"
             )
         },
@@ -130,13 +130,13 @@ BREAKS = [
     Break(
         law=8,
         what="what the gateway says is not compared with what was asked",
-        changes={"app.payments.core.mapper:_mismatch": Returns("None")},
+        changes={"app.rules.mapper:_mismatch": Returns("None")},
     ),
     Break(
         law=9,
         what="each telling takes the reference that is known by then",
         changes={
-            "app.payments.core.references:ensure_reference": Condition(
+            "app.rules.references:ensure_reference": Condition(
                 {"operation.psp_reference"}, becomes="operation.psp_reference is None or operation.operation_id"
             )
         },
@@ -145,7 +145,7 @@ BREAKS = [
         law=10,
         what="what the gateway shows is not bound to what we have in flight",
         changes={
-            "app.payments.core.observation:find_matching_operation": Condition(
+            "app.rules.observation:find_matching_operation": Condition(
                 {"State.INTENT", "State.UNKNOWN"}, becomes="False"
             )
         },
@@ -154,7 +154,7 @@ BREAKS = [
         law=10,
         what="what others did in silence is not looked for",
         changes={
-            "app.payments.decisions.gateway_call:CallReturned._schedule_look_up": Assigned(
+            "app.rules.decisions.gateway_call:CallReturned._schedule_look_up": Assigned(
                 "operation.next_poll_at", becomes="None"
             ),
         },
@@ -167,13 +167,13 @@ BREAKS = [
     Break(
         law=12,
         what="a page stays open beside another attempt that is paid",
-        changes={"app.payments.decisions.competing_attempts:pages_exceeding_remainder": Returns("[]")},
+        changes={"app.rules.decisions.competing_attempts:pages_exceeding_remainder": Returns("[]")},
     ),
     Break(
         law=12,
         what="a shopper pays the price before the gift card",
         changes={
-            "app.payments.decisions.competing_attempts:add_attempt": Condition(
+            "app.rules.decisions.competing_attempts:add_attempt": Condition(
                 {"newest.amount", "left"}, becomes="newest.amount <= left or not _covered(others, newest.currency)"
             )
         },
@@ -182,25 +182,25 @@ BREAKS = [
         law=12,
         what="whoever learns that an attempt has come further forgets the others",
         changes={
-            "app.payments.core.apply:_post_repeated": Assigned("payment.attempts_due_at", becomes="None"),
-            "app.payments.core.apply:_raise_mismatch": Assigned("payment.attempts_due_at", becomes="None"),
-            "app.payments.core.apply:_reschedule": Assigned("payment.attempts_due_at", becomes="None"),
+            "app.rules.apply:_post_repeated": Assigned("payment.attempts_due_at", becomes="None"),
+            "app.rules.apply:_raise_mismatch": Assigned("payment.attempts_due_at", becomes="None"),
+            "app.rules.apply:_reschedule": Assigned("payment.attempts_due_at", becomes="None"),
         },
     ),
     Break(
         law=13,
         what="what the gateway's books have and ours have not is left as it is",
-        changes={"app.payments.reconciliation.compare:_match_kind": Assigned("missing", becomes="[]")},
+        changes={"app.flows.reconciliation.compare:_match_kind": Assigned("missing", becomes="[]")},
     ),
     Break(
         law=13,
         what="what somebody has looked at is shown no more, though it is open",
-        changes={"app.payments.core.problems:acknowledge": Condition({"_is_open"}, becomes="False")},
+        changes={"app.rules.problems:acknowledge": Condition({"_is_open"}, becomes="False")},
     ),
     Break(
         law=13,
         what="a page that cannot be closed is no alert",
-        changes={"app.payments.decisions.look_up:_flag_overdue": Condition({"is_settled_by_silence"}, becomes="False")},
+        changes={"app.rules.decisions.look_up:_flag_overdue": Condition({"is_settled_by_silence"}, becomes="False")},
     ),
     Break(
         law=14,
@@ -210,14 +210,12 @@ BREAKS = [
     Break(
         law=15,
         what="a time that cannot be decides the day of the money",
-        changes={
-            "app.payments.core.balance:processed_at_of": Returns("Details.from_row(operation.details).processed_at")
-        },
+        changes={"app.rules.balance:processed_at_of": Returns("Details.from_row(operation.details).processed_at")},
     ),
     Break(
         law=16,
         what="every gateway is taken for the one that is publicly known",
-        changes={"app.payments.core.dialects:dialect_of": Returns("Dialect.of('public', {})")},
+        changes={"app.rules.dialects:dialect_of": Returns("Dialect.of('public', {})")},
     ),
     Break(
         law=16,
@@ -227,6 +225,6 @@ BREAKS = [
     Break(
         law=17,
         what="nobody counts who is turned away",
-        changes={"app.db.turned_away:count_refusals": Returns("[None for _ in refusals]")},
+        changes={"app.store.turned_away:count_refusals": Returns("[None for _ in refusals]")},
     ),
 ]

@@ -128,7 +128,7 @@ class WithoutCall(FunctionChange):
 def changed_sources(root: Path, changes: Mapping[str, FunctionChange]) -> dict[Path, str]:
     """Return the sources of the modules below ``root`` after these changes, each of the function of that name.
 
-    A name is that of a module and a qualified one, ``app.payments.core.schedule:Schedule.next_poll``. Raises
+    A name is that of a module and a qualified one, ``app.rules.schedule:Schedule.next_poll``. Raises
     LookupError if there is no such function, or its change cannot be made.
     """
     trees: dict[Path, ast.Module] = {}

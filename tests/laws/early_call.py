@@ -1,11 +1,11 @@
 """What must never be done first: see the break of law 1 that puts it before the commit of an intent."""
 
 from app.core.vocabulary import State
-from app.db.aggregates import PaymentSelector, account_of
-from app.payments.core.action_request import ActionRequest
-from app.payments.decisions.action import ActionRequested
-from app.payments.operations.execute import _call_gateway
-from app.payments.services import Services
+from app.flows.execute import _call_gateway
+from app.rules.action_request import ActionRequest
+from app.rules.decisions.action import ActionRequested
+from app.services import Services
+from app.store.aggregates import PaymentSelector, account_of
 
 
 async def call_gateway_first(services: Services, request: ActionRequest, which: PaymentSelector) -> None:

@@ -9,23 +9,23 @@ from typing import Any, TypeVar
 from app.core.fact import AttemptFact, Fact
 from app.core.payment import Operation, Payment, PaymentAggregate
 from app.core.vocabulary import EventState, Kind, Origin, State
-from app.payments.core.action_request import ActionRequest
-from app.payments.core.addresses import Addresses, PaymentPage
-from app.payments.core.apply import apply
-from app.payments.core.balance import balance
-from app.payments.core.observation import Observations, observation_from_record
-from app.payments.core.page_cancellation import needs_look_up_first
-from app.payments.core.posting import Posting
-from app.payments.core.refusal import RefusalError
-from app.payments.core.responses import action_response, session_refusal_response, session_response
-from app.payments.core.schedule import Schedule
-from app.payments.decisions.action import ActionRequested
-from app.payments.decisions.answer_confirmation import HistoryRead
-from app.payments.decisions.competing_attempts import AttemptsDue, add_attempt
-from app.payments.decisions.delivery import EventDue, EventReported, find_ready_event
-from app.payments.decisions.gateway_call import CallReturned
-from app.payments.decisions.look_up import OrderLookedUp, OrderShown, TurnCame
-from app.payments.decisions.session import SessionAsked
+from app.rules.action_request import ActionRequest
+from app.rules.addresses import Addresses, PaymentPage
+from app.rules.apply import apply
+from app.rules.balance import balance
+from app.rules.decisions.action import ActionRequested
+from app.rules.decisions.answer_confirmation import HistoryRead
+from app.rules.decisions.competing_attempts import AttemptsDue, add_attempt
+from app.rules.decisions.delivery import EventDue, EventReported, find_ready_event
+from app.rules.decisions.gateway_call import CallReturned
+from app.rules.decisions.look_up import OrderLookedUp, OrderShown, TurnCame
+from app.rules.decisions.session import SessionAsked
+from app.rules.observation import Observations, observation_from_record
+from app.rules.page_cancellation import needs_look_up_first
+from app.rules.posting import Posting
+from app.rules.refusal import RefusalError
+from app.rules.responses import action_response, session_refusal_response, session_response
+from app.rules.schedule import Schedule
 from gateway_client.errors import GatewayError, OutcomeUnknownError
 from integration_base import exact_json
 from saleor_app_sdk.errors import SaleorError

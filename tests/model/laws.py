@@ -6,8 +6,8 @@ from decimal import Decimal
 
 from app.core.payment import PaymentAggregate
 from app.core.vocabulary import EventState, Flow, Kind, Origin, State
-from app.payments.core.balance import balance, is_in_flight
-from app.payments.core.problems import PAID_TWICE, has_problem, open_problems
+from app.rules.balance import balance, is_in_flight
+from app.rules.problems import PAID_TWICE, has_problem, open_problems
 from saleor_app_sdk.testing.vocabulary import Action
 from tests.model.world import TO_PAY, Attempt, World
 

@@ -7,7 +7,7 @@ import pytest
 
 from app.core.payment import PaymentAggregate
 from app.core.vocabulary import State
-from app.payments.decisions.gateway_call import CallReturned
+from app.rules.decisions.gateway_call import CallReturned
 from tests.model.explore import explore
 from tests.model.moves import moves_of
 from tests.model.scenarios import SCENARIOS, Scenario

@@ -15,8 +15,8 @@ from typing import Any
 
 from app.core.payment import Account, Operation, PaymentAggregate
 from app.core.vocabulary import EventState, Flow, State
-from app.db.tables import MerchantAccount
-from app.payments.decisions.gateway_call import Outcome
+from app.rules.decisions.gateway_call import Outcome
+from app.store.tables import MerchantAccount
 from gateway_client.errors import GatewayError
 from saleor_app_sdk.testing.records import Event, EventClock, Transaction
 from saleor_app_sdk.testing.vocabulary import Action

@@ -8,8 +8,8 @@ import pytest
 from prometheus_client import Metric
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from app.monitoring.health import Readiness
-from app.monitoring.server import run_monitoring_server
+from app.ops.monitoring.health import Readiness
+from app.ops.monitoring.server import run_monitoring_server
 from tests.payments.shop import Shop
 from tests.payments.shop_fixtures import gateway, paid_shop, reserved_shop, shop
 

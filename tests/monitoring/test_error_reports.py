@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 import structlog
 
-from app import logs
 from app.errors import SettingsError
-from app.monitoring.error_reports import report_errors
+from app.ops import logs
+from app.ops.monitoring.error_reports import report_errors
 from integration_base.telemetry import tracing
 from tests.loopback import Behaviour, ReceivedRequest, json_reply, serve_replies
 

@@ -4,9 +4,9 @@ import pytest
 from sqlalchemy import text
 from structlog.testing import capture_logs
 
-from app.db.turned_away import RECENT
-from app.monitoring.health import TURNED_AWAY_CACHE_SECONDS
-from app.payments.staff.manual_resolution import acknowledge_turned_away
+from app.flows.staff.manual_resolution import acknowledge_turned_away
+from app.ops.monitoring.health import TURNED_AWAY_CACHE_SECONDS
+from app.store.turned_away import RECENT
 from tests.monitoring.conftest import Metrics
 from tests.payments.shop import Shop
 from tests.payments.test_turned_away import begin, turn_away

@@ -8,10 +8,10 @@ from sqlalchemy import text
 from sqlmodel import select
 
 from app.core.vocabulary import State
-from app.db.tables import Operation
-from app.monitoring.gauges import read_backlog
-from app.monitoring.metrics import status_code_label
-from app.payments.sync.notifications import Receipt, receive
+from app.flows.notifications import Receipt, receive
+from app.ops.monitoring.gauges import read_backlog
+from app.ops.monitoring.metrics import status_code_label
+from app.store.tables import Operation
 from integration_base.telemetry import tracing
 from tests.conftest import Clock
 from tests.loopback import json_reply

@@ -10,7 +10,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from app.errors import SettingsError
-from app.monitoring.spans import export_spans
+from app.ops.monitoring.spans import export_spans
 from integration_base import telemetry
 from integration_base.telemetry import Kind, Trace, step, tracing
 from tests.loopback import Behaviour, ReceivedRequest, Reply, serve_replies

@@ -3,8 +3,8 @@
 import pytest
 from sqlalchemy import event
 
-from app.db.aggregates import ByOrder
-from app.payments.core.posting import enqueue_note
+from app.rules.posting import enqueue_note
+from app.store.aggregates import ByOrder
 from integration_base import telemetry
 from integration_base.telemetry import Trace, read_traceparent, tracing
 from tests.monitoring.step_recorder import record_steps

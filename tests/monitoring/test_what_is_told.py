@@ -8,7 +8,7 @@ import pytest
 import yaml
 from prometheus_client import Metric
 
-from app.db.reconciliations import RECONCILIATIONS
+from app.store.reconciliations import RECONCILIATIONS
 from tests.conftest import REPOSITORY
 from tests.docs.pages import DOCS, anchors, backticked, rows, section
 from tests.monitoring.conftest import Metrics

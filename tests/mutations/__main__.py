@@ -34,7 +34,9 @@ _PATIENCE = 1800.0  # seconds
 def main(arguments: Sequence[str] | None = None) -> int:
     """Try mutants and show which survived; the exit status is 0 unless nothing could be tried."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutations", description=__doc__)
-    parser.add_argument("only", nargs="*", help="places that begin so, for example app/db or app/db/moves.py:move")
+    parser.add_argument(
+        "only", nargs="*", help="places that begin so, for example app/store or app/store/moves.py:move"
+    )
     parser.add_argument("--examples", type=int, default=100, help="how many mutants to try (0: all)")
     parser.add_argument("--seed", type=int, default=1, help="which ones are chosen")
     parser.add_argument("--reach", type=Path, help="a folder that keeps which tests run which lines")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 
-ROOMS = ("app/payments", "app/db", "app/worker")
+ROOMS = ("app/core", "app/rules", "app/flows", "app/store", "app/worker")
 """What moves money."""
 
 TESTS = (

@@ -117,7 +117,7 @@ class Reach:
         in_order = sorted(
             found, key=lambda each: (-len(words & _words(each)) - 2 * each.startswith(own), self.seconds[each])
         )
-        if not (mutant.needs_row_locks or mutant.path.is_relative_to("app/db")):
+        if not (mutant.needs_row_locks or mutant.path.is_relative_to("app/store")):
             return in_order
         both = [(each, each.replace("[sqlite", "[postgresql")) for each in in_order]
         return list(dict.fromkeys(one for pair in both for one in pair[mutant.needs_row_locks :]))

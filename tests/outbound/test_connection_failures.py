@@ -12,8 +12,8 @@ import httpx2
 import pytest
 
 from app.bootstrap import MANIFEST
-from app.connection_remedies import REMEDIES
-from app.payments.accounts.check import describe_failure
+from app.flows.accounts.check import describe_failure
+from app.rules.connection_remedies import REMEDIES
 from gateway_client.client import GatewayClient
 from gateway_client.credentials import Credentials
 from gateway_client.errors import NotSentError

@@ -11,9 +11,9 @@ import pytest
 import yaml
 from dotenv import dotenv_values
 
-from app.db.retention import INACTIVE_PERIOD
 from app.errors import SettingsError
 from app.settings import PREFIX, Settings, read_settings
+from app.store.retention import INACTIVE_PERIOD
 from tests.loopback import ReceivedRequest, Reply, serve_replies
 from tests.packaging.env_example import COMPOSE, EXAMPLE, REFERENCE, containers, fixed_settings, render_example
 

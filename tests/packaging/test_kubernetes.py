@@ -12,9 +12,9 @@ from dotenv import dotenv_values
 from typer.testing import CliRunner
 
 from app.cli import cli
-from app.db.database import Database
-from app.monitoring.health import Readiness, health_routes
+from app.ops.monitoring.health import Readiness, health_routes
 from app.settings import PREFIX, Settings, read_settings
+from app.store.database import Database
 from tests.conftest import REPOSITORY
 from tests.docs.pages import DOCS, blocks
 

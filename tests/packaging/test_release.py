@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from app.static import KIT_FOLDER
+from app.web.static import KIT_FOLDER
 from tests.conftest import REPOSITORY
 from tests.packaging.conftest import PACKAGES
 from tests.waiting import LONGEST_WAIT

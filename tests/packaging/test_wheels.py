@@ -28,7 +28,7 @@ import importlib, pkgutil, app, gateway_client, integration_base, saleor_app_sdk
 houses = (app, gateway_client, integration_base, saleor_app_sdk)
 names = [module.name for house in houses for module in pkgutil.walk_packages(house.__path__, f"{house.__name__}.")]
 for name in names:
-    if not name.startswith("app.db.migrations") and not name.endswith("__main__"):  # Alembic runs those, people these
+    if not name.startswith("app.store.migrations") and not name.endswith("__main__"):  # run by Alembic, by people
         importlib.import_module(name)
 print(len(names))
 """

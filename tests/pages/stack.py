@@ -12,11 +12,11 @@ from fastapi import FastAPI
 
 from app.bootstrap import open_services, utc_now
 from app.demo.processes import ServerProcess, free_port
+from app.flows.trial_payment import Trial, begin_trial
 from app.i18n.messages import Money
 from app.main import create_app
-from app.payments.core.issues import Issue, IssueCode
-from app.payments.core.problems import cause_of_mismatch
-from app.payments.operations.trial_payment import Trial, begin_trial
+from app.rules.issues import Issue, IssueCode
+from app.rules.problems import cause_of_mismatch
 from app.settings import Settings
 from gateway_client.sandbox.control.client import SandboxControl
 from gateway_client.sandbox.server import running_sandbox

@@ -7,13 +7,13 @@ from typing import Any
 
 from app.core.payment import Operation, Payment
 from app.core.vocabulary import Flow, Kind, State
-from app.db.aggregates import save_all
-from app.db.day_sums import Days
-from app.db.payment_rows import StoredPayment
-from app.db.summed_days import store_sums
-from app.db.tables import MerchantAccount
-from app.payments.core.balance import status_of, update_booking
-from app.payments.services import Services
+from app.rules.balance import status_of, update_booking
+from app.services import Services
+from app.store.aggregates import save_all
+from app.store.day_sums import Days
+from app.store.payment_rows import StoredPayment
+from app.store.summed_days import store_sums
+from app.store.tables import MerchantAccount
 
 _CODES = ("4009", "4009", "4009", "4009", "4012", "4012", "4144", "4147", "4147", "4001", "6007", "4149", "9999")
 _PAID_WITH = (*["424242******4242"] * 5, *["555555******4444"] * 3, "353011******0000")

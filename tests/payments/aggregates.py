@@ -7,10 +7,10 @@ from typing import Any
 
 from app.core.payment import Operation, Payment, PaymentAggregate
 from app.core.vocabulary import Flow, Kind, State
-from app.db.tables import MerchantAccount
-from app.payments.core.mapper import Expectation, Observation
-from app.payments.core.posting import Posting
-from app.payments.core.schedule import Schedule
+from app.rules.mapper import Expectation, Observation
+from app.rules.posting import Posting
+from app.rules.schedule import Schedule
+from app.store.tables import MerchantAccount
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 POS = "b28c8a4e-7c6f-4f6f-9c2c-1f6f0f1d3a11"

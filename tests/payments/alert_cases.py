@@ -4,8 +4,8 @@ from decimal import Decimal
 from typing import Any
 
 from app.core.vocabulary import Kind, State
-from app.payments.alerts.open_alerts import Alert, AlertKind, find_open_alerts
-from app.payments.staff.manual_resolution import Decision, settle
+from app.flows.staff.manual_resolution import Decision, settle
+from app.reports.alerts.open_alerts import Alert, AlertKind, find_open_alerts
 from saleor_app_sdk.errors import SaleorRefusedError, SaleorUnreachableError
 from tests.payments.fake_gateway import payment, refusal_reply
 from tests.payments.shop import TOTAL, Shop, signed_notification

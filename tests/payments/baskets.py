@@ -5,8 +5,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from app.db.tables import ProductsForm
-from app.payments.split.products import products_of
+from app.rules.split.products import products_of
+from app.store.tables import ProductsForm
 from gateway_client.models import FiscalProduct, Product
 from saleor_app_sdk.source import Checkout, Order
 from tests.payments.requests.test_payment import an_account

@@ -7,13 +7,13 @@ from typing import Any
 from uuid import uuid4
 
 from app.core.payment import PaymentAggregate
-from app.db.aggregates import ByOrder, ByTransaction
-from app.db.payouts import payout_of
-from app.db.tables import Payout
-from app.payments.cards.card_form import PaymentInstrument
-from app.payments.core.references import order_id_of
-from app.payments.operations.pay_out import ConfirmedPayout, PayoutCard, Signature
-from app.payments.requests.payout import PayoutTerms
+from app.flows.pay_out import ConfirmedPayout, PayoutCard, Signature
+from app.rules.cards.card_form import PaymentInstrument
+from app.rules.references import order_id_of
+from app.rules.requests.payout import PayoutTerms
+from app.store.aggregates import ByOrder, ByTransaction
+from app.store.payouts import payout_of
+from app.store.tables import Payout
 from gateway_client.models.payout import Recipient
 from tests.payments.cards.seals import NUMBER
 from tests.payments.fake_gateway import payment

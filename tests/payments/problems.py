@@ -3,12 +3,12 @@
 from datetime import datetime
 
 from app.core.payment import Payment, Stored, row_id_of
-from app.db.aggregates import ById
-from app.db.database import Database
-from app.db.repository import PaymentRepository
 from app.i18n.messages import LazyMessage
-from app.payments.core.issues import Issue, IssueCode
-from app.payments.core.problems import Cause, add_problem, message_of, open_problems
+from app.rules.issues import Issue, IssueCode
+from app.rules.problems import Cause, add_problem, message_of, open_problems
+from app.store.aggregates import ById
+from app.store.database import Database
+from app.store.repository import PaymentRepository
 from tests.payments.changes import Change
 
 

@@ -1,7 +1,7 @@
 """A second merchant account of a store: a point of sale of its own, with keys and limits of its own."""
 
-from app.db.accounts import AccountKeys, NewAccount
-from app.db.tables import MerchantAccount
+from app.store.accounts import AccountKeys, NewAccount
+from app.store.tables import MerchantAccount
 from tests.payments.shop import Shop
 
 SECOND_POS = "5a9db0c5-7d1f-4c2b-9b60-3b1f2a4c5d6e"

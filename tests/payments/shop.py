@@ -19,17 +19,24 @@ from sqlmodel import col, select
 from app.core import payment as core
 from app.core.payment import PaymentAggregate
 from app.core.vocabulary import Kind
-from app.db.accounts import AccountKeys, AccountRepository, NewAccount
-from app.db.card_keys import CardKeyRepository
-from app.db.columns import Moment, table_of
-from app.db.database import Database
-from app.db.inbox import Inbox
-from app.db.installations import InstallationRepository, OpenInstallation
-from app.db.personal import BlindIndex, PersonalData
-from app.db.problems import schedule_problem_comparison
-from app.db.saved_cards import SavedCards
-from app.db.sealed_values import SealedValues
-from app.db.tables import (
+from app.flows.actions import answer_action_request
+from app.flows.initialize import initialize
+from app.flows.notifications import Receipt, receive
+from app.flows.process_session import process
+from app.rules.addresses import Addresses
+from app.rules.references import order_id_of
+from app.services import Gateways, Services
+from app.store.accounts import AccountKeys, AccountRepository, NewAccount
+from app.store.card_keys import CardKeyRepository
+from app.store.columns import Moment, table_of
+from app.store.database import Database
+from app.store.inbox import Inbox
+from app.store.installations import InstallationRepository, OpenInstallation
+from app.store.personal import BlindIndex, PersonalData
+from app.store.problems import schedule_problem_comparison
+from app.store.saved_cards import SavedCards
+from app.store.sealed_values import SealedValues
+from app.store.tables import (
     ChannelRoute,
     Installation,
     MerchantAccount,
@@ -40,14 +47,7 @@ from app.db.tables import (
     SaleorEvent,
     SummedDay,
 )
-from app.db.vault import Vault
-from app.payments.core.addresses import Addresses
-from app.payments.core.references import order_id_of
-from app.payments.operations.actions import answer_action_request
-from app.payments.operations.initialize import initialize
-from app.payments.services import Gateways, Services
-from app.payments.sync.notifications import Receipt, receive
-from app.payments.sync.process_session import process
+from app.store.vault import Vault
 from app.worker.loop import Worker
 from gateway_client import notification
 from gateway_client.signature import sign

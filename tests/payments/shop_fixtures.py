@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from app.db.accounts import AccountRepository
-from app.db.database import Database, create_engine
-from app.db.inbox import Inbox
-from app.db.installations import InstallationRepository
-from app.db.vault import Vault
+from app.store.accounts import AccountRepository
+from app.store.database import Database, create_engine
+from app.store.inbox import Inbox
+from app.store.installations import InstallationRepository
+from app.store.vault import Vault
 from tests.conftest import Clock
 from tests.payments.fake_gateway import FakeGateway, open_fake_gateway
 from tests.payments.fake_saleor import amounts

@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 
 from app.core.vocabulary import EventState, Kind, State
-from app.db.restored_backup import mark_waiting_as_unknown
+from app.store.restored_backup import mark_waiting_as_unknown
 from saleor_app_sdk.reports import EventReport
 from saleor_app_sdk.responses import EventType
 from tests.loopback import HangUp

@@ -10,13 +10,17 @@ from sqlalchemy.exc import IntegrityError
 from sqlmodel import SQLModel, col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from app.db.accounts import NewAccount
-from app.db.database import Database, create_engine, is_sqlite
-from app.db.errors import CommitUnknownError
-from app.db.installations import OpenInstallation
-from app.db.moves import MoveRefusedError, MoveResult, move
-from app.db.search import PaymentFilter, payments_page
-from app.db.tables import (
+from app.flows.card_keys import offered_key
+from app.flows.initialize import STORE_MOVED, initialize
+from app.flows.process_session import process
+from app.flows.trial_payment import begin_trial
+from app.store.accounts import NewAccount
+from app.store.database import Database, create_engine, is_sqlite
+from app.store.errors import CommitUnknownError
+from app.store.installations import OpenInstallation
+from app.store.moves import MoveRefusedError, MoveResult, move
+from app.store.search import PaymentFilter, payments_page
+from app.store.tables import (
     CardKey,
     DeletedCustomer,
     Discrepancy,
@@ -33,10 +37,6 @@ from app.db.tables import (
     SaleorEvent,
     SavedCard,
 )
-from app.payments.cards.keys import offered_key
-from app.payments.operations.initialize import STORE_MOVED, initialize
-from app.payments.operations.trial_payment import begin_trial
-from app.payments.sync.process_session import process
 from saleor_app_sdk.errors import SaleorUnreachableError
 from saleor_app_sdk.events import TransactionInitializeSession, TransactionProcessSession
 from tests.loopback import json_reply
@@ -341,7 +341,7 @@ async def test_another_stores_order_id_is_not_the_same_webhook_again(
     await shop.complete_payment()
     taken = shop.order_id
     shop.transaction = shop.saleor.new_transaction()
-    monkeypatch.setattr("app.payments.requests.payment.order_id_of", lambda *_: taken)
+    monkeypatch.setattr("app.rules.requests.payment.order_id_of", lambda *_: taken)
     with pytest.raises(IntegrityError):
         await shop.begin()
 
@@ -353,7 +353,7 @@ async def test_nor_is_an_order_id_after_a_commit_of_which_nobody_knows(
     await shop.complete_payment()
     taken = shop.order_id
     shop.transaction = shop.saleor.new_transaction()
-    monkeypatch.setattr("app.payments.requests.payment.order_id_of", lambda *_: taken)
+    monkeypatch.setattr("app.rules.requests.payment.order_id_of", lambda *_: taken)
     group_commit = shop.services.database.group_commit
     lost: list[object] = []
 

@@ -6,10 +6,10 @@ import pytest
 from sqlmodel import func, select
 
 from app.core.vocabulary import State
-from app.db.tables import Notification, Operation
-from app.payments.core.problems import problem_text
-from app.payments.operations.actions import answer_action_request
-from app.payments.sync.notifications import process
+from app.flows.actions import answer_action_request
+from app.flows.notifications import process
+from app.rules.problems import problem_text
+from app.store.tables import Notification, Operation
 from saleor_app_sdk.responses import ActionResponse
 from tests.loopback import Behaviour, HangUp, ReceivedRequest, Reply, Silence, json_reply
 from tests.payments.fake_gateway import BROKEN, action_of, operation, payment

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from sqlmodel import col, select
 
 from app.core.vocabulary import Kind, State
-from app.db.inbox import Trouble
-from app.db.tables import Notification
-from app.payments.core.issues import Issue, IssueCode
-from app.payments.core.problems import open_problems, problem_messages, problem_text
-from app.payments.sync.notifications import Receipt, receive
+from app.flows.notifications import Receipt, receive
+from app.rules.issues import Issue, IssueCode
+from app.rules.problems import open_problems, problem_messages, problem_text
+from app.store.inbox import Trouble
+from app.store.tables import Notification
 from tests.loopback import json_reply
 from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts

@@ -4,10 +4,10 @@ from datetime import timedelta
 
 import pytest
 
-from app.db.installations import OpenInstallation
-from app.db.presence import CHECK_INTERVAL
-from app.payments.alerts.open_alerts import AlertKind, find_open_alerts
-from app.payments.app_lifecycle import handle_app_deleted, handle_app_status_changed
+from app.flows.app_lifecycle import handle_app_deleted, handle_app_status_changed
+from app.reports.alerts.open_alerts import AlertKind, find_open_alerts
+from app.store.installations import OpenInstallation
+from app.store.presence import CHECK_INTERVAL
 from saleor_app_sdk.errors import SaleorNotAuthorisedError, SaleorUnreachableError
 from tests.payments.fake_gateway import payment
 from tests.payments.fake_saleor import amounts
@@ -140,7 +140,7 @@ async def test_a_saleor_in_which_the_app_is_switched_off_is_asked_for_its_presen
 async def test_a_store_that_is_deleted_takes_no_place_of_those_that_were_never_proven(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.db.installations.MAX_UNPROVEN_INSTALLATIONS", 1)
+    monkeypatch.setattr("app.store.installations.MAX_UNPROVEN_INSTALLATIONS", 1)
     shop.saleor.app.active = False
     await handle_app_deleted(shop.services, shop.saleor, await known(shop))
     kept = await shop.services.installations.save_pending(

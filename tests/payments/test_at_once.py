@@ -17,8 +17,8 @@ from sqlalchemy import text
 from sqlmodel import col, select
 
 from app.core.vocabulary import Kind, State
-from app.db.database import Database, create_engine, is_sqlite
-from app.db.tables import Notification, Operation, Payment
+from app.store.database import Database, create_engine, is_sqlite
+from app.store.tables import Notification, Operation, Payment
 from app.worker.loop import Worker
 from tests.db.rows import load_by_transaction
 from tests.loopback import HangUp, ReceivedRequest, json_reply

@@ -6,21 +6,21 @@ from typing import Never
 import pytest
 
 from app.core.vocabulary import ProblemKind
-from app.db.inbox import OF_OTHERS, Trouble
-from app.db.presence import CHECK_INTERVAL
-from app.db.tables import Notification
-from app.db.vault import KEY_BYTES, Vault
-from app.payments.alerts.open_alerts import PATIENCE, AlertKind, count_tasks, find_open_alerts
-from app.payments.alerts.texts import ALERT_TEXTS, command_for
-from app.payments.core.issues import Issue, IssueCode
-from app.payments.core.problems import KEYS, cause_of_mismatch
-from app.payments.staff.manual_resolution import (
+from app.flows.notifications import Receipt, process, receive
+from app.flows.staff.manual_resolution import (
     acknowledge_notifications,
     acknowledge_problems,
     resend_refused_events,
     send_undelivered_events,
 )
-from app.payments.sync.notifications import Receipt, process, receive
+from app.reports.alerts.open_alerts import PATIENCE, AlertKind, count_tasks, find_open_alerts
+from app.reports.alerts.texts import ALERT_TEXTS, command_for
+from app.rules.issues import Issue, IssueCode
+from app.rules.problems import KEYS, cause_of_mismatch
+from app.store.inbox import OF_OTHERS, Trouble
+from app.store.presence import CHECK_INTERVAL
+from app.store.tables import Notification
+from app.store.vault import KEY_BYTES, Vault
 from saleor_app_sdk.errors import SaleorUnreachableError
 from tests.commands.books import store_payment
 from tests.dashboard.dashboard_app import names, other_store
@@ -120,8 +120,8 @@ async def test_saleor_may_be_away_for_a_while(shop: Shop) -> None:
 async def test_of_very_many_events_it_is_said_that_there_are_more(
     shop: Shop, monkeypatch: pytest.MonkeyPatch, *, most: int, more: bool
 ) -> None:
-    monkeypatch.setattr("app.db.attention.MAX_COUNTED", most)
-    monkeypatch.setattr("app.payments.alerts.open_alerts.MAX_COUNTED", most)
+    monkeypatch.setattr("app.store.attention.MAX_COUNTED", most)
+    monkeypatch.setattr("app.reports.alerts.open_alerts.MAX_COUNTED", most)
     await saleor_is_away(shop)
     began = shop.clock.now
     await shop.notify(operation("refund", shop.order_id, "1.00", operation_id="portal-1"))

@@ -12,10 +12,10 @@ from sqlmodel import col, select
 
 from app.core.payment import PaymentAggregate
 from app.core.vocabulary import EventState, State
-from app.db.inbox import Inbox, Trouble
-from app.db.tables import Notification, Payment, SaleorEvent
-from app.payments.core.apply import apply
-from app.payments.sync.notifications import Receipt, process, receive
+from app.flows.notifications import Receipt, process, receive
+from app.rules.apply import apply
+from app.store.inbox import Inbox, Trouble
+from app.store.tables import Notification, Payment, SaleorEvent
 from saleor_app_sdk.errors import SaleorRefusedError, SaleorUnreachableError
 from saleor_app_sdk.installation import Installation
 from saleor_app_sdk.reports import EventReport, ReportOutcome
@@ -58,7 +58,7 @@ async def poisoned(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
         apply(aggregate, *rest, **more)
 
     with monkeypatch.context() as patched:
-        patched.setattr("app.payments.sync.notifications.apply", fails)
+        patched.setattr("app.flows.notifications.apply", fails)
         yield
 
 

@@ -13,11 +13,11 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.core.payment import Operation, Payment
 from app.core.vocabulary import Kind, State
-from app.db.database import Database, create_engine, is_sqlite
-from app.db.errors import CommitUnknownError
-from app.db.payment_rows import StoredPayment, write
-from app.db.tables import SaleorEvent
-from app.payments.operations.initialize import initialize
+from app.flows.initialize import initialize
+from app.store.database import Database, create_engine, is_sqlite
+from app.store.errors import CommitUnknownError
+from app.store.payment_rows import StoredPayment, write
+from app.store.tables import SaleorEvent
 from saleor_app_sdk.events import TransactionInitializeSession
 from tests.db.rows import load_by_transaction
 from tests.loopback import json_reply
@@ -45,7 +45,7 @@ def breaks(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
             for stored in payments:
                 written_in[session] += [stored.payment, *stored.operations]
 
-        monkeypatch.setattr("app.db.aggregates.write", write_and_note)
+        monkeypatch.setattr("app.store.aggregates.write", write_and_note)
 
         def is_it(session: AsyncSession) -> bool:
             parts = [part for part in written_in[session] if isinstance(part, kind)]

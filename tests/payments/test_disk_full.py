@@ -13,9 +13,9 @@ from sqlalchemy import text
 from sqlmodel import SQLModel
 
 from app.core.vocabulary import Kind, State
-from app.db.database import Database
-from app.db.errors import DatabaseUnavailableError
-from app.payments.sync.notifications import Receipt
+from app.flows.notifications import Receipt
+from app.store.database import Database
+from app.store.errors import DatabaseUnavailableError
 from saleor_app_sdk.errors import StillUnderwayError
 from tests.loopback import json_reply
 from tests.payments.fake_gateway import operation, payment

@@ -9,12 +9,12 @@ from decimal import Decimal
 import pytest
 
 from app.core.vocabulary import Kind, State
-from app.payments.alerts.open_alerts import AlertKind
-from app.payments.core.problems import problem_text
-from app.payments.staff.manual_resolution import Decision, acknowledge_problems, settle
-from app.payments.sync.on_demand import look_up_now
-from app.shopper.view import PaymentState
-from app.shopper.view_builder import find_view
+from app.flows.on_demand import look_up_now
+from app.flows.staff.manual_resolution import Decision, acknowledge_problems, settle
+from app.reports.alerts.open_alerts import AlertKind
+from app.rules.problems import problem_text
+from app.web.shopper.view import PaymentState
+from app.web.shopper.view_builder import find_view
 from tests.loopback import HangUp, json_reply
 from tests.payments.alert_cases import subjects
 from tests.payments.fake_gateway import operation, payment

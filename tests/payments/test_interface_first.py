@@ -7,11 +7,11 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from app.core.vocabulary import Kind, State
-from app.db.tables import DiscrepancyKind, ProductsForm
-from app.payments.core.problems import problem_text
-from app.payments.reconciliation.compare import find_differences
-from app.payments.reconciliation.entries import entries_of
-from app.payments.sync.on_demand import look_up_now
+from app.flows.on_demand import look_up_now
+from app.flows.reconciliation.compare import find_differences
+from app.flows.reconciliation.entries import entries_of
+from app.rules.problems import problem_text
+from app.store.tables import DiscrepancyKind, ProductsForm
 from tests.loopback import ReceivedRequest, Reply, json_reply, text_reply
 from tests.payments.baskets import line, taxed
 from tests.payments.fake_gateway import operation, payment

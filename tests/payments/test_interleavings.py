@@ -16,12 +16,12 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from app.core.vocabulary import Kind, State
-from app.db.aggregates import find_by_order
-from app.db.database import Database
-from app.db.vault import Vault
-from app.payments.core.balance import balance, is_in_flight
-from app.payments.core.problems import problem_text
-from app.payments.sync.notifications import receive
+from app.flows.notifications import receive
+from app.rules.balance import balance, is_in_flight
+from app.rules.problems import problem_text
+from app.store.aggregates import find_by_order
+from app.store.database import Database
+from app.store.vault import Vault
 from saleor_app_sdk.errors import SaleorUnreachableError
 from saleor_app_sdk.testing.rules.recording import final_event
 from tests.conftest import Clock

@@ -8,10 +8,10 @@ from sqlalchemy.exc import OperationalError
 from sqlmodel import select
 
 from app.core.payment import row_id_of
-from app.db.aggregates import ByEvent, ById, ByOrder, PaymentSelector, save_all
-from app.db.database import Database, create_engine, is_sqlite
-from app.db.tables import SaleorEvent
-from app.payments.core.event_queue import supersede_notes
+from app.rules.event_queue import supersede_notes
+from app.store.aggregates import ByEvent, ById, ByOrder, PaymentSelector, save_all
+from app.store.database import Database, create_engine, is_sqlite
+from app.store.tables import SaleorEvent
 from app.worker.deliver import deliver
 from tests.db.rows import load_by_transaction
 from tests.payments.changes import Change

@@ -7,11 +7,11 @@ import pytest
 
 from app.core.payment import row_id_of
 from app.core.vocabulary import CloseReason, Kind, State
-from app.db.aggregates import ById, ByOrder
-from app.payments.alerts.open_alerts import AlertKind
-from app.payments.core.problems import acknowledge, problem_text
-from app.payments.staff.order_payments import can_be_paid
-from app.payments.sync.open_pages import CHECK_INTERVAL, OpenPageChecks, check_polled_page
+from app.flows.open_pages import CHECK_INTERVAL, OpenPageChecks, check_polled_page
+from app.reports.alerts.open_alerts import AlertKind
+from app.reports.order_payments import can_be_paid
+from app.rules.problems import acknowledge, problem_text
+from app.store.aggregates import ById, ByOrder
 from saleor_app_sdk.testing.records import Order
 from tests.loopback import HangUp, json_reply
 from tests.payments.aggregates import an_operation

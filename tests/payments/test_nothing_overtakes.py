@@ -4,14 +4,14 @@ import pytest
 from sqlmodel import col, select
 
 from app.core.vocabulary import EventState, Kind, State
-from app.db.aggregates import save_all
-from app.db.tables import SaleorEvent
-from app.payments.core.apply import conclude
-from app.payments.core.posting import Posting, raise_problem
-from app.payments.core.problems import KEYS, problem_text
-from app.payments.staff.manual_resolution import resend_refused_events
-from app.payments.sync.on_demand import resend_events
-from app.payments.sync.process_session import process
+from app.flows.on_demand import resend_events
+from app.flows.process_session import process
+from app.flows.staff.manual_resolution import resend_refused_events
+from app.rules.apply import conclude
+from app.rules.posting import Posting, raise_problem
+from app.rules.problems import KEYS, problem_text
+from app.store.aggregates import save_all
+from app.store.tables import SaleorEvent
 from saleor_app_sdk.errors import SaleorRefusedError, SaleorUnreachableError
 from saleor_app_sdk.events import TransactionProcessSession
 from tests.db.rows import load_by_transaction

@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from app.core.vocabulary import Kind, State
-from app.db.accounts import AccountRepository
-from app.db.vault import KEY_BYTES, Vault
-from app.payments.alerts.open_alerts import AlertKind
-from app.payments.core.problems import problem_text
-from app.payments.core.refusal import RefusalError
-from app.payments.operations.trial_payment import SUGGESTED_AMOUNT, Trial, begin_trial
-from app.payments.services import Gateways
-from app.payments.staff.manual_resolution import Decision, acknowledge_problems, settle
+from app.flows.staff.manual_resolution import Decision, acknowledge_problems, settle
+from app.flows.trial_payment import SUGGESTED_AMOUNT, Trial, begin_trial
+from app.reports.alerts.open_alerts import AlertKind
+from app.rules.problems import problem_text
+from app.rules.refusal import RefusalError
+from app.services import Gateways
+from app.store.accounts import AccountRepository
+from app.store.vault import KEY_BYTES, Vault
 from app.worker.loop import Worker
 from tests.loopback import HangUp, Reply, json_reply
 from tests.payments.alert_cases import items, subjects

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from app.payments.core.problems import problem_messages
+from app.rules.problems import problem_messages
 from tests.payments.fake_gateway import payment
 from tests.payments.shop import TOTAL, Shop
 

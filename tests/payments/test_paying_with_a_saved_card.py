@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from app.core.vocabulary import Kind, Mode, State
-from app.db.vault import VaultError
-from app.payments.cards.keys import offered_key
-from app.payments.operations.initialize import initialize
-from app.payments.staff.timeline import timeline
+from app.flows.card_keys import offered_key
+from app.flows.initialize import initialize
+from app.reports.timeline import timeline
+from app.store.vault import VaultError
 from saleor_app_sdk.events import TransactionInitializeSession
 from saleor_app_sdk.responses import SessionResponse
 from tests.loopback import HangUp, json_reply

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.payments.core.addresses import Addresses
+from app.rules.addresses import Addresses
 from saleor_app_sdk.limits import LINK_LENGTH
 from tests.loopback import HangUp, json_reply
 from tests.payments.fake_gateway import operation

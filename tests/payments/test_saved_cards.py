@@ -7,10 +7,10 @@ import pytest
 from sqlmodel import col, select
 
 from app.core.vocabulary import State
-from app.db.accounts import AccountKeys, NewAccount
-from app.db.saved_cards import DeletedCards
-from app.db.tables import SavedCard
-from app.payments.core.references import order_id_of
+from app.rules.references import order_id_of
+from app.store.accounts import AccountKeys, NewAccount
+from app.store.saved_cards import DeletedCards
+from app.store.tables import SavedCard
 from saleor_app_sdk.events import (
     AccountDeleted,
     CustomerDeleted,

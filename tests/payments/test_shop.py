@@ -5,8 +5,8 @@ from typing import Any
 import sqlalchemy as sa
 from sqlmodel import SQLModel
 
-from app.db.database import Database
-from app.db.vault import Vault
+from app.store.database import Database
+from app.store.vault import Vault
 from tests.conftest import Clock
 from tests.payments.fake_gateway import FakeGateway
 from tests.payments.shop import SALEOR, open_shop, set_up_store

@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 from sqlmodel import select
 
-from app.db.tables import TurnedAway
-from app.db.turned_away import MAX_ROWS_A_DAY, RECENT
-from app.payments.alerts.open_alerts import Alert, AlertKind
-from app.payments.core.refusal import RefusalCode, RefusalError
-from app.payments.operations.gateway_initialize import answer_gateway_initialize
-from app.payments.operations.turned_away import count_refused
-from app.payments.staff.manual_resolution import acknowledge_turned_away
+from app.flows.gateway_initialize import answer_gateway_initialize
+from app.flows.staff.manual_resolution import acknowledge_turned_away
+from app.flows.turned_away import count_refused
+from app.reports.alerts.open_alerts import Alert, AlertKind
+from app.rules.refusal import RefusalCode, RefusalError
+from app.store.tables import TurnedAway
+from app.store.turned_away import MAX_ROWS_A_DAY, RECENT
 from app.worker.erase import erase_outdated
 from tests.loopback import Reply, json_reply
 from tests.payments.alert_cases import items

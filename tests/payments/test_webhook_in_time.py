@@ -11,9 +11,9 @@ from typing import Any, NoReturn
 import pytest
 
 from app.core.vocabulary import Kind, State
-from app.db.database import Database, create_engine, is_sqlite
-from app.db.errors import DatabaseUnavailableError
-from app.payments.operations.initialize import initialize
+from app.flows.initialize import initialize
+from app.store.database import Database, create_engine, is_sqlite
+from app.store.errors import DatabaseUnavailableError
 from integration_base.outbound import Deadline
 from saleor_app_sdk import webhooks
 from saleor_app_sdk.app import SaleorApp

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from app.bootstrap import MANIFEST
-from app.payments.webhooks import define_webhooks
+from app.flows.webhooks import define_webhooks
 from integration_base.outbound import Deadline
 from saleor_app_sdk.app import AppInfo, SaleorApp
 from saleor_app_sdk.events import TransactionInitializeSession, TransactionProcessSession
@@ -122,7 +122,7 @@ async def test_an_operation_that_broke_off_before_its_outcome_is_pending_under_a
     shop.gateway.will_answer(json_reply(operation("refund", shop.order_id, "1.00", operation_id="refund-1")))
     event = action_event(shop.transaction.id, "REFUND", "1.00", "key-1")
     with monkeypatch.context() as patched:
-        patched.setattr("app.payments.decisions.gateway_call.apply", fail)
+        patched.setattr("app.rules.decisions.gateway_call.apply", fail)
         answered = await answer(defined(shop)[event.event_type], event, shop)
     assert answered.result is None
     shop.record_refund("1.00", "refund-1")

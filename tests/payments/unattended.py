@@ -2,8 +2,8 @@
 
 from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import State
-from app.payments.core.balance import balance
-from app.payments.core.problems import open_problems
+from app.rules.balance import balance
+from app.rules.problems import open_problems
 
 
 def unattended_operations(aggregate: PaymentAggregate) -> list[Operation]:

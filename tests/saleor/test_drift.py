@@ -6,7 +6,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from app.doctor.drift_messages import difference_message
+from app.ops.doctor.drift_messages import difference_message
 from saleor_app_sdk.app import SaleorApp
 from saleor_app_sdk.drift import Aspect, Difference, Part, Remedy, State, find_drift
 from saleor_app_sdk.installed_app import InstalledApp

@@ -8,9 +8,9 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from app.server_clock import compare_clock
 from gateway_client.sandbox.server import running_sandbox
 from gateway_client.sandbox.settings import SandboxSettings
+from integration_base.server_clock import compare_clock
 from saleor_app_sdk.testing import FakeSaleor, SaleorSettings, serving, serving_in_thread
 from saleor_app_sdk.testing.vocabulary import WebhookEvent
 from tests.loopback import json_reply

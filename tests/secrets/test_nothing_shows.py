@@ -18,16 +18,16 @@ from hypothesis import strategies as st
 from sqlmodel import select
 
 import gateway_client.models as gateway_models
-from app.db.accounts import AccountKeys, NewAccount
-from app.db.database import Database
-from app.db.inbox import StoredNotification
-from app.db.installations import OpenInstallation
-from app.db.tables import Payment
-from app.db.vault import KEY_BYTES, Vault, VaultError
-from app.logs import configure_logs, redact
-from app.payments.cards.card_form import PaymentInstrument
-from app.payments.core.refusal import RefusalError
-from app.payments.requests.storefront import parse_data
+from app.ops.logs import configure_logs, redact
+from app.rules.cards.card_form import PaymentInstrument
+from app.rules.refusal import RefusalError
+from app.rules.requests.storefront import parse_data
+from app.store.accounts import AccountKeys, NewAccount
+from app.store.database import Database
+from app.store.inbox import StoredNotification
+from app.store.installations import OpenInstallation
+from app.store.tables import Payment
+from app.store.vault import KEY_BYTES, Vault, VaultError
 from gateway_client.credentials import Credentials
 from gateway_client.models.base import CARD_FIELDS
 from gateway_client.models.base import _Model as GatewayModel

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from app.main import create_app
-from app.shopper.look_ups import LOOK_UP_INTERVAL, MAX_PER_INTERVAL
+from app.web.shopper.look_ups import LOOK_UP_INTERVAL, MAX_PER_INTERVAL
 from tests.dashboard.order_page_stack import OrderPageStack
 from tests.loopback import serve_app
 

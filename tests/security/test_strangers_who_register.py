@@ -3,8 +3,8 @@
 import httpx2
 import pytest
 
-from app.db.presence import CHECK_INTERVAL
-from app.db.tables import Installation
+from app.store.presence import CHECK_INTERVAL
+from app.store.tables import Installation
 from tests.dashboard.order_page_stack import OrderPageStack
 
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from app.db.database import Database
-from app.db.installations import InstallationRepository
-from app.db.vault import Vault
+from app.store.database import Database
+from app.store.installations import InstallationRepository
+from app.store.vault import Vault
 from gateway_client import signature
 from tests.conftest import Clock
 

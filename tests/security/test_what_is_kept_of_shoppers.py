@@ -5,7 +5,7 @@ from sqlalchemy import text
 from sqlmodel import SQLModel
 
 from app.core.vocabulary import Kind
-from app.db.vault import VaultError
+from app.store.vault import VaultError
 from saleor_app_sdk.testing.views import NewCheckout
 from tests.dashboard.order_page_stack import OrderPageStack
 from tests.payments.fake_gateway import action_of

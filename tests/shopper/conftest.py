@@ -8,11 +8,11 @@ import pytest
 from fastapi import FastAPI
 from fastapi.responses import HTMLResponse
 
-from app.security_headers import SecureApp
-from app.shopper.limits import PageLimits
-from app.shopper.router import create_shopper_router
-from app.shopper.view import PaymentView
-from app.static import static_files
+from app.web.security_headers import SecureApp
+from app.web.shopper.limits import PageLimits
+from app.web.shopper.router import create_shopper_router
+from app.web.shopper.view import PaymentView
+from app.web.static import static_files
 from tests.conftest import Clock
 from tests.loopback import serve_app
 

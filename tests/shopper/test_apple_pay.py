@@ -6,8 +6,8 @@ import httpx2
 import pytest
 from fastapi import FastAPI
 
-from app.shopper.apple_pay import ADDRESS, create_association_router, find_association
-from app.shopper.limits import PageLimits
+from app.web.shopper.apple_pay import ADDRESS, create_association_router, find_association
+from app.web.shopper.limits import PageLimits
 from tests.loopback import serve_app
 from tests.payments.shop import Shop
 from tests.payments.shop_fixtures import gateway, shop

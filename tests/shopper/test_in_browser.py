@@ -3,8 +3,8 @@
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from app.shopper.page import POLLS
-from app.shopper.view import PaymentState
+from app.web.shopper.page import POLLS
+from app.web.shopper.view import PaymentState
 from tests.qr_codes import read_qr_code
 from tests.shopper.conftest import Payments
 from tests.shopper.views import CHECKOUT, PAID, payment

@@ -12,8 +12,8 @@ import pytest
 from app.core.vocabulary import State
 from app.i18n.messages import LazyMessage
 from app.i18n.translation import translation
-from app.shopper.view import OtherAttempt, PaymentState
-from app.shopper.view_builder import MAX_ATTEMPTS, find_view
+from app.web.shopper.view import OtherAttempt, PaymentState
+from app.web.shopper.view_builder import MAX_ATTEMPTS, find_view
 from tests.loopback import json_reply
 from tests.payments.fake_gateway import payment as record
 from tests.payments.shop import TOTAL, Shop

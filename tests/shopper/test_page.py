@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.i18n.translation import LANGUAGES, translation, translation_for
-from app.shopper.page import POLLS, POLLS_BEFORE_PAY, SECONDS_BETWEEN_POLLS, Onward, return_page, web_address
-from app.shopper.view import PaymentState, PaymentView
+from app.web.shopper.page import POLLS, POLLS_BEFORE_PAY, SECONDS_BETWEEN_POLLS, Onward, return_page, web_address
+from app.web.shopper.view import PaymentState, PaymentView
 from tests.shopper.views import CHECKOUT, PAID, SHOP, payment, views
 
 polls = st.integers(min_value=0, max_value=999)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.shopper.view_builder import find_view
+from app.web.shopper.view_builder import find_view
 from tests.payments.shop import Shop
 from tests.payments.shop_fixtures import gateway, shop
 

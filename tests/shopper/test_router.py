@@ -12,10 +12,10 @@ import pytest
 from fastapi import FastAPI
 from structlog.testing import capture_logs
 
-from app.shopper.limits import MAX_CONCURRENT, MAX_PER_ADDRESS, MAX_WAITING, PageLimits
-from app.shopper.page import POLLS
-from app.shopper.router import create_shopper_router
-from app.shopper.view import PaymentState, PaymentView
+from app.web.shopper.limits import MAX_CONCURRENT, MAX_PER_ADDRESS, MAX_WAITING, PageLimits
+from app.web.shopper.page import POLLS
+from app.web.shopper.router import create_shopper_router
+from app.web.shopper.view import PaymentState, PaymentView
 from tests.conftest import Clock
 from tests.shopper.conftest import ADDRESS_HEADER, Payments
 from tests.shopper.views import CHECKOUT, PAID, SHOP, payment

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.shopper.shop_style import render_stylesheet
-from app.shopper.view import PaymentState, ShopView
+from app.web.shopper.shop_style import render_stylesheet
+from app.web.shopper.view import PaymentState, ShopView
 from tests.shopper.conftest import Payments
 from tests.shopper.views import CHECKOUT, PAID, payment
 

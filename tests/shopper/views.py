@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from app.i18n.translation import LANGUAGES
-from app.shopper.view import PaymentState, PaymentView
+from app.web.shopper.view import PaymentState, PaymentView
 
 SHOP = "https://shop.example/checkout/complete?order=7"
 CHECKOUT = "https://pay.example/api/v1/checkout/6f0e2c1e/form"

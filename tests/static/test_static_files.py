@@ -11,11 +11,11 @@ from urllib.parse import urljoin
 import httpx2
 import pytest
 
-from app import static
-from app.dashboard.renderer import TEMPLATES
 from app.i18n.translation import translation
-from app.security_headers import SecureApp
-from app.static import FONT, KIT, PUBLISHED, STYLE_SHEETS, font_version, kit_tag, kit_version, static_files, version
+from app.web import static
+from app.web.dashboard.renderer import TEMPLATES
+from app.web.security_headers import SecureApp
+from app.web.static import FONT, KIT, PUBLISHED, STYLE_SHEETS, font_version, kit_tag, kit_version, static_files, version
 
 FOLDER = Path(static.__file__).parent
 

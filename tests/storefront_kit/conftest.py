@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, Router
 
-from app.payments.cards.keys import ALG, ENC
+from app.rules.cards.key_pair import ALG, ENC
 from tests.dashboard.framing import BrowserErrors
 from tests.storefront_kit.shop import KitShop, kit_shop
 from tests.waiting import unless_it_hangs

@@ -15,7 +15,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse
 from starlette.routing import Mount, Route, Router
 from starlette.types import ASGIApp
 
-from app.static import kit_tag, static_files
+from app.web.static import kit_tag, static_files
 from tests.loopback import serve_app
 from tests.waiting import unless_it_hangs
 

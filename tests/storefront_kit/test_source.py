@@ -8,8 +8,8 @@ import pytest
 from graphql import parse, validate
 
 from app.i18n.translation import translation_for
-from app.payments.core.status_messages import english_status_message
-from app.static import KIT, KIT_FOLDER
+from app.rules.status_messages import english_status_message
+from app.web.static import KIT, KIT_FOLDER
 from gateway_client.statuses import TABLE, CodeKind, Status
 from saleor_app_sdk.versions import Version
 from tests.conftest import REPOSITORY

@@ -10,10 +10,10 @@ from typing import Any
 import httpx2
 from fastapi import FastAPI
 
-from app.db.database import Database, create_engine
-from app.db.migrate import migrate
-from app.db.vault import KEY_BYTES, Vault
-from app.payments.sync.notifications import Receipt
+from app.flows.notifications import Receipt
+from app.store.database import Database, create_engine
+from app.store.migrate import migrate
+from app.store.vault import KEY_BYTES, Vault
 from integration_base.exact_json import dumps
 from saleor_app_sdk.responses import WebhookResponse
 from saleor_app_sdk.webhook_definition import WebhookContext

@@ -34,11 +34,11 @@ def test_the_steps_of_a_payment_are_counted(stories: list[Story]) -> None:
         assert counted["changes"] < counted["crossings"]
         assert 0 < counted["transactions"] <= counted["statements"]
         assert 0 < counted["loads"] <= counted["statements"]
-        assert "app/payments/core/mapper.py" in counted["entered"]
+        assert "app/rules/mapper.py" in counted["entered"]
     # Where each begins, and how far it goes.
-    assert initialize["entered"][0] == "app/payments/webhooks.py"
+    assert initialize["entered"][0] == "app/flows/webhooks.py"
     assert "saleor_app_sdk/responses.py" in initialize["entered"]
-    assert "app/payments/sync/notifications.py" in notification["entered"]
+    assert "app/flows/notifications.py" in notification["entered"]
     assert "app/worker/deliver.py" in notification["entered"]
-    assert "app/dashboard/payments/page.py" in refund["entered"]
+    assert "app/web/dashboard/payments/page.py" in refund["entered"]
     assert "gateway_client/client.py" in refund["entered"]

@@ -12,15 +12,15 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.core.payment import PaymentAggregate
 from app.core.vocabulary import EventState
-from app.db.aggregates import ByOrder
-from app.db.database import begin_in_background, in_background
-from app.db.inbox import NOTIFICATIONS, _store_all
-from app.db.job_queue import Claim
-from app.db.outbox import EVENTS
-from app.db.tables import Notification, SaleorEvent
-from app.payments.core.posting import enqueue_note
-from app.payments.services import Services
-from app.payments.sync.notifications import process
+from app.flows.notifications import process
+from app.rules.posting import enqueue_note
+from app.services import Services
+from app.store.aggregates import ByOrder
+from app.store.database import begin_in_background, in_background
+from app.store.inbox import NOTIFICATIONS, _store_all
+from app.store.job_queue import Claim
+from app.store.outbox import EVENTS
+from app.store.tables import Notification, SaleorEvent
 from app.worker.loop import Worker
 from saleor_app_sdk.errors import SaleorUnreachableError
 from tests.payments.changes import Change
@@ -173,7 +173,7 @@ async def test_nothing_begins_that_was_not_committed(shop: Shop, monkeypatch: py
             raise RuntimeError("the disk is full")
 
         with monkeypatch.context() as patched:
-            patched.setattr("app.db.inbox._store_all", fails)
+            patched.setattr("app.store.inbox._store_all", fails)
             with pytest.raises(RuntimeError):
                 await shop.notify(payment("an-order", amount="1.00"))
         assert await notifications(shop) == []

@@ -4,10 +4,10 @@ from datetime import timedelta
 
 import pytest
 
-from app.db.job_queue import Capacity, claim
-from app.db.outbox import EVENTS
-from app.db.reconciliations import RECONCILIATIONS, plan_run
-from app.payments.sync.notifications import process
+from app.flows.notifications import process
+from app.store.job_queue import Capacity, claim
+from app.store.outbox import EVENTS
+from app.store.reconciliations import RECONCILIATIONS, plan_run
 from app.worker.loop import Worker
 from saleor_app_sdk.errors import SaleorUnreachableError
 from tests.loopback import HangUp, Reply

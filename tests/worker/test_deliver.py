@@ -9,10 +9,10 @@ import pytest
 from sqlmodel import col, select
 
 from app.core.vocabulary import EventState
-from app.db.inbox import Inbox, ProcessingResult
-from app.db.tables import SaleorEvent
-from app.payments.core.problems import problem_text
-from app.payments.staff.manual_resolution import resend_refused_events
+from app.flows.staff.manual_resolution import resend_refused_events
+from app.rules.problems import problem_text
+from app.store.inbox import Inbox, ProcessingResult
+from app.store.tables import SaleorEvent
 from app.worker.deliver import deliver
 from saleor_app_sdk.errors import SaleorError, SaleorNotAuthorisedError, SaleorRefusedError, SaleorUnreachableError
 from saleor_app_sdk.responses import EventType

@@ -5,10 +5,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from app.db.aggregates import ByOrder
-from app.db.retention import Retention
-from app.payments.staff.timeline import timeline
-from app.payments.sync.notifications import process
+from app.flows.notifications import process
+from app.reports.timeline import timeline
+from app.store.aggregates import ByOrder
+from app.store.retention import Retention
 from app.worker.erase import next_night
 from tests.db.rows import read_raw
 from tests.payments.fake_gateway import payment

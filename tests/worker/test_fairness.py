@@ -9,14 +9,14 @@ import pytest
 from sqlmodel import col, select
 
 from app.core.vocabulary import EventState, Flow
-from app.db.inbox import Inbox
-from app.db.job_queue import Claim
-from app.db.outbox import EVENTS
-from app.db.tables import Notification, Payment, SaleorEvent
-from app.db.vault import KEY_BYTES, Vault
-from app.payments.core.issues import Issue, IssueCode
-from app.payments.core.problems import problem_text
-from app.payments.services import Services
+from app.rules.issues import Issue, IssueCode
+from app.rules.problems import problem_text
+from app.services import Services
+from app.store.inbox import Inbox
+from app.store.job_queue import Claim
+from app.store.outbox import EVENTS
+from app.store.tables import Notification, Payment, SaleorEvent
+from app.store.vault import KEY_BYTES, Vault
 from app.worker.consumer import Consumer, Job
 from gateway_client.notification import digest as digest_of
 from gateway_client.notification import encode

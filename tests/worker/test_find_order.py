@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from app.db.aggregates import ByOrder
-from app.payments.core.problems import acknowledge
+from app.rules.problems import acknowledge
+from app.store.aggregates import ByOrder
 from saleor_app_sdk.testing.records import Order
 from tests.payments.changes import Change
 from tests.payments.fake_gateway import payment

@@ -9,9 +9,9 @@ from functools import partial
 
 import pytest
 
-from app.db.database import Database
-from app.db.errors import DatabaseUnavailableError
-from app.db.processes import (
+from app.store.database import Database
+from app.store.errors import DatabaseUnavailableError
+from app.store.processes import (
     DELETED_AFTER,
     HEARTBEAT_INTERVAL,
     SILENT_AFTER,
@@ -20,7 +20,7 @@ from app.db.processes import (
     has_worker_on,
     record_heartbeat,
 )
-from app.db.tables import Process
+from app.store.tables import Process
 from app.worker.heartbeat import Heartbeat
 from app.worker.loop import LONGEST_ROUND_SECONDS, Worker
 from tests.payments.shop import Shop

@@ -15,11 +15,11 @@ from structlog.testing import capture_logs
 
 from app.bootstrap import MANIFEST
 from app.core.vocabulary import Kind, State
-from app.db.job_queue import Claim
-from app.db.presence import CHECK_INTERVAL
-from app.db.tables import Installation
-from app.payments.core.problems import problem_text
-from app.payments.services import Services
+from app.rules.problems import problem_text
+from app.services import Services
+from app.store.job_queue import Claim
+from app.store.presence import CHECK_INTERVAL
+from app.store.tables import Installation
 from app.worker.consumer import Consumer
 from app.worker.loop import Worker
 from app.worker.presence import check_presence

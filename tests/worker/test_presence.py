@@ -6,10 +6,10 @@ import pytest
 from sqlmodel import select
 
 from app.core.vocabulary import EventState
-from app.db.installations import InstallationRepository
-from app.db.presence import CHECK_INTERVAL, MIN_REVIVAL_INTERVAL
-from app.db.tables import SaleorEvent
-from app.db.vault import Vault
+from app.store.installations import InstallationRepository
+from app.store.presence import CHECK_INTERVAL, MIN_REVIVAL_INTERVAL
+from app.store.tables import SaleorEvent
+from app.store.vault import Vault
 from saleor_app_sdk.errors import SaleorError, SaleorNotAuthorisedError, SaleorUnreachableError
 from saleor_app_sdk.installation import Installation
 from saleor_app_sdk.reports import EventReport, ReportOutcome

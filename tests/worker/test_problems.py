@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from sqlmodel import select
 
-from app.db.tables import Installation, ReportedProblem
+from app.store.tables import Installation, ReportedProblem
 from app.worker.problems import COMPARISON_INTERVAL, compare_problems
 from saleor_app_sdk.errors import SaleorNotAuthorisedError, SaleorRefusedError, SaleorUnreachableError
 from tests.commands.conftest import one_database

@@ -22,10 +22,10 @@ from starlette.routing import Route
 
 from app.bootstrap import open_services, utc_now
 from app.core.vocabulary import EventState, Flow
-from app.db.accounts import AccountKeys, NewAccount
-from app.db.tables import Payment, SaleorEvent
-from app.payments.services import Services
+from app.services import Services
 from app.settings import Settings
+from app.store.accounts import AccountKeys, NewAccount
+from app.store.tables import Payment, SaleorEvent
 from tests.conftest import REPOSITORY
 from tests.loopback import serve_app
 from tests.waiting import LONGEST_WAIT, eventually

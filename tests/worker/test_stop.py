@@ -9,9 +9,9 @@ import pytest
 from sqlmodel import select
 
 from app.core.vocabulary import EventState
-from app.db.job_queue import Claim
-from app.db.tables import SaleorEvent
-from app.payments.services import Services
+from app.services import Services
+from app.store.job_queue import Claim
+from app.store.tables import SaleorEvent
 from app.worker.consumer import Consumer
 from app.worker.loop import Worker
 from tests.payments.fake_gateway import operation

@@ -5,10 +5,10 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 from sqlmodel import col, select
 
-from app.db.day_sums import Days
-from app.db.summed_days import SUM_INTERVAL, days_without_sums, last_finished_day, next_summing_time
-from app.db.tables import DayOutcome, DayTotal, Installation, SummedDay
-from app.payments.sync.notifications import process
+from app.flows.notifications import process
+from app.store.day_sums import Days
+from app.store.summed_days import SUM_INTERVAL, days_without_sums, last_finished_day, next_summing_time
+from app.store.tables import DayOutcome, DayTotal, Installation, SummedDay
 from app.worker.sum_days import sum_days
 from tests.payments.fake_gateway import operation, payment
 from tests.payments.shop import TOTAL, Shop

@@ -15,7 +15,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
 
 from app.demo.timeline import Timeline
-from app.static import kit_tag
+from app.web.static import kit_tag
 from gateway_client.sandbox.control.access import reject_cross_site
 from gateway_client.sandbox.pages.rendering import STATIC, template_environment
 from saleor_app_sdk.testing.client import FakeSaleor

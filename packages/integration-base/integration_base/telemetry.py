@@ -1,7 +1,7 @@
 """Traces and steps: one id for all work that follows from a request, and each step of it reported to listeners.
 
-Packages that do not know each other report here what they do; log lines and metrics are made of it elsewhere
-(``app.logs``, ``app.monitoring``). This module depends on nothing but Python, so that standalone packages can use it.
+Packages that do not know each other report here what they do; log lines and metrics are made of it by
+whoever uses them. This module depends on nothing but Python, so that standalone packages can use it.
 
 A **trace** is the one of W3C trace context: 32 hexadecimal digits. Each request, notification and job has one, and a
 row that is written in it stores it (``trace_id``), so that the work that continues from that row has the same trace. A

@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 import pytest
 from pydantic import SecretStr
 
-from app.db.tables import MerchantAccount
+from app.store.tables import MerchantAccount
 from gateway_client.sandbox.control.client import SandboxControl
 from gateway_client.sandbox.core.records import Payment
 from gateway_client.sandbox.sandbox import Sandbox

@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from app.db.tables import MerchantAccount
+from app.store.tables import MerchantAccount
 from gateway_client.sandbox.core.records import RecurringPlan
 from gateway_client.sandbox.core.subscriptions import create_subscription
 from gateway_client.sandbox.scripting import FaultRule

@@ -5,7 +5,7 @@ import asyncio
 import httpx2
 import pytest
 
-from app.db.tables import MerchantAccount
+from app.store.tables import MerchantAccount
 from gateway_client.sandbox.scripting import FaultRule
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import OTHER_STORE, StaffClient, other_store

@@ -3,7 +3,7 @@
 import pytest
 from playwright.async_api import Browser, expect
 
-from app.db.tables import MerchantAccount
+from app.store.tables import MerchantAccount
 from gateway_client.sandbox.scripting import FaultRule
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient, other_store

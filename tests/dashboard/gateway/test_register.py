@@ -10,8 +10,8 @@ import httpx2
 import pytest
 from playwright.async_api import Browser, expect
 
-from app.dashboard.gateway.register import InvalidFieldsError, read_form
-from app.db.tables import MerchantAccount
+from app.store.tables import MerchantAccount
+from app.web.dashboard.gateway.register import InvalidFieldsError, read_form
 from gateway_client.models.reports import Detail
 from gateway_client.sandbox.scripting import FaultRule
 from tests.commands.conftest import one_database

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from uuid import UUID
 
-from app.db.reconciliations import next_time
+from app.store.reconciliations import next_time
 from tests.dashboard.dashboard_app import open_staff_client
 from tests.payments.reconciliation.conftest import Store, store
 from tests.payments.split.market import enable_splitting, split_checkout

@@ -8,9 +8,11 @@ from decimal import Decimal
 import pytest
 
 from app.core.vocabulary import Kind
-from app.db.day_sums import UNKNOWN_CHANNEL, Total, store_days
-from app.db.reconciliations import Finding, record_findings, update_run
-from app.db.tables import (
+from app.flows.reconciliation.run import begin_run
+from app.services import Services
+from app.store.day_sums import UNKNOWN_CHANNEL, Total, store_days
+from app.store.reconciliations import Finding, record_findings, update_run
+from app.store.tables import (
     Booked,
     ComparedDay,
     DiscrepancyKind,
@@ -19,8 +21,6 @@ from app.db.tables import (
     ReconciliationRun,
     RunState,
 )
-from app.payments.reconciliation.run import begin_run
-from app.payments.services import Services
 from tests.commands.books import operation, store_payment
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient, names, other_store

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.dashboard.money.period import InvalidPeriodError, Period, Span
+from app.web.dashboard.money.period import InvalidPeriodError, Period, Span
 
 TODAY = date(2026, 11, 22)
 days = st.dates(date(2000, 1, 1), date(2099, 12, 31))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.dashboard.overview.charts import HIGH, WIDE, LineChart, bars, line_chart, round_top
+from app.web.dashboard.overview.charts import HIGH, WIDE, LineChart, bars, line_chart, round_top
 
 FIRST = date(2026, 11, 1)
 cents = st.integers(0, 10**12).map(lambda number: Decimal(number) / 100)

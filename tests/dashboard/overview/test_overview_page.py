@@ -9,9 +9,9 @@ import pytest
 from sqlalchemy import delete
 
 from app.core.vocabulary import Kind, State
-from app.db.day_sums import Days
-from app.db.summed_days import store_sums
-from app.db.tables import SummedDay
+from app.store.day_sums import Days
+from app.store.summed_days import store_sums
+from app.store.tables import SummedDay
 from tests.commands.books import operation, store_payment
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient, names, other_store

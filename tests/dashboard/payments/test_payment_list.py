@@ -139,8 +139,8 @@ async def test_a_status_has_one_word_and_one_tone(staff_client: StaffClient) -> 
 
 
 async def test_more_than_are_counted_say_so(staff_client: StaffClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.db.search.MAX_COUNTED", 2)
-    monkeypatch.setattr("app.dashboard.payments.listing.MAX_COUNTED", 2)
+    monkeypatch.setattr("app.store.search.MAX_COUNTED", 2)
+    monkeypatch.setattr("app.web.dashboard.payments.listing.MAX_COUNTED", 2)
     for number in (1, 2, 3):
         await staff_client.payment(number)
     page = await staff_client.see("/payments")

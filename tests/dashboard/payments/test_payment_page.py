@@ -10,8 +10,8 @@ import pytest
 
 from app.core.payment import Operation
 from app.core.vocabulary import Kind, State
-from app.dashboard.payments.actions import read_amounts
-from app.payments.split.standing import chosen_shares
+from app.rules.split.standing import chosen_shares
+from app.web.dashboard.payments.actions import read_amounts
 from integration_base.amounts import NotAnAmountError
 from tests.commands.books import event, moment_after, notification, operation
 from tests.commands.conftest import one_database

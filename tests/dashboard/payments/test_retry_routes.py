@@ -3,8 +3,8 @@
 from sqlmodel import select
 
 from app.core.vocabulary import EventState, ProblemKind
-from app.db.tables import Notification, SaleorEvent
-from app.payments.core.problems import Cause
+from app.rules.problems import Cause
+from app.store.tables import Notification, SaleorEvent
 from tests.commands.books import event, moment_after, notification, operation
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient

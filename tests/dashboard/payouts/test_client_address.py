@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 from starlette.requests import Request
 
-from app.dashboard.payouts.routes import client_address
+from app.web.dashboard.payouts.routes import client_address
 
 OURS = "X-Forwarded-For"
 CONNECTION = ("192.0.2.1", 50000)

@@ -4,7 +4,7 @@ import pytest
 from playwright.async_api import Browser, Request, expect
 
 from app.core.vocabulary import State
-from app.db.aggregates import ByOrder
+from app.store.aggregates import ByOrder
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient
 from tests.dashboard.framing import BrowserErrors, dashboard_of, sign_in

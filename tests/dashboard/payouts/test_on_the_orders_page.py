@@ -3,8 +3,8 @@
 from decimal import Decimal
 from typing import cast
 
-from app.payments.core.references import order_id_of
-from app.payments.operations.pay_out import pay_out
+from app.flows.pay_out import pay_out
+from app.rules.references import order_id_of
 from tests.dashboard.order_page_stack import OrderPageStack
 from tests.dashboard.test_order_widget import text
 from tests.loopback import json_reply

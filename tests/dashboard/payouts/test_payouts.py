@@ -7,9 +7,9 @@ from typing import Any
 import httpx2
 import pytest
 
-from app.db.aggregates import ByOrder
-from app.db.tables import Payment
-from app.payments.cards.keys import offered_key
+from app.flows.card_keys import offered_key
+from app.store.aggregates import ByOrder
+from app.store.tables import Payment
 from tests.commands.books import BEGUN, DIFFERS
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient, other_store

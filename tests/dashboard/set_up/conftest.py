@@ -6,9 +6,9 @@ from dataclasses import replace
 import httpx2
 import pytest
 
-from app.db.accounts import AccountKeys
-from app.db.tables import MerchantAccount
-from app.payments.core.addresses import Addresses
+from app.rules.addresses import Addresses
+from app.store.accounts import AccountKeys
+from app.store.tables import MerchantAccount
 from tests.commands.conftest import KEYS, NEW_KEYS, POS_ID, PointOfSale, pos
 from tests.dashboard.dashboard_app import StaffClient, open_staff_client
 from tests.payments.shop import SECRET, Shop

@@ -12,12 +12,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from app.dashboard.set_up.forms import GROUPS
-from app.db.reconciliations import list_runs, update_run
-from app.db.tables import MerchantAccount, ProductsForm, RunState
-from app.payments.accounts.options import OPTIONS
-from app.payments.core.addresses import Addresses
-from app.payments.reconciliation.run import begin_run
+from app.flows.reconciliation.run import begin_run
+from app.rules.accounts.options import OPTIONS
+from app.rules.addresses import Addresses
+from app.store.reconciliations import list_runs, update_run
+from app.store.tables import MerchantAccount, ProductsForm, RunState
+from app.web.dashboard.set_up.forms import GROUPS
 from tests.commands.books import store_payment
 from tests.commands.conftest import KEYS, NEW_KEYS, PointOfSale, one_database, row_of
 from tests.dashboard.dashboard_app import StaffClient, open_staff_client

@@ -5,7 +5,7 @@ import re
 import pytest
 from starlette.responses import JSONResponse, Response
 
-from app.db.tables import MerchantAccount
+from app.store.tables import MerchantAccount
 from tests.commands.conftest import add_account, one_database
 from tests.dashboard.dashboard_app import StaffClient, other_store
 

@@ -8,7 +8,7 @@ import httpx2
 import pytest
 from playwright.async_api import Browser, expect
 
-from app.payments.core.addresses import Addresses
+from app.rules.addresses import Addresses
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import OTHER_STORE, StaffClient, open_staff_client, other_store
 from tests.dashboard.framing import dashboard_of, sign_in

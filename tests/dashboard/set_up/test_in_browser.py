@@ -6,11 +6,11 @@ import pytest
 from playwright.async_api import Browser, FrameLocator, Page, expect
 from starlette.responses import JSONResponse, Response
 
-from app.db.tables import MerchantAccount
-from app.shopper import view_builder
-from app.shopper.limits import PageLimits
-from app.shopper.look_ups import LookUps
-from app.shopper.router import create_shopper_router
+from app.store.tables import MerchantAccount
+from app.web.shopper import view_builder
+from app.web.shopper.limits import PageLimits
+from app.web.shopper.look_ups import LookUps
+from app.web.shopper.router import create_shopper_router
 from tests.commands.conftest import KEYS, PointOfSale, one_database
 from tests.commands.conftest import POS_ID as TRIED_POS_ID
 from tests.commands.test_checking_accounts import NO_SUCH_ORDER as NO_ORDER_IN_WORDS

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 from starlette.responses import JSONResponse, PlainTextResponse
 
-from app.dashboard.set_up.forms import KEYS as ACCOUNT_KEYS
-from app.dashboard.set_up.forms import rule_of
-from app.payments.core.addresses import Addresses
+from app.rules.addresses import Addresses
+from app.web.dashboard.set_up.forms import KEYS as ACCOUNT_KEYS
+from app.web.dashboard.set_up.forms import rule_of
 from tests.commands.conftest import KEYS, POS_ID, PointOfSale, one_database
 from tests.dashboard.dashboard_app import StaffClient, open_staff_client
 from tests.dashboard.set_up.conftest import new_account

@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import pytest
 
-from app.db.tables import MerchantAccount
+from app.store.tables import MerchantAccount
 from tests.commands.conftest import add_account, one_database
 from tests.dashboard.dashboard_app import StaffClient, other_store
 from tests.loopback import json_reply

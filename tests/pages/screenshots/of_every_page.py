@@ -13,7 +13,7 @@ import httpx2
 from playwright.async_api import Page, ViewportSize
 
 from app.bootstrap import open_services
-from app.db.migrate import migrate
+from app.store.migrate import migrate
 from saleor_app_sdk.testing import NewCheckout
 from tests.journeys.stories import begin, order_id_of, wait_for_event
 from tests.pages.places import addresses_of, page_routes

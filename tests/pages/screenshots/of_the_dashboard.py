@@ -17,10 +17,10 @@ from playwright.async_api import ViewportSize
 from sqlmodel import col, select
 
 from app.bootstrap import open_services
-from app.db.migrate import migrate
-from app.db.tables import ReconciliationRun, RunState
-from app.payments.reconciliation.run import begin_run, complete_run
-from app.payments.services import Services
+from app.flows.reconciliation.run import begin_run, complete_run
+from app.services import Services
+from app.store.migrate import migrate
+from app.store.tables import ReconciliationRun, RunState
 from saleor_app_sdk.testing import staff, storefront
 from tests.journeys.stories import BACK, order_id_of, wait_for_event
 from tests.journeys.stories import begin as begin_to_pay

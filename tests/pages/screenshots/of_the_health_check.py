@@ -6,7 +6,7 @@ from pathlib import Path
 from playwright.async_api import ViewportSize
 
 from app.bootstrap import open_saleor, open_services
-from app.db.migrate import migrate
+from app.store.migrate import migrate
 from saleor_app_sdk.installed_app import fetch_app_in_saleor
 from tests.pages.screenshots.photographer import Photographer
 from tests.pages.stack import AppUnderTest, open_app_under_test

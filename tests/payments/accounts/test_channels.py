@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from app.db.tables import MerchantAccount
-from app.payments.accounts.channels import ChannelMap, Missing, is_slug, match_channels, successors
+from app.flows.accounts.channels import ChannelMap, Missing, is_slug, match_channels, successors
+from app.store.tables import MerchantAccount
 from saleor_app_sdk.channels import Channel
 
 UAH = Channel("uah", "Україна", "UAH", active=True)

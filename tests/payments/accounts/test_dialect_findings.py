@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.payments.accounts.dialect_findings import DialectFinding, find_dialect
+from app.flows.accounts.dialect_findings import DialectFinding, find_dialect
 from tests.loopback import text_reply
 from tests.payments.fake_gateway import payment
 from tests.payments.shop import Shop

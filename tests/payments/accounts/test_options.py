@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.payments.accounts.option import Form
-from app.payments.accounts.option_values import OptionsRefusedError, read_option, read_options
-from app.payments.accounts.options import OPTIONS
-from app.payments.requests.description import (
+from app.rules.accounts.option import Form
+from app.rules.accounts.option_values import OptionsRefusedError, read_option, read_options
+from app.rules.accounts.options import OPTIONS
+from app.rules.requests.description import (
     LONGEST_DESCRIPTION,
     PLACEHOLDERS,
     TemplateError,

@@ -7,8 +7,8 @@ from typing import Any, Literal
 import httpx2
 import pytest
 
-from app.db.tables import MerchantAccount
-from app.payments.accounts.gateway_access import Area, check_areas
+from app.flows.accounts.gateway_access import Area, check_areas
+from app.store.tables import MerchantAccount
 from gateway_client import Credentials, GatewayClient
 from tests.conftest import Clock
 from tests.sandbox.harness import POS, Harness, open_harness

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.payments.cards.card_form import holds_card_number
+from app.rules.cards.card_form import holds_card_number
 from gateway_client.luhn import passes_luhn
 
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from app.payments.cards.card_form import PaymentInstrument
-from app.payments.cards.encrypted_card import MAX_CHARACTERS, is_sealed, open_sealed
-from app.payments.cards.keys import GRACE, _generate_key_pair
-from app.payments.core.refusal import RefusalCode, RefusalError
+from app.rules.cards.card_form import PaymentInstrument
+from app.rules.cards.encrypted_card import MAX_CHARACTERS, is_sealed, open_sealed
+from app.rules.cards.key_pair import GRACE, generate_key_pair
+from app.rules.refusal import RefusalCode, RefusalError
 from gateway_client.luhn import passes_luhn
 from tests.payments.cards.seals import CARD, CVV, NUMBER, seal
 
@@ -25,7 +25,7 @@ TOKEN = "rcr:0f9a61c2d1"
 @cache
 def pair(number: int = 0) -> tuple[dict[str, Any], str]:
     """Return a public and a private key; the same ones for the same number."""
-    return _generate_key_pair()
+    return generate_key_pair()
 
 
 def opened(sealed: str, language: str = "en") -> PaymentInstrument:

@@ -8,11 +8,11 @@ import pytest
 from joserfc.jwk import RSAKey
 from sqlalchemy import text
 
-from app.db.card_keys import CardKeyRepository, StoreCardKeys
-from app.db.database import Database, create_engine
-from app.db.installations import InstallationRepository
-from app.db.vault import Vault, VaultError
-from app.payments.cards.keys import decryption_keys, offered_key, rotate
+from app.flows.card_keys import decryption_keys, offered_key, rotate
+from app.store.card_keys import CardKeyRepository, StoreCardKeys
+from app.store.database import Database, create_engine
+from app.store.installations import InstallationRepository
+from app.store.vault import Vault, VaultError
 from tests.conftest import Clock
 from tests.db.rows import an_installation
 from tests.payments.shop import run_concurrently

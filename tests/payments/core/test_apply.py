@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 from app.core.payment import PaymentAggregate
 from app.core.vocabulary import Flow, Kind, State
-from app.payments.core.apply import apply, conclude
-from app.payments.core.balance import balance
-from app.payments.core.mapper import Observation
-from app.payments.core.posting import enqueue_note, raise_problem
-from app.payments.core.problems import cause_of_mismatch, problem_text
-from app.payments.core.refusal import RefusalError
-from app.payments.decisions.action import step_for
+from app.rules.apply import apply, conclude
+from app.rules.balance import balance
+from app.rules.decisions.action import step_for
+from app.rules.mapper import Observation
+from app.rules.posting import enqueue_note, raise_problem
+from app.rules.problems import cause_of_mismatch, problem_text
+from app.rules.refusal import RefusalError
 from saleor_app_sdk.responses import AvailableAction
 from saleor_app_sdk.testing.records import Transaction
 from saleor_app_sdk.testing.rules.reports import Report, record_report

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from app.core.payment import Operation
 from app.core.vocabulary import Flow, Kind, PaymentStatus, State
-from app.payments.core.balance import ZERO, Balance, balance, is_in_flight, status_of
-from app.payments.core.refusal import RefusalCode, RefusalError
-from app.payments.decisions.action import Step, step_for
+from app.rules.balance import ZERO, Balance, balance, is_in_flight, status_of
+from app.rules.decisions.action import Step, step_for
+from app.rules.refusal import RefusalCode, RefusalError
 from saleor_app_sdk.responses import AvailableAction
 from tests.payments.aggregates import HUNDRED, an_operation
 

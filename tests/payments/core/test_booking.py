@@ -8,7 +8,7 @@ import pytest
 
 from app.core.payment import Operation
 from app.core.vocabulary import Flow, Kind, State
-from app.payments.core.balance import update_booking
+from app.rules.balance import update_booking
 from tests.payments.aggregates import NOON, an_aggregate, an_operation
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from app.core.vocabulary import Kind, State
 from app.i18n.messages import LazyMessage
-from app.payments.core.details import Details, Sum, card_mask, web_address
+from app.rules.details import Details, Sum, card_mask, web_address
 from gateway_client.models import read_record
 from tests.loopback import json_reply
 from tests.payments.fake_gateway import operation, payment

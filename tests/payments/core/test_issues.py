@@ -9,10 +9,10 @@ import pytest
 from app.core.payment import Payment, Problem
 from app.core.vocabulary import Flow, Kind, ProblemKind, State
 from app.i18n.messages import LazyMessage, Money, Verbatim
-from app.payments.core import issues
-from app.payments.core.issues import Issue, IssueCode, IssueFact, is_stored, issue_from_json, stored_message
-from app.payments.core.posting import raise_problem
-from app.payments.core.problems import acknowledge, add_problem, cause_of_mismatch, open_problems
+from app.rules import issues
+from app.rules.issues import Issue, IssueCode, IssueFact, is_stored, issue_from_json, stored_message
+from app.rules.posting import raise_problem
+from app.rules.problems import acknowledge, add_problem, cause_of_mismatch, open_problems
 from tests.payments.aggregates import NOON, an_aggregate
 
 HUNDRED, NINETY = Money(Decimal("100.00"), "UAH"), Money(Decimal("90.00"), "UAH")

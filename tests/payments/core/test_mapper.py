@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from app.core.vocabulary import Flow, Kind, State
 from app.i18n.messages import Money
-from app.payments.core.issues import Issue, IssueCode
-from app.payments.core.mapper import Transition, compute_transition, event_type_of
+from app.rules.issues import Issue, IssueCode
+from app.rules.mapper import Transition, compute_transition, event_type_of
 from integration_base.amounts import is_amount
 from tests.payments.aggregates import HUNDRED, known_operation, observation
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from app.core.vocabulary import Flow, Kind, State
-from app.payments.core.mapper import Observation
-from app.payments.core.observation import observation_from_record
+from app.rules.mapper import Observation
+from app.rules.observation import observation_from_record
 from gateway_client.models import read_record
 from tests.payments.fake_gateway import POS_ID, operation, payment
 

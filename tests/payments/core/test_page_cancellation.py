@@ -4,8 +4,8 @@ import pytest
 
 from app.core.payment import Operation
 from app.core.vocabulary import CloseReason, Flow, Kind, State
-from app.payments.core import page_cancellation
-from app.payments.core.page_cancellation import (
+from app.rules import page_cancellation
+from app.rules.page_cancellation import (
     close_reason_of,
     create_cancellation,
     is_closing_for,

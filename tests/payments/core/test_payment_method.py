@@ -9,7 +9,7 @@ from graphql.execution.values import VariableValues, get_variable_values
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.payments.core.details import payment_method_from_row, payment_method_of, payment_method_to_row
+from app.rules.details import payment_method_from_row, payment_method_of, payment_method_to_row
 from gateway_client.models import PaymentRecord, read_record
 from integration_base.exact_json import dumps, loads
 from saleor_app_sdk.documents import Documents

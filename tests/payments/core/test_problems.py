@@ -6,9 +6,8 @@ import pytest
 
 from app.core.payment import Payment, row_id_of
 from app.core.vocabulary import Flow, Kind, State
-from app.db.aggregates import ById
-from app.payments.core.issues import Issue, IssueCode
-from app.payments.core.problems import (
+from app.rules.issues import Issue, IssueCode
+from app.rules.problems import (
     KEYS,
     UNREADABLE,
     acknowledge,
@@ -21,6 +20,7 @@ from app.payments.core.problems import (
     problem_messages,
     problem_text,
 )
+from app.store.aggregates import ById
 from tests.loopback import Reply, json_reply
 from tests.payments.aggregates import NOON, an_aggregate
 from tests.payments.changes import Change

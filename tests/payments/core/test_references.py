@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.payments.core.references import (
+from app.rules.references import (
     new_reference,
     order_id_of,
     reference_of_problem,
     reference_of_refusal,
     reference_of_release,
 )
-from app.payments.core.refusal import RefusalCode, RefusalError
-from app.payments.requests.languages import base_language, page_language
+from app.rules.refusal import RefusalCode, RefusalError
+from app.rules.requests.languages import base_language, page_language
 
 FITS = re.compile(r"[A-Za-z0-9]{32}")
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.vocabulary import Flow, Kind, State
-from app.payments.core.references import ensure_reference
-from app.payments.core.refusal import RefusalCode, RefusalError
-from app.payments.core.responses import action_response, session_refusal_response, session_response
+from app.rules.references import ensure_reference
+from app.rules.refusal import RefusalCode, RefusalError
+from app.rules.responses import action_response, session_refusal_response, session_response
 from integration_base.exact_json import dumps, loads
 from saleor_app_sdk.responses import AvailableAction, TransactionFlow
 from saleor_app_sdk.testing.rules.responses import parse_action_response, parse_session_response

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.vocabulary import State
-from app.payments.core.schedule import Schedule
+from app.rules.schedule import Schedule
 from integration_base.outbound import Deadline
 from tests.payments.aggregates import NOON
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.payments.core.status_messages import english_status_message, status_message
+from app.rules.status_messages import english_status_message, status_message
 from gateway_client.statuses import TABLE, Status, explain
 
 

@@ -5,9 +5,9 @@ from decimal import Decimal
 import pytest
 
 from app.core.vocabulary import Flow, State
-from app.payments.core.action_request import ActionRequest
-from app.payments.core.refusal import RefusalError
-from app.payments.decisions.action import ActionRequested
+from app.rules.action_request import ActionRequest
+from app.rules.decisions.action import ActionRequested
+from app.rules.refusal import RefusalError
 from saleor_app_sdk.responses import AvailableAction
 from tests.payments.aggregates import an_aggregate, posting
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from app.core.fact import AttemptFact, Fact
-from app.payments import decisions
+from app.rules import decisions
 
 MODULES = [f"{decisions.__name__}.{module.name}" for module in pkgutil.iter_modules(decisions.__path__)]
 

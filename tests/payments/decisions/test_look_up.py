@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 
 from app.core.vocabulary import Flow, Kind, State
-from app.payments.core.observation import Observations
-from app.payments.decisions.look_up import OrderLookedUp, TurnCame
+from app.rules.decisions.look_up import OrderLookedUp, TurnCame
+from app.rules.observation import Observations
 from gateway_client.models import Records
 from tests.payments.aggregates import NOON, an_aggregate, an_operation, posting
 

@@ -11,9 +11,9 @@ from sqlalchemy import update
 
 from app.core.payment import Operation, PaymentAggregate, SaleorEvent
 from app.core.vocabulary import Kind
-from app.db import tables
-from app.payments.core.problems import problem_text
-from app.payments.core.schedule import Schedule
+from app.rules.problems import problem_text
+from app.rules.schedule import Schedule
+from app.store import tables
 from saleor_app_sdk.responses import ActionResponse, SessionResponse
 from tests.loopback import Silence, json_reply
 from tests.payments.fake_gateway import operation, payment

@@ -8,10 +8,10 @@ from sqlmodel import select
 
 from app.core import payment as core
 from app.core.vocabulary import Kind, State
-from app.db.tables import Operation, ProductsForm
-from app.payments.core.problems import problem_text
-from app.payments.core.schedule import Schedule
-from app.payments.operations.actions import answer_action_request
+from app.flows.actions import answer_action_request
+from app.rules.problems import problem_text
+from app.rules.schedule import Schedule
+from app.store.tables import Operation, ProductsForm
 from tests.loopback import ReceivedRequest, json_reply
 from tests.payments.baskets import line, taxed
 from tests.payments.fake_gateway import action_of, operation, payment, refusal_reply

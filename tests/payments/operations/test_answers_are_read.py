@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from app.core.vocabulary import Kind, State
-from app.payments.core.problems import problem_text
-from app.payments.operations.actions import answer_action_request
+from app.flows.actions import answer_action_request
+from app.rules.problems import problem_text
 from saleor_app_sdk.errors import SaleorRefusedError, SaleorUnreachableError
 from saleor_app_sdk.events import TransactionRefundRequested
 from saleor_app_sdk.installation import Installation

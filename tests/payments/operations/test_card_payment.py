@@ -11,11 +11,11 @@ from sqlalchemy import text
 from sqlmodel import SQLModel
 
 from app.core.vocabulary import Kind, Mode, State
-from app.payments.cards.keys import offered_key, rotate
-from app.payments.core.problems import problem_text
-from app.payments.core.schedule import Schedule
-from app.payments.core.status_messages import status_message
-from app.payments.operations.gateway_initialize import answer_gateway_initialize
+from app.flows.card_keys import offered_key, rotate
+from app.flows.gateway_initialize import answer_gateway_initialize
+from app.rules.problems import problem_text
+from app.rules.schedule import Schedule
+from app.rules.status_messages import status_message
 from gateway_client.models import Status
 from gateway_client.statuses import explain
 from saleor_app_sdk.responses import SessionResponse

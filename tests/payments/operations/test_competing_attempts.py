@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from app.core.payment import row_id_of
 from app.core.vocabulary import Kind, State
-from app.payments.decisions.competing_attempts import Attempt, pages_to_close
+from app.rules.decisions.competing_attempts import Attempt, pages_to_close
 from saleor_app_sdk.testing.records import Transaction
 from tests.loopback import HangUp, ReceivedRequest, json_reply
 from tests.payments.fake_gateway import action_of, payment, refusal_reply

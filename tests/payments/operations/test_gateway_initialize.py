@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from app.payments.operations.gateway_initialize import answer_gateway_initialize
+from app.flows.gateway_initialize import answer_gateway_initialize
 from saleor_app_sdk.events import PaymentGatewayInitializeSession
 from tests.payments.shop import Shop, source_object
 

@@ -9,10 +9,10 @@ import pytest
 from sqlmodel import select
 
 from app.core.vocabulary import EventState, Flow, Kind, State
-from app.db.tables import Operation, Payment
-from app.payments.core.call_errors import shopper_code_of
-from app.payments.core.problems import problem_text
-from app.payments.core.schedule import Schedule
+from app.rules.call_errors import shopper_code_of
+from app.rules.problems import problem_text
+from app.rules.schedule import Schedule
+from app.store.tables import Operation, Payment
 from gateway_client.errors import GatewayError, InvalidRequestError, KeysNotOpenedError, NotSentError
 from saleor_app_sdk.responses import SessionResponse
 from tests.loopback import Behaviour, HangUp, ReceivedRequest, Reply, Silence, json_reply

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from app.core.vocabulary import Kind, State
-from app.payments.core.problems import problem_text
+from app.rules.problems import problem_text
 from saleor_app_sdk.responses import SessionResponse
 from tests.loopback import Behaviour, HangUp, ReceivedRequest, Reply, Silence, json_reply
 from tests.payments.fake_gateway import BROKEN, NO_SUCH_ORDER, action_of, payment, refusal_reply

@@ -5,8 +5,8 @@ from decimal import Decimal
 import pytest
 
 from app.core.vocabulary import Kind, State
-from app.payments.core.call_errors import is_state_conflict
-from app.payments.core.problems import problem_text
+from app.rules.call_errors import is_state_conflict
+from app.rules.problems import problem_text
 from gateway_client.errors import (
     BadCredentialsError,
     NotFoundError,

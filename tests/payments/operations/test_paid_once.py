@@ -7,12 +7,12 @@ import pytest
 
 from app.core.payment import PaymentAggregate
 from app.core.vocabulary import Kind, State
-from app.db.aggregates import ByOrder
-from app.payments.alerts.open_alerts import AlertKind, find_open_alerts
-from app.payments.core.problems import problem_text
-from app.payments.staff.manual_resolution import Decision, settle
-from app.payments.sync.notifications import process
-from app.payments.sync.review_attempts import compare_attempts
+from app.flows.notifications import process
+from app.flows.review_attempts import compare_attempts
+from app.flows.staff.manual_resolution import Decision, settle
+from app.reports.alerts.open_alerts import AlertKind, find_open_alerts
+from app.rules.problems import problem_text
+from app.store.aggregates import ByOrder
 from saleor_app_sdk.responses import SessionResponse
 from tests.loopback import HangUp, ReceivedRequest, json_reply
 from tests.payments.changes import Change

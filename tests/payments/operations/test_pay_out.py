@@ -10,18 +10,18 @@ from sqlmodel import SQLModel, select
 
 from app.core.payment import PaymentAggregate
 from app.core.vocabulary import Flow, Kind, State
-from app.db.aggregates import ByOrder
-from app.db.repository import PaymentRepository
-from app.db.search import PaymentFilter, PaymentNames, find_by_name, payments_page
-from app.db.tables import SaleorEvent
-from app.payments.cards.card_form import PaymentInstrument
-from app.payments.core.balance import balance
-from app.payments.core.problems import problem_text
-from app.payments.operations.pay_out import ConfirmedPayout, PayoutCard, pay_out
-from app.payments.requests.payout import PayoutRefusedError
-from app.payments.staff.status import standing
-from app.payments.staff.timeline import timeline
-from app.shopper.view_builder import find_view as find_for_shopper
+from app.flows.pay_out import ConfirmedPayout, PayoutCard, pay_out
+from app.reports.status import standing
+from app.reports.timeline import timeline
+from app.rules.balance import balance
+from app.rules.cards.card_form import PaymentInstrument
+from app.rules.problems import problem_text
+from app.rules.requests.payout import PayoutRefusedError
+from app.store.aggregates import ByOrder
+from app.store.repository import PaymentRepository
+from app.store.search import PaymentFilter, PaymentNames, find_by_name, payments_page
+from app.store.tables import SaleorEvent
+from app.web.shopper.view_builder import find_view as find_for_shopper
 from tests.loopback import Behaviour, HangUp, ReceivedRequest, json_reply
 from tests.payments.cards.seals import NUMBER
 from tests.payments.fake_gateway import BROKEN, refusal_reply

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from app.core.vocabulary import State
-from app.db.payouts import similar_payouts_since
-from app.db.tables import MerchantAccount
-from app.payments.operations.pay_out import paid_out_last_day, pay_out
-from app.payments.requests.payout import PayoutRefusedError
-from app.payments.staff.status import standing
+from app.flows.pay_out import paid_out_last_day, pay_out
+from app.reports.status import standing
+from app.rules.requests.payout import PayoutRefusedError
+from app.store.payouts import similar_payouts_since
+from app.store.tables import MerchantAccount
 from tests.dashboard.dashboard_app import other_store
 from tests.loopback import HangUp, json_reply
 from tests.payments.fake_gateway import payment

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from app.core.payment import Operation
 from app.core.vocabulary import Flow, Kind, State
-from app.payments.core.balance import balance
-from app.payments.core.refusal import RefusalError
-from app.payments.decisions.action import step_for
-from app.payments.decisions.rejections import rejection_message
+from app.rules.balance import balance
+from app.rules.decisions.action import step_for
+from app.rules.decisions.rejections import rejection_message
+from app.rules.refusal import RefusalError
 from saleor_app_sdk.responses import AvailableAction
 from tests.payments.aggregates import HUNDRED, an_operation
 

@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from app.payments.core.schedule import Schedule
-from app.payments.operations.execute import retry_unsent
+from app.flows.execute import retry_unsent
+from app.rules.schedule import Schedule
 from gateway_client.errors import GatewayError, NotSentError, OutcomeUnknownError
 from integration_base.outbound import Deadline
 

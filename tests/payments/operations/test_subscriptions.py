@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from app.core.vocabulary import Kind, State
-from app.payments.core.balance import balance
-from app.payments.core.problems import problem_text
-from app.payments.core.refusal import RefusalError
-from app.payments.staff.actions import StaffRequest, request_action
-from app.payments.staff.subscription import cancel_subscription
+from app.flows.staff.actions import StaffRequest, request_action
+from app.flows.staff.subscription import cancel_subscription
+from app.rules.balance import balance
+from app.rules.problems import problem_text
+from app.rules.refusal import RefusalError
 from integration_base import exact_json
 from tests.loopback import json_reply
 from tests.payments.fake_gateway import BROKEN, operation, payment

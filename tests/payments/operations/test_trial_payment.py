@@ -9,14 +9,14 @@ from sqlmodel import select
 
 from app.core.payment import PaymentAggregate
 from app.core.vocabulary import Kind, State
-from app.db.aggregates import find_by_order
-from app.db.tables import Payment, SaleorEvent
-from app.payments.core.problems import problem_text
-from app.payments.core.refusal import RefusalCode, RefusalError
-from app.payments.operations.trial_payment import Trial, begin_trial
-from app.payments.staff.actions import StaffRequest, request_action
-from app.payments.staff.status import standing
-from app.payments.staff.timeline import Actor, timeline
+from app.flows.staff.actions import StaffRequest, request_action
+from app.flows.trial_payment import Trial, begin_trial
+from app.reports.status import standing
+from app.reports.timeline import Actor, timeline
+from app.rules.problems import problem_text
+from app.rules.refusal import RefusalCode, RefusalError
+from app.store.aggregates import find_by_order
+from app.store.tables import Payment, SaleorEvent
 from tests.loopback import HangUp, ReceivedRequest, json_reply
 from tests.payments.fake_gateway import BROKEN, operation, payment, refusal_reply
 from tests.payments.shop import Shop

@@ -12,9 +12,9 @@ from sqlalchemy import text
 from sqlmodel import SQLModel, select
 
 from app.core.vocabulary import Kind, Mode, State
-from app.db.tables import SavedCard
-from app.payments.core.schedule import Schedule
-from app.payments.operations.gateway_initialize import answer_gateway_initialize
+from app.flows.gateway_initialize import answer_gateway_initialize
+from app.rules.schedule import Schedule
+from app.store.tables import SavedCard
 from saleor_app_sdk.responses import SessionResponse
 from tests.loopback import Behaviour, HangUp, ReceivedRequest, Reply, json_reply
 from tests.payments.cards.seals import APPLE_TOKEN, BROWSER, CARD, GOOGLE_TOKEN, seal

@@ -6,8 +6,8 @@ from typing import Any
 
 from app.core.payment import Operation, PaymentAggregate, SaleorEvent
 from app.core.vocabulary import EventState, Flow, Kind, State
-from app.payments.core.mapper import event_type_of
-from app.payments.reconciliation.entries import BookLine
+from app.flows.reconciliation.entries import BookLine
+from app.rules.mapper import event_type_of
 from tests.payments.aggregates import HUNDRED, NOON, ORDER, an_aggregate, an_operation
 
 PAYMENT = "36c59597-f4c4-456e-8f6e-91af30f1df96"

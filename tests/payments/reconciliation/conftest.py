@@ -10,14 +10,14 @@ import pytest
 from pydantic import SecretStr
 from sqlmodel import col, select
 
-from app.db.database import Database
-from app.db.reconciliations import update_run
-from app.db.tables import Discrepancy, ReconciliationRun, RunState
-from app.db.vault import Vault
-from app.payments.core.problems import problem_messages
-from app.payments.reconciliation.run import begin_run, reconcile
-from app.payments.services import Services
-from app.payments.sync.on_demand import look_up_now
+from app.flows.on_demand import look_up_now
+from app.flows.reconciliation.run import begin_run, reconcile
+from app.rules.problems import problem_messages
+from app.services import Services
+from app.store.database import Database
+from app.store.reconciliations import update_run
+from app.store.tables import Discrepancy, ReconciliationRun, RunState
+from app.store.vault import Vault
 from gateway_client.sandbox.control.client import SandboxControl
 from gateway_client.sandbox.sandbox import Sandbox
 from gateway_client.sandbox.server import running_sandbox

@@ -5,9 +5,9 @@ from decimal import Decimal
 
 import pytest
 
-from app.db.reconciliations import next_time, plan_run
-from app.db.tables import RunState
-from app.payments.core.problems import problem_messages
+from app.rules.problems import problem_messages
+from app.store.reconciliations import next_time, plan_run
+from app.store.tables import RunState
 from saleor_app_sdk.errors import SaleorUnreachableError
 from saleor_app_sdk.testing.records import Amounts, Transaction
 from tests.payments.alert_cases import subjects

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import EventState, Flow, Kind, State
-from app.db.tables import DiscrepancyKind
-from app.payments.core.details import Details, Sum
-from app.payments.reconciliation.compare import Difference, Period, differences_of_unknown_order, find_differences
-from app.payments.reconciliation.entries import BookLine, Entry, entries_of
+from app.flows.reconciliation.compare import Difference, Period, differences_of_unknown_order, find_differences
+from app.flows.reconciliation.entries import BookLine, Entry, entries_of
+from app.rules.details import Details, Sum
+from app.store.tables import DiscrepancyKind
 from tests.payments.aggregates import NOON
 from tests.payments.reconciliation.books import ended_operation, event_of, line, lines_of, payment, split
 

@@ -10,13 +10,13 @@ import pytest
 from sqlmodel import select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from app.db.day_sums import DayBooks, Days, store_days
-from app.db.reconciliations import next_time
-from app.db.tables import ComparedDay, GatewayTotal, RunState
-from app.payments.reconciliation.run import reconcile
-from app.payments.staff.money import Agreement, Figures, GroupBy, MoneyReport, Row, read_books_comparison, read_money
-from app.payments.staff.money_rows import DEFAULT_GROUPING, money_rows
-from app.payments.staff.sheet import SheetStyle, csv_lines
+from app.flows.reconciliation.run import reconcile
+from app.reports.money import Agreement, Figures, GroupBy, MoneyReport, Row, read_books_comparison, read_money
+from app.reports.money_rows import DEFAULT_GROUPING, money_rows
+from app.reports.sheet import SheetStyle, csv_lines
+from app.store.day_sums import DayBooks, Days, store_days
+from app.store.reconciliations import next_time
+from app.store.tables import ComparedDay, GatewayTotal, RunState
 from gateway_client.sandbox.scripting import FaultRule
 from tests.payments.reconciliation.conftest import Store
 from tests.payments.split.market import enable_splitting, split_checkout
@@ -211,7 +211,7 @@ async def test_whoever_dies_over_a_window_leaves_no_half_of_a_day(busy: Store, m
         raise KilledError
 
     with monkeypatch.context() as patch:
-        patch.setattr("app.payments.reconciliation.windows.store_days", dies)
+        patch.setattr("app.flows.reconciliation.windows.store_days", dies)
         await reconcile(busy.services, run_id)  # the register is being made
         await busy.make_due(run_id)
         with pytest.raises(KilledError):

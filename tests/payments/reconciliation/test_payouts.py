@@ -4,9 +4,9 @@ from decimal import Decimal
 
 from sqlmodel import select
 
-from app.db.tables import Discrepancy, DiscrepancyKind
-from app.payments.operations.pay_out import pay_out
-from app.payments.staff.money import Agreement, GroupBy
+from app.flows.pay_out import pay_out
+from app.reports.money import Agreement, GroupBy
+from app.store.tables import Discrepancy, DiscrepancyKind
 from gateway_client.models.payout import Payout as Request
 from tests.payments.payouts import a_payout, enable_payouts
 from tests.payments.reconciliation.conftest import Store

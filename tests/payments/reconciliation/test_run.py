@@ -7,12 +7,12 @@ from decimal import Decimal
 
 import pytest
 
-from app.db.reconciliations import count_failed_comparisons, next_time, plan_run
-from app.db.tables import RunState, Source
+from app.flows.reconciliation.progress import Progress
+from app.flows.reconciliation.run import FIRST_RUN_REACH, reconcile
+from app.flows.reconciliation.spool import open_spool
 from app.i18n.messages import LazyMessage
-from app.payments.reconciliation.progress import Progress
-from app.payments.reconciliation.run import FIRST_RUN_REACH, reconcile
-from app.payments.reconciliation.spool import open_spool
+from app.store.reconciliations import count_failed_comparisons, next_time, plan_run
+from app.store.tables import RunState, Source
 from gateway_client.sandbox.scripting import FaultRule
 from tests.payments.fake_saleor import amounts
 from tests.payments.reconciliation.books import line
@@ -202,7 +202,7 @@ class Deadly(Progress):
 async def test_killed_in_the_middle_and_taken_over_it_ends_the_same(
     store: Store, monkeypatch: pytest.MonkeyPatch, point: int
 ) -> None:
-    monkeypatch.setattr("app.payments.reconciliation.windows.BATCH_SIZE", 1)
+    monkeypatch.setattr("app.flows.reconciliation.windows.BATCH_SIZE", 1)
     await store.control.options(register_polls=0)
     for _ in range(3):
         await refunded_in_silence(store)
@@ -231,7 +231,7 @@ async def test_killed_over_a_look_up_what_was_found_is_not_forgotten(
     await store.control.options(register_polls=0)
     run_id = await store.begin()
     with monkeypatch.context() as patch:
-        patch.setattr("app.payments.reconciliation.orders.look_up_now", dies)
+        patch.setattr("app.flows.reconciliation.orders.look_up_now", dies)
         with pytest.raises(KilledError):
             await reconcile(store.services, run_id)
     assert await store.differences() == [("missed", "found")]

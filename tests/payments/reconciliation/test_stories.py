@@ -8,8 +8,8 @@ import pytest
 from sqlmodel import delete, select
 
 from app.core.vocabulary import Kind, State
-from app.db.tables import Booked, DiscrepancyState, GatewayTotal, RunState, SaleorEvent, Source
-from app.payments.staff.manual_resolution import resend_refused_events
+from app.flows.staff.manual_resolution import resend_refused_events
+from app.store.tables import Booked, DiscrepancyState, GatewayTotal, RunState, SaleorEvent, Source
 from gateway_client.sandbox.core.codes import Status
 from saleor_app_sdk.errors import SaleorRefusedError, SaleorUnreachableError
 from tests.payments.fake_saleor import amounts

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.db.database import Database
-from app.db.day_sums import Days, OrderOwner, compared_days, gateway_shares, gateway_totals, store_days
-from app.db.reconciliations import delete_comparisons
-from app.db.tables import MerchantAccount
-from app.payments.reconciliation.compare import Period
-from app.payments.reconciliation.entries import BookLine, book_line
-from app.payments.reconciliation.run import begin_run
-from app.payments.reconciliation.totals import LEAD, Totals, windows
+from app.flows.reconciliation.compare import Period
+from app.flows.reconciliation.entries import BookLine, book_line
+from app.flows.reconciliation.run import begin_run
+from app.flows.reconciliation.totals import LEAD, Totals, windows
+from app.store.database import Database
+from app.store.day_sums import Days, OrderOwner, compared_days, gateway_shares, gateway_totals, store_days
+from app.store.reconciliations import delete_comparisons
+from app.store.tables import MerchantAccount
 from gateway_client.models.reports import LONGEST_PERIOD, RegisterLine
 from integration_base.amounts import LARGEST
 from tests.payments.reconciliation.books import line

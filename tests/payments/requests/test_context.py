@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.payments.core.references import order_id_of
-from app.payments.core.refusal import RefusalError
-from app.payments.requests.description import TemplateError, attributes_of, check_attribute, payload_of
+from app.rules.references import order_id_of
+from app.rules.refusal import RefusalError
+from app.rules.requests.description import TemplateError, attributes_of, check_attribute, payload_of
 from gateway_client.models import HostedPayment
 from saleor_app_sdk.events import TransactionInitializeSession
 from tests.payments.requests.test_payment import TRANSACTION, an_account, planned

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.db.tables import MerchantAccount
-from app.payments.core.addresses import Addresses
-from app.payments.core.balance import check_amount
-from app.payments.core.references import order_id_of
-from app.payments.core.refusal import RefusalCode, RefusalError
-from app.payments.requests.payment import HostedPlan, plan_hosted
+from app.rules.addresses import Addresses
+from app.rules.balance import check_amount
+from app.rules.references import order_id_of
+from app.rules.refusal import RefusalCode, RefusalError
+from app.rules.requests.payment import HostedPlan, plan_hosted
+from app.store.tables import MerchantAccount
 from saleor_app_sdk.events import TransactionInitializeSession
 from tests.payments.aggregates import NOON
 from tests.payments.shop import CUSTOMER, SALEOR, session_event, source_object

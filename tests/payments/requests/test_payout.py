@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from app.db.tables import MerchantAccount
-from app.payments.cards.card_form import PaymentInstrument
-from app.payments.requests.payout import (
+from app.rules.cards.card_form import PaymentInstrument
+from app.rules.requests.payout import (
     PAYOUTS_OFF,
     RECIPIENT,
     PayoutRefusedError,
@@ -17,6 +16,7 @@ from app.payments.requests.payout import (
     parse_terms,
     payout_request,
 )
+from app.store.tables import MerchantAccount
 from tests.payments.cards.seals import NUMBER
 
 TODAY = date(2026, 11, 21)

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from app.payments.core.refusal import RefusalCode, RefusalError
-from app.payments.requests.languages import base_language
-from app.payments.requests.storefront import (
+from app.rules.refusal import RefusalCode, RefusalError
+from app.rules.requests.languages import base_language
+from app.rules.requests.storefront import (
     StorefrontData,
     allowed_return_url,
     is_direct_payment,

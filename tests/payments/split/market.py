@@ -5,7 +5,7 @@ from itertools import count
 from typing import Any
 
 from app.core.vocabulary import Kind
-from app.payments.split.standing import SplitStanding, standing_of
+from app.rules.split.standing import SplitStanding, standing_of
 from tests.loopback import json_reply
 from tests.payments.fake_gateway import operation
 from tests.payments.shop import Shop, source_object

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from app.payments.split.rules import SplitRules, read_rules
+from app.rules.split.rules import SplitRules, read_rules
 
 MARKET = "aaaaaaaa-0000-4000-8000-000000000001"
 POTTER = "bbbbbbbb-0000-4000-8000-000000000002"

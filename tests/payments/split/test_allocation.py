@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.payments.core.refusal import RefusalCode, RefusalError
-from app.payments.split.allocation import (
+from app.rules.refusal import RefusalCode, RefusalError
+from app.rules.split.allocation import (
     Basket,
     IndivisibleError,
     Line,

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from app.payments.core.refusal import RefusalError
-from app.payments.split.allocation import Basket, Line, allocate
-from app.payments.split.products import basket_of, granted_lines
-from app.payments.split.remainder import granted_worth
+from app.rules.refusal import RefusalError
+from app.rules.split.allocation import Basket, Line, allocate
+from app.rules.split.products import basket_of, granted_lines
+from app.rules.split.remainder import granted_worth
 from saleor_app_sdk.events import GrantedRefund
 from saleor_app_sdk.source import Checkout, Order
 from tests.payments.split.people import POTTER, SMITH, WEAVER, rules

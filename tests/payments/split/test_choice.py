@@ -4,10 +4,10 @@ from decimal import Decimal
 
 import pytest
 
-from app.db.aggregates import ByOrder
-from app.payments.core.refusal import RefusalError
-from app.payments.split.choice import choose_next_refund_split, clear_choice
-from app.payments.split.standing import chosen_shares
+from app.rules.refusal import RefusalError
+from app.rules.split.choice import choose_next_refund_split, clear_choice
+from app.rules.split.standing import chosen_shares
+from app.store.aggregates import ByOrder
 from tests.payments.changes import Change
 from tests.payments.fake_gateway import operation
 from tests.payments.shop import Shop

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from app.core.payment import PaymentAggregate
 from app.core.request import RequestDetails
 from app.core.vocabulary import Flow, Kind, State
-from app.payments.split.fiscal_products import fiscal_details, goods_of
-from app.payments.split.products import DELIVERY
+from app.rules.split.fiscal_products import fiscal_details, goods_of
+from app.rules.split.products import DELIVERY
 from integration_base.amounts import CENT
 from saleor_app_sdk.events import GrantedRefund
 from saleor_app_sdk.source import Checkout

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.payments.split.allocation import Basket, Line, allocate, total_of
-from app.payments.split.remainder import GrantedLine, Remainder, divide_capture, divide_refund, granted_worth
-from app.payments.split.rules import SplitRules
+from app.rules.split.allocation import Basket, Line, allocate, total_of
+from app.rules.split.remainder import GrantedLine, Remainder, divide_capture, divide_refund, granted_worth
+from app.rules.split.rules import SplitRules
 from tests.payments.split.people import MARKET, NAMES, POTTER, SELLERS, SMITH, rules
 
 CENTS = st.integers(0, 200_000).map(lambda cents: Decimal(cents).scaleb(-2))

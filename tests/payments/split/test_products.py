@@ -7,9 +7,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from app.db.tables import ProductsForm
-from app.payments.core.refusal import RefusalCode, RefusalError
-from app.payments.split.products import DELIVERY, items_of, piece_prices
+from app.rules.refusal import RefusalCode, RefusalError
+from app.rules.split.products import DELIVERY, items_of, piece_prices
+from app.store.tables import ProductsForm
 from integration_base.amounts import CENT
 from saleor_app_sdk.source import Order
 from tests.payments.baskets import checkout, fiscal, line, lines, money, plain, taxed

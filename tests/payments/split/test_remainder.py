@@ -4,8 +4,8 @@ from decimal import Decimal
 
 import pytest
 
-from app.payments.split.allocation import IndivisibleError, Line
-from app.payments.split.remainder import GrantedLine, Remainder, divide_capture, divide_refund, granted_worth
+from app.rules.split.allocation import IndivisibleError, Line
+from app.rules.split.remainder import GrantedLine, Remainder, divide_capture, divide_refund, granted_worth
 from tests.payments.split.people import MARKET, POTTER, SMITH, WEAVER, rules
 from tests.payments.split.test_allocation import money
 

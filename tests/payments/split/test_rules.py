@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from app.payments.split.allocation import total_of
-from app.payments.split.example import worked_example
-from app.payments.split.rules import MAX_CHARACTERS, RulesError, SplitMode, format_rules, parse_rules, read_rules
+from app.rules.split.allocation import total_of
+from app.rules.split.example import worked_example
+from app.rules.split.rules import MAX_CHARACTERS, RulesError, SplitMode, format_rules, parse_rules, read_rules
 from tests.payments.split.people import MARKET, NAMES, POTTER, SMITH, WEAVER, rules
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from app.core.vocabulary import Kind, State
-from app.db.tables import ProductsForm
+from app.store.tables import ProductsForm
 from tests.loopback import HangUp, ReceivedRequest, json_reply
 from tests.payments.fake_gateway import action_of, operation, payment
 from tests.payments.shop import TOTAL, Shop

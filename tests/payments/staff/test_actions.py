@@ -8,14 +8,14 @@ from sqlmodel import select
 
 from app.core import payment as core
 from app.core.vocabulary import Flow, Kind, State
-from app.db.aggregates import ByOrder
-from app.db.tables import Operation
-from app.payments.core.balance import balance
-from app.payments.core.refusal import RefusalError
-from app.payments.operations.actions import answer_action_request
-from app.payments.split.choice import choose_next_refund_split
-from app.payments.staff.actions import StaffRequest, possible_actions, request_action
-from app.payments.staff.timeline import timeline
+from app.flows.actions import answer_action_request
+from app.flows.staff.actions import StaffRequest, possible_actions, request_action
+from app.reports.timeline import timeline
+from app.rules.balance import balance
+from app.rules.refusal import RefusalError
+from app.rules.split.choice import choose_next_refund_split
+from app.store.aggregates import ByOrder
+from app.store.tables import Operation
 from saleor_app_sdk.responses import AvailableAction
 from tests.commands.conftest import one_database
 from tests.loopback import ReceivedRequest, json_reply

@@ -6,11 +6,11 @@ import pytest
 
 from app.core.payment import PaymentAggregate
 from app.core.vocabulary import Kind, State
-from app.db.aggregates import ByOrder
-from app.payments.core.problems import problem_text
-from app.payments.core.refusal import RefusalError
-from app.payments.staff.manual_resolution import Decision, settle
-from app.payments.sync.on_demand import look_up_now
+from app.flows.on_demand import look_up_now
+from app.flows.staff.manual_resolution import Decision, settle
+from app.rules.problems import problem_text
+from app.rules.refusal import RefusalError
+from app.store.aggregates import ByOrder
 from tests.loopback import HangUp, json_reply
 from tests.payments.changes import Change
 from tests.payments.fake_gateway import operation, payment, refusal_reply

@@ -7,9 +7,9 @@ from decimal import Decimal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.db.day_sums import Days, Total
-from app.db.tables import Booked
-from app.payments.staff.money import Agreement, Figures, GroupBy, MoneyReport, Row
+from app.reports.money import Agreement, Figures, GroupBy, MoneyReport, Row
+from app.store.day_sums import Days, Total
+from app.store.tables import Booked
 
 FIRST, LAST = date(2026, 10, 1), date(2026, 10, 31)
 ACCOUNTS = ("one", "two")

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import Flow, Kind, Mode, State
-from app.payments.decisions.competing_attempts import add_attempt, attempt_of
-from app.payments.staff.order_payments import OrderPayments, can_be_paid
+from app.reports.order_payments import OrderPayments, can_be_paid
+from app.rules.decisions.competing_attempts import add_attempt, attempt_of
 from saleor_app_sdk.orders import OrderToPay
 from tests.commands.books import BEGUN, TRANSACTION, aggregate, operation
 

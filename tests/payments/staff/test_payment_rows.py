@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.vocabulary import Flow, Kind, PaymentStatus, State
-from app.db.search import PaymentFilter
 from app.i18n.translation import translation
-from app.payments.staff import payment_rows
-from app.payments.staff.payment_rows import payment_rows as rows_of
-from app.payments.staff.sheet import SheetStyle, csv_lines, escape_formula
+from app.reports import payment_rows
+from app.reports.payment_rows import payment_rows as rows_of
+from app.reports.sheet import SheetStyle, csv_lines, escape_formula
+from app.store.search import PaymentFilter
 from tests.commands.books import ORDER, TRANSACTION, moment_after, operation, store_payment
 from tests.payments.problems import issue_saying
 from tests.payments.shop import Shop

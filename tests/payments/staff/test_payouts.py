@@ -9,17 +9,17 @@ from sqlalchemy import update
 from sqlmodel import select
 
 from app.core.payment import PaymentAggregate
-from app.db.columns import table_of
-from app.db.installations import OpenInstallation
-from app.db.tables import MerchantAccount, Payment, Payout, SavedCard
-from app.payments.accounts.readers import email as email_option
-from app.payments.cards.keys import offered_key
-from app.payments.operations.pay_out import Signature
-from app.payments.requests.payout import PayoutRefusedError
-from app.payments.staff.payout_view import payout_rows
-from app.payments.staff.payouts import PROPOSAL_LIFETIME, PayoutReview, Person, confirm, may_pay_out, propose
-from app.payments.staff.sheet import SheetStyle, csv_lines
-from app.payments.staff.status import standing
+from app.flows.card_keys import offered_key
+from app.flows.pay_out import Signature
+from app.flows.staff.payouts import PROPOSAL_LIFETIME, PayoutReview, Person, confirm, may_pay_out, propose
+from app.reports.payout_view import payout_rows
+from app.reports.sheet import SheetStyle, csv_lines
+from app.reports.status import standing
+from app.rules.accounts.readers import email as email_option
+from app.rules.requests.payout import PayoutRefusedError
+from app.store.columns import table_of
+from app.store.installations import OpenInstallation
+from app.store.tables import MerchantAccount, Payment, Payout, SavedCard
 from tests.loopback import Behaviour, HangUp, ReceivedRequest, json_reply
 from tests.payments.cards.seals import NUMBER, seal
 from tests.payments.fake_gateway import payment, refusal_reply

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.vocabulary import Kind, State
-from app.payments.staff.raw import REDACTED, Source, raw_messages, raw_records, redact
+from app.reports.raw import REDACTED, Source, raw_messages, raw_records, redact
 from gateway_client.models import Records
 from tests.commands.books import aggregate, event, moment_after, notification, operation
 

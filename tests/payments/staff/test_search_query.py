@@ -7,9 +7,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from app.db.search import PaymentNames
 from app.i18n.translation import LANGUAGES, translation
-from app.payments.staff.search_query import ByAmount, ByEmail, any_name, parse_query
+from app.reports.search_query import ByAmount, ByEmail, any_name, parse_query
+from app.store.search import PaymentNames
 
 ORDER = "73ef833999b946b38461a8976f6359bb"
 TRANSACTION = "VHJhbnNhY3Rpb25JdGVtOjczZWY4MzM5LTk5YjktNDZiMy04NDYxLWE4OTc2ZjYzNTliYg=="

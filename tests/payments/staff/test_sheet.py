@@ -11,8 +11,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from app.i18n.translation import translation
-from app.payments.staff import sheet
-from app.payments.staff.sheet import Row, SheetForm, SheetStyle, csv_lines, sheet_bytes, zone_named
+from app.reports import sheet
+from app.reports.sheet import Row, SheetForm, SheetStyle, csv_lines, sheet_bytes, zone_named
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 ROW: Row = ("=1+1", "1042", Decimal("1234.5"), 3, NOON, date(2026, 11, 20), None)

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import EventState, Flow, Kind, State
-from app.payments.staff.descriptions import event_name
-from app.payments.staff.status import pending_steps, standing
-from app.payments.staff.timeline import Entry, Tone, timeline
+from app.reports.descriptions import event_name
+from app.reports.status import pending_steps, standing
+from app.reports.timeline import Entry, Tone, timeline
 from saleor_app_sdk.vocabulary import EventType
 from tests.commands.books import ORDER, aggregate, event, moment_after, notification, operation
 

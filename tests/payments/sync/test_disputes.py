@@ -8,14 +8,14 @@ import pytest
 
 from app.core.payment import PaymentAggregate, row_id_of
 from app.core.vocabulary import Kind, ProblemKind, State
-from app.db.aggregates import ById
-from app.payments.alerts.open_alerts import AlertKind
-from app.payments.core.posting import raise_problem
-from app.payments.core.problems import Cause, problem_messages, problem_text
-from app.payments.staff.manual_resolution import Decision, acknowledge_problems, settle
-from app.payments.staff.status import standing
-from app.payments.staff.timeline import timeline
-from app.payments.sync.on_demand import look_up_now
+from app.flows.on_demand import look_up_now
+from app.flows.staff.manual_resolution import Decision, acknowledge_problems, settle
+from app.reports.alerts.open_alerts import AlertKind
+from app.reports.status import standing
+from app.reports.timeline import timeline
+from app.rules.posting import raise_problem
+from app.rules.problems import Cause, problem_messages, problem_text
+from app.store.aggregates import ById
 from tests.loopback import json_reply
 from tests.payments.alert_cases import subjects
 from tests.payments.changes import Change

@@ -9,11 +9,11 @@ from sqlalchemy import text
 from sqlmodel import col, select
 
 from app.core.vocabulary import Kind, State
-from app.db.accounts import AccountKeys, NewAccount
-from app.db.tables import Notification
-from app.payments.core.problems import problem_text
-from app.payments.sync import notifications
-from app.payments.sync.notifications import Receipt, receive
+from app.flows import notifications
+from app.flows.notifications import Receipt, receive
+from app.rules.problems import problem_text
+from app.store.accounts import AccountKeys, NewAccount
+from app.store.tables import Notification
 from tests.loopback import HangUp
 from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts

@@ -9,12 +9,12 @@ from sqlmodel import col
 
 from app.core.payment import Operation
 from app.core.vocabulary import Kind, State
-from app.db import tables
-from app.db.aggregates import save_all
-from app.payments.core.problems import problem_text
-from app.payments.staff.raw import raw_records
-from app.payments.sync.on_demand import fetch_records, look_up_now
-from app.payments.sync.resolve import resolve_operation
+from app.flows.on_demand import fetch_records, look_up_now
+from app.flows.resolve import resolve_operation
+from app.reports.raw import raw_records
+from app.rules.problems import problem_text
+from app.store import tables
+from app.store.aggregates import save_all
 from gateway_client.models import Records
 from integration_base.outbound import Deadline
 from tests.db.rows import load_by_transaction

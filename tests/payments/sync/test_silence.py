@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 
 from app.core.vocabulary import Kind, State
-from app.payments.core.problems import problem_text
-from app.payments.sync.on_demand import look_up_now
+from app.flows.on_demand import look_up_now
+from app.rules.problems import problem_text
 from tests.loopback import HangUp, Reply, json_reply
 from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts

@@ -1,0 +1,1 @@
+"""Merchant accounts: how they are added and changed, whether they work, what the gateway says of them."""

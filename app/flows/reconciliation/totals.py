@@ -1,0 +1,160 @@
+"""Sums up the gateway's books of a window by day, while they are in the spool. Pure.
+
+A day is summed as far as the window covers it. The books may list a payment that began shortly before midnight and
+ended after it at either time, so each window starts earlier by ``LEAD``, and of two sums of a day the one that covers
+more of it is stored (``store.day_sums``). A line that is unreadable, or has no date, is in no sum: it is counted; its
+day is incomplete.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+
+from app.core.vocabulary import Flow, Kind, State
+from app.flows.reconciliation.compare import Period
+from app.flows.reconciliation.entries import BookLine, Entry, transactions_of
+from app.store.day_sums import UNKNOWN_CHANNEL, ZERO, DayBooks, OrderOwner, Total
+from app.store.tables import Booked, ComparedDay
+from gateway_client.models.reports import LONGEST_PERIOD
+from integration_base.amounts import LARGEST, has_whole_millionths, is_amount
+
+LEAD = timedelta(hours=1)
+"""How long before its day an operation may have begun that ends on it."""
+
+_DAY = timedelta(days=1)
+_MAX_SUM = LARGEST * 1000  # the largest sum; the column can hold more
+_CREATED = {Flow.CHARGE: Booked.CHARGED, Flow.PAYOUT: Booked.PAID_OUT}
+_BOOKED = {Kind.CAPTURE: Booked.CHARGED, Kind.REFUND: Booked.REFUNDED, Kind.DISPUTE: Booked.CHARGED_BACK}
+
+
+def windows(start: datetime, end: datetime, covered_until: datetime | None) -> Iterator[Period]:
+    """Yield the remaining windows of a comparison: each but the last ends at midnight, and none exceeds the longest
+    period of a register (gateway interface, 10).
+
+    Each starts earlier by ``LEAD``; the first one by less, if it is a whole period that fits into one register.
+    """
+    begins = covered_until or start
+    while begins < end:
+        ends, reaches_back = end, begins - LEAD
+        if covered_until is None and begins == start and end - begins <= LONGEST_PERIOD:
+            reaches_back = max(reaches_back, end - LONGEST_PERIOD)
+        if end - reaches_back > LONGEST_PERIOD:
+            ends = datetime.combine((reaches_back + LONGEST_PERIOD).date(), time(), UTC)
+        yield Period(reaches_back, ends)
+        begins = ends
+
+
+@dataclass(slots=True)
+class _Sum:
+    """The sum of ``count`` amounts, and the sum of the ``fees`` known fees among them."""
+
+    amount: Decimal = ZERO
+    count: int = 0
+    fee: Decimal = ZERO
+    fees: int = 0
+
+
+_Key = tuple[str, str | None, str, Booked]
+"""The channel, the receiver (None: the day as a whole), the currency, and how the money moved."""
+
+
+@dataclass
+class Totals:
+    """The sums of one window, by day; lines of other days are ignored.
+
+    ``payouts``: also include payouts that are not ours. If staff do not pay out with the app, another system does.
+    """
+
+    period: Period
+    payouts: bool = True
+    _sums: dict[date, dict[_Key, _Sum]] = field(init=False)
+    _unreadable: dict[date, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        first, last = self.period.start.astimezone(UTC), self.period.end.astimezone(UTC)
+        days = [first.date()]
+        while datetime.combine(days[-1], time(), UTC) + _DAY < last:
+            days.append(days[-1] + _DAY)
+        self._sums = {day: {} for day in days}
+        self._unreadable = dict.fromkeys(days, 0)
+
+    def add(self, lines: Sequence[BookLine], owner: OrderOwner | None) -> None:
+        """Add the lines of one order; ``owner`` None: the order is not a payment of ours."""
+        for line in lines:
+            if line.is_compared and not line.is_readable and line.status in {None, State.SUCCESS.value}:
+                self.count_unreadable(line.at)
+        for entry, its_lines in transactions_of(lines):
+            kind = _booked_kind(entry)
+            is_foreign = kind is Booked.PAID_OUT and owner is None and not self.payouts
+            if kind is not None and not is_foreign:
+                self._book(entry, kind, its_lines, owner)
+
+    def count_unreadable(self, at: datetime | None = None, count: int = 1) -> None:
+        """Count unreadable lines for their day, or for every day if they have no date."""
+        for day in self._unreadable if at is None else [at.astimezone(UTC).date()]:
+            if day in self._unreadable:
+                self._unreadable[day] += count
+
+    def daily_books(self, account_id: str, run_id: int, now: datetime) -> Iterator[DayBooks]:
+        """Yield each day that the window covers, with the totals to store."""
+        for day, sums in self._sums.items():
+            midnight = datetime.combine(day, time(), UTC)
+            compared = ComparedDay(
+                account_id=account_id,
+                day=day,
+                starts_at=max(self.period.start, midnight - LEAD),
+                ends_at=min(self.period.end, midnight + _DAY),
+                unreadable=self._unreadable[day],
+                run_id=run_id,
+                compared_at=now,
+            )
+            totals = [
+                Total(day, account_id, channel, currency, kind, each.amount, each.count, each.fee, each.fees, receiver)
+                for (channel, receiver, currency, kind), each in sums.items()
+            ]
+            yield compared, totals
+
+    def _book(self, entry: Entry, kind: Booked, lines: Sequence[BookLine], owner: OrderOwner | None) -> None:
+        if entry.at is None:
+            self.count_unreadable()
+            return
+        sums = self._sums.get(entry.at.astimezone(UTC).date())
+        if sums is None:
+            return
+        amount, channel = _amount(entry, owner), UNKNOWN_CHANNEL if owner is None else owner.channel
+        if not _add(sums, (channel, None, entry.currency, kind), amount, lines[0].merchant_fee):
+            self.count_unreadable(entry.at)
+            return
+        for line in lines:
+            if line.receiver_amount is not None and line.receiver is not None:
+                _add(sums, ("", line.receiver, entry.currency, kind), line.receiver_amount, line.receiver_fee)
+
+
+def _add(sums: dict[_Key, _Sum], key: _Key, amount: Decimal, fee: Decimal | None) -> bool:
+    """Add to a sum, creating it if missing; return False if the amount is invalid or the sum too large."""
+    total = sums.get(key, _Sum())
+    if not (is_amount(amount) and total.amount + amount <= _MAX_SUM):
+        return False
+    total.amount += amount
+    total.count += 1
+    if fee is not None and has_whole_millionths(fee) and has_whole_millionths(total.fee + fee):
+        total.fee += fee
+        total.fees += 1
+    sums[key] = total
+    return True
+
+
+def _booked_kind(entry: Entry) -> Booked | None:
+    """Return how an entry moved money; None if it moved none."""
+    if entry.state is not State.SUCCESS:
+        return None
+    if entry.kind is Kind.CREATE and entry.flow is not None:
+        return _CREATED.get(entry.flow)
+    return _BOOKED.get(entry.kind)
+
+
+def _amount(entry: Entry, owner: OrderOwner | None) -> Decimal:
+    """Return the amount without the payer's fee: the requested one if the books do not state whether it is included."""
+    is_requested = owner is not None and entry.kind is Kind.CREATE and owner.amount in entry.amounts
+    return owner.amount if is_requested and owner is not None else entry.amount

@@ -1,0 +1,1 @@
+"""What staff can do: act on payments, look them up, settle them by hand, pay out to cards."""

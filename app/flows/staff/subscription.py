@@ -1,0 +1,65 @@
+"""Cancellation by staff of the subscription that a payment has begun: the gateway charges nothing more for it.
+
+It moves no money and is idempotent, so it needs no intent and may be retried (laws of money, 2).
+"""
+
+import structlog
+
+from app.core.payment import PaymentAggregate, row_id_of
+from app.flows.look_up import gateway_client
+from app.flows.on_demand import look_up_now
+from app.i18n.messages import LazyMessage
+from app.rules.call_errors import KEYS_NOT_OPENED
+from app.rules.decisions.subscription_end import SubscriptionCancelled
+from app.rules.refusal import RefusalCode, RefusalError
+from app.rules.subscription import CANCELED, Subscription, has_running_subscription
+from app.services import Services
+from app.store.aggregates import ById, ByOrder, account_of
+from gateway_client.errors import GatewayError, KeysNotOpenedError
+
+log = structlog.get_logger(__name__)
+
+_NO_SUBSCRIPTION = LazyMessage("This payment has started no subscription that could be cancelled.")
+_OUTCOME_UNKNOWN = LazyMessage("The gateway did not say whether it cancelled the subscription. Try again in a minute.")
+
+
+async def cancel_subscription(
+    services: Services, order_id: str, by: str, *, installation_id: int | None = None
+) -> PaymentAggregate:
+    """Cancel a payment's subscription, and report to Saleor that ``by`` has done so; return the updated payment.
+
+    A subscription that is already cancelled stays so, without a request. If the gateway refuses, or its response is
+    lost, the subscription's status is looked up. Raises RefusalError; ``installation_id``: another store's payment is
+    not found.
+    """
+    which = ByOrder(order_id, installation_id=installation_id)
+    found = await services.payments.find(which)
+    if found is None:
+        raise RefusalError(RefusalCode.UNKNOWN_PAYMENT, LazyMessage("There is no such payment."))
+    recurring_id = found.payment.recurring_id
+    if recurring_id is None:
+        raise RefusalError(RefusalCode.NOT_POSSIBLE, _NO_SUBSCRIPTION)
+    if not has_running_subscription(found.payment):
+        return found
+    status = await _cancel_at_gateway(services, found, recurring_id)
+    cancelled = SubscriptionCancelled(Subscription(recurring_id, status), by, services.posting())
+    return await services.payments.record(ById(row_id_of(found.payment)), cancelled)
+
+
+async def _cancel_at_gateway(services: Services, aggregate: PaymentAggregate, recurring_id: str) -> str:
+    """Cancel the subscription at the gateway; return its new status. Raises RefusalError."""
+    try:
+        client = gateway_client(services, account_of(aggregate.payment))
+        answer = await client.subscriptions.cancel(recurring_id, timeout=services.schedule.budget.total_seconds())
+    except KeysNotOpenedError:
+        raise RefusalError(RefusalCode.NOT_POSSIBLE, LazyMessage(KEYS_NOT_OPENED)) from None
+    except GatewayError as error:
+        log.warning("subscription not cancelled", payment=aggregate.payment.order_id, error=str(error))
+        await look_up_now(services, aggregate.payment.order_id)
+        now = await services.payments.find(ById(row_id_of(aggregate.payment)))
+        if now is not None and not has_running_subscription(now.payment):
+            return CANCELED
+        raise RefusalError(RefusalCode.NOT_POSSIBLE, _OUTCOME_UNKNOWN) from error
+    if answer.recurring_status != CANCELED:
+        raise RefusalError(RefusalCode.NOT_POSSIBLE, _OUTCOME_UNKNOWN)
+    return CANCELED

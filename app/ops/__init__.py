@@ -1,0 +1,1 @@
+"""Running the app: checks, metrics, health, logs."""

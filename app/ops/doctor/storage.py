@@ -1,0 +1,122 @@
+"""Checks the app's own storage: the secret key file and the database."""
+
+import os
+from collections.abc import Collection, Sequence
+from stat import S_IMODE
+
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+from app.i18n.messages import LazyMessage
+from app.ops.doctor.deployment import Deployment
+from app.ops.doctor.findings import Finding, Subject, error, fine, warning
+from app.store.connection_errors import UnusableDatabaseError, describe_connection_error, missing_sqlite_file
+from app.store.migrate import Fit, current_revision, fit_of, newest_revision
+from app.store.vault import Vault, VaultError, read_keys
+
+_GROUP_AND_OTHERS = 0o077
+_GROUP_READS = 0o040
+_CREDENTIAL = 0o440
+_ROOT = 0
+
+_NO_KEYS = LazyMessage(
+    "Put the key file back from its copy, or set APP_SECRET_KEY_FILE to it. Do not create a new one: nothing "
+    "that is encrypted in the database could be read again."
+)
+_SET_UP = LazyMessage("Set the database up as the detail says, or correct APP_DATABASE_URL.")
+_DATABASE = LazyMessage("Start the database, or correct APP_DATABASE_URL.")
+
+
+async def check_key_file(
+    deployment: Deployment, *, user: int | None = None, groups: Collection[int] | None = None
+) -> Sequence[Finding]:
+    """Check that the secret key file exists, is usable, and is accessible to the app's user alone.
+
+    ``user`` and ``groups`` are the ids of the user that this process runs as; None: read from the system.
+    """
+    file, user = deployment.key_file, os.geteuid() if user is None else user
+    groups = {os.getegid(), *os.getgroups()} if groups is None else groups
+    path = str(file.absolute())
+    try:
+        Vault(read_keys(file))
+        file_stat = file.stat()
+    except FileNotFoundError:
+        return [error(Subject.KEY_FILE, LazyMessage("There is no secret key file."), _NO_KEYS, detail=path)]
+    except PermissionError:
+        what = LazyMessage("The user %(user)s may not read the secret key file.", user=str(user))
+        remedy = LazyMessage("%(give)s If it is not the app's user, run the command as that one.", give=_give_to(user))
+        return [error(Subject.KEY_FILE, what, remedy, detail=path)]
+    except (OSError, VaultError) as exc:
+        return [error(Subject.KEY_FILE, LazyMessage("The secret key file cannot be used."), _NO_KEYS, detail=f"{exc}")]
+    mode = S_IMODE(file_stat.st_mode)
+    if mode & _GROUP_AND_OTHERS and not (user != _ROOT and _is_lent_by_root(file_stat, groups)):
+        what = LazyMessage(
+            "The secret key file is not restricted to its owner: its mode is %(mode)s.", mode=f"{mode:04o}"
+        )
+        # Another owner's file is read by the bits that chmod 600 would take away.
+        is_own = user in {file_stat.st_uid, _ROOT}
+        remedy = LazyMessage("Let only the app's user read it: chmod 600, or 400.") if is_own else _give_to(user)
+        return [warning(Subject.KEY_FILE, what, remedy, detail=path)]
+    if file_stat.st_uid not in {user, _ROOT} and user != _ROOT:
+        what = LazyMessage("The secret key file belongs to another user, who can replace it.")
+        return [warning(Subject.KEY_FILE, what, LazyMessage("Give it to the app's user with chown."), detail=path)]
+    return [fine(Subject.KEY_FILE, LazyMessage("The secret key file is there, and only the app's user can use it."))]
+
+
+def _give_to(user: int) -> LazyMessage:
+    return LazyMessage(
+        "As root, give it to the app's user, chown %(user)s, and let only that user read it: chmod 400.", user=str(user)
+    )
+
+
+def _is_lent_by_root(file_stat: os.stat_result, groups: Collection[int]) -> bool:
+    """Return True for a file of root that only the app's group may read, as Kubernetes mounts secrets.
+
+    systemd hands out credentials by an access list, which shows as a right of root's own group.
+    """
+    mode = S_IMODE(file_stat.st_mode)
+    by_access_list = mode == _CREDENTIAL and file_stat.st_gid == _ROOT
+    by_group = mode & _GROUP_AND_OTHERS == _GROUP_READS and file_stat.st_gid in groups
+    return file_stat.st_uid == _ROOT and (by_access_list or by_group)
+
+
+async def check_database(deployment: Deployment) -> Sequence[Finding]:
+    """Check that the database responds, and is at the revision of this program. It is not changed."""
+    url = deployment.database_url
+    if (file := missing_sqlite_file(url)) is not None:
+        what = LazyMessage("There is no database yet.")
+        remedy = LazyMessage("Start the app once, and run this command with the app's settings and working directory.")
+        return [error(Subject.DATABASE, what, remedy, detail=str(file))]
+    try:
+        revision = await current_revision(url)
+    except (UnusableDatabaseError, DBAPIError) as exc:
+        what = LazyMessage("The database does not answer, or cannot be used.")
+        remedy = _SET_UP if isinstance(exc, UnusableDatabaseError) else _DATABASE
+        return [error(Subject.DATABASE, what, remedy, detail=describe_connection_error(url, exc))]
+    except (SQLAlchemyError, OSError) as exc:
+        what = LazyMessage("The database does not answer, or cannot be used.")
+        return [error(Subject.DATABASE, what, _DATABASE, detail=type(exc).__name__)]
+    answers = fine(Subject.DATABASE, LazyMessage("The database answers."))
+    newest, fit = newest_revision(), fit_of(revision)
+    if fit is Fit.CURRENT:
+        what = LazyMessage("The database is at revision %(revision)s, the newest.", revision=newest)
+        return [answers, fine(Subject.MIGRATIONS, what)]
+    if fit is Fit.AHEAD:
+        what = LazyMessage(
+            "The database is at revision %(revision)s, of a newer version of the app. This version works with it.",
+            revision=str(revision),
+        )
+        remedy = LazyMessage("Run the newer version everywhere, to complete the update.")
+        return [answers, warning(Subject.MIGRATIONS, what, remedy)]
+    if revision is None:
+        what = LazyMessage("The database is empty: it was never migrated.")
+    else:
+        what = LazyMessage(
+            "The database is at revision %(revision)s, and this version of the app needs %(newest)s.",
+            revision=revision,
+            newest=newest,
+        )
+    remedy = LazyMessage(
+        "Run “saleor-gateway migrate” with the version of the app that is to run. If that version is the older "
+        "one, run the newer one, or restore the backup."
+    )
+    return [answers, error(Subject.MIGRATIONS, what, remedy)]

@@ -1,1 +1,0 @@
-"""Payments as staff see them: search, status, history and pending steps."""

@@ -1,1 +1,0 @@
-"""Finding out the outcome of a payment: by notification, by look-up, on request of a person, or from Saleor."""

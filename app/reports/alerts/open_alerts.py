@@ -1,0 +1,240 @@
+"""The open alerts of a store: one for each cause and merchant account, not one for each payment.
+
+====================  ===========================================================  ==================================
+alert                 raised while                                                 closed when
+====================  ===========================================================  ==================================
+``INSTALLATION``      Saleor has given a token that it does not accept yet         the app is activated
+``UNAUTHORISED``      Saleor denies the app access                                 it grants access again
+``UNOPENED``          no secret key of ours opens an account's keys                the key is back in the key file
+``KEYS``              the gateway refuses an account's keys                        it accepts them
+``ADDRESS``           something else responds at an account's address              the gateway responds there
+``TURNED_AWAY``       in a channel shoppers are refused, and none gets through    one gets through, or acknowledged
+``UNDELIVERED``       Saleor has not accepted an event for ``PATIENCE``            it accepts them
+``REFUSED``           Saleor refuses an event for good                             it accepts it, or acknowledged
+``DISPUTE``           a payer disputes a payment, or has won                       it has ended, and is acknowledged
+``MISMATCH``          the gateway's record does not match the request              it has ended, and is acknowledged
+``DIFFERENCE``        our books and the gateway's differ                           they agree, or acknowledged
+``NOT_OWED``          money came for a cancelled order, for none, or too much      given back, or acknowledged
+``NOT_PAID``          an order relies on a failed payment, or its total rose       paid or cancelled, or acknowledged
+``PAID_TWICE``        several payments pay for the same                            enough is given back, or acknowledged
+``WAITING``           an outcome is not known for a day                            it is known
+``SEALED``            no key of ours opens a notification                          the key is back, or acknowledged
+``FAILED``            a notification cannot be processed for ``PATIENCE``          it is processed, or acknowledged
+``UNREADABLE``        the gateway has signed something that we cannot read         acknowledged
+``UNMATCHED``         the gateway notifies of an order that we do not know         it is found later, or acknowledged
+``UNKNOWN_ORDERS``    the gateway's books have paid orders that we do not know     acknowledged
+``NOT_COMPARED``      the books could not be compared last night                   they can be
+====================  ===========================================================  ==================================
+"""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from app.core.vocabulary import ProblemKind
+from app.reports.alerts.turned_away import ClosedChannel, find_closed_channels
+from app.rules.issues import stored_message
+from app.services import Services
+from app.store.attention import (
+    MAX_COUNTED,
+    TroubledNotifications,
+    Undelivered,
+    accounts_of,
+    count_troubled_notifications,
+    find_undelivered,
+)
+from app.store.inbox import Trouble
+from app.store.installations import OpenInstallation
+from app.store.problems import CountedProblems, count_problems
+from app.store.reconciliations import UnknownOrders, count_unknown_orders, last_ended_runs
+from app.store.tables import MerchantAccount, ReconciliationRun, RunState
+from app.store.vault import VaultError
+
+PATIENCE = timedelta(minutes=15)
+"""How long Saleor may be unreachable, or a notification be retried, before an alert is raised."""
+
+
+class AlertKind(StrEnum):
+    """What an alert is about, the most urgent first."""
+
+    INSTALLATION = "installation"
+    UNAUTHORISED = "unauthorised"
+    UNOPENED = "unopened"
+    KEYS = "keys"
+    ADDRESS = "address"
+    TURNED_AWAY = "turned-away"
+    UNDELIVERED = "undelivered"
+    REFUSED = "refused"
+    DISPUTE = "dispute"
+    MISMATCH = "mismatch"
+    DIFFERENCE = "difference"
+    NOT_OWED = "not owed"
+    NOT_PAID = "not paid"
+    PAID_TWICE = "paid twice"
+    WAITING = "waiting"
+    SEALED = "sealed"
+    FAILED = "failed"
+    UNREADABLE = "unreadable"
+    UNMATCHED = "unmatched"
+    UNKNOWN_ORDERS = "unknown-orders"
+    NOT_COMPARED = "not-compared"
+
+
+PAYMENT_ALERTS = {
+    each: ProblemKind(each)
+    for each in (
+        AlertKind.REFUSED,
+        AlertKind.DISPUTE,
+        AlertKind.MISMATCH,
+        AlertKind.DIFFERENCE,
+        AlertKind.NOT_OWED,
+        AlertKind.NOT_PAID,
+        AlertKind.PAID_TWICE,
+        AlertKind.WAITING,
+    )
+}
+"""Alerts in which each payment is a separate task."""
+
+ACCOUNT_ALERTS = (AlertKind.UNOPENED, AlertKind.KEYS, AlertKind.ADDRESS, AlertKind.NOT_COMPARED)
+"""Alerts in which the merchant account is the task, however many payments they affect."""
+
+NOTIFICATION_ALERTS = {
+    each: Trouble(each) for each in (AlertKind.SEALED, AlertKind.FAILED, AlertKind.UNREADABLE, AlertKind.UNMATCHED)
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Alert:
+    """Something that needs a person, for ``account_id`` of the store, or for the store as a whole (None).
+
+    ``count``: payments, events or notifications that it is about; ``more``: there are more than that. ``since``: the
+    oldest of them. ``detail``: the latest error or reason, for staff.
+    """
+
+    what: AlertKind
+    account_id: str | None = None
+    account: str | None = None
+    count: int = 1
+    more: bool = False
+    since: datetime | None = None
+    detail: str | None = None
+    channel: str | None = None
+
+    @property
+    def key(self) -> str:
+        """Return the key that identifies this alert while it is open: its kind, and its account or channel."""
+        if self.channel is not None:  # a slug may be longer than Saleor's keys
+            return f"{self.what.value}:{hashlib.sha256(self.channel.encode()).hexdigest()[:32]}"
+        return f"{self.what.value}:{self.account_id or 'store'}"
+
+    @property
+    def tasks(self) -> int:
+        """Return how many tasks the alert contains."""
+        return self.count if self.what in PAYMENT_ALERTS or self.what in NOTIFICATION_ALERTS else 1
+
+
+async def find_open_alerts(services: Services, installation: OpenInstallation) -> list[Alert]:
+    """Return the open alerts of a store, the most urgent first; seven queries, however many alerts there are.
+
+    One more for each channel in which shoppers are turned away.
+    """
+    alert_before = services.now() - PATIENCE
+    async with services.database.transaction() as session:
+        rows = await accounts_of(session, installation.id)
+        accounts = {each.id: each.name for each in rows}
+        problems = await count_problems(session, installation.id)
+        troubles = await count_troubled_notifications(session, list(accounts), failing_since=alert_before)
+        events = await find_undelivered(session, installation.id, before=alert_before)
+        of_nobody = await count_unknown_orders(session, list(accounts))
+        compared = await last_ended_runs(session, list(accounts))
+        closed = await find_closed_channels(session, installation.id, services.now())
+    found = [
+        *_sealed_account_alerts(services, rows),
+        *_payment_alerts(problems, accounts),
+        *_notification_alerts(troubles, accounts),
+    ]
+    found += [*_unknown_order_alerts(of_nobody, accounts), *_not_compared_alerts(compared.values(), accounts)]
+    if closed:
+        found += await _closed_channel_alerts(services, installation.id, closed, accounts)
+    # A stranger's attempt against a working installation is no alert.
+    if not installation.verified and not installation.is_shut_out:
+        found.append(Alert(AlertKind.INSTALLATION))
+    elif installation.unauthorised_since is not None:
+        found.append(Alert(AlertKind.UNAUTHORISED, since=installation.unauthorised_since))
+    if events is not None:
+        found.append(_undelivered_alert(events))
+    order = list(AlertKind)
+    return sorted(found, key=lambda each: (order.index(each.what), each.account or ""))
+
+
+def count_tasks(alerts: Iterable[Alert]) -> int:
+    """Return the number of tasks in the alerts."""
+    return sum(each.tasks for each in alerts)
+
+
+def _sealed_account_alerts(services: Services, accounts: Iterable[MerchantAccount]) -> Iterable[Alert]:
+    """Yield alerts of enabled accounts: with keys that do not open nothing can be sent, looked up or verified."""
+    for each in accounts:
+        try:
+            services.accounts.keys(each)
+        except VaultError:
+            if each.enabled:
+                yield Alert(AlertKind.UNOPENED, each.id, each.name)
+
+
+def _payment_alerts(problems: Sequence[CountedProblems], accounts: dict[str, str]) -> Iterable[Alert]:
+    for each in problems:
+        what = AlertKind(each.kind)
+        if what in ACCOUNT_ALERTS or what in PAYMENT_ALERTS:  # a notification that no key opens is counted as such
+            yield Alert(what, each.account_id, accounts[each.account_id], count=each.count, since=each.since)
+
+
+def _notification_alerts(troubles: Sequence[TroubledNotifications], accounts: dict[str, str]) -> Iterable[Alert]:
+    for each in troubles:
+        what = AlertKind(each.trouble)
+        yield Alert(what, each.account_id, accounts[each.account_id], count=each.count, since=each.since)
+
+
+def _unknown_order_alerts(orders: Sequence[UnknownOrders], accounts: dict[str, str]) -> Iterable[Alert]:
+    for each in orders:
+        name = accounts[each.account_id]
+        yield Alert(AlertKind.UNKNOWN_ORDERS, each.account_id, name, count=each.count, since=each.since)
+
+
+def _not_compared_alerts(ended: Iterable[ReconciliationRun], accounts: dict[str, str]) -> Iterable[Alert]:
+    for run in ended:
+        if run.state is RunState.FAILED:
+            why = None if run.failure is None else stored_message(run.failure)
+            since = run.covered_until or run.starts_at
+            yield Alert(AlertKind.NOT_COMPARED, run.account_id, accounts[run.account_id], since=since, detail=why)
+
+
+async def _closed_channel_alerts(
+    services: Services, installation_id: int, closed: Iterable[ClosedChannel], accounts: dict[str, str]
+) -> Iterable[Alert]:
+    routes = {route.channel: route.account_id for route in await services.accounts.routes(installation_id)}
+    return [
+        Alert(
+            AlertKind.TURNED_AWAY,
+            account_id := routes.get(each.channel),
+            None if account_id is None else accounts.get(account_id),
+            count=each.count,
+            since=each.since,
+            detail=each.detail,
+            channel=each.channel,
+        )
+        for each in closed
+    ]
+
+
+def _undelivered_alert(events: Undelivered) -> Alert:
+    more = events.count > MAX_COUNTED
+    return Alert(
+        AlertKind.UNDELIVERED,
+        count=min(events.count, MAX_COUNTED),
+        more=more,
+        since=events.since,
+        detail=events.last_error,
+    )

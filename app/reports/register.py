@@ -1,0 +1,167 @@
+"""The gateway's register of any period, as CSV for spreadsheets or as JSON lines (gateway interface, 10).
+
+For staff on a page and for operators in a terminal. It is streamed in pieces while it arrives, so it needs no memory
+however long it is. Periods longer than the gateway allows are requested window by window.
+"""
+
+import io
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum
+
+from app.reports.sheet import Cell, SheetStyle, csv_lines
+from gateway_client.client import GatewayClient
+from gateway_client.models import Method, Status
+from gateway_client.models.reports import (
+    DEFAULT_DETAILS,
+    Detail,
+    RegisterLine,
+    RegisterRequest,
+    UnreadableLine,
+    periods,
+)
+from integration_base.exact_json import dumps
+
+_TOTAL_TIMEOUT, _READ_TIMEOUT = 600.0, 60.0  # seconds: for a whole register; between two pieces of it
+_PIECE_SIZE = 32_000  # characters in one piece
+_AMOUNTS = {each for each in Detail if each.value.endswith(("mount", "Fee", "Rate"))}
+
+USUAL_FIELDS = (*DEFAULT_DETAILS, Detail.ORIGINAL_AMOUNT)
+"""The fields of a register unless others are chosen: the gateway's defaults, and the amount without fees."""
+
+
+class Form(StrEnum):
+    """The output format of lines."""
+
+    CSV = "csv"
+    NDJSON = "ndjson"
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterQuery:
+    """The requested register: from ``start`` to ``end``, with time zones. No ``statuses`` or ``methods``: all."""
+
+    start: datetime
+    end: datetime
+    statuses: tuple[Status, ...] = ()
+    methods: tuple[Method, ...] = ()
+    fields: tuple[Detail, ...] = USUAL_FIELDS
+    form: Form = Form.CSV
+    style: SheetStyle = field(default_factory=SheetStyle)
+
+
+@dataclass(slots=True)
+class RegisterProgress:
+    """The progress: ``lines`` of the current window, of those ``announced``; ``total`` were yielded in all.
+
+    ``unreadable`` were left out. ``start`` and ``end`` are those of the window; None before the first is requested.
+    """
+
+    start: datetime | None = None
+    end: datetime | None = None
+    lines: int = 0
+    announced: int | None = None
+    total: int = 0
+    unreadable: int = 0
+
+
+async def stream_register(
+    client: GatewayClient, query: RegisterQuery, progress: RegisterProgress
+) -> AsyncGenerator[str, None]:
+    """Yield the register as text, in pieces, the first when the gateway has begun to create it.
+
+    Raises GatewayError, also in the middle: then the output is incomplete, and ``incomplete_marker`` must follow it.
+    Unreadable lines are counted and left out.
+    """
+    written = io.StringIO()
+    begun = False
+    async with aclosing(_lines(client, query, progress)) as lines:
+        async for line in lines:
+            if not begun and query.form is Form.CSV:
+                written.write(csv_lines([_headings(query)], query.style))
+            if line is None:  # a window has begun
+                if not begun:
+                    yield _drain(written)
+                begun = True
+                continue
+            if query.form is Form.CSV:
+                written.write(csv_lines([_cells(line, query.fields)], query.style))
+            else:
+                written.write(dumps(line.to_wire()) + "\n")
+            if written.tell() >= _PIECE_SIZE:
+                yield _drain(written)
+    yield _drain(written)
+
+
+def incomplete_marker(query: RegisterQuery, why: str) -> str:
+    """Return the last line of a register that broke off, so that it is not mistaken for a complete one. Pure."""
+    if query.form is Form.NDJSON:
+        return dumps({"not_whole": why}) + "\n"
+    return csv_lines([[f"NOT WHOLE: {why}"]], query.style)
+
+
+async def _lines(
+    client: GatewayClient, query: RegisterQuery, progress: RegisterProgress
+) -> AsyncGenerator[RegisterLine | None, None]:
+    """Yield the lines of all windows, and None as each begins. Raises GatewayError."""
+    for request in _requests(query):
+        ticket = await client.reports.start(request, timeout=_READ_TIMEOUT)
+        progress.start, progress.end = request.start_date, request.end_date
+        progress.lines, progress.announced = 0, ticket.count
+        yield None
+        async with aclosing(client.reports.fetch(ticket, patience=_TOTAL_TIMEOUT, timeout=_READ_TIMEOUT)) as lines:
+            async for line in _count_lines(lines, progress):
+                yield line
+
+
+async def _count_lines(
+    lines: AsyncIterator[RegisterLine | UnreadableLine], progress: RegisterProgress
+) -> AsyncIterator[RegisterLine]:
+    async for line in lines:
+        progress.lines += 1
+        if isinstance(line, UnreadableLine):
+            progress.unreadable += 1
+        else:
+            progress.total += 1
+            yield line
+
+
+def _requests(query: RegisterQuery) -> Iterator[RegisterRequest]:
+    for start, end in periods(query.start, query.end):
+        yield RegisterRequest(
+            start_date=start,
+            end_date=end,
+            statuses=query.statuses or None,
+            methods=query.methods or None,
+            transaction_details=query.fields,
+        )
+
+
+def _drain(written: io.StringIO) -> str:
+    text = written.getvalue()
+    written.seek(0)
+    written.truncate()
+    return text
+
+
+def _headings(query: RegisterQuery) -> list[str]:
+    """Return the gateway's own names of the fields; the zone of times is added."""
+    return [query.style.in_zone(field) if field is Detail.DATE_TIME else field.value for field in query.fields]
+
+
+def _cells(line: RegisterLine, fields: tuple[Detail, ...]) -> list[Cell]:
+    values = line.to_wire()
+    return [_cell(line, field, values.get(field.value)) for field in fields]
+
+
+def _cell(line: RegisterLine, field: Detail, value: object) -> Cell:
+    if value is None:
+        return None
+    if field is Detail.DATE_TIME:
+        return line.date_time
+    if field in _AMOUNTS:
+        return Decimal(str(value))
+    return str(value).encode(errors="replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")

@@ -1,0 +1,138 @@
+"""Parses a search text for payments: an e-mail address, an amount, or a name of the payment. Pure.
+
+=======================================  =======================================================================
+text                                     meaning
+=======================================  =======================================================================
+anything with an @                       the shopper's e-mail address
+``1234.50``, ``1 234,50``, ``1,234.50``  an amount; with a currency behind it also ``1000 UAH``
+``#1042``, ``1042``                      Saleor's order number
+a UUID, with or without dashes           Saleor's transaction, the gateway's order, or its id of an operation
+six characters or more                   also the beginning of the gateway's order
+anything else                            Saleor's transaction, or a reference of an operation
+=======================================  =======================================================================
+"""
+
+import base64
+import re
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from uuid import UUID
+
+from app.core.text import fit_text
+from app.rules.references import base_of_reference
+from app.store.personal import BlindIndex
+from app.store.search import PaymentFilter, PaymentNames
+from integration_base.amounts import CENT
+
+_ORDER_ID_DIGITS = 32
+_MIN_PREFIX_LENGTH = 6
+"""The fewest characters of a prefix: fewer would find orders by chance."""
+
+_CURRENCY = re.compile(r"(?: (?P<code>[A-Za-z]{3})| ?(?P<hryvnia>₴|грн\.?))$", re.IGNORECASE)
+# Thousands separated by a space, an apostrophe, a comma or a point, the same each time; two decimals at
+# most, behind the other one of comma and point. "1,000" has three digits behind the comma, so they are no decimals.
+_NUMBER = re.compile(
+    r"(?:(?P<plain>\d{1,13})|(?P<grouped>\d{1,3}(?P<apart>[ '’.,])\d{3}(?:(?P=apart)\d{3}){0,3}))"
+    r"(?:(?P<point>[.,])(?P<decimals>\d{1,2}))?",
+    re.ASCII,
+)
+_PREFIX = re.compile(r"[0-9a-z]+")
+
+
+@dataclass(frozen=True, slots=True)
+class ByEmail:
+    """A search by the shopper's e-mail address, which must not be shown, stored or logged anywhere."""
+
+    address: str
+
+    def __repr__(self) -> str:
+        return "ByEmail(...)"
+
+
+@dataclass(frozen=True, slots=True)
+class ByAmount:
+    """A search by the exact amount to be paid; ``currency`` None: in any currency."""
+
+    amount: Decimal
+    currency: str | None
+
+
+ParsedQuery = ByEmail | ByAmount | PaymentNames
+
+_MAX_DIGITS = 13  # before the point, of the largest amount
+
+
+def parse_query(text: str) -> ParsedQuery | None:
+    """Return the parsed text; None for an empty one. Never raises: a text that is nothing else is a name."""
+    text = fit_text(text).strip()
+    if not text:
+        return None
+    if "@" in text:
+        return ByEmail(text)
+    return _parse_amount(text) or _parse_name(text)
+
+
+def any_name(text: str) -> PaymentNames:
+    """Return names that match the text as a payment's whole name, whichever of its names it is."""
+    return PaymentNames(exact=_exact_names(text), order_number=text.removeprefix("#").strip() or None)
+
+
+def narrow(
+    wanted: PaymentFilter, query: ParsedQuery | None, emails: BlindIndex, installation_ids: Iterable[int]
+) -> PaymentFilter:
+    """Return the search narrowed to the parsed query; e-mail addresses are searched in those stores."""
+    match query:
+        case None:
+            return wanted
+        case ByEmail(address):
+            return replace(wanted, email_digests=emails.digests_to_search(installation_ids, address))
+        case ByAmount(amount, currency):
+            return replace(wanted, amount=amount, currency=currency)
+        case PaymentNames():
+            return replace(wanted, names=query)
+
+
+def _parse_amount(text: str) -> ByAmount | None:
+    text = " ".join(text.split())  # amounts are shown with non-breaking spaces, and copied with them
+    currency = _CURRENCY.search(text)
+    found = _NUMBER.fullmatch(text[: currency.start()] if currency else text)
+    if found is None or (found["apart"] and found["apart"] == found["point"]):
+        return None
+    if currency is None and found["plain"] and not found["decimals"]:
+        return None  # an order number
+    digits = re.sub(r"\D", "", found["plain"] or found["grouped"])
+    if len(digits) > _MAX_DIGITS:
+        return None  # larger than any payment
+    code = None if currency is None else "UAH" if currency["hryvnia"] else currency["code"].upper()
+    return ByAmount(Decimal(f"{digits}.{found['decimals'] or '0'}").quantize(CENT), code)
+
+
+def _parse_name(text: str) -> PaymentNames:
+    if text.startswith("#"):
+        return PaymentNames(order_number=text[1:].strip() or text)
+    return replace(any_name(text), beginning=_order_id_prefix(text))
+
+
+def _exact_names(text: str) -> frozenset[str]:
+    named = base_of_reference(text)
+    names = {text, text.lower(), named, named.lower()}
+    for name in (text, named):
+        with suppress(ValueError):
+            names |= {UUID(name).hex, str(UUID(name)), _transaction_id(UUID(name))}
+    return frozenset(names)
+
+
+def _transaction_id(token: UUID) -> str:
+    """Return Saleor's id of the transaction with that token."""
+    return base64.b64encode(f"TransactionItem:{token}".encode()).decode()
+
+
+def _order_id_prefix(text: str) -> str | None:
+    """Return the prefix of an order id, which may be typed with a UUID's dashes; digits alone are an order number."""
+    prefix = text.lower().replace("-", "")
+    is_prefix = (
+        _MIN_PREFIX_LENGTH <= len(prefix) < _ORDER_ID_DIGITS and _PREFIX.fullmatch(prefix) and not prefix.isdigit()
+    )
+    return prefix if is_prefix else None

@@ -1,0 +1,165 @@
+"""The standing of a payment, in two or three words, and its pending steps with their times. Pure."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum
+
+from app.core.payment import Operation, PaymentAggregate
+from app.core.vocabulary import Flow, Kind, State
+from app.i18n.messages import LazyMessage, StoredMessage, gettext_noop
+from app.reports.descriptions import event_name, operation_name
+from app.rules.balance import Balance, balance
+from app.store.inbox import StoredNotification
+from gateway_client.statuses import CodeKind, Status, explain
+from integration_base.amounts import format_amount
+
+
+class Standing(StrEnum):
+    """The standing of a payment, or an operation that is under way, in English for users."""
+
+    PAID = gettext_noop("paid")
+    RESERVED = gettext_noop("authorized")
+    RELEASED = gettext_noop("released")
+    PARTIALLY_REFUNDED = gettext_noop("partially refunded")
+    REFUNDED = gettext_noop("refunded")
+    CANCELLED = gettext_noop("cancelled")
+    FAILED = gettext_noop("failed")
+    WAITING_FOR_SHOPPER = gettext_noop("waiting for the shopper")
+    WAITING_FOR_BANK = gettext_noop("waiting for the bank")
+    NOT_KNOWN = gettext_noop("not known yet")
+    CHARGING = gettext_noop("charge under way")
+    RELEASING = gettext_noop("release under way")
+    REFUNDING = gettext_noop("refund under way")
+    CANCELLING = gettext_noop("cancellation under way")
+    DISPUTED = gettext_noop("dispute under way")
+    CHARGED_BACK = gettext_noop("charged back")
+    PAID_OUT = gettext_noop("paid out")
+
+
+_UNDER_WAY = {
+    Kind.CAPTURE: Standing.CHARGING,
+    Kind.VOID: Standing.RELEASING,
+    Kind.REFUND: Standing.REFUNDING,
+    Kind.CANCEL: Standing.CANCELLING,
+    Kind.DISPUTE: Standing.DISPUTED,
+    Kind.RECURRING: Standing.CHARGING,
+}
+
+
+def standing(aggregate: PaymentAggregate) -> str:
+    """Return the payment's standing for users: "paid", "waiting for the shopper", "paid, refund under way"."""
+    return ", ".join(standings(aggregate))
+
+
+def standings(aggregate: PaymentAggregate) -> tuple[Standing, ...]:
+    """Return the payment's standing, followed by the operations under way."""
+    now = balance(aggregate.payment.flow, aggregate.operations)
+    under_way = [
+        _UNDER_WAY[each.kind] for each in aggregate.operations if each.kind in _UNDER_WAY and not each.state.final
+    ]
+    if any(each.kind is Kind.DISPUTE and each.state is State.SUCCESS for each in aggregate.operations):
+        under_way.append(Standing.CHARGED_BACK)
+    return (_standing(aggregate, now), *dict.fromkeys(under_way))
+
+
+def _standing(aggregate: PaymentAggregate, now: Balance) -> Standing:
+    create = aggregate.create
+    if create.contradicted:
+        return Standing.NOT_KNOWN
+    match create.state:
+        case State.SUCCESS:
+            return _money_standing(aggregate, now)
+        case State.FAILURE:
+            cancelled = explain(Status.FAILURE, create.status_code).kind is CodeKind.CANCELLED
+            return Standing.CANCELLED if cancelled else Standing.FAILED
+        case State.INIT:
+            return Standing.WAITING_FOR_SHOPPER
+        case State.PENDING:
+            return Standing.WAITING_FOR_SHOPPER if create.waits_for_shopper else Standing.WAITING_FOR_BANK
+        case _:
+            return Standing.NOT_KNOWN
+
+
+def _money_standing(aggregate: PaymentAggregate, now: Balance) -> Standing:
+    if aggregate.payment.flow is Flow.PAYOUT:
+        return Standing.PAID_OUT
+    if now.refunded:
+        return Standing.REFUNDED if now.refunded >= now.charged else Standing.PARTIALLY_REFUNDED
+    if now.charged:
+        return Standing.PAID
+    released = any(each.kind is Kind.VOID and each.state is State.SUCCESS for each in aggregate.operations)
+    return Standing.RELEASED if released else Standing.RESERVED
+
+
+@dataclass(frozen=True, slots=True)
+class ShownAmount:
+    """The amount by which a payment is shown: what was charged; ``requested`` only where less than that was.
+
+    Of a payout it is what was requested.
+    """
+
+    amount: Decimal
+    requested: Decimal | None
+    currency: str
+
+    def __str__(self) -> str:
+        requested = "" if self.requested is None else f" of {format_amount(self.requested)}"
+        return f"{format_amount(self.amount)}{requested} {self.currency}"
+
+
+def shown_amount(aggregate: PaymentAggregate) -> ShownAmount:
+    """Return the amount by which a payment is shown."""
+    payment = aggregate.payment
+    if payment.flow is Flow.PAYOUT:
+        return ShownAmount(payment.amount, None, payment.currency)
+    charged = balance(payment.flow, aggregate.operations).taken
+    return ShownAmount(charged, payment.amount if charged < payment.amount else None, payment.currency)
+
+
+def failure_reason(operation: Operation) -> StoredMessage | None:
+    """Return why an operation failed, in the gateway's words or ours; None if it did not, or the reason is unknown."""
+    if operation.state is not State.FAILURE or not operation.message:
+        return None
+    return StoredMessage(operation.message)
+
+
+@dataclass(frozen=True, slots=True)
+class PendingStep:
+    """A pending step: ``until`` is when the app acts next, or the deadline; None: no time is set."""
+
+    words: LazyMessage
+    until: datetime | None = None
+
+
+def pending_steps(aggregate: PaymentAggregate, notifications: Sequence[StoredNotification]) -> list[PendingStep]:
+    """Return the pending steps of a payment, soonest first."""
+    return sorted(
+        [*_shopper_steps(aggregate), *_worker_steps(aggregate, notifications)],
+        key=lambda each: (each.until is None, each.until or aggregate.payment.created_at),
+    )
+
+
+def _shopper_steps(aggregate: PaymentAggregate) -> Iterator[PendingStep]:
+    create = aggregate.create
+    if create.state is State.INIT or (create.state is State.PENDING and create.waits_for_shopper):
+        yield PendingStep(LazyMessage("the shopper has until then to pay"), aggregate.payment.expires_at)
+
+
+def _worker_steps(aggregate: PaymentAggregate, notifications: Sequence[StoredNotification]) -> Iterator[PendingStep]:
+    for operation in aggregate.operations:
+        name = operation_name(operation.kind, aggregate.payment.flow)
+        if operation.state is State.WAITING:
+            message = LazyMessage("the %(what)s is sent when the operation before it has ended", what=name)
+            yield PendingStep(message, operation.next_poll_at)
+        elif operation.next_poll_at is not None:
+            message = LazyMessage("the app looks up the %(what)s, unless the gateway notifies it before", what=name)
+            yield PendingStep(message, operation.next_poll_at)
+    for row in notifications:
+        if row.next_attempt_at is not None:
+            yield PendingStep(LazyMessage("the app processes a notification from the gateway"), row.next_attempt_at)
+    for event in aggregate.events:
+        if event.next_attempt_at is not None:
+            message = LazyMessage("the app reports to Saleor: %(what)s", what=event_name(event.type))
+            yield PendingStep(message, event.next_attempt_at)

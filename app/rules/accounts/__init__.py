@@ -1,0 +1,1 @@
+"""The options of a merchant account: names, values, what is accepted."""

@@ -1,0 +1,395 @@
+"""Applies gateway records to a payment: updates operation states and enqueues events for Saleor, all in one commit.
+
+Nothing here reads or writes anything but the aggregate it is given; the caller holds the payment's lock and commits.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from app.core.payment import Operation, Payment, PaymentAggregate
+from app.core.vocabulary import EXTERNAL_KEY_PREFIX, Kind, Origin, State
+from app.i18n.messages import Money, gettext_noop
+from app.rules.balance import ZERO, balance, is_overdrawn, status_of, update_booking
+from app.rules.details import Details, payment_method_to_row
+from app.rules.dialects import keeps_rest
+from app.rules.disputes import report_dispute
+from app.rules.issues import Issue, IssueCode
+from app.rules.mapper import (
+    Observation,
+    Transition,
+    compute_transition,
+    event_type_of,
+    expectation_of,
+    update_shopper_turn,
+)
+from app.rules.observation import (
+    UnexplainedMoney,
+    bind_attempt,
+    find_matching_operation,
+    is_first_charge,
+    is_ours,
+    is_superseded_attempt,
+    normalize_observation,
+    reference_of_external_operation,
+)
+from app.rules.page_cancellation import PAGE_CLOSED, is_retried_until_confirmed, reason_of_closing
+from app.rules.posting import Posting, enqueue_note, flag_unexplained, raise_problem, report_operation
+from app.rules.problems import (
+    Cause,
+    cause_of_dispute,
+    cause_of_mismatch,
+    cause_of_overdue_operation,
+    clear_mismatches,
+    clear_problem,
+    clear_returned_money,
+    has_mismatch,
+)
+from app.rules.references import (
+    reference_of_note,
+    reference_of_problem,
+)
+from app.rules.released_rest import correct_released_rest, report_released_rest
+from app.rules.saved_cards import update_cards
+from app.rules.subscription import charge_id_of, is_of_unknown_payment
+from integration_base.amounts import is_amount
+
+_UNCLEAR = gettext_noop(
+    "The gateway reports something that was not requested for this payment: check the payment's problem first"
+)
+_NEVER = datetime.max.replace(tzinfo=UTC)
+_TOO_LATE = gettext_noop("The shopper paid before the payment could be cancelled: refund it instead")
+
+
+def apply(aggregate: PaymentAggregate, pos_id: str, records: Sequence[Observation], posting: Posting) -> None:
+    """Post ``records`` of one gateway order to its payment.
+
+    A record belongs to the operation with its id; otherwise to an operation of the same kind and amount whose id is
+    not known yet; otherwise it was requested outside this app (laws of money, 10), and gets an operation of its own.
+    """
+    for each in sorted(records, key=_posting_order):
+        seen = normalize_observation(aggregate, each)
+        if seen.kind is Kind.RECURRING and aggregate.payment.recurring_id is None:
+            if seen.state is State.SUCCESS:
+                money = UnexplainedMoney("recurrent", seen.amount, seen.currency, seen.gateway_id)
+                flag_unexplained(aggregate, money, posting.now)
+            continue
+        if is_superseded_attempt(aggregate, seen, records, is_single_record=posting.is_single_record):
+            continue
+        if is_first_charge(aggregate, seen):
+            _bind_first_charge(aggregate, pos_id, seen, posting)
+        operation = find_matching_operation(aggregate, seen, posting.answered_operation_id)
+        if operation is None and is_of_unknown_payment(aggregate, seen.payment_id, seen.kind):
+            _flag_other_payment(aggregate, seen, posting)
+        elif operation is None:
+            _post_external_operation(aggregate, pos_id, seen, posting)
+        else:
+            before, bound = operation.state, operation.operation_id is not None
+            transition = compute_transition(expectation_of(aggregate.payment, operation, pos_id), seen)
+            _post(aggregate, operation, transition, seen, posting)
+            if seen.kind is Kind.CREATE and transition.problem is None:
+                update_cards(aggregate, seen.card, posting.new_card, posting.now, transition.state)
+            matched_by_amount = not bound and operation.operation_id is not None
+            ended = operation.state.final and not before.final and is_ours(operation)
+            turned = operation.kind is Kind.DISPUTE and before.final and operation.state is not before
+            is_unsure = matched_by_amount or ended or turned
+            if operation.kind is Kind.CREATE:
+                is_unsure = ended and seen.subscription is not None
+            if posting.is_single_record and is_unsure:
+                # Matched to ours by its amount only, the record may be of an identical operation from outside. And
+                # when an operation ends, the notification of an outside operation may have been lost. And the turns
+                # of a dispute may arrive in another order than they happened. And the first charge of a subscription
+                # that we hear of may be a later one. Looking up the whole order settles all of this (7, 10).
+                operation.next_poll_at = posting.schedule.next_order_look_up(posting.now)
+    correct_released_rest(aggregate, posting)
+    report_released_rest(aggregate, posting)
+    _conclude_cancellation(aggregate, posting)
+    _wake_next_operation(aggregate, posting.now)
+
+
+def _posting_order(seen: Observation) -> tuple[int, datetime]:
+    """Payments first, and of several those that succeeded: cards declined on its page say nothing about it.
+
+    The oldest of them goes first: the later charges of a subscription follow the one that began it.
+    """
+    if seen.kind is not Kind.CREATE:
+        return 2, _NEVER
+    return int(seen.state is State.FAILURE), seen.details.created_at or _NEVER
+
+
+def conclude(
+    aggregate: PaymentAggregate,
+    operation: Operation,
+    state: State,
+    posting: Posting,
+    *,
+    message: str,
+    shopper_message: str = "",
+    status_code: str | None = None,
+    inferred: bool = False,
+) -> None:
+    """Set ``operation`` to a ``state`` that we conclude ourselves: refused, not sent, unknown, or settled by silence.
+
+    Does nothing when the gateway has already reported a later state: its notification can overtake its response.
+    """
+    if operation.state.rank >= state.rank:
+        return
+    operation.state = state
+    operation.inferred = inferred
+    operation.message = message
+    operation.shopper_message = shopper_message or operation.shopper_message
+    operation.status_code = status_code or operation.status_code
+    _reschedule(aggregate.payment, operation, posting)
+    _book(aggregate, operation, posting)
+    event = event_type_of(operation.kind, aggregate.payment.flow, state)
+    if operation.kind is Kind.DISPUTE:
+        report_dispute(aggregate, operation, posting)
+    elif event is not None:
+        report_operation(aggregate, operation, event, posting, amount=operation.amount, message=message)
+    _conclude_cancellation(aggregate, posting)
+    _wake_next_operation(aggregate, posting.now)
+
+
+def withdraw_contradiction(aggregate: PaymentAggregate, operation: Operation, message: str, posting: Posting) -> None:
+    """End the contradiction about an operation that staff have settled or reviewed, and tell Saleor what is possible.
+
+    The state stays what it is; a new one is reported with the actions anyway.
+    """
+    if not operation.contradicted:
+        return
+    operation.contradicted = False
+    _book(aggregate, operation, posting)
+    reference = reference_of_problem(aggregate.payment.order_id, f"{operation.id} {posting.now.isoformat()}")
+    enqueue_note(aggregate, message, posting, reference=reference)
+
+
+def _post_external_operation(aggregate: PaymentAggregate, pos_id: str, seen: Observation, posting: Posting) -> None:
+    """Post an operation that was requested outside this app.
+
+    A record that cannot be right only raises a problem: as an operation it would be in flight for ever.
+    """
+    reference = reference_of_external_operation(aggregate, seen)
+    operation = Operation(
+        kind=seen.kind,
+        idempotency_key=f"{EXTERNAL_KEY_PREFIX}{reference}",
+        state=State.INTENT,
+        amount=seen.amount if is_amount(seen.amount) else ZERO,
+        currency=seen.currency,
+        origin=Origin.GATEWAY,
+        asked_by_saleor=False,
+        keeps_rest=seen.kind is Kind.CAPTURE and keeps_rest(aggregate.payment.account),
+        psp_reference=reference,
+        operation_id=seen.gateway_id,
+        charge_id=charge_id_of(aggregate, seen.payment_id),
+        created_at=posting.now,
+        updated_at=posting.now,
+    )
+    transition = compute_transition(expectation_of(aggregate.payment, operation, pos_id), seen)
+    if transition.state is not None:
+        aggregate.operations.append(operation)
+    _post(aggregate, operation, transition, seen, posting)
+    if operation.kind is Kind.RECURRING and operation.state.final and posting.is_single_record:
+        # The notification of an earlier charge may be lost: looking up the whole order shows it.
+        operation.next_poll_at = posting.schedule.next_order_look_up(posting.now)
+
+
+def _bind_first_charge(aggregate: PaymentAggregate, pos_id: str, seen: Observation, posting: Posting) -> None:
+    """Bind the payment to the first charge of its subscription, and book as a later one what it was bound to."""
+    create = aggregate.create
+    later = replace(
+        seen,
+        kind=Kind.RECURRING,
+        flow=None,
+        amount=create.amount,
+        paid=None,
+        gateway_id=create.operation_id or "",
+        payment_id=None,
+        details=Details.from_row(create.details),
+    )
+    create.operation_id, create.details, create.booked_at = seen.gateway_id, {}, None
+    _post_external_operation(aggregate, pos_id, later, posting)
+
+
+def _flag_other_payment(aggregate: PaymentAggregate, seen: Observation, posting: Posting) -> None:
+    """Put to staff what was done to a payment that we do not know; it is booked nowhere.
+
+    It may be a later charge whose notification is late: looking up the whole order shows that one, and ends the issue.
+    """
+    if posting.is_single_record:
+        aggregate.create.next_poll_at = posting.schedule.next_order_look_up(posting.now)
+    if seen.state is not State.SUCCESS:
+        return
+    amount = Money(seen.amount, seen.currency)
+    issue = Issue(IssueCode.OTHER_PAYMENT, what=seen.kind, sum=amount, payment=seen.payment_id or "")
+    raise_problem(aggregate, issue, posting.now, cause=cause_of_mismatch(issue, None, seen.gateway_id))
+
+
+def _post(
+    aggregate: PaymentAggregate, operation: Operation, transition: Transition, seen: Observation, posting: Posting
+) -> None:
+    payment = aggregate.payment
+    _store_details(operation, transition, seen)
+    if transition.problem is not None:
+        cause = cause_of_mismatch(transition.problem, operation.id, seen.gateway_id)
+        _raise_mismatch(aggregate, operation, transition, cause, posting)
+        # Polling does not resolve a mismatch. A person must look; the problem stays until the operation has ended (13).
+        operation.next_poll_at = None
+        if operation.state is State.INTENT:
+            operation.state = State.UNKNOWN  # the call is over, and its outcome is not known
+    if transition.state is None:
+        _book(aggregate, operation, posting)  # its fee may arrive late
+        if transition.problem is None:
+            _post_repeated(payment, operation, seen, posting)
+        return
+    if transition.state.final:
+        clear_mismatches(payment, operation.id, seen.gateway_id, posting.now)
+    left_the_page = operation.kind is Kind.CREATE and operation.state is State.INIT
+    # The shopper has already seen why it failed; when the gateway confirms the failure, that message stays (4).
+    already_reported = operation.state is transition.state and operation.status_code is not None
+    is_turned = operation.state is State.FAILURE and transition.state is State.SUCCESS
+    operation.state = transition.state
+    operation.inferred = operation.contradicted = False
+    bind_attempt(operation, seen, transition.state)
+    operation.waits_for_shopper = seen.waits_for_shopper
+    payment.redirect_url = seen.action_url or payment.redirect_url
+    reason = reason_of_closing(aggregate, seen)
+    operation.message = reason or seen.message
+    if not already_reported:
+        operation.status_code = seen.status_code  # of this state: an earlier one's code would explain it wrongly
+        operation.shopper_message = seen.shopper_message or operation.shopper_message
+    if transition.amount is not None:
+        operation.amount = transition.amount
+    _reschedule(payment, operation, posting)
+    _book(aggregate, operation, posting)
+    if transition.event is not None and operation.kind is not Kind.DISPUTE:
+        report_operation(
+            aggregate,
+            operation,
+            transition.event,
+            posting,
+            amount=operation.amount,
+            message=reason or transition.message,
+            card=payment_method_to_row(seen.method),
+        )
+    elif left_the_page:
+        # Saleor still offers to cancel the payment, which the gateway would now refuse.
+        reference = reference_of_note(payment.order_id, operation.state)
+        enqueue_note(aggregate, operation.message or "", posting, reference=reference)
+    if operation.kind is Kind.DISPUTE:
+        report_dispute(aggregate, operation, posting)
+    elif is_turned:
+        _flag_overdrawn(aggregate, operation, posting)
+
+
+def _post_repeated(payment: Payment, operation: Operation, seen: Observation, posting: Posting) -> None:
+    """Post a record that leaves the state of its operation as it is."""
+    if operation.decision is not None and seen.state is operation.state:
+        operation.operation_id = operation.operation_id or seen.gateway_id  # staff settled it before it was named
+    if operation.state is seen.state is State.PENDING:
+        bind_attempt(operation, seen, seen.state)
+    turn = operation.waits_for_shopper
+    update_shopper_turn(payment, operation, seen)
+    if operation.waits_for_shopper is not turn and payment.has_rivals:
+        payment.attempts_due_at = posting.now
+
+
+def _raise_mismatch(
+    aggregate: PaymentAggregate, operation: Operation, transition: Transition, cause: Cause, posting: Posting
+) -> None:
+    """Raise the problem of a record; unless staff have judged that record, it can be in doubt how the operation ended.
+
+    Saleor is then told what is possible nevertheless.
+    """
+    payment, known, issue = aggregate.payment, operation.contradicted, transition.problem
+    assert issue is not None  # noqa: S101 - of the caller
+    offered = balance(payment.flow, aggregate.operations).actions
+    operation.contradicted = known or transition.contradicted
+    possible = balance(payment.flow, aggregate.operations).actions
+    actions = None if possible == offered else [each.value for each in possible]
+    problem = raise_problem(aggregate, issue, posting.now, cause=cause, actions=actions)
+    if problem.acknowledged_at is not None:
+        operation.contradicted = known
+    if operation.contradicted and operation.kind is Kind.CREATE and payment.has_rivals:
+        payment.attempts_due_at = posting.now
+
+
+def _flag_overdrawn(aggregate: PaymentAggregate, operation: Operation, posting: Posting) -> None:
+    """Show staff an operation that was carried out after it had failed, when its money had been used again."""
+    if not is_overdrawn(aggregate.payment.flow, aggregate.operations):
+        return
+    amount = Money(operation.amount, operation.currency)
+    issue = Issue(IssueCode.OVERDRAWN, what=operation.kind, sum=amount)
+    cause = cause_of_mismatch(issue, operation.id, operation.operation_id or "")
+    raise_problem(aggregate, issue, posting.now, cause=cause)
+
+
+def _book(aggregate: PaymentAggregate, operation: Operation, posting: Posting) -> None:
+    """Update the booking of an operation, for the daily sums, and the status of the payment, for the payment list."""
+    update_booking(aggregate.payment, operation, posting.arrived_at or posting.now)
+    aggregate.payment.status = status_of(aggregate.payment.flow, aggregate.operations)
+
+
+def _store_details(operation: Operation, transition: Transition, seen: Observation) -> None:
+    """Store a record's details, also for an operation that is final: its fee and its receipt may arrive late.
+
+    A record of an earlier state, or one that does not match the request, only fills in details that are not known.
+    """
+    known = Details.from_row(operation.details)
+    behind = transition.problem is not None or seen.state.rank < operation.state.rank
+    merged = seen.details.merged_with(known) if behind else known.merged_with(seen.details)
+    if merged != known:
+        operation.details = merged.to_row()
+
+
+def _conclude_cancellation(aggregate: PaymentAggregate, posting: Posting) -> None:
+    """Conclude cancellations from the payment's state: the gateway has no record of a cancellation itself."""
+    create, unclear = aggregate.create, has_mismatch(aggregate.payment)
+    if (not create.state.final and not unclear) or create.inferred:
+        return
+    for operation in aggregate.operations:
+        if operation.kind is not Kind.CANCEL or operation.state.final:
+            continue
+        if create.state is State.FAILURE:
+            operation.state = State.SUCCESS
+            operation.message = PAGE_CLOSED
+        elif not create.state.final:
+            operation.state = State.FAILURE
+            operation.message = _UNCLEAR
+        else:
+            operation.state = State.FAILURE
+            operation.message = _TOO_LATE
+        operation.next_poll_at = None
+        operation.updated_at = posting.now
+        event = event_type_of(Kind.CANCEL, aggregate.payment.flow, operation.state)
+        if event is not None:
+            report_operation(aggregate, operation, event, posting, amount=operation.amount, message=operation.message)
+
+
+def _wake_next_operation(aggregate: PaymentAggregate, now: datetime) -> None:
+    """Clear the problems that have ended; if nothing is in flight, make the next waiting operation due (3)."""
+    for each in aggregate.operations:
+        if each.state.final:
+            clear_problem(aggregate.payment, cause_of_overdue_operation(each), now)
+        if each.state.final and each.kind is Kind.DISPUTE:
+            clear_problem(aggregate.payment, cause_of_dispute(each, lost=False), now)
+    current = balance(aggregate.payment.flow, aggregate.operations)
+    clear_returned_money(aggregate.payment, current.held, now)
+    if current.in_flight:
+        return
+    waiting = next(
+        (each for each in aggregate.operations if each.state is State.WAITING and not is_retried_until_confirmed(each)),
+        None,
+    )
+    if waiting is not None:
+        waiting.next_poll_at = now
+
+
+def _reschedule(payment: Payment, operation: Operation, posting: Posting) -> None:
+    operation.updated_at = payment.updated_at = posting.now
+    if payment.has_rivals:
+        payment.attempts_due_at = posting.now
+    operation.next_poll_at = posting.schedule.next_poll(
+        operation.state, operation.polls, posting.now, since=posting.now, expires_at=payment.expires_at
+    )
+    if operation.kind is Kind.DISPUTE and not operation.state.final:
+        operation.next_poll_at = posting.schedule.next_dispute_poll(posting.now)

@@ -1,0 +1,280 @@
+"""The balance of a payment: what is reserved, charged and refunded; and which actions are available. Pure.
+
+It is computed from the payment's operations. Operations in flight count as if they will succeed (laws of money, 3), so
+that no amount is promised twice. What has perhaps succeeded (7) counts as used, and leaves nothing to use. No amount is
+requested that the gateway cannot take (14). When money has moved, and the fee for it, is stored for the daily sums
+(``store.day_sums``): at the time that the gateway names for the success, if it names a possible one; unchanged by later
+records.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from app.core.payment import Operation, Payment
+from app.core.vocabulary import Flow, Kind, PaymentStatus, State
+from app.i18n.messages import LazyMessage, Money
+from app.rules.details import Details
+from app.rules.refusal import RefusalCode, RefusalError
+from gateway_client.statuses import CodeKind, Status, explain
+from integration_base.amounts import CENT, LARGEST, has_whole_cents, has_whole_millionths
+from saleor_app_sdk.responses import AvailableAction
+
+ZERO = Decimal("0.00")
+_MAX_CURRENCY_LENGTH = 3
+_CLOCKS_DIFFER = timedelta(minutes=5)  # at most, between the gateway and us
+
+
+@dataclass(frozen=True, slots=True)
+class RecurringCharge:
+    """A later charge of the subscription that the payment has begun; ``id`` is the gateway's.
+
+    ``refundable`` is the amount of this charge, and of no other, that can be refunded (gateway facts, 6).
+    """
+
+    id: str
+    charged: Decimal
+    refunded: Decimal
+    refundable: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """Amounts of one payment, in its currency.
+
+    ``capturable`` is what is left of a reservation: nothing after a capture which releases the rest
+    (``Operation.keeps_rest``) or a void. ``unpaid`` means that the shopper has not paid yet and can still be stopped.
+    ``capturing``, ``refunding`` and ``voiding`` are pending operations, sent or not. ``disputed`` is the amount that
+    payers claim back from their bank, or have received: refunding it too would pay it twice. ``recurring`` are the
+    later charges of the subscription that the payment has begun, which are in none of the other sums. ``charged_back``
+    is what payers have received back from their bank, of later charges too. ``standing`` is the state of the payment
+    itself. ``in_doubt``: it has perhaps succeeded or failed, whatever it says, or its capture has (laws of money, 7).
+    ``reserved`` is what is left of the reservation, whatever is pending; ``held`` what the store still has of the
+    payment, charged or reserved.
+    """
+
+    currency: str
+    standing: State
+    authorized: Decimal
+    charged: Decimal
+    refunded: Decimal
+    capturing: Decimal
+    refunding: Decimal
+    voiding: bool
+    disputed: Decimal
+    capturable: Decimal
+    refundable: Decimal
+    unpaid: bool
+    in_flight: bool
+    recurring: tuple[RecurringCharge, ...] = ()
+    in_doubt: bool = False
+    reserved: Decimal = ZERO
+    held: Decimal = ZERO
+    charged_back: Decimal = ZERO
+
+    @property
+    def taken(self) -> Decimal:
+        """The whole amount charged, by the payment and by its subscription."""
+        return self.charged + sum((each.charged for each in self.recurring), ZERO)
+
+    @property
+    def returned(self) -> Decimal:
+        """The whole amount refunded, of the payment and of its subscription's charges."""
+        return self.refunded + sum((each.refunded for each in self.recurring), ZERO)
+
+    @property
+    def actions(self) -> tuple[AvailableAction, ...]:
+        """The actions that staff may request next: none that the gateway would refuse."""
+        actions = []
+        if self.capturable:
+            actions.append(AvailableAction.CHARGE)
+        if self.refundable:
+            actions.append(AvailableAction.REFUND)
+        if self.capturable or self.unpaid:
+            actions.append(AvailableAction.CANCEL)
+        return tuple(actions)
+
+    def sum(self, amount: Decimal) -> Money:
+        """Return ``amount`` with the payment's currency."""
+        return Money(amount, self.currency)
+
+
+def balance(flow: Flow, operations: Sequence[Operation]) -> Balance:
+    """Return the balance of a payment made for ``flow``."""
+    create = [each for each in operations if each.kind is Kind.CREATE][-1]
+    paid = create.amount if create.state is State.SUCCESS else ZERO
+    in_doubt = any(each.kind in {Kind.CREATE, Kind.CAPTURE} and each.contradicted for each in operations)
+    captured = _sum(operations, Kind.CAPTURE, State.SUCCESS)
+    charged = paid if flow is Flow.CHARGE else captured
+    cancelling = any(each.kind is Kind.CANCEL and not each.state.final for each in operations)
+    authorized = paid if flow is Flow.AUTHORIZATION else ZERO
+    capturable = _unused(authorized, [operation for operation in operations if _counts(operation)])
+    reserved = _unused(authorized, [operation for operation in operations if operation.state is State.SUCCESS])
+    refunded = _sum(operations, Kind.REFUND, State.SUCCESS)
+    disputes = (operation for operation in operations if operation.kind is Kind.DISPUTE)
+    lost = [dispute for dispute in disputes if dispute.state is State.SUCCESS]
+    return Balance(
+        currency=create.currency,
+        standing=create.state,
+        authorized=authorized,
+        charged=charged,
+        refunded=refunded,
+        capturing=_sum_pending(operations, Kind.CAPTURE),
+        refunding=_sum_pending(operations, Kind.REFUND),
+        voiding=any(each.kind is Kind.VOID and not each.state.final for each in operations),
+        capturable=ZERO if in_doubt else capturable,
+        disputed=_sum_of(operations, Kind.DISPUTE, _counts),
+        refundable=ZERO if in_doubt else _remainder_of(charged, None, operations),
+        unpaid=create.state is State.INIT and not cancelling,
+        in_flight=any(is_in_flight(each) for each in operations),
+        recurring=tuple(_recurring_charges(operations)),
+        in_doubt=in_doubt,
+        reserved=reserved,
+        charged_back=sum((dispute.amount for dispute in lost), ZERO),
+        held=charged + reserved - refunded - _sum(operations, Kind.DISPUTE, State.SUCCESS),
+    )
+
+
+def _unused(authorized: Decimal, operations: Sequence[Operation]) -> Decimal:
+    """Return what these operations leave of a reservation."""
+    captures = [operation for operation in operations if operation.kind is Kind.CAPTURE]
+    is_voided = any(operation.kind is Kind.VOID for operation in operations)
+    if is_voided or not all(capture.keeps_rest for capture in captures):
+        return ZERO
+    return max(ZERO, authorized - sum((capture.amount for capture in captures), ZERO))
+
+
+def _recurring_charges(operations: Sequence[Operation]) -> Iterator[RecurringCharge]:
+    for each in operations:
+        if each.kind is Kind.RECURRING and each.state is State.SUCCESS and each.operation_id is not None:
+            refunded = _sum(operations, Kind.REFUND, State.SUCCESS, of=each.operation_id)
+            left = ZERO if each.contradicted else _remainder_of(each.amount, each.operation_id, operations)
+            yield RecurringCharge(each.operation_id, each.amount, refunded, left)
+
+
+def _remainder_of(charged: Decimal, charge_id: str | None, operations: Sequence[Operation]) -> Decimal:
+    """Return the refundable rest of one charge: pending refunds and disputes count as gone."""
+    gone = [_sum_of(operations, kind, _counts, of=charge_id) for kind in (Kind.REFUND, Kind.DISPUTE)]
+    return max(ZERO, charged - sum(gone, ZERO))
+
+
+def is_overdrawn(flow: Flow, operations: Sequence[Operation]) -> bool:
+    """Return True when more has been refunded than charged, or several operations used more than was reserved."""
+    now = balance(flow, operations)
+    uses = [each for each in operations if each.kind in {Kind.CAPTURE, Kind.VOID} and each.state is State.SUCCESS]
+    is_used_twice = len(uses) > 1 and sum((each.amount for each in uses), ZERO) > now.authorized
+    refunds = _sum_of(operations, Kind.REFUND, _counts)
+    return refunds > now.charged or is_used_twice or any(each.refunded > each.charged for each in now.recurring)
+
+
+def is_in_flight(operation: Operation) -> bool:
+    """Return True for a secondary operation that was sent, or is about to be, and whose outcome is open."""
+    is_requested = operation.kind not in {Kind.CREATE, Kind.DISPUTE, Kind.RECURRING}
+    return is_requested and not operation.state.final and operation.state is not State.WAITING
+
+
+def _counts(operation: Operation) -> bool:
+    return not operation.has_surely_failed
+
+
+def _sum(operations: Sequence[Operation], kind: Kind, state: State, *, of: str | None = None) -> Decimal:
+    return _sum_of(operations, kind, lambda each: each.state is state, of=of)
+
+
+def _sum_pending(operations: Sequence[Operation], kind: Kind) -> Decimal:
+    return _sum_of(operations, kind, lambda each: not each.state.final)
+
+
+def _sum_of(
+    operations: Sequence[Operation], kind: Kind, counts: Callable[[Operation], bool], *, of: str | None = None
+) -> Decimal:
+    """Return the sum of the operations on one charge; ``of`` None is the payment itself."""
+    done = (each for each in operations if each.kind is kind and each.charge_id == of)
+    return sum((each.amount for each in done if counts(each)), ZERO)
+
+
+def check_amount(amount: Decimal) -> Decimal:
+    """Return an amount with exactly two decimals.
+
+    Raises RefusalError for one that is not above zero, above the largest amount, or has more than two decimals.
+    """
+    if amount <= 0:
+        raise RefusalError(
+            RefusalCode.INVALID_AMOUNT, LazyMessage("There is nothing left to pay: the amount is zero."), "amount"
+        )
+    if amount > LARGEST:
+        raise RefusalError(
+            RefusalCode.INVALID_AMOUNT,
+            LazyMessage("The amount %(amount)s is larger than the largest that can be paid.", amount=amount),
+            "amount",
+        )
+    if not has_whole_cents(amount):
+        raise RefusalError(
+            RefusalCode.INVALID_AMOUNT,
+            LazyMessage(
+                "The amount %(amount)s has more than two decimal places; the gateway accepts two.", amount=amount
+            ),
+            "amount",
+        )
+    return amount.quantize(CENT)
+
+
+def moves_money(flow: Flow, kind: Kind) -> bool:
+    """Return True when the success of such an operation moves money, in either direction."""
+    return kind in {Kind.CAPTURE, Kind.REFUND, Kind.DISPUTE, Kind.RECURRING} or (
+        kind is Kind.CREATE and flow in {Flow.CHARGE, Flow.PAYOUT}
+    )
+
+
+def status_of(flow: Flow, operations: Sequence[Operation]) -> PaymentStatus:
+    """Return the status of a payment made for ``flow``."""
+    create = [each for each in operations if each.kind is Kind.CREATE][-1]
+    if create.contradicted:
+        return PaymentStatus.PENDING
+    if create.state is State.FAILURE:
+        ended_unpaid = explain(Status.FAILURE, create.status_code).kind is CodeKind.CANCELLED
+        return PaymentStatus.CANCELED if ended_unpaid else PaymentStatus.FAILED
+    if create.state is not State.SUCCESS:
+        return PaymentStatus.PENDING
+    done = {each.kind for each in operations if each.state is State.SUCCESS and each.charge_id is None}
+    if Kind.REFUND in done:
+        return PaymentStatus.REFUNDED
+    if flow is not Flow.AUTHORIZATION or Kind.CAPTURE in done:
+        return PaymentStatus.PAID
+    return PaymentStatus.CANCELED if Kind.VOID in done else PaymentStatus.AUTHORIZED
+
+
+def processed_at_of(payment: Payment, operation: Operation, arrived_at: datetime) -> datetime | None:
+    """Return when the gateway says that it processed an operation; None when it does not say, or when that cannot be.
+
+    A time from outside counts only if it lies between the creation of the payment and the arrival of the message: a
+    clock that was reset says 1970, and one in another time zone a moment that is still to come.
+    """
+    stated = Details.from_row(operation.details).processed_at
+    if stated is None or not payment.created_at - _CLOCKS_DIFFER <= stated <= arrived_at + _CLOCKS_DIFFER:
+        return None
+    return stated
+
+
+def update_booking(payment: Payment, operation: Operation, arrived_at: datetime | None = None) -> None:
+    """Set when an operation moved money, when a payment attempt ended, and the fee; clear what does not apply.
+
+    ``arrived_at`` is when the message arrived that shows it; None: at the operation's last change. A fee that has more
+    decimals or digits than the column holds, or no valid currency, is left out here; ``details`` have it.
+    """
+    moved = operation.state is State.SUCCESS and moves_money(payment.flow, operation.kind)
+    ended = operation.state.final and operation.kind is Kind.CREATE and payment.flow is not Flow.PAYOUT
+    details = Details.from_row(operation.details)
+    arrived_at = arrived_at or operation.updated_at
+    occurred_at = processed_at_of(payment, operation, arrived_at) or arrived_at
+    operation.booked_at = (operation.booked_at or occurred_at) if moved else None
+    operation.ended_at = (operation.booked_at or operation.ended_at or occurred_at) if ended else None
+    if not moved:
+        operation.fee = operation.fee_currency = None
+        return
+    currency = operation.currency if details.fee is None else details.fee.currency or operation.currency
+    if details.fee is not None and has_whole_millionths(details.fee.amount) and len(currency) <= _MAX_CURRENCY_LENGTH:
+        operation.fee, operation.fee_currency = details.fee.amount, currency
+    else:
+        operation.fee = operation.fee_currency = None

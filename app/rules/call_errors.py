@@ -1,0 +1,172 @@
+"""Posts gateway calls that failed, without returning a record, to the operation that they were made for."""
+
+from collections.abc import Set
+from datetime import datetime
+
+from app.core.payment import Operation, PaymentAggregate
+from app.core.vocabulary import Kind, State
+from app.i18n.messages import Verbatim, gettext_noop
+from app.rules.apply import conclude
+from app.rules.issues import Issue, IssueCode
+from app.rules.page_cancellation import is_retried_until_confirmed, postpone_closing
+from app.rules.posting import Posting, raise_problem
+from app.rules.problems import (
+    ADDRESS,
+    KEYS,
+    has_unended_problem,
+)
+from app.rules.refusal import (
+    AMOUNT_NOT_ACCEPTED,
+    BUSY,
+    DETAILS_NOT_ACCEPTED,
+    STORE_UNAVAILABLE,
+    shopper_message_of,
+)
+from app.rules.saved_cards import is_card_refused, mark_card_refused
+from app.rules.status_messages import status_message
+from gateway_client.errors import (
+    BadCredentialsError,
+    DuplicateOrderError,
+    GatewayError,
+    InvalidRequestError,
+    KeysNotOpenedError,
+    NotFoundError,
+    NotSentError,
+    NotTheGatewayError,
+    RateLimitedError,
+    RefusedError,
+)
+from gateway_client.models import Checkout, OperationRecord, PaymentRecord, Status
+from gateway_client.statuses import TABLE, explain
+
+_AMOUNT_FIELDS = frozenset({"amount", "currency"})
+_SHOPPERS_FIELDS = frozenset(
+    {"cc_number", "exp_month", "exp_year", "card_cvv", "customer_fname", "customer_lname", "customer_patronym"}
+    | {"customer_email", "customer_phone", "customer_country", "customer_birthday", "customer_tax_id"}
+)
+_NOTHING_HAPPENED = gettext_noop("Nothing was charged or changed")
+KEYS_NOT_OPENED = gettext_noop("The keys of this merchant account cannot be decrypted. Nothing was charged or changed")
+_UNREADABLE = gettext_noop("The gateway gave no readable response: the payment is being looked up")
+_NOT_REACHED = gettext_noop("The gateway could not be reached. Nothing was charged or changed: try again")
+_KEYS_REFUSED = gettext_noop("The gateway rejects the keys of this merchant account. Nothing was charged or changed")
+_BUSY = gettext_noop("The gateway is busy. Nothing was charged or changed: try again in a minute")
+
+
+def is_outcome_unknown(error: GatewayError) -> bool:
+    """Return True when the request may have been carried out (laws of money, 2)."""
+    nothing_was_done = isinstance(error, RefusedError | NotSentError | KeysNotOpenedError | InvalidRequestError)
+    return isinstance(error, DuplicateOrderError) or not nothing_was_done
+
+
+def report_to_staff(aggregate: PaymentAggregate, error: GatewayError, now: datetime) -> None:
+    """Raise a problem for an error that only a person can fix: refused keys, an address that is not the gateway's."""
+    if isinstance(error, NotTheGatewayError) and not has_unended_problem(aggregate.payment, ADDRESS):
+        code = IssueCode.WRONG_ADDRESS if error.wrong_address else IssueCode.NOT_THE_GATEWAY
+        said = {"said": Verbatim(error.said)} if error.said else {}
+        raise_problem(aggregate, Issue(code, **said), now, cause=ADDRESS)
+    if isinstance(error, BadCredentialsError):
+        raise_problem(aggregate, Issue(IssueCode.KEYS_REFUSED), now, cause=KEYS)
+
+
+def post_error(aggregate: PaymentAggregate, operation: Operation, error: GatewayError, posting: Posting) -> None:
+    """Post a failed call to the aggregate (laws of money, 2).
+
+    Refused by the gateway itself, or provably not sent: the operation has failed. Any other error: its outcome is
+    unknown, and will be looked up. An order id that the gateway already knows is our own earlier attempt, so it is
+    looked up too. The closing of a page that must not be paid never fails by an error: it is retried.
+    """
+    report_to_staff(aggregate, error, posting.now)
+    if is_retried_until_confirmed(operation):
+        if not operation.state.final:
+            reason = _unknown_message(error) if is_outcome_unknown(error) else _staff_message(error)
+            postpone_closing(operation, reason, posting.schedule, posting.now)
+        return
+    if is_outcome_unknown(error):
+        conclude(
+            aggregate,
+            operation,
+            State.UNKNOWN,
+            posting,
+            message=_unknown_message(error),
+        )
+        return
+    code = shopper_code_of(error) if operation.kind is Kind.CREATE else None
+    conclude(
+        aggregate,
+        operation,
+        State.FAILURE,
+        posting,
+        message=_staff_message(error),
+        shopper_message=_shopper_message(code, aggregate.payment.language) if code else "",
+        status_code=code or error.code,
+    )
+    if operation.kind is Kind.CREATE and isinstance(error, RefusedError) and is_card_refused(error):
+        mark_card_refused(aggregate, posting.now)
+
+
+def is_state_conflict(outcome: Checkout | PaymentRecord | OperationRecord | GatewayError) -> bool:
+    """Return True when the gateway refuses because the payment's state differs from ours: look it up at once."""
+    match outcome:
+        case NotFoundError() | RefusedError(status_code="4139" | "4150"):
+            return True
+        case RefusedError(violations=violations):
+            return any("amount" in each.field for each in violations)
+        case PaymentRecord() | OperationRecord():
+            return outcome.status is Status.FAILURE and outcome.status_code in {"4139", "4150"}
+        case _:
+            return False
+
+
+def shopper_code_of(error: GatewayError) -> str | None:
+    """Return the code of the failure of a creation: the gateway's, if its table explains it to shoppers, else our own.
+
+    Only what may work at the next attempt says so. None: the gateway refuses a saved card, which has words of its own.
+    The message for staff contains the gateway's code.
+    """
+    match error:
+        case RateLimitedError() | NotSentError():
+            return BUSY
+        case BadCredentialsError():
+            return STORE_UNAVAILABLE
+        case RefusedError(status_code=str(code)) if explain(Status.FAILURE, code) is TABLE.get(code):
+            return code
+        case RefusedError() if is_card_refused(error):
+            return None
+        case RefusedError(violations=violations) if violations:
+            return _code_of_fields({each.field for each in violations})
+        case _:
+            return STORE_UNAVAILABLE
+
+
+def _code_of_fields(fields: Set[str]) -> str:
+    """Return the code of a refusal that names fields: whoever can change all of them is told."""
+    others = fields - _SHOPPERS_FIELDS
+    if not others:
+        return DETAILS_NOT_ACCEPTED
+    return AMOUNT_NOT_ACCEPTED if others <= _AMOUNT_FIELDS else STORE_UNAVAILABLE
+
+
+def _shopper_message(code: str, language: str) -> str:
+    return status_message(TABLE[code], language) if code in TABLE else shopper_message_of(code, language)
+
+
+def _unknown_message(error: GatewayError) -> str:
+    return f"{_UNREADABLE} (“{error.said}”)" if error.said else _UNREADABLE
+
+
+def _staff_message(error: GatewayError) -> str:
+    code = f" [{error.code}]" if error.code else ""
+    match error:
+        case NotSentError():
+            return _NOT_REACHED
+        case KeysNotOpenedError():
+            return KEYS_NOT_OPENED
+        case BadCredentialsError():
+            return f"{_KEYS_REFUSED}{code}"
+        case RateLimitedError():
+            return f"{_BUSY}{code}"
+        case RefusedError(violations=violations) if violations:
+            fields = "; ".join(f"{each.field}: {each.text}" for each in violations)
+            return f"The gateway refused the request: {error.message.rstrip('.')} ({fields}). {_NOTHING_HAPPENED}{code}"
+        case _:
+            return f"The gateway refused the request: {error.message.rstrip('.')}. {_NOTHING_HAPPENED}{code}"

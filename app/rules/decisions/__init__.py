@@ -1,0 +1,28 @@
+"""What follows for a payment from each fact, decided on plain objects under the payment's lock. Pure.
+
+A fact is data (``core.fact``): what has happened, or is requested, and when. These are all; whoever finds one out
+records it (``store.repository``). Nothing else changes where a payment stands, but notifications, which are
+recorded with the inbox (``flows.notifications``). Erasing personal data and moving a store are the database's own.
+
+Saleor
+    ``ActionRequested``, ``ActionRepeated`` (``action``): a charge, refund or cancelation, by its staff or in the app
+    ``SessionAsked`` (``session``): where does a payment stand?
+    ``EventDue``, ``EventReported``, ``ResendRequested`` (``delivery``): the reports that it receives
+    ``HistoryRead``, ``HistoryNotRead``, ``RefundRerequested`` (``answer_confirmation``): has it read an answer?
+    ``FoundInHistory`` (``earlier_report``): it has an event under another reference
+    ``OrderAsked``, ``OrderNotAsked``, ``DebtSeen`` (``placed_order``): the order that is paid for
+
+The gateway
+    ``CallReturned`` (``gateway_call``): the outcome of a call, or its error
+    ``OrderLookedUp``, ``OrderShown``, ``GatewayAnswered`` (``look_up``): what it shows when it is asked
+    ``DifferenceFound``, ``DifferenceEnded`` (``difference``): what its books say
+
+Time
+    ``TurnCame`` (``look_up``): an operation has waited for the one before it
+    ``AttemptsDue`` (``competing_attempts``): the other attempts to pay the same are reviewed
+
+People
+    ``ShopperReturned`` (``look_up``): is there something to look up?
+    ``OperationSettled``, ``ProblemsReviewed`` (``manual_resolution``): staff have decided
+    ``RefundSplitChosen`` (``refund_split``), ``SubscriptionCancelled`` (``subscription_end``): by staff, too
+"""

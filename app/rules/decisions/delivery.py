@@ -1,0 +1,151 @@
+"""Which event of a payment is reported to Saleor next, and what follows from the answer (laws of money, 5). Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from app.core.fact import Fact
+from app.core.payment import PaymentAggregate, SaleorEvent, row_id_of
+from app.core.vocabulary import EventState
+from app.i18n.messages import Money
+from app.rules.decisions.answer_confirmation import AwaitedAnswer, awaited_answer, mark_delivered, postpone
+from app.rules.decisions.placed_order import schedule_comparison
+from app.rules.event_queue import (
+    has_available_actions,
+    has_matching_success,
+    is_failure,
+    is_note,
+    is_outdated_failure,
+    supersede,
+)
+from app.rules.issues import Issue, IssueCode
+from app.rules.order_standing import MONEY_ARRIVES, compare_with_source
+from app.rules.posting import Posting
+from app.rules.problems import add_problem, cause_of_refused_event
+from saleor_app_sdk.errors import SaleorError, SaleorNotAuthorisedError, SaleorRefusedError
+from saleor_app_sdk.reports import ReportOutcome
+from saleor_app_sdk.responses import EventType
+
+# The first pause and the longest. An app that was uninstalled or switched off may be let in again.
+_RETRY_PAUSES = (timedelta(seconds=1), timedelta(minutes=5))
+_UNAUTHORISED_RETRY_PAUSES = (timedelta(minutes=1), timedelta(hours=1))
+
+
+@dataclass(frozen=True, slots=True)
+class DueEvent:
+    """An event to report; None: not now. ``awaited``: first, whether Saleor has read this answer must be found out."""
+
+    aggregate: PaymentAggregate
+    event: SaleorEvent | None = None
+    awaited: AwaitedAnswer | None = None
+
+
+def find_ready_event(aggregate: PaymentAggregate, event_id: int) -> DueEvent | None:
+    """Return the event to report if nothing must be recorded before; None: it must be prepared under the lock."""
+    event = aggregate.event_by_id(event_id)
+    ready = not _is_obsolete(event, aggregate.events) and awaited_answer(aggregate, event) is None
+    return DueEvent(aggregate, event) if ready else None
+
+
+@dataclass(frozen=True, slots=True)
+class EventDue(Fact[DueEvent]):
+    """An event is due. Returns it if it is still to be reported.
+
+    ``confirmed``: whether Saleor has read its operation's answer was asked just now.
+    """
+
+    event_id: int
+    now: datetime
+    confirmed: bool = False
+
+    def decide(self, aggregate: PaymentAggregate) -> DueEvent:
+        """Supersede an event that must not be reported any more; postpone one whose answer is being read."""
+        event = aggregate.event_by_id(self.event_id)
+        if event.state is not EventState.WAITING:
+            return DueEvent(aggregate)
+        if _is_obsolete(event, aggregate.events):
+            supersede(aggregate.payment, event, self.now)
+            return DueEvent(aggregate)
+        awaited = awaited_answer(aggregate, event)
+        if awaited is None:
+            return DueEvent(aggregate, event)
+        until = aggregate.operation_by_id(awaited.operation_id).answer_awaited_until
+        if self.confirmed:
+            return DueEvent(aggregate)
+        if until is not None and self.now < until:
+            postpone(event, until)
+            return DueEvent(aggregate)
+        return DueEvent(aggregate, None, awaited)
+
+
+def _is_obsolete(event: SaleorEvent, events: Sequence[SaleorEvent]) -> bool:
+    """Return True for an event that must not be reported any more, because a newer one is reported instead."""
+    if is_note(event):
+        return any(has_available_actions(later) for later in events if row_id_of(later) > row_id_of(event))
+    return is_failure(event) and is_outdated_failure(event, events)
+
+
+@dataclass(frozen=True, slots=True)
+class EventReported(Fact[None]):
+    """An event was reported: what Saleor has answered, or why it has not."""
+
+    event_id: int
+    outcome: ReportOutcome | SaleorError
+    posting: Posting
+
+    def decide(self, aggregate: PaymentAggregate) -> None:
+        """Record the delivery and compare the order that came with it; or decide when the report is tried again."""
+        event, payment, now = aggregate.event_by_id(self.event_id), aggregate.payment, self.posting.now
+        if event.state is not EventState.WAITING:
+            return  # the report took so long that another worker has delivered the event
+        if not isinstance(self.outcome, ReportOutcome):
+            _record_failure(event, aggregate, self.outcome, self.posting)
+            return
+        mark_delivered(event, payment, now, self.outcome)
+        if self.outcome.source is not None:
+            arrives = EventType(event.type) in MONEY_ARRIVES
+            compare_with_source(aggregate, self.outcome.source, now, money_arrives=arrives)
+            schedule_comparison(payment, now)
+
+
+def _record_failure(event: SaleorEvent, aggregate: PaymentAggregate, error: SaleorError, posting: Posting) -> None:
+    payment, now = aggregate.payment, posting.now
+    event.last_error = str(error)
+    if isinstance(error, SaleorRefusedError):
+        event.state = EventState.REFUSED
+        event.next_attempt_at = None
+        amount = Money(event.amount, payment.currency)
+        issue = Issue(IssueCode.EVENT_REFUSED, type=event.type, sum=amount, code=error.code)
+        add_problem(payment, cause_of_refused_event(event), issue, now)
+        if has_matching_success(event, aggregate.events):
+            supersede(payment, event, now)
+        return
+    first, longest = _UNAUTHORISED_RETRY_PAUSES if isinstance(error, SaleorNotAuthorisedError) else _RETRY_PAUSES
+    event.next_attempt_at = now + posting.schedule.pause(first, event.attempts, longest)
+
+
+@dataclass(frozen=True, slots=True)
+class ResendRequested(Fact[bool]):
+    """Staff request that an event is reported again. Returns False if it is not to be reported, or not any more."""
+
+    event_id: int
+    now: datetime
+
+    def decide(self, aggregate: PaymentAggregate) -> bool:
+        """Make the event due. A failure is never reported after the success of the same operation."""
+        event = aggregate.event_by_id(self.event_id)
+        if event.state not in {EventState.REFUSED, EventState.WAITING}:
+            return False
+        is_refused = event.state is EventState.REFUSED
+        beside = [
+            other for other in aggregate.events if other is not event and other.psp_reference == event.psp_reference
+        ]
+        if is_outdated_failure(event, beside) or (is_refused and has_matching_success(event, beside)):
+            supersede(aggregate.payment, event, self.now)
+            return False
+        later = aggregate.events[aggregate.events.index(event) + 1 :]
+        if is_refused and any(map(has_available_actions, later)):
+            event.available_actions = None  # later events report the current actions
+        event.state = EventState.WAITING
+        event.next_attempt_at = self.now
+        return True

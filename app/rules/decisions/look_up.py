@@ -1,0 +1,295 @@
+"""Posts what a look-up has shown of an order, and sends what has waited for its turn (laws of money, 2 and 3). Pure."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from app.core.fact import Fact
+from app.core.payment import Operation, PaymentAggregate
+from app.core.vocabulary import CloseReason, Flow, Kind, State
+from app.i18n.messages import Money, gettext_noop
+from app.rules.apply import apply, conclude
+from app.rules.balance import balance
+from app.rules.call_errors import report_to_staff
+from app.rules.decisions.gateway_call import abandon_page
+from app.rules.issues import Issue, IssueCode
+from app.rules.observation import Observations
+from app.rules.page_cancellation import (
+    advance_closing,
+    create_cancellation,
+    is_being_closed,
+    is_link_missing,
+    is_retried_until_confirmed,
+)
+from app.rules.posting import Posting, flag_unexplained, raise_problem
+from app.rules.problems import (
+    ADDRESS,
+    KEYS,
+    UNREADABLE,
+    cause_of_overdue_operation,
+    clear_problem,
+    has_mismatch,
+)
+from app.rules.refusal import RefusalError
+from app.rules.split.planning import recompute_shares, requested_shares
+from gateway_client.errors import GatewayError
+
+
+@dataclass(frozen=True, slots=True)
+class OrderLookedUp(Fact["tuple[PaymentAggregate, Operation] | None"]):
+    """A look-up of an order for the operation with that row id. ``records`` is the whole order, or why it is not known.
+
+    ``ended_before``: row ids of the operations that had ended when it was begun. ``scheduled``: the worker looked it up
+    because the operation was due. Each such look-up lengthens the pause before the next.
+
+    Returns the payment and the cancellation to send if an unpaid payment page must be closed.
+    """
+
+    operation_id: int
+    ended_before: frozenset[int | None]
+    records: Observations | GatewayError
+    posting: Posting
+    scheduled: bool = False
+
+    def decide(self, aggregate: PaymentAggregate) -> tuple[PaymentAggregate, Operation] | None:
+        """Post what was shown, and conclude what follows from its silence.
+
+        A page whose link no one has is abandoned once no answer with the link can arrive any more, whatever the look-up
+        shows.
+        """
+        closing, records, posting = None, self.records, self.posting
+        operation = aggregate.operation_by_id(self.operation_id)
+        operation.polls += self.scheduled
+        operation.polled_at = posting.now
+        if isinstance(records, GatewayError):
+            report_to_staff(aggregate, records, posting.now)
+        else:
+            apply(aggregate, aggregate.payment.account.pos_id, records, posting)
+            flag_unclear(aggregate, records, posting.now)
+        if operation.kind is Kind.CREATE and posting.now >= posting.schedule.intent_deadline(operation.created_at):
+            abandon_page(aggregate, posting)
+        if is_retried_until_confirmed(operation):
+            shown = None if isinstance(records, GatewayError) else records
+            closing = operation if advance_closing(aggregate, operation, shown, posting.schedule, posting.now) else None
+        elif not isinstance(records, GatewayError):
+            _conclude_from_silence(aggregate, operation, records, posting)
+            closing = _close_expired_page(aggregate, operation, posting)
+            self._cancel_needless_polls(aggregate)
+        self._schedule_next(aggregate, operation)
+        _flag_overdue(aggregate, operation, posting)
+        return None if closing is None else (aggregate, closing)
+
+    def _cancel_needless_polls(self, aggregate: PaymentAggregate) -> None:
+        """Cancel the polls of operations that had ended before this look-up, because it has shown the whole order."""
+        for operation in aggregate.operations:
+            if operation.id in self.ended_before:
+                operation.next_poll_at = None
+
+    def _schedule_next(self, aggregate: PaymentAggregate, operation: Operation) -> None:
+        failed = isinstance(self.records, GatewayError)
+        if operation.state.final and not (failed and _should_look_up_again(operation, self.posting)):
+            operation.next_poll_at = None
+        elif self.scheduled and operation.next_poll_at is not None and not is_retried_until_confirmed(operation):
+            operation.next_poll_at = _next_poll(aggregate, operation, self.posting)
+
+
+@dataclass(frozen=True, slots=True)
+class OrderShown(Fact[None]):
+    """What the gateway shows of an order, for no operation in particular.
+
+    ``is_whole``: all that it has of the order; else some records of it.
+    """
+
+    records: Observations
+    posting: Posting
+    is_whole: bool = True
+
+    def decide(self, aggregate: PaymentAggregate) -> None:
+        """Post the records; others may have acted on the payment (laws of money, 10)."""
+        apply(aggregate, aggregate.payment.account.pos_id, self.records, self.posting)
+        if self.is_whole:
+            flag_unclear(aggregate, self.records, self.posting.now)
+
+
+@dataclass(frozen=True, slots=True)
+class TurnCame(Fact["PaymentAggregate | None"]):
+    """The turn of a waiting operation may have come. Returns the payment, or None if nothing is to be sent now.
+
+    ``can_be_sent``: the keys of the account open. Otherwise an alert notifies staff, and the operation waits for them.
+    """
+
+    operation_id: int
+    posting: Posting
+    can_be_sent: bool
+
+    def decide(self, aggregate: PaymentAggregate) -> PaymentAggregate | None:
+        """Turn the operation into an intent, unless another one is in flight (laws of money, 3)."""
+        operation, posting = aggregate.operation_by_id(self.operation_id), self.posting
+        if operation.state is not State.WAITING or balance(aggregate.payment.flow, aggregate.operations).in_flight:
+            return None
+        if not self.can_be_sent:
+            operation.next_poll_at = posting.now + posting.schedule.longest_pause
+            return None
+        try:
+            recompute_shares(aggregate, operation)
+        except RefusalError as refusal:
+            conclude(aggregate, operation, State.FAILURE, posting, message=refusal.message)
+            return None
+        operation.shares = requested_shares(operation)
+        operation.state = State.INTENT
+        operation.updated_at = posting.now
+        operation.next_poll_at = posting.schedule.intent_deadline(posting.now)
+        return aggregate
+
+
+def _conclude_from_silence(
+    aggregate: PaymentAggregate, operation: Operation, records: Observations, posting: Posting
+) -> None:
+    """Conclude that an operation of which the gateway has shown nothing for long enough did not happen."""
+    now, schedule, payment = posting.now, posting.schedule, aggregate.payment
+    if operation.operation_id is not None or (operation.kind is Kind.CREATE and has_mismatch(payment)):
+        return  # the gateway has reported it: silence does not undo that, and a mismatch is for a person
+    if operation.state in {State.INTENT, State.UNKNOWN}:
+        waited_long = schedule.is_settled_by_silence(operation.updated_at, now) and schedule.has_enough_look_ups(
+            operation.polls
+        )
+        if waited_long and _is_silent(aggregate, operation, records):
+            message = gettext_noop("The gateway has no record of it: nothing was charged or changed")
+            conclude(aggregate, operation, State.FAILURE, posting, message=message, inferred=True)
+        elif operation.state is State.INTENT:
+            message = gettext_noop("The outcome is not yet known: the payment is being looked up")
+            conclude(aggregate, operation, State.UNKNOWN, posting, message=message)
+    elif operation.state is State.INIT and operation.kind is Kind.CREATE:
+        ends = payment.expires_at
+        not_closed = any(
+            closing.kind is Kind.CANCEL
+            and closing.state is State.FAILURE
+            and ends is not None
+            and closing.updated_at >= ends
+            for closing in aggregate.operations
+        )
+        over = ends is not None and schedule.is_settled_by_silence(ends, now)
+        if over and (not_closed or _is_silent(aggregate, operation, records)):
+            message = gettext_noop("The time to pay has run out, and the gateway has no record of a payment")
+            conclude(aggregate, operation, State.FAILURE, posting, message=message, inferred=True)
+
+
+def _is_silent(aggregate: PaymentAggregate, operation: Operation, records: Observations) -> bool:
+    """Return whether a successful look-up shows that ``operation`` did not happen.
+
+    A payment did not happen if the gateway reports, in its own format, that it has no such order. An operation on a
+    payment did not happen if the gateway shows the payment, in a state that allows the operation, and nothing else. A
+    payment in an earlier state may lag behind, and an unreadable record may be the operation.
+    """
+    if records.unreadable:
+        return False
+    if operation.kind is Kind.CREATE:
+        return not records
+    order_id, cancels = aggregate.payment.order_id, operation.kind is Kind.CANCEL
+    return any(
+        record.kind is Kind.CREATE and record.order_id == order_id and (cancels or record.state is State.SUCCESS)
+        for record in records
+    )
+
+
+def _close_expired_page(aggregate: PaymentAggregate, operation: Operation, posting: Posting) -> Operation | None:
+    """Add and return the intent to cancel a payment whose time to pay is over; None if its page stays open."""
+    payment, now = aggregate.payment, posting.now
+    if operation.kind is not Kind.CREATE or operation.state is not State.INIT or has_mismatch(payment):
+        return None
+    over = payment.expires_at is not None and now >= payment.expires_at + posting.schedule.expiry_grace
+    if is_being_closed(aggregate) or not over:
+        return None
+    closing = create_cancellation(
+        payment,
+        key=f"close-page-{len(aggregate.operations)}",
+        reason=CloseReason.NOT_PAID_IN_TIME,
+        state=State.INTENT,
+        next_poll_at=posting.schedule.intent_deadline(now),
+        now=now,
+    )
+    aggregate.operations.append(closing)
+    return closing
+
+
+def _should_look_up_again(operation: Operation, posting: Posting) -> bool:
+    """Return whether the failed look-up after an operation that has ended is retried; after a day it is abandoned."""
+    return not posting.schedule.is_overdue(operation.updated_at, posting.now)
+
+
+def _flag_overdue(aggregate: PaymentAggregate, operation: Operation, posting: Posting) -> None:
+    """Raise a problem for staff if an outcome is open for too long, so that nothing waits for ever unnoticed."""
+    if is_retried_until_confirmed(operation):
+        if operation.state.final:
+            clear_problem(aggregate.payment, cause_of_overdue_operation(operation), posting.now)
+        if not operation.state.final and posting.schedule.is_settled_by_silence(operation.created_at, posting.now):
+            issue = Issue(IssueCode.PAGE_NOT_CLOSED, since=operation.created_at)
+            raise_problem(aggregate, issue, posting.now, cause=cause_of_overdue_operation(operation))
+        return
+    since = operation.updated_at
+    if operation.state is State.INIT and aggregate.payment.expires_at is not None:
+        since = max(since, aggregate.payment.expires_at)  # until then the shopper may still pay
+    awaited = not operation.state.final and operation.kind is not Kind.DISPUTE  # disputes take weeks, and staff know
+    if not awaited or not posting.schedule.is_overdue(since, posting.now):
+        return
+    amount = Money(operation.amount, operation.currency)
+    issue = Issue(IssueCode.OUTCOME_UNKNOWN, since=since, what=operation.kind, sum=amount)
+    raise_problem(aggregate, issue, posting.now, cause=cause_of_overdue_operation(operation))
+
+
+def _next_poll(aggregate: PaymentAggregate, operation: Operation, posting: Posting) -> datetime | None:
+    payment, now = aggregate.payment, posting.now
+    if operation.kind is Kind.DISPUTE and not operation.state.final:
+        return posting.schedule.next_dispute_poll(now)
+    # The answer with the link may still arrive: the gateway's notification can overtake it.
+    link_due = posting.schedule.intent_deadline(payment.created_at)
+    if operation.state is State.INIT and is_link_missing(payment) and now < link_due:
+        return link_due
+    # A final operation is looked up once more (see ``apply``); until that works, as often as one that is at the bank.
+    state = State.PENDING if operation.state.final else operation.state
+    return posting.schedule.next_poll(
+        state, operation.polls, now, since=operation.updated_at, expires_at=payment.expires_at
+    )
+
+
+def flag_unclear(aggregate: PaymentAggregate, shown: Observations, now: datetime) -> None:
+    """Raise problems while a look-up shows unreadable records, and for money that we cannot explain."""
+    for money in shown.unexplained:
+        flag_unexplained(aggregate, money, now)
+    if not shown.unreadable:
+        clear_problem(aggregate.payment, UNREADABLE, now)
+    else:
+        raise_problem(aggregate, Issue(IssueCode.UNREADABLE_RECORDS), now, cause=UNREADABLE)
+
+
+@dataclass(frozen=True, slots=True)
+class ShopperReturned(Fact["int | None"]):
+    """The shopper of a payment has returned. Returns the row id of the operation to look up now; None: there is none.
+
+    ``interval``: less than this after a look-up, none is made.
+    """
+
+    now: datetime
+    interval: timedelta
+
+    def decide(self, aggregate: PaymentAggregate) -> int | None:
+        """Claim the payment's creation, so that no other process looks it up now."""
+        create = aggregate.create
+        if aggregate.payment.flow is Flow.PAYOUT or create.state not in {State.INIT, State.PENDING}:
+            return None
+        # A time far in the future is from before the clock was put back.
+        if create.polled_at is not None and abs(self.now - create.polled_at) < self.interval:
+            return None
+        create.polled_at = self.now
+        return create.id
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayAnswered(Fact[None]):
+    """The gateway has answered a call that was made with the account's keys, at its address."""
+
+    now: datetime
+
+    def decide(self, aggregate: PaymentAggregate) -> None:
+        """Clear the problems of the account's keys and address."""
+        for cause in (KEYS, ADDRESS):
+            clear_problem(aggregate.payment, cause, self.now)

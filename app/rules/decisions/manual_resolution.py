@@ -1,0 +1,182 @@
+"""What follows from the decisions of staff: an operation settled by hand, problems that they have reviewed. Pure.
+
+Staff settle by hand when the gateway's own record is gone or contradicts what really happened. They have checked the
+merchant portal, and state who they are and why. The decision is stored with the operation for ever, reported to Saleor
+like any outcome, and lets the operations continue that waited for it.
+"""
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from app.core.fact import Fact
+from app.core.payment import Operation, PaymentAggregate
+from app.core.vocabulary import Kind, State
+from app.i18n.messages import gettext_noop
+from app.rules.apply import apply, conclude, withdraw_contradiction
+from app.rules.balance import balance
+from app.rules.posting import Posting
+from app.rules.problems import acknowledge, needs_decision, open_problems
+from app.rules.refusal import RefusalCode, RefusalError
+from integration_base.amounts import format_amount, is_amount
+
+_REVIEWED = gettext_noop("Staff have reviewed what the gateway reported: the payment counts as it is recorded")
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A person's finding. ``amount`` None: the requested amount. ``state`` is success or failure."""
+
+    state: State
+    by: str
+    reason: str
+    amount: Decimal | None = None
+
+
+def operation_to_settle(aggregate: PaymentAggregate, row_id: int | None = None) -> Operation:
+    """Return the operation with that row id; without one, the only one whose outcome is open. Raises RefusalError."""
+    if row_id is not None:
+        for operation in aggregate.operations:
+            if operation.id == row_id:
+                return operation
+        raise _refusal(f"This payment has no operation {row_id}.")
+    kinds = {Kind.CREATE, Kind.CAPTURE, Kind.VOID, Kind.REFUND, Kind.DISPUTE}
+    found = [
+        operation
+        for operation in aggregate.operations
+        if operation.kind in kinds
+        and (not operation.state.final or operation.contradicted)
+        and operation.state is not State.WAITING
+    ]
+    if len(found) != 1:
+        named = ", ".join(
+            f"{operation.id} ({operation.kind.value}, {operation.state.value})"
+            for operation in found or aggregate.operations
+        )
+        what = "Several operations are open" if found else "Nothing is open"
+        raise _refusal(f"{what}: specify the operation ({named}).")
+    return found[0]
+
+
+@dataclass(frozen=True, slots=True)
+class OperationSettled(Fact[PaymentAggregate]):
+    """Staff settle an operation by hand (see ``operation_to_settle``). ``decide`` raises RefusalError."""
+
+    operation_id: int | None
+    decision: Decision
+    posting: Posting
+
+    def decide(self, aggregate: PaymentAggregate) -> PaymentAggregate:
+        """Post the decision, unless it cannot be right.
+
+        This is the only way from a failure to a success besides the gateway's own record (laws of money, 7). There is
+        no way back from a success, except of a dispute, which turns: Saleor has booked it, and cannot unbook it under
+        the same reference.
+        """
+        operation, posting = operation_to_settle(aggregate, self.operation_id), self.posting
+        amount = operation.amount if self.decision.amount is None else self.decision.amount
+        _check(aggregate, operation, self.decision, amount, posting)
+        moves = self.decision.state is not operation.state
+        turns = operation.kind is Kind.DISPUTE and operation.state.final and amount != operation.amount
+        moves = moves or turns
+        if moves and operation.state.final:
+            operation.state = State.UNKNOWN
+        operation.decision = {
+            "state": self.decision.state.value,
+            "amount": str(amount),
+            "by": self.decision.by,
+            "reason": self.decision.reason,
+            "at": posting.now.isoformat(),
+        }
+        operation.next_poll_at = None
+        message = f"Settled by {self.decision.by}: {self.decision.reason}"
+        if moves:
+            operation.contradicted = False
+            if self.decision.state is State.SUCCESS:
+                operation.amount = amount
+            conclude(aggregate, operation, self.decision.state, posting, message=message)
+        withdraw_contradiction(aggregate, operation, message, posting)
+        operation.inferred = False
+        acknowledge(aggregate.payment, posting.now, aggregate.operations)
+        # The consequences: the rest of a reservation, a page to close, waiting operations.
+        apply(aggregate, aggregate.payment.account.pos_id, [], posting)
+        return aggregate
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemsReviewed(Fact["tuple[str, ...]"]):
+    """Staff have reviewed the problems of a payment. Returns the texts of those that are removed.
+
+    A problem of an operation that is still open stays until that has ended (``problems.acknowledge``).
+    """
+
+    posting: Posting
+
+    def decide(self, aggregate: PaymentAggregate) -> tuple[str, ...]:
+        """Acknowledge the problems; when nothing is left to decide, a success that was in doubt counts."""
+        reviewed = tuple(acknowledge(aggregate.payment, self.posting.now, aggregate.operations))
+        if reviewed and not any(map(needs_decision, open_problems(aggregate.payment))):
+            for operation in aggregate.operations:
+                if operation.state is State.SUCCESS:  # nothing else can be decided about it
+                    withdraw_contradiction(aggregate, operation, _REVIEWED, self.posting)
+        return reviewed
+
+
+def _check(
+    aggregate: PaymentAggregate, operation: Operation, decision: Decision, amount: Decimal, posting: Posting
+) -> None:
+    state, kind = operation.state, operation.kind
+    if kind is Kind.CANCEL:
+        raise _refusal("A cancellation ends with its payment: settle the payment instead.")
+    if state is State.WAITING:
+        raise _refusal("It has not been sent yet: it is waiting for the operation before it.")
+    in_flight = state is State.INTENT and posting.now < posting.schedule.intent_deadline(operation.updated_at)
+    if in_flight:
+        raise _refusal("A request to the gateway is in progress: try again in a minute.")
+    if (
+        state is State.SUCCESS
+        and kind is not Kind.DISPUTE
+        and (decision.state is not state or amount != operation.amount)
+    ):
+        raise _refusal("It has succeeded, and Saleor has recorded it: correct what is wrong by a refund, or in Saleor.")
+    if decision.state is State.FAILURE:
+        _check_failure(aggregate, operation, posting)
+    elif state is not State.SUCCESS:
+        _check_success(aggregate, operation, amount)
+
+
+def _check_failure(aggregate: PaymentAggregate, operation: Operation, posting: Posting) -> None:
+    if operation.kind is not Kind.CREATE:
+        return
+    if any(
+        other.kind in {Kind.CAPTURE, Kind.REFUND} and other.state is State.SUCCESS for other in aggregate.operations
+    ):
+        raise _refusal("Money of this payment was charged or refunded, so it cannot have failed.")
+    ends = aggregate.payment.expires_at
+    if operation.state is State.INIT and ends is not None and posting.now < ends:
+        raise _refusal("The shopper can still pay: cancel the payment on the order in the Dashboard.")
+
+
+def _check_success(aggregate: PaymentAggregate, operation: Operation, amount: Decimal) -> None:
+    if not is_amount(amount):
+        raise _refusal(
+            f"{format_amount(amount)} is not a valid amount: it must be above zero, with at most two decimals."
+        )
+    if amount != operation.amount and operation.shares:
+        raise _refusal("It is split among sub-merchants, whose shares are those of the requested amount.")
+    if operation.kind is Kind.VOID and amount != operation.amount:
+        raise _refusal(f"An authorization is released as a whole: {format_amount(operation.amount)}.")
+    if operation.kind not in {Kind.CREATE, Kind.DISPUTE} and amount > operation.amount:
+        requested = format_amount(operation.amount)
+        raise _refusal(f"{requested} was requested, so it cannot be {format_amount(amount)}.")
+    if operation.state is not State.FAILURE or operation.contradicted:
+        return
+    # It was considered failed, so another operation may have used the same money since.
+    now = balance(aggregate.payment.flow, aggregate.operations)
+    if operation.kind is Kind.REFUND and amount > now.refundable:
+        raise _refusal(f"Only {format_amount(now.refundable)} of this payment is left to refund.")
+    if operation.kind in {Kind.CAPTURE, Kind.VOID} and amount > now.capturable:
+        raise _refusal("The authorization has been charged or released by another operation.")
+
+
+def _refusal(message: str) -> RefusalError:
+    return RefusalError(RefusalCode.NOT_POSSIBLE, message)

@@ -1,0 +1,107 @@
+"""The order that a checkout has become: staff know a payment by its number, but Saleor does not report its placing.
+
+The response to each report names the order once there is one. Until then it is polled, from the moment when Saleor has
+a payment that covers the checkout. Orders are placed seconds later, or when staff or Saleor complete the checkout, or
+never. Pure.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from app.core.fact import Fact
+from app.core.payment import Payment, PaymentAggregate
+from app.rules.order_standing import agrees, close_page_not_owed, compare_with_source, needs_comparison
+from saleor_app_sdk.reports import ReportOutcome
+from saleor_app_sdk.responses import EventType
+from saleor_app_sdk.transaction_source import PlacedOrder, TransactionSource
+
+_COVERING = {
+    EventType.AUTHORIZATION_REQUEST,
+    EventType.AUTHORIZATION_SUCCESS,
+    EventType.CHARGE_REQUEST,
+    EventType.CHARGE_SUCCESS,
+}
+_COMPARISON_PAUSE = timedelta(hours=1)
+_PAUSES = (
+    timedelta(minutes=1),
+    timedelta(minutes=10),
+    timedelta(hours=1),
+    timedelta(hours=6),
+    timedelta(days=1),
+)
+
+
+def schedule_order_look_up(payment: Payment, reported: EventType, now: datetime, report: ReportOutcome | None) -> None:
+    """Schedule polls of the order, now that money for its checkout is reported; start again if they were abandoned.
+
+    ``report`` is the outcome of the report, which counts as the first poll; None if Saleor read the event in an answer.
+    A payment of an order has its number from the beginning.
+    """
+    if payment.order_number is not None:
+        return
+    if report is not None and report.order is not None:
+        record_order(payment, report.order, now)
+    elif reported in _COVERING and payment.next_order_poll_at is None:
+        payment.order_polls = 0 if report is None else 1
+        payment.next_order_poll_at = now if report is None else now + _PAUSES[0]
+
+
+def schedule_comparison(payment: Payment, now: datetime) -> None:
+    """Schedule the next poll of an order that staff are shown as not owed or not paid: it may end in Saleor."""
+    due = now + _COMPARISON_PAUSE
+    if needs_comparison(payment):
+        payment.next_order_poll_at = min(payment.next_order_poll_at or due, due)
+
+
+def record_order(payment: Payment, placed: PlacedOrder | None, now: datetime) -> None:
+    """Record the placed order; None: there is none yet, or Saleor does not state it, and it is polled again later."""
+    if placed is not None:
+        payment.order_number, payment.source_id = placed.number, placed.id
+        payment.next_order_poll_at, payment.updated_at = None, now
+        return
+    polls = payment.order_polls
+    payment.next_order_poll_at = now + _PAUSES[polls - 1] if polls <= len(_PAUSES) else None
+
+
+@dataclass(frozen=True, slots=True)
+class OrderNotAsked(Fact[None]):
+    """Saleor could not be polled for the order, because the app is shut out of it."""
+
+    now: datetime
+
+    def decide(self, aggregate: PaymentAggregate) -> None:
+        """Postpone the poll; this one does not count among the few that are made."""
+        aggregate.payment.order_polls = max(aggregate.payment.order_polls - 1, 0)
+        aggregate.payment.next_order_poll_at = self.now + _PAUSES[2]
+
+
+@dataclass(frozen=True, slots=True)
+class OrderAsked(Fact[None]):
+    """Saleor was polled for the order. ``source`` is what it says; None: nothing."""
+
+    source: TransactionSource | None
+    now: datetime
+
+    def decide(self, aggregate: PaymentAggregate) -> None:
+        """Record the order, and compare the payment with it: they must agree."""
+        payment, source = aggregate.payment, self.source
+        if payment.next_order_poll_at is None:
+            return  # its number has become known since
+        is_new = payment.order_number is None
+        differs = source is not None and not agrees(payment, source)
+        record_order(payment, None if source is None else source.order, self.now)
+        if source is not None and differs:
+            compare_with_source(aggregate, source, self.now, money_arrives=is_new)
+            schedule_comparison(payment, self.now)
+
+
+@dataclass(frozen=True, slots=True)
+class DebtSeen(Fact[bool]):
+    """Saleor was asked whether the amount of an open page is still owed. Returns whether the page is to be closed."""
+
+    source: TransactionSource
+    now: datetime
+
+    def decide(self, aggregate: PaymentAggregate) -> bool:
+        """Have the worker close the page if nothing, or less than its amount, is owed."""
+        return close_page_not_owed(aggregate, self.source, self.now)

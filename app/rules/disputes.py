@@ -1,0 +1,101 @@
+"""Disputes: the payer's bank takes money back, gives it back to the store, and may take it again. Pure.
+
+A dispute turns by nature (laws of money, 7): the word that arrived last counts, whichever it is. The interface names no
+time of a decision, and a repeated notification is recognised before it is posted (6), so arrival is the only order
+there is. Saleor is told the difference between what it has been told and what is true now: each turn is an event with
+a reference of its own, and a decision over less or more than was disputed is no special case.
+"""
+
+from app.core.payment import Operation, PaymentAggregate, SaleorEvent
+from app.core.vocabulary import State
+from app.i18n.messages import LazyMessage, Money
+from app.rules.balance import ZERO, balance
+from app.rules.issues import Issue, IssueCode
+from app.rules.posting import Posting, enqueue_note, raise_problem, report_operation
+from app.rules.problems import cause_of_dispute, cause_of_mismatch, clear_problem
+from app.rules.references import ensure_reference, reference_of_note, reference_of_turn
+from saleor_app_sdk.responses import EventType
+
+_SIGNS = {EventType.CHARGE_BACK.value: 1, EventType.CHARGE_SUCCESS.value: -1}
+
+
+def report_dispute(aggregate: PaymentAggregate, operation: Operation, posting: Posting) -> None:
+    """Tell Saleor and staff how a dispute stands: what the bank took or gave back, and what there is to do."""
+    turns = _reported_turns(aggregate, operation)
+    reported = sum((_SIGNS[event.type] * event.amount for event in turns), ZERO)
+    taken = operation.amount if operation.state is State.SUCCESS else ZERO
+    amount = Money(operation.amount, operation.currency)
+    if operation.state.final and taken != reported:
+        # Money that comes back is charged anew: another success of a transaction adds to it (Saleor contract, A.7).
+        kind = EventType.CHARGE_BACK if taken > reported else EventType.CHARGE_SUCCESS
+        own = ensure_reference(aggregate.payment, operation)
+        reference = reference_of_turn(own, str(len(turns))) if turns else own
+        message = _message(operation, returned=taken < reported)
+        difference = abs(taken - reported)
+        report_operation(aggregate, operation, kind, posting, amount=difference, message=message, reference=reference)
+    lost = cause_of_dispute(operation, lost=True)
+    if taken != reported:
+        clear_problem(aggregate.payment, lost, posting.now)  # of the turn before
+    if operation.state is State.SUCCESS:
+        issue = Issue(IssueCode.DISPUTE_LOST, sum=amount)
+        aggregate.link(raise_problem(aggregate, issue, posting.now, cause=lost), operation)
+        _flag_paid_back_twice(aggregate, operation, posting)
+        return
+    if operation.state is State.FAILURE:
+        if taken == reported:
+            reference = reference_of_note(f"{operation.operation_id or ''}{_turn(len(turns))}", operation.state)
+            enqueue_note(aggregate, _message(operation, returned=False), posting, reference=reference)
+        return
+    actions = [action.value for action in balance(aggregate.payment.flow, aggregate.operations).actions]
+    cause = cause_of_dispute(operation, lost=False)
+    issue = Issue(IssueCode.DISPUTE_OPEN, sum=amount)
+    aggregate.link(raise_problem(aggregate, issue, posting.now, cause=cause, actions=actions), operation)
+
+
+def _message(operation: Operation, *, returned: bool) -> LazyMessage:
+    """Return what Saleor is told of a dispute that has ended, or turned; ``returned``: the bank had taken the money.
+
+    The interface names ``dispute`` among the methods and shows no record of one (gateway interface, 10 and 12). Its
+    status is read as that of any operation: while open, the bank decides; ``success``, the money went back to the
+    payer; ``failure``, the store keeps it.
+    """
+    amount = Money(operation.amount, operation.currency)
+    if operation.state is State.SUCCESS:
+        return Issue(IssueCode.DISPUTE_LOST, sum=amount).message
+    if returned:
+        return LazyMessage(
+            "The dispute over %(sum)s has turned in the store's favour: the bank has given back what it took.",
+            sum=amount,
+        )
+    return LazyMessage("The dispute over %(sum)s has ended in the store's favour: nothing was taken back.", sum=amount)
+
+
+def _reported_turns(aggregate: PaymentAggregate, operation: Operation) -> list[SaleorEvent]:
+    reference = operation.psp_reference
+    if reference is None:
+        return []
+    prefix = reference_of_turn(reference, "")
+    return [
+        event
+        for event in aggregate.events
+        if event.type in _SIGNS and (event.psp_reference == reference or event.psp_reference.startswith(prefix))
+    ]
+
+
+def _turn(count: int) -> str:
+    return f"-{count}" if count else ""
+
+
+def _flag_paid_back_twice(aggregate: PaymentAggregate, operation: Operation, posting: Posting) -> None:
+    """Show staff that the payer got the same money twice: by a refund, and from the bank."""
+    now = balance(aggregate.payment.flow, aggregate.operations)
+    back = now.refunded + now.refunding + now.disputed
+    if not operation.state.final or operation.charge_id is not None or back <= now.charged:
+        return
+    issue = Issue(
+        IssueCode.PAID_BACK_TWICE,
+        refunded=Money(now.refunded + now.refunding, operation.currency),
+        disputed=Money(now.disputed, operation.currency),
+    )
+    cause = cause_of_mismatch(issue, operation.id, operation.operation_id or "")
+    raise_problem(aggregate, issue, posting.now, cause=cause)

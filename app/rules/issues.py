@@ -1,0 +1,373 @@
+"""What staff are shown when a person must look: a code with its facts, and the sentence that is made of both.
+
+The code and the facts are stored, compared and hashed; the sentence is rendered where it is shown. So a text can
+be worded anew, or translated, and the same issue stays the same issue. Pure.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, TypeAlias
+
+from app.core.vocabulary import Kind, State
+from app.i18n.messages import LazyMessage, Value, gettext_noop, value_from_json, value_to_json
+from app.rules.labels import NAMES, STATES
+
+IssueFact: TypeAlias = Value | Kind | State
+"""A fact of an issue; a ``Kind`` or ``State`` is put into words when it is shown."""
+
+
+class IssueCode(StrEnum):
+    """What the matter is. Values are stored: none of them ever changes."""
+
+    # The merchant account
+    KEYS_REFUSED = "keys_refused"
+    WRONG_ADDRESS = "wrong_address"
+    NOT_THE_GATEWAY = "not_the_gateway"
+    # A record that is not what was requested, or not what was said before
+    OTHER_POINT_OF_SALE = "other_point_of_sale"
+    OTHER_ORDER = "other_order"
+    OTHER_PAYMENT = "other_payment"
+    OTHER_CURRENCY = "other_currency"
+    OTHER_FLOW = "other_flow"
+    OTHER_AMOUNT = "other_amount"
+    INVALID_AMOUNT = "invalid_amount"
+    PAID_IN_OTHER_CURRENCY = "paid_in_other_currency"
+    FAILED_AFTER_SUCCESS = "failed_after_success"
+    SECOND_PAYMENT = "second_payment"
+    UNEXPLAINED_MONEY = "unexplained_money"
+    OVERDRAWN = "overdrawn"
+    REST_NOT_RELEASED = "rest_not_released"
+    UNREADABLE_RECORDS = "unreadable_records"
+    MORE_MISMATCHES = "more_mismatches"
+    # Notifications, outcomes, events
+    NOT_DECRYPTED = "not_decrypted"
+    PAGE_NOT_CLOSED = "page_not_closed"
+    OUTCOME_UNKNOWN = "outcome_unknown"
+    EVENT_REFUSED = "event_refused"
+    # Disputes
+    DISPUTE_OPEN = "dispute_open"
+    DISPUTE_LOST = "dispute_lost"
+    PAID_BACK_TWICE = "paid_back_twice"
+    # Money and order
+    PAID_TWICE = "paid_twice"
+    CHECKOUT_GONE = "checkout_gone"
+    NOT_ORDERED = "not_ordered"
+    ORDER_CANCELED = "order_canceled"
+    ORDER_EXPIRED = "order_expired"
+    ORDER_RETURNED = "order_returned"
+    OVERPAID = "overpaid"
+    ORDER_NOT_PAID = "order_not_paid"
+    CHECKOUT_TOTAL_ROSE = "checkout_total_rose"
+    ORDER_TOTAL_ROSE = "order_total_rose"
+    # Comparisons with the gateway's records
+    RECORDED_AMOUNT = "recorded_amount"
+    RECORDED_STATE = "recorded_state"
+    RECORDED_RECEIVER = "recorded_receiver"
+    RECORDED_CURRENCY = "recorded_currency"
+    RECORD_NOT_IN_SALEOR = "record_not_in_saleor"
+    RECORD_NOT_SHOWN = "record_not_shown"
+    RECORD_UNREADABLE = "record_unreadable"
+    RECORD_MISSING = "record_missing"
+    REGISTER_NOT_READY = "register_not_ready"
+    REGISTER_LATE = "register_late"
+    RECORDS_NOT_PROVIDED = "records_not_provided"
+    COMPARISON_FAILED = "comparison_failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """One issue. ``facts`` are the values in its sentence, by their names there.
+
+    ``said`` quotes the gateway, where its own sentence has no place for it.
+    """
+
+    code: IssueCode
+    facts: Mapping[str, IssueFact]
+
+    def __init__(self, code: IssueCode, /, **facts: IssueFact) -> None:
+        object.__setattr__(self, "code", code)
+        object.__setattr__(self, "facts", facts)
+
+    @property
+    def message(self) -> LazyMessage:
+        """The sentence for staff."""
+        text = _TEXTS[self.code]
+        said = self.facts.get("said")
+        quoted = said is not None and "%(said)s" not in text
+        words = {name: _in_words(fact) for name, fact in self.facts.items() if not (quoted and name == "said")}
+        message = LazyMessage(text, **words)
+        return LazyMessage("%(what)s It says: “%(said)s”", what=message, said=_in_words(said)) if quoted else message
+
+    @property
+    def digest(self) -> str:
+        """A hash of code and facts: the same for the same issue, in whatever words."""
+        facts = json.dumps({name: _fact_to_json(fact) for name, fact in self.facts.items()}, sort_keys=True)
+        return hashlib.sha256(f"{self.code.value}:{facts}".encode(errors="backslashreplace")).hexdigest()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON to store, from which ``issue_from_json`` restores it.
+
+        It also holds the sentence, for the version before this one, which may run beside it on the same database.
+        """
+        facts = {name: _fact_to_json(fact) for name, fact in self.facts.items()}
+        return {"code": self.code.value, "facts": facts, **self.message.to_json()}
+
+
+def issue_from_json(stored: Mapping[str, Any]) -> Issue | None:
+    """Return a stored issue; None when a version without codes, or a later one with others, has stored it."""
+    code = next((code for code in IssueCode if code.value == stored.get("code")), None)
+    if code is None:
+        return None
+    return Issue(code, **{name: _fact_from_json(fact) for name, fact in stored["facts"].items()})
+
+
+def has_code(stored: Mapping[str, Any]) -> bool:
+    """Return True when a version with codes has stored an issue."""
+    return "code" in stored
+
+
+def stored_message(stored: Mapping[str, Any]) -> LazyMessage:
+    """Return the sentence of a stored issue, whichever version has stored it."""
+    issue = issue_from_json(stored)
+    return LazyMessage.from_json(stored) if issue is None else issue.message
+
+
+def is_stored(issue: Issue, stored: Mapping[str, Any]) -> bool:
+    """Return True when ``stored`` is this issue; a version without codes has stored it as a sentence with values."""
+    known = issue_from_json(stored)
+    if known is not None:
+        return known == issue
+    values = {name: value for name, value in stored["values"].items() if not _is_sentence(value)}
+    facts = {name: _fact_to_json(fact) for name, fact in issue.facts.items()}
+    return _EARLIER.get(stored["message"]) is issue.code and all(
+        facts.get(name) == value for name, value in values.items()
+    )
+
+
+def _is_sentence(value: object) -> bool:
+    return isinstance(value, Mapping) and "message" in value
+
+
+def _in_words(fact: IssueFact | None) -> Value:
+    match fact:
+        case Kind():
+            return NAMES[fact]
+        case State():
+            return STATES[fact]
+        case None:
+            return ""
+        case _:
+            return fact
+
+
+def _fact_to_json(fact: IssueFact) -> Any:
+    match fact:
+        case Kind():
+            return {"kind": fact.value}
+        case State():
+            return {"state": fact.value}
+        case _:
+            return value_to_json(fact)
+
+
+def _fact_from_json(stored: Any) -> IssueFact:
+    match stored:
+        case {"kind": kind}:
+            return Kind(kind)
+        case {"state": state}:
+            return State(state)
+        case _:
+            return value_from_json(stored)
+
+
+_TEXTS: Mapping[IssueCode, str] = {
+    IssueCode.KEYS_REFUSED: gettext_noop(
+        "The gateway rejects the keys of this merchant account, so nobody can pay: check the keys."
+    ),
+    IssueCode.WRONG_ADDRESS: gettext_noop(
+        "The server at this merchant account's address redirects elsewhere, not to a payment page: check the "
+        "account's gateway address."
+    ),
+    IssueCode.NOT_THE_GATEWAY: gettext_noop(
+        "The server at this merchant account's address is not the gateway: a firewall or proxy is in between, or the "
+        "address is wrong."
+    ),
+    IssueCode.OTHER_POINT_OF_SALE: gettext_noop(
+        "The gateway reports a different point of sale (%(pos_id)s) from the one where this payment was made."
+    ),
+    IssueCode.OTHER_ORDER: gettext_noop(
+        "The gateway reports a different order (%(order)s) from the one that was looked up."
+    ),
+    IssueCode.OTHER_PAYMENT: gettext_noop(
+        "The gateway reports a %(what)s of %(sum)s of another payment (%(payment)s), which is neither this one nor a "
+        "later charge of its subscription. It is booked nowhere: check it in the merchant portal."
+    ),
+    IssueCode.OTHER_CURRENCY: gettext_noop("The gateway reports %(sum)s, but the payment is in %(currency)s."),
+    IssueCode.OTHER_FLOW: gettext_noop(
+        "The gateway reports a payment of type %(seen)s, but it was created as %(asked)s."
+    ),
+    IssueCode.OTHER_AMOUNT: gettext_noop("The gateway reports %(sum)s, but %(asked)s was requested."),
+    IssueCode.INVALID_AMOUNT: gettext_noop("The gateway reports %(sum)s, which is not a valid amount."),
+    IssueCode.PAID_IN_OTHER_CURRENCY: gettext_noop("The shopper paid %(sum)s, but the payment is in %(currency)s."),
+    IssueCode.FAILED_AFTER_SUCCESS: gettext_noop(
+        "The gateway first reported success and now reports failure: compare this payment with the merchant portal."
+    ),
+    IssueCode.SECOND_PAYMENT: gettext_noop(
+        "The gateway reports a second successful payment of this order, over %(sum)s: compare this payment with "
+        "the merchant portal, and refund one of them there."
+    ),
+    IssueCode.UNEXPLAINED_MONEY: gettext_noop(
+        "The gateway reports a success of this order that the app cannot explain: %(method)s, %(sum)s. Check it in the "
+        "merchant portal."
+    ),
+    IssueCode.OVERDRAWN: gettext_noop(
+        "The %(what)s of %(sum)s was carried out after it had failed, and its money had been used again: compare "
+        "this payment with the merchant portal."
+    ),
+    IssueCode.REST_NOT_RELEASED: gettext_noop(
+        "More of this authorization was charged after the rest should have been released: this gateway keeps the rest. "
+        "Compare the payment with the merchant portal, and choose “It stays authorized” under the account's options."
+    ),
+    IssueCode.UNREADABLE_RECORDS: gettext_noop(
+        "The gateway shows operations of this payment that the app cannot read, so money may have moved without the "
+        "app knowing. Compare this payment with the merchant portal."
+    ),
+    IssueCode.MORE_MISMATCHES: gettext_noop(
+        "The gateway reports more mismatches than are listed here: check the payment in the merchant portal."
+    ),
+    IssueCode.NOT_DECRYPTED: gettext_noop(
+        "A notification from the gateway cannot be decrypted: the secret key it was encrypted with is not in the key "
+        "file. The app keeps trying until somebody puts the key back."
+    ),
+    IssueCode.PAGE_NOT_CLOSED: gettext_noop(
+        "The gateway has not closed the payment page since %(since)s, although nobody should pay on it "
+        "any more. The app keeps asking the gateway; check in the merchant portal whether it can still "
+        "be paid."
+    ),
+    IssueCode.OUTCOME_UNKNOWN: gettext_noop(
+        "Since %(since)s the outcome of the %(what)s of %(sum)s has been unknown. The app keeps asking the "
+        "gateway; compare this payment with the merchant portal."
+    ),
+    IssueCode.EVENT_REFUSED: gettext_noop(
+        "Saleor refused to record %(type)s of %(sum)s (%(code)s): its records differ from the gateway's "
+        "until somebody corrects them."
+    ),
+    IssueCode.DISPUTE_OPEN: gettext_noop(
+        "The payer is disputing %(sum)s of this payment with the bank. Respond in the merchant portal in "
+        "time; the disputed amount is not offered for refund."
+    ),
+    IssueCode.DISPUTE_LOST: gettext_noop(
+        "After a dispute, the payer's bank took back %(sum)s of this payment, and this is reported to "
+        "Saleor. Do not refund it too."
+    ),
+    IssueCode.PAID_BACK_TWICE: gettext_noop(
+        "The payer gets more back than was charged: %(refunded)s was or is being refunded, and the bank took "
+        "%(disputed)s. Show the bank the refund, in the merchant portal."
+    ),
+    IssueCode.PAID_TWICE: gettext_noop(
+        "Paid twice: %(total)s was paid or authorized for %(to_pay)s, by this payment and by %(others)s. Ask "
+        "the customer if necessary, and refund one of them or cancel its authorization."
+    ),
+    IssueCode.CHECKOUT_GONE: gettext_noop(
+        "The checkout that this payment is for no longer exists in Saleor, so nobody can place its order. "
+        "%(sum)s was paid or authorized: refund it or cancel the authorization, or create the order yourself."
+    ),
+    IssueCode.NOT_ORDERED: gettext_noop(
+        "%(sum)s was paid or authorized for a checkout that was never completed, so the customer has no order. "
+        "Complete the checkout in Saleor, or refund it or cancel the authorization."
+    ),
+    IssueCode.ORDER_CANCELED: gettext_noop(
+        "Order %(number)s was cancelled, but %(sum)s was paid or authorized for it: refund it, or cancel the "
+        "authorization."
+    ),
+    IssueCode.ORDER_EXPIRED: gettext_noop(
+        "Order %(number)s has expired, but %(sum)s was paid or authorized for it: refund it or cancel the "
+        "authorization, or create a new order."
+    ),
+    IssueCode.ORDER_RETURNED: gettext_noop(
+        "Order %(number)s was returned, but %(sum)s was paid or authorized for it afterwards: refund it, or "
+        "cancel the authorization."
+    ),
+    IssueCode.OVERPAID: gettext_noop(
+        "%(excess)s more was paid or authorized than is owed: refund that much, unless the customer is to pay it."
+    ),
+    IssueCode.ORDER_NOT_PAID: gettext_noop(
+        "Order %(number)s was placed while this payment was pending, and the payment has failed: %(left)s is not "
+        "paid. Do not ship the order before it is paid; request another payment, or cancel the order."
+    ),
+    IssueCode.CHECKOUT_TOTAL_ROSE: gettext_noop(
+        "The total of the checkout rose while it was being paid: no order can be placed before another %(left)s "
+        "is paid. Ask the customer for it, or refund this payment."
+    ),
+    IssueCode.ORDER_TOTAL_ROSE: gettext_noop(
+        "The total of order %(number)s rose while it was being paid: %(left)s is not paid. Request it from the "
+        "customer, or correct the order."
+    ),
+    IssueCode.RECORDED_AMOUNT: gettext_noop(
+        "The gateway's records have a %(what)s of %(said)s where ours have %(ours)s. Compare this payment "
+        "with the merchant portal."
+    ),
+    IssueCode.RECORDED_STATE: gettext_noop(
+        "According to the gateway's records, the %(what)s of %(said)s %(theirs)s; according to ours, it "
+        "%(ours)s. Compare this payment with the merchant portal."
+    ),
+    IssueCode.RECORDED_RECEIVER: gettext_noop(
+        "The gateway's records divide the %(what)s of %(said)s among other sub-merchants, or in another way, "
+        "than was requested. Compare this payment with the merchant portal."
+    ),
+    IssueCode.RECORDED_CURRENCY: gettext_noop(
+        "The gateway's records have a %(what)s of %(said)s in a currency other than the payment's. Compare it "
+        "with the merchant portal."
+    ),
+    IssueCode.RECORD_NOT_IN_SALEOR: gettext_noop(
+        "Saleor does not know of the %(what)s of %(said)s in the gateway's records. Compare this payment with "
+        "the order in Saleor."
+    ),
+    IssueCode.RECORD_NOT_SHOWN: gettext_noop(
+        "The gateway's records have a %(what)s of %(said)s that its response about this payment does not show. "
+        "Compare the payment with the merchant portal."
+    ),
+    IssueCode.RECORD_UNREADABLE: gettext_noop(
+        "The gateway's records have a line about this payment that the app cannot read. Compare it with the "
+        "merchant portal."
+    ),
+    IssueCode.RECORD_MISSING: gettext_noop(
+        "The gateway's records have no trace of the %(what)s of %(sum)s, which succeeded according to ours. "
+        "Compare this payment with the merchant portal."
+    ),
+    IssueCode.REGISTER_NOT_READY: gettext_noop("The gateway is still preparing the register."),
+    IssueCode.REGISTER_LATE: gettext_noop("The gateway did not prepare the register in time."),
+    IssueCode.RECORDS_NOT_PROVIDED: gettext_noop("The gateway did not provide its records: %(said)s"),
+    IssueCode.COMPARISON_FAILED: gettext_noop(
+        "Something went wrong in the app: the operator can find out what in its log."
+    ),
+}
+
+# What versions before the codes have stored of mismatches. These sentences are data: they never change with the texts.
+_EARLIER: Mapping[object, IssueCode] = {
+    "The gateway reports a different point of sale (%(pos_id)s) from the one where this payment was made.": (
+        IssueCode.OTHER_POINT_OF_SALE
+    ),
+    "The gateway reports another point of sale (%(pos_id)s) than this payment was made at.": (
+        IssueCode.OTHER_POINT_OF_SALE
+    ),
+    "The gateway reports a different order (%(order)s) from the one that was looked up.": IssueCode.OTHER_ORDER,
+    "The gateway reports another order (%(order)s) than the one that was asked about.": IssueCode.OTHER_ORDER,
+    "The gateway reports %(sum)s, but the payment is in %(currency)s.": IssueCode.OTHER_CURRENCY,
+    "The gateway reports a payment of type %(seen)s, but it was created as %(asked)s.": IssueCode.OTHER_FLOW,
+    "The gateway reports a payment for %(seen)s, but it was made for %(asked)s.": IssueCode.OTHER_FLOW,
+    "The gateway reports %(sum)s, but %(asked)s was requested.": IssueCode.OTHER_AMOUNT,
+    "The gateway reports %(sum)s, but %(asked)s was asked.": IssueCode.OTHER_AMOUNT,
+    "The gateway reports %(sum)s, which is not a valid amount.": IssueCode.INVALID_AMOUNT,
+    "The gateway reports %(sum)s, which is no amount of money.": IssueCode.INVALID_AMOUNT,
+    "The shopper paid %(sum)s, but the payment is in %(currency)s.": IssueCode.PAID_IN_OTHER_CURRENCY,
+    "The gateway first reported %(first)s and now reports %(now)s: compare this payment with the merchant portal.": (
+        IssueCode.FAILED_AFTER_SUCCESS
+    ),
+    "The gateway said %(first)s first and now says %(now)s: compare this payment with the merchant portal.": (
+        IssueCode.FAILED_AFTER_SUCCESS
+    ),
+}

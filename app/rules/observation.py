@@ -1,0 +1,245 @@
+"""Turns gateway records into observations for the mapper, and finds the operation that each is about. Pure.
+
+Texts are made to fit their columns here, before anything is compared, so that the stored value equals the same text
+when it arrives again. A record is either of one of our operations, or of one that was requested outside this app (laws
+of money, 10).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from app.core.payment import Operation, PaymentAggregate
+from app.core.text import fit_text
+from app.core.vocabulary import Flow, Kind, Mode, Origin, State
+from app.rules.details import Details, payment_method_of, web_address
+from app.rules.mapper import Observation
+from app.rules.saved_cards import card_token_of
+from app.rules.status_messages import status_message
+from app.rules.subscription import (
+    Subscription,
+    charge_id_of,
+    find_later_charge,
+    is_later_charge,
+    is_of_unknown_payment,
+    update_subscription,
+)
+from gateway_client.models import OperationRecord, PaymentRecord, Records, Status
+from gateway_client.statuses import CodeKind, explain
+
+_LONGEST_NAME, _LONGEST_CODE = 100, 40  # of the columns of ``Operation``
+_FLOWS = {"purchase": Flow.CHARGE, "auth": Flow.AUTHORIZATION, "credit": Flow.PAYOUT}
+_SECONDARY = {
+    "capture": Kind.CAPTURE,
+    "void": Kind.VOID,
+    "refund": Kind.REFUND,
+    "dispute": Kind.DISPUTE,
+    "recurrent": Kind.RECURRING,
+}
+_CARD_CHECK = "lookup"
+_STATES = {
+    Status.INIT: State.INIT,
+    Status.PENDING: State.PENDING,
+    Status.SUCCESS: State.SUCCESS,
+    Status.FAILURE: State.FAILURE,
+}
+
+
+class Observations(tuple[Observation, ...]):
+    """The records that a look-up shows for an order, and why some of them could not be read (``unreadable``).
+
+    If any record is unreadable, an operation that is not shown may still have happened. ``unexplained`` are records of
+    money of which we do not know what it was.
+    """
+
+    unreadable: tuple[str, ...]
+    unexplained: tuple["UnexplainedMoney", ...]
+
+    @classmethod
+    def from_records(cls, records: Records, language: str) -> "Observations":
+        """Return the observations from the records of an order; ``language`` is the shopper's."""
+        observations = cls(seen for each in records if (seen := observation_from_record(each, language)) is not None)
+        observations.unreadable = records.unreadable
+        unexplained = (unexplained_money(record) for record in records)
+        observations.unexplained = tuple(money for money in unexplained if money is not None)
+        return observations
+
+
+@dataclass(frozen=True, slots=True)
+class UnexplainedMoney:
+    """A success that the gateway reports by a ``method`` that we do not know."""
+
+    method: str
+    amount: Decimal
+    currency: str
+    gateway_id: str
+
+
+def unexplained_money(record: PaymentRecord | OperationRecord) -> UnexplainedMoney | None:
+    """Return what a record says of money that must not be skipped (laws of money, 16); None: it is explained."""
+    method = fit_text(str(record.method), _LONGEST_NAME)
+    if record.status is not Status.SUCCESS or method in {*_FLOWS, *_SECONDARY, _CARD_CHECK}:
+        return None
+    return UnexplainedMoney(method, record.amount, fit_text(record.currency, _LONGEST_NAME), gateway_id_of(record))
+
+
+def observation_from_record(record: PaymentRecord | OperationRecord, language: str) -> Observation | None:
+    """Return the observation from a record; None for a kind that our payments never have, such as a card check.
+
+    The interface does not show the record of a dispute: it may name an operation, or only the payment.
+    """
+    explanation = explain(record.status, record.status_code)
+    status_code = None if record.status_code is None else fit_text(record.status_code, _LONGEST_CODE)
+    kind: Kind | None
+    flow = None
+    if isinstance(record, PaymentRecord):
+        flow = _FLOWS.get(str(record.method))
+        kind = Kind.CREATE if flow else _SECONDARY.get(str(record.method))
+    else:
+        kind = _SECONDARY.get(str(record.method))
+    if kind is None:
+        return None
+    paid, paid_currency, method, card, needs_action, action_url = None, None, None, None, False, None
+    subscription = Subscription.from_record(record.recurring) if isinstance(record, PaymentRecord) else None
+    if isinstance(record, PaymentRecord) and kind is Kind.CREATE:
+        paid, paid_currency = record.processed_amount, record.processed_currency
+        method, card = payment_method_of(record), card_token_of(record)
+        needs_action = bool(record.user_action_required)
+        action_url = web_address(record.user_action_url) if needs_action else None
+    return Observation(
+        kind=kind,
+        state=_STATES[record.status],
+        amount=record.amount,
+        currency=fit_text(record.currency, _LONGEST_NAME),
+        pos_id=fit_text(record.pos_id, _LONGEST_NAME),
+        order_id=fit_text(record.order_id, _LONGEST_NAME),
+        gateway_id=gateway_id_of(record),
+        flow=flow,
+        status_code=status_code,
+        message=_staff_message(explanation.reason, status_code),
+        shopper_message=status_message(explanation, language),
+        waits_for_shopper=needs_action or explanation.kind is CodeKind.SHOPPER,
+        action_url=action_url,
+        paid=paid,
+        paid_currency=None if paid_currency is None else fit_text(paid_currency, _LONGEST_NAME),
+        method=method,
+        details=Details.from_record(record),
+        card=card,
+        payment_id=fit_text(record.payment_id, _LONGEST_NAME) if kind is not Kind.RECURRING else None,
+        subscription=subscription,
+    )
+
+
+def gateway_id_of(record: PaymentRecord | OperationRecord) -> str:
+    """Return the gateway's id of the operation in a record."""
+    gateway_id = record.payment_id if isinstance(record, PaymentRecord) else record.operation_id
+    return fit_text(gateway_id, _LONGEST_NAME)
+
+
+def _staff_message(reason: str, code: str | None) -> str:
+    return f"{reason} [{code}]" if code else reason
+
+
+def normalize_observation(aggregate: PaymentAggregate, seen: Observation) -> Observation:
+    """Return an observation in the form in which this payment records it, and update the payment's subscription.
+
+    A direct payment has no page on which its shopper could pay later: the gateway processes it from the start. A later
+    charge of a subscription has the same order id as the payment that began it, and becomes a kind of its own.
+    """
+    update_subscription(aggregate.payment, seen.subscription)
+    if seen.kind is Kind.RECURRING and find_later_charge(aggregate, seen.details.payment_id) is not None:
+        return replace(seen, gateway_id=seen.details.payment_id or "")  # as an operation that names its payment
+    if seen.kind is not Kind.CREATE:
+        return seen
+    if is_later_charge(aggregate, seen.gateway_id, seen.subscription, seen.details.created_at):
+        return replace(seen, kind=Kind.RECURRING, flow=None, payment_id=None)
+    if aggregate.payment.mode is Mode.DIRECT and seen.state is State.INIT:
+        return replace(seen, state=State.PENDING)
+    return seen
+
+
+def is_first_charge(aggregate: PaymentAggregate, seen: Observation) -> bool:
+    """Return True for the charge that began the subscription, when the payment is bound to a later one.
+
+    That one was reported first. It was created after this one had succeeded, so they are no two cards of one page.
+    """
+    create = aggregate.create
+    is_success = seen.kind is Kind.CREATE and create.state is seen.state is State.SUCCESS
+    if not is_success or create.operation_id in {None, seen.gateway_id} or seen.subscription is None:
+        return False
+    succeeded_at, created_at = seen.details.processed_at, Details.from_row(create.details).created_at
+    is_earlier = succeeded_at is not None and created_at is not None and succeeded_at <= created_at
+    return is_earlier and seen.subscription.recurring_id == aggregate.payment.recurring_id
+
+
+def is_ours(operation: Operation) -> bool:
+    """Return True when this app requested the operation, False when it was only observed at the gateway."""
+    return operation.requester is not Origin.GATEWAY
+
+
+def is_superseded_attempt(
+    aggregate: PaymentAggregate, seen: Observation, records: Sequence[Observation], *, is_single_record: bool
+) -> bool:
+    """Return True for a record of another card that was tried on the page, which says nothing about the payment.
+
+    Where the gateway counts each card as a payment, all of them have the same order. Beside a card that has paid, none
+    of the others counts, whenever it is reported; beside one that is still processed, a decline does not, as long as
+    the whole order (``records``, unless it ``is_single_record``) shows that one.
+    """
+    create = aggregate.create
+    if seen.kind is not Kind.CREATE or create.operation_id in {None, seen.gateway_id}:
+        return False
+    if create.state is State.SUCCESS:
+        return seen.state is not State.SUCCESS
+    is_shown = any(
+        record.gateway_id == create.operation_id and record.state is not State.FAILURE
+        for record in records
+        if record.kind is Kind.CREATE
+    )
+    return create.state is State.PENDING and seen.state is State.FAILURE and (is_single_record or is_shown)
+
+
+def bind_attempt(operation: Operation, seen: Observation, state: State) -> None:
+    """Store the gateway's id of an operation that is now in ``state``, if it has none yet or another card counts."""
+    is_another_card = operation.kind is Kind.CREATE and state is not State.FAILURE
+    if operation.operation_id is None or is_another_card:
+        operation.operation_id = seen.gateway_id
+
+
+def find_matching_operation(
+    aggregate: PaymentAggregate, seen: Observation, answered_operation_id: int | None
+) -> Operation | None:
+    """Return the operation that ``seen`` is about; None when it was requested outside this app.
+
+    ``answered_operation_id``: see ``Posting``.
+    """
+    if seen.kind is Kind.CREATE:
+        return aggregate.create
+    charge_id = charge_id_of(aggregate, seen.payment_id)
+    same_kind = [each for each in aggregate.operations if each.kind is seen.kind]
+    for operation in same_kind:
+        if operation.operation_id == seen.gateway_id:
+            return operation
+    if answered_operation_id is None and is_of_unknown_payment(aggregate, seen.payment_id, seen.kind):
+        return None
+    if seen.kind is Kind.DISPUTE:
+        # A dispute that was known only by the id of the payment or charge, and is now reported with an id of its own.
+        known_as = charge_id or aggregate.create.operation_id
+        unnamed = (operation for operation in same_kind if operation.operation_id == known_as)
+        return next((each for each in unnamed if each.amount == seen.amount), None)
+    open_ones = [
+        each
+        for each in same_kind
+        if each.operation_id is None
+        and each.charge_id == charge_id
+        and (each.state in {State.INTENT, State.UNKNOWN} or each.inferred or each.decision is not None)
+        and (seen.kind is Kind.VOID or each.amount == seen.amount)
+    ]
+    # First the operation being answered, then one that is in flight, last one that ended without the gateway's word.
+    return min(open_ones, key=lambda each: (each.id != answered_operation_id, each.state.final), default=None)
+
+
+def reference_of_external_operation(aggregate: PaymentAggregate, seen: Observation) -> str:
+    """Return the reference of an operation from outside: the gateway's id, unless another operation has it already."""
+    taken = {each.psp_reference for each in aggregate.operations} | {each.operation_id for each in aggregate.operations}
+    return f"{seen.gateway_id}-{seen.kind.value}" if seen.gateway_id in taken else seen.gateway_id

@@ -1,0 +1,214 @@
+"""Compares a payment with what it pays for, as Saleor states it now: money and order can part (laws of money, 10).
+
+Saleor states it with its answer to each report, and when it is asked: about a page that can still be paid, before a
+shopper is led on and whenever the worker looks the page up, and about the order that a paid checkout becomes. Pure.
+
+A page on which nothing is owed any more is closed like one that was replaced (12). If it was paid even so, or more than
+is owed, or for a checkout that nobody completes, or if an order relies on a payment that has failed, staff are told
+what to do. Money that arrives raises such a problem, and an order that does not follow; what staff do to an order that
+is paid already is their own decision.
+"""
+
+from dataclasses import replace
+from datetime import datetime
+from decimal import Decimal
+
+from app.core.payment import Payment, PaymentAggregate
+from app.core.vocabulary import CloseReason, Kind, Mode, ProblemKind, State
+from app.i18n.messages import Money
+from app.rules.balance import ZERO, balance
+from app.rules.event_queue import has_unreported_money
+from app.rules.issues import Issue, IssueCode
+from app.rules.page_cancellation import NOT_OWED_PAGE, create_cancellation, is_link_missing
+from app.rules.posting import raise_problem
+from app.rules.problems import (
+    PAID_TWICE,
+    Unowed,
+    cause_of_unowed_money,
+    cause_of_unpaid_order,
+    clear_problem,
+    clear_unowed_money,
+    find_unowed_money,
+    has_unended_problem,
+    open_problems,
+)
+from app.rules.references import reference_of_note
+from saleor_app_sdk.responses import EventType
+from saleor_app_sdk.transaction_source import TransactionSource
+
+MONEY_ARRIVES = frozenset(
+    {EventType.CHARGE_SUCCESS, EventType.AUTHORIZATION_SUCCESS, EventType.AUTHORIZATION_ADJUSTMENT}
+)
+
+PATIENT_POLLS = 3
+"""How often Saleor is asked for the order of a paid checkout before staff are: more than an hour.
+
+By then the storefront does not come back by itself.
+"""
+
+FAILED = cause_of_unpaid_order("failed")
+TOTAL_ROSE = cause_of_unpaid_order("total-rose")
+
+
+def closing_reason(payment: Payment, source: TransactionSource) -> CloseReason | None:
+    """Return why the page of a payment must be closed; None while all of its amount is owed."""
+    if source.is_gone:
+        return CloseReason.CHECKOUT_GONE
+    if source.is_canceled:
+        return CloseReason.ORDER_CANCELED
+    if source.is_expired:
+        return CloseReason.ORDER_EXPIRED
+    if source.is_returned:
+        return CloseReason.ORDER_RETURNED
+    too_high = source.excess is not None and payment.amount > -source.excess
+    return CloseReason.TOO_HIGH if too_high else None
+
+
+def agrees(payment: Payment, source: TransactionSource) -> bool:
+    """Return True when there is nothing to compare: what is owed is paid, and the payment has no problems."""
+    return source.is_open and not source.excess and not payment.has_problems and not is_left_unordered(payment, source)
+
+
+def is_left_unordered(payment: Payment, source: TransactionSource) -> bool:
+    """Return True when the checkout of a payment still exists, and nobody has completed it for a long time."""
+    return source.order is None and not source.is_gone and payment.order_polls > PATIENT_POLLS
+
+
+def close_page_not_owed(aggregate: PaymentAggregate, source: TransactionSource, now: datetime) -> bool:
+    """Have the worker close an open page on which nothing, or less than its amount, is owed; return True if it must.
+
+    If the shopper is paying at that moment, the cancellation finds out the outcome.
+    """
+    payment = aggregate.payment
+    is_open = balance(payment.flow, aggregate.operations).unpaid and not aggregate.create.contradicted
+    reason = closing_reason(payment, source)
+    if reason is None or not is_open or is_link_missing(payment):
+        return False
+    if aggregate.operation_by_key(NOT_OWED_PAGE) is not None:
+        return False
+    closing = create_cancellation(
+        payment, key=NOT_OWED_PAGE, reason=reason, state=State.WAITING, next_poll_at=now, now=now
+    )
+    aggregate.operations.append(closing)
+    return True
+
+
+def compare_with_source(
+    aggregate: PaymentAggregate, source: TransactionSource, now: datetime, *, money_arrives: bool
+) -> None:
+    """Raise and end the problems of a payment whose money and order have parted, and close its page.
+
+    ``money_arrives``: Saleor has just learned of money of this payment, or of the order that it pays for.
+    """
+    payment = aggregate.payment
+    if agrees(payment, source):
+        return
+    current = balance(payment.flow, aggregate.operations)
+    if current.recurring or has_unreported_money(aggregate.events):
+        # What a subscription charges is owed for nothing that Saleor knows of, and Saleor's sums are behind as long as
+        # it has not been told of all that has happened.
+        source = replace(source, excess=None)
+    elif source.order is None and source.excess is not None:  # Saleor's balance of a checkout omits what is authorized
+        source = replace(source, excess=source.excess + current.capturable)
+    close_page_not_owed(aggregate, source, now)
+    _end_solved(payment, source, now)
+    if current.held <= ZERO:
+        _flag_failure(aggregate, source, now)
+    elif money_arrives:
+        if any(operation.kind not in {Kind.CREATE, Kind.CANCEL} for operation in aggregate.operations):
+            # Saleor's sums also hold what it has asked to charge or refund, and what staff have granted: whatever
+            # becomes of that, it is no news.
+            source = replace(source, excess=None)
+        _flag_unowed_money(aggregate, source, current.held, now)
+        _flag_higher_total(aggregate, source, current.held, now)
+        _flag_missing_order(aggregate, source, current.held, now)
+
+
+def needs_comparison(payment: Payment) -> bool:
+    """Return True while staff are shown that money and order have parted: it can end in Saleor, without a report."""
+    return any(problem.kind in {ProblemKind.NOT_OWED, ProblemKind.NOT_PAID} for problem in open_problems(payment))
+
+
+def _end_solved(payment: Payment, source: TransactionSource, now: datetime) -> None:
+    if source.order is not None:
+        clear_unowed_money(payment, Unowed.CHECKOUT_GONE, now)
+    if source.order is not None or source.is_gone:
+        clear_unowed_money(payment, Unowed.NOT_ORDERED, now)
+    if source.is_open and source.excess is not None and source.excess <= ZERO:
+        clear_unowed_money(payment, Unowed.OVERPAID, now)
+    if not source.is_open or (source.excess is not None and source.excess >= ZERO):
+        for cause in (FAILED, TOTAL_ROSE):
+            clear_problem(payment, cause, now)
+
+
+def _flag_unowed_money(aggregate: PaymentAggregate, source: TransactionSource, held: Decimal, now: datetime) -> None:
+    payment, sum_held = aggregate.payment, Money(held, aggregate.payment.currency)
+    number = "" if source.order is None else source.order.number
+    if source.is_gone:
+        _raise_unowed(aggregate, Unowed.CHECKOUT_GONE, ZERO, Issue(IssueCode.CHECKOUT_GONE, sum=sum_held), now)
+    elif source.is_canceled:
+        issue = Issue(IssueCode.ORDER_CANCELED, number=number, sum=sum_held)
+        _raise_unowed(aggregate, Unowed.ORDER_CANCELED, ZERO, issue, now)
+    elif source.is_expired:
+        issue = Issue(IssueCode.ORDER_EXPIRED, number=number, sum=sum_held)
+        _raise_unowed(aggregate, Unowed.ORDER_EXPIRED, ZERO, issue, now)
+    elif source.is_returned:
+        issue = Issue(IssueCode.ORDER_RETURNED, number=number, sum=sum_held)
+        _raise_unowed(aggregate, Unowed.ORDER_RETURNED, ZERO, issue, now)
+    elif source.excess is not None and source.excess > ZERO and not has_unended_problem(payment, PAID_TWICE):
+        excess = min(source.excess, held)
+        issue = Issue(IssueCode.OVERPAID, excess=Money(excess, payment.currency))
+        _raise_unowed(aggregate, Unowed.OVERPAID, held - excess, issue, now)
+
+
+def _raise_unowed(aggregate: PaymentAggregate, reason: Unowed, owed: Decimal, issue: Issue, now: datetime) -> None:
+    """Show staff money that is not owed. As long as it is given back in parts, the first issue stays."""
+    if find_unowed_money(aggregate.payment, reason) is None:
+        raise_problem(aggregate, issue, now, cause=cause_of_unowed_money(reason, owed))
+
+
+def _flag_failure(aggregate: PaymentAggregate, source: TransactionSource, now: datetime) -> None:
+    """Show staff an order that relied on a pending payment, which Saleor counts as paid, and which has failed."""
+    left = _left_to_pay(source)
+    if not source.is_open or source.order is None or left is None or has_unended_problem(aggregate.payment, FAILED):
+        return
+    if not aggregate.create.has_surely_failed or not _was_counted(aggregate):
+        return
+    rest = Money(left, aggregate.payment.currency)
+    issue = Issue(IssueCode.ORDER_NOT_PAID, number=source.order.number, left=rest)
+    raise_problem(aggregate, issue, now, cause=FAILED)
+
+
+def _was_counted(aggregate: PaymentAggregate) -> bool:
+    """Return True for a payment of a checkout that was pending: Saleor places the order as if it were paid."""
+    payment = aggregate.payment
+    left_its_page = reference_of_note(payment.order_id, State.PENDING)
+    pending = payment.mode is Mode.DIRECT or any(event.psp_reference == left_its_page for event in aggregate.events)
+    return aggregate.create.requested.is_of_checkout and pending
+
+
+def _flag_higher_total(aggregate: PaymentAggregate, source: TransactionSource, held: Decimal, now: datetime) -> None:
+    """Show staff a payment for all that was owed when it began, and that is less than what is owed now."""
+    payment, left = aggregate.payment, _left_to_pay(source)
+    was_all = payment.to_pay is not None and payment.amount >= payment.to_pay and held >= payment.amount
+    if not was_all or not source.is_open or left is None or has_unended_problem(payment, TOTAL_ROSE):
+        return
+    rest = Money(left, payment.currency)
+    if source.order is None:
+        issue = Issue(IssueCode.CHECKOUT_TOTAL_ROSE, left=rest)
+    else:
+        issue = Issue(IssueCode.ORDER_TOTAL_ROSE, number=source.order.number, left=rest)
+    raise_problem(aggregate, issue, now, cause=TOTAL_ROSE)
+
+
+def _flag_missing_order(aggregate: PaymentAggregate, source: TransactionSource, held: Decimal, now: datetime) -> None:
+    """Show staff money for a checkout that nobody completes; one whose total rose cannot be, and they know of that."""
+    payment = aggregate.payment
+    if is_left_unordered(payment, source) and not has_unended_problem(payment, TOTAL_ROSE):
+        issue = Issue(IssueCode.NOT_ORDERED, sum=Money(held, payment.currency))
+        _raise_unowed(aggregate, Unowed.NOT_ORDERED, ZERO, issue, now)
+
+
+def _left_to_pay(source: TransactionSource) -> Decimal | None:
+    """Return what is left to pay; None when nothing is, or Saleor does not state it."""
+    return -source.excess if source.excess is not None and source.excess < ZERO else None

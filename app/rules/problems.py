@@ -1,0 +1,293 @@
+"""The problems that staff must look at: each problem of a payment has a cause, and ends with it.
+
+================================  ====================================  ====================================
+cause                             raised when                           ends when
+================================  ====================================  ====================================
+``KEYS``                          the gateway refuses the keys of the   it accepts them again
+                                  account
+``ADDRESS``                       something else answers at the         the gateway answers again
+                                  gateway's address, or the answer
+                                  leads elsewhere
+``cause_of_refused_event``        Saleor refuses an event for good      it accepts the event after all
+``cause_of_overdue_operation``    an outcome is not known for a day     it is known
+``cause_of_dispute``              a payer disputes, or has won          it has ended, and staff have looked
+``cause_of_unowed_money``         money arrives for an order that is    it is given back or ordered, or staff
+                                  cancelled, or more than is owed, or   have looked
+                                  its checkout is never completed
+``cause_of_unpaid_order``         an order relies on a payment that     it is paid or cancelled, or staff have
+                                  failed, or its total rose             looked
+``PAID_TWICE``                    several payments pay for the same     enough is refunded, or staff have
+                                                                        looked
+``SEALED``                        no key of ours opens a notification   one of the same order opens
+``UNREADABLE``                    a look-up shows unreadable records    one shows none, or staff have looked
+``cause_of_mismatch``             a gateway record does not match the   the operation has ended without a
+                                  request, or an earlier record         mismatch, or staff have looked
+================================  ====================================  ====================================
+
+Looking ends nothing (laws of money, 13): a problem with an operation that is still open stays until it has ended, and
+one with an operation that has failed, but perhaps succeeded, until staff have decided.
+
+A problem is a row of ``Problem``, saved with its payment and under its lock. The payment itself only has a flag for
+whether there are any, so that no query is made for the rows of a payment without problems.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum
+
+from app.core.payment import Operation, Payment, Problem, SaleorEvent
+from app.core.text import fit_text
+from app.core.vocabulary import ProblemKind, State
+from app.i18n.messages import LazyMessage
+from app.rules.issues import Issue, IssueCode, is_stored, stored_message
+
+_MAX_PROBLEMS = 20  # of a payment: nobody reads more, and there is no limit to the mismatches in gateway records
+_MAX_TEXT_LENGTH = 4000  # characters, of all messages of one payment
+
+
+class Unowed(StrEnum):
+    """Why money of a payment is not owed."""
+
+    CHECKOUT_GONE = "checkout-gone"
+    NOT_ORDERED = "not-ordered"
+    ORDER_CANCELED = "order-canceled"
+    ORDER_EXPIRED = "order-expired"
+    ORDER_RETURNED = "order-returned"
+    OVERPAID = "overpaid"
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """The cause of a problem. ``kind`` and ``key`` identify the problem among those of the same payment.
+
+    ``operation_id`` is the row id of the operation that it is about; ``gateway_id`` is the gateway's id of that
+    operation if it has no row. ``issue`` is part of the identity of a mismatch.
+    """
+
+    kind: ProblemKind
+    key: str = ""
+    operation_id: int | None = None
+    gateway_id: str | None = None
+    issue: Issue | None = field(default=None, compare=False)
+
+
+KEYS = Cause(ProblemKind.KEYS)
+ADDRESS = Cause(ProblemKind.ADDRESS)
+PAID_TWICE = Cause(ProblemKind.PAID_TWICE)
+SEALED = Cause(ProblemKind.SEALED)
+UNREADABLE = Cause(ProblemKind.MISMATCH, "unreadable")
+_MORE = Cause(ProblemKind.MISMATCH, "more")
+
+ACCOUNT_KINDS = frozenset({ProblemKind.KEYS, ProblemKind.ADDRESS})
+"""Problems of the whole merchant account, not of a single payment; they end when the gateway answers again."""
+
+
+def cause_of_refused_event(event: SaleorEvent) -> Cause:
+    """Return the cause of a problem with an event that Saleor refuses.
+
+    The event may be reported under another reference later.
+    """
+    return Cause(ProblemKind.REFUSED, str(event.id), operation_id=event.operation_id)
+
+
+def cause_of_overdue_operation(operation: Operation) -> Cause:
+    """Return the cause of a problem with an operation whose outcome has been open for too long."""
+    return Cause(ProblemKind.WAITING, str(operation.id), operation_id=operation.id)
+
+
+def cause_of_mismatch(issue: Issue, operation_id: int | None, gateway_id: str) -> Cause:
+    """Return the cause of a problem that is identified by its issue and by the operation that it is about.
+
+    That is the operation with that row id, or, if it has no row, the one with that ``gateway_id``.
+    """
+    about = f"@{gateway_id}" if operation_id is None else str(operation_id)
+    key = hashlib.sha256(f"{about}:{issue.digest}".encode(errors="backslashreplace")).hexdigest()[:16]
+    return Cause(ProblemKind.MISMATCH, key, operation_id, gateway_id if operation_id is None else None, issue)
+
+
+def cause_of_dispute(operation: Operation, *, lost: bool) -> Cause:
+    """Return the cause of the problem with a dispute that is open, or that the store lost (``lost``)."""
+    key = fit_text(f"{'lost' if lost else 'open'}:{operation.operation_id}", 100)
+    return Cause(ProblemKind.DISPUTE, key, operation_id=operation.id)
+
+
+def cause_of_unowed_money(reason: Unowed, owed: Decimal) -> Cause:
+    """Return the cause of a problem with money that is not owed; it ends when the payment holds only what is ``owed``.
+
+    ``owed`` is the part of the payment's money that is owed.
+    """
+    return Cause(ProblemKind.NOT_OWED, f"{reason.value}:{owed}")
+
+
+def cause_of_unpaid_order(reason: str) -> Cause:
+    """Return the cause of a problem with an order that was placed, or can be, only if more is paid."""
+    return Cause(ProblemKind.NOT_PAID, reason)
+
+
+def open_problems(payment: Payment) -> list[Problem]:
+    """Return the problems that staff must still look at, oldest first."""
+    return [each for each in _unended_problems(payment) if each.acknowledged_at is None]
+
+
+def has_problem(payment: Payment, cause: Cause) -> bool:
+    """Return True when staff must still look at a problem with this cause."""
+    return any(map(_has_cause(cause), open_problems(payment)))
+
+
+def has_unended_problem(payment: Payment, cause: Cause) -> bool:
+    """Return True when the cause of a problem has not ended, whether staff have looked at it or not."""
+    return any(map(_has_cause(cause), _unended_problems(payment)))
+
+
+def find_unowed_money(payment: Payment, reason: Unowed) -> Problem | None:
+    """Return the problem with money that is not owed for that reason, if it has not ended."""
+    return next((problem for problem in _unended_problems(payment) if _is_unowed(problem, reason)), None)
+
+
+def message_of(problem: Problem) -> LazyMessage:
+    """Return the message of a problem."""
+    return stored_message(problem.message)
+
+
+def problem_messages(payment: Payment) -> list[LazyMessage]:
+    """Return the messages of the problems that staff must still look at, oldest first."""
+    return [message_of(each) for each in open_problems(payment)]
+
+
+def problem_text(payment: Payment) -> str | None:
+    """Return the messages of the problems that staff must still look at, one a line; None when there are none."""
+    return fit_text("\n".join(problem_messages(payment)), _MAX_TEXT_LENGTH) or None
+
+
+def needs_decision(problem: Problem) -> bool:
+    """Return True when only a person who has looked into the merchant portal can end the problem (``decide``)."""
+    return problem.kind is ProblemKind.WAITING or _is_mismatch(problem)
+
+
+def has_mismatch(payment: Payment) -> bool:
+    """Return True when a gateway record of the payment does not match, whether staff have looked at it or not."""
+    return any(map(_is_mismatch, _unended_problems(payment)))
+
+
+def add_problem(payment: Payment, cause: Cause, issue: Issue, now: datetime) -> Problem:
+    """Add a problem to the payment, and return it; one that staff have acknowledged stays so when it is repeated."""
+    known = _unended_problems(payment)
+    is_new = not any(map(_has_cause(cause), known))
+    if is_new and len(known) >= _MAX_PROBLEMS and cause.kind is ProblemKind.MISMATCH and cause != UNREADABLE:
+        cause, issue = _MORE, Issue(IssueCode.MORE_MISMATCHES)
+    problem = next(filter(_has_cause(cause), payment.problems), None)
+    if problem is None:
+        problem = Problem(
+            operation_id=cause.operation_id,
+            gateway_id=cause.gateway_id,
+            kind=cause.kind,
+            key=cause.key,
+            message=issue.to_json(),
+            raised_at=now,
+        )
+        payment.problems.append(problem)
+    elif problem.ended_at is not None or (cause == _MORE and problem.acknowledged_at is not None):
+        # It ended in this same transaction, and continues; or it stands for further mismatches, of which staff have
+        # only looked at earlier ones.
+        problem.message, problem.raised_at = issue.to_json(), now
+        problem.acknowledged_at = problem.ended_at = None
+    _update_problem_flags(payment)
+    return problem
+
+
+def clear_problem(payment: Payment, cause: Cause, now: datetime) -> None:
+    """End a problem whose cause is gone. If the cause returns, so does the problem."""
+    _end_problems(payment, filter(_has_cause(cause), _unended_problems(payment)), now)
+
+
+def clear_mismatches(payment: Payment, operation_id: int | None, gateway_id: str, now: datetime) -> None:
+    """End the mismatches of an operation that has ended as requested."""
+    about = [
+        each
+        for each in filter(_is_mismatch, _unended_problems(payment))
+        if each.gateway_id == gateway_id or (operation_id is not None and each.operation_id == operation_id)
+    ]
+    _end_problems(payment, about, now)
+
+
+def clear_unowed_money(payment: Payment, reason: Unowed, now: datetime) -> None:
+    """End the problem with money that was not owed for that reason: now it is."""
+    _end_problems(payment, [problem for problem in _unended_problems(payment) if _is_unowed(problem, reason)], now)
+
+
+def clear_returned_money(payment: Payment, held: Decimal, now: datetime) -> None:
+    """End the problems with money that was not owed and that the payment, which still has ``held``, has given back."""
+    unowed = (problem for problem in _unended_problems(payment) if problem.kind is ProblemKind.NOT_OWED)
+    _end_problems(payment, [problem for problem in unowed if held <= Decimal(problem.key.rpartition(":")[2])], now)
+
+
+def acknowledge(payment: Payment, now: datetime, operations: Sequence[Operation] = ()) -> tuple[str, ...]:
+    """Acknowledge the problems that only a person can judge; return their messages.
+
+    Refused keys stay a problem until they are accepted. So does a problem of one of these ``operations`` as long as it
+    is open, or has perhaps succeeded after all: looking does not settle it. A mismatch that staff have acknowledged is
+    not raised again when the gateway repeats it; another one is.
+    """
+    messages = []
+    for each in open_problems(payment):
+        if each.kind in ACCOUNT_KINDS or _is_open(each, operations):
+            continue
+        each.acknowledged_at = now
+        if each.kind is ProblemKind.REFUSED:
+            each.ended_at = now
+        messages.append(message_of(each))
+    _update_problem_flags(payment)
+    return tuple(messages)
+
+
+def _is_open(problem: Problem, operations: Sequence[Operation]) -> bool:
+    """Return True when a problem is about an operation that has not ended, or of which nobody knows how."""
+    still_open = [
+        each for each in operations if not each.state.final or (each.contradicted and each.state is State.FAILURE)
+    ]
+    if _has_cause(_MORE)(problem):
+        # It stands for mismatches that are not listed, of any operation; one with a mismatch is not looked up any more.
+        return any(each.next_poll_at is None and each.state is not State.WAITING for each in still_open)
+    if problem.kind is ProblemKind.REFUSED:  # the event is reported, whatever becomes of its operation
+        return False
+    return problem.operation_id is not None and any(each.id == problem.operation_id for each in still_open)
+
+
+def _is_mismatch(problem: Problem) -> bool:
+    return problem.kind is ProblemKind.MISMATCH and problem.key != UNREADABLE.key
+
+
+def _is_unowed(problem: Problem, reason: Unowed) -> bool:
+    return problem.kind is ProblemKind.NOT_OWED and problem.key.startswith(f"{reason.value}:")
+
+
+def _has_cause(cause: Cause) -> Callable[[Problem], bool]:
+    return lambda problem: (
+        problem.kind is cause.kind and (problem.key == cause.key or _is_of_earlier_version(problem, cause))
+    )
+
+
+def _is_of_earlier_version(problem: Problem, cause: Cause) -> bool:
+    """Return True when a version without codes has raised this mismatch, whose key was another one."""
+    about = (problem.operation_id, problem.gateway_id) == (cause.operation_id, cause.gateway_id)
+    return cause.issue is not None and about and is_stored(cause.issue, problem.message)
+
+
+def _unended_problems(payment: Payment) -> list[Problem]:
+    """Return the problems that have not ended, including those that staff have acknowledged."""
+    return [each for each in payment.problems if each.ended_at is None]
+
+
+def _end_problems(payment: Payment, problems: Iterable[Problem], now: datetime) -> None:
+    for each in problems:
+        each.ended_at = now
+    _update_problem_flags(payment)
+
+
+def _update_problem_flags(payment: Payment) -> None:
+    """Update the payment's columns: whether it has problems to load, and since when there has been one to look at."""
+    payment.has_problems = bool(_unended_problems(payment))
+    payment.problem_since = min((each.raised_at for each in open_problems(payment)), default=None)

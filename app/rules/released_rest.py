@@ -1,0 +1,74 @@
+"""What Saleor is told of the rest of a reservation of which a part was captured: nothing, unless the dialect says so.
+
+What a gateway is assumed to do is corrected as soon as it does otherwise (laws of money, 10).
+"""
+
+from app.core.payment import Operation, PaymentAggregate
+from app.core.vocabulary import EventState, Kind, State
+from app.rules.balance import ZERO, balance
+from app.rules.event_queue import supersede
+from app.rules.issues import Issue, IssueCode
+from app.rules.posting import Posting, raise_problem, report_operation
+from app.rules.problems import cause_of_mismatch
+from app.rules.references import is_release, reference_of_release
+from saleor_app_sdk.responses import EventType
+
+_NOT_RELEASED = Issue(IssueCode.REST_NOT_RELEASED)
+
+
+def correct_released_rest(aggregate: PaymentAggregate, posting: Posting) -> None:
+    """Take back that the rest of a reservation was released, once more of it is captured (laws of money, 10).
+
+    The gateway then does otherwise than its dialect says, for this payment at least: staff are told.
+    """
+    captures = _successful(aggregate, Kind.CAPTURE)
+    if len(captures) < 2 or all(capture.keeps_rest for capture in captures):
+        return
+    for capture in captures:
+        capture.keeps_rest = True
+    releases = [event for event in aggregate.events if is_release(event.psp_reference)]
+    for release in releases:
+        if release.state is EventState.WAITING and release.attempts == 0:
+            supersede(aggregate.payment, release, posting.now)
+        else:
+            report_operation(
+                aggregate,
+                captures[-1],
+                EventType.CANCEL_FAILURE,
+                posting,
+                amount=release.amount,
+                message="The rest of the authorization was not released: more of it was charged",
+                reference=release.psp_reference,
+            )
+    cause = cause_of_mismatch(_NOT_RELEASED, captures[-1].id, captures[-1].operation_id or "")
+    raise_problem(aggregate, _NOT_RELEASED, posting.now, cause=cause)
+
+
+def report_released_rest(aggregate: PaymentAggregate, posting: Posting) -> None:
+    """Report to Saleor that a partial capture released the rest of the reservation, where the dialect says so.
+
+    Computed from the whole aggregate, because the record of the capture can arrive before that of the reservation.
+    """
+    captures = _successful(aggregate, Kind.CAPTURE)
+    if all(capture.keeps_rest for capture in captures):
+        return
+    references = [reference_of_release(capture.psp_reference) for capture in captures if capture.psp_reference]
+    used = [operation.amount for operation in (*captures, *_successful(aggregate, Kind.VOID))]
+    reported = [event.amount for event in aggregate.events if event.psp_reference in references]
+    rest = balance(aggregate.payment.flow, aggregate.operations).authorized - sum((*used, *reported), ZERO)
+    if references and rest > ZERO:
+        report_operation(
+            aggregate,
+            captures[-1],
+            EventType.CANCEL_SUCCESS,
+            posting,
+            amount=rest,
+            message="The rest of the authorization was released",
+            reference=references[-1],
+        )
+
+
+def _successful(aggregate: PaymentAggregate, kind: Kind) -> list[Operation]:
+    return [
+        operation for operation in aggregate.operations if operation.kind is kind and operation.state is State.SUCCESS
+    ]

@@ -1,0 +1,269 @@
+"""From Saleor's webhook to the request to the gateway, or the reason why none is sent. Pure.
+
+Everything is checked before any row is written and before any call is made.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from app.core.vocabulary import Flow
+from app.rules.addresses import Addresses
+from app.rules.balance import check_amount
+from app.rules.references import order_id_of
+from app.rules.refusal import RefusalCode, RefusalError, Refusals
+from app.rules.requests.description import attributes_of, description_of, payload_of
+from app.rules.requests.languages import base_language, page_language
+from app.rules.requests.storefront import (
+    Plan,
+    StorefrontData,
+    allowed_return_url,
+    check_typed_fields,
+    parse_country,
+    parse_data,
+    stated_return_url,
+    storefront_path,
+)
+from app.rules.split.planning import split_of_payment
+from app.rules.split.products import products_of
+from app.store.tables import MerchantAccount
+from gateway_client.errors import InvalidRequestError
+from gateway_client.models import Method, Sector
+from gateway_client.models.details import RecurringPlan
+from gateway_client.models.payments import HostedPayment, Payment
+from integration_base.amounts import CENT
+from saleor_app_sdk.events import SessionEvent, TransactionInitializeSession, TransactionProcessSession
+from saleor_app_sdk.source import Order
+
+_METHODS = {Flow.CHARGE: Method.PURCHASE, Flow.AUTHORIZATION: Method.AUTH}
+
+
+RequestT = TypeVar("RequestT", bound=Payment)
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """The terms of a payment, which do not depend on how the shopper pays.
+
+    ``common_fields`` are the members that every creation request has (gateway interface, 1a and 1b).
+    """
+
+    account: MerchantAccount
+    flow: Flow
+    data: StorefrontData
+    return_url: str | None
+    language: str
+    order_number: str | None
+    common_fields: Mapping[str, Any]
+
+    def build_request(self, model: type[RequestT], **more: Any) -> RequestT:
+        """Return the whole request: the common fields, and ``more`` for this way of paying. Raises RefusalError."""
+        try:
+            request = model(**self.common_fields, **more)
+        except InvalidRequestError as exc:
+            message = f"The gateway does not accept this: {exc.message}."
+            raise RefusalError(RefusalCode.INVALID_DATA, message, storefront_path(exc.field)) from exc
+        try:
+            request.check_sector(Sector(self.account.sector))
+        except InvalidRequestError as exc:
+            raise _missing_field_refusal(exc.field) from exc
+        return request
+
+
+@dataclass(frozen=True, slots=True)
+class HostedPlan:
+    """A hosted payment, ready to be recorded and then requested."""
+
+    terms: Terms
+    request: HostedPayment
+
+
+def check_account(account: MerchantAccount | None, channel: str, currency: str) -> MerchantAccount:
+    """Return the account that takes a channel's money in that currency. Raises RefusalError."""
+    if account is None:
+        raise RefusalError(
+            RefusalCode.CHANNEL_NOT_MAPPED,
+            f"Payments are not set up for the sales channel {channel!r}: map it to a merchant account.",
+        )
+    if not account.enabled:
+        raise RefusalError(
+            RefusalCode.ACCOUNT_DISABLED, f"The merchant account of the sales channel {channel!r} is switched off."
+        )
+    if currency not in account.currencies:
+        raise RefusalError(
+            RefusalCode.CURRENCY_NOT_SUPPORTED,
+            f"The merchant account accepts {', '.join(account.currencies)}, not {currency}.",
+        )
+    return account
+
+
+def plan_hosted(
+    event: TransactionInitializeSession | TransactionProcessSession,
+    account: MerchantAccount | None,
+    addresses: Addresses,
+    saleor_api_url: str,
+) -> HostedPlan:
+    """Return the hosted payment that answers ``event`` (gateway interface, 1b). Raises RefusalError."""
+    terms = terms_of(event, account, addresses, saleor_api_url)
+    request = terms.build_request(
+        HostedPayment, customer_lang=page_language(terms.language), order_timeout=terms.account.order_timeout
+    )
+    return HostedPlan(terms, request)
+
+
+def terms_of(
+    event: TransactionInitializeSession | TransactionProcessSession,
+    account: MerchantAccount | None,
+    addresses: Addresses,
+    saleor_api_url: str,
+) -> Terms:
+    """Return the terms of the payment, which do not depend on how the shopper pays. Raises RefusalError."""
+    source = event.source
+    account = check_account(account, source.channel.slug, event.action.currency)
+    refusals = Refusals()
+    refusals.collect(check_amount, event.action.amount)
+    data = refusals.collect(parse_data, event.data)
+    stated_url = stated_return_url(event.data) if data is None else data.return_url
+    return_url = refusals.collect(allowed_return_url, stated_url, account.storefront_origins)
+    if data is None:  # what may be missing of the shopper is not known either
+        raise refusals.combined()
+    customer = data.customer
+    first_name = customer.first_name or source.first_name
+    last_name = customer.last_name or source.last_name
+    language = base_language(data.language, source.language_code)
+    email, phone = customer.email or source.email.strip(), customer.phone or source.phone
+    if account.names_required:
+        refusals.collect(require, first_name, RefusalCode.MISSING_NAME, "first name", "data.customer.firstName")
+        refusals.collect(require, last_name, RefusalCode.MISSING_NAME, "last name", "data.customer.lastName")
+    refusals.collect(require, email, RefusalCode.MISSING_EMAIL, "e-mail address", "data.customer.email")
+    refusals.collect(require, phone, RefusalCode.MISSING_PHONE, "phone number", "data.customer.phone")
+    refusals.raise_if_any()
+    typed_fields = {
+        "data.customer.firstName": first_name,
+        "data.customer.lastName": last_name,
+        "data.customer.patronymic": customer.patronymic,
+        "data.customer.email": email,
+        "data.customer.phone": phone,
+        "data.customer.taxId": customer.tax_id,
+    }
+    check_typed_fields(typed_fields, language)
+    receipt_delivery = data.receipt_delivery or account.receipt_delivery
+    products = products_of(
+        account, source, event.action.amount, event.action.currency, language, receipt_delivery=receipt_delivery
+    )
+    flow = Flow(event.action.action_type.value)
+    order_id = order_id_of(event.transaction.id, saleor_api_url)
+    order_number = source.number if isinstance(source, Order) else None
+    split = split_of_payment(event, account, products)
+    common_fields = {
+        "method": _METHODS[flow],
+        "amount": event.action.amount.quantize(CENT),
+        "currency": event.action.currency,
+        "order_id": order_id,
+        "description": description_of(event, account.description_template, order_id, account.name),
+        "order_3ds_bypass": account.order_3ds_bypass,
+        "customer_id": source.user_id,
+        "customer_fname": first_name or None,
+        "customer_lname": last_name or None,
+        "customer_patronym": customer.patronymic,
+        "customer_email": email,
+        "customer_phone": phone,
+        "customer_country": customer.country or parse_country(source.country_code),
+        "customer_birthday": customer.birthday,
+        "customer_tax_id": customer.tax_id,
+        "server_url": addresses.notifications(account.id),
+        "result_url": addresses.return_page(order_id),
+        "merchant_mcc": account.merchant_mcc,
+        "validation_url": account.validation_url,
+        "f_receipt_delivery": receipt_delivery,
+        "products": products,
+        "attributes": attributes_of(event, account.attributes, order_id, account.name),
+        "payload": payload_of(event),
+        "split": split,
+        "init_recurring": recurring_plan(account, data.subscription, flow, is_split=split is not None),
+    }
+    return Terms(
+        account=account,
+        flow=flow,
+        data=data,
+        return_url=return_url,
+        language=language,
+        order_number=order_number,
+        common_fields=common_fields,
+    )
+
+
+_SUBSCRIPTION_FIELD = "data.subscription"
+_NO_SUBSCRIPTIONS = "This store does not offer subscriptions."
+_SUBSCRIPTION_RESERVED = "A subscription starts with a payment that is charged immediately, not with an authorization."
+_SUBSCRIPTION_SPLIT = "A payment that is split between sub-merchants cannot start a subscription."
+
+
+def recurring_plan(account: MerchantAccount, plan: Plan | None, flow: Flow, *, is_split: bool) -> RecurringPlan | None:
+    """Return the subscription in the request to the gateway; None: the payment begins none. Raises RefusalError.
+
+    Where the account offers none the payment is refused: the shopper has been promised more than one payment. Each
+    later charge is of the payment's own amount: a storefront cannot set it, because anybody can impersonate one.
+
+    Provisional: the interface names subscriptions, but not how they begin. The fields are those of the gateway facts,
+    6.
+    """
+    if plan is None:
+        return None
+    for is_refused, message in (
+        (not account.subscriptions, _NO_SUBSCRIPTIONS),
+        (flow is not Flow.CHARGE, _SUBSCRIPTION_RESERVED),
+        (is_split, _SUBSCRIPTION_SPLIT),
+    ):
+        if is_refused:
+            raise RefusalError(RefusalCode.INVALID_DATA, message, _SUBSCRIPTION_FIELD)
+    try:
+        return RecurringPlan(
+            interval_unit=plan.interval,
+            interval_count=plan.every,
+            start_date=plan.starts_on,
+            expiry_date=plan.ends_on,
+        )
+    except InvalidRequestError as exc:
+        message = f"The gateway does not accept this subscription: {exc.message}."
+        raise RefusalError(RefusalCode.INVALID_DATA, message, _SUBSCRIPTION_FIELD) from exc
+
+
+def card_owner_of(terms: Terms, event: SessionEvent) -> str | None:
+    """Return Saleor's id of the customer who agreed that the card is saved; None: it is not saved.
+
+    For a guest no card can be saved, but the payment is made. The same is true for a shopper who is not the customer,
+    or has not signed in: otherwise their card would be listed among the customer's.
+    """
+    agreed = terms.data.save_card and terms.account.saved_cards and terms.data.saved_card_id is None
+    return event.customer_id if agreed else None
+
+
+# The shopper's fields that the gateway may require: our code for a missing one, and its name.
+_MISSING = {
+    "customer_fname": (RefusalCode.MISSING_NAME, "first name"),
+    "customer_lname": (RefusalCode.MISSING_NAME, "last name"),
+    "customer_birthday": (RefusalCode.MISSING_BIRTHDAY, "date of birth or tax id"),
+    "customer_tax_id": (RefusalCode.MISSING_TAX_ID, "tax id"),
+}
+
+
+def _missing_field_refusal(field: str) -> RefusalError:
+    """Return the refusal of a payment that lacks a field of the merchant's sector (gateway interface, 1a and 1b)."""
+    code, what = _MISSING[field]
+    path = storefront_path(field)
+    paths = f"`{path}`" if field != "customer_birthday" else f"`{path}` or `{storefront_path('customer_tax_id')}`"
+    message = (
+        f"The shopper's {what} is missing or cannot be read, and this merchant must provide it: "
+        f"the storefront can pass {paths}."
+    )
+    return RefusalError(code, message, path)
+
+
+def require(value: str, code: RefusalCode, what: str, field: str) -> str:
+    """Return ``value``. Raises RefusalError if it is empty, because then the storefront must pass ``what``."""
+    if not value:
+        raise RefusalError(
+            code, f"The shopper's {what} is missing: the checkout has none; the storefront can pass `{field}`.", field
+        )
+    return value

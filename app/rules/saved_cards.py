@@ -1,0 +1,96 @@
+"""Decides which cards are saved for later payments, and which saved ones the gateway no longer accepts. Pure.
+
+A card is saved once for each consent of its owner: a card that its owner has deleted does not reappear when the gateway
+repeats a record.
+"""
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+
+from pydantic import SecretStr, TypeAdapter, ValidationError
+
+from app.core.payment import NewCard, PaymentAggregate, RefusedCard
+from app.core.vocabulary import State
+from app.rules.details import card_brand, card_mask
+from app.rules.refusal import RefusalCode, shopper_message_of
+from gateway_client.errors import RefusedError
+from gateway_client.models import PaymentRecord
+from gateway_client.models.values import Timestamp
+
+_CARD_REFUSED_CODES = frozenset({"4001", "4144"})  # the card has expired, its data is wrong (gateway facts, 4)
+_TOKEN = re.compile(r"[\x21-\x7e]{1,512}")
+_MOMENT: TypeAdapter[datetime] = TypeAdapter(Timestamp)
+
+
+@dataclass(frozen=True, slots=True)
+class CardToken:
+    """The token with which a further payment can be made (gateway interface, Payment record: ``cc_token``).
+
+    ``mask`` is the card's, ``424242******4242``. ``expires_at`` is the token's end; None when the gateway names none.
+    """
+
+    token: SecretStr
+    mask: str
+    expires_at: datetime | None = None
+
+
+def card_token_of(record: PaymentRecord) -> CardToken | None:
+    """Return the card token in a record; None when there is none, or its card cannot be identified."""
+    mask, token = card_mask(record.cc_mask), record.cc_token
+    if mask is None or token is None or not _TOKEN.fullmatch(token.get_secret_value()):
+        return None
+    return CardToken(token, mask, _parse_timestamp(record.cc_token_expiration))
+
+
+def update_cards(
+    aggregate: PaymentAggregate, card: CardToken | None, new_card: NewCard | None, now: datetime, ended: State | None
+) -> None:
+    """Save or refuse cards after a gateway record of a payment; ``ended``: the state that it has just reached."""
+    store_card(aggregate, card, new_card, now)
+    if ended is State.FAILURE and aggregate.create.status_code in _CARD_REFUSED_CODES:
+        mark_card_refused(aggregate, now)
+
+
+def is_card_refused(error: RefusedError) -> bool:
+    """Return True when the gateway refuses the token itself, not the payment."""
+    if error.status_code in _CARD_REFUSED_CODES or error.code in _CARD_REFUSED_CODES:
+        return True
+    return any(each.field == "cc_token" for each in error.violations)
+
+
+def mark_card_refused(aggregate: PaymentAggregate, now: datetime) -> None:
+    """Stop offering the saved card because of which the payment failed, and set the message for its owner."""
+    payment = aggregate.payment
+    if payment.saved_card_id is None:
+        return
+    aggregate.refused_cards.append(RefusedCard(payment.saved_card_id, payment.created_at, now))
+    aggregate.create.shopper_message = shopper_message_of(RefusalCode.SAVED_CARD_UNUSABLE, payment.language)
+
+
+def store_card(aggregate: PaymentAggregate, card: CardToken | None, new_card: NewCard | None, now: datetime) -> None:
+    """Save the card that a payment was made with, if its owner agreed and it is not saved yet."""
+    payment, create = aggregate.payment, aggregate.create
+    if payment.card_owner is None or not create.state.final or create.inferred:
+        return
+    if create.state is State.SUCCESS:
+        if card is None or new_card is None:
+            return  # the token can arrive with a later record
+        row = new_card(
+            payment,
+            payment.card_owner,
+            token=card.token.get_secret_value(),
+            mask=card.mask,
+            brand=card_brand(card.mask),
+            expires_at=card.expires_at,
+            now=now,
+        )
+        aggregate.cards_to_save.append(row)
+    payment.card_owner = None
+
+
+def _parse_timestamp(text: str | None) -> datetime | None:
+    try:
+        return None if text is None else _MOMENT.validate_python(text)
+    except ValidationError:
+        return None

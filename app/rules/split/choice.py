@@ -1,0 +1,71 @@
+"""Staff's choice of the sub-merchants that pay for the next refund, which overrides the split rules.
+
+The choice is stored with the payment, checked against the amount that each sub-merchant can have left, and used up by
+the next refund, which must be of the chosen amount.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from decimal import Decimal
+
+from app.core.payment import PaymentAggregate
+from app.i18n.messages import LazyMessage
+from app.rules.balance import check_amount
+from app.rules.refusal import RefusalCode, RefusalError
+from app.rules.split.allocation import Shares
+from app.rules.split.planning import check_choice
+from app.rules.split.rules import parse_sub_merchant
+from app.rules.split.standing import is_split, standing_of
+
+
+def choose_next_refund_split(
+    aggregate: PaymentAggregate,
+    taken_from: Mapping[str, Decimal],
+    now: datetime,
+    names: Mapping[str, str] | None = None,
+) -> Shares:
+    """Store and return the shares chosen for the next refund. The aggregate must be locked.
+
+    Raises RefusalError, whose message uses the display ``names`` of the sub-merchants.
+    """
+    _check_is_split(aggregate)
+    chosen = parse_choice(taken_from)
+    check_choice(chosen, standing_of(aggregate).at_most, aggregate.payment.currency, names)
+    aggregate.payment.next_refund_split = {who: str(amount) for who, amount in sorted(chosen.items())}
+    aggregate.payment.updated_at = now
+    return chosen
+
+
+def parse_choice(taken_from: Mapping[str, Decimal]) -> Shares:
+    """Return a choice by canonical sub-merchant UUID. Raises RefusalError when it is invalid. Pure."""
+    chosen: dict[str, Decimal] = {}
+    for text, amount in taken_from.items():
+        money = check_amount(amount)
+        try:
+            who = parse_sub_merchant(text)
+        except ValueError:
+            raise RefusalError(
+                RefusalCode.INVALID_DATA, LazyMessage("%(text)s is not a sub-merchant.", text=repr(text))
+            ) from None
+        if who in chosen:
+            raise RefusalError(
+                RefusalCode.INVALID_DATA, LazyMessage("The sub-merchant %(who)s is given twice.", who=who)
+            )
+        chosen[who] = money
+    if not chosen:
+        raise RefusalError(
+            RefusalCode.INVALID_DATA, LazyMessage("No sub-merchant is chosen: enter who pays back how much.")
+        )
+    return chosen
+
+
+def clear_choice(aggregate: PaymentAggregate, now: datetime) -> None:
+    """Clear the choice. The aggregate must be locked. Raises RefusalError when the payment is not split."""
+    _check_is_split(aggregate)
+    aggregate.payment.next_refund_split = None
+    aggregate.payment.updated_at = now
+
+
+def _check_is_split(aggregate: PaymentAggregate) -> None:
+    if not is_split(aggregate):
+        raise RefusalError(RefusalCode.NOT_POSSIBLE, LazyMessage("This payment is not split among sub-merchants."))

@@ -1,0 +1,144 @@
+"""The standing of a split payment: what each sub-merchant received, gave back and has left. Pure.
+
+Shares recorded with an operation are known. Operations can also be made in the merchant portal, and the gateway does
+not report whose money they moved; their shares are assumed to be in proportion, and marked as assumed.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+
+from app.core.payment import Operation, PaymentAggregate
+from app.core.vocabulary import Flow, Kind, State
+from app.rules.split.allocation import Shares, total_of
+from app.rules.split.remainder import Remainder, divide_capture, divide_refund
+
+
+@dataclass(frozen=True, slots=True)
+class OperationShares:
+    """The shares of an operation. ``known`` is False when they are assumed, because the app did not make it."""
+
+    operation: Operation
+    shares: Shares
+    known: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SplitStanding:
+    """``received`` and ``refunds`` of a payment; ``rest`` is the amount that each sub-merchant can still give back.
+
+    ``at_most`` is that amount if none of the assumed refunds affected the sub-merchant.
+    """
+
+    received: tuple[OperationShares, ...]
+    refunds: tuple[OperationShares, ...]
+    rest: Remainder
+    at_most: Shares
+
+    @property
+    def left(self) -> Shares:
+        """The amount that each sub-merchant can still give back."""
+        return self.rest.left
+
+    @property
+    def assumed(self) -> bool:
+        """Whether any of its shares are assumed."""
+        return any(not part.known for part in (*self.received, *self.refunds))
+
+
+def is_split(aggregate: PaymentAggregate) -> bool:
+    """Return whether the payment was created with shares."""
+    return bool(aggregate.create.shares)
+
+
+def allocated_shares(aggregate: PaymentAggregate) -> Shares:
+    """Return the shares allocated of the whole payment, scaled if the shopper paid another amount than requested."""
+    create = aggregate.create
+    return _recorded_shares(create) or divide_capture(create.amount, create.shares, create.currency)
+
+
+def unclaimed_shares(aggregate: PaymentAggregate, *, besides: Operation | None = None) -> Shares:
+    """Return what no capture has taken of each sub-merchant's share; ``besides`` is a capture that does not count.
+
+    What was captured elsewhere, without shares that are known, counts in proportion.
+    """
+    left = dict(allocated_shares(aggregate))
+    for capture in aggregate.operations:
+        if (
+            capture.kind is not Kind.CAPTURE
+            or capture.has_surely_failed
+            or capture is besides
+            or not any(left.values())
+        ):
+            continue
+        taken = _recorded_shares(capture) or divide_capture(capture.amount, left, capture.currency)
+        left = {who: share - taken.get(who, Decimal()) for who, share in left.items()}
+    return left
+
+
+def standing_of(aggregate: PaymentAggregate, *, resumed: Operation | None = None) -> SplitStanding:
+    """Return the standing of a split payment.
+
+    Refunds that are not known to have failed count as given, including waiting ones (laws of money, 3). If
+    ``resumed`` is a waiting operation whose turn has come, neither it nor those waiting behind it count.
+    """
+    received = tuple(_received_parts(aggregate))
+    sums = _sum_shares(received)
+    counting = [
+        each
+        for each in aggregate.operations
+        if each.kind is Kind.REFUND
+        and not each.has_surely_failed
+        and (resumed is None or (each is not resumed and each.state is not State.WAITING))
+    ]
+    known = [
+        OperationShares(operation, shares, known=True)
+        for operation in counting
+        if (shares := _recorded_shares(operation))
+    ]
+    rest = Remainder.of(sums)
+    for part in known:
+        rest = rest.after(part.shares, part.operation.currency)
+    at_most = rest.left
+    assumed = []
+    for each in counting:
+        if not _recorded_shares(each):
+            amount = min(each.amount, rest.total)
+            shares = divide_refund(amount, rest, each.currency) if amount else {}
+            assumed.append(OperationShares(each, shares, known=False))
+            rest = rest.after(shares, each.currency)
+    return SplitStanding(received, tuple(known + assumed), rest, at_most)
+
+
+def _received_parts(aggregate: PaymentAggregate) -> Iterator[OperationShares]:
+    create = aggregate.create
+    if create.state is not State.SUCCESS:
+        return
+    whole = allocated_shares(aggregate)
+    if aggregate.payment.flow is Flow.CHARGE:
+        yield OperationShares(create, whole, known=bool(_recorded_shares(create)))
+        return
+    for each in aggregate.operations:
+        if each.kind is Kind.CAPTURE and each.state is State.SUCCESS:
+            shares = _recorded_shares(each)
+            yield OperationShares(each, shares or divide_capture(each.amount, whole, each.currency), known=bool(shares))
+
+
+def _recorded_shares(operation: Operation) -> Shares:
+    """Return the recorded shares if they sum to the amount that was actually moved; else empty."""
+    shares = operation.shares
+    return shares if total_of(shares.values()) == operation.amount else {}
+
+
+def _sum_shares(parts: tuple[OperationShares, ...]) -> Shares:
+    sums: dict[str, Decimal] = {}
+    for part in parts:
+        for who, amount in part.shares.items():
+            sums[who] = sums.get(who, Decimal()) + amount
+    return sums
+
+
+def chosen_shares(aggregate: PaymentAggregate) -> Shares | None:
+    """Return the shares chosen for the next refund; None when the rules apply."""
+    stored = aggregate.payment.next_refund_split
+    return None if stored is None else {who: Decimal(amount) for who, amount in stored.items()}

@@ -1,0 +1,145 @@
+"""Explains why a database cannot be used and what to do, without revealing any part of a password."""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from sqlalchemy import make_url
+from sqlalchemy.exc import DBAPIError
+
+from app.store.database import is_sqlite
+
+_NO_RIGHTS = (
+    "the user {user!r} may not use tables in {name!r}: make it the owner, or grant CREATE and USAGE on the schema"
+)
+_REFUSED_BY_HBA = r"(?:no pg_hba\.conf entry|pg_hba\.conf rejects connection)"
+
+# Libpq has no codes for errors before a connection is established: patterns of its messages, and what they mean.
+_POSTGRESQL: Sequence[tuple[str, str]] = (
+    (
+        "resolve host|translate host name",
+        "this host does not exist; in a password, write @ as %40, / as %2F, : as %3A, # as %23, ? as %3F and % as %25",
+    ),
+    (
+        "lock timeout",
+        "a table was in use for too long (a backup, a query): nothing was changed, try again when that has finished",
+    ),
+    ("Connection refused|No such file or directory", "no server is listening at {place}: is it running?"),
+    ("timeout|timed out|No route to host|unreachable", "no response from {place}"),
+    ('database ".*" does not exist', "the server at {place} has no database {name!r}: create it or correct the name"),
+    (
+        'password authentication failed|no password supplied|role ".*" does not exist',
+        "the server at {place} does not accept this user and password",
+    ),
+    (
+        "root certificate file",
+        "the file of certificates to trust is missing: add `sslrootcert` to the address, or `sslrootcert=system`",
+    ),
+    (
+        "certificate verify failed",
+        (
+            "the certificate of the server at {place} is from no authority that is trusted, or has expired: add "
+            "`sslrootcert` to the address, or renew it"
+        ),
+    ),
+    (
+        "server certificate for .* does not match host name",
+        "the certificate of the server at {place} is for another name: use that name in the address",
+    ),
+    ("requires a valid client certificate", "the server at {place} demands a certificate: add `sslcert` and `sslkey`"),
+    (
+        "server does not support SSL",
+        "the server at {place} does not speak TLS: leave out `sslmode`, or set it up",
+    ),
+    (
+        "permission denied for database",
+        "the user {user!r} may not connect to {name!r}: make it the owner, or grant CONNECT on the database",
+    ),
+    ("permission denied for|no schema has been selected", _NO_RIGHTS),
+    # If neither is accepted, libpq quotes the refusal of its attempt with TLS and of the one without.
+    (
+        rf"(?s)\A(?!.*SSL encryption).*{_REFUSED_BY_HBA}.*no encryption",
+        (
+            "the server at {place} does not accept connections from this machine as this user without TLS: write "
+            "`sslmode=require` in the address, or allow them in its pg_hba.conf"
+        ),
+    ),
+    (
+        rf"(?s)\A(?!.*no encryption).*{_REFUSED_BY_HBA}.*SSL encryption",
+        (
+            "the server at {place} does not accept connections from this machine as this user with TLS: leave out "
+            "`sslmode`, or allow them in its pg_hba.conf"
+        ),
+    ),
+    (_REFUSED_BY_HBA, "the server at {place} does not accept connections from this machine as this user"),
+    ("too many clients|connection slots", "the server at {place} has no free connections"),
+    ("invalid (dsn|connection option)", "the address has a parameter that PostgreSQL does not know"),
+)
+_SQLITE: Mapping[str, str] = {
+    "SQLITE_CANTOPEN": "the file {name} cannot be opened: does its folder exist, and may this user write to it?",
+    "SQLITE_NOTADB": "the file {name} is not an SQLite database",
+    "SQLITE_READONLY": "this user may not write to {name}",
+    "SQLITE_PERM": "this user may not open {name}",
+    "SQLITE_BUSY": "another process is writing to {name}: try again",
+}
+
+
+class UnusableDatabaseError(Exception):
+    """The database responds, and cannot be used as it is set up. Its message says what to do."""
+
+
+class EncodingError(UnusableDatabaseError):
+    """The database cannot hold the texts of all languages."""
+
+    def __init__(self, encoding: str) -> None:
+        super().__init__(
+            f"the database's encoding is {encoding}, which has not the letters of all languages: create a new one with "
+            "ENCODING 'UTF8'"
+        )
+
+
+class NoRightsError(UnusableDatabaseError):
+    """The user may not use any schema of the database, so its tables look as if they did not exist."""
+
+    def __init__(self, user: str, name: str) -> None:
+        super().__init__(_NO_RIGHTS.format(user=user, name=name))
+
+
+class UnfinishedCopyError(UnusableDatabaseError):
+    """Another database is being copied into this one, and not everything is there yet."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__(
+            f"the database holds an unfinished copy of {source}: finish it with `saleor-gateway data copy`, which "
+            "continues where it stopped, or create this database anew"
+        )
+
+
+def describe_place(database_url: str) -> str:
+    """Return which database the address names, without user and password."""
+    url = make_url(database_url)
+    if is_sqlite(database_url):
+        return str(Path(url.database or "").absolute())
+    return f"{url.host or 'this machine'}:{url.port or 5432}/{url.database}"
+
+
+def describe_connection_error(database_url: str, error: UnusableDatabaseError | DBAPIError) -> str:
+    """Return in one sentence why the database at this address cannot be used, and what to do."""
+    if isinstance(error, UnusableDatabaseError):
+        return str(error)
+    url = make_url(database_url)
+    place = f"{url.host or 'this machine'}:{url.port or 5432}"
+    sentence = _SQLITE.get(getattr(error.orig, "sqlite_errorname", "")) or next(
+        (sentence for pattern, sentence in _POSTGRESQL if re.search(pattern, str(error.orig))), None
+    )
+    if sentence is None:
+        return f"the database does not respond ({type(error.orig).__name__})"
+    return sentence.format(place=place, name=url.database, user=url.username or "")
+
+
+def missing_sqlite_file(database_url: str) -> Path | None:
+    """Return the SQLite file of this address if it does not exist; connecting would create an empty one."""
+    if not is_sqlite(database_url):
+        return None
+    file = Path(make_url(database_url).database or "")
+    return None if file.is_file() else file.absolute()

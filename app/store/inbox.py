@@ -1,0 +1,335 @@
+"""The inbox: verified notifications of the gateway, stored before they are processed (laws of money, 6).
+
+They are stored sealed: a notification can hold a card's token, and always holds what a shopper did. Notifications that
+are stored at the same moment are committed together, and so are those that are processed (``group_commit``).
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import StrEnum
+from functools import cache
+from typing import Any, TypeAlias
+
+from sqlalchemy import func, update
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from app.core.payment import Operation, PaymentAggregate
+from app.store.aggregates import ByOrder, save_all
+from app.store.claim_on_write import Reservation, claims_of
+from app.store.committed import note_notification
+from app.store.database import Database
+from app.store.job_queue import Claim, JobQueue
+from app.store.payment_locks import lock_payments
+from app.store.payment_rows import StoredPayment, write
+from app.store.sealed_column import SealedColumn
+from app.store.tables import MerchantAccount, Notification
+from app.store.vault import Vault, VaultError
+from integration_base.telemetry import current_trace_id
+
+NOTIFICATIONS = JobQueue(
+    "notifications",
+    Notification,
+    row_id=col(Notification.id),
+    due=col(Notification.next_attempt_at),
+    tenant=col(Notification.account_id),
+    tries=col(Notification.attempts),
+    trace=col(Notification.trace_id),
+)
+
+
+class Trouble(StrEnum):
+    """Why a notification needs a person."""
+
+    UNMATCHED = "unmatched"  # about an order that we do not know
+    UNREADABLE = "unreadable"  # signed, but not a record of a payment
+    SEALED = "sealed"  # none of our keys opens it
+    FAILED = "failed"  # could not be processed, will be retried
+
+
+OF_OTHERS = "the order is another shop's"
+"""The outcome of a notification about an order that, as the account says, is another shop's."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessingResult:
+    """The ``outcome`` of a notification, as text; ``trouble``: why a person must look at it.
+
+    ``retry_at``: it is not processed yet, and is retried then. ``operation``: the one it reports on, if we have it.
+    """
+
+    outcome: str
+    trouble: Trouble | None = None
+    retry_at: datetime | None = None
+    operation: Operation | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredNotification:
+    """A notification as it was received. ``data`` is the signed text, ``attempts`` counts the attempts to process it.
+
+    ``data`` is None when the secret key file has no key that opens it or, permanently, when it is no longer
+    ``retained``. ``is_of_others``: no payment of ours has its order, and the account says that it is another shop's.
+    """
+
+    id: int
+    account_id: str
+    order_id: str
+    data: str | None
+    deliveries: int
+    attempts: int
+    outcome: str | None
+    received_at: datetime
+    processed_at: datetime | None
+    next_attempt_at: datetime | None
+    retained: bool = True
+    is_of_others: bool = False
+
+    def __repr__(self) -> str:
+        return f"<StoredNotification {self.id} order={self.order_id}>"
+
+
+Decide: TypeAlias = Callable[[StoredNotification, PaymentAggregate | None], ProcessingResult]
+"""Changes the payment that a notification is about, under its lock (None: there is none), and returns the result.
+
+It is called again, with both reloaded, when a transaction failed.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _ProcessingJob:
+    notification_id: int
+    decide: Decide
+    now: datetime
+    trace_id: str | None = field(default_factory=current_trace_id)  # the requester's: another task runs the job
+
+
+class Inbox:
+    """Stores notifications and opens them. One that no key opens is kept: somebody may find the key."""
+
+    def __init__(self, database: Database, vault: Vault) -> None:
+        self._database = database
+        self._vault = vault
+
+    async def store(
+        self,
+        *,
+        account_id: str,
+        digest: str,
+        data: str,
+        order_id: str,
+        now: datetime,
+        unprocessable: tuple[str, Trouble] | None = None,
+    ) -> bool:
+        """Store a verified notification durably. Return False when it duplicates one that is stored already.
+
+        ``unprocessable``: it cannot be processed and a person must look at it; the outcome text, and why.
+
+        A duplicate is counted, but neither stored nor processed again: the same content has the same effect.
+        """
+        row = {
+            "account_id": account_id,
+            "digest": digest,
+            "data_sealed": self._vault.seal(data, _place(account_id, digest)),
+            "order_id": order_id,
+            "next_attempt_at": now,
+            "attempts": 0,
+            "received_at": now,
+            "trace_id": current_trace_id(),
+            "outcome": None,
+            "trouble": None,
+            "processed_at": None,
+        }
+        if unprocessable is not None:
+            outcome, trouble = unprocessable
+            row |= {"outcome": outcome, "trouble": trouble, "next_attempt_at": None, "processed_at": now}
+        return await self._database.group_commit(_store_all, row)
+
+    async def get(self, notification_id: int) -> StoredNotification:
+        """Return the notification with that row id, which exists."""
+        async with self._database.transaction() as session:
+            row = (await session.exec(select(Notification).where(Notification.id == notification_id))).one()
+        return self._open(row)
+
+    async def newest_received_at(self, account_id: str) -> datetime | None:
+        """Return when the newest verified notification about an account's payments was first received; or None."""
+        query = select(func.max(Notification.received_at)).where(Notification.account_id == account_id)
+        async with self._database.transaction() as session:
+            return (await session.exec(query)).one()
+
+    async def newest(self, account_id: str, *, most: int) -> Sequence[StoredNotification]:
+        """Return the newest notifications about an account's payments, at most so many."""
+        query = (
+            select(Notification)
+            .where(Notification.account_id == account_id)
+            .order_by(col(Notification.received_at).desc())
+            .limit(most)
+        )
+        async with self._database.transaction() as session:
+            return [self._open(row) for row in (await session.exec(query)).all()]
+
+    async def process(self, notification_id: int, decide: Decide, now: datetime) -> ProcessingResult:
+        """Let ``decide`` post a notification to its payment; commit the change together with the result.
+
+        Nothing changes when ``decide`` raises. Raises LookupError, DatabaseUnavailableError.
+        """
+        return await self._database.group_commit(self._process_all, _ProcessingJob(notification_id, decide, now))
+
+    async def postpone(
+        self, notification_id: int, *, reason: str, until: datetime, trouble: Trouble | None = None
+    ) -> None:
+        """Schedule a retry of a notification that could not be processed."""
+        later = {"outcome": reason, "next_attempt_at": until, "trouble": trouble}
+        async with self._database.transaction() as session:
+            await session.exec(update(Notification).where(col(Notification.id) == notification_id).values(**later))
+
+    async def find_for_order(self, account_id: str, *order_ids: str) -> Sequence[StoredNotification]:
+        """Return the notifications about an order, or about several, oldest first."""
+        async with self._database.transaction() as session:
+            return await self.read_for_order(session, account_id, *order_ids)
+
+    async def read_for_order(
+        self, session: AsyncSession, account_id: str, *order_ids: str
+    ) -> Sequence[StoredNotification]:
+        """Return the same as ``find_for_order``, read in the caller's transaction."""
+        query = (
+            select(Notification)
+            .where(Notification.account_id == account_id, col(Notification.order_id).in_(order_ids))
+            .order_by(col(Notification.id))
+        )
+        return [self._open(row) for row in (await session.exec(query)).all()]
+
+    def _open(self, row: Notification) -> StoredNotification:
+        assert row.id is not None  # noqa: S101 - a row that was read has its id
+        data = None
+        with suppress(VaultError):
+            data = row.data_sealed and self._vault.open(row.data_sealed, _place(row.account_id, row.digest))
+        return StoredNotification(
+            id=row.id,
+            account_id=row.account_id,
+            order_id=row.order_id,
+            data=data,
+            deliveries=row.deliveries,
+            attempts=row.attempts,
+            outcome=row.outcome,
+            received_at=row.received_at,
+            processed_at=row.processed_at,
+            next_attempt_at=row.next_attempt_at,
+            retained=row.data_sealed is not None,
+        )
+
+    async def _process_all(self, session: AsyncSession, many: Sequence[_ProcessingJob]) -> list[ProcessingResult]:
+        """Process notifications, the oldest first; return the result of each, in the order given."""
+        query = select(Notification).where(col(Notification.id).in_([each.notification_id for each in many]))
+        rows = {row.id: row for row in (await session.exec(query)).all()}
+        orders = {(row.account_id, row.order_id) for row in rows.values()}
+        found = await lock_payments(session, [ByOrder(order_id, account_id=account) for account, order_id in orders])
+        payments = {(each.payment.account_id, each.payment.order_id): each for each in found}
+        results: dict[int, ProcessingResult] = {}
+        for turn, dues in enumerate(_rounds(many, rows)):
+            if turn:  # what the previous round added must have its ids
+                await write(session, found)
+            for due in dues:
+                row = rows[due.notification_id]
+                payment = payments.get((row.account_id, row.order_id))
+                notification = self._open(row)
+                if payment is None:
+                    account = await session.get(MerchantAccount, row.account_id)
+                    is_of_others = account is not None and account.is_order_of_others(row.order_id)
+                    notification = replace(notification, is_of_others=is_of_others)
+                result = results[due.notification_id] = _decide(due, notification, payment)
+                row.outcome, row.trouble, row.next_attempt_at = result.outcome, result.trouble, result.retry_at
+                if result.retry_at is None:
+                    row.processed_at = due.now
+                    note_notification(session, row)
+        await save_all(session, found)
+        return [results[due.notification_id] for due in many]
+
+
+def _rounds(
+    many: Sequence[_ProcessingJob], rows: Mapping[int | None, Notification]
+) -> Sequence[Sequence[_ProcessingJob]]:
+    """Return rounds: the oldest notification of each payment, then the next oldest of each, and so on.
+
+    So a batch takes only as many rounds as one payment has notifications in it, and each payment receives its own in
+    order. Raises LookupError when a notification does not exist.
+    """
+    turns: list[list[_ProcessingJob]] = []
+    of_order: Counter[tuple[str, str]] = Counter()
+    for due in sorted(many, key=lambda each: each.notification_id):
+        if due.notification_id not in rows:
+            raise LookupError(f"no notification {due.notification_id}")
+        row = rows[due.notification_id]
+        turn = of_order[row.account_id, row.order_id]
+        of_order[row.account_id, row.order_id] += 1
+        if turn == len(turns):
+            turns.append([])
+        turns[turn].append(due)
+    return turns
+
+
+def _decide(due: _ProcessingJob, notification: StoredNotification, payment: StoredPayment | None) -> ProcessingResult:
+    result = due.decide(notification, payment)
+    if payment is not None:
+        payment.trace_new_parts(due.trace_id)
+    return result
+
+
+async def _store_all(session: AsyncSession, rows: Sequence[dict[str, Any]]) -> list[bool]:
+    """Store notifications; return False for each that duplicates a stored one, or an earlier one of ``rows``."""
+    first: dict[tuple[str, str], dict[str, Any]] = {}
+    for row in rows:
+        first.setdefault((row["account_id"], row["digest"]), row)
+    # In the same order everywhere, so that no two processes deadlock.
+    names = sorted(first)
+    claims = claims_of(session)
+    reserved = {name: claims.reserve(NOTIFICATIONS, name[0], first[name]["next_attempt_at"]) for name in names}
+    values = [first[name] | _claim_values(reserved[name]) for name in names]
+    stored: Any = await session.exec(_insert_statement(session.get_bind().dialect.name), params=values)
+    inserted = {(account_id, digest): row_id for account_id, digest, row_id in stored}
+    for name, row_id in inserted.items():
+        reservation = reserved[name]
+        if reservation is not None:
+            claim = Claim(row_id, name[0], reservation.until, first[name]["trace_id"], tries=1)
+            claims.add(reservation, claim)
+    is_new = []
+    for row in rows:
+        name = (row["account_id"], row["digest"])
+        is_new.append(name in inserted)
+        if name in inserted:
+            del inserted[name]
+            continue
+        same = (col(Notification.account_id) == name[0], col(Notification.digest) == name[1])
+        again = update(Notification).where(*same).values(deliveries=col(Notification.deliveries) + 1)
+        await session.exec(again)
+    return is_new
+
+
+def _claim_values(reservation: Reservation | None) -> dict[str, Any]:
+    return {} if reservation is None else {"next_attempt_at": reservation.until, "attempts": 1}
+
+
+@cache
+def _insert_statement(dialect: str) -> Any:
+    """Return the statement that inserts the rows that do not exist yet and returns their keys; built once."""
+    insert: Any = (postgresql if dialect == "postgresql" else sqlite).insert(Notification)
+    names = col(Notification.account_id), col(Notification.digest)
+    return insert.on_conflict_do_nothing(index_elements=names).returning(*names, col(Notification.id))
+
+
+def _place(account_id: str, digest: str) -> str:
+    return f"notification/{account_id}/{digest}"
+
+
+SEALED_COLUMNS = (
+    SealedColumn(
+        col(Notification.data_sealed),
+        place_columns=(col(Notification.account_id), col(Notification.digest)),
+        place=_place,
+    ),
+)
+"""The sealed columns of a notification."""

@@ -1,0 +1,71 @@
+"""Logs that the database is away: when it goes, at growing pauses while it is away, and when it is back.
+
+Every request and job that needs the database fails meanwhile. Their errors are marked as logged (``is_logged``), so
+that no line, let alone a traceback, is written for each of them (``app.ops.logs``).
+"""
+
+from collections.abc import Callable
+from time import monotonic
+
+import structlog
+
+from app.store.errors import DatabaseUnavailableError
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 10.0, 600.0
+_AWAY_STATES = ("08", "57P", "53300")  # SQLSTATEs: no connection, shut down or starting, too many connections
+_BUSY = ("SQLITE_BUSY", "SQLITE_LOCKED")
+
+log = structlog.get_logger(__name__)
+
+
+class Outage:
+    """Whether the database is away, as far as its transactions show it."""
+
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        self._clock = clock
+        self._was_there = False
+        self._since: float | None = None
+        self._next_line_at = 0.0
+        self._pause = _FIRST_PAUSE
+        self._failures = 0
+
+    def record_failure(self, error: DatabaseUnavailableError) -> None:
+        """Record that a transaction has failed; mark its error as logged if the database is away.
+
+        A database that was never there has not gone away: whoever starts or runs a command is told that at once.
+        """
+        now = self._clock()
+        if self._since is None:
+            if not self._was_there or not _is_away(error.__cause__):
+                return
+            self._since, self._failures, self._pause = now, 1, _FIRST_PAUSE
+            self._next_line_at = now + self._pause
+            log.error("database went away", error=str(error))
+        else:
+            self._failures += 1
+            if now >= self._next_line_at:
+                self._pause = min(2 * self._pause, _LONGEST_PAUSE)
+                self._next_line_at = now + self._pause
+                log.error("database still away", error=str(error), **self._facts(now))
+        error.is_logged = True
+
+    def record_success(self) -> None:
+        """Record that a transaction has been committed."""
+        self._was_there = True
+        if self._since is not None:
+            log.warning("database is back", **self._facts(self._clock()))
+            self._since = None
+
+    def _facts(self, now: float) -> dict[str, float]:
+        return {"seconds": round(now - (self._since or now), 1), "failures": self._failures}
+
+
+def _is_away(cause: BaseException | None) -> bool:
+    """Return True for an error of the connection, not of what was done in it: a lock or a statement that took long."""
+    original = getattr(cause, "orig", None)
+    if original is None:
+        return False
+    if (name := getattr(original, "sqlite_errorname", None)) is not None:
+        return not name.startswith(_BUSY)
+    state = getattr(original, "sqlstate", None)
+    return state is None or state.startswith(_AWAY_STATES)

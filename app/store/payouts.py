@@ -1,0 +1,99 @@
+"""Finds payouts, and sums what an account has paid out recently."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from sqlalchemy import func, literal, or_, tuple_
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from app.core.payment import PaymentAggregate
+from app.core.vocabulary import Kind, State
+from app.store.aggregates import WITH_ACCOUNT, load_aggregates, read_payments
+from app.store.columns import Moment
+from app.store.tables import Operation, Payment, Payout
+
+ZERO = Decimal("0.00")
+
+
+@dataclass(frozen=True, slots=True)
+class PayoutRecord:
+    """A payout as a whole: who requested it, and its outcome; for reading only."""
+
+    payout: Payout
+    aggregate: PaymentAggregate
+
+
+async def payout_of(session: AsyncSession, payment_id: int) -> Payout | None:
+    """Return the payout record of that payment; None if it is no payout."""
+    return await session.get(Payout, payment_id)
+
+
+async def payouts_page(
+    session: AsyncSession, installation_id: int | None, *, most: int, after: Payout | None = None
+) -> list[PayoutRecord]:
+    """Return the newest payouts of a store (None: of all stores); with ``after``, those that follow that one."""
+    moment, row = col(Payout.confirmed_at), col(Payout.payment_id)
+    query = select(Payout).order_by(moment.desc(), row.desc()).limit(most)
+    if installation_id is not None:
+        query = query.where(Payout.installation_id == installation_id)
+    if after is not None:
+        query = query.where(
+            tuple_(moment, row) < tuple_(literal(after.confirmed_at, Moment), literal(after.payment_id))
+        )
+    return await _records(session, (await session.exec(query)).all())
+
+
+async def payouts_for(session: AsyncSession, payment_ids: Collection[int | None]) -> list[PayoutRecord]:
+    """Return the payouts that are about these payments, oldest first."""
+    about = col(Payout.for_payment_id).in_([each for each in payment_ids if each is not None])
+    rows = (await session.exec(select(Payout).where(about).order_by(col(Payout.payment_id)))).all()
+    return await _records(session, rows)
+
+
+async def total_paid_out_since(session: AsyncSession, account_id: str, since: datetime) -> Decimal:
+    """Return the total that an account has paid out since then, or may have: all payouts that have not failed."""
+    amount: Any = func.sum(col(Operation.amount))
+    query: Any = (
+        select(amount)
+        .join(Payout, col(Payout.payment_id) == col(Operation.payment_id))
+        .where(
+            Payout.account_id == account_id,
+            col(Payout.confirmed_at) > since,
+            Operation.kind == Kind.CREATE,
+            or_(col(Operation.state) != State.FAILURE, col(Operation.contradicted)),
+        )
+    )
+    total: Decimal | None = (await session.exec(query)).one()
+    return total or ZERO
+
+
+async def similar_payouts_since(
+    session: AsyncSession, account_id: str, mask: str, amount: Decimal, since: datetime
+) -> list[PayoutRecord]:
+    """Return the account's payouts since then to a card with that mask, of exactly that amount, except failed ones."""
+    query = (
+        select(Payout)
+        .join(Payment, col(Payment.id) == col(Payout.payment_id))
+        .where(
+            Payout.account_id == account_id,
+            col(Payout.confirmed_at) > since,
+            Payout.card_mask == mask,
+            Payment.amount == amount,
+        )
+        .order_by(col(Payout.payment_id))
+    )
+    found = await _records(session, (await session.exec(query)).all())
+    return [each for each in found if not each.aggregate.create.has_surely_failed]
+
+
+async def _records(session: AsyncSession, rows: Sequence[Payout]) -> list[PayoutRecord]:
+    if not rows:
+        return []
+    query = WITH_ACCOUNT.where(col(Payment.id).in_([row.payment_id for row in rows]))
+    aggregates = await load_aggregates(session, await read_payments(session, query))
+    by_id = {each.payment.id: each for each in aggregates}
+    return [PayoutRecord(each, by_id[each.payment_id]) for each in rows]

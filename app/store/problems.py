@@ -1,0 +1,132 @@
+"""Problems in the database: read with their payments, found by kind, and counted; and those reported to Saleor.
+
+Each query of a payment's problems reads an index of open problems only (``tables.Problem``). So a store with a million
+payments is queried as quickly as one with a thousand; only the number of open problems matters.
+
+Stored beside them: which problems of the app were reported to the Saleor of each store, and when they are compared
+next.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import delete, exists, func, tuple_, update
+from sqlalchemy.orm import aliased
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from app.core import payment as core
+from app.core.vocabulary import ProblemKind
+from app.store.aggregates import ALONE, load_problems
+from app.store.job_queue import JobQueue
+from app.store.payment_rows import PAYMENTS
+from app.store.tables import Installation, Payment, Problem, ReportedProblem
+
+PROBLEMS = JobQueue(
+    "reported_problems",
+    Installation,
+    row_id=col(Installation.id),
+    due=col(Installation.problems_due_at),
+    tenant=col(Installation.id),
+)
+"""Stores whose reported problems are due to be compared with the current ones."""
+
+_OPEN = (col(Problem.acknowledged_at).is_(None), col(Problem.ended_at).is_(None))
+_earlier = aliased(Problem)
+# A payment with several open problems of one kind is listed by the first of them.
+_FIRST_OF_ITS_KIND = ~exists().where(
+    col(_earlier.payment_id) == col(Problem.payment_id),
+    col(_earlier.kind) == col(Problem.kind),
+    col(_earlier.id) < col(Problem.id),
+    col(_earlier.acknowledged_at).is_(None),
+    col(_earlier.ended_at).is_(None),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CountedProblems:
+    """How many payments of one account have an open problem of one kind; the oldest was raised at ``since``."""
+
+    kind: ProblemKind
+    account_id: str
+    count: int
+    since: datetime
+
+
+async def payment_ids_with_problem(
+    session: AsyncSession, installation_id: int, account_id: str, kinds: Collection[ProblemKind]
+) -> Sequence[int]:
+    """Return the row ids of an account's payments that have an open problem of one of these kinds."""
+    theirs = (Problem.installation_id == installation_id, Problem.account_id == account_id)
+    query = select(Problem.payment_id).where(*theirs, col(Problem.kind).in_(kinds), *_OPEN).distinct()
+    return [each for each in (await session.exec(query)).all() if each is not None]
+
+
+async def count_problems(session: AsyncSession, installation_id: int) -> list[CountedProblems]:
+    """Return how many payments of a store have open problems, by kind and account."""
+    by = (col(Problem.kind), col(Problem.account_id))
+    query: Any = (
+        select(*by, func.count(func.distinct(Problem.payment_id)), func.min(col(Problem.raised_at)))
+        .where(Problem.installation_id == installation_id, *_OPEN)
+        .group_by(*by)
+    )
+    return [CountedProblems(*row) for row in (await session.exec(query)).all()]
+
+
+async def payments_with_problem(
+    session: AsyncSession,
+    installation_id: int,
+    kind: ProblemKind,
+    *,
+    most: int,
+    after: tuple[datetime, int] | None = None,
+) -> Sequence[tuple[core.Payment, datetime]]:
+    """Return payments that have an open problem of that kind, and since when; the newest problems first.
+
+    ``after``: only those that follow the payment with that moment and row id.
+    """
+    order = (col(Problem.raised_at), col(Problem.payment_id))
+    query: Any = (
+        ALONE.add_columns(col(Problem.raised_at))
+        .order_by(None)
+        .join(Problem, col(Problem.payment_id) == col(Payment.id))
+        .where(Problem.installation_id == installation_id, Problem.kind == kind, *_OPEN, _FIRST_OF_ITS_KIND)
+    )
+    if after is not None:
+        query = query.where(tuple_(*order) < after)
+    rows = (await session.exec(query.order_by(*(column.desc() for column in order)).limit(most))).all()
+    payments = [PAYMENTS.read(row[:-1]) for row in rows]
+    await load_problems(session, payments)
+    return [(payment, row[-1]) for payment, row in zip(payments, rows, strict=True)]
+
+
+async def count_open_problems(session: AsyncSession) -> dict[ProblemKind, int]:
+    """Return how many problems of each kind are open, in all stores."""
+    query = select(Problem.kind, func.count()).where(*_OPEN).group_by(col(Problem.kind))
+    return {ProblemKind(kind): count for kind, count in (await session.exec(query)).all()}
+
+
+async def reported_keys(session: AsyncSession, installation_id: int, app_id: str) -> set[str]:
+    """Return the keys of the problems reported for the app with that id. Saleor has dropped those of any other app."""
+    query = select(ReportedProblem.key).where(
+        ReportedProblem.installation_id == installation_id, ReportedProblem.app_id == app_id
+    )
+    return set((await session.exec(query)).all())
+
+
+async def mark_reported(session: AsyncSession, installation_id: int, app_id: str, key: str, now: datetime) -> None:
+    """Record that Saleor shows a problem."""
+    await session.merge(ReportedProblem(installation_id=installation_id, key=key, app_id=app_id, told_at=now))
+
+
+async def clear_reported(session: AsyncSession, installation_id: int, keys: Collection[str]) -> None:
+    """Record that Saleor no longer shows these problems."""
+    theirs = (col(ReportedProblem.installation_id) == installation_id, col(ReportedProblem.key).in_(keys))
+    await session.exec(delete(ReportedProblem).where(*theirs))
+
+
+async def schedule_problem_comparison(session: AsyncSession, installation_id: int, at: datetime | None) -> None:
+    """Set when that store's problems are compared next; None: not before the app is installed there again."""
+    await session.exec(update(Installation).where(col(Installation.id) == installation_id).values(problems_due_at=at))

@@ -1,0 +1,297 @@
+"""Comparisons with the gateway's books, and the differences that they found.
+
+An account has one planned comparison, from the commit that adds the account. Each comparison is a job that a worker
+starts when it is due, and takes over when the worker that ran it has died.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import delete, func, literal, text, tuple_, update
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from app.core.payment import PaymentAggregate
+from app.core.vocabulary import Kind, State
+from app.store.aggregates import WITH_ACCOUNT, load_aggregates, read_payments
+from app.store.columns import Moment
+from app.store.day_sums import delete_days
+from app.store.job_queue import JobQueue
+from app.store.summed_days import delete_summed_days
+from app.store.tables import (
+    Discrepancy,
+    DiscrepancyKind,
+    DiscrepancyState,
+    MerchantAccount,
+    Operation,
+    Payment,
+    ReconciliationRun,
+    RunState,
+)
+from app.store.tables.reconciliation import UNSETTLED
+
+RECONCILIATIONS = JobQueue(
+    "reconciliations",
+    ReconciliationRun,
+    row_id=col(ReconciliationRun.id),
+    due=col(ReconciliationRun.due_at),
+    tenant=col(ReconciliationRun.installation_id),
+    max_delay=timedelta(hours=25),  # each night
+)
+_ENDED = (RunState.DONE, RunState.FAILED)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A difference that was found, and its state. ``payment_id`` None: it is about an order that is not ours."""
+
+    key: str
+    kind: DiscrepancyKind
+    state: DiscrepancyState
+    order_id: str
+    facts: Mapping[str, Any]
+    payment_id: int | None = None
+    gateway_id: str | None = None
+
+
+def next_time(hour: int, now: datetime) -> datetime:
+    """Return the next time, after ``now``, at which it is that hour in UTC."""
+    today = now.replace(hour=hour, minute=0, second=0, microsecond=0)
+    return today if today > now else today + timedelta(days=1)
+
+
+async def lock_comparisons(session: AsyncSession, account_id: str) -> None:
+    """Block other comparisons of the account from writing until the transaction ends: nightly and manual may coincide.
+
+    Rows that merely refer to the account can still be written.
+    """
+    account = select(MerchantAccount.id).where(MerchantAccount.id == account_id)
+    await session.exec(account.with_for_update(key_share=True))
+
+
+async def plan_run(session: AsyncSession, account: MerchantAccount, now: datetime) -> None:
+    """Plan the next comparison of an account for the hour that its owner has chosen, unless one is planned already."""
+    await lock_comparisons(session, account.id)
+    planned = select(ReconciliationRun.id).where(
+        ReconciliationRun.account_id == account.id, ReconciliationRun.state == RunState.PLANNED
+    )
+    if (await session.exec(planned)).first() is None:
+        session.add(
+            ReconciliationRun(
+                installation_id=account.installation_id,
+                account_id=account.id,
+                due_at=next_time(account.reconcile_at, now),
+                created_at=now,
+            )
+        )
+
+
+async def delete_comparisons(session: AsyncSession, account_id: str) -> None:
+    """Delete the comparisons and daily sums of an account that never had a payment."""
+    await delete_days(session, account_id)
+    await delete_summed_days(session, account_id)
+    for table in (Discrepancy, ReconciliationRun):
+        await session.exec(delete(table).where(col(table.account_id) == account_id))
+
+
+async def covered_until(session: AsyncSession, account_id: str) -> datetime | None:
+    """Return up to when the nightly comparisons have covered an account's books; None if there were none."""
+    query = select(func.max(ReconciliationRun.covered_until)).where(
+        ReconciliationRun.account_id == account_id, col(ReconciliationRun.chosen).is_(False)
+    )
+    return (await session.exec(query)).one()
+
+
+async def is_being_compared(session: AsyncSession, account_id: str) -> bool:
+    """Return True when a comparison of an account's books is running."""
+    query = select(ReconciliationRun.id).where(
+        ReconciliationRun.account_id == account_id, ReconciliationRun.state == RunState.RUNNING
+    )
+    return (await session.exec(query.limit(1))).first() is not None
+
+
+async def update_run(session: AsyncSession, run_id: int, **columns: object) -> None:
+    """Set columns of a comparison."""
+    await session.exec(update(ReconciliationRun).where(col(ReconciliationRun.id) == run_id).values(**columns))
+
+
+async def extend_claim(session: AsyncSession, run_id: int, until: datetime) -> None:
+    """Extend the claim on a comparison until that moment; one that has ended stays ended."""
+    those = (col(ReconciliationRun.id) == run_id, col(ReconciliationRun.due_at).is_not(None))
+    await session.exec(update(ReconciliationRun).where(*those).values(due_at=until))
+
+
+async def claim_run(session: AsyncSession, run_id: int, due: datetime, until: datetime) -> bool:
+    """Claim a comparison that was due at ``due``; return False when it was claimed by another worker, or has ended."""
+    those = (col(ReconciliationRun.id) == run_id, col(ReconciliationRun.due_at) == due)
+    result: Any = await session.exec(update(ReconciliationRun).where(*those).values(due_at=until))
+    return bool(result.rowcount)
+
+
+async def record_findings(
+    session: AsyncSession, run: ReconciliationRun, found: Sequence[Finding], now: datetime
+) -> None:
+    """Store the differences that ``run`` found; one that was found before keeps its row.
+
+    An unknown order that a person has acknowledged stays so: the books will show it every night.
+    """
+    await lock_comparisons(session, run.account_id)
+    keys = [each.key for each in found]
+    query = select(Discrepancy).where(Discrepancy.account_id == run.account_id, col(Discrepancy.key).in_(keys))
+    known = {row.key: row for row in (await session.exec(query)).all()}
+    for each in found:
+        row = known.get(each.key)
+        if row is None:
+            row = Discrepancy(
+                installation_id=run.installation_id,
+                account_id=run.account_id,
+                run_id=run.id or 0,
+                seen_run_id=run.id or 0,
+                payment_id=each.payment_id,
+                order_id=each.order_id,
+                gateway_id=each.gateway_id,
+                key=each.key,
+                kind=each.kind,
+                state=each.state,
+                facts=dict(each.facts),
+                found_at=now,
+                changed_at=now,
+            )
+            known[each.key] = row
+            session.add(row)
+            continue
+        row.seen_run_id = run.id or 0
+        looked_at = row.payment_id is None and row.state is DiscrepancyState.ENDED
+        if row.state is not each.state and not looked_at:
+            row.kind, row.state, row.changed_at = each.kind, each.state, now
+
+
+async def unsettled_discrepancies(
+    session: AsyncSession, account_id: str, *, after: int, most: int
+) -> Sequence[Discrepancy]:
+    """Return unsettled differences about payments of an account, those after that row."""
+    query = (
+        select(Discrepancy)
+        .where(
+            Discrepancy.account_id == account_id,
+            text(f"discrepancy.{UNSETTLED}"),
+            col(Discrepancy.payment_id).is_not(None),
+            col(Discrepancy.id) > after,
+        )
+        .order_by(col(Discrepancy.id))
+        .limit(most)
+    )
+    return (await session.exec(query)).all()
+
+
+async def payments_of_orders(session: AsyncSession, order_ids: Collection[str]) -> dict[str, PaymentAggregate]:
+    """Return the payments of these gateway orders, of any store, for reading only; a few queries for all."""
+    query = WITH_ACCOUNT.where(col(Payment.order_id).in_(order_ids))
+    found = await load_aggregates(session, await read_payments(session, query))
+    return {each.payment.order_id: each for each in found}
+
+
+async def paid_orders_page(
+    session: AsyncSession, account_id: str, after: tuple[datetime, int], end: datetime, *, most: int
+) -> Sequence[tuple[datetime, int, str]]:
+    """Return the creation time, row id and order id of an account's successful payments.
+
+    One page of them: those ``after`` a moment and a row id, the last ones of the previous page.
+    """
+    begun = (col(Payment.created_at), col(Payment.id))
+    query: Any = (
+        select(Payment.created_at, Payment.id, Payment.order_id)
+        .join(Operation, col(Operation.payment_id) == col(Payment.id))
+        .where(
+            Payment.account_id == account_id,
+            tuple_(*begun) > tuple_(literal(after[0], Moment), literal(after[1])),
+            begun[0] < end,
+            Operation.kind == Kind.CREATE,
+            Operation.state == State.SUCCESS,
+        )
+        .order_by(*begun)
+        .limit(most)
+    )
+    return [tuple(row) for row in (await session.exec(query)).all()]
+
+
+async def list_runs(
+    session: AsyncSession, *, account_id: str | None = None, before: int | None = None, most: int
+) -> Sequence[ReconciliationRun]:
+    """Return comparisons that were started, the newest first; of one account, if one is given."""
+    query = select(ReconciliationRun).where(ReconciliationRun.state != RunState.PLANNED)
+    if account_id is not None:
+        query = query.where(ReconciliationRun.account_id == account_id)
+    if before is not None:
+        query = query.where(col(ReconciliationRun.id) < before)
+    return (await session.exec(query.order_by(col(ReconciliationRun.id).desc()).limit(most))).all()
+
+
+async def discrepancies_of_run(session: AsyncSession, run_id: int, *, most: int) -> Sequence[Discrepancy]:
+    """Return the differences that a comparison was the first to find, oldest first."""
+    query = select(Discrepancy).where(Discrepancy.run_id == run_id).order_by(col(Discrepancy.id)).limit(most)
+    return (await session.exec(query)).all()
+
+
+async def last_ended_runs(session: AsyncSession, account_ids: Collection[str]) -> dict[str, ReconciliationRun]:
+    """Return the last nightly comparison of each account that has ended, successful or not."""
+    newest = (
+        select(func.max(ReconciliationRun.id))
+        .where(
+            col(ReconciliationRun.account_id).in_(account_ids),
+            col(ReconciliationRun.state).in_(_ENDED),
+            col(ReconciliationRun.chosen).is_(False),
+        )
+        .group_by(col(ReconciliationRun.account_id))
+    )
+    query = select(ReconciliationRun).where(col(ReconciliationRun.id).in_(newest))
+    return {row.account_id: row for row in (await session.exec(query)).all()}
+
+
+async def count_failed_comparisons(session: AsyncSession) -> int:
+    """Return the number of accounts, of all stores, whose last nightly comparison that has ended has failed."""
+    last_state = (
+        select(ReconciliationRun.state)
+        .where(
+            col(ReconciliationRun.account_id) == col(MerchantAccount.id),
+            col(ReconciliationRun.state).in_(_ENDED),
+            col(ReconciliationRun.chosen).is_(False),
+        )
+        .order_by(col(ReconciliationRun.id).desc())
+        .limit(1)
+        .scalar_subquery()
+    )
+    query = select(func.count()).select_from(MerchantAccount).where(last_state == RunState.FAILED)
+    return (await session.exec(query)).one()
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownOrders:
+    """How many orders in the gateway's books have no payment of ours; the first was found at ``since``."""
+
+    account_id: str
+    count: int
+    since: datetime
+
+
+_UNKNOWN_ORDER = (col(Discrepancy.payment_id).is_(None), text(f"discrepancy.{UNSETTLED}"))
+
+
+async def count_unknown_orders(session: AsyncSession, account_ids: Collection[str]) -> list[UnknownOrders]:
+    """Return how many orders were paid at these accounts' points of sale without a payment of ours."""
+    query: Any = (
+        select(Discrepancy.account_id, func.count(), func.min(Discrepancy.found_at))
+        .where(col(Discrepancy.account_id).in_(account_ids), *_UNKNOWN_ORDER)
+        .group_by(col(Discrepancy.account_id))
+    )
+    return [UnknownOrders(*row) for row in (await session.exec(query)).all()]
+
+
+async def mark_unknown_orders_seen(session: AsyncSession, account_ids: Collection[str], now: datetime) -> int:
+    """Record that a person has looked at these orders; return how many there were."""
+    theirs = (col(Discrepancy.account_id).in_(account_ids), *_UNKNOWN_ORDER)
+    ended = update(Discrepancy).where(*theirs).values(state=DiscrepancyState.ENDED, changed_at=now)
+    result: Any = await session.exec(ended)
+    return int(result.rowcount)

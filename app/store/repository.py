@@ -1,0 +1,354 @@
+"""Payments in the database: begin them, record what happens to them, and find them.
+
+Facts that arrive at the same moment are committed together (``group_commit``), which callers do not see: a fact decides
+about the payment as it is, locked, and decides again, with the payment reloaded, when a transaction failed.
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+import structlog
+from sqlalchemy.exc import IntegrityError
+from sqlmodel import SQLModel, col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from app.core.fact import AttemptFact, Fact
+from app.core.payment import Operation, Payment, PaymentAggregate, row_id_of
+from app.core.vocabulary import State
+from app.store import tables
+from app.store.aggregates import (
+    ALONE,
+    ByOperation,
+    ByTransaction,
+    PaymentSelector,
+    SameDebt,
+    find_where,
+    read_payments,
+    save_all,
+)
+from app.store.database import Database
+from app.store.errors import CommitUnknownError
+from app.store.group_commit import Write
+from app.store.payment_locks import condition_of, is_attempt_to_pay, is_selected, lock_payments
+from app.store.payment_rows import PAYMENTS, StoredPayment
+from app.store.tables import MerchantAccount
+from integration_base.telemetry import current_trace_id
+
+log = structlog.get_logger(__name__)
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class NewPayment:
+    """A payment that is about to be requested, with the operation that requests it.
+
+    ``objection`` is called first, with the other attempts to pay the same (``debt``), which are locked: it may change
+    all of them, and returns why the payment must not be created. ``companion`` builds a row that is written with it,
+    from the payment's row id. ``reject_if_elsewhere``: the payment is not created when another store has a payment of
+    this transaction. ``limit`` is called while the account is locked, so that it reads all payments that count: it
+    returns why this one is too much.
+    """
+
+    payment: Payment
+    operation: Operation
+    debt: SameDebt | None = None
+    objection: Callable[[Payment, Sequence[PaymentAggregate]], Exception | None] | None = None
+    companion: Callable[[int], SQLModel] | None = None
+    reject_if_elsewhere: bool = False
+    limit: Callable[[AsyncSession], Awaitable[Exception | None]] | None = None
+
+
+@dataclass(slots=True)
+class _Entry:
+    """A pending write; ``abandoned``: its requester has already been answered without it (laws of money, 11).
+
+    Another task writes it; what it adds belongs to the ``trace_id`` of its requester.
+    """
+
+    abandoned: bool = field(default=False, kw_only=True)
+    trace_id: str | None = field(default_factory=current_trace_id, kw_only=True)
+
+
+_EntryT = TypeVar("_EntryT", bound=_Entry)
+
+
+@dataclass(slots=True)
+class _Insertion(_Entry):
+    new: NewPayment
+
+    def build(self) -> StoredPayment:
+        """Return the payment for one attempt to insert it: an attempt that failed has changed its own copy."""
+        return StoredPayment(replace(self.new.payment, problems=[]), [replace(self.new.operation)], [])
+
+    def find_objection(self, built: StoredPayment, attempts: Sequence[PaymentAggregate]) -> Exception | None:
+        find = self.new.objection
+        return None if find is None else find(built.payment, attempts)
+
+
+@dataclass(slots=True)
+class _Change(_Entry):
+    which: PaymentSelector
+    debt: SameDebt | None
+    fact: Fact[Any] | AttemptFact[Any]
+
+    def decide(self, own: StoredPayment, attempts: Sequence[StoredPayment]) -> Any:
+        return self.fact.decide(own, attempts) if isinstance(self.fact, AttemptFact) else self.fact.decide(own)
+
+
+@dataclass(frozen=True, slots=True)
+class _Raised:
+    """The answer to a fact that was refused: it is raised where the fact was recorded."""
+
+    error: Exception
+
+
+class _AbandonedError(Exception):
+    """The requester no longer waits: nothing was written."""
+
+
+_STORES_OF_TRANSACTIONS = select(tables.Payment.transaction_id, tables.Payment.installation_id).where(
+    col(tables.Payment.transaction_id).in_(sa.bindparam("transaction_ids", expanding=True))
+)
+
+
+class PaymentNotFoundError(LookupError):
+    """No such payment exists."""
+
+
+class PaymentInOtherStoreError(Exception):
+    """Another store has a payment of this transaction: it was begun while this Saleor had another address."""
+
+
+class PaymentRepository:
+    """The payments of all stores, read and changed under their locks."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def begin(self, new: NewPayment) -> PaymentAggregate | None:
+        """Commit a payment with the operation about to be requested; None when its transaction was recorded before.
+
+        Raises what ``new.objection`` or ``new.limit`` returns, PaymentInOtherStoreError. If the connection broke during
+        the commit, the contents of the database decide.
+        """
+        insertion = _Insertion(new)
+        insert = _insert_all if new.limit is None else _insert_within_limits
+        try:
+            return _raise_or_return(await self._commit(insert, insertion))
+        except IntegrityError:
+            # Either the same webhook was delivered again, or another store has this order id: tell them apart.
+            made = new.payment
+            if await self.find(ByTransaction(made.installation_id, made.transaction_id)) is None:
+                raise
+            return None
+        except CommitUnknownError:
+            log.warning("nobody knows whether an intent is committed: it is tried again, and read if it is there")
+        try:
+            return _raise_or_return(await self._commit(insert, insertion))
+        except IntegrityError:
+            made = new.payment
+            recorded = await self.find(ByTransaction(made.installation_id, made.transaction_id))
+            if recorded is None:
+                raise
+            return recorded if _is_intent_of(made, recorded) else None
+
+    async def record(self, which: PaymentSelector, fact: Fact[R]) -> R:
+        """Let a fact decide what follows for a payment, under its lock, commit that, and return the fact's answer.
+
+        Nothing changes when it raises. Raises PaymentNotFoundError, DatabaseUnavailableError.
+        """
+        answer: R = await self._record(_Change(which, None, fact))
+        return answer
+
+    async def record_of_attempt(self, which: PaymentSelector, debt: SameDebt | None, fact: AttemptFact[R]) -> R:
+        """Do the same as ``record`` for a fact that concerns all attempts to pay the same (``debt``), all locked.
+
+        The payment is the only attempt when ``debt`` is None.
+        """
+        answer: R = await self._record(_Change(which, debt, fact))
+        return answer
+
+    async def _record(self, change: _Change) -> Any:
+        answer = await self._commit(_record_all, change)
+        if isinstance(answer, _Raised):
+            raise answer.error
+        return answer
+
+    async def find(self, which: PaymentSelector | ByOperation) -> PaymentAggregate | None:
+        """Return a payment, for reading only; or None."""
+        async with self._database.transaction() as session:
+            return await find_where(session, condition_of(which))
+
+    async def read(self, payment_id: int) -> Payment:
+        """Return the payment with that row id, alone, for reading; those read at the same moment cost one query."""
+        return await self._database.group_commit(_read_all, payment_id)
+
+    async def exists_only_elsewhere(self, installation_id: int, transaction_id: str) -> bool:
+        """Return True when another store has a payment of that transaction, and this one has none."""
+        async with self._database.transaction() as session:
+            return bool(await _transactions_only_elsewhere(session, {(installation_id, transaction_id)}))
+
+    async def _commit(self, write: Write[_EntryT, Any], entry: _EntryT) -> Any:
+        """Have an entry written together with others. If the requester stops waiting in time, it is not written."""
+        try:
+            return await self._database.group_commit(write, entry)
+        except asyncio.CancelledError:
+            entry.abandoned = True
+            raise
+
+
+async def _read_all(session: AsyncSession, payment_ids: Sequence[int]) -> list[Payment]:
+    found = await read_payments(session, ALONE.where(PAYMENTS.table.c.id.in_(payment_ids)))
+    payments = {payment.id: payment for payment in found}
+    return [payments[payment_id] for payment_id in payment_ids]
+
+
+def _is_intent_of(made: Payment, recorded: PaymentAggregate) -> bool:
+    """Return whether an intent is ours, not that of another delivery of the same webhook (laws of money, 4)."""
+    return recorded.create.state is State.INTENT and recorded.payment.created_at == made.created_at
+
+
+def _raise_or_return(found: PaymentAggregate | Exception) -> PaymentAggregate:
+    if isinstance(found, Exception):
+        raise found
+    return found
+
+
+async def _insert_all(session: AsyncSession, many: Sequence[_Insertion]) -> list[PaymentAggregate | Exception]:
+    """Insert new payments; return each, or the objection to it. Raises IntegrityError for one that exists already."""
+    built = [insertion.build() for insertion in many]
+    objections = await _find_objections(session, many, built)
+    made = [index for index, objection in enumerate(objections) if objection is None]
+    await _insert(session, [many[index] for index in made], [built[index] for index in made])
+    return [objection or built[index] for index, objection in enumerate(objections)]
+
+
+async def _insert_within_limits(
+    session: AsyncSession, many: Sequence[_Insertion]
+) -> list[PaymentAggregate | Exception]:
+    """Insert new payments one after another, each if its account's limit allows it besides those before it."""
+    account = col(MerchantAccount.id)
+    # What a cache or an earlier read of this session holds may be older than the lock.
+    await session.exec(
+        select(MerchantAccount)
+        .where(account.in_({insertion.new.payment.account_id for insertion in many}))
+        .order_by(account)
+        .with_for_update(),
+        execution_options={"populate_existing": True},
+    )
+    answers: list[PaymentAggregate | Exception] = []
+    for insertion in many:
+        too_much = None if insertion.new.limit is None else await insertion.new.limit(session)
+        if too_much is not None and not await _is_recorded(session, insertion.new.payment):
+            answers.append(too_much)
+        else:
+            answers.extend(await _insert_all(session, [insertion]))
+    return answers
+
+
+async def _is_recorded(session: AsyncSession, payment: Payment) -> bool:
+    same = ByTransaction(payment.installation_id, payment.transaction_id)
+    return (await session.exec(select(tables.Payment.id).where(condition_of(same)))).first() is not None
+
+
+async def _find_objections(
+    session: AsyncSession, many: Sequence[_Insertion], built: Sequence[StoredPayment]
+) -> list[Exception | None]:
+    # Take all locks before inserting any row: a transaction that waits for another's row holds none that it wants.
+    debts = [insertion.new.debt for insertion in many if insertion.new.debt is not None]
+    locked = await lock_payments(session, [], debts) if debts else []
+    exclusive = {
+        _store_and_transaction(insertion.new.payment) for insertion in many if insertion.new.reject_if_elsewhere
+    }
+    elsewhere = await _transactions_only_elsewhere(session, exclusive)
+    objections: list[Exception | None] = []
+    for insertion, made in zip(many, built, strict=True):
+        new, payment = insertion.new, made.payment
+        if insertion.abandoned:
+            objections.append(_AbandonedError())
+            continue
+        if new.reject_if_elsewhere and _store_and_transaction(payment) in elsewhere:
+            objections.append(PaymentInOtherStoreError())
+            continue
+        attempts = [one for one in locked if new.debt is not None and is_attempt_to_pay(one.payment, new.debt)]
+        recorded = any(attempt.payment.transaction_id == payment.transaction_id for attempt in attempts)
+        objections.append(None if recorded else insertion.find_objection(made, attempts))
+        for attempt in attempts:
+            attempt.trace_new_parts(insertion.trace_id)
+    await save_all(session, locked)
+    return objections
+
+
+async def _transactions_only_elsewhere(
+    session: AsyncSession, transactions: set[tuple[int, str]]
+) -> set[tuple[int, str]]:
+    """Return those of the transactions, each with its store, of which only other stores have a payment: one query."""
+    if not transactions:
+        return set()
+    stores: defaultdict[str, set[int]] = defaultdict(set)
+    for name, store in (
+        await session.exec(_STORES_OF_TRANSACTIONS, params={"transaction_ids": [name for _, name in transactions]})
+    ).all():
+        stores[name].add(store)
+    return {(store, name) for store, name in transactions if stores[name] and store not in stores[name]}
+
+
+def _store_and_transaction(payment: Payment) -> tuple[int, str]:
+    return payment.installation_id, payment.transaction_id
+
+
+async def _insert(session: AsyncSession, many: Sequence[_Insertion], built: Sequence[StoredPayment]) -> None:
+    for insertion, stored in zip(many, built, strict=True):
+        stored.trace_new_parts(insertion.trace_id)
+    # In the same order everywhere, so that no two processes deadlock over rows of the same transaction.
+    await save_all(session, sorted(built, key=_transaction_id))
+    companions = [
+        insertion.new.companion(row_id_of(stored.payment))
+        for insertion, stored in zip(many, built, strict=True)
+        if insertion.new.companion is not None
+    ]
+    session.add_all(companions)
+
+
+def _transaction_id(stored: StoredPayment) -> str:
+    return stored.payment.transaction_id
+
+
+async def _record_all(session: AsyncSession, many: Sequence[_Change]) -> list[Any]:
+    debts = [change.debt for change in many if change.debt is not None]
+    locked = await lock_payments(session, [change.which for change in many], debts)
+    answers: list[Any] = []
+    for change in many:
+        if change.abandoned:
+            answers.append(None)
+            continue
+        own = next((one for one in locked if is_selected(one, change.which)), None)
+        if own is None:
+            answers.append(_Raised(PaymentNotFoundError(str(change.which))))
+            continue
+        debt = change.debt
+        attempts = [one for one in locked if one is own or (debt is not None and is_attempt_to_pay(one.payment, debt))]
+        answers.append(_apply(change, own, attempts))
+    await save_all(session, locked)
+    return answers
+
+
+def _apply(change: _Change, own: StoredPayment, attempts: Sequence[StoredPayment]) -> Any:
+    """Return the answer of a fact. One that raises before it has changed anything disturbs no other in the transaction.
+
+    Otherwise its error is raised: then all of it is rolled back, and each fact is recorded again, alone.
+    """
+    try:
+        answer = change.decide(own, attempts)
+    except Exception as error:
+        if any(attempt.is_changed for attempt in attempts):
+            raise
+        return _Raised(error)
+    for attempt in attempts:
+        attempt.trace_new_parts(change.trace_id)
+    return answer

@@ -1,0 +1,128 @@
+"""The actions of staff on a payment's page: the offered ones, the parsing of forms, and the results. No I/O."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from uuid import uuid4
+
+from app.core.payment import Operation
+from app.core.vocabulary import Kind, State
+from app.flows.staff.actions import StaffRequest, possible_actions
+from app.i18n.messages import StoredMessage, gettext_noop
+from app.rules.balance import Balance, RecurringCharge
+from integration_base.amounts import NotAnAmountError, read_amount
+
+KINDS = (Kind.CAPTURE, Kind.VOID, Kind.REFUND, Kind.CANCEL)
+_KEY = re.compile(r"[0-9a-f]{32}")
+_SHARE = "from."  # before the sub-merchant's id in the name of a field
+
+
+class InvalidFormError(Exception):
+    """The submitted form is not one of ours: it has no key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """An action that is possible now. ``most`` is its maximum amount.
+
+    ``key`` identifies the submitted form: sent twice, it is executed once (laws of money, 4).
+    """
+
+    kind: Kind
+    most: Decimal
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChargeOffer:
+    """A later charge of the payment's subscription, with the ``key`` of the form that refunds it."""
+
+    charge: RecurringCharge
+    at: datetime
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Flash:
+    """The result of an action that staff have just taken. ``status`` is one of the Dashboard's."""
+
+    words: str
+    status: str = "success"
+    why: str | None = None
+
+
+_SUCCEEDED: Mapping[Kind, str] = {
+    Kind.CAPTURE: gettext_noop("The amount was captured."),
+    Kind.VOID: gettext_noop("The authorized amount was released."),
+    Kind.REFUND: gettext_noop("The amount was refunded."),
+    Kind.CANCEL: gettext_noop("The payment was cancelled, and its payment page is closed."),
+}
+_WAITING = gettext_noop("Request accepted. It will be sent when the operation in progress has finished.")
+_PENDING = gettext_noop("Request sent. The outcome is not known yet: the app will find out and report it to Saleor.")
+FAILED = gettext_noop("The operation failed:")
+
+
+def offers(now: Balance) -> list[Offer]:
+    """Return the actions that are possible now, each with a key of its own."""
+    return [Offer(step.kind, step.amount, uuid4().hex) for step in possible_actions(now).values()]
+
+
+def charge_offers(now: Balance, operations: Sequence[Operation]) -> list[ChargeOffer]:
+    """Return the later charges of a subscription, newest first."""
+    at = {each.operation_id: each.booked_at or each.created_at for each in operations if each.kind is Kind.RECURRING}
+    return [ChargeOffer(each, at[each.id], uuid4().hex) for each in reversed(now.recurring)]
+
+
+def read_staff_request(kind: Kind, by: str, fields: Sequence[tuple[str, str]]) -> StaffRequest:
+    """Parse the form of an action. Raises NotAnAmountError and InvalidFormError."""
+    params = dict(fields)
+    if not _KEY.fullmatch(params.get("key", "")):
+        raise InvalidFormError
+    amount_text = params.get("amount", "").strip()
+    amount = read_amount(amount_text) if amount_text and kind in {Kind.CAPTURE, Kind.REFUND} else None
+    taken_from = read_amounts(fields) if kind is Kind.REFUND else {}
+    reason = params.get("reason", "").strip()
+    charge_id = params.get("charge") or None if kind is Kind.REFUND else None
+    return StaffRequest(
+        kind,
+        by=by,
+        key=params["key"],
+        amount=amount,
+        taken_from=taken_from or None,
+        charge_id=charge_id,
+        reason=reason,
+    )
+
+
+def read_amounts(fields: Iterable[tuple[str, str]]) -> dict[str, Decimal]:
+    """Return the amounts of a form by the sub-merchant from whom they are taken. Raises NotAnAmountError.
+
+    Empty fields belong to sub-merchants from whom nothing is taken.
+    """
+    typed = [(name.removeprefix(_SHARE), text.strip()) for name, text in fields if name.startswith(_SHARE)]
+    return {who: read_amount(text) for who, text in typed if text}
+
+
+def typed_amount(fields: Sequence[tuple[str, str]]) -> Decimal | None:
+    """Return the amount typed so far into a refund form; None when it is empty, or not an amount."""
+    amount_text = dict(fields).get("amount", "").strip()
+    try:
+        parts = read_amounts(fields)
+        return sum(parts.values(), Decimal()) if parts else read_amount(amount_text)
+    except NotAnAmountError:
+        return None
+
+
+def flash_for(operation: Operation) -> Flash:
+    """Return the message about the result of an operation."""
+    match operation.state:
+        case State.SUCCESS:
+            return Flash(_SUCCEEDED[operation.kind])
+        case State.FAILURE:
+            return Flash(FAILED, "error", StoredMessage(operation.message or ""))
+        case State.WAITING:
+            return Flash(_WAITING, "info")
+        case _:
+            return Flash(_PENDING, "info")

@@ -1,0 +1,186 @@
+"""The third setup step: a small payment at the gateway's page, whose arrival is shown here."""
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+
+import structlog
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse
+
+from app.core.payment import PaymentAggregate
+from app.core.vocabulary import State
+from app.flows.trial_payment import SUGGESTED_AMOUNT, Trial, begin_trial
+from app.i18n.messages import gettext_noop
+from app.reports.status import Standing, standings
+from app.rules.refusal import RefusalError
+from app.services import Services
+from app.store.aggregates import find_by_order
+from app.store.tables import MerchantAccount
+from app.web.dashboard.form import read_form_fields
+from app.web.dashboard.set_up.forms import FormFields, group_fields, text_of
+from app.web.dashboard.set_up.refusals import refusals_as_http_errors
+from app.web.dashboard.set_up.setup_page import TRIAL, SetUpRenderer
+from app.web.dashboard.staff import AnyStaff, Staff, http_error
+from gateway_client.models import Sector
+from integration_base.amounts import NotAnAmountError, read_amount
+
+log = structlog.get_logger(__name__)
+
+_NO_ACCOUNT = gettext_noop("This store has no such merchant account.")
+_NO_TRIAL = gettext_noop("This store has no such trial.")
+_NOT_AN_AMOUNT = gettext_noop("Enter amounts like 1234.50.")
+_NOT_A_DAY = gettext_noop("Enter the date of birth like 1991-08-24.")
+_INVALID_FORM = gettext_noop("This form cannot be submitted. Reload the page.")
+
+
+@dataclass(frozen=True)
+class TrialPage:
+    """A trial. ``notified_at`` is the time of the gateway's first notification; ``final``: no more is expected."""
+
+    order_id: str
+    amount: Decimal
+    currency: str
+    test_project: bool
+    checkout_url: str | None
+    expires_at: datetime | None
+    standings: Sequence[Standing]
+    paid: bool
+    final: bool
+    why: str | None
+    notified_at: datetime | None
+
+
+class TrialParts:
+    """The routes of trials."""
+
+    def __init__(self, services: Services, renderer: SetUpRenderer) -> None:
+        self._services = services
+        self._renderer = renderer
+
+    def add_to(self, router: APIRouter) -> None:
+        """Add the routes to a router whose guard requires the permissions for setup."""
+        router.add_api_route(TRIAL, self._form, methods=["GET"])
+        router.add_api_route(TRIAL, self._begin, methods=["POST"])
+        router.add_api_route(f"{TRIAL}/{{order_id}}", self._trial, methods=["GET"])
+        router.add_api_route(f"{TRIAL}/{{order_id}}/standing", self._standing, methods=["GET"])
+
+    async def _form(self, staff: AnyStaff) -> HTMLResponse:
+        accounts = [each for each in await self._services.accounts.all(staff.installation.id) if each.enabled]
+        return await self._renderer.part(
+            "try.html",
+            staff,
+            step=TRIAL,
+            accounts=accounts,
+            currencies=list(dict.fromkeys(code for each in accounts for code in each.currencies)),
+            names=any(each.names_required or each.sector != Sector.GENERAL for each in accounts),
+            birthday=any(each.sector == Sector.MICROFINANCE for each in accounts),
+            smallest=SUGGESTED_AMOUNT,
+            email=staff.email,
+            key=uuid.uuid4().hex,
+        )
+
+    async def _begin(self, request: Request, staff: AnyStaff) -> HTMLResponse:
+        form = group_fields(await read_form_fields(request))
+        account = await self._account(staff, text_of(form, "account"))
+        with refusals_as_http_errors(staff):
+            try:
+                aggregate = await begin_trial(self._services, account, _parse_form(staff, form))
+            except RefusalError as refusal:
+                raise http_error(
+                    422, refusal.code, staff.translation, refusal.message, fields=_field_errors(refusal)
+                ) from refusal
+        order_id = aggregate.payment.order_id
+        log.info("trial begun", payment=order_id, account=account.id, staff=staff.id)
+        return await self._render(staff, order_id, at=f"{TRIAL}/{order_id}")
+
+    async def _trial(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
+        return await self._render(staff, order_id)
+
+    async def _standing(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
+        page = await self._load_page(staff, order_id)
+        return await self._renderer.renderer.part("set_up/trial_standing.html", staff, here=None, **vars(page))
+
+    async def _render(self, staff: Staff, order_id: str, at: str | None = None) -> HTMLResponse:
+        page = await self._load_page(staff, order_id)
+        return await self._renderer.part("trial.html", staff, step=TRIAL, at=at, **vars(page))
+
+    async def _load_page(self, staff: Staff, order_id: str) -> TrialPage:
+        async with self._services.database.transaction() as session:
+            aggregate = await find_by_order(session, order_id, installation_id=staff.installation.id)
+        if aggregate is None or not aggregate.payment.trial:
+            raise http_error(404, "UNKNOWN_PAYMENT", staff.translation, _NO_TRIAL)
+        account = await self._account(staff, aggregate.payment.account_id)
+        notifications = await self._services.inbox.find_for_order(account.id, aggregate.payment.order_id)
+        return _build_page(aggregate, account, notifications[0].received_at if notifications else None)
+
+    async def _account(self, staff: Staff, account_id: str) -> MerchantAccount:
+        for each in await self._services.accounts.all(staff.installation.id):
+            if each.id == account_id:
+                return each
+        raise http_error(404, "UNKNOWN_ACCOUNT", staff.translation, _NO_ACCOUNT)
+
+
+_FIELDS = {
+    "amount": "amount",
+    "customer_email": "email",
+    "customer_phone": "phone",
+    "customer_fname": "first_name",
+    "customer_lname": "last_name",
+    "customer_birthday": "birthday",
+}
+
+
+def _field_errors(refusal: RefusalError) -> dict[str, str]:
+    """Return the form field that a refusal concerns, if there is one, with the message to show beside it."""
+    name = _FIELDS.get(refusal.field or "")
+    return {} if name is None else {name: refusal.message}
+
+
+def _parse_form(staff: Staff, form: FormFields) -> Trial:
+    """Parse the form of a trial. Raises HTTPException."""
+    try:
+        amount = read_amount(text_of(form, "amount"))
+    except NotAnAmountError as error:
+        raise http_error(
+            422, "INVALID_AMOUNT", staff.translation, _NOT_AN_AMOUNT, fields={"amount": _NOT_AN_AMOUNT}
+        ) from error
+    try:
+        birthday = date.fromisoformat(text_of(form, "birthday")) if text_of(form, "birthday") else None
+    except ValueError as error:
+        raise http_error(422, "INVALID_DATA", staff.translation, _NOT_A_DAY, fields={"birthday": _NOT_A_DAY}) from error
+    try:
+        key = uuid.UUID(text_of(form, "key")).hex
+    except ValueError as error:
+        raise http_error(422, "INVALID_DATA", staff.translation, _INVALID_FORM) from error
+    return Trial(
+        key=key,
+        by=staff.name,
+        amount=amount,
+        currency=text_of(form, "currency"),
+        email=text_of(form, "email"),
+        phone=text_of(form, "phone"),
+        first_name=text_of(form, "first_name"),
+        last_name=text_of(form, "last_name"),
+        birthday=birthday,
+        language=staff.translation.language,
+    )
+
+
+def _build_page(aggregate: PaymentAggregate, account: MerchantAccount, notified_at: datetime | None) -> TrialPage:
+    payment, create = aggregate.payment, aggregate.create
+    return TrialPage(
+        order_id=payment.order_id,
+        amount=payment.amount,
+        currency=payment.currency,
+        test_project=account.test_project,
+        checkout_url=payment.checkout_url if create.state is State.INIT else None,
+        expires_at=payment.expires_at,
+        standings=standings(aggregate),
+        paid=create.state is State.SUCCESS,
+        final=create.state.final,
+        why=create.message if create.state in {State.FAILURE, State.UNKNOWN} else None,
+        notified_at=notified_at,
+    )

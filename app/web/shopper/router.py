@@ -1,0 +1,184 @@
+"""The shopper's addresses: `/pay/{order_id}`, the same with `.svg` and `.png`, `/pay/return/{order_id}`, and the style
+sheet of a shop's colour.
+
+Anyone who knows an order's id may see that order's page. It shows an amount and an outcome, no person and no card, and
+it can change nothing. An id is as random as Saleor's transaction, so it cannot be guessed, and all unknown ids get the
+same response. What the gateway appends to the address when it sends a browser back is unsigned and is ignored.
+"""
+
+import re
+from collections.abc import Awaitable, Callable, Coroutine
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import structlog
+from fastapi import APIRouter, Depends, Request, Response
+from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse
+from fastapi.routing import APIRoute
+
+from app.i18n.translation import LANGUAGES, language_name, translation_for
+from app.web.security_headers import PageKind, route_class_for
+from app.web.shopper.limits import PageLimits, TooManyVisitors
+from app.web.shopper.page import MISSING, Page, page_for_later, return_page, web_address
+from app.web.shopper.pay import pay_page
+from app.web.shopper.qr import qr_png, qr_svg
+from app.web.shopper.shop_style import render_stylesheet
+from app.web.shopper.view import PaymentView, ShopView
+from app.web.templates import Templates
+
+FindPayment = Callable[[str], Awaitable[PaymentView | None]]
+OnReturn = Callable[[str], Awaitable[None]]
+CloseIfNotOwed = Callable[[str], Awaitable[bool]]
+
+_ORDER_ID = re.compile(r"[A-Za-z0-9]{1,32}")
+_POLL_COUNT = re.compile(r"[0-9]{1,3}")
+_COLOR = re.compile(r"[0-9a-f]{6}")
+_READING = ["GET", "HEAD"]  # link previews and mail scanners ask for the head first
+_NO_SHOP = ShopView()
+_TEMPLATES = Templates(Path(__file__).parent / "templates")
+
+_log = structlog.stdlib.get_logger(__name__)
+
+
+class _PageRoute(APIRoute):
+    """A page of the shopper's. Who is turned away gets a page too, which loads by itself when there may be room."""
+
+    page_kind = PageKind.SHOPPER
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+        root = "../" * (self.path.count("/") - 1)
+
+        async def handle_or_ask_to_wait(request: Request) -> Response:
+            try:
+                return await handle(request)
+            except TooManyVisitors as refusal:
+                polls = {name: count for name in ("w", "n") if (count := _poll_count(request, name))}
+                page = page_for_later(f"?{urlencode(polls)}", refusal.retry_after)
+                response = _render(page, request, status_code=refusal.status_code, root=root)
+                response.headers.update(refusal.headers or {})
+                return response
+
+        return handle_or_ask_to_wait
+
+
+def _render(
+    page: Page, request: Request, language: str = "", *, root: str, status_code: int = 200, **values: object
+) -> HTMLResponse:
+    """Render a page in the language that the visitor has chosen on it, else in ``language``, else in the browser's."""
+    chosen = request.query_params.get("lang", "")
+    if chosen in LANGUAGES:
+        page = page.keep(f"lang={chosen}")
+    else:
+        chosen = ""
+    browser = request.headers.get("accept-language", "")
+    translation = translation_for(",".join(filter(None, (chosen, language, browser))))
+    names = {code: language_name(code) for code in LANGUAGES}
+    html = _TEMPLATES.render(
+        "page.html", translation, page=page, root=root, **{"qr": "", "shop": _NO_SHOP, "languages": names, **values}
+    )
+    return HTMLResponse(html, status_code)
+
+
+async def _lead_on_unchecked(_order_id: str) -> bool:
+    return False
+
+
+def create_shopper_router(
+    find: FindPayment, on_return: OnReturn, limits: PageLimits, close_if_not_owed: CloseIfNotOwed = _lead_on_unchecked
+) -> APIRouter:
+    """Create the router of the shopper's pages.
+
+    `find` returns the view of an order's payment, or None. `on_return` is called for every poll of a payment whose
+    outcome is still open (up to one every two seconds per page, so it should be quick and limit itself): a good moment
+    for a look-up at the gateway. Its result is shown at once; its exceptions are logged and change nothing for the
+    shopper. `close_if_not_owed` is called before a page leads to the gateway's page; it returns True if nobody
+    should pay there any more. Like `on_return` it should be quick and limit itself. `limits` admits requests.
+    """
+    limited = [Depends(limits)]
+    router = APIRouter(include_in_schema=False, dependencies=limited, route_class=_PageRoute)
+    images = APIRouter(route_class=route_class_for(PageKind.IMAGE))
+    files = APIRouter(route_class=route_class_for(PageKind.VERSIONED_FILE))
+
+    async def find_valid(request: Request, order_id: str) -> PaymentView | None:
+        view = await find(order_id) if _ORDER_ID.fullmatch(order_id) else None
+        if view is None or view.checkout_url is None or request.method == "HEAD":
+            return view
+        try:
+            closed = await close_if_not_owed(order_id)
+        except Exception as exc:  # noqa: BLE001 - whatever fails here, the shopper can pay
+            _log.error("open page not checked", payment=order_id, error=type(exc).__name__)
+            return view
+        return await find(order_id) if closed else view
+
+    async def refresh(request: Request, order_id: str, view: PaymentView | None) -> PaymentView | None:
+        if view is None or not view.state.is_open or request.method == "HEAD":
+            return view
+        try:
+            await on_return(order_id)
+        except Exception as exc:  # noqa: BLE001 - whatever fails here, the shopper gets the page
+            # Only its type: the message of an error deeper down may contain what no log should.
+            _log.error("return not followed up", payment=order_id, error=type(exc).__name__)
+            return view
+        return await find(order_id)
+
+    def not_found(request: Request, root: str) -> HTMLResponse:
+        return _render(MISSING, request, status_code=404, root=root)
+
+    async def qr_image(request: Request, order_id: str, draw: Callable[[str], bytes], media_type: str) -> Response:
+        view = await find_valid(request, order_id)
+        checkout = web_address(view.checkout_url) if view else None
+        if checkout is None:
+            return PlainTextResponse("nothing to pay here", 404)
+        return Response(draw(checkout), media_type=media_type)
+
+    @images.api_route("/pay/{order_id}.svg", methods=_READING)
+    async def svg(request: Request, order_id: str) -> Response:
+        return await qr_image(request, order_id, qr_svg, "image/svg+xml")
+
+    @images.api_route("/pay/{order_id}.png", methods=_READING)
+    async def png(request: Request, order_id: str) -> Response:
+        return await qr_image(request, order_id, qr_png, "image/png")
+
+    @files.api_route("/pay/color/{color}.css", methods=_READING)
+    async def stylesheet(color: str) -> Response:
+        if not _COLOR.fullmatch(color):
+            return PlainTextResponse("no such colour", 404)
+        return Response(render_stylesheet(f"#{color}"), media_type="text/css")
+
+    router.include_router(files)
+    router.include_router(images)  # before the page, whose path would match these too
+
+    @router.api_route("/pay/{order_id}", methods=_READING)
+    async def pay(request: Request, order_id: str) -> HTMLResponse:
+        view = await find_valid(request, order_id)
+        if view is not None and view.checkout_url is None:  # it may have been paid
+            view = await refresh(request, order_id, view)
+        if view is None:
+            return not_found(request, "../")
+        page = pay_page(view, waited=_poll_count(request, "w"), polls=_poll_count(request, "n"))
+        return _render(page, request, view.language, root="../", qr=f"{view.order_id}.svg", shop=view.shop)
+
+    @router.api_route("/pay/return/{order_id}", methods=_READING)
+    async def show_return_page(request: Request, order_id: str) -> HTMLResponse:
+        view = await refresh(request, order_id, await find_valid(request, order_id))
+        if view is None:
+            return not_found(request, "../../")
+        page = return_page(view, _poll_count(request, "n"))
+        return _render(page, request, view.language, root="../../", shop=view.shop)
+
+    @router.post("/pay/return/{order_id}")
+    async def redirect_to_return_page(request: Request, order_id: str) -> Response:
+        """Redirect a browser that was sent back by POST to GET, so that reloading the page does not resend a form."""
+        if not _ORDER_ID.fullmatch(order_id):
+            return not_found(request, "../../")
+        return RedirectResponse(order_id, status_code=303)  # relative: the same address
+
+    return router
+
+
+def _poll_count(request: Request, name: str) -> int:
+    """Return the number of earlier polls from the page's own query (`?n=`); anything invalid counts as 0."""
+    count = request.query_params.get(name, "")
+    return int(count) if _POLL_COUNT.fullmatch(count) else 0
