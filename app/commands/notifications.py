@@ -9,7 +9,9 @@ from rich.text import Text
 from app.commands.failure import CommandFailed
 from app.commands.services import with_services
 from app.commands.terminal import AsJson, moment, plain, print_line, show, show_json, table
-from app.flows.notifications import UNMATCHED, process
+from app.core.notification import OutcomeCode, outcome_from
+from app.flows.notifications import process
+from app.rules.notification_messages import outcome_message
 from app.services import Services
 from app.store.search import notifications_page
 from app.store.tables import Notification
@@ -46,7 +48,7 @@ def show_notifications(
     rows.columns[2].width = 32
     for each in found:
         style = "" if each.processed_at else "yellow"
-        outcome = plain(each.outcome or "not processed yet")
+        outcome = plain(_outcome_of(each) or "not processed yet")
         text = Text(outcome if each.processed_at else f"{outcome} ({each.attempts} tries)", style)
         rows.add_row(str(each.id), f"{each.received_at:%Y-%m-%d %H:%M:%S}", plain(each.order_id), text)
     show(rows)
@@ -95,7 +97,7 @@ async def _page(
     services: Services, *, failed: bool, unmatched: bool, most: int, after: int | None
 ) -> Sequence[Notification]:
     async with services.database.transaction() as session:
-        outcome = UNMATCHED if unmatched else None
+        outcome = OutcomeCode.UNMATCHED if unmatched else None
         return await notifications_page(session, failed=failed, outcome=outcome, most=most, after=after)
 
 
@@ -115,6 +117,10 @@ async def _exists(services: Services, number: int) -> bool:
         return await session.get(Notification, number) is not None
 
 
+def _outcome_of(row: Notification) -> str | None:
+    return None if row.outcome is None else outcome_message(outcome_from(row.outcome))
+
+
 def _to_json(row: Notification) -> dict[str, object]:
     return {
         "notification": row.id,
@@ -122,7 +128,7 @@ def _to_json(row: Notification) -> dict[str, object]:
         "order_id": row.order_id,
         "deliveries": row.deliveries,
         "attempts": row.attempts,
-        "outcome": row.outcome,
+        "outcome": _outcome_of(row),
         "received_at": moment(row.received_at),
         "processed_at": moment(row.processed_at),
         "next_attempt_at": moment(row.next_attempt_at),

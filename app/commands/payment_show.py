@@ -12,6 +12,7 @@ from app.commands.payment_shares import share_table, shares_to_json
 from app.commands.payment_view import AnyName, payment_table, summary
 from app.commands.services import with_services
 from app.commands.terminal import AsJson, add_fact, fact_sheet, moment, plain, print_line, show, show_json
+from app.core.notification import StoredNotification
 from app.core.payment import PaymentAggregate
 from app.reports.status import PendingStep, pending_steps, shown_amount, standing
 from app.reports.timeline import Entry, Tone, timeline
@@ -20,7 +21,6 @@ from app.rules.problems import problem_text
 from app.rules.split.rules import names_of
 from app.rules.split.standing import is_split
 from app.services import Services
-from app.store.inbox import StoredNotification
 from app.store.tables import MerchantAccount
 from integration_base.amounts import format_amount
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from app.core.notification import StoredNotification
 from app.core.payment import Operation, PaymentAggregate, SaleorEvent, row_id_of
 from app.core.vocabulary import EventState, Flow, Kind, State
 from app.flows.look_up import gateway_client, look_up_order
@@ -17,7 +18,6 @@ from app.rules.observation import Observations
 from app.rules.refusal import RefusalCode, RefusalError
 from app.services import Services
 from app.store.aggregates import ByEvent, ById, ByOrder, account_of
-from app.store.inbox import StoredNotification
 from app.store.repository import PaymentNotFoundError
 from app.store.tables import MerchantAccount
 from gateway_client.errors import GatewayError, KeysNotOpenedError

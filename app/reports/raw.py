@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from app.core.notification import StoredNotification
 from app.core.payment import Operation, PaymentAggregate, SaleorEvent
 from app.core.vocabulary import State
 from app.rules.details import card_mask
-from app.store.inbox import StoredNotification
 from gateway_client.errors import UnreadableNotificationError
 from gateway_client.models import Records
 from gateway_client.notification import decode

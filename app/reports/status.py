@@ -6,12 +6,12 @@ from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 
+from app.core.notification import StoredNotification
 from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import Flow, Kind, State
 from app.i18n.messages import LazyMessage, StoredMessage, gettext_noop
 from app.reports.descriptions import event_name, operation_name
 from app.rules.balance import Balance, balance
-from app.store.inbox import StoredNotification
 from gateway_client.statuses import CodeKind, Status, explain
 from integration_base.amounts import format_amount
 

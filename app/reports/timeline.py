@@ -11,6 +11,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any, TypeAlias
 
+from app.core.notification import StoredNotification
 from app.core.payment import Operation, PaymentAggregate, SaleorEvent
 from app.core.vocabulary import EventState, Flow, Kind, Origin, State
 from app.i18n.messages import Joined, LazyMessage, Money, StoredMessage, Verbatim, gettext_noop
@@ -27,8 +28,8 @@ from app.reports.descriptions import (
 from app.rules.details import Details
 from app.rules.labels import ENDS, STATES
 from app.rules.mapper import Observation
+from app.rules.notification_messages import outcome_message
 from app.rules.observation import observation_from_record
-from app.store.inbox import StoredNotification
 from gateway_client.errors import UnreadableNotificationError
 from gateway_client.notification import read_data
 
@@ -249,7 +250,7 @@ def _notification_entry(row: StoredNotification, seen: Observation | None, flow:
     if not row.processed_at:
         message = LazyMessage("%(what)s; not processed yet", what=message)
         if row.outcome:
-            message = LazyMessage("%(what)s (%(why)s)", what=message, why=Verbatim(row.outcome))
+            message = LazyMessage("%(what)s (%(why)s)", what=message, why=outcome_message(row.outcome))
     return Entry(
         row.received_at,
         Actor.GATEWAY,
@@ -260,7 +261,7 @@ def _notification_entry(row: StoredNotification, seen: Observation | None, flow:
             "deliveries": row.deliveries,
             "state": seen.state.value if seen else None,
             "status_code": seen.status_code if seen else None,
-            "outcome": row.outcome,
+            "outcome": None if row.outcome is None else outcome_message(row.outcome),
             "attempts": row.attempts,
         },
     )

@@ -12,8 +12,8 @@ from sqlalchemy import func, or_, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from app.core.notification import OutcomeCode, Trouble
 from app.core.vocabulary import EventState
-from app.store.inbox import OF_OTHERS, Trouble
 from app.store.tables import MerchantAccount, Notification, Payment, SaleorEvent
 
 _MOST_IDS = 500  # of a statement
@@ -93,7 +93,7 @@ async def clear_orders_of_others(session: AsyncSession, account: MerchantAccount
     for start in range(0, len(theirs), _MOST_IDS):
         some = theirs[start : start + _MOST_IDS]
         query: Any = update(Notification).where(*unmatched, col(Notification.order_id).in_(some))
-        await session.exec(query.values(trouble=None, outcome=OF_OTHERS))
+        await session.exec(query.values(trouble=None, outcome=OutcomeCode.OF_ANOTHER_SHOP))
 
 
 async def find_undelivered(session: AsyncSession, installation_id: int, *, before: datetime) -> Undelivered | None:

@@ -5,20 +5,26 @@ are stored at the same moment are committed together, and so are those that are 
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from enum import StrEnum
 from functools import cache
-from typing import Any, TypeAlias
+from typing import Any
 
 from sqlalchemy import func, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from app.core.payment import Operation, PaymentAggregate
+from app.core.notification import (
+    NotificationFact,
+    Outcome,
+    ProcessingResult,
+    StoredNotification,
+    Trouble,
+    outcome_from,
+)
 from app.store.aggregates import ByOrder, save_all
 from app.store.claim_on_write import Reservation, claims_of
 from app.store.committed import note_notification
@@ -42,68 +48,10 @@ NOTIFICATIONS = JobQueue(
 )
 
 
-class Trouble(StrEnum):
-    """Why a notification needs a person."""
-
-    UNMATCHED = "unmatched"  # about an order that we do not know
-    UNREADABLE = "unreadable"  # signed, but not a record of a payment
-    SEALED = "sealed"  # none of our keys opens it
-    FAILED = "failed"  # could not be processed, will be retried
-
-
-OF_OTHERS = "the order is another shop's"
-"""The outcome of a notification about an order that, as the account says, is another shop's."""
-
-
-@dataclass(frozen=True, slots=True)
-class ProcessingResult:
-    """The ``outcome`` of a notification, as text; ``trouble``: why a person must look at it.
-
-    ``retry_at``: it is not processed yet, and is retried then. ``operation``: the one it reports on, if we have it.
-    """
-
-    outcome: str
-    trouble: Trouble | None = None
-    retry_at: datetime | None = None
-    operation: Operation | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class StoredNotification:
-    """A notification as it was received. ``data`` is the signed text, ``attempts`` counts the attempts to process it.
-
-    ``data`` is None when the secret key file has no key that opens it or, permanently, when it is no longer
-    ``retained``. ``is_of_others``: no payment of ours has its order, and the account says that it is another shop's.
-    """
-
-    id: int
-    account_id: str
-    order_id: str
-    data: str | None
-    deliveries: int
-    attempts: int
-    outcome: str | None
-    received_at: datetime
-    processed_at: datetime | None
-    next_attempt_at: datetime | None
-    retained: bool = True
-    is_of_others: bool = False
-
-    def __repr__(self) -> str:
-        return f"<StoredNotification {self.id} order={self.order_id}>"
-
-
-Decide: TypeAlias = Callable[[StoredNotification, PaymentAggregate | None], ProcessingResult]
-"""Changes the payment that a notification is about, under its lock (None: there is none), and returns the result.
-
-It is called again, with both reloaded, when a transaction failed.
-"""
-
-
 @dataclass(frozen=True, slots=True)
 class _ProcessingJob:
     notification_id: int
-    decide: Decide
+    fact: NotificationFact
     now: datetime
     trace_id: str | None = field(default_factory=current_trace_id)  # the requester's: another task runs the job
 
@@ -123,11 +71,11 @@ class Inbox:
         data: str,
         order_id: str,
         now: datetime,
-        unprocessable: tuple[str, Trouble] | None = None,
+        unprocessable: tuple[Outcome, Trouble] | None = None,
     ) -> bool:
         """Store a verified notification durably. Return False when it duplicates one that is stored already.
 
-        ``unprocessable``: it cannot be processed and a person must look at it; the outcome text, and why.
+        ``unprocessable``: it cannot be processed and a person must look at it; its outcome, and why.
 
         A duplicate is counted, but neither stored nor processed again: the same content has the same effect.
         """
@@ -146,7 +94,7 @@ class Inbox:
         }
         if unprocessable is not None:
             outcome, trouble = unprocessable
-            row |= {"outcome": outcome, "trouble": trouble, "next_attempt_at": None, "processed_at": now}
+            row |= {"outcome": outcome.stored, "trouble": trouble, "next_attempt_at": None, "processed_at": now}
         return await self._database.group_commit(_store_all, row)
 
     async def get(self, notification_id: int) -> StoredNotification:
@@ -172,18 +120,18 @@ class Inbox:
         async with self._database.transaction() as session:
             return [self._open(row) for row in (await session.exec(query)).all()]
 
-    async def process(self, notification_id: int, decide: Decide, now: datetime) -> ProcessingResult:
-        """Let ``decide`` post a notification to its payment; commit the change together with the result.
+    async def process(self, notification_id: int, fact: NotificationFact, now: datetime) -> ProcessingResult:
+        """Let ``fact`` decide what follows from a notification for its payment; commit that together with the result.
 
-        Nothing changes when ``decide`` raises. Raises LookupError, DatabaseUnavailableError.
+        Nothing changes when it raises. Raises LookupError, DatabaseUnavailableError.
         """
-        return await self._database.group_commit(self._process_all, _ProcessingJob(notification_id, decide, now))
+        return await self._database.group_commit(self._process_all, _ProcessingJob(notification_id, fact, now))
 
     async def postpone(
-        self, notification_id: int, *, reason: str, until: datetime, trouble: Trouble | None = None
+        self, notification_id: int, *, outcome: Outcome, until: datetime, trouble: Trouble | None = None
     ) -> None:
         """Schedule a retry of a notification that could not be processed."""
-        later = {"outcome": reason, "next_attempt_at": until, "trouble": trouble}
+        later = {"outcome": outcome.stored, "next_attempt_at": until, "trouble": trouble}
         async with self._database.transaction() as session:
             await session.exec(update(Notification).where(col(Notification.id) == notification_id).values(**later))
 
@@ -215,7 +163,7 @@ class Inbox:
             data=data,
             deliveries=row.deliveries,
             attempts=row.attempts,
-            outcome=row.outcome,
+            outcome=None if row.outcome is None else outcome_from(row.outcome),
             received_at=row.received_at,
             processed_at=row.processed_at,
             next_attempt_at=row.next_attempt_at,
@@ -242,7 +190,7 @@ class Inbox:
                     is_of_others = account is not None and account.is_order_of_others(row.order_id)
                     notification = replace(notification, is_of_others=is_of_others)
                 result = results[due.notification_id] = _decide(due, notification, payment)
-                row.outcome, row.trouble, row.next_attempt_at = result.outcome, result.trouble, result.retry_at
+                row.outcome, row.trouble, row.next_attempt_at = result.outcome.stored, result.trouble, result.retry_at
                 if result.retry_at is None:
                     row.processed_at = due.now
                     note_notification(session, row)
@@ -273,7 +221,7 @@ def _rounds(
 
 
 def _decide(due: _ProcessingJob, notification: StoredNotification, payment: StoredPayment | None) -> ProcessingResult:
-    result = due.decide(notification, payment)
+    result = due.fact.decide(notification, payment)
     if payment is not None:
         payment.trace_new_parts(due.trace_id)
     return result

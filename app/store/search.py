@@ -16,6 +16,7 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.core import payment as core
+from app.core.notification import STORED_BEFORE, OutcomeCode
 from app.core.vocabulary import EventState, Flow, Kind, PaymentStatus, State
 from app.store.aggregates import ALONE, read_payments
 from app.store.columns import Moment, table_of
@@ -163,7 +164,7 @@ async def events_page(
 
 
 async def notifications_page(
-    session: AsyncSession, *, failed: bool = False, outcome: str | None = None, most: int, after: int | None
+    session: AsyncSession, *, failed: bool = False, outcome: OutcomeCode | None = None, most: int, after: int | None
 ) -> Sequence[Notification]:
     """Return the newest notifications, sealed; with ``after``, those older than the one with that row id.
 
@@ -173,7 +174,7 @@ async def notifications_page(
     if failed:
         query = query.where(col(Notification.processed_at).is_(None), col(Notification.outcome).is_not(None))
     if outcome is not None:
-        query = query.where(Notification.outcome == outcome)
+        query = query.where(col(Notification.outcome).in_([outcome, STORED_BEFORE.get(outcome, outcome)]))
     if after is not None:
         query = query.where(col(Notification.id) < after)
     return (await session.exec(query)).all()

@@ -3,20 +3,20 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from functools import partial
 from typing import Any
 
+from app.core.notification import StoredNotification
 from app.core.payment import Operation, Payment, PaymentAggregate, SaleorEvent
 from app.core.vocabulary import EventState, Flow, Kind, ProblemKind, State
 from app.rules.balance import status_of, update_booking
 from app.rules.problems import Cause, add_problem
 from app.rules.references import order_id_of
 from app.services import Services
-from app.store.inbox import ProcessingResult, StoredNotification
 from app.store.tables import MerchantAccount
 from gateway_client.notification import digest, encode
 from tests.commands.conftest import POS_ID, SALEOR
 from tests.db.rows import store
+from tests.notification_facts import APPLIED, Decided
 from tests.payments.problems import issue_saying
 
 BEGUN = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -103,7 +103,7 @@ def notification(record: dict[str, Any] | None = None, **different: Any) -> Stor
         "data": encode({**says, **(record or {})}),
         "order_id": ORDER,
         "deliveries": 1,
-        "outcome": "create success",
+        "outcome": APPLIED,
         "attempts": 1,
         "received_at": moment_after(seconds=1),
         "processed_at": moment_after(seconds=1),
@@ -146,9 +146,5 @@ async def store_payment(
             account_id=account.id, digest=name, data=told.data, order_id=row.order_id, now=told.received_at
         )
         for kept in await services.inbox.find_for_order(account.id, row.order_id):
-            await services.inbox.process(kept.id, partial(_event_state, told), told.received_at)
+            await services.inbox.process(kept.id, Decided(told.outcome or APPLIED), told.received_at)
     return row
-
-
-def _event_state(told: StoredNotification, *_: object) -> ProcessingResult:
-    return ProcessingResult(told.outcome or "")

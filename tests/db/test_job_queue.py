@@ -8,20 +8,24 @@ from datetime import datetime, timedelta
 import pytest
 from sqlmodel import col, select
 
+from app.core.notification import Outcome, OutcomeCode
 from app.core.vocabulary import EventState, Kind, State
 from app.store.accounts import AccountRepository
 from app.store.aggregates import POLLS
 from app.store.database import Database, create_engine, is_sqlite
-from app.store.inbox import NOTIFICATIONS, Inbox, ProcessingResult
+from app.store.inbox import NOTIFICATIONS, Inbox
 from app.store.installations import InstallationRepository
 from app.store.job_queue import Capacity, Claim, DueQueues, JobQueue, Tenant, claim, release_claims
 from app.store.outbox import EVENTS
 from app.store.tables import MerchantAccount, Operation, SaleorEvent
 from app.store.vault import Vault
 from tests.db.rows import NOON, a_payment, an_account, an_event, an_installation, an_operation, read_raw
+from tests.notification_facts import APPLIED, Decided
 from tests.waiting import unless_it_hangs
 
 LEASE = timedelta(seconds=60)
+
+FAILED = Outcome(OutcomeCode.FAILED, ("RuntimeError",))
 
 
 @pytest.fixture
@@ -257,14 +261,14 @@ class TestInbox:
         for digest in ("a", "b"):
             await inbox.store(account_id=account.id, digest=digest * 64, data=digest, order_id="order1", now=NOON)
         first, second = await notifications(database)
-        await inbox.process(first, lambda *_: ProcessingResult("create success"), NOON)
-        await inbox.postpone(second, reason="RuntimeError", until=NOON + timedelta(seconds=4))
+        await inbox.process(first, Decided(), NOON)
+        await inbox.postpone(second, outcome=FAILED, until=NOON + timedelta(seconds=4))
         assert await notifications(database, NOON + timedelta(seconds=3)) == []
         assert await notifications(database, NOON + timedelta(seconds=4)) == [second]
         again = await inbox.get(second)
-        assert (again.attempts, again.outcome, again.processed_at) == (2, "RuntimeError", None)
+        assert (again.attempts, again.outcome, again.processed_at) == (2, FAILED, None)
         done = (await inbox.find_for_order(account.id, "order1"))[0]
-        assert (done.outcome, done.processed_at, done.next_attempt_at) == ("create success", NOON, None)
+        assert (done.outcome, done.processed_at, done.next_attempt_at) == (APPLIED, NOON, None)
 
     async def test_it_is_sealed(self, database: Database, inbox: Inbox, account: MerchantAccount) -> None:
         """It can hold a card's token."""

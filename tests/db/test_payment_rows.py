@@ -229,7 +229,7 @@ def _name_of(node: ast.AST) -> str:
 @pytest.mark.law(5)
 def test_only_the_store_writes_payments() -> None:
     """Laws of money, 5: whoever else wrote a state would not write the event that tells of it."""
-    outside = {(module, table) for module, table in writers() if not module.startswith("db/")}
+    outside = {(module, table) for module, table in writers() if not module.startswith("store/")}
     assert outside == set()
-    inside: Sequence[str] = sorted({module.removeprefix("db/") for module, _ in writers()})
+    inside: Sequence[str] = sorted({module.removeprefix("store/") for module, _ in writers()})
     assert set(inside) <= WRITTEN_BY

@@ -112,8 +112,7 @@ BREAKS = [
             "app.flows.notifications:process": Call(
                 "services.inbox.postpone",
                 becomes=(
-                    "services.inbox.process("
-                    "notification_id, lambda *_: ProcessingResult(reason, Trouble.FAILED), until)"
+                    "services.inbox.postpone(notification_id, outcome=outcome, until=None, trouble=Trouble.FAILED)"
                 ),
             )
         },

@@ -8,13 +8,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlmodel import col, select
 
+from app.core.notification import Trouble
 from app.core.vocabulary import Kind, State
 from app.flows.notifications import Receipt, receive
 from app.rules.issues import Issue, IssueCode
 from app.rules.problems import open_problems, problem_messages, problem_text
-from app.store.inbox import Trouble
 from app.store.tables import Notification
 from tests.loopback import json_reply
+from tests.notification_facts import APPLIED
 from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop, signed_notification
@@ -48,7 +49,7 @@ async def test_a_payment_is_known_whatever_else_is_said_of_it(shop: Shop, field:
     assert await shop.notify(record) is Receipt.KEPT
     await shop.work()
     [kept] = await inbox(shop)
-    assert (kept.outcome, kept.trouble, kept.attempts) == ("create success", None, 1)
+    assert (kept.outcome, kept.trouble, kept.attempts) == (APPLIED.stored, None, 1)
     assert (await shop.aggregate()).create.state is State.SUCCESS
     assert shop.amounts == amounts(charged=TOTAL)
     assert await shop.notify(record) is Receipt.REPEATED

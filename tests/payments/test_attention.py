@@ -5,6 +5,7 @@ from typing import Never
 
 import pytest
 
+from app.core.notification import Outcome, OutcomeCode, Trouble
 from app.core.vocabulary import ProblemKind
 from app.flows.notifications import Receipt, process, receive
 from app.flows.staff.manual_resolution import (
@@ -17,7 +18,6 @@ from app.reports.alerts.open_alerts import PATIENCE, AlertKind, count_tasks, fin
 from app.reports.alerts.texts import ALERT_TEXTS, command_for
 from app.rules.issues import Issue, IssueCode
 from app.rules.problems import KEYS, cause_of_mismatch
-from app.store.inbox import OF_OTHERS, Trouble
 from app.store.presence import CHECK_INTERVAL
 from app.store.tables import Notification
 from app.store.vault import KEY_BYTES, Vault
@@ -195,7 +195,7 @@ class TestNotificationsOfOtherShops:
         await notified_of(shop, order_id="woo-1")
         assert await items(shop) == []
         [kept] = await shop.services.inbox.find_for_order(shop.account.id, "woo-1")
-        assert (kept.outcome, kept.next_attempt_at) == (OF_OTHERS, None)
+        assert (kept.outcome, kept.next_attempt_at) == (Outcome(OutcomeCode.OF_ANOTHER_SHOP), None)
 
     async def test_told_after_they_have_been_listed(self, shop: Shop) -> None:
         await notified_of(shop, order_id="woo-1")
@@ -204,7 +204,7 @@ class TestNotificationsOfOtherShops:
         [item] = await items(shop)
         assert (item.what, item.count) == (AlertKind.UNMATCHED, 1)
         [kept] = await shop.services.inbox.find_for_order(shop.account.id, "woo-1")
-        assert kept.outcome == OF_OTHERS
+        assert kept.outcome == Outcome(OutcomeCode.OF_ANOTHER_SHOP)
 
     async def test_other_orders_are_still_listed(self, shop: Shop) -> None:
         await shop.services.accounts.change(shop.account.id, other_orders=["woo-*"])
@@ -260,8 +260,9 @@ async def test_what_could_not_be_digested_is_told_only_when_it_lasts(shop: Shop)
     await shop.begin()
     await shop.pass_time(seconds=25)
     await shop.notify(payment(shop.order_id))
-    await shop.services.inbox.postpone(1, reason="Broken", until=datetime.max.replace(tzinfo=shop.clock.now.tzinfo),
-                                   trouble=Trouble.FAILED)  # fmt: skip
+    never = datetime.max.replace(tzinfo=shop.clock.now.tzinfo)
+    broken = Outcome(OutcomeCode.FAILED, ("Broken",))
+    await shop.services.inbox.postpone(1, outcome=broken, until=never, trouble=Trouble.FAILED)
     assert await items(shop) == []
     shop.clock.now += PATIENCE
     assert await subjects(shop) == [(AlertKind.FAILED, 1)]

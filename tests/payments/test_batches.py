@@ -10,15 +10,17 @@ from typing import Any
 import pytest
 from sqlmodel import col, select
 
+from app.core.notification import Trouble
 from app.core.payment import PaymentAggregate
 from app.core.vocabulary import EventState, State
 from app.flows.notifications import Receipt, process, receive
 from app.rules.apply import apply
-from app.store.inbox import Inbox, Trouble
+from app.store.inbox import Inbox
 from app.store.tables import Notification, Payment, SaleorEvent
 from saleor_app_sdk.errors import SaleorRefusedError, SaleorUnreachableError
 from saleor_app_sdk.installation import Installation
 from saleor_app_sdk.reports import EventReport, ReportOutcome
+from tests.notification_facts import Decided
 from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop, run_concurrently, signed_notification, source_object, work_at_once
@@ -58,7 +60,7 @@ async def poisoned(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
         apply(aggregate, *rest, **more)
 
     with monkeypatch.context() as patched:
-        patched.setattr("app.flows.notifications.apply", fails)
+        patched.setattr("app.rules.decisions.notification.apply", fails)
         yield
 
 
@@ -125,7 +127,7 @@ async def test_a_poisonous_notification_harms_nobody(shop: Shop, monkeypatch: py
     assert booked == [number != 5 for number in range(MANY)]
     async with shop.services.database.transaction() as session:
         [kept] = (await session.exec(select(Notification).where(col(Notification.processed_at).is_(None)))).all()
-    assert (kept.order_id, kept.trouble, kept.outcome) == (shops[5].order_id, Trouble.FAILED, "RuntimeError")
+    assert (kept.order_id, kept.trouble, kept.outcome) == (shops[5].order_id, Trouble.FAILED, "failed RuntimeError")
     await shop.pass_time(minutes=1)
     assert shops[5].amounts == amounts(charged=TOTAL)
 
@@ -302,7 +304,7 @@ async def test_a_notification_that_is_not_there_is_told_to_nobody_else(shop: Sho
     [kept] = await inbox.find_for_order(shop.account.id, paid.order_id)
     done, lost = await asyncio.gather(
         process(shop.services, kept.id),
-        inbox.process(kept.id + 1, lambda *_: pytest.fail("of what?"), shop.clock.now),
+        inbox.process(kept.id + 1, Decided(), shop.clock.now),
         return_exceptions=True,
     )
     assert done == "create success"

@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 from sqlmodel import select
 
 import gateway_client.models as gateway_models
+from app.core.notification import StoredNotification
 from app.ops.logs import configure_logs, redact
 from app.rules.cards.card_form import PaymentInstrument
 from app.rules.refusal import RefusalError
 from app.rules.requests.storefront import parse_data
 from app.store.accounts import AccountKeys, NewAccount
 from app.store.database import Database
-from app.store.inbox import StoredNotification
 from app.store.installations import OpenInstallation
 from app.store.tables import Payment
 from app.store.vault import KEY_BYTES, Vault, VaultError

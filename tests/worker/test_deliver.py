@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from sqlmodel import col, select
 
+from app.core.notification import ProcessingResult
 from app.core.vocabulary import EventState
 from app.flows.staff.manual_resolution import resend_refused_events
 from app.rules.problems import problem_text
-from app.store.inbox import Inbox, ProcessingResult
+from app.store.inbox import Inbox
 from app.store.tables import SaleorEvent
 from app.worker.deliver import deliver
 from saleor_app_sdk.errors import SaleorError, SaleorNotAuthorisedError, SaleorRefusedError, SaleorUnreachableError

@@ -7,6 +7,7 @@ import pytest
 
 from app.flows.notifications import process
 from app.reports.timeline import timeline
+from app.rules.notification_messages import outcome_message
 from app.store.aggregates import ByOrder
 from app.store.retention import Retention
 from app.worker.erase import next_night
@@ -43,7 +44,9 @@ async def test_a_payment_is_erased_when_it_is_old_enough_and_late_words_change_n
     assert any("erases the shopper's data" in each for each in said), said
     assert any("content is no longer stored" in each for each in said), said
     before = [(each.state, each.amount) for each in found.operations]
-    assert await process(shop.services, notified[0].id) == notified[0].outcome  # an operator replays it
+    assert notified[0].outcome is not None
+    replayed = await process(shop.services, notified[0].id)  # by an operator
+    assert replayed == outcome_message(notified[0].outcome)
     await shop.notify(payment(shop.order_id))  # the gateway repeats itself
     await shop.work()
     found = await shop.services.payments.find(ByOrder(shop.order_id))

@@ -8,6 +8,7 @@ from decimal import Decimal
 import pytest
 from sqlmodel import col, select
 
+from app.core.notification import OutcomeCode
 from app.core.vocabulary import EventState, Flow
 from app.rules.issues import Issue, IssueCode
 from app.rules.problems import problem_text
@@ -208,7 +209,7 @@ async def test_what_one_key_does_not_open_stops_nothing_else(shop: Shop, vault: 
     async with shop.services.database.transaction() as session:
         query = select(Notification).where(col(Notification.processed_at).is_(None))
         [kept] = (await session.exec(query)).all()
-    assert kept.outcome == "no key decrypts it"
+    assert kept.outcome == OutcomeCode.NOT_DECRYPTED
 
     shop.services = replace(
         shop.services, inbox=Inbox(shop.services.database, Vault([b"\x07" * KEY_BYTES, b"\x2a" * KEY_BYTES]))

@@ -13,10 +13,10 @@ from zoneinfo import ZoneInfo
 
 from pydantic import TypeAdapter, ValidationError
 
+from app.core.notification import StoredNotification
 from app.i18n.messages import LazyMessage
 from app.rules.dialects import dialect_of
 from app.services import Services
-from app.store.inbox import StoredNotification
 from app.store.tables import MerchantAccount
 from gateway_client.client import GatewayClient
 from gateway_client.dialect import CAPTURE_PATH, CaptureEndpoint

@@ -33,6 +33,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from app.core.notification import Trouble
 from app.core.vocabulary import ProblemKind
 from app.reports.alerts.turned_away import ClosedChannel, find_closed_channels
 from app.rules.issues import stored_message
@@ -45,7 +46,6 @@ from app.store.attention import (
     count_troubled_notifications,
     find_undelivered,
 )
-from app.store.inbox import Trouble
 from app.store.installations import OpenInstallation
 from app.store.problems import CountedProblems, count_problems
 from app.store.reconciliations import UnknownOrders, count_unknown_orders, last_ended_runs

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from app.core.notification import Outcome, OutcomeCode
 from app.core.vocabulary import Kind, State
 from app.flows.staff.actions import StaffRequest, request_action
 from app.flows.staff.subscription import cancel_subscription
@@ -295,7 +296,7 @@ async def test_what_is_returned_of_a_payment_that_is_not_ours_moves_no_charge(sh
     await shop.notify(returned(shop, method, "of-a-stranger", of="foreign"))
     await shop.pass_time(hours=1)
     [newest] = await shop.services.inbox.newest(shop.account.id, most=1)
-    assert newest.outcome == f"for review: {method} success"
+    assert newest.outcome == Outcome(OutcomeCode.TO_REVIEW, (method, "success"))
     assert shop.amounts == amounts(charged="1139.00")
     kept = await shop.aggregate()
     assert [each for each in kept.operations if each.kind.value == method] == []

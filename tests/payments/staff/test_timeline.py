@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.core.notification import Outcome, OutcomeCode
 from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import EventState, Flow, Kind, State
 from app.reports.descriptions import event_name
@@ -190,7 +191,11 @@ def test_everything_that_is_waited_for_is_named_soonest_first() -> None:
         [event("INFO", EventState.WAITING)],
         expires_at=moment_after(hours=1),
     )
-    unworked = notification(processed_at=None, next_attempt_at=moment_after(seconds=2), outcome="TimeoutError")
+    unworked = notification(
+        processed_at=None,
+        next_attempt_at=moment_after(seconds=2),
+        outcome=Outcome(OutcomeCode.FAILED, ("TimeoutError",)),
+    )
 
     assert [(each.words, each.until) for each in pending_steps(it, [unworked])] == [
         ("the app processes a notification from the gateway", moment_after(seconds=2)),

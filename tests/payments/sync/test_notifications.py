@@ -8,13 +8,17 @@ import pytest
 from sqlalchemy import text
 from sqlmodel import col, select
 
+from app.core.notification import OutcomeCode, outcome_from
 from app.core.vocabulary import Kind, State
-from app.flows import notifications
 from app.flows.notifications import Receipt, receive
+from app.rules.decisions import notification
+from app.rules.notification_messages import outcome_message
 from app.rules.problems import problem_text
 from app.store.accounts import AccountKeys, NewAccount
+from app.store.search import notifications_page
 from app.store.tables import Notification
 from tests.loopback import HangUp
+from tests.notification_facts import APPLIED
 from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import SECRET, TOTAL, Shop, run_concurrently, signed_notification
@@ -46,7 +50,7 @@ async def test_it_is_kept_before_it_is_processed(waiting: Shop) -> None:
     await waiting.work()
     [kept] = await inbox(waiting)
     assert kept.processed_at == waiting.clock.now
-    assert kept.outcome == "create success"
+    assert kept.outcome == APPLIED.stored
     assert waiting.saleor.reported_types == ["CHARGE_SUCCESS"]
     assert waiting.amounts == amounts(charged=TOTAL)
 
@@ -167,7 +171,7 @@ async def test_an_order_that_is_not_ours_is_kept_and_left_alone(waiting: Shop) -
     await waiting.notify(payment("somebody-elses-order"))
     await waiting.work()
     [kept] = await inbox(waiting)
-    assert kept.outcome == "no payment of ours has this order"
+    assert kept.outcome == OutcomeCode.UNMATCHED
     assert waiting.saleor.reports == []
 
 
@@ -198,7 +202,7 @@ async def test_a_kind_of_operation_that_no_payment_has_is_left_alone(waiting: Sh
     await waiting.notify(payment(waiting.order_id, method="lookup"))
     await waiting.work()
     [kept] = await inbox(waiting)
-    assert kept.outcome == "nothing to do for lookup"
+    assert kept.outcome == "nothing-to-do lookup"
     assert (await waiting.operation(Kind.CREATE)).state is State.INIT
 
 
@@ -211,18 +215,18 @@ async def test_processing_can_fail_and_is_done_again(waiting: Shop, monkeypatch:
         raise RuntimeError("the disk is full")
 
     with monkeypatch.context() as patched:
-        patched.setattr(notifications, "apply", broken)
+        patched.setattr(notification, "apply", broken)
         await waiting.notify(payment(waiting.order_id))
         await waiting.work()
     [kept] = await inbox(waiting)
-    assert (kept.outcome, kept.attempts) == ("RuntimeError", 1)
+    assert (kept.outcome, kept.attempts) == ("failed RuntimeError", 1)
     assert kept.processed_at is None
     assert kept.next_attempt_at is not None
     assert kept.next_attempt_at > waiting.clock.now
     assert waiting.saleor.reports == []
     await waiting.pass_time(seconds=10)
     [kept] = await inbox(waiting)
-    assert kept.outcome == "create success"
+    assert kept.outcome == APPLIED.stored
     assert waiting.amounts == amounts(charged=TOTAL)
 
 
@@ -349,3 +353,21 @@ async def test_the_amount_that_was_asked_is_compared_also_where_the_shopper_may_
     assert aggregate.create.state is State.INIT
     assert problem_text(aggregate.payment) == "The gateway reports 1.00 UAH, but 569.50 UAH was requested."
     assert shop.amounts == amounts()
+
+
+@pytest.mark.parametrize("sentence", ["create success", "for review: refund success", "no key decrypts it"])
+def test_what_earlier_versions_stored_is_read_as_it_is(sentence: str) -> None:
+    assert outcome_from(sentence).stored == sentence
+    assert outcome_message(outcome_from(sentence)) == sentence
+
+
+async def test_notifications_of_unknown_orders_are_found_whichever_version_stored_them(shop: Shop) -> None:
+    for order in ("a", "b", "c"):
+        await shop.notify(payment(order * 32))
+    await shop.work()
+    async with shop.services.database.transaction() as session:
+        first, second, _ = (await session.exec(select(Notification).order_by(col(Notification.id)))).all()
+        first.outcome, second.outcome = "no payment of ours has this order", "create success"
+    async with shop.services.database.transaction() as session:
+        found = await notifications_page(session, outcome=OutcomeCode.UNMATCHED, most=10, after=None)
+    assert [row.outcome for row in found] == ["unmatched", "no payment of ours has this order"]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from urllib.parse import quote
 
+from app.core.notification import StoredNotification
 from app.core.payment import Payment, PaymentAggregate, SaleorEvent, row_id_of
 from app.core.vocabulary import Flow, Kind
 from app.flows.on_demand import undelivered_events, unprocessed_notifications
@@ -34,7 +35,6 @@ from app.rules.split.rules import names_of
 from app.rules.split.standing import chosen_shares, is_split, standing_of
 from app.services import Services
 from app.store.aggregates import account_of
-from app.store.inbox import StoredNotification
 from app.store.payouts import PayoutRecord, payout_of, payouts_for
 from app.store.tables import Payout
 from app.web.dashboard.payments.actions import ChargeOffer, Offer, charge_offers, offers

@@ -6,6 +6,7 @@ import structlog
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
+from app.core.notification import StoredNotification
 from app.core.payment import PaymentAggregate
 from app.flows.on_demand import (
     fetch_records,
@@ -20,7 +21,6 @@ from app.i18n.messages import Joined, LazyMessage, gettext_noop
 from app.reports.raw import Source, raw_messages, raw_records
 from app.rules.refusal import RefusalError
 from app.services import Services
-from app.store.inbox import StoredNotification
 from app.web.dashboard.form import read_form_fields
 from app.web.dashboard.payments.actions import Flash
 from app.web.dashboard.payments.payment_view import PaymentRenderer

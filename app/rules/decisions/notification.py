@@ -1,0 +1,90 @@
+"""What follows for a payment from a notification of the gateway (laws of money, 6 to 8). Pure."""
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+
+from app.core.notification import (
+    NotificationFact,
+    Outcome,
+    OutcomeCode,
+    ProcessingResult,
+    StoredNotification,
+    Trouble,
+)
+from app.core.payment import Operation, PaymentAggregate
+from app.core.vocabulary import Kind
+from app.rules.apply import apply
+from app.rules.dialects import dialect_of
+from app.rules.issues import Issue, IssueCode
+from app.rules.mapper import Observation
+from app.rules.observation import observation_from_record, unexplained_money
+from app.rules.posting import Posting, flag_unexplained, raise_problem
+from app.rules.problems import ADDRESS, SEALED, clear_problem, has_problem
+from app.rules.subscription import is_of_unknown_payment
+from gateway_client.errors import UnreadableNotificationError
+from gateway_client.models import OperationRecord, PaymentRecord
+from gateway_client.notification import read_data
+
+_FIRST_PAUSE = timedelta(seconds=2)
+_LONGEST_PAUSE = timedelta(minutes=30)
+
+
+def next_attempt_at(posting: Posting, attempts: int) -> datetime:
+    """Return when the processing of a notification is tried again after so many attempts."""
+    return posting.now + posting.schedule.pause(_FIRST_PAUSE, attempts, _LONGEST_PAUSE)
+
+
+@dataclass(frozen=True, slots=True)
+class NotificationReceived(NotificationFact):
+    """The gateway has notified of something. ``posting``: the context of a single record."""
+
+    posting: Posting
+
+    def decide(self, notification: StoredNotification, aggregate: PaymentAggregate | None) -> ProcessingResult:
+        """Post the record; without a payment, or when it cannot be opened or read, say what a person must see."""
+        if not notification.retained:  # processed long ago, and its content has been erased since
+            return ProcessingResult(notification.outcome or Outcome(OutcomeCode.ERASED))
+        if notification.data is None:
+            if aggregate is not None:
+                raise_problem(aggregate, Issue(IssueCode.NOT_DECRYPTED), self.posting.now, cause=SEALED)
+            retry_at = next_attempt_at(self.posting, notification.attempts)
+            return ProcessingResult(Outcome(OutcomeCode.NOT_DECRYPTED), Trouble.SEALED, retry_at=retry_at)
+        zone = UTC if aggregate is None else dialect_of(aggregate.payment.account).zone
+        try:
+            record = read_data(notification.data, zone)
+        except UnreadableNotificationError:
+            return ProcessingResult(Outcome(OutcomeCode.UNREADABLE), Trouble.UNREADABLE)
+        if aggregate is not None:
+            posting = replace(self.posting, arrived_at=notification.received_at)
+            return replace(_post(aggregate, record, posting), order_id=aggregate.payment.order_id)
+        if notification.is_of_others:
+            return ProcessingResult(Outcome(OutcomeCode.OF_ANOTHER_SHOP))
+        return ProcessingResult(Outcome(OutcomeCode.UNMATCHED), Trouble.UNMATCHED)
+
+
+def _post(aggregate: PaymentAggregate, record: PaymentRecord | OperationRecord, posting: Posting) -> ProcessingResult:
+    payment, now = aggregate.payment, posting.now
+    seen = observation_from_record(record, payment.language)
+    if seen is None:
+        money = unexplained_money(record)
+        if money is not None:
+            flag_unexplained(aggregate, money, now)
+        code = OutcomeCode.NOTHING_TO_DO if money is None else OutcomeCode.TO_REVIEW
+        return ProcessingResult(Outcome(code, (record.method,)))
+    clear_problem(payment, SEALED, now)
+    apply(aggregate, payment.account.pos_id, [seen], posting)
+    if has_problem(payment, ADDRESS) and aggregate.create.next_poll_at is None:
+        # Something other than the gateway answered our call, yet the gateway reports the outcome: one look-up shows
+        # whether it answers at that address again, so that the problem is cleared by itself (laws of money, 13).
+        aggregate.create.next_poll_at = posting.schedule.next_order_look_up(now)
+    operation = _find_operation(aggregate, seen)
+    is_unbooked = operation is None and is_of_unknown_payment(aggregate, seen.payment_id, seen.kind)
+    code = OutcomeCode.TO_REVIEW if is_unbooked else OutcomeCode.APPLIED
+    return ProcessingResult(Outcome(code, (seen.kind.value, seen.state.value)), operation=operation)
+
+
+def _find_operation(aggregate: PaymentAggregate, seen: Observation) -> Operation | None:
+    """Return the operation that a notification is about."""
+    if seen.kind is Kind.CREATE:
+        return aggregate.create
+    return next((known for known in aggregate.operations if known.operation_id == seen.gateway_id), None)
