@@ -3,7 +3,7 @@
 import hmac
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, delete, exists, func
@@ -17,13 +17,12 @@ from app.store.summed_days import next_summing_time
 from app.store.tables import Installation, PendingToken
 from app.store.ttl_cache import TtlCache
 from app.store.vault import Vault
-
-MAX_PENDING_TOKENS = 50
-"""The most unproven tokens of one Saleor. Beyond it one makes way for the next (``_most_crowded``)."""
-
-PENDING_LIFETIME = timedelta(days=7)
-MAX_UNPROVEN_INSTALLATIONS = 50
-"""The most Saleors of which there are only tokens that were never proven; beyond it as above."""
+from saleor_app_sdk.pending import (
+    MAX_PENDING_TOKENS,
+    MAX_UNPROVEN_INSTALLATIONS,
+    choose_token_to_replace,
+    find_most_crowded,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,9 +159,7 @@ class InstallationRepository:
             if [each for each in pending if self._is_token(each, token, place)]:
                 return True
             if len(pending) >= MAX_PENDING_TOKENS:
-                is_outdated = now - pending[-1].received_at >= PENDING_LIFETIME
-                crowded = _most_crowded([each.received_at for each in pending], now)
-                await session.delete(pending[-1 if is_outdated else crowded])
+                await session.delete(pending[choose_token_to_replace([row.received_at for row in pending], now)])
             session.add(
                 PendingToken(
                     installation_id=row_id(row),
@@ -288,21 +285,11 @@ async def _make_room_for_unproven(session: AsyncSession, now: datetime) -> bool:
     rows = (await session.exec(newest_first)).all()
     if not rows:
         return False
-    row = rows[_most_crowded([each.created_at for each in rows], now)]
+    row = rows[find_most_crowded([row.created_at for row in rows], now)]
     await session.exec(delete(PendingToken).where(col(PendingToken.installation_id) == row.id))
     await session.delete(row)
     await session.flush()
     return True
-
-
-def _most_crowded(moments: Sequence[datetime], now: datetime) -> int:
-    """Return the place of the moment whose neighbours are closest together. Pure.
-
-    ``moments`` are the newest first, and ``now`` is newer still. The oldest has only one neighbour, and stays.
-    """
-    newer, older = (now, *moments), moments[1:]
-    spans = [abs(later - earlier) for later, earlier in zip(newer, older, strict=False)]
-    return spans.index(min(spans)) if spans else 0
 
 
 def _place(saleor_api_url: str) -> str:

@@ -50,6 +50,10 @@ class InMemoryInstallationStore:
         """Return the installation of that GraphQL address, or None."""
         return self.installations.get(saleor_api_url)
 
+    async def all(self) -> list[StoredInstallation]:
+        """Return all installations, oldest first."""
+        return list(self.installations.values())
+
     async def save(
         self,
         *,
@@ -68,8 +72,7 @@ class InMemoryInstallationStore:
             app_id=app_id,
             token=token,
             pending_tokens=(),
-            jwks=jwks,
-            jwks_fetched_at=self._now(),
+            **({} if jwks is None else {"jwks": jwks, "jwks_fetched_at": self._now()}),
         )
 
     async def save_pending(
@@ -86,18 +89,35 @@ class InMemoryInstallationStore:
 
     async def delete_pending(self, saleor_api_url: str, token: str) -> None:
         """Delete a pending token that Saleor rejects although the app is active."""
-        known = self.installations[saleor_api_url]
-        left = tuple(pending for pending in known.pending_tokens if pending != token)
-        self._change(saleor_api_url, pending_tokens=left)
+        known = self.installations.get(saleor_api_url)
+        if known is not None:
+            left = tuple(pending for pending in known.pending_tokens if pending != token)
+            self._change(saleor_api_url, pending_tokens=left)
+
+    async def delete(self, saleor_api_url: str, *, app_id: str) -> bool:
+        """Delete what is stored of an app that was removed from its Saleor; return False if there is nothing of it.
+
+        ``app_id`` is the app's id there: a later installation has another one, and stays. Tokens that may be those of
+        a later installation stay too.
+        """
+        known = self.installations.get(saleor_api_url)
+        if known is None or known.app_id != app_id:
+            return False
+        if known.pending_tokens:
+            self._change(saleor_api_url, app_id=None, token="")
+        else:
+            del self.installations[saleor_api_url]
+        return True
 
     async def record_contact(self, installation: Installation, saleor_version: str | None) -> None:
         """Store the release that a verified request reports."""
-        if saleor_version is not None:
+        if saleor_version is not None and installation.saleor_api_url in self.installations:
             self._change(installation.saleor_api_url, schema_version=saleor_version)
 
     async def save_jwks(self, saleor_api_url: str, jwks: Mapping[str, Any], fetched_at: datetime) -> None:
         """Store the keys with which that Saleor signs, and when they were fetched."""
-        self._change(saleor_api_url, jwks=jwks, jwks_fetched_at=fetched_at)
+        if saleor_api_url in self.installations:
+            self._change(saleor_api_url, jwks=jwks, jwks_fetched_at=fetched_at)
 
     def _change(self, saleor_api_url: str, **fields: Any) -> None:
         known = self.installations.get(saleor_api_url) or StoredInstallation(saleor_api_url)

@@ -60,7 +60,10 @@ class InstallationStore(Protocol):
         token: str,
         jwks: Mapping[str, Any] | None,
     ) -> None:
-        """Store a proven token: overwrites app id, token and keys, deletes pending tokens, keeps everything else."""
+        """Store a proven token: overwrites app id, token and keys, deletes pending tokens, keeps everything else.
+
+        ``jwks`` None: the stored keys stay.
+        """
 
     async def save_pending(
         self,
