@@ -2,7 +2,7 @@
 
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
@@ -11,7 +11,9 @@ from typing import Any
 import httpx2
 import pytest
 from fastapi import FastAPI
+from sqlalchemy.ext.asyncio import create_async_engine
 
+from saleor_app_sdk.sqlmodel_store import SQLModelInstallationStore, generate_sealing_key
 from saleor_app_sdk.testing import FakeSaleor, find_webhook_errors, serving_app_in_thread
 from saleor_app_sdk.testing.plugin import saleor_settings, saleor_url  # noqa: F401 - fixtures
 from tests.saleor.recordings import ROOT
@@ -19,7 +21,7 @@ from tests.saleor.test_schemas import SCHEMAS, schema
 
 README = ROOT / "packages" / "saleor-app-sdk" / "README.md"
 WARNINGS = ("-W", "error::ResourceWarning", "-W", "error::pytest.PytestUnraisableExceptionWarning")
-NAMES = ("payments", "gifts", "test_payments")
+NAMES = ("payments", "gifts", "lasting", "test_payments")
 
 
 def programs() -> dict[str, str]:
@@ -108,6 +110,35 @@ async def test_order_webhook_writes_metadata_back_and_the_page_shows_it(
             assert (status, refused["detail"]["code"]) == (403, "NOT_PERMITTED")
 
 
+async def test_installation_is_in_the_database_until_the_app_is_removed(
+    load: Callable[[str], ModuleType],
+    saleor_url: str,  # noqa: F811 - the fixture
+    lasting_database: SQLModelInstallationStore,
+) -> None:
+    create: Callable[[str], FastAPI] = load("lasting").create_app
+    with serving_app_in_thread(create) as app_url:
+        async with FakeSaleor(saleor_url) as saleor:
+            installed = await saleor.install(f"{app_url}/api/manifest", ["MANAGE_ORDERS"])
+            assert installed.status == "INSTALLED", installed.message
+            [stored] = await lasting_database.all()
+            assert (stored.saleor_api_url, stored.app_id) == (saleor.api_url, installed.app_id)
+            assert (stored.token, stored.verified) == (installed.token, True)
+            await saleor.uninstall()
+            await saleor.wait_for_background()
+            assert await lasting_database.all() == []
+
+
+@pytest.fixture
+async def lasting_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[SQLModelInstallationStore]:
+    """Set what the program reads from its environment, and give its database as another process opens it."""
+    url, key = f"sqlite+aiosqlite:///{tmp_path}/app.sqlite", generate_sealing_key()
+    monkeypatch.setenv("DATABASE_URL", url)
+    monkeypatch.setenv("SEALING_KEYS", key)
+    engine = create_async_engine(url)
+    yield SQLModelInstallationStore(engine, keys=[key])
+    await engine.dispose()
+
+
 async def codes(browser: httpx2.AsyncClient, saleor: FakeSaleor, app_id: str | None) -> tuple[int, Any]:
     token = await saleor.access_token(app_id or "")
     headers = {"Authorization": f"Bearer {token}", "Saleor-Api-Url": saleor.api_url}
@@ -116,7 +147,8 @@ async def codes(browser: httpx2.AsyncClient, saleor: FakeSaleor, app_id: str | N
 
 
 @pytest.mark.parametrize("version", ["3.21", "3.22", "3.23", "3.24"])
-@pytest.mark.parametrize("name", ["payments", "gifts"])
+@pytest.mark.parametrize("name", ["payments", "gifts", "lasting"])
+@pytest.mark.usefixtures("lasting_database")
 async def test_every_saleor_accepts_the_subscriptions(
     load: Callable[[str], ModuleType], name: str, version: str
 ) -> None:
@@ -129,6 +161,6 @@ async def test_every_saleor_accepts_the_subscriptions(
     assert find_webhook_errors(manifest, SCHEMAS / f"schema-{version}.graphql") == []
 
 
-@pytest.mark.parametrize("name", ["payments", "gifts"])
+@pytest.mark.parametrize("name", ["payments", "gifts", "lasting"])
 def test_program_has_about_fifty_lines(name: str) -> None:
     assert len(programs()[name].splitlines()) <= 55
