@@ -1,7 +1,9 @@
 """Events without a class of their own: read as the author's model or as a mapping, answered with plain data."""
 
+import asyncio
 import json
 from collections.abc import Mapping
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -10,16 +12,18 @@ import pytest
 from graphql import parse
 from pydantic import BaseModel
 
-from saleor_app_sdk.app import SaleorApp
+from saleor_app_sdk.app import AppInfo, SaleorApp
+from saleor_app_sdk.errors import TooLateError
 from saleor_app_sdk.events import AppDeleted
 from saleor_app_sdk.responses import Acknowledgement, DataResponse, WebhookResponse
 from saleor_app_sdk.versions import Version
-from saleor_app_sdk.webhook_definition import WebhookContext
+from saleor_app_sdk.webhook_definition import ErrorHandler, WebhookContext
 from tests.conftest import Clock
-from tests.saleor.fake_saleor import InMemoryStore, MinimalSaleor, Row, refund_body
+from tests.saleor.fake_saleor import IDENTIFIER, InMemoryStore, MinimalSaleor, Row, refund_body
 from tests.saleor.served_app import AppClient, ScriptedHandlers, make_app, open_client
 
 ORDER_CREATED = "subscription { event { ... on OrderCreated { order { id total { gross { amount } } } } } }"
+REMOVED = "subscription { event { ... on AppDeleted { app { id } } } }"
 TAXES = "subscription { event { ... on CalculateTaxes { taxBase { currency } } } }"
 
 
@@ -97,6 +101,111 @@ async def test_failed_handler_gets_an_error_status(app: SaleorApp, saleor: Minim
     assert (created_answer.status_code, taxes_answer.status_code) == (503, 400), "an acknowledgement is no taxes"
 
 
+ORDER = {"id": "T3JkZXI6MQ=="}
+FAILED = RuntimeError("it failed")
+
+
+async def fail(event: Any, context: WebhookContext) -> WebhookResponse:
+    raise FAILED
+
+
+async def test_error_handler_answers_for_a_handler_that_fails(
+    app: SaleorApp, saleor: MinimalSaleor, installed: Row
+) -> None:
+    seen: list[tuple[Any, str, Exception]] = []
+
+    async def acknowledge(event: Any, context: WebhookContext, error: Exception) -> WebhookResponse:
+        seen.append((event, context.installation.saleor_api_url, error))
+        return Acknowledgement()
+
+    async def without_tax(event: Any, context: WebhookContext, error: Exception) -> WebhookResponse:
+        return DataResponse(data={"lines": []})
+
+    async def created(event: OrderCreated, context: WebhookContext) -> WebhookResponse:
+        return await fail(event, context)
+
+    async def taxes(event: Mapping[str, Any], context: WebhookContext) -> WebhookResponse:
+        return await fail(event, context)
+
+    app.webhook("ORDER_CREATED", query=ORDER_CREATED, on_error=acknowledge)(created)
+    app.webhook("CHECKOUT_CALCULATE_TAXES", query=TAXES, on_error=without_tax)(taxes)
+    answer = await deliver(app, saleor, "order_created", body_of("OrderCreated", order=ORDER))
+    assert (answer.status_code, answer.json()) == (200, {})
+    assert seen == [(OrderCreated(order=Order(id=ORDER["id"])), installed.saleor_api_url, FAILED)]
+    answer = await deliver(app, saleor, "checkout_calculate_taxes", body_of("CalculateTaxes"))
+    assert (answer.status_code, answer.json()) == (200, {"lines": []})
+
+
+async def reraise(event: Any, context: WebhookContext, error: Exception) -> WebhookResponse:
+    raise error
+
+
+async def fail_too(event: Any, context: WebhookContext, error: Exception) -> WebhookResponse:
+    raise LookupError
+
+
+async def answer_wrongly(event: Any, context: WebhookContext, error: Exception) -> WebhookResponse:
+    return DataResponse(data={}) if isinstance(event, OrderCreated) else Acknowledgement()
+
+
+@pytest.mark.parametrize("on_error", [reraise, fail_too, answer_wrongly])
+async def test_error_handler_without_an_answer_leaves_the_error_status(
+    app: SaleorApp, saleor: MinimalSaleor, installed: Row, on_error: ErrorHandler
+) -> None:
+    async def created(event: OrderCreated, context: WebhookContext) -> WebhookResponse:
+        return await fail(event, context)
+
+    async def taxes(event: Mapping[str, Any], context: WebhookContext) -> WebhookResponse:
+        return await fail(event, context)
+
+    app.webhook("ORDER_CREATED", query=ORDER_CREATED, on_error=on_error)(created)
+    app.webhook("CHECKOUT_CALCULATE_TAXES", query=TAXES, on_error=on_error)(taxes)
+    answers = [
+        await deliver(app, saleor, "order_created", body_of("OrderCreated", order=ORDER)),
+        await deliver(app, saleor, "checkout_calculate_taxes", body_of("CalculateTaxes")),
+    ]
+    assert [answer.status_code for answer in answers] == [503, 400]
+    assert {answer.json()["error"]["code"] for answer in answers} == {"APP_ERROR"}
+
+
+async def test_error_handler_answers_for_an_event_with_a_class_and_no_failure_response(
+    store: InMemoryStore, http: httpx2.AsyncClient, clock: Clock, saleor: MinimalSaleor, installed: Row
+) -> None:
+    async def acknowledge(event: AppDeleted, context: WebhookContext, error: Exception) -> WebhookResponse:
+        return Acknowledgement()
+
+    async def removed(event: AppDeleted, context: WebhookContext) -> WebhookResponse:
+        return await fail(event, context)
+
+    statuses = []
+    for on_error in (acknowledge, None):
+        info = AppInfo(IDENTIFIER, "Example", "1.0.0", "You", "")
+        app = SaleorApp(info=info, api_base_url="https://app.example.com", store=store, http=http, now=clock)
+        app.webhook("APP_DELETED", query=REMOVED, on_error=on_error)(removed)
+        statuses.append((await deliver(app, saleor, "app_deleted", body_of("AppDeleted"))).status_code)
+    assert statuses == [200, 503]
+
+
+async def test_error_handler_is_asked_when_a_handler_takes_too_long(
+    store: InMemoryStore, http: httpx2.AsyncClient, clock: Clock, saleor: MinimalSaleor, installed: Row
+) -> None:
+    app = make_app(store, http, clock, budget=timedelta(seconds=0.5))
+    app._receiver._grace_seconds = 0.1
+    seen: list[Exception] = []
+
+    async def acknowledge(event: Any, context: WebhookContext, error: Exception) -> WebhookResponse:
+        seen.append(error)
+        return Acknowledgement()
+
+    @app.webhook("ORDER_CREATED", query=ORDER_CREATED, on_error=acknowledge)
+    async def created(event: Mapping[str, Any], context: WebhookContext) -> WebhookResponse:
+        await asyncio.sleep(60)
+        return Acknowledgement()
+
+    assert (await deliver(app, saleor, "order_created", body_of("OrderCreated", order=ORDER))).status_code == 200
+    assert [type(error) for error in seen] == [TooLateError]
+
+
 @pytest.mark.parametrize(
     ("version", "expected"),
     [
@@ -146,15 +255,10 @@ def test_handler_must_fit_the_event(app: SaleorApp) -> None:
     async def of_app(event: AppDeleted, context: WebhookContext) -> WebhookResponse:
         return Acknowledgement()
 
-    async def on_error(event: Any, context: WebhookContext, error: Exception) -> WebhookResponse:
-        return Acknowledgement()
-
     with pytest.raises(TypeError, match="that event's class"):
         app.webhook("TRANSACTION_REFUND_REQUESTED", query=ORDER_CREATED)(of_mapping)
     for handler in (of_text, of_app):
         with pytest.raises(TypeError, match="a pydantic model or a mapping"):
             app.webhook("ORDER_CREATED", query=ORDER_CREATED)(handler)
-    with pytest.raises(TypeError, match="error status"):
-        app.webhook("ORDER_CREATED", query=ORDER_CREATED, on_error=on_error)(of_mapping)
     with pytest.raises(ValueError, match="NOTIFY_USER"):
         app.webhook("NOTIFY_USER", query=ORDER_CREATED)(of_mapping)

@@ -26,6 +26,7 @@ from saleor_app_sdk.manifest import Addresses, AppInfo, build_manifest
 from saleor_app_sdk.recipient import RecipientCheck
 from saleor_app_sdk.registration import Registrar
 from saleor_app_sdk.request_limits import read_at_most
+from saleor_app_sdk.selection_check import check_selection
 from saleor_app_sdk.versions import Version, parse_version
 from saleor_app_sdk.webhook_definition import ErrorHandler, Handler, WebhookContext, WebhookDefinition, build_definition
 from saleor_app_sdk.webhooks import BUDGET, MAX_EVENT_AGE, WebhookReceiver
@@ -107,10 +108,11 @@ class SaleorApp:
 
         ``query`` is the subscription, or the name of its document in ``subscriptions/``. A payment event has a class
         (``saleor_app_sdk.events``); the body of any other is read as the parameter's annotation, a pydantic model or
-        ``Mapping[str, Any]``. ``on_error`` returns the response when the handler of a payment event raises; without it
-        Saleor receives a well-formed failure. Raises TypeError for a handler that does not match the event, KeyError
-        for an unknown document, ValueError for an unknown event, an unreadable subscription, or a second definition of
-        the same event.
+        ``Mapping[str, Any]``. ``on_error`` takes the event, the context and the error, and returns the response when
+        the handler raises, or takes too long; without it Saleor receives a payment event's well-formed failure, or an
+        error status. Raises TypeError for a handler that does not match the event, or reads a field that the
+        subscription does not select; KeyError for an unknown document, ValueError for an unknown event, an unreadable
+        subscription, or a second definition of the same event.
         """
         name = query
         if is_query(query):
@@ -119,7 +121,9 @@ class SaleorApp:
 
         def register(handler: H) -> H:
             webhook = build_definition(event_type, name, handler, on_error)
-            self._subscriptions.text(webhook.query, self._subscriptions.versions(webhook.query)[0])
+            versions = self._subscriptions.versions(webhook.query)
+            documents = tuple(self._subscriptions.text(webhook.query, version) for version in versions)
+            check_selection(event_type, webhook.body_type, documents)
             if event_type in self._webhooks:
                 msg = f"{event_type} is defined already"
                 raise ValueError(msg)

@@ -7,7 +7,7 @@ or ``Mapping[str, Any]``, in which numbers are ``int`` and ``Decimal``, exactly 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from functools import wraps
-from typing import Any, TypeVar, get_origin
+from typing import Any, Concatenate, ParamSpec, TypeVar, get_origin
 
 from graphql import (
     DocumentNode,
@@ -29,7 +29,7 @@ from saleor_app_sdk.events import Event
 # What the SDK itself reads of every event, all of them fields of Saleor's interface ``Event``.
 _ENVELOPE = "{ __typename issuedAt version recipient { id identifier } }"
 
-C = TypeVar("C")
+P = ParamSpec("P")
 R = TypeVar("R")
 
 
@@ -55,12 +55,14 @@ def build_generic_event(event: WebhookEvent, body_type: Any) -> type[GenericEven
     return built
 
 
-def pass_payload(handler: Callable[[Any, C], Awaitable[R]]) -> Callable[[GenericEvent, C], Awaitable[R]]:
+def pass_payload(
+    handler: Callable[Concatenate[Any, P], Awaitable[R]],
+) -> Callable[Concatenate[GenericEvent, P], Awaitable[R]]:
     """Return a handler of the whole event that passes its payload on to the author's handler."""
 
     @wraps(handler)
-    async def handle(event: GenericEvent, context: C) -> R:
-        return await handler(event.payload, context)
+    async def handle(event: GenericEvent, /, *others: P.args, **named: P.kwargs) -> R:
+        return await handler(event.payload, *others, **named)
 
     return handle
 

@@ -116,6 +116,12 @@ class WebhookDefinition:
         return self.header.replace("_", " ").capitalize()
 
     @property
+    def body_type(self) -> Any:
+        """What the body is read as: the class of the event, or for other events what the handler's author chose."""
+        is_generic = issubclass(self.event, GenericEvent)
+        return self.event.model_fields["payload"].annotation if is_generic else self.event
+
+    @property
     def max_bytes(self) -> int:
         """The longest body that is read.
 
@@ -178,22 +184,25 @@ def build_definition(event_type: str, query: str, handler: Handler, on_error: Er
 def _build_generic_definition(
     event_type: str, query: str, body_type: Any, handler: Handler, on_error: ErrorHandler | None
 ) -> WebhookDefinition:
-    if on_error is not None:
-        msg = f"no answer tells Saleor that {event_type} failed: it gets an error status"
-        raise TypeError(msg)
     event = build_generic_event(find_webhook_event(event_type), body_type)
     if event is None:
         msg = f"the first parameter of the handler of {event_type} must be annotated with a pydantic model or a mapping"
         raise TypeError(msg)
-    return WebhookDefinition(event, query.removesuffix(".graphql"), pass_payload(handler), None)
+    answer_error = None if on_error is None else pass_payload(on_error)
+    return WebhookDefinition(event, query.removesuffix(".graphql"), pass_payload(handler), answer_error)
+
+
+def has_failure_response(event: Event) -> bool:
+    """Return False for an event of which no response says that it failed: Saleor gets an error status.
+
+    It caches the response to ListStoredPaymentMethods, even an empty one; it reads none to an asynchronous event, and
+    nothing of a failure in those to other events.
+    """
+    return not (isinstance(event, ListStoredPaymentMethods | GenericEvent) or event.is_asynchronous)
 
 
 def build_failure(event: Event, message: str) -> WebhookResponse:
-    """Return the well-formed failure response to ``event``, with a unique reference.
-
-    There is none to ListStoredPaymentMethods, because Saleor caches the response, even an empty one; nor to an
-    asynchronous event.
-    """
+    """Return the well-formed failure response to ``event``, with a unique reference, if there is one."""
     if isinstance(event, SessionEvent):
         return SessionResponse.failure(
             event.action.action_type,

@@ -9,9 +9,10 @@ No part of a body is parsed before its signature is verified. The responses to e
   in it would end the transaction. For a requested action Saleor ignores a status below 500 and reads the body, so there
   the same 4xx carries a well-formed failure too; staff would see a bare error as "Missing value for field". Never a
   5xx: Saleor would retry the request five times, with an empty body (Saleor contract, A.4 and A.5).
-- **Signed and usable, but the app failed or took too long**: 200 and the event's well-formed failure, or the response
-  of the definition's ``on_error`` instead. An asynchronous event has no failure response: it gets 503, so that Saleor
-  shows it as failed and sends it again; after a 4xx it would not.
+- **Signed and usable, but the app failed or took too long**: 200 and the response of the definition's ``on_error``, or
+  the event's well-formed failure. An asynchronous event has no failure response: it gets 503, so that Saleor shows it
+  as failed and sends it again; after a 4xx it would not. Nor has a synchronous one that is not about payments: it gets
+  a 400, and Saleor does what it does without the app.
 
 Saleor waits for a response for 18 seconds from its request on (Saleor contract, A.2), so the deadline counts from
 there, and everything has to fit into it: keys, the proof of a token, the database, the handler. If a handler takes
@@ -43,8 +44,7 @@ from saleor_app_sdk.errors import (
     StillUnderwayError,
     TooLateError,
 )
-from saleor_app_sdk.events import Event, ListStoredPaymentMethods, RequestedAction
-from saleor_app_sdk.generic_events import GenericEvent
+from saleor_app_sdk.events import Event, RequestedAction
 from saleor_app_sdk.installation import Installation, InstallationStore
 from saleor_app_sdk.keyring import Keyring, bad_signature_error
 from saleor_app_sdk.recipient import RecipientCheck
@@ -57,6 +57,7 @@ from saleor_app_sdk.webhook_definition import (
     build_action_failure,
     build_failure,
     build_uncertain_response,
+    has_failure_response,
 )
 
 MAX_EVENT_AGE = timedelta(hours=1)
@@ -220,9 +221,6 @@ class WebhookReceiver:
             return Reply(200, _render(webhook, await self._call_handler(webhook, event, context), context))
         except Exception as error:  # noqa: BLE001 - an error of ours must not become a 5xx that Saleor repeats
             _log(error, "saleor_webhook_failed", webhook)
-            # Saleor caches no list from a request that failed.
-            if isinstance(event, ListStoredPaymentMethods | GenericEvent) or event.is_asynchronous:
-                raise NotUsableError(_app_error_status(webhook.event), "APP_ERROR", APP_ERROR_MESSAGE) from None
             outcome = "late" if isinstance(error, TooLateError) else "failed"
             return Reply(200, await self._call_error_handler(webhook, event, context, error), outcome)
 
@@ -240,6 +238,8 @@ class WebhookReceiver:
     async def _call_error_handler(
         self, webhook: WebhookDefinition, event: Event, context: WebhookContext, error: Exception
     ) -> bytes:
+        """Return the response of ``on_error``, or the event's failure; raise NotUsableError if it has none."""
+        is_uncertain = is_running = isinstance(error, StillUnderwayError)
         if webhook.on_error is not None:
             try:
                 async with asyncio.timeout(self._grace_seconds):
@@ -247,13 +247,11 @@ class WebhookReceiver:
             except Exception as second:  # noqa: BLE001 - as above
                 if second is not error:
                     _log(second, "saleor_webhook_failed_twice", webhook)
-                    return dumps(
-                        build_uncertain_response(
-                            event, APP_ERROR_MESSAGE, still_running=isinstance(error, StillUnderwayError)
-                        ).dump()
-                    ).encode()
-        if isinstance(error, StillUnderwayError):
-            return dumps(build_uncertain_response(event, APP_ERROR_MESSAGE, still_running=True).dump()).encode()
+                    is_uncertain = True
+        if not has_failure_response(event):
+            raise NotUsableError(_app_error_status(webhook.event), "APP_ERROR", APP_ERROR_MESSAGE) from None
+        if is_uncertain:
+            return dumps(build_uncertain_response(event, APP_ERROR_MESSAGE, still_running=is_running).dump()).encode()
         return dumps(build_failure(event, APP_ERROR_MESSAGE).dump()).encode()
 
 
