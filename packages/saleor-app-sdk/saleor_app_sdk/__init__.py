@@ -95,6 +95,13 @@ if TYPE_CHECKING:
         WebhookResponse,
         unique_reference,
     )
+    from saleor_app_sdk.sealed_settings import (
+        SealedSettings,
+    )
+    from saleor_app_sdk.sealing import (
+        SealedValueError,
+        generate_sealing_key,
+    )
     from saleor_app_sdk.source import (
         Checkout,
         Money,
@@ -163,6 +170,8 @@ __all__ = [
     "SaleorNotAuthorisedError",
     "SaleorRefusedError",
     "SaleorUnreachableError",
+    "SealedSettings",
+    "SealedValueError",
     "SessionEvent",
     "SessionResponse",
     "StillUnderwayError",
@@ -184,6 +193,7 @@ __all__ = [
     "WebhookResponse",
     "Widget",
     "find_webhook_event",
+    "generate_sealing_key",
     "parse_version",
     "read_mutation_result",
     "unique_reference",
@@ -294,6 +304,14 @@ _MODULES = {
             "unique_reference",
         ),
         "responses",
+    ),
+    "SealedSettings": "sealed_settings",
+    **dict.fromkeys(
+        (
+            "SealedValueError",
+            "generate_sealing_key",
+        ),
+        "sealing",
     ),
     **dict.fromkeys(
         (

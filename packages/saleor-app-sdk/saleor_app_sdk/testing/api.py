@@ -20,6 +20,7 @@ from graphql.execution import get_variable_values
 
 from saleor_app_sdk.testing import payload
 from saleor_app_sdk.testing.ids import InvalidIdError, channel_id, global_id, key_of
+from saleor_app_sdk.testing.metadata_api import PrivateMetadataApi
 from saleor_app_sdk.testing.records import App, Order, Transaction
 from saleor_app_sdk.testing.rules.problems import ProblemRefusedError, add_problem, dismiss_problems
 from saleor_app_sdk.testing.rules.recording import update_available_actions
@@ -64,6 +65,7 @@ class Api:
             "updateMetadata": self._update_metadata,
             **StorefrontApi(state, storefront).resolvers(),
             "transactionRequestRefundForGrantedRefund": self._request_refund_for_granted_refund,
+            **PrivateMetadataApi(self._own_app).resolvers(),
             **WebhooksApi(state, self._authenticated_app).resolvers(),
             "appProblemCreate": self._create_problem,
             "appProblemDismiss": self._dismiss_problem,
@@ -124,11 +126,14 @@ class Api:
         return app if app is not None and not set(any_of).isdisjoint(app.permissions) else None
 
     def _app(self, info: Info, **arguments: Any) -> payload.Payload:
-        """Return the requesting app. Reading any other app requires MANAGE_APPS, which no app has."""
+        return payload.app(self._own_app(info, arguments.get("id")))
+
+    def _own_app(self, info: Info, app_id: str | None) -> App:
+        """Return the requesting app. Any other app requires MANAGE_APPS, which no app has."""
         app = self._authenticated_app(info)
-        if arguments.get("id") not in {None, app.id}:
+        if app_id not in {None, app.id}:
             raise PermissionDeniedError("MANAGE_APPS")
-        return payload.app(app)
+        return app
 
     def _shop(self, info: Info) -> payload.Payload:
         settings = self._state.settings

@@ -62,7 +62,7 @@ def app(installed: App) -> Payload:
         "appUrl": installed.manifest.get("appUrl"),
         "manifestUrl": installed.manifest.get("manifestUrl"),
         "metadata": [],
-        "privateMetadata": [],
+        "privateMetadata": metadata(installed.private_metadata),
     }
 
 

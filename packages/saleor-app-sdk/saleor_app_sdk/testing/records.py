@@ -250,6 +250,7 @@ class App:
     hooks: list[AppWebhook]
     manifest: Mapping[str, Any]
     reported_problems: list[Problem] = field(default_factory=list)
+    private_metadata: dict[str, str] = field(default_factory=dict)
 
     @property
     def webhooks(self) -> list[Webhook]:

@@ -61,6 +61,8 @@ type Mutation {
     token: UUID
   ): TransactionRequestRefundForGrantedRefund
   updateMetadata(id: ID!, input: [MetadataInput!]!): UpdateMetadata
+  updatePrivateMetadata(id: ID!, input: [MetadataInput!]!): UpdatePrivateMetadata
+  deletePrivateMetadata(id: ID!, keys: [String!]!): DeletePrivateMetadata
   webhookCreate(input: WebhookCreateInput!): WebhookCreate
   webhookUpdate(id: ID!, input: WebhookUpdateInput!): WebhookUpdate
   webhookDelete(id: ID!): WebhookDelete
@@ -70,7 +72,7 @@ type Mutation {
 type Shop { version: String schemaVersion: String! name: String! domain: Domain! }
 type Domain { host: String! url: String! }
 
-type App implements Node {
+type App implements Node & ObjectWithMetadata {
   id: ID!
   identifier: String
   name: String
@@ -233,6 +235,8 @@ input TransactionUpdateInput {
 }
 interface ObjectWithMetadata { metadata: [MetadataItem!]! }
 type UpdateMetadata { item: ObjectWithMetadata errors: [MetadataError!]! }
+type UpdatePrivateMetadata { item: ObjectWithMetadata errors: [MetadataError!]! }
+type DeletePrivateMetadata { item: ObjectWithMetadata errors: [MetadataError!]! }
 type MetadataError { field: String message: String code: MetadataErrorCode! }
 enum MetadataErrorCode { GRAPHQL_ERROR INVALID NOT_FOUND REQUIRED NOT_UPDATED }
 type TransactionUpdate { transaction: TransactionItem errors: [TransactionUpdateError!]! }
