@@ -1,9 +1,10 @@
 """What Saleor reads about the app."""
 
 import json
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import httpx2
 import pytest
@@ -12,12 +13,14 @@ from pydantic import ValidationError
 
 from saleor_app_sdk.app import AppInfo, SaleorApp
 from saleor_app_sdk.events import TransactionChargeRequested, TransactionRefundRequested
-from saleor_app_sdk.extension import Widget
+from saleor_app_sdk.extension import Extension, Widget
 from saleor_app_sdk.responses import ActionResponse
+from saleor_app_sdk.versions import Version
 from saleor_app_sdk.webhook_definition import WebhookContext
 from tests.conftest import Clock
 from tests.saleor.fake_saleor import InMemoryStore
 from tests.saleor.served_app import BASE_URL, MANIFEST, make_app, open_client
+from tests.saleor.test_schemas import VERSIONS, schema
 
 EVENTS = {
     "PAYMENT_GATEWAY_INITIALIZE_SESSION",
@@ -92,6 +95,7 @@ async def test_nothing_in_it_is_newer_than_the_saleor_that_asks(
     assert in_background == (IN_BACKGROUND if known else {"ACCOUNT_DELETED"})
 
 
+TARGETS: tuple[Literal["POPUP", "APP_PAGE", "NEW_TAB"], ...] = ("POPUP", "APP_PAGE", "NEW_TAB")
 WIDGET = Widget(label="Payments", mount="ORDER_DETAILS_WIDGETS", path="/widget", permissions=("HANDLE_PAYMENTS",))
 
 
@@ -112,6 +116,57 @@ async def test_a_widget_is_told_to_a_saleor_that_has_widgets(
         "options": {"widgetTarget": {"method": "GET"}},
     }
     assert (await manifest_for(version, app))["extensions"] == ([entry] if told else [])
+
+
+def extension(mount: str, target: Literal["POPUP", "APP_PAGE", "NEW_TAB"] = "POPUP") -> Extension:
+    return Extension("Open", mount, "/open", ("HANDLE_PAYMENTS",), target)
+
+
+async def test_extension_is_listed_with_its_target_and_address(
+    store: InMemoryStore, http: httpx2.AsyncClient, clock: Clock
+) -> None:
+    app = make_app(store, http, clock, iframe_base_url="https://staff.example.com/")
+    for target in TARGETS:
+        app.add_extension(extension("ORDER_DETAILS_MORE_ACTIONS", target))
+    app.add_extension(Extension("For all", "PRODUCT_OVERVIEW_CREATE", "/new"))
+    entries = (await manifest_for("3.23", app))["extensions"]
+    assert entries[0] == {
+        "label": "Open",
+        "mount": "ORDER_DETAILS_MORE_ACTIONS",
+        "target": "POPUP",
+        "url": "https://staff.example.com/open",
+        "permissions": ["HANDLE_PAYMENTS"],
+    }
+    assert [(entry["target"], entry["url"], entry.get("options")) for entry in entries[1:3]] == [
+        ("APP_PAGE", "/open", None),
+        ("NEW_TAB", "https://staff.example.com/open", {"newTabTarget": {"method": "GET"}}),
+    ]
+    assert (entries[3]["target"], entries[3]["permissions"]) == ("POPUP", [])
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_extension_is_listed_where_saleor_knows_its_mount_and_target(app: SaleorApp, version: Version) -> None:
+    """Later Saleors leave both to the Dashboard, and have no such enumerations."""
+    newest, asked = schema((3, 22)).type_map, schema(version).type_map
+    mounts, targets = enum_values(newest, "AppExtensionMountEnum"), enum_values(newest, "AppExtensionTargetEnum")
+    expected = set()
+    for mount in mounts:
+        for target in TARGETS:
+            app.add_extension(extension(mount, target))
+            is_known = mount in enum_values(asked, "AppExtensionMountEnum", mounts)
+            if is_known and target in enum_values(asked, "AppExtensionTargetEnum", targets):
+                expected.add((mount, target))
+    entries = (await manifest_for(".".join(map(str, version)), app))["extensions"]
+    assert {(entry["mount"], entry["target"]) for entry in entries} == expected
+
+
+def enum_values(types: Mapping[str, Any], name: str, default: Collection[str] = ()) -> Collection[str]:
+    return list(types[name].values) if name in types else default
+
+
+def test_extension_cannot_need_more_than_the_app_has(app: SaleorApp) -> None:
+    with pytest.raises(ValueError, match="MANAGE_ORDERS"):
+        app.add_extension(replace(extension("NAVIGATION_ORDERS"), permissions=("MANAGE_ORDERS",)))
 
 
 def test_a_widget_cannot_need_more_than_the_app_has(app: SaleorApp) -> None:

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
         TransactionRefundRequested,
     )
     from saleor_app_sdk.extension import (
+        Extension,
         Widget,
     )
     from saleor_app_sdk.graphql import (
@@ -145,6 +146,7 @@ __all__ = [
     "Documents",
     "Event",
     "EventReport",
+    "Extension",
     "GatewayConfigResponse",
     "InMemoryInstallationStore",
     "Installation",
@@ -256,7 +258,13 @@ _MODULES = {
         ),
         "events",
     ),
-    "Widget": "extension",
+    **dict.fromkeys(
+        (
+            "Extension",
+            "Widget",
+        ),
+        "extension",
+    ),
     **dict.fromkeys(
         (
             "AppIdentity",

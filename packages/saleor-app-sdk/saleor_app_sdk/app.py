@@ -17,7 +17,7 @@ from saleor_app_sdk.addresses import AllowList
 from saleor_app_sdk.dashboard_token import DashboardTokens, DashboardUser
 from saleor_app_sdk.documents import Documents
 from saleor_app_sdk.errors import RegistrationRefusedError, RequestRefusedError
-from saleor_app_sdk.extension import Widget
+from saleor_app_sdk.extension import Extension, Widget
 from saleor_app_sdk.generic_events import complete_subscription, is_query
 from saleor_app_sdk.graphql import SaleorClient
 from saleor_app_sdk.installation import InstallationStore
@@ -81,7 +81,7 @@ class SaleorApp:
         self._subscriptions = _documents(manifest_folder, "subscriptions")
         self._addresses = Addresses(api=api_base_url.rstrip("/"), iframe=(iframe_base_url or api_base_url).rstrip("/"))
         self._webhooks: dict[str, WebhookDefinition] = {}
-        self._widgets: list[Widget] = []
+        self._extensions: list[Extension | Widget] = []
         self._allowed = AllowList(allowed_saleor_urls)
         self._registrar = Registrar(
             identifier=info.id, allowed=self._allowed, store=store, client=self.client, http=http
@@ -134,10 +134,20 @@ class SaleorApp:
 
     def add_widget(self, widget: Widget) -> None:
         """Add a widget; the caller defines its route. Raises ValueError if it needs permissions that the app lacks."""
-        if missing := set(widget.permissions) - set(self.info.permissions):
-            msg = f"{widget.path} needs permissions that the app does not ask for: {', '.join(sorted(missing))}"
+        self._add_extension(widget)
+
+    def add_extension(self, extension: Extension) -> None:
+        """Add an entry of a menu, or a button; the caller defines the route that it opens.
+
+        Raises ValueError if it needs permissions that the app lacks.
+        """
+        self._add_extension(extension)
+
+    def _add_extension(self, extension: Extension | Widget) -> None:
+        if missing := set(extension.permissions) - set(self.info.permissions):
+            msg = f"{extension.path} needs permissions that the app does not ask for: {', '.join(sorted(missing))}"
             raise ValueError(msg)
-        self._widgets.append(widget)
+        self._extensions.append(extension)
 
     def dashboard_user(self, *permissions: str) -> Callable[[Request], Awaitable[DashboardUser]]:
         """Return a FastAPI dependency for routes that the app's page calls: it returns the signed-in member of staff.
@@ -178,7 +188,7 @@ class SaleorApp:
         return build_manifest(
             self.info,
             webhooks=self._webhooks.values(),
-            widgets=self._widgets,
+            extensions=self._extensions,
             subscriptions=self._subscriptions,
             addresses=self._addresses,
             version=version,

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 from pydantic import ConfigDict, TypeAdapter
 
 from saleor_app_sdk.documents import Documents
-from saleor_app_sdk.extension import Widget
+from saleor_app_sdk.extension import Extension, Widget
 from saleor_app_sdk.versions import WITH_WEBHOOK_IDENTIFIERS, Version
 from saleor_app_sdk.webhook_definition import WebhookDefinition
 
@@ -74,13 +74,13 @@ def build_manifest(
     info: AppInfo,
     *,
     webhooks: Iterable[WebhookDefinition],
-    widgets: Iterable[Widget],
+    extensions: Iterable[Extension | Widget],
     subscriptions: Documents,
     addresses: Addresses,
     version: Version,
 ) -> dict[str, Any]:
     """Return the manifest for a Saleor of that version."""
-    extensions = (each.entry(addresses.for_browsers(each.path), version) for each in widgets)
+    entries = (extension.entry(addresses.for_browsers(extension.path), version) for extension in extensions)
     manifest: dict[str, Any] = {
         "id": info.id,
         "version": info.version,
@@ -91,7 +91,7 @@ def build_manifest(
         "permissions": list(info.permissions),
         "appUrl": addresses.for_browsers(info.app_page),
         "tokenTargetUrl": addresses.for_servers("/api/register"),
-        "extensions": [each for each in extensions if each is not None],
+        "extensions": [entry for entry in entries if entry is not None],
         "webhooks": [
             _build_webhook_entry(webhook, subscriptions, addresses, version)
             for webhook in webhooks

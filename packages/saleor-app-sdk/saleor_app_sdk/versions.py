@@ -8,10 +8,11 @@ import re
 Version = tuple[int, int]
 
 OLDEST_SUPPORTED: Version = (3, 21)
-# The versions from which on transactions have payment method details, the Dashboard has widgets (an older Saleor
-# refuses a manifest that names one), and webhooks in the manifest have identifiers.
+# The versions from which on transactions have payment method details, the Dashboard has widgets and extensions in any
+# place (an older Saleor refuses a manifest that names one), and webhooks in the manifest have identifiers.
 WITH_PAYMENT_METHODS: Version = (3, 22)
 WITH_WIDGETS: Version = (3, 22)
+WITH_ANY_MOUNT: Version = (3, 22)
 WITH_WEBHOOK_IDENTIFIERS: Version = (3, 23)
 
 # A release. The third number is None if only the minor version is known, as from ``Saleor-Schema-Version``.
