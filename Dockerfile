@@ -66,7 +66,7 @@ ENV APP_HOST=0.0.0.0 \
 # SQLite database and generated keys, unless the settings put them elsewhere.
 VOLUME /data
 EXPOSE 8100
-# Only Docker's image format has this: compose.yaml says it again, and docs/operators.md for others. By bash, because a
+# Only Docker's image format has this: compose.yaml says it again, and docs/operators/install.md for others. By bash, because a
 # Python that starts takes thirty times as much of the processor.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=3 \
     CMD ["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/$APP_PORT && printf 'GET /readyz HTTP/1.0\\r\\n\\r\\n' >&3 && head -n 1 <&3 | grep -q ' 200 '"]

@@ -156,7 +156,7 @@ mapping: $(STAMP) ## Generate docs/mapping.md from the table that a test plays
 	$(BIN)/python -m tests.payments.mapping.page
 
 .PHONY: env-example
-env-example: $(STAMP) ## Generate .env.example from the settings and what docs/operators.md says of each
+env-example: $(STAMP) ## Generate .env.example from the settings and what docs/operators/settings.md says of each
 	$(BIN)/python -m tests.packaging.env_example
 
 # Catalogues name the files in which a message stands, without lines and dates: they change only when messages do.

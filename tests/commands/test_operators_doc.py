@@ -1,4 +1,4 @@
-"""docs/operators.md: every setting with its true default, every command, nothing that does not exist."""
+"""docs/operators: every setting with its true default, every command, nothing that does not exist."""
 
 import re
 import shlex
@@ -14,10 +14,12 @@ from app.cli import cli
 from app.commands.account_keys import read_keys
 from app.commands.failure import CommandFailed
 from app.settings import PREFIX, Settings
-from tests.docs.pages import DOCS, blocks, rows, section
+from tests.docs.pages import OPERATORS, blocks, rows
 from tests.sources import source_files
 
-PAGE = DOCS / "operators.md"
+PAGES = sorted(OPERATORS.glob("*.md"))
+# They name the program and do not run it.
+OTHER_PROGRAMS = ("install ", "journalctl ")
 # These belong to a developer's machine and are told in their own page.
 ELSEWHERE = {"sandbox", "demo"}
 
@@ -37,23 +39,28 @@ def as_told(default: Any) -> str:
 
 
 def test_every_setting_is_told_with_its_default_and_no_other() -> None:
-    told = {name.strip("`"): default for name, default, *_ in rows(section(PAGE, "## Settings"))}
+    told = {name.strip("`"): default for name, default, *_ in rows((OPERATORS / "settings.md").read_text())}
     assert told == {PREFIX + name.upper(): as_told(field.default) for name, field in Settings.model_fields.items()}
 
 
 def test_every_setting_says_what_it_means() -> None:
-    assert all(len(meaning) > 15 for _, _, meaning in rows(section(PAGE, "## Settings")))
+    assert all(len(meaning) > 15 for _, _, meaning in rows((OPERATORS / "settings.md").read_text()))
 
 
 def test_every_command_is_told_and_no_other() -> None:
-    told = {command.strip("`") for command, _ in rows(section(PAGE, "## All commands"))}
+    told = {command.strip("`") for command, _ in rows((OPERATORS / "commands.md").read_text())}
     words = {tuple(word for word in command.split()[1:] if word.islower()) for command in told}
     assert words == {path for path in _commands(typer.main.get_command(cli), ()) if not ELSEWHERE & set(path)}
 
 
 @pytest.mark.parametrize(
     "line",
-    [line for block in blocks("sh", among=[PAGE]) for line in block.code.splitlines() if "saleor-gateway " in line],
+    [
+        line
+        for block in blocks("sh", among=PAGES)
+        for line in block.code.splitlines()
+        if "saleor-gateway " in line and not line.startswith(OTHER_PROGRAMS)
+    ],
 )
 def test_the_commands_in_examples_can_be_typed(line: str) -> None:
     words = shlex.split(line)
@@ -66,8 +73,8 @@ def test_the_commands_in_examples_can_be_typed(line: str) -> None:
     "words",
     [
         cell[1:-1]
-        for heading in ("## When a payment has a problem", "## Health and logs")
-        for cell in re.findall(r"^\| (`.*?`(?:, `.*?`)*) \|", section(PAGE, heading), re.MULTILINE)
+        for name in ("problems.md", "monitoring.md")
+        for cell in re.findall(r"^\| (`.*?`(?:, `.*?`)*) \|", (OPERATORS / name).read_text(), re.MULTILINE)
         if "..." not in cell
     ],
 )
@@ -78,7 +85,7 @@ def test_what_the_app_is_quoted_with_it_says(words: str) -> None:
 
 
 def test_the_secrets_file_in_the_page_is_one(tmp_path: Path) -> None:
-    (example,) = blocks("toml", among=[PAGE])
+    (example,) = blocks("toml", among=PAGES)
     file = tmp_path / "secrets.toml"
     file.touch(mode=0o600)
     file.write_text(re.sub(r"^ +", "", example.code, flags=re.MULTILINE))

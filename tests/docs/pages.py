@@ -8,6 +8,7 @@ from pathlib import Path
 from tests.conftest import REPOSITORY
 
 DOCS = REPOSITORY / "docs"
+OPERATORS = DOCS / "operators"
 STOREFRONT = DOCS / "storefront.md"
 STORE_OWNERS = DOCS / "store-owners.md"
 ARCHITECTURE = DOCS / "architecture.md"

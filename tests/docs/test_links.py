@@ -28,4 +28,4 @@ def test_links_that_lead_nowhere_are_found() -> None:
     page = REPOSITORY / "docs" / "architecture.md"
     assert fault_of(page, "../../elsewhere.md") == "outside of the repository"
     assert fault_of(page, "nowhere.md") == "no such file"
-    assert fault_of(page, "operators.md#what-nobody-has-written") == "no such heading"
+    assert fault_of(page, "operators/alerts.md#what-nobody-has-written") == "no such heading"

@@ -36,11 +36,13 @@ from tests.docs.pages import (
     DATABASE,
     DOCS,
     EXTENDING,
+    OPERATORS,
     README,
     STORE_OWNERS,
     STOREFRONT,
     backticked,
     blocks,
+    links,
     pages,
     prose,
     rows,
@@ -238,3 +240,10 @@ def test_the_readme_leads_everywhere() -> None:
     text = README.read_text()
     for page in DOCS.glob("*.md"):
         assert f"(docs/{page.name})" in text, page.name
+
+
+def test_the_page_for_operators_leads_to_each_of_theirs() -> None:
+    theirs = sorted(f"operators/{page.name}" for page in OPERATORS.glob("*.md"))
+    assert len(theirs) > 10
+    led_to = {link for link in links(DOCS / "operators.md") if link.startswith("operators/")}
+    assert sorted(led_to) == theirs

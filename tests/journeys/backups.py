@@ -1,4 +1,4 @@
-"""Backs up and restores the app's database with the commands of docs/operators.md."""
+"""Backs up and restores the app's database with the commands of docs/operators/backups.md."""
 
 import shutil
 import sqlite3

@@ -44,7 +44,7 @@ async def test_a_one_step_payment_makes_a_paid_order(shop: Stack) -> None:
 
 
 async def test_a_payment_is_few_lines_in_the_log(shop: Stack) -> None:
-    """docs/operators.md tells how many; look-ups, which are frequent in stories, add some."""
+    """docs/operators/monitoring.md tells how many; look-ups, which are frequent in stories, add some."""
     before = shop.app.log.stat().st_size
     checkout_id, session = await begin(shop)
     await shop.gateway.pay(order_id_of(session))

@@ -1,4 +1,4 @@
-"""Generates .env.example from Settings and docs/operators.md: ``python -m tests.packaging.env_example``.
+"""Generates .env.example from Settings and docs/operators/settings.md: ``python -m tests.packaging.env_example``.
 
 With ``compose.yaml`` a ``.env`` made of it is read twice: by compose, and by the app in each container.
 """
@@ -11,7 +11,7 @@ import yaml
 
 from app.settings import PREFIX, Settings
 from tests.conftest import REPOSITORY
-from tests.docs.pages import DOCS, rows, section
+from tests.docs.pages import OPERATORS, rows
 
 EXAMPLE = REPOSITORY / ".env.example"
 COMPOSE = REPOSITORY / "compose.yaml"
@@ -19,7 +19,7 @@ REFERENCE = re.compile(r"\$\{(\w+)(?::([-?])((?:[^${}]|\$\{[^{}]*\})*))?\}")
 
 _HEAD = """\
 # Settings of the containers in compose.yaml. Copy this file to `.env`, fill in the first two, and change what you need:
-# what is commented out shows its default. More about each: docs/operators.md. (`make env-example` generates this file.)
+# what is commented out shows its default. More about each: docs/operators/settings.md. (`make env-example` makes this.)
 
 # The password of PostgreSQL: letters and digits, because it becomes part of an address.
 POSTGRES_PASSWORD=
@@ -51,7 +51,7 @@ def fixed_settings() -> set[str]:
 
 def render_example() -> str:
     """Return the whole file."""
-    meanings = {name.strip("`"): meaning for name, _, meaning in rows(section(DOCS / "operators.md", "## Settings"))}
+    meanings = {name.strip("`"): meaning for name, _, meaning in rows((OPERATORS / "settings.md").read_text())}
     names = [PREFIX + name.upper() for name in Settings.model_fields]
     settings = [_setting(name, meanings[name]) for name in names if name not in fixed_settings()]
     fixed = _comment(f"compose.yaml sets {', '.join(sorted(fixed_settings()))}: they have no effect here.")

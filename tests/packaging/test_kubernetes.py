@@ -16,7 +16,7 @@ from app.ops.monitoring.health import Readiness, health_routes
 from app.settings import PREFIX, Settings, read_settings
 from app.store.database import Database
 from tests.conftest import REPOSITORY
-from tests.docs.pages import DOCS, blocks
+from tests.docs.pages import OPERATORS, blocks
 
 FOLDER = REPOSITORY / "packaging" / "kubernetes"
 CUSTOMIZATION = yaml.safe_load((FOLDER / "kustomization.yaml").read_text())
@@ -79,7 +79,7 @@ def test_secrets_are_only_referred_to(name: str) -> None:
     assert str(PurePosixPath(mounted["mountPath"]) / item["path"]) == SETTINGS_FILE["APP_SECRET_KEY_FILE"]
     references = [variable["valueFrom"]["secretKeyRef"] for variable in container["env"] if "valueFrom" in variable]
     assert references == [{"name": secret["secretName"], "key": "database-url"}]
-    (created,) = re.findall(r"kubectl create secret generic .*\n.*", (DOCS / "operators.md").read_text())
+    (created,) = re.findall(r"kubectl create secret generic .*\n.*", (OPERATORS / "install.md").read_text())
     assert f"--from-file={item['key']} " in created
     assert "--from-literal=database-url=" in created
     assert created.endswith(f" {secret['secretName']}")
@@ -141,7 +141,7 @@ def test_the_image_is_named_in_one_place(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["saleor-gateway-web", "saleor-gateway-worker"])
 def test_what_is_stopped_has_the_time_that_it_needs(name: str) -> None:
-    """docs/operators.md, Stopping: 40 seconds and the drain."""
+    """docs/operators/processes.md, Stopping: 40 seconds and the drain."""
     assert WORKLOADS[name]["spec"]["terminationGracePeriodSeconds"] >= 40 + float(SETTINGS_FILE["APP_DRAIN"] or 0)
 
 
@@ -161,5 +161,6 @@ def test_the_service_and_the_policies_choose_the_pods_that_there_are() -> None:
 
 def test_the_documents_name_the_folder() -> None:
     assert any(
-        "kubectl apply -k packaging/kubernetes" in block.code for block in blocks("sh", among=[DOCS / "operators.md"])
+        "kubectl apply -k packaging/kubernetes" in block.code
+        for block in blocks("sh", among=[OPERATORS / "install.md"])
     )

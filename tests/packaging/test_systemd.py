@@ -105,7 +105,9 @@ def test_what_starts_comes_after_the_migration_and_is_started_again_for_ever() -
             assert "saleor-gateway-migrate.service" in value(unit, name).split()
         assert value(unit, "Restart") == "always"
         assert value(unit, "StartLimitIntervalSec") == "0"
-        assert float(value(unit, "TimeoutStopSec")) >= 40 + 60  # docs/operators.md, Stopping; the longest drain
+        assert (
+            float(value(unit, "TimeoutStopSec")) >= 40 + 60
+        )  # docs/operators/processes.md, Stopping; the longest drain
 
 
 def test_services_and_command_share_user_settings_key_and_folder() -> None:
