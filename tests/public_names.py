@@ -88,12 +88,16 @@ def _is_public(name: str) -> bool:
     return not name.startswith("_") and name != "model_config"
 
 
-def _groups() -> Iterator[str]:
+def client_groups() -> list[tuple[str, type]]:
+    """Return the groups of calls of a client: the attribute's name, and its class."""
     account = Credentials("5a9db0c5-0000-4000-8000-000000000001", "k", "s", "e", "https://gateway.example")
     client = GatewayClient(httpx2.AsyncClient(), account)
-    for name, group in sorted(vars(client).items()):
-        if not name.startswith("_"):
-            yield from (f"{name}.{member}" for member in members_of(type(group)) if "__init__" not in member)
+    return [(name, type(group)) for name, group in sorted(vars(client).items()) if not name.startswith("_")]
+
+
+def _groups() -> Iterator[str]:
+    for name, group in client_groups():
+        yield from (f"{name}.{member}" for member in members_of(group) if "__init__" not in member)
 
 
 def _signature(node: Any) -> str:

@@ -1,5 +1,6 @@
 """The source code of the product: of the app and of the packages that it stands on."""
 
+import ast
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ HOUSES = (REPOSITORY / "app", *(REPOSITORY / "packages" / name / name.replace("-
 """The folders of the packages that are imported."""
 
 INTEGRATION_BASE, SALEOR_APP_SDK, GATEWAY_CLIENT = HOUSES[1:]
+_LOGGERS, _LEVELS = {"log", "_log", "logger"}, {"debug", "info", "warning", "error", "exception"}
 _PLAYED = {"sandbox", "testing", "demo"}
 
 
@@ -24,3 +26,16 @@ def source_files(pattern: str = "*.py", *, played: bool = False) -> Iterator[Pat
         for path in sorted(house.rglob(pattern)):
             if played or _PLAYED.isdisjoint(path.relative_to(house).parts):
                 yield path
+
+
+def log_calls() -> list[ast.Call]:
+    """Return every call that writes a line to the log."""
+    nodes = [node for path in source_files() for node in ast.walk(ast.parse(path.read_text()))]
+    return [node for node in nodes if isinstance(node, ast.Call) and _is_log_call(node)]
+
+
+def _is_log_call(call: ast.Call) -> bool:
+    match call.func:
+        case ast.Attribute(value=ast.Name(id=logger), attr=level):
+            return logger in _LOGGERS and level in _LEVELS
+    return False

@@ -2,9 +2,7 @@
 
 import re
 import shlex
-from enum import Enum
 from pathlib import Path
-from typing import Any
 
 import pytest
 import typer
@@ -15,6 +13,7 @@ from app.commands.account_keys import read_keys
 from app.commands.failure import CommandFailed
 from app.settings import PREFIX, Settings
 from tests.docs.pages import OPERATORS, blocks, rows
+from tests.docs.reference import show_default
 from tests.sources import source_files
 
 PAGES = sorted(OPERATORS.glob("*.md"))
@@ -24,23 +23,9 @@ OTHER_PROGRAMS = ("install ", "journalctl ")
 ELSEWHERE = {"sandbox", "demo"}
 
 
-def as_told(default: Any) -> str:
-    match default:
-        case None | ():
-            return "none"
-        case bool():
-            return f"`{str(default).lower()}`"
-        case Enum():
-            return f"`{default.value}`"
-        case float():
-            return f"`{default:g}`"
-        case _:
-            return f"`{default}`"
-
-
 def test_every_setting_is_told_with_its_default_and_no_other() -> None:
     told = {name.strip("`"): default for name, default, *_ in rows((OPERATORS / "settings.md").read_text())}
-    assert told == {PREFIX + name.upper(): as_told(field.default) for name, field in Settings.model_fields.items()}
+    assert told == {PREFIX + name.upper(): show_default(field.default) for name, field in Settings.model_fields.items()}
 
 
 def test_every_setting_says_what_it_means() -> None:

@@ -14,20 +14,9 @@ from typer.core import TyperGroup
 from app.cli import cli
 from app.commands.deferred import Deferred
 from app.core.vocabulary import State
-from app.flows.initialize import STORE_MOVED
-from app.rules.refusal import (
-    AMOUNT_NOT_ACCEPTED,
-    BUSY,
-    DECLINED,
-    DETAILS_NOT_ACCEPTED,
-    STORE_UNAVAILABLE,
-    TRY_AGAIN,
-    RefusalCode,
-    RefusalError,
-)
+from app.rules.refusal import RefusalCode, RefusalError
 from app.rules.requests.languages import PAGE_LANGUAGES
 from app.rules.requests.storefront import StorefrontData, parse_data
-from app.rules.responses import AMOUNT_CHANGED, BEING_CONFIRMED, CREATION_UNKNOWN, UNDER_REVIEW
 from app.settings import PREFIX, Settings
 from gateway_client.statuses import TABLE, CodeKind, Status
 from tests.conftest import REPOSITORY
@@ -48,9 +37,8 @@ from tests.docs.pages import (
     rows,
     section,
 )
+from tests.docs.reference import APP_ERROR, STOREFRONT_CODES
 from tests.sources import HOUSES
-
-APP_ERROR = "APP_ERROR"
 
 
 def paths_told(page: Path) -> list[str]:
@@ -61,23 +49,7 @@ def paths_told(page: Path) -> list[str]:
 def test_every_error_code_is_told_once_and_no_other() -> None:
     text = section(STOREFRONT, "## Error codes")
     told = [backticked(row[0])[0] for row in rows(text.partition("###")[0])]
-    assert sorted(told) == sorted(
-        [
-            *RefusalCode,
-            AMOUNT_CHANGED,
-            AMOUNT_NOT_ACCEPTED,
-            BEING_CONFIRMED,
-            CREATION_UNKNOWN,
-            DECLINED,
-            DETAILS_NOT_ACCEPTED,
-            BUSY,
-            STORE_UNAVAILABLE,
-            TRY_AGAIN,
-            STORE_MOVED,
-            UNDER_REVIEW,
-            APP_ERROR,
-        ]
-    )
+    assert sorted(told) == sorted(STOREFRONT_CODES)
 
 
 def test_the_app_says_app_error_where_the_page_says_so() -> None:

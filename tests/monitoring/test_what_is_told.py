@@ -1,6 +1,5 @@
 """docs/observability.md, the dashboard and the rules: every name there exists, and every name that exists is there."""
 
-import ast
 import json
 import re
 
@@ -12,12 +11,11 @@ from app.store.reconciliations import RECONCILIATIONS
 from tests.conftest import REPOSITORY
 from tests.docs.pages import DOCS, OPERATORS, anchors, backticked, rows, section
 from tests.monitoring.conftest import Metrics
-from tests.sources import source_files
+from tests.sources import log_calls
 
 PAGE = DOCS / "observability.md"
 MONITORING = REPOSITORY / "packaging" / "monitoring"
 LIBRARYS = ("process_", "python_")
-LEVELS = {"debug", "info", "warning", "error", "exception"}
 
 
 def name_of(family: Metric) -> str:
@@ -82,21 +80,6 @@ def test_what_no_error_shows_raises_an_alert() -> None:
     assert {"max(saleor_gateway_comparisons_failed) > 0", "max(saleor_gateway_channels_turning_away) > 0"} <= {
         *expressions
     }
-
-
-def is_log_call(node: ast.AST) -> bool:
-    return (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and isinstance(node.func.value, ast.Name)
-        and node.func.value.id in {"log", "_log", "logger"}
-        and node.func.attr in LEVELS
-    )
-
-
-def log_calls() -> list[ast.Call]:
-    nodes = [node for path in source_files() for node in ast.walk(ast.parse(path.read_text()))]
-    return [node for node in nodes if isinstance(node, ast.Call) and is_log_call(node)]
 
 
 def test_log_lines_use_the_names_that_are_told_and_no_other() -> None:
