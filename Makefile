@@ -19,6 +19,9 @@ STAMP := $(VENV)/.installed
 # What looks at the dependencies and builds a release stands apart from what is tested.
 TOOLS := build/tools
 TOOLS_STAMP := $(TOOLS)/.installed
+# So does what builds the documentation's site.
+DOCS := build/docs
+DOCS_STAMP := $(DOCS)/.installed
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Some machines say that Python shall keep nothing of what it compiles: then each of the tests' processes compiles all
 # of the app and of its own tests again.
@@ -82,7 +85,7 @@ check: $(STAMP) ## Formatting, lint, types, who may import whom, and what is dec
 
 # What the tests of the tooling (tests/suites.py) look at. They run when something of it has changed since they passed.
 TOOLING := .ci Makefile pyproject.toml requirements-dev.txt saleor_gateway.py app/*.py app/demo packages \
-	app/web/static docs tests/*.py tests/ci tests/docs tests/gateway tests/gateway_contract tests/saleor tests/saleor_testing tests/sandbox \
+	app/web/static docs mkdocs.yml packaging/site requirements-docs.txt tests/*.py tests/ci tests/docs tests/gateway tests/gateway_contract tests/saleor tests/saleor_testing tests/sandbox \
 	tests/secrets
 TOOLING_TESTED := build/.tooling-tested
 TOOLING_CHANGED = $(shell [ ! -e $(TOOLING_TESTED) ] && echo yes || \
@@ -150,6 +153,23 @@ format: $(STAMP) ## Put the code into shape
 .PHONY: demo
 demo: $(STAMP) ## Play a whole payment on this machine: a Saleor, a gateway and the app
 	$(BIN)/saleor-gateway demo $(ARGS)
+
+# The pages of the reference are generated from the code each time. DOCS_SOURCE_URL, if set, is where readers find the
+# files of the checkout to which pages link. `mkdocs --quiet` would let warnings pass.
+export DOCS_REFERENCE ?= build/reference
+.PHONY: docs
+docs: $(STAMP) $(DOCS_STAMP) ## Build the documentation as a site: build/site/index.html (a link to nothing is an error)
+	$(BIN)/python -m tests.docs.reference $(DOCS_REFERENCE)
+	$(DOCS)/bin/mkdocs build --strict $(ARGS)
+
+.PHONY: docs-tools
+docs-tools: $(DOCS_STAMP) ## Install what builds the site, into an environment of its own
+
+$(DOCS_STAMP): requirements-docs.txt
+	@rm -rf $(DOCS)
+	@$(PYTHON) -m venv $(DOCS)
+	@$(DOCS)/bin/python -m pip install --require-hashes -r requirements-docs.txt | $(call SHOW_PROGRESS,requirements-docs.txt)
+	@touch $@
 
 .PHONY: mapping
 mapping: $(STAMP) ## Generate docs/mapping.md from the table that a test plays
@@ -233,6 +253,7 @@ pins: $(TOOLS_STAMP) ## Renew requirements*.txt from pyproject.toml
 	$(COMPILE) pyproject.toml $(EXTRAS) --output-file requirements.txt
 	$(COMPILE) pyproject.toml $(EXTRAS) --group dev --output-file requirements-dev.txt
 	$(COMPILE) --group build --constraints requirements-dev.txt --output-file requirements-build.txt
+	$(COMPILE) --group docs --constraints requirements-dev.txt --output-file requirements-docs.txt
 	$(COMPILE) --group release --output-file requirements-release.txt
 
 $(TOOLS_STAMP): requirements-release.txt
@@ -243,7 +264,7 @@ $(TOOLS_STAMP): requirements-release.txt
 
 # Asks a database of published weaknesses, so it needs the internet. What cannot be looked up is an error: else an audit
 # that has looked at nothing would pass.
-AUDITED := requirements.txt requirements-build.txt requirements-dev.txt requirements-release.txt
+AUDITED := requirements.txt requirements-build.txt requirements-dev.txt requirements-docs.txt requirements-release.txt
 .PHONY: audit
 audit: $(TOOLS_STAMP) ## Look for published weaknesses of everything that is pinned (needs the internet)
 	@for pins in $(AUDITED); do echo "$$pins"; \

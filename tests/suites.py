@@ -8,13 +8,15 @@ import pytest
 TOOLING = (
     "tests/ci/",
     "tests/docs/test_gateway_client.py",
+    "tests/docs/test_site.py",
     "tests/gateway_contract/test_docs.py",
     "tests/gateway_contract/test_recording.py",
     "tests/saleor_testing/",
     "tests/sandbox/",
     "tests/secrets/test_hunt.py",
 )
-"""Tests of what the product is tested and explained with: the sandbox, the played Saleor, CI, the guide's examples.
+"""Tests of what the product is tested and explained with: the sandbox, the played Saleor, CI, the guide's examples and
+the documentation's site.
 
 What they look at is listed in the Makefile (``TOOLING``); ``make test`` runs them when that has changed.
 """

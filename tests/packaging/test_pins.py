@@ -69,7 +69,7 @@ def test_the_image_runs_as_nobody_in_particular_and_the_container_cannot_change_
         assert all(port.startswith("127.0.0.1:") for port in service.get("ports", [])), name
 
 
-@pytest.mark.parametrize("file", ["requirements-dev.txt", "requirements-release.txt"])
+@pytest.mark.parametrize("file", ["requirements-dev.txt", "requirements-docs.txt", "requirements-release.txt"])
 def test_whoever_waits_for_the_installation_sees_how_far_it_is(file: str) -> None:
     makefile = (REPOSITORY / "Makefile").read_text()
     assert f"--require-hashes -r {file} | $(call SHOW_PROGRESS,{file})" in makefile
