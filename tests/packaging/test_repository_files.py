@@ -67,6 +67,13 @@ def test_others_actions_are_pinned_and_may_change_nothing(workflow: Path) -> Non
             assert step["with"]["persist-credentials"] is False
 
 
+def test_only_the_job_that_publishes_the_documentation_may_write_and_it_runs_nothing_of_ours() -> None:
+    jobs = {(path.name, name): job for path in WORKFLOWS for name, job in data(path)["jobs"].items()}
+    writing = {name: job["permissions"] for name, job in jobs.items() if "permissions" in job}
+    assert writing == {("docs.yml", "publish"): {"pages": "write", "id-token": "write"}}
+    assert [list(step) for step in jobs["docs.yml", "publish"]["steps"]] == [["uses"]]
+
+
 @every_workflow
 def test_no_text_of_strangers_becomes_a_command(workflow: Path) -> None:
     assert not [step for step in steps(workflow) if "${{" in step.get("run", "")]
