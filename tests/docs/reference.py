@@ -5,6 +5,7 @@ pages that people write; here stands what there is: names, types, limits, defaul
 """
 
 import ast
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
@@ -18,7 +19,7 @@ import typer
 from app.cli import cli
 from app.flows.initialize import STORE_MOVED
 from app.reports.alerts.texts import ALERT_TEXTS
-from app.rules.issues import IssueCode
+from app.rules.issues import Issue, IssueCode
 from app.rules.refusal import (
     AMOUNT_NOT_ACCEPTED,
     BUSY,
@@ -32,6 +33,7 @@ from app.rules.refusal import (
 from app.rules.responses import AMOUNT_CHANGED, BEING_CONFIRMED, CREATION_UNKNOWN, UNDER_REVIEW
 from app.settings import PREFIX, Settings
 from gateway_client.statuses import TABLE
+from saleor_app_sdk import WEBHOOK_EVENTS
 from tests.public_names import client_groups
 from tests.sources import log_calls, source_files
 
@@ -82,6 +84,7 @@ def pages() -> dict[str, str]:
         "metrics": metrics_page(),
         "log-lines": log_lines_page(),
         "error-codes": error_codes_page(),
+        "webhook-events": webhook_events_page(),
     }
     return written | {name: module_page(import_module(name)) for name in PUBLIC_MODULES}
 
@@ -264,10 +267,33 @@ def error_codes_page() -> str:
         _table(("`what`", "is", "means", "what to do"), alerts),
         "## What the matter is with a payment",
         "A problem of a payment has one of these codes, from which its sentence is made.",
-        _table(("code",), [(f"`{code}`",) for code in IssueCode]),
+        _table(("code", "sentence"), [(f"`{code}`", _sentence(code)) for code in IssueCode]),
         "## Status codes of the gateway",
         _table(("code", "status", "calls for", "reason"), statuses),
     )
+
+
+def _sentence(code: IssueCode) -> str:
+    return re.sub(r"%\(\w+\)s", "…", Issue(code).message.message)
+
+
+def webhook_events_page() -> str:
+    """List the events of Saleor that the SDK knows."""
+    rows = []
+    for event in sorted(WEBHOOK_EVENTS.values(), key=lambda event: event.name):
+        since = _version(event.since)
+        versions = f"{since} to {_version(event.until)}" if event.until else f"{since} and newer"
+        kind = "asynchronous" if event.is_asynchronous else "synchronous"
+        rows.append((f"`{event.name}`", f"`{event.typename}`", kind, versions))
+    return _page(
+        "Webhook events",
+        "What a handler is given, and what it returns: [Webhooks](../packages/saleor-app-sdk/README.md#webhooks).",
+        _table(("event", "GraphQL type", "kind", "Saleor"), rows),
+    )
+
+
+def _version(version: Iterable[int]) -> str:
+    return ".".join(map(str, version))
 
 
 def module_page(module: ModuleType) -> str:

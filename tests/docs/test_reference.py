@@ -4,6 +4,7 @@ import re
 
 from app.settings import PREFIX, Settings
 from gateway_client.statuses import TABLE
+from saleor_app_sdk import WEBHOOK_EVENTS
 from tests.docs import reference
 from tests.docs.pages import DOCS, OPERATORS, backticked, prose, rows, section
 
@@ -62,4 +63,12 @@ def test_every_code_is_there() -> None:
     page = reference.error_codes_page()
     codes = first_cells(page)
     assert {*reference.STOREFRONT_CODES, *TABLE} <= set(codes)
+    assert "| `other_amount` | The gateway reports …, but … was requested. |" in page
     assert set(first_cells(prose(OPERATORS / "attention.md"))) <= set(codes)
+
+
+def test_every_webhook_event_is_there_with_the_versions_that_send_it() -> None:
+    page = {backticked(name)[0]: versions for name, _, _, versions in rows(reference.webhook_events_page())}
+    assert page.keys() == WEBHOOK_EVENTS.keys()
+    assert page["ORDER_CREATED"] == "3.21 and newer"
+    assert page["GIFT_CARD_EXPORT_COMPLETED"] == "3.21 to 3.23"
