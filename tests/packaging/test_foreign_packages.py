@@ -1,5 +1,6 @@
 """An environment that is shared with others: packages `app` and `manifest` that are not ours are named, never run."""
 
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -64,14 +65,25 @@ class Environment:
             assert word in said.stderr
 
 
-@pytest.fixture
-def environment(wheels: dict[str, Path], tmp_path: Path) -> Environment:
+@pytest.fixture(scope="module")
+def template(wheels: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Environment:
     """The wheels of the app and its packages in an environment, in which this one's libraries can be imported."""
-    made = Environment(tmp_path / "env")
+    made = Environment(tmp_path_factory.mktemp("template") / "env")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(made.folder)], check=True, timeout=LONGEST_WAIT)
     made.install(*wheels.values())
     (made.packages / "libraries.pth").write_text(sysconfig.get_path("purelib"))
     return made
+
+
+@pytest.fixture
+def environment(template: Environment, tmp_path: Path) -> Environment:
+    """A copy of the template, which a test may spoil. Its command names its own Python, as pip has written it."""
+    copied = Environment(tmp_path / "env")
+    shutil.copytree(template.folder, copied.folder, symlinks=True)
+    command = copied.folder / "bin" / "saleor-gateway"
+    command.write_text(command.read_text().replace(str(template.folder), str(copied.folder)))
+    assert str(copied.folder) in command.read_text()
+    return copied
 
 
 def foreign_wheel(tmp_path: Path, *modules: str) -> Path:
