@@ -47,7 +47,9 @@ class TestSeen:
         assert (refund.state, refund.next_poll_at) == (State.UNKNOWN, None)
         assert await mark(paid_shop) == ()
         assert (await paid_shop.request_action("REFUND", "50.00", "two")).result is None  # accepted: pending for Saleor
-        await paid_shop.pass_time(days=30)
+        await paid_shop.pass_time(days=2)
+        paid_shop.clock.forward(days=27)  # hours of which each is like those before
+        await paid_shop.pass_time(days=1)
         assert (await paid_shop.operation(Kind.REFUND, 1)).state is State.WAITING
         assert (AlertKind.MISMATCH, 1) in await subjects(paid_shop)
         assert unattended_operations(await paid_shop.aggregate()) == []
