@@ -53,6 +53,8 @@ def explore(world: World, *, most_states: int, most_found: int = 1) -> Explored:
             if len(explored.found) >= most_found:
                 return explored
             continue
+        if not explored.complete:
+            continue  # what follows is beyond the bound: most of the time would be spent on worlds that nobody looks at
         for move in moves_of(world):
             after = move.apply(world)
             explored.transitions += 1
@@ -61,7 +63,7 @@ def explore(world: World, *, most_states: int, most_found: int = 1) -> Explored:
                 continue
             if len(known) >= most_states:
                 explored.complete = False
-                continue
+                break
             known.add(key)
             queue.append((after, (*story, move.name)))
     return explored
@@ -86,8 +88,10 @@ def _fault_of_future(world: World, story: tuple[str, ...], ends_well: set[bytes]
             if wrong is not None:
                 return CounterExample(wrong, story, tuple(future))
             break
+        if not future:
+            world = world.copy()  # whose it was looks at it again, and nobody at what follows
         future.append(move.name)
-        world = move.apply(world)
+        move.change(world)
         broken = next(broken_laws(world), None)
         if broken is not None:
             return CounterExample(broken, story, tuple(future))

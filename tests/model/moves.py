@@ -39,14 +39,18 @@ class Move:
     passes_time: bool = False
 
     def apply(self, world: World) -> World:
-        """Return the world after it."""
+        """Return the world after it; ``world`` stays as it is."""
         after = world.copy()
-        if self.wish is not None:
-            after.wishes[self.wish] -= 1
-        if self.fault is not None:
-            after.faults -= 1
-        self.make(after)
+        self.change(after)
         return after
+
+    def change(self, world: World) -> None:
+        """Let it happen in ``world`` itself."""
+        if self.wish is not None:
+            world.wishes[self.wish] -= 1
+        if self.fault is not None:
+            world.faults -= 1
+        self.make(world)
 
 
 def moves_of(world: World) -> Iterator[Move]:

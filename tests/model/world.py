@@ -3,7 +3,6 @@
 import copyreg
 import io
 import pickle
-from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import datetime, timedelta
@@ -190,7 +189,7 @@ def _shared_account() -> Account:
     return ACCOUNT
 
 
-_SHARED: Any = ChainMap({MerchantAccount: lambda _account: (_shared_account, ())}, copyreg.dispatch_table)
+_SHARED: Any = copyreg.dispatch_table | {MerchantAccount: lambda _account: (_shared_account, ())}
 _UNSEEN = frozenset(
     {"message", "shopper_message", "trace_id", "last_error", "loaded_account", "event_clock", "details"}
 )
