@@ -40,7 +40,7 @@ from tests.database_turns import alternate_databases
 from tests.fork_server import ForkServer, open_fork_server
 from tests.memory import folder_in_memory
 from tests.reuse import Connections, Engines, reuse_connections, reuse_engines
-from tests.suites import is_in_sample, mark_tooling
+from tests.suites import choose_sample, mark_tooling
 from tests.waiting import LONGEST_WAIT
 
 # How long one example takes says more about the machine than about the code. Where the checks must be complete, the
@@ -58,8 +58,8 @@ REPOSITORY = Path(__file__).parent.parent
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--sample", type=int, default=100, metavar="PERCENT", help="run this share of the long tests")
-    parser.addoption("--sample-seed", default="", metavar="TEXT", help="which share: CI gives the commit")
+    parser.addoption("--sample", type=float, metavar="SECONDS", help="of the long tests, run what takes so long")
+    parser.addoption("--sample-seed", default="", metavar="TEXT", help="which of them: CI gives the commit")
 
 
 def pytest_asyncio_loop_factories() -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
@@ -115,14 +115,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _leave_out_of_sample(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep only the chosen share of the long tests."""
-    percent, seed = config.getoption("--sample"), config.getoption("--sample-seed")
-    left_out = [
-        item for item in items if item.get_closest_marker("long") and not is_in_sample(item.nodeid, percent, seed)
-    ]
-    if left_out:
-        items[:] = [item for item in items if item not in set(left_out)]
-        config.hook.pytest_deselected(items=left_out)
+    """Keep only as many of the long tests as were asked for: without a number, all."""
+    seconds, seed = config.getoption("--sample"), config.getoption("--sample-seed")
+    if seconds is None:
+        return
+    long = {item.nodeid for item in items if item.get_closest_marker("long")}
+    left_out = long - choose_sample(long, seconds, seed)
+    config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left_out])
+    items[:] = [item for item in items if item.nodeid not in left_out]
 
 
 def pytest_collection_finish() -> None:

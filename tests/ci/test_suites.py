@@ -10,22 +10,51 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import REPOSITORY
-from tests.suites import TOOLING, is_in_sample
+from tests.suites import SECONDS, TOOLING, choose_sample, kind_of
 
 TESTS = [f"tests/room/test_file.py::test_that[sqlite-case{number}]" for number in range(2000)]
+DEAR = [f"tests/model/test_model.py::test_it[{number}]" for number in range(20)]
 
 
-@pytest.mark.parametrize(("percent", "least", "most"), [(0, 0, 0), (40, 700, 900), (100, 2000, 2000)])
-def test_a_sample_is_that_share_of_all(percent: int, least: int, most: int) -> None:
-    assert least <= sum(is_in_sample(test, percent, "c0ffee") for test in TESTS) <= most
+@pytest.mark.parametrize(("seconds", "number"), [(0, 1), (120, 800), (300, 2000), (1000, 2000)])
+def test_sample_takes_so_many_seconds(seconds: float, number: int) -> None:
+    """Rooms without a name in the table take 0.15 s for each test. One of each kind is always there."""
+    assert len(choose_sample(TESTS, seconds, "c0ffee")) == pytest.approx(number, abs=1)
 
 
-def test_a_sample_is_the_same_for_the_same_commit_and_in_time_everything_is_in_one() -> None:
+def test_sample_is_the_same_for_the_same_commit_and_in_time_everything_is_in_one() -> None:
     seeds = [f"{number:040x}" for number in range(40)]
-    chosen = [frozenset(test for test in TESTS if is_in_sample(test, 40, seed)) for seed in seeds]
-    assert chosen[0] == {test for test in TESTS if is_in_sample(test, 40, seeds[0])}
+    chosen = [frozenset(choose_sample(TESTS, 120, seed)) for seed in seeds]
+    assert chosen[0] == choose_sample(TESTS[::-1], 120, seeds[0])
     times = Counter(test for sample in chosen for test in sample)
     assert set(times) == set(TESTS)
+
+
+def test_sample_has_one_of_each_kind_however_little_time_there_is() -> None:
+    """In the campaigns each test is a kind of its own, elsewhere each file."""
+    stories = [f"tests/chaos/test_stories.py::test_{name}[{number}]" for name in ("one", "two") for number in range(9)]
+    for number in range(40):
+        chosen = choose_sample([*TESTS, *DEAR, *stories], 0, str(number))
+        assert Counter(map(kind_of, chosen)) == dict.fromkeys(
+            [
+                "tests/room/test_file.py", "tests/model/test_model.py::test_it",
+                "tests/chaos/test_stories.py::test_one", "tests/chaos/test_stories.py::test_two",
+            ],
+            1,
+        )  # fmt: skip
+
+
+def test_dear_test_is_as_likely_in_a_sample_as_a_cheap_one() -> None:
+    samples = [choose_sample([*TESTS, *DEAR], 290, str(number)) for number in range(100)]  # half of 300 s and 280 s
+    for tests in (TESTS, DEAR):
+        assert sum(len(sample & set(tests)) for sample in samples) == pytest.approx(len(tests) * 50, rel=0.1)
+
+
+@pytest.mark.parametrize("beginning", SECONDS)
+def test_known_times_are_of_tests_that_exist(beginning: str) -> None:
+    path, _, test = beginning.partition("::")
+    files = [REPOSITORY / path] if path.endswith(".py") else list((REPOSITORY / path).rglob("test_*.py"))
+    assert any(f"def {test}" in file.read_text() for file in files)
 
 
 @pytest.mark.parametrize("place", TOOLING)
