@@ -37,6 +37,7 @@ def void_in_the_portal(shop: Shop) -> None:
 @pytest.mark.parametrize("answer", [WRONG_STATE, refusal_reply("No", "4150"), refusal_reply("No", "4139"), TOO_MUCH])
 async def test_a_charge_of_what_was_voided_in_the_portal(reserved_shop: Shop, answer: Reply) -> None:
     """Saleor is told with the answer that nothing is left: it must not go on offering what is gone."""
+    reserved_shop.saleor.order(reserved_shop.transaction)
     void_in_the_portal(reserved_shop)
     polls = reserved_shop.gateway.polls
     reserved_shop.gateway.will_answer(answer)
@@ -129,6 +130,11 @@ def test_which_refusals_tell_of_others(error: Exception, acted: bool) -> None:
 
 
 class TestOneLookAfterEach:
+    @pytest.fixture(autouse=True)
+    def _its_order_is_placed(self, paid_shop: Shop) -> None:
+        """As long as nobody completes a paid checkout, the worker asks Saleor for its order each hour."""
+        paid_shop.saleor.order(paid_shop.transaction)
+
     @pytest.mark.fault("notification-lost")
     @pytest.mark.law(10)
     async def test_what_the_portal_did_in_silence_is_found(self, paid_shop: Shop) -> None:
@@ -203,7 +209,6 @@ class TestOneLookAfterEach:
         assert (await paid_shop.operation(Kind.REFUND)).amount == Decimal("20.00")
 
     async def test_a_gateway_that_does_not_answer_is_not_asked_for_ever(self, paid_shop: Shop) -> None:
-        paid_shop.saleor.order(paid_shop.transaction)
         paid_shop.gateway.will_answer(json_reply(operation("refund", paid_shop.order_id, "20.00", operation_id="ours")))
         await paid_shop.request_action("REFUND", "20.00", "one")
         paid_shop.gateway.will_answer_look_ups(*[Reply(500)] * 500)

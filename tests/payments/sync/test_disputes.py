@@ -100,6 +100,7 @@ async def test_one_that_the_store_wins_takes_nothing(paid_shop: Shop) -> None:
 
 async def test_a_look_up_that_shows_one_counts_as_well(paid_shop: Shop) -> None:
     """Once a day an open one is looked at, and its end is found though no notification came."""
+    paid_shop.saleor.order(paid_shop.transaction)
     record = dispute(paid_shop, "pending", operation_id="dispute-op-1")
     paid_shop.gateway.book[paid_shop.order_id].append(record)
     assert await look_up_now(paid_shop.services, paid_shop.order_id) is None

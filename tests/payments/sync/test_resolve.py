@@ -238,6 +238,7 @@ class TestPolling:
 
     async def test_a_concluded_payment_is_left_alone(self, shop: Shop) -> None:
         await shop.complete_payment()
+        shop.saleor.order(shop.transaction)
         await shop.pass_time(days=7)
         assert shop.gateway.requests == []
 
