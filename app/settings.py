@@ -175,7 +175,7 @@ class Settings(BaseSettings):
     def retention(self) -> Retention:
         """The retention periods of data that are not stored indefinitely."""
         days = (self.keep_personal_data, self.keep_notifications)
-        return Retention(*[timedelta(days=each) if each else None for each in days])
+        return Retention(*[timedelta(days=day) if day else None for day in days])
 
     def make_data_folder(self) -> None:
         """Create the data folder, accessible to this user only, unless it exists. Raises SettingsError."""
@@ -211,7 +211,7 @@ def read_settings() -> Settings:
     try:
         settings = Settings()
     except ValidationError as exc:
-        wrong += [f"{PREFIX}{each.field.upper()}: {each.message}" for each in find_field_errors(exc)]
+        wrong += [f"{PREFIX}{error.field.upper()}: {error.message}" for error in find_field_errors(exc)]
         raise SettingsError("; ".join(wrong)) from exc
     if wrong:
         raise SettingsError("; ".join(wrong))

@@ -40,7 +40,7 @@ async def post_concurrently(
     right: Callable[[bytes], bool] = lambda _body: True,
 ) -> list[Response]:
     """Post all requests, so many at once; a response is correct with status 200 and a body that ``right`` accepts."""
-    return await post_stories(port, [((path, *each),) for each in requests], side_by_side, right=right)
+    return await post_stories(port, [((path, *request),) for request in requests], side_by_side, right=right)
 
 
 async def post_stories(

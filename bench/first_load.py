@@ -99,7 +99,7 @@ async def _load(context: BrowserContext, address: str, app: str) -> Load:
 
 
 async def _frame_of(frames: Sequence[Frame], app: str, main: Frame) -> Frame:
-    return next((each for each in frames if each.url.startswith(app)), main)
+    return next((frame for frame in frames if frame.url.startswith(app)), main)
 
 
 async def _measure_page(browser: Browser, address: str, app: str, times: int) -> dict[str, Load]:

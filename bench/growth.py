@@ -108,7 +108,7 @@ async def measure(offices: Sequence[Office], rows: Sequence[int], times: int) ->
         for office, many in zip(offices, rows, strict=True):
             worker, services = await stack.enter_async_context(open_worker(office.settings))
             asked, orders = initializations(office.key, office.saleor, times + WARM_UP)
-            wanted = [each for each in pages(many, office.store.accounts[2]) if each.name in PAGES]
+            wanted = [page for page in pages(many, office.store.accounts[2]) if page.name in PAGES]
             sides.append(
                 Side(office, worker, services, list(zip(asked, paid_notifications(orders), strict=True)), wanted)
             )
@@ -140,9 +140,9 @@ def compare(server: str, kind: str, few: int, many: int, times: int) -> list[Com
 def as_table(results: Sequence[Compared], few: int, many: int) -> str:
     """Return the table."""
     lines = [f"{'':32}{few:>11,}{many:>11,}{'times':>8}"]
-    for each in results:
-        mark = "" if each.times <= GOAL else "  <-"
-        lines.append(f"{each.name:32}{each.few:>11.1f}{each.many:>11.1f}{each.times:>8.2f}{mark}")
+    for result in results:
+        mark = "" if result.times <= GOAL else "  <-"
+        lines.append(f"{result.name:32}{result.few:>11.1f}{result.many:>11.1f}{result.times:>8.2f}{mark}")
     return "\n".join(lines)
 
 
@@ -151,7 +151,7 @@ def main(asked: argparse.Namespace) -> None:
     kind = "sqlite" if asked.sqlite else ""
     results = compare(asked.database, kind, asked.few, asked.rows, asked.times)
     if asked.json:
-        print(json.dumps([asdict(each) | {"times": each.times} for each in results], indent=2))
+        print(json.dumps([asdict(result) | {"times": result.times} for result in results], indent=2))
         return
     name = "SQLite" if kind else "PostgreSQL"
     print(f"{name}, {asked.times} times, milliseconds, Python {platform.python_version()}, {os.cpu_count()} processors")

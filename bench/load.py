@@ -182,7 +182,11 @@ class Load:
             await asyncio.sleep(0.5)
         print(file=sys.stderr)
         phase.told = await self.told(since)
-        asked = [each for saleor in self.saleors for each in await saleor.deliveries("transaction_initialize_session")]
+        asked = [
+            delivery
+            for saleor in self.saleors
+            for delivery in await saleor.deliveries("transaction_initialize_session")
+        ]
         phase.answered = [each.seconds for each in asked if each.status == HTTPStatus.OK]
         phase.unanswered = len(asked) - len(phase.answered)
         used = {name: seconds - processor[name] for name, seconds in self.processor().items()}
@@ -194,7 +198,7 @@ class Load:
             rows = (await session.exec(select(Payment))).all()
         first = min(row.installation_id for row in rows)
         accounts = {row.order_id: row.account_id for row in rows if row.installation_id == first}
-        paid = [each for each in await self.gateway.payments() if each.order_id in accounts]
+        paid = [payment for payment in await self.gateway.payments() if payment.order_id in accounts]
         now, keeping = utc_now(), []
         for number in range(many):
             each = paid[number % len(paid)]
@@ -236,7 +240,7 @@ class Load:
             done = (await session.exec(select(Operation).where(Operation.state == State.SUCCESS))).all()
             waiting = select(func.count()).where(col(SaleorEvent.state) == EventState.WAITING)
             waits = (await session.exec(waiting)).one()
-        paid = [each for each in await self.gateway.payments() if each.status == "success"]
+        paid = [payment for payment in await self.gateway.payments() if payment.status == "success"]
         for each in paid:
             of = rows[each.order_id].transaction_id if each.order_id in rows else each.order_id
             refunds = (one.amount for one in each.operations if one.method == "refund" and one.status == "success")
@@ -342,18 +346,18 @@ def render_results(phases: Sequence[Phase], memory: dict[str, float], books: Boo
         "begun", "p99", "answered", "p99", "told", "p99", "backlog", "gone after",
     )  # fmt: skip
     lines = ["".join(f"{head:>11}" for head in heads)]
-    for each in phases:
-        gone = "not" if each.gone_after is None else f"{each.gone_after:.1f} s"
+    for phase in phases:
+        gone = "not" if phase.gone_after is None else f"{phase.gone_after:.1f} s"
         milliseconds = [
-            percentile_ms(taken, part) for taken in (each.took, each.answered, each.told) for part in (0.5, 0.99)
+            percentile_ms(taken, part) for taken in (phase.took, phase.answered, phase.told) for part in (0.5, 0.99)
         ]
-        numbers = (each.rate, each.seconds, each.flood, each.begun, each.errors, *milliseconds, each.backlog)
+        numbers = (phase.rate, phase.seconds, phase.flood, phase.begun, phase.errors, *milliseconds, phase.backlog)
         lines.append("".join(f"{number:>11.0f}" for number in numbers) + f"{gone:>11}")
-    if unanswered := sum(each.unanswered for each in phases):
+    if unanswered := sum(phase.unanswered for phase in phases):
         lines.append(f"requests of Saleor that the app did not answer in time: {unanswered}")
-    for each in phases:
-        used = ", ".join(f"{name} {milliseconds:.1f} ms" for name, milliseconds in each.processor.items())
-        lines.append(f"processor for each who came, at {each.rate:g} a second: {used}")
+    for phase in phases:
+        used = ", ".join(f"{name} {milliseconds:.1f} ms" for name, milliseconds in phase.processor.items())
+        lines.append(f"processor for each who came, at {phase.rate:g} a second: {used}")
     lines.append("memory: " + ", ".join(f"{name} {megabytes:.0f} MB" for name, megabytes in memory.items()))
     lines.append(
         f"books: {books.payments} payments, {books.paid} paid at the gateway, {books.refunded} refunded, "
@@ -371,14 +375,14 @@ def main(asked: argparse.Namespace) -> None:
     if asked.json:
         print(
             json.dumps(
-                {"phases": [asdict(each) for each in phases], "memory": memory, "books": asdict(books)}, indent=2
+                {"phases": [asdict(phase) for phase in phases], "memory": memory, "books": asdict(books)}, indent=2
             )
         )
         return
     load = ", ".join(f"{each:.1f}" for each in os.getloadavg())
     print(f"PostgreSQL, Python {platform.python_version()}, {os.cpu_count()} processors, load of the machine {load}")
     print(render_results(phases, memory, books))
-    if books.differ or books.open or any(each.errors for each in phases):
+    if books.differ or books.open or any(phase.errors for phase in phases):
         sys.exit("something is wrong, lost or not told")
 
 

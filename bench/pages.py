@@ -136,12 +136,13 @@ def compare(server: str, rows: int, times: int, paths: Sequence[str]) -> tuple[l
 def as_table(results: Sequence[Page], rows: int) -> str:
     """Return the table."""
     lines = [f"{'':32}{'empty':>9}{'1 page':>9}{rows:>11,}{'times':>8}{'kB':>8}"]
-    for each in results:
+    for result in results:
         empty, single, many, times = (
-            "-" if number is None else f"{number:.1f}" for number in (each.empty, each.single, each.many, each.times)
+            "-" if number is None else f"{number:.1f}"
+            for number in (result.empty, result.single, result.many, result.times)
         )
-        mark = "" if each.good else "  <-"
-        lines.append(f"{each.name:32}{empty:>9}{single:>9}{many:>11}{times:>8}{each.kilobytes:8.1f}{mark}")
+        mark = "" if result.good else "  <-"
+        lines.append(f"{result.name:32}{empty:>9}{single:>9}{many:>11}{times:>8}{result.kilobytes:8.1f}{mark}")
     return "\n".join(lines)
 
 
@@ -149,7 +150,7 @@ def main(asked: argparse.Namespace) -> None:
     """Measure and print."""
     results, file = compare(asked.database, asked.rows, asked.times, asked.path or ())
     if asked.json:
-        document = {"pages": [asdict(each) | {"times": each.times} for each in results], "file": asdict(file)}
+        document = {"pages": [asdict(result) | {"times": result.times} for result in results], "file": asdict(file)}
         print(json.dumps(document, indent=2))
         return
     print(
@@ -162,7 +163,7 @@ def main(asked: argparse.Namespace) -> None:
         f"all as CSV: {file.lines} lines, {file.megabytes:.0f} MB in {file.seconds:.0f} s; "
         f"memory before {file.memory_before:.0f} MiB, at most {file.memory_peak:.0f} MiB"
     )
-    bad = [each.name for each in results if not each.good]
+    bad = [result.name for result in results if not result.good]
     print(f"beyond {MOST_KB} kB, {MOST_MS} ms or {MOST_TIMES} times: {', '.join(bad) or 'none'}")
 
 

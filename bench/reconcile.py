@@ -265,7 +265,7 @@ def main(sizes: list[int], database_url: str | None) -> None:
     """Measure all sizes and print their ratios to the first."""
     print(f"Python {platform.python_version()}, {'PostgreSQL' if database_url else 'SQLite'}")
     titles = ("orders", "seconds", "orders/s", "CPU ms/order", "times", "again, s", "peak MiB", "times", "database MiB")
-    print("  ".join(f"{each:>12}" for each in titles))
+    print("  ".join(f"{title:>12}" for title in titles))
     first: Measured | None = None
     for size in sizes:
         found = measure(size, database_url)
@@ -276,7 +276,7 @@ def main(sizes: list[int], database_url: str | None) -> None:
             f"{size}", f"{found.seconds:.1f}", f"{found.orders / found.seconds:.0f}", f"{each_order:.3f}",
             f"{slower:.2f}", f"{found.again:.1f}", f"{found.peak:.1f}", f"{ratio:.2f}", f"{found.database:.1f}",
         )  # fmt: skip
-        print("  ".join(f"{each:>12}" for each in columns), flush=True)
+        print("  ".join(f"{column:>12}" for column in columns), flush=True)
         assert ratio <= _LARGEST_RATIO, "memory grows with the number of orders"
 
 

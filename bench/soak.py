@@ -246,13 +246,13 @@ def render_results(parts: Sequence[Part], troubles: Counter[str], minutes: float
     """Return what was seen."""
     heads = ("minutes", "come", "turned away", "begun p99", "told", "told p99", "payments", "KB each", "backlog")
     lines = ["".join(f"{head:>12}" for head in (*heads, *parts[0].memory))]
-    for each in parts:
+    for part in parts:
         numbers = (
-            each.minutes, each.come, each.turned_away, each.begun_p99, each.told_p50, each.told_p99, each.payments,
+            part.minutes, part.come, part.turned_away, part.begun_p99, part.told_p50, part.told_p99, part.payments,
         )  # fmt: skip
-        memory = "".join(f"{megabytes:>9.0f} MB" for megabytes in each.memory.values())
+        memory = "".join(f"{megabytes:>9.0f} MB" for megabytes in part.memory.values())
         whole = "".join(f"{number:>12.0f}" for number in numbers)
-        lines.append(f"{whole}{each.kilobytes:>12.1f}{each.backlog:>12}{memory}")
+        lines.append(f"{whole}{part.kilobytes:>12.1f}{part.backlog:>12}{memory}")
     lines.append("troubles: " + ", ".join(f"{name} ({times})" for name, times in troubles.items()))
     lines.append(
         f"books, {minutes:.1f} minutes after the last: {books.payments} payments, {books.paid} paid, "
@@ -276,7 +276,7 @@ def main(asked: argparse.Namespace) -> None:
     print(file=sys.stderr)
     if asked.json:
         told = {"troubles": troubles, "settled_after": minutes, "books": asdict(books)}
-        print(json.dumps({"parts": [asdict(each) for each in parts], **told}, indent=2))
+        print(json.dumps({"parts": [asdict(part) for part in parts], **told}, indent=2))
     else:
         print(render_results(parts, troubles, minutes, books))
     if books.differ or books.open:

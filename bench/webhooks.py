@@ -249,13 +249,13 @@ async def measure(what: str, kind: str, subject: Subject, ask: Callable[[], Awai
     took = time.perf_counter() - clock
     answering = subject.processor() - before
     in_all = await subject.wait_until_idle() - before
-    waits = statistics.quantiles((each.seconds * 1000 for each in answers), n=100)
+    waits = statistics.quantiles((answer.seconds * 1000 for answer in answers), n=100)
     many = len(answers)
     return Measured(
         what=what,
         database=kind,
         requests=many,
-        errors=sum(not each.is_correct for each in answers),
+        errors=sum(not answer.is_correct for answer in answers),
         per_second=many / took,
         p50=waits[49],
         p95=waits[94],
@@ -363,16 +363,16 @@ def as_table(results: list[Measured]) -> str:
     )
     lines = [head]
     relay = results[0]
-    for each in results:
-        if each.what == relay.what:
-            relay = each
-        answering, in_all = each.processor_answering, each.processor_in_all
-        counted = (each.statements, each.transactions, each.requests_to_saleor, each.reports)
+    for result in results:
+        if result.what == relay.what:
+            relay = result
+        answering, in_all = result.processor_answering, result.processor_in_all
+        counted = (result.statements, result.transactions, result.requests_to_saleor, result.reports)
         lines.append(
-            f"{each.database + ', ' + each.what:28}{each.errors:8}{each.per_second:10.0f}"
-            f"{each.p50:8.1f}{each.p95:8.1f}{each.p99:8.1f}"
-            f"{answering:11.2f}{answering / (each.relays * relay.processor_answering):7.2f}"
-            f"{in_all:9.2f}{in_all / (each.relays * relay.processor_in_all):7.2f}"
+            f"{result.database + ', ' + result.what:28}{result.errors:8}{result.per_second:10.0f}"
+            f"{result.p50:8.1f}{result.p95:8.1f}{result.p99:8.1f}"
+            f"{answering:11.2f}{answering / (result.relays * relay.processor_answering):7.2f}"
+            f"{in_all:9.2f}{in_all / (result.relays * relay.processor_in_all):7.2f}"
             + "".join(f"{number:{width}.2f}" for number, width in zip(counted, (12, 14, 11, 9), strict=True) if number)
         )
     return "\n".join(lines)
@@ -388,7 +388,7 @@ async def main(asked: argparse.Namespace) -> None:
             except psycopg.OperationalError as exc:
                 print(f"{kind} is not measured: {type(exc).__name__}", file=sys.stderr)
     if asked.json:
-        document: list[dict[str, Any]] = [asdict(each) for each in results]
+        document: list[dict[str, Any]] = [asdict(result) for result in results]
         print(json.dumps(document, indent=2))
         return
     print(

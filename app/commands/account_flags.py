@@ -116,7 +116,7 @@ def takes_options(command: Callable[..., None]) -> Callable[..., None]:
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_flag(option))
         for name, option in OPTIONS.items()
     ]
-    own_parameters = [each for each in own.parameters.values() if each.name != "given"]
+    own_parameters = [parameter for parameter in own.parameters.values() if parameter.name != "given"]
     run.__signature__ = own.replace(parameters=[*own_parameters, *flags])  # type: ignore[attr-defined] # what typer reads
     run.__annotations__ = {each.name: each.annotation for each in (*own_parameters, *flags)}
     return run

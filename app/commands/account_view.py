@@ -93,8 +93,8 @@ def finding_to_json(finding: CheckResult) -> dict[str, object]:
         "warnings": describe_limitations(finding),
         "dialect": {found.option: found.value for found in finding.dialect},
         "areas": {
-            each.area.name.lower(): {"access": each.access.value, "why": None if each.works else str(each.why)}
-            for each in finding.areas
+            area.area.name.lower(): {"access": area.access.value, "why": None if area.works else str(area.why)}
+            for area in finding.areas
         },
     }
 
@@ -111,7 +111,7 @@ def describe_limitations(finding: CheckResult) -> list[str]:
         ),
         Limitation.PAYOUT_STAFF: f": run `saleor-gateway accounts set {account.id} --payout-staff EMAIL`",
     }
-    return [each.value % facts + commands.get(each, "") for each in finding.limitations]
+    return [limitation.value % facts + commands.get(limitation, "") for limitation in finding.limitations]
 
 
 def describe_warnings(finding: CheckResult) -> list[str]:
@@ -131,7 +131,7 @@ def _describe_dialect(finding: CheckResult) -> list[str]:
 def _describe_areas(finding: CheckResult) -> list[str]:
     """Return the texts of the areas that cannot be used: why, and the consequences."""
     return [
-        f"{each.area}: {each.access}: {each.why}. {CONSEQUENCES[each.area]}" for each in finding.areas if not each.works
+        f"{area.area}: {area.access}: {area.why}. {CONSEQUENCES[area.area]}" for area in finding.areas if not area.works
     ]
 
 
@@ -139,8 +139,8 @@ def as_table(views: Iterable[AccountView]) -> Table:
     """Return the accounts of one Saleor as a table."""
     accounts = table("Account", "Point of sale, gateway", "Currencies", "Channels")
     accounts.columns[1].min_width = 36  # a UUID, which people compare
-    for each in views:
-        account = each.account
+    for view in views:
+        account = view.account
         name = Text(plain(account.name), "bold")
         if not account.enabled:
             name.append(" (switched off)", "yellow")
@@ -148,7 +148,7 @@ def as_table(views: Iterable[AccountView]) -> Table:
             Text.assemble(name, "\n", account.id),
             Text(plain(f"{account.pos_id}") + "\n" + plain(account.base_url)),
             " ".join(account.currencies),
-            Text("\n".join(map(plain, each.channels))) if each.channels else Text("none", "yellow"),
+            Text("\n".join(map(plain, view.channels))) if view.channels else Text("none", "yellow"),
         )
     return accounts
 

@@ -116,7 +116,7 @@ def _print_finding(finding: CheckResult) -> None:
         print_error(f"{row.name} ({row.id}): {finding.failure}")
     else:
         print_line(f"{row.name} ({row.id}): the gateway accepts its keys", "green")
-        areas = [f"payments: {Access.WORKS}", *(f"{each.area}: {each.access}" for each in finding.areas)]
+        areas = [f"payments: {Access.WORKS}", *(f"{area.area}: {area.access}" for area in finding.areas)]
         print_line(", ".join(areas))
     for text in describe_warnings(finding):
         print_warning(text)

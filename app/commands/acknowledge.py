@@ -40,8 +40,8 @@ def acknowledge(payment: AnyName, as_json: AsJson = False) -> None:
     if not texts:
         raise CommandFailed("this payment has no problem that can be marked as reviewed")
     if not as_json:
-        for each in texts:
-            print_line(f"reviewed: {each}")
+        for text in texts:
+            print_line(f"reviewed: {text}")
 
 
 def notifications_looked_at(

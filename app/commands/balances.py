@@ -45,12 +45,12 @@ def balances(
 
     results = with_services(read)
     if as_json:
-        show_json([_to_json(each) for each in results])
+        show_json([_to_json(result) for result in results])
     elif not results:
         print_line("There is no merchant account yet.")
     else:
         _print_balances(results)
-    if any(each.balances is None for each in results):
+    if any(result.balances is None for result in results):
         raise typer.Exit(1)
 
 
@@ -58,11 +58,11 @@ def _print_balances(results: list[AccountBalances]) -> None:
     rows = table("Merchant account", "Balance", "Currency", "Available", "In reserve")
     for column in rows.columns[3:]:
         column.justify = "right"
-    for each in results:
-        for one in each.balances or ():
+    for result in results:
+        for one in result.balances or ():
             reserve = one.balances.rolling_reserve
             rows.add_row(
-                plain(each.account.name),
+                plain(result.account.name),
                 plain(one.name),
                 plain(one.currency),
                 format_amount(one.balances.available),
@@ -70,11 +70,10 @@ def _print_balances(results: list[AccountBalances]) -> None:
             )
     if rows.row_count:
         show(rows)
-    for each in results:
-        if each.trouble is not None:
-            print_error(
-                f"{each.account.name}: {each.trouble.access}: {each.trouble.why}. {CONSEQUENCES[each.trouble.area]}"
-            )
+    for result in results:
+        trouble = result.trouble
+        if trouble is not None:
+            print_error(f"{result.account.name}: {trouble.access}: {trouble.why}. {CONSEQUENCES[trouble.area]}")
 
 
 def _to_json(result: AccountBalances) -> dict[str, object]:
@@ -86,12 +85,12 @@ def _to_json(result: AccountBalances) -> dict[str, object]:
         "error": str(result.trouble.why) if result.trouble else None,
         "balances": [
             {
-                "id": each.id,
-                "name": each.name,
-                "currency": each.currency,
-                "available": each.balances.available,
-                "rolling_reserve": each.balances.rolling_reserve,
+                "id": balance.id,
+                "name": balance.name,
+                "currency": balance.currency,
+                "available": balance.balances.available,
+                "rolling_reserve": balance.balances.rolling_reserve,
             }
-            for each in result.balances or ()
+            for balance in result.balances or ()
         ],
     }

@@ -32,7 +32,7 @@ def show_keys(as_json: AsJson = False) -> None:
     async def read(services: Services) -> tuple[list[tuple[str, Sequence[CardKey]]], datetime]:
         stores = await services.installations.all()
         return [
-            (each.saleor_api_url, await services.card_keys.for_store(each.id).all()) for each in stores
+            (store.saleor_api_url, await services.card_keys.for_store(store.id).all()) for store in stores
         ], services.now()
 
     stores, now = with_services(read)

@@ -121,15 +121,15 @@ def show_channels(as_json: AsJson = False) -> None:
     """Show which channels have an account. Payments are offered only in these."""
     routes = with_services(_routes)
     if as_json:
-        show_json([each.to_json() for each in routes])
+        show_json([route.to_json() for route in routes])
         return
     if not routes:
         print_line("No channel has an account yet: saleor-gateway channels map CHANNEL ACCOUNT")
         return
     rows = table("Channel", "Account", "Saleor")
-    for each in routes:
-        off = "" if each.enabled else " (switched off)"
-        rows.add_row(each.channel, f"{plain(each.account_name)}{off}\n{each.account}", each.saleor)
+    for route in routes:
+        off = "" if route.enabled else " (switched off)"
+        rows.add_row(route.channel, f"{plain(route.account_name)}{off}\n{route.account}", route.saleor)
     show(rows)
 
 
@@ -146,19 +146,20 @@ def check_channels(saleor: flags.Saleor = None, as_json: AsJson = False) -> None
     renamed = successors(found)
     if as_json:
         channels = [
-            _standing_to_json(each) | {"perhaps_renamed_to": renamed.get(each.slug, [])} for each in found.channels
+            _standing_to_json(channel) | {"perhaps_renamed_to": renamed.get(channel.slug, [])}
+            for channel in found.channels
         ]
         show_json({"unreachable": found.unreachable, "channels": channels})
     else:
         if found.unreachable:
             print_warning("Saleor does not list its channels right now: only those with an account are shown")
         rows = table("Channel", "Currency", "Account", "Missing")
-        for each in found.channels:
-            account = plain(each.account.name) if each.account else ""
-            missing = [*each.missing, *(f"renamed to {slug}?" for slug in renamed.get(each.slug, ()))]
-            rows.add_row(each.slug, each.currency or "", account, "\n".join(missing) or "nothing")
+        for channel in found.channels:
+            account = plain(channel.account.name) if channel.account else ""
+            missing = [*channel.missing, *(f"renamed to {slug}?" for slug in renamed.get(channel.slug, ()))]
+            rows.add_row(channel.slug, channel.currency or "", account, "\n".join(missing) or "nothing")
         show(rows)
-    if not any(each.works for each in found.channels):
+    if not any(channel.works for channel in found.channels):
         raise typer.Exit(1)
 
 
@@ -167,13 +168,15 @@ def unmap_channel(channel: Channel, saleor: flags.Saleor = None, as_json: AsJson
 
     async def do(services: Services) -> Route:
         only = None if saleor is None else (await find_installation(services, saleor)).saleor_api_url
-        matches = [each for each in await _routes(services) if each.channel == channel and only in {None, each.saleor}]
+        matches = [
+            route for route in await _routes(services) if route.channel == channel and only in {None, route.saleor}
+        ]
         if not matches:
             raise CommandFailed(
                 f"the channel {channel!r} has no merchant account: `saleor-gateway channels list` shows those with one"
             )
         if len(matches) > 1:
-            known = ", ".join(each.saleor for each in matches)
+            known = ", ".join(match.saleor for match in matches)
             raise CommandFailed(f"several stores have a channel {channel!r}: choose one with --saleor ({known})")
         installation = await find_installation(services, matches[0].saleor)
         await services.accounts.unmap_channel(installation.id, channel)
@@ -221,7 +224,7 @@ def _standing_to_json(each: ChannelStatus) -> dict[str, object]:
 
 async def _routes(services: Services) -> list[Route]:
     return [
-        Route(each.saleor, channel, each.account.id, each.account.name, each.account.enabled)
-        for each in await load_views(services)
-        for channel in each.channels
+        Route(view.saleor, channel, view.account.id, view.account.name, view.account.enabled)
+        for view in await load_views(services)
+        for channel in view.channels
     ]

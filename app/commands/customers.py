@@ -61,7 +61,7 @@ def forget(
         store = (await find_installation(services, saleor)).id
         payments = 0 if address is None else sum([1 async for _ in payments_by_email(services, store, address)])
         users = await _find_user_ids(services, store, user_id, address, guests=payments > 0)
-        cards = {each: len(await services.saved_cards.cards_of_customer(store, each)) for each in sorted(users)}
+        cards = {user: len(await services.saved_cards.cards_of_customer(store, user)) for user in sorted(users)}
         return cards, payments
 
     known, payments = with_services(found)
@@ -106,11 +106,11 @@ def export(
     async def do(services: Services) -> dict[str, Any]:
         store = (await find_installation(services, saleor)).id
         users = await _find_user_ids(services, store, user_id, address, guests=True)
-        cards_by_user = [await services.saved_cards.cards_of_customer(store, each) for each in sorted(users)]
+        cards_by_user = [await services.saved_cards.cards_of_customer(store, user) for user in sorted(users)]
         cards = [facts_of_card(card) for user_cards in cards_by_user for card in user_cards]
         payments = None
         if address is not None:
-            payments = [facts_of_payment(each) async for each in payments_by_email(services, store, address)]
+            payments = [facts_of_payment(payment) async for payment in payments_by_email(services, store, address)]
         return {"customers": sorted(users), "cards": cards, "payments": payments}
 
     show_json(with_services(do))

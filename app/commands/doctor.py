@@ -47,7 +47,7 @@ class _Examination:
         return findings
 
     def add(self, saleor: str | None, findings: Sequence[Finding]) -> None:
-        self.found += [(saleor, each) for each in findings]
+        self.found += [(saleor, finding) for finding in findings]
 
     def _count_done(self) -> None:
         self.completed += 1
@@ -92,9 +92,9 @@ async def _examine_all(
     examination.add(None, findings)
     if saleor is not None and stores:
         stores = [await find_installation(services, saleor)]
-    service = checks_of_service(deployment, services, [each.saleor_api_url for each in stores])
+    service = checks_of_service(deployment, services, [store.saleor_api_url for store in stores])
     manifest_for = create_saleor_app(settings, services, deployment.saleor_http, deployment.saleor).manifest
-    checks = [(each, await checks_of_store(deployment, services, each, manifest_for)) for each in stores]
+    checks = [(store, await checks_of_store(deployment, services, store, manifest_for)) for store in stores]
     examined = [
         examination.run_checks(None, service),
         *(_examine_store(examination, each, store_checks) for each, store_checks in checks),

@@ -36,12 +36,12 @@ async def find_installation(services: Services, saleor: str | None) -> OpenInsta
 async def find_account(services: Services, reference: str) -> MerchantAccount:
     """Return the account with that id, otherwise the only one with that name. Raises CommandFailed."""
     accounts = await services.accounts.all()
-    named = [each for each in accounts if each.name.casefold() == reference.casefold()]
-    matches = [each for each in accounts if each.id == reference] or named
+    named = [account for account in accounts if account.name.casefold() == reference.casefold()]
+    matches = [account for account in accounts if account.id == reference] or named
     if not matches:
         raise CommandFailed(f"there is no merchant account {reference!r}: `saleor-gateway accounts list` shows them")
     if len(matches) > 1:
-        ids = ", ".join(each.id for each in matches)
+        ids = ", ".join(match.id for match in matches)
         raise CommandFailed(f"several merchant accounts are named {reference!r}: use one of their IDs ({ids})")
     return matches[0]
 
@@ -62,6 +62,6 @@ async def find_payment(session: AsyncSession, reference: str) -> PaymentAggregat
     """Return the only payment that this reference names. Raises CommandFailed."""
     aggregates = await find_payments(session, reference)
     if len(aggregates) > 1:
-        orders = ", ".join(each.payment.order_id for each in aggregates)
+        orders = ", ".join(aggregate.payment.order_id for aggregate in aggregates)
         raise CommandFailed(f"several payments match {reference!r}: use one of their gateway orders ({orders})")
     return aggregates[0]

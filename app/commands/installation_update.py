@@ -74,7 +74,7 @@ def update_installations(
 
 
 async def _verified_installations(services: Services) -> Sequence[OpenInstallation]:
-    installed = [each for each in await services.installations.all() if each.verified]
+    installed = [installation for installation in await services.installations.all() if installation.verified]
     if not installed:
         raise CommandFailed(f"no store has installed this app: {services.addresses.base_url}/api/manifest")
     return installed

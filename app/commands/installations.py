@@ -22,7 +22,7 @@ def show_installations(as_json: AsJson = False) -> None:
     """Show the stores that have installed the app, and whether each accepts it."""
 
     async def read(services: Services) -> tuple[list[OpenInstallation], list[str], str]:
-        accounts = [each.saleor for each in await load_views(services)]
+        accounts = [view.saleor for view in await load_views(services)]
         return await services.installations.all(), accounts, services.addresses.base_url
 
     found, accounts, base_url = with_services(read)
@@ -73,7 +73,7 @@ def set_installation(
     async def do(services: Services) -> tuple[OpenInstallation, int]:
         installation = await find_installation(services, saleor)
         await services.installations.set_dashboard(installation.id, address)
-        accounts = [each.saleor for each in await load_views(services)]
+        accounts = [view.saleor for view in await load_views(services)]
         return await services.installations.get(installation.id), accounts.count(installation.saleor_api_url)
 
     changed, accounts = with_services(do)

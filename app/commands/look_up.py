@@ -170,14 +170,14 @@ def _print_records(found: FoundRecords, *, as_json: bool) -> None:
         return
     rows = table("At (UTC)", "What", "Status", "Amount", "Gateway ID")
     rows.columns[3].justify = "right"
-    for each in found.records:
-        code = f" [{each.status_code}]" if each.status_code else ""
+    for record in found.records:
+        code = f" [{record.status_code}]" if record.status_code else ""
         rows.add_row(
-            (moment(each.created_at) or "")[:19].replace("T", " "),
-            plain(str(each.method)),
-            plain(f"{each.status}{code}"),
-            plain(str(Money(each.amount, each.currency))),
-            plain(getattr(each, "operation_id", each.payment_id)),
+            (moment(record.created_at) or "")[:19].replace("T", " "),
+            plain(str(record.method)),
+            plain(f"{record.status}{code}"),
+            plain(str(Money(record.amount, record.currency))),
+            plain(getattr(record, "operation_id", record.payment_id)),
         )
     show(rows)
     for why in found.records.unreadable:

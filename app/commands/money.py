@@ -170,7 +170,7 @@ def _spans(days: Sequence[date]) -> str:
             spans[-1][1:] = [day]
         else:
             spans.append([day])
-    return ", ".join(" to ".join(map(str, each)) for each in spans)
+    return ", ".join(" to ".join(map(str, span)) for span in spans)
 
 
 def _to_json(found: MoneyReport, books: BooksComparison, by: GroupBy, rows: Sequence[Row]) -> dict[str, object]:
@@ -182,7 +182,7 @@ def _to_json(found: MoneyReport, books: BooksComparison, by: GroupBy, rows: Sequ
         "checked_at": None if books.compared is None else moment(books.compared.checked_at),
         "differences": books.differences,
         "not_compared": [str(each) for each in found.not_compared],
-        "rows": [_row_to_json(found, by, each) for each in rows],
+        "rows": [_row_to_json(found, by, row) for row in rows],
     }
 
 

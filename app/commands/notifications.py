@@ -89,7 +89,7 @@ def replay(
         show_json(results)
     elif not results:
         print_line("No such notifications.")
-    if any(each["outcome"] is None for each in results):
+    if any(result["outcome"] is None for result in results):
         raise CommandFailed("some notifications could not be processed: see the log")
 
 

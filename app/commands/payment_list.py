@@ -104,7 +104,7 @@ def list_payments(
             since=started[0],
             until=started[1],
         )
-        return narrow(criteria, typed, services.emails, [each.id for each in installations])
+        return narrow(criteria, typed, services.emails, [installation.id for installation in installations])
 
     async def write(services: Services) -> None:
         assert form is not None  # noqa: S101 - it is what calls this
@@ -122,7 +122,7 @@ def list_payments(
         return
     aggregates = with_services(find)
     if as_json:
-        show_json([summary(each) for each in aggregates])
+        show_json([summary(aggregate) for aggregate in aggregates])
         return
     chosen = any((status, saleor, channel, account, since, until, typed, after))
     _print_payments(aggregates, most, nothing=_describe_nothing_found(problems=problems, chosen=chosen))

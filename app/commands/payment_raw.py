@@ -33,18 +33,18 @@ def show_raw(
         show_json(
             [
                 {
-                    "at": moment(each.at),
-                    "source": each.source.value,
-                    "what": each.what,
-                    "said": loads(each.text, any_number=True),
+                    "at": moment(message.at),
+                    "source": message.source.value,
+                    "what": message.what,
+                    "said": loads(message.text, any_number=True),
                 }
-                for each in messages
+                for message in messages
             ]
         )
         return
-    for each in messages:
-        print_line(f"{each.at:%Y-%m-%d %H:%M:%S} {each.source.value} {each.what}", "bold")
-        show(Text(each.text))
+    for message in messages:
+        print_line(f"{message.at:%Y-%m-%d %H:%M:%S} {message.source.value} {message.what}", "bold")
+        show(Text(message.text))
 
 
 async def _messages(services: Services, payment: str) -> list[RawMessage]:

@@ -131,22 +131,22 @@ def resend(
             [
                 {
                     "order_id": order_id,
-                    "method": each.method.value,
-                    "records": each.records,
-                    "error": _error_message(each.error),
+                    "method": answer.method.value,
+                    "records": answer.records,
+                    "error": _error_message(answer.error),
                 }
-                for each in answers
+                for answer in answers
             ]
         )
-    for each in answers:
-        if each.error is not None:
-            print_warning(f"{each.method}: {_error_message(each.error)}")
+    for answer in answers:
+        if answer.error is not None:
+            print_warning(f"{answer.method}: {_error_message(answer.error)}")
         elif not as_json:
             print_line(
-                f"{each.method}: "
-                + ("the gateway sends its notifications again" if each.records else "the gateway has no record")
+                f"{answer.method}: "
+                + ("the gateway sends its notifications again" if answer.records else "the gateway has no record")
             )
-    if any(each.error is not None for each in answers):
+    if any(answer.error is not None for answer in answers):
         raise CommandFailed("the gateway did not accept all requests")
 
 

@@ -18,13 +18,13 @@ from integration_base.amounts import format_amount
 def share_table(aggregate: PaymentAggregate, names: Mapping[str, str]) -> Table:
     """Return a table of what each sub-merchant is to get, has received, gave back and has left."""
     rows = overview(aggregate, names)
-    chosen = any(each.chosen is not None for each in rows)
+    chosen = any(row.chosen is not None for row in rows)
     shares = table("Sub-merchant", "Share", "Received", "Refunded", "Left", *(["Next refund"] if chosen else []))
     for column in shares.columns[1:]:
         column.justify = "right"
-    for each in rows:
-        amounts = [each.to_get, each.received, each.given_back, each.left] + ([each.chosen or ZERO] if chosen else [])
-        shares.add_row(plain(each.name), *map(format_amount, amounts))
+    for row in rows:
+        amounts = [row.to_get, row.received, row.given_back, row.left] + ([row.chosen or ZERO] if chosen else [])
+        shares.add_row(plain(row.name), *map(format_amount, amounts))
     if standing_of(aggregate).assumed:
         shares.caption = (
             "Some of this money was moved outside the app without stating whose it was: that part "

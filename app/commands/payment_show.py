@@ -88,10 +88,16 @@ def _to_json(history: _PaymentHistory, entries: Sequence[Entry], expected: Seque
         "saleor": history.saleor,
         "account_name": history.account.name,
         "authorized": now.authorized,
-        "possible": [each.value for each in now.actions],
+        "possible": [action.value for action in now.actions],
         "timeline": [
-            {"at": moment(each.at), "who": each.who.value, "what": each.what, "words": each.words, **_facts_of(each)}
-            for each in entries
+            {
+                "at": moment(entry.at),
+                "who": entry.who.value,
+                "what": entry.what,
+                "words": entry.words,
+                **_facts_of(entry),
+            }
+            for entry in entries
         ],
         "split": shares_to_json(aggregate) if is_split(aggregate) else None,
         "waiting_for": [{"words": each.words, "until": moment(each.until)} for each in expected],
@@ -114,7 +120,7 @@ def _facts(history: _PaymentHistory) -> Table:
     add_fact(facts, "account", f"{account.name} ({account.id})")
     reserved = f"{format_amount(now.authorized)} authorized, " if now.authorized else ""
     add_fact(facts, "money", f"{reserved}{format_amount(now.taken)} charged, {format_amount(now.returned)} refunded")
-    possible = ", ".join(each.value.lower() for each in now.actions)
+    possible = ", ".join(action.value.lower() for action in now.actions)
     add_fact(facts, "possible actions", possible or "none")
     return facts
 
@@ -125,11 +131,11 @@ def _timeline_table(entries: Sequence[Entry]) -> Table:
     lines.add_column(no_wrap=True)
     lines.add_column(overflow="fold")
     day = None
-    for each in entries:
-        if each.at.date() != day:
-            day = each.at.date()
+    for entry in entries:
+        if entry.at.date() != day:
+            day = entry.at.date()
             lines.add_row(f"{day:%Y-%m-%d}", Text("UTC", "dim"), "")
-        lines.add_row(f"  {each.at:%H:%M:%S}", each.who.value, Text(plain(each.words), _STYLES[each.tone]))
+        lines.add_row(f"  {entry.at:%H:%M:%S}", entry.who.value, Text(plain(entry.words), _STYLES[entry.tone]))
     return lines
 
 

@@ -29,16 +29,16 @@ def payment_table(aggregates: Sequence[PaymentAggregate]) -> Table:
     rows = table("Started (UTC)", "Gateway order", "Amount", "Status")
     rows.columns[1].width = 32  # an order id, which people copy
     rows.columns[2].justify = "right"
-    for each in aggregates:
-        payment = each.payment
-        text = Text(standing(each))
+    for aggregate in aggregates:
+        payment = aggregate.payment
+        text = Text(standing(aggregate))
         if (problem := problem_text(payment)) is not None:
             text.append(f"\nproblem: {plain(problem)}", "red")
         order = f"\nSaleor order {plain(payment.order_number)}" if payment.order_number else ""
         rows.add_row(
             f"{payment.created_at:%Y-%m-%d}\n{payment.created_at:%H:%M:%S}",
             f"{payment.order_id}{order}",
-            _amount_cell(shown_amount(each)),
+            _amount_cell(shown_amount(aggregate)),
             text,
         )
     return rows

@@ -208,11 +208,11 @@ async def _review(
 
 async def _card(services: Services, row: MerchantAccount, customer: str, digits: str | None) -> SavedCard:
     cards = await services.saved_cards.usable_cards(row.installation_id, row.id, customer, services.now())
-    matches = [each for each in cards if digits is None or each.mask.endswith(digits)]
+    matches = [card for card in cards if digits is None or card.mask.endswith(digits)]
     if not matches:
         raise CommandFailed("this customer has no such saved card with this account", status=2)
     if len(matches) > 1:
-        known = ", ".join(each.mask for each in matches)
+        known = ", ".join(match.mask for match in matches)
         raise CommandFailed(f"this customer has several saved cards: choose one with --card ({known})", status=2)
     return matches[0]
 

@@ -166,8 +166,8 @@ def _print_comparison(compared: _Comparison) -> None:
     found = len(compared.findings)
     differ = "1 difference" if found == 1 else f"{found} differences"
     print_line(f"{account.name}, {period}: {differ if found else 'records agree'}")
-    for each in compared.findings:
-        print_finding(each.order_id, each.kind, each.state, dict(each.facts))
+    for finding in compared.findings:
+        print_finding(finding.order_id, finding.kind, finding.state, dict(finding.facts))
 
 
 def _to_json(compared: _Comparison) -> dict[str, object]:
@@ -180,6 +180,7 @@ def _to_json(compared: _Comparison) -> dict[str, object]:
         "to": moment(compared.period[1]),
         "error": compared.error,
         "differences": [
-            finding_to_json(each.order_id, each.kind, each.state, each.facts) for each in compared.findings
+            finding_to_json(finding.order_id, finding.kind, finding.state, finding.facts)
+            for finding in compared.findings
         ],
     }

@@ -42,12 +42,12 @@ def history(
 
     runs, names = with_services(read)
     if as_json:
-        show_json([{"account": each.account_id} | run_to_json(each) for each in runs])
+        show_json([{"account": run.account_id} | run_to_json(run) for run in runs])
     elif not runs:
         print_line("Nothing has been compared yet.")
     else:
-        for each in runs:
-            print_run(each, names[each.account_id])
+        for run in runs:
+            print_run(run, names[run.account_id])
 
 
 def show_run(

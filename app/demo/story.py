@@ -102,7 +102,7 @@ class Demo:
             with self.output.show_step(number, name, title):
                 await step()
         except CheckFailedError as failure:
-            expected, found = (str(each) for each in failure.args)
+            expected, found = (str(arg) for arg in failure.args)
         except Exception as exc:  # noqa: BLE001 - show the user where it failed, whatever the error
             expected, found = "it goes as planned", f"{type(exc).__name__}: {exc}"
         else:
@@ -251,7 +251,7 @@ class Demo:
         for name, transaction_id in (("first", self.first), ("second", self.second)):
             transaction = await self.saleor.transaction(transaction_id)
             payment = await self.gateway.payment(_order_id(transaction))
-            done = [each for each in payment.operations if each.status == "success"]
+            done = [operation for operation in payment.operations if operation.status == "success"]
             refunded = sum((each.amount for each in done if each.method == "refund"), ZERO)
             captured = sum((each.amount for each in done if each.method == "capture"), ZERO)
             retained = (payment.amount if payment.method == "purchase" else captured) - refunded
@@ -353,9 +353,9 @@ class Demo:
 
     async def _check_out(self, way: str) -> str:
         """Press a button in the shop that leads to a payment page; return the new transaction's id."""
-        known = {each.id for each in await self.saleor.transactions()}
+        known = {transaction.id for transaction in await self.saleor.transactions()}
         await self._submit_form(f"{self.urls['shop']}/buy", way=way)
-        (new,) = [each.id for each in await self.saleor.transactions() if each.id not in known]
+        (new,) = [transaction.id for transaction in await self.saleor.transactions() if transaction.id not in known]
         await self._wait_for_event(new, "INFO")
         return new
 
@@ -384,7 +384,7 @@ class Demo:
 
 def _order_id(transaction: TransactionView) -> str:
     """Return the gateway's order id of a transaction: the last part of the payment page's link in its events."""
-    links = (each.external_url for each in transaction.events if each.external_url)
+    links = (event.external_url for event in transaction.events if event.external_url)
     return urlsplit(next(links, "")).path.rpartition("/")[2]
 
 

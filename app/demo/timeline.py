@@ -159,7 +159,7 @@ class Timeline:
         # record but not in the first. It is left for the next call.
         now = datetime.now(UTC)
         gateway = [
-            *((_call_key(each), _exchange_of_call(each)) for each in await self._gateway.calls()),
+            *((_call_key(call), _exchange_of_call(call)) for call in await self._gateway.calls()),
             *(each for delivery in await self._gateway.webhooks() for each in _exchanges_of_delivery(delivery)),
         ]
         for _, exchange in gateway:
@@ -167,7 +167,7 @@ class Timeline:
         found = [
             *((("noted", number), each) for number, each in enumerate(self._recorded)),
             *((("delivery", each.number), _exchange_of_webhook(each)) for each in await self._saleor.deliveries()),
-            *((("report", each.number), _exchange_of_report(each)) for each in await self._saleor.reports()),
+            *((("report", report.number), _exchange_of_report(report)) for report in await self._saleor.reports()),
             *gateway,
         ]
         for key, exchange in sorted(found, key=lambda each: each[1].at):

@@ -219,7 +219,7 @@ def debt_of(installation: OpenInstallation, event: SessionEvent) -> SameDebt:
     Saleor's list of transactions follows a checkout into its order; without such a list, the id of the checkout or
     order must do.
     """
-    listed = [each.id for each in event.source.transactions]
+    listed = [transaction.id for transaction in event.source.transactions]
     return SameDebt(installation.id, event.source.id, [event.transaction.id, *listed])
 
 

@@ -61,7 +61,7 @@ async def post_records(services: Services, account: MerchantAccount, records: Re
     They are single records, as in notifications, not everything that the gateway has of an order. Another gateway
     payment with the same order is not ours, unless ours began a subscription: then it is a later charge of that.
     """
-    orders = dict.fromkeys(each.order_id for each in records)
+    orders = dict.fromkeys(record.order_id for record in records)
     posted, posting = [], services.posting(is_single_record=True)
     for order_id in orders:
         found = await services.payments.find(ByOrder(order_id, installation_id=account.installation_id))
@@ -69,7 +69,9 @@ async def post_records(services: Services, account: MerchantAccount, records: Re
             continue
         paid, subscribed = found.create.operation_id, found.payment.recurring_id is not None
         matching = Records(
-            each for each in records if each.order_id == order_id and (subscribed or paid in {None, each.payment_id})
+            record
+            for record in records
+            if record.order_id == order_id and (subscribed or paid in {None, record.payment_id})
         )
         if not matching:
             continue
@@ -119,7 +121,7 @@ async def fetch_records(services: Services, order_id: str) -> Records | GatewayE
 
 def _first_open_operation(aggregate: PaymentAggregate) -> Operation | None:
     """Return the operation to look up: first one in flight, then the payment itself, then one that waits its turn."""
-    unsettled = [each for each in aggregate.operations if not each.state.final]
+    unsettled = [operation for operation in aggregate.operations if not operation.state.final]
     return min(unsettled, key=lambda each: (not is_in_flight(each), each.state is State.WAITING), default=None)
 
 
@@ -158,17 +160,21 @@ async def resend_events(services: Services, event_ids: Sequence[int]) -> list[in
 def undelivered_events(aggregate: PaymentAggregate) -> list[SaleorEvent]:
     """Return the events of a payment that Saleor has refused, or has not accepted in spite of an attempt. Pure."""
     return [
-        each
-        for each in aggregate.events
-        if each.state is EventState.REFUSED or (each.state is EventState.WAITING and each.last_error is not None)
+        event
+        for event in aggregate.events
+        if event.state is EventState.REFUSED or (event.state is EventState.WAITING and event.last_error is not None)
     ]
 
 
 def unprocessed_notifications(notifications: Sequence[StoredNotification]) -> list[StoredNotification]:
     """Return the notifications whose processing was tried without success. Pure."""
-    return [each for each in notifications if each.processed_at is None and each.outcome is not None]
+    return [
+        notification
+        for notification in notifications
+        if notification.processed_at is None and notification.outcome is not None
+    ]
 
 
 async def reprocess(services: Services, notifications: Sequence[StoredNotification]) -> bool:
     """Process notifications again, here and now; return whether all of them succeeded."""
-    return all([await process(services, each.id) is not None for each in notifications])
+    return all([await process(services, notification.id) is not None for notification in notifications])

@@ -26,7 +26,7 @@ async def list_saved_cards(
     if account is None or not account.enabled or not account.saved_cards:
         return StoredMethodsResponse()
     cards = await services.saved_cards.usable_cards(installation.id, account.id, event.user.id, services.now())
-    return StoredMethodsResponse(cards=tuple(_to_stored_card(each) for each in cards))
+    return StoredMethodsResponse(cards=tuple(_to_stored_card(card) for card in cards))
 
 
 async def delete_saved_card(

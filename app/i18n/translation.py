@@ -107,7 +107,7 @@ class Translation:
             case Verbatim():
                 return self._english(text)
             case Joined():
-                return escape(text.by).join(self.html(each) for each in text.items)
+                return escape(text.by).join(self.html(item) for item in text.items)
             case datetime():
                 # The page's script converts it to the reader's time zone, like any other time.
                 return Markup('<time datetime="{}">{}</time>').format(f"{text:%Y-%m-%dT%H:%M:%SZ}", self._value(text))

@@ -26,8 +26,8 @@ async def payments_by_email(services: Services, installation_id: int, email: str
         async with services.database.transaction() as session:
             found = await payments_page(session, wanted, most=_BATCH_SIZE, after=last)
             aggregates = await load_aggregates(session, found)
-        for each in aggregates:
-            yield each
+        for aggregate in aggregates:
+            yield aggregate
         if len(found) < _BATCH_SIZE:
             return
         last = found[-1]
@@ -36,8 +36,8 @@ async def payments_by_email(services: Services, installation_id: int, email: str
 async def customer_ids_of(services: Services, installation_id: int, email: str) -> set[str]:
     """Return the ids of the Saleor customers whose payments have that address; guests have no id."""
     payments = payments_by_email(services, installation_id, email)
-    requests = [open_request(services, each.payment, each.create) async for each in payments]
-    return {str(each["customer_id"]) for each in requests if each.get("customer_id")}
+    requests = [open_request(services, payment.payment, payment.create) async for payment in payments]
+    return {str(request["customer_id"]) for request in requests if request.get("customer_id")}
 
 
 async def erase_payments_by_email(services: Services, installation_id: int, email: str) -> tuple[int, int]:

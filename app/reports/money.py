@@ -255,7 +255,7 @@ class MoneyReport:
     @property
     def _whole_shares(self) -> Collection[_Pair]:
         """The days for which the gateway's books state receivers: a list of a period never does (8), a register may."""
-        with_receivers = {each.account_id for each in self.gateway_shares}
+        with_receivers = {share.account_id for share in self.gateway_shares}
         return {pair for pair in self.whole if pair[0] in with_receivers}
 
     def _coverage(self, whole_pairs: Collection[_Pair], account: str | None, day: date | None) -> "_Coverage":
@@ -279,7 +279,9 @@ class MoneyReport:
     def not_compared(self) -> list[date]:
         """The days for which not all books were read completely."""
         return sorted(
-            day for day, accounts in self.expected.items() if any((each, day) not in self.whole for each in accounts)
+            day
+            for day, accounts in self.expected.items()
+            if any((account, day) not in self.whole for account in accounts)
         )
 
 
@@ -295,7 +297,7 @@ async def read_money(services: Services, accounts: Iterable[MerchantAccount], da
     async with services.database.transaction() as session:
         gateway = await gateway_totals(session, known, days)
         their_shares = await gateway_shares(session, known, days)
-        compared = {(each.account_id, each.day): each for each in await compared_days(session, known, days)}
+        compared = {(day.account_id, day.day): day for day in await compared_days(session, known, days)}
     receivers = {who: name for each in known.values() for who, name in names_of(each.split_rules).items()}
     expected = _expected(known.values(), days, services.now())
     return MoneyReport(
@@ -343,7 +345,7 @@ def _is_whole(compared: ComparedDay, account: MerchantAccount) -> bool:
 def _by_our_names(shares: Iterable[Total], names: Mapping[str, str]) -> list[Total]:
     """Return shares with receivers' ids where the books have names that staff have given them, as they may (10)."""
     ids = {name: who for who, name in names.items()}
-    return [replace(each, receiver=ids.get(each.receiver or "", each.receiver)) for each in shares]
+    return [replace(share, receiver=ids.get(share.receiver or "", share.receiver)) for share in shares]
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,6 +360,6 @@ async def read_books_comparison(services: Services, accounts: Iterable[MerchantA
     """Return how far these accounts' books were compared; those that are switched off do not hold that back."""
     rows = list(accounts)
     async with services.database.transaction() as session:
-        compared = await find_comparison_progress(session, [each.id for each in rows if each.enabled])
-        differences = await count_open_differences(session, [each.id for each in rows])
+        compared = await find_comparison_progress(session, [row.id for row in rows if row.enabled])
+        differences = await count_open_differences(session, [row.id for row in rows])
     return BooksComparison(compared, differences)

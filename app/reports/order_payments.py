@@ -103,17 +103,17 @@ async def payments_of_order(
         pass
     except SaleorError:
         unreachable = True
-    known = None if order is None else [each.id for each in order.transactions]
+    known = None if order is None else [transaction.id for transaction in order.transactions]
     async with services.database.transaction() as session:
         aggregates = await find_attempts(session, installation.id, source_id=order_id, transaction_ids=known)
-        payouts = await payouts_for(session, [each.payment.id for each in aggregates])
+        payouts = await payouts_for(session, [aggregate.payment.id for aggregate in aggregates])
     return OrderPayments(order, aggregates, gateway, unreachable, payouts)
 
 
 def attempt_key(known: OrderPayments) -> str:
     """Return a key that distinguishes the next attempt to pay from all previous: a form sent twice names the same."""
     transactions = known.order.transactions if known.order is not None else ()
-    return _digest(*sorted(each.id for each in transactions))
+    return _digest(*sorted(transaction.id for transaction in transactions))
 
 
 async def get_or_create_payment_link(

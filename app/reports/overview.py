@@ -145,7 +145,7 @@ async def read_overview(
     services: Services, accounts: Iterable[MerchantAccount], period: int, *, channel: str | None = None
 ) -> Overview:
     """Return the overview of the last ``period`` days of these accounts, of one channel if it is named."""
-    now, account_ids = services.now(), [each.id for each in accounts]
+    now, account_ids = services.now(), [account.id for account in accounts]
     today = now.date()
     days, before = _last_days(today, period), _last_days(today - period * _DAY, period)
     charted = max(period, _MIN_CHART_DAYS)
@@ -223,7 +223,7 @@ class _OverviewReader:
             totals = await our_totals(session, self._account_ids, span)
             ended = await our_outcomes(session, self._account_ids, span)
         return (
-            [each for each in totals if self._channel in {None, each.channel}],
+            [total for total in totals if self._channel in {None, total.channel}],
             [each for each in ended if self._channel in {None, each.channel}],
         )
 

@@ -55,14 +55,18 @@ class RawMessage:
 
 def raw_messages(aggregate: PaymentAggregate, notifications: Sequence[StoredNotification]) -> list[RawMessage]:
     """Return the requests to the gateway, its notifications and the reports to Saleor, oldest first."""
-    requests = [_raw_request(each) for each in aggregate.operations if each.request and each.state is not State.WAITING]
-    events = [_raw_event(each) for each in aggregate.events]
+    requests = [
+        _raw_request(operation)
+        for operation in aggregate.operations
+        if operation.request and operation.state is not State.WAITING
+    ]
+    events = [_raw_event(event) for event in aggregate.events]
     return sorted([*requests, *map(_raw_notification, notifications), *events], key=lambda each: each.at)
 
 
 def raw_records(records: Records) -> str:
     """Return the gateway's records of an order as redacted JSON; for unreadable records the reason."""
-    return _render([*(each.to_wire() for each in records), *({"unreadable": why} for why in records.unreadable)])
+    return _render([*(record.to_wire() for record in records), *({"unreadable": why} for why in records.unreadable)])
 
 
 def redact(data: object, name: str = "") -> object:

@@ -57,9 +57,11 @@ def standings(aggregate: PaymentAggregate) -> tuple[Standing, ...]:
     """Return the payment's standing, followed by the operations under way."""
     now = balance(aggregate.payment.flow, aggregate.operations)
     under_way = [
-        _UNDER_WAY[each.kind] for each in aggregate.operations if each.kind in _UNDER_WAY and not each.state.final
+        _UNDER_WAY[operation.kind]
+        for operation in aggregate.operations
+        if operation.kind in _UNDER_WAY and not operation.state.final
     ]
-    if any(each.kind is Kind.DISPUTE and each.state is State.SUCCESS for each in aggregate.operations):
+    if any(operation.kind is Kind.DISPUTE and operation.state is State.SUCCESS for operation in aggregate.operations):
         under_way.append(Standing.CHARGED_BACK)
     return (_standing(aggregate, now), *dict.fromkeys(under_way))
 
@@ -89,7 +91,9 @@ def _money_standing(aggregate: PaymentAggregate, now: Balance) -> Standing:
         return Standing.REFUNDED if now.refunded >= now.charged else Standing.PARTIALLY_REFUNDED
     if now.charged:
         return Standing.PAID
-    released = any(each.kind is Kind.VOID and each.state is State.SUCCESS for each in aggregate.operations)
+    released = any(
+        operation.kind is Kind.VOID and operation.state is State.SUCCESS for operation in aggregate.operations
+    )
     return Standing.RELEASED if released else Standing.RESERVED
 
 

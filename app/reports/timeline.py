@@ -92,7 +92,7 @@ def timeline(
     for operation in aggregate.operations:
         entries += _operation_entries(aggregate, operation, notified, names or {})
     entries += [_notification_entry(row, seen, aggregate.payment.flow) for row, seen in observations]
-    entries += [_event_entry(each, aggregate.payment.currency) for each in aggregate.events]
+    entries += [_event_entry(event, aggregate.payment.currency) for event in aggregate.events]
     if aggregate.payment.erased_at is not None:
         entries.append(_erasure_entry(aggregate.payment.erased_at))
     return sorted(entries, key=lambda entry: entry.at)

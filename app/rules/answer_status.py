@@ -44,19 +44,21 @@ def answer_status_of(
     requests = [each for each in history if each.is_request(action)]
     awaited_since = operation.answer_awaited_until
     given_up = awaited_since is not None and now >= awaited_since + schedule.unread_timeout
-    if any(each.psp_reference == operation.psp_reference for each in requests):
-        keys = {each["key"] for each in operation.saleor_requests}
-        unread_requests = [each for each in requests if each.idempotency_key in keys and not each.psp_reference]
+    if any(request.psp_reference == operation.psp_reference for request in requests):
+        keys = {request["key"] for request in operation.saleor_requests}
+        unread_requests = [
+            request for request in requests if request.idempotency_key in keys and not request.psp_reference
+        ]
         return AnswerStatus.READ if given_up or _have_failed(unread_requests, history, action) else AnswerStatus.AWAITED
     key = operation.saleor_requests[-1]["key"]
-    own_request = next((each for each in requests if each.idempotency_key == key), None)
+    own_request = next((request for request in requests if request.idempotency_key == key), None)
     if own_request is None:
         return AnswerStatus.READ  # Saleor has no request that could still get our reference
     if own_request.psp_reference and own_request.psp_reference not in taken:
         return own_request.psp_reference
     if given_up:
         return AnswerStatus.ABANDONED
-    same_amount = [each for each in requests if not each.psp_reference and each.money == own_request.money]
+    same_amount = [request for request in requests if not request.psp_reference and request.money == own_request.money]
     return (
         AnswerStatus.ABANDONED if same_amount and _have_failed(same_amount, history, action) else AnswerStatus.AWAITED
     )

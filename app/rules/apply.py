@@ -67,8 +67,8 @@ def apply(aggregate: PaymentAggregate, pos_id: str, records: Sequence[Observatio
     A record belongs to the operation with its id; otherwise to an operation of the same kind and amount whose id is
     not known yet; otherwise it was requested outside this app (laws of money, 10), and gets an operation of its own.
     """
-    for each in sorted(records, key=_posting_order):
-        seen = normalize_observation(aggregate, each)
+    for record in sorted(records, key=_posting_order):
+        seen = normalize_observation(aggregate, record)
         if seen.kind is Kind.RECURRING and aggregate.payment.recurring_id is None:
             if seen.state is State.SUCCESS:
                 money = UnexplainedMoney("recurrent", seen.amount, seen.currency, seen.gateway_id)
@@ -367,17 +367,21 @@ def _conclude_cancellation(aggregate: PaymentAggregate, posting: Posting) -> Non
 
 def _wake_next_operation(aggregate: PaymentAggregate, now: datetime) -> None:
     """Clear the problems that have ended; if nothing is in flight, make the next waiting operation due (3)."""
-    for each in aggregate.operations:
-        if each.state.final:
-            clear_problem(aggregate.payment, cause_of_overdue_operation(each), now)
-        if each.state.final and each.kind is Kind.DISPUTE:
-            clear_problem(aggregate.payment, cause_of_dispute(each, lost=False), now)
+    for operation in aggregate.operations:
+        if operation.state.final:
+            clear_problem(aggregate.payment, cause_of_overdue_operation(operation), now)
+        if operation.state.final and operation.kind is Kind.DISPUTE:
+            clear_problem(aggregate.payment, cause_of_dispute(operation, lost=False), now)
     current = balance(aggregate.payment.flow, aggregate.operations)
     clear_returned_money(aggregate.payment, current.held, now)
     if current.in_flight:
         return
     waiting = next(
-        (each for each in aggregate.operations if each.state is State.WAITING and not is_retried_until_confirmed(each)),
+        (
+            operation
+            for operation in aggregate.operations
+            if operation.state is State.WAITING and not is_retried_until_confirmed(operation)
+        ),
         None,
     )
     if waiting is not None:

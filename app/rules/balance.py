@@ -146,11 +146,13 @@ def _unused(authorized: Decimal, operations: Sequence[Operation]) -> Decimal:
 
 
 def _recurring_charges(operations: Sequence[Operation]) -> Iterator[RecurringCharge]:
-    for each in operations:
-        if each.kind is Kind.RECURRING and each.state is State.SUCCESS and each.operation_id is not None:
-            refunded = _sum(operations, Kind.REFUND, State.SUCCESS, of=each.operation_id)
-            left = ZERO if each.contradicted else _remainder_of(each.amount, each.operation_id, operations)
-            yield RecurringCharge(each.operation_id, each.amount, refunded, left)
+    for operation in operations:
+        if operation.kind is Kind.RECURRING and operation.state is State.SUCCESS and operation.operation_id is not None:
+            refunded = _sum(operations, Kind.REFUND, State.SUCCESS, of=operation.operation_id)
+            left = (
+                ZERO if operation.contradicted else _remainder_of(operation.amount, operation.operation_id, operations)
+            )
+            yield RecurringCharge(operation.operation_id, operation.amount, refunded, left)
 
 
 def _remainder_of(charged: Decimal, charge_id: str | None, operations: Sequence[Operation]) -> Decimal:
@@ -162,8 +164,12 @@ def _remainder_of(charged: Decimal, charge_id: str | None, operations: Sequence[
 def is_overdrawn(flow: Flow, operations: Sequence[Operation]) -> bool:
     """Return True when more has been refunded than charged, or several operations used more than was reserved."""
     now = balance(flow, operations)
-    uses = [each for each in operations if each.kind in {Kind.CAPTURE, Kind.VOID} and each.state is State.SUCCESS]
-    is_used_twice = len(uses) > 1 and sum((each.amount for each in uses), ZERO) > now.authorized
+    uses = [
+        operation
+        for operation in operations
+        if operation.kind in {Kind.CAPTURE, Kind.VOID} and operation.state is State.SUCCESS
+    ]
+    is_used_twice = len(uses) > 1 and sum((use.amount for use in uses), ZERO) > now.authorized
     refunds = _sum_of(operations, Kind.REFUND, _counts)
     return refunds > now.charged or is_used_twice or any(each.refunded > each.charged for each in now.recurring)
 
@@ -190,7 +196,7 @@ def _sum_of(
     operations: Sequence[Operation], kind: Kind, counts: Callable[[Operation], bool], *, of: str | None = None
 ) -> Decimal:
     """Return the sum of the operations on one charge; ``of`` None is the payment itself."""
-    done = (each for each in operations if each.kind is kind and each.charge_id == of)
+    done = (operation for operation in operations if operation.kind is kind and operation.charge_id == of)
     return sum((each.amount for each in done if counts(each)), ZERO)
 
 
@@ -229,7 +235,7 @@ def moves_money(flow: Flow, kind: Kind) -> bool:
 
 def status_of(flow: Flow, operations: Sequence[Operation]) -> PaymentStatus:
     """Return the status of a payment made for ``flow``."""
-    create = [each for each in operations if each.kind is Kind.CREATE][-1]
+    create = [operation for operation in operations if operation.kind is Kind.CREATE][-1]
     if create.contradicted:
         return PaymentStatus.PENDING
     if create.state is State.FAILURE:
@@ -237,7 +243,9 @@ def status_of(flow: Flow, operations: Sequence[Operation]) -> PaymentStatus:
         return PaymentStatus.CANCELED if ended_unpaid else PaymentStatus.FAILED
     if create.state is not State.SUCCESS:
         return PaymentStatus.PENDING
-    done = {each.kind for each in operations if each.state is State.SUCCESS and each.charge_id is None}
+    done = {
+        operation.kind for operation in operations if operation.state is State.SUCCESS and operation.charge_id is None
+    }
     if Kind.REFUND in done:
         return PaymentStatus.REFUNDED
     if flow is not Flow.AUTHORIZATION or Kind.CAPTURE in done:

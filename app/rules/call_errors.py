@@ -110,7 +110,7 @@ def is_state_conflict(outcome: Checkout | PaymentRecord | OperationRecord | Gate
         case NotFoundError() | RefusedError(status_code="4139" | "4150"):
             return True
         case RefusedError(violations=violations):
-            return any("amount" in each.field for each in violations)
+            return any("amount" in violation.field for violation in violations)
         case PaymentRecord() | OperationRecord():
             return outcome.status is Status.FAILURE and outcome.status_code in {"4139", "4150"}
         case _:
@@ -133,7 +133,7 @@ def shopper_code_of(error: GatewayError) -> str | None:
         case RefusedError() if is_card_refused(error):
             return None
         case RefusedError(violations=violations) if violations:
-            return _code_of_fields({each.field for each in violations})
+            return _code_of_fields({violation.field for violation in violations})
         case _:
             return STORE_UNAVAILABLE
 
@@ -166,7 +166,7 @@ def _staff_message(error: GatewayError) -> str:
         case RateLimitedError():
             return f"{_BUSY}{code}"
         case RefusedError(violations=violations) if violations:
-            fields = "; ".join(f"{each.field}: {each.text}" for each in violations)
+            fields = "; ".join(f"{violation.field}: {violation.text}" for violation in violations)
             return f"The gateway refused the request: {error.message.rstrip('.')} ({fields}). {_NOTHING_HAPPENED}{code}"
         case _:
             return f"The gateway refused the request: {error.message.rstrip('.')}. {_NOTHING_HAPPENED}{code}"

@@ -118,7 +118,7 @@ class Details(_StoredModel):
             (LazyMessage("bank"), self.bank),
             (LazyMessage("actually paid"), self.processed.render() if self.processed else None),
             (LazyMessage("fee"), self._fee()),
-            (LazyMessage("fees on the shares"), Joined(tuple(each.render() for each in self.split_fees or ()))),
+            (LazyMessage("fees on the shares"), Joined(tuple(fee.render() for fee in self.split_fees or ()))),
             (LazyMessage("receipt"), self.receipt_url),
             (LazyMessage("limit"), Verbatim(self.limit or "")),
             (LazyMessage("can be retried after"), self.retry_after),

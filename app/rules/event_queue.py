@@ -87,9 +87,9 @@ def supersede_notes(events: Iterable[SaleorEvent], now: datetime, *, has_actions
     become due at once, because the further event waits for them. A note with a delivery attempt can be on its way to
     Saleor, and is left alone: a newer event must not overtake it there.
     """
-    for each in events:
-        if is_note(each) and each.state is EventState.WAITING and each.attempts == 0:
-            each.state, each.next_attempt_at = (EventState.SUPERSEDED, None) if has_actions else (each.state, now)
+    for event in events:
+        if is_note(event) and event.state is EventState.WAITING and event.attempts == 0:
+            event.state, event.next_attempt_at = (EventState.SUPERSEDED, None) if has_actions else (event.state, now)
 
 
 _FAILURE, _SUCCESS = "_FAILURE", "_SUCCESS"
@@ -107,13 +107,13 @@ def is_outdated_failure(event: SaleorEvent, others: Iterable[SaleorEvent]) -> bo
     """
     if is_release(event.psp_reference):
         return False
-    return has_matching_success(event, [each for each in others if each.state is EventState.DELIVERED])
+    return has_matching_success(event, [other for other in others if other.state is EventState.DELIVERED])
 
 
 def has_matching_success(event: SaleorEvent, others: Iterable[SaleorEvent]) -> bool:
     """Return True for a failure of an operation whose success is reported by one of the other events."""
     success = event.type.removesuffix(_FAILURE) + _SUCCESS
-    return any(each.type == success and each.psp_reference == event.psp_reference for each in others)
+    return any(other.type == success and other.psp_reference == event.psp_reference for other in others)
 
 
 def supersede_failures(aggregate: PaymentAggregate, success: EventType, reference: str, now: datetime) -> None:
@@ -122,10 +122,10 @@ def supersede_failures(aggregate: PaymentAggregate, success: EventType, referenc
     A failure with a delivery attempt can be on its way to Saleor: it stays in the queue, before the success.
     """
     failure = success.value.replace(_SUCCESS, _FAILURE)
-    for each in aggregate.events:
-        unreported = each.state is EventState.REFUSED or (each.state is EventState.WAITING and each.attempts == 0)
-        if unreported and each.type == failure and each.psp_reference == reference:
-            supersede(aggregate.payment, each, now)
+    for event in aggregate.events:
+        unreported = event.state is EventState.REFUSED or (event.state is EventState.WAITING and event.attempts == 0)
+        if unreported and event.type == failure and event.psp_reference == reference:
+            supersede(aggregate.payment, event, now)
 
 
 def supersede(payment: Payment, event: SaleorEvent, now: datetime) -> None:
@@ -141,10 +141,10 @@ def should_delay_success(operation: Operation, events: Iterable[SaleorEvent]) ->
     reference.
     """
     return any(
-        each.state is EventState.WAITING
+        event.state is EventState.WAITING
         and (
-            (is_failure(each) and each.psp_reference == operation.psp_reference)
-            or (each.type == EventType.REFUND_REVERSE and each.operation_id == operation.id)
+            (is_failure(event) and event.psp_reference == operation.psp_reference)
+            or (event.type == EventType.REFUND_REVERSE and event.operation_id == operation.id)
         )
-        for each in events
+        for event in events
     )

@@ -241,5 +241,7 @@ def find_matching_operation(
 
 def reference_of_external_operation(aggregate: PaymentAggregate, seen: Observation) -> str:
     """Return the reference of an operation from outside: the gateway's id, unless another operation has it already."""
-    taken = {each.psp_reference for each in aggregate.operations} | {each.operation_id for each in aggregate.operations}
+    taken = {operation.psp_reference for operation in aggregate.operations} | {
+        operation.operation_id for operation in aggregate.operations
+    }
     return f"{seen.gateway_id}-{seen.kind.value}" if seen.gateway_id in taken else seen.gateway_id

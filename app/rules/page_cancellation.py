@@ -125,7 +125,7 @@ def is_link_missing(payment: Payment) -> bool:
 
 def is_being_closed(aggregate: PaymentAggregate) -> bool:
     """Return True while any cancellation of the payment is open."""
-    return any(each.kind is Kind.CANCEL and not each.state.final for each in aggregate.operations)
+    return any(operation.kind is Kind.CANCEL and not operation.state.final for operation in aggregate.operations)
 
 
 def is_closing_for(aggregate: PaymentAggregate, *reasons: CloseReason) -> bool:
@@ -182,7 +182,7 @@ def advance_closing(
         and schedule.is_settled_by_silence(expires_at, now)
     ):
         _end_closing(closing, State.FAILURE, _STILL_OPEN, now)
-    elif is_open and not any(is_in_flight(each) for each in aggregate.operations if each is not closing):
+    elif is_open and not any(is_in_flight(operation) for operation in aggregate.operations if operation is not closing):
         closing.state, closing.updated_at = State.INTENT, now
         closing.next_poll_at = schedule.intent_deadline(now)
         return True

@@ -129,7 +129,7 @@ def cause_of_unpaid_order(reason: str) -> Cause:
 
 def open_problems(payment: Payment) -> list[Problem]:
     """Return the problems that staff must still look at, oldest first."""
-    return [each for each in _unended_problems(payment) if each.acknowledged_at is None]
+    return [problem for problem in _unended_problems(payment) if problem.acknowledged_at is None]
 
 
 def has_problem(payment: Payment, cause: Cause) -> bool:
@@ -154,7 +154,7 @@ def message_of(problem: Problem) -> LazyMessage:
 
 def problem_messages(payment: Payment) -> list[LazyMessage]:
     """Return the messages of the problems that staff must still look at, oldest first."""
-    return [message_of(each) for each in open_problems(payment)]
+    return [message_of(problem) for problem in open_problems(payment)]
 
 
 def problem_text(payment: Payment) -> str | None:
@@ -232,13 +232,13 @@ def acknowledge(payment: Payment, now: datetime, operations: Sequence[Operation]
     not raised again when the gateway repeats it; another one is.
     """
     messages = []
-    for each in open_problems(payment):
-        if each.kind in ACCOUNT_KINDS or _is_open(each, operations):
+    for problem in open_problems(payment):
+        if problem.kind in ACCOUNT_KINDS or _is_open(problem, operations):
             continue
-        each.acknowledged_at = now
-        if each.kind is ProblemKind.REFUSED:
-            each.ended_at = now
-        messages.append(message_of(each))
+        problem.acknowledged_at = now
+        if problem.kind is ProblemKind.REFUSED:
+            problem.ended_at = now
+        messages.append(message_of(problem))
     _update_problem_flags(payment)
     return tuple(messages)
 
@@ -246,7 +246,9 @@ def acknowledge(payment: Payment, now: datetime, operations: Sequence[Operation]
 def _is_open(problem: Problem, operations: Sequence[Operation]) -> bool:
     """Return True when a problem is about an operation that has not ended, or of which nobody knows how."""
     still_open = [
-        each for each in operations if not each.state.final or (each.contradicted and each.state is State.FAILURE)
+        operation
+        for operation in operations
+        if not operation.state.final or (operation.contradicted and operation.state is State.FAILURE)
     ]
     if _has_cause(_MORE)(problem):
         # It stands for mismatches that are not listed, of any operation; one with a mismatch is not looked up any more.
@@ -278,16 +280,16 @@ def _is_of_earlier_version(problem: Problem, cause: Cause) -> bool:
 
 def _unended_problems(payment: Payment) -> list[Problem]:
     """Return the problems that have not ended, including those that staff have acknowledged."""
-    return [each for each in payment.problems if each.ended_at is None]
+    return [problem for problem in payment.problems if problem.ended_at is None]
 
 
 def _end_problems(payment: Payment, problems: Iterable[Problem], now: datetime) -> None:
-    for each in problems:
-        each.ended_at = now
+    for problem in problems:
+        problem.ended_at = now
     _update_problem_flags(payment)
 
 
 def _update_problem_flags(payment: Payment) -> None:
     """Update the payment's columns: whether it has problems to load, and since when there has been one to look at."""
     payment.has_problems = bool(_unended_problems(payment))
-    payment.problem_since = min((each.raised_at for each in open_problems(payment)), default=None)
+    payment.problem_since = min((problem.raised_at for problem in open_problems(payment)), default=None)

@@ -200,7 +200,7 @@ def _page_data(aggregate: PaymentAggregate) -> dict[str, Any]:
 
 
 def _payment_method(aggregate: PaymentAggregate) -> PaymentMethod | None:
-    of_payment = (each.card for each in aggregate.events if each.psp_reference == aggregate.create.psp_reference)
+    of_payment = (event.card for event in aggregate.events if event.psp_reference == aggregate.create.psp_reference)
     return next((method for row in of_payment if (method := payment_method_from_row(row)) is not None), None)
 
 

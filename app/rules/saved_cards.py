@@ -56,7 +56,7 @@ def is_card_refused(error: RefusedError) -> bool:
     """Return True when the gateway refuses the token itself, not the payment."""
     if error.status_code in _CARD_REFUSED_CODES or error.code in _CARD_REFUSED_CODES:
         return True
-    return any(each.field == "cc_token" for each in error.violations)
+    return any(violation.field == "cc_token" for violation in error.violations)
 
 
 def mark_card_refused(aggregate: PaymentAggregate, now: datetime) -> None:

@@ -101,7 +101,7 @@ def is_of_unknown_payment(aggregate: PaymentAggregate, payment_id: str | None, k
 
 def later_charges_of(aggregate: PaymentAggregate) -> list[Operation]:
     """Return the later charges of the payment's subscription, oldest first."""
-    return [each for each in aggregate.operations if each.kind is Kind.RECURRING]
+    return [operation for operation in aggregate.operations if operation.kind is Kind.RECURRING]
 
 
 def _rank(status: str | None) -> int:

@@ -112,7 +112,7 @@ async def find_undelivered(session: AsyncSession, installation_id: int, *, befor
     if not found:
         return None
     ids, since, errors = zip(*found, strict=True)
-    return Undelivered(len(found), min(since), ids, next((each for each in errors if each), None))
+    return Undelivered(len(found), min(since), ids, next((error for error in errors if error), None))
 
 
 async def refused_event_ids(

@@ -342,8 +342,8 @@ class Database:
 
         A pool that is closed earlier never closes the connections that come back to it afterwards.
         """
-        for each in self._group_commits.values():
-            await each.close()
+        for commit in self._group_commits.values():
+            await commit.close()
         self._none_open.clear()
         if self._open_transactions:
             with suppress(TimeoutError):

@@ -207,15 +207,15 @@ async def gateway_totals(session: AsyncSession, account_ids: Collection[str], da
     """Return what moved by the gateway's books, as far as they were compared."""
     rows = await session.exec(select(GatewayTotal).where(*_in_days(GatewayTotal, account_ids, days)))
     return [
-        Total(each.day, each.account_id, each.channel, *_sums(each))  # in the order of the class's fields
-        for each in rows
+        Total(row.day, row.account_id, row.channel, *_sums(row))  # in the order of the class's fields
+        for row in rows
     ]
 
 
 async def gateway_shares(session: AsyncSession, account_ids: Collection[str], days: Days) -> list[Total]:
     """Return how the gateway's totals divide among receivers, by the names in its books."""
     rows = await session.exec(select(GatewayShare).where(*_in_days(GatewayShare, account_ids, days)))
-    return [Total(each.day, each.account_id, "", *_sums(each), each.receiver) for each in rows]
+    return [Total(row.day, row.account_id, "", *_sums(row), row.receiver) for row in rows]
 
 
 def _sums(row: GatewayTotal | GatewayShare) -> tuple[str, Booked, Decimal, int, Decimal, int]:
@@ -248,7 +248,7 @@ async def store_days(session: AsyncSession, account_id: str, days: Iterable[DayB
             gone: Any = table
             await session.exec(delete(table).where(gone.account_id == account_id, gone.day == day.day))
         await session.merge(day)
-        rows = [asdict(each) for each in totals]
+        rows = [asdict(total) for total in totals]
         for model, its_rows in (
             (GatewayTotal, [row for row in rows if row["receiver"] is None]),
             (GatewayShare, [row for row in rows if row["receiver"] is not None]),

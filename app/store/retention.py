@@ -129,7 +129,7 @@ async def count_outdated(session: AsyncSession, outdated: Outdated) -> tuple[int
     if outdated.begun is not None:
         query: Any = select(func.count()).select_from(Payment)
         begun = col(Payment.created_at) < min(outdated.begun, outdated.untouched_since)
-        activity = [exists().where(each) for each in _activity_conditions(outdated.untouched_since)]
+        activity = [exists().where(condition) for condition in _activity_conditions(outdated.untouched_since)]
         query = query.where(*_closed_conditions(outdated.installation_id), begun, *[~each for each in activity])
         payments = int((await session.exec(query)).scalar_one())
     if outdated.received is not None:

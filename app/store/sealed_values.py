@@ -121,7 +121,9 @@ class SealedValues:
         return done
 
     async def _count_rows(self) -> int:
-        numbers = [await self._rows(select(func.count()).select_from(each.column.class_)) for each in SEALED_COLUMNS]
+        numbers = [
+            await self._rows(select(func.count()).select_from(column.column.class_)) for column in SEALED_COLUMNS
+        ]
         return sum(int(rows[0][0]) for rows in numbers)
 
     async def _windows(self, column: SealedColumn) -> AsyncIterator[tuple[Any, Any]]:

@@ -233,12 +233,12 @@ async def store_sums(session: AsyncSession, account_ids: Sequence[str], days: Da
     summed = [{"account_id": each, "day": day, "summed_at": now} for day in days for each in account_ids]
     for table, rows in (
         (SummedDay, summed),
-        (DayTotal, [_row(DayTotal, each) for each in totals]),
+        (DayTotal, [_row(DayTotal, total) for total in totals]),
         (DayOutcome, [_row(DayOutcome, each) for each in ended]),
     ):
         if rows:
             await session.exec(insert(table_of(table)), params=rows)
-    return sum(each.count for each in totals) + sum(each.count for each in ended)
+    return sum(total.count for total in totals) + sum(each.count for each in ended)
 
 
 def _row(table: Any, sums: Total | Outcome) -> dict[str, Any]:
@@ -248,18 +248,18 @@ def _row(table: Any, sums: Total | Outcome) -> dict[str, Any]:
 def _merge_totals(totals: Iterable[Total]) -> list[Total]:
     """Return one total for each day, account, channel, currency and kind."""
     found: dict[tuple[Any, ...], Total] = {}
-    for each in totals:
-        key = (each.day, each.account_id, each.channel, each.currency, each.kind)
+    for total in totals:
+        key = (total.day, total.account_id, total.channel, total.currency, total.kind)
         known = found.get(key)
         found[key] = (
-            each
+            total
             if known is None
             else replace(
                 known,
-                amount=known.amount + each.amount,
-                count=known.count + each.count,
-                fee=known.fee + each.fee,
-                fees=known.fees + each.fees,
+                amount=known.amount + total.amount,
+                count=known.count + total.count,
+                fee=known.fee + total.fee,
+                fees=known.fees + total.fees,
             )
         )
     return list(found.values())

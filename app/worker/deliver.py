@@ -93,7 +93,7 @@ def _build_report(payment: Payment, event: SaleorEvent, page: str | None) -> Eve
         psp_reference=event.psp_reference,
         amount=event.amount,
         message=event.message,
-        available_actions=None if actions is None else tuple(AvailableAction(each) for each in actions),
+        available_actions=None if actions is None else tuple(AvailableAction(action) for action in actions),
         external_url=page,
         payment_method_details=payment_method_from_row(event.card),
     )

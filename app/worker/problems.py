@@ -48,7 +48,7 @@ async def compare_problems(services: Services, saleor: SaleorClient, installatio
 
 
 async def _compare_store(services: Services, saleor: SaleorClient, installation: OpenInstallation, app_id: str) -> None:
-    items = {each.key: each for each in (await find_open_alerts(services, installation))[:MAX_PROBLEMS]}
+    items = {alert.key: alert for alert in (await find_open_alerts(services, installation))[:MAX_PROBLEMS]}
     async with services.database.transaction() as session:
         reported = await reported_keys(session, installation.id, app_id)
     solved = sorted(reported - items.keys())
@@ -56,7 +56,7 @@ async def _compare_store(services: Services, saleor: SaleorClient, installation:
         await dismiss_problems(saleor, installation, solved[:MAX_PROBLEMS])
         async with services.database.transaction() as session:
             await clear_reported(session, installation.id, solved[:MAX_PROBLEMS])
-    for key in [each for each in items if each not in reported][:_MAX_REPORTS_PER_JOB]:
+    for key in [item for item in items if item not in reported][:_MAX_REPORTS_PER_JOB]:
         await report_problem(saleor, installation, _build_problem(items[key]))
         async with services.database.transaction() as session:
             await mark_reported(session, installation.id, app_id, key, services.now())

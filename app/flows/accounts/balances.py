@@ -46,7 +46,9 @@ class AccountBalances:
         no single balance is enough. Money held in reserve cannot be refunded.
         """
         available = [
-            each.balances.available for each in self.balances or () if each.currency.upper() == currency.upper()
+            balance.balances.available
+            for balance in self.balances or ()
+            if balance.currency.upper() == currency.upper()
         ]
         return sum(available, Decimal()) if available else None
 

@@ -90,8 +90,8 @@ async def read_channels(services: Services, saleor: SaleorClient, installation: 
     if known is not None:
         slugs = {channel.id: channel.slug for channel in known if channel.id is not None}
         await services.accounts.follow_channels(installation.id, slugs)
-    accounts = {each.id: each for each in await services.accounts.all(installation.id)}
-    routes = {each.channel: accounts[each.account_id] for each in await services.accounts.routes(installation.id)}
+    accounts = {account.id: account for account in await services.accounts.all(installation.id)}
+    routes = {route.channel: accounts[route.account_id] for route in await services.accounts.routes(installation.id)}
     return ChannelMap(match_channels(known, routes), unreachable=known is None)
 
 
@@ -188,7 +188,7 @@ async def load_views(
     """Return the views of ``accounts``; without them of one store's accounts, or of all accounts, oldest first."""
     if accounts is None:
         accounts = await services.accounts.all(installation_id)
-    saleors = {each.id: each.saleor_api_url for each in await services.installations.all()}
+    saleors = {installation.id: installation.saleor_api_url for installation in await services.installations.all()}
     routes = await services.accounts.routes(installation_id)
     return [
         AccountView(

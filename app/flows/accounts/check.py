@@ -124,7 +124,9 @@ async def check_merchant_account(services: Services, view: AccountView, *, new: 
     Raises VaultError if the account's keys do not open.
     """
     client = services.gateways.client(view.account)
-    limitations = [each for each in find_limitations(view) if not (new and each is Limitation.CHANNEL)]
+    limitations = [
+        limitation for limitation in find_limitations(view) if not (new and limitation is Limitation.CHANNEL)
+    ]
     failure = await check_credentials(client, view.account.base_url)
     if failure is not None:  # wrong keys are wrong everywhere: the other areas would only report the same again
         return CheckResult(view, failure, tuple(limitations))

@@ -149,7 +149,7 @@ async def _find_error(call: Awaitable[object]) -> GatewayError | None:
     try:
         await call
     except RefusedError as error:
-        return None if any(each.field == "token" for each in error.violations) else error
+        return None if any(violation.field == "token" for violation in error.violations) else error
     except GatewayError as error:
         return error
     return None

@@ -132,7 +132,7 @@ def _number_copies(found: Sequence[Difference], entries: Sequence[Entry]) -> lis
 
 def differences_of_unknown_order(entries: Sequence[Entry]) -> list[Difference]:
     """Return the difference of an order that is not a payment of ours: none unless money has moved."""
-    moved = [each for each in entries if each.state is State.SUCCESS]
+    moved = [entry for entry in entries if entry.state is State.SUCCESS]
     return [Difference(DiscrepancyKind.UNKNOWN, moved[0])] if moved else []
 
 
@@ -266,10 +266,10 @@ def _is_reported(flow: Flow, operation: Operation, events: Sequence[SaleorEvent]
     """Return whether the event that a success requires is delivered to Saleor, or pending."""
     type_ = event_type_of(operation.kind, flow, State.SUCCESS)
     return type_ is None or any(
-        each.type == type_.value
-        and (each.psp_reference == operation.psp_reference or each.operation_id == operation.id)
-        and each.state is not EventState.REFUSED
-        for each in events
+        event.type == type_.value
+        and (event.psp_reference == operation.psp_reference or event.operation_id == operation.id)
+        and event.state is not EventState.REFUSED
+        for event in events
     )
 
 
@@ -281,11 +281,11 @@ def _missing_from_books(
         return []
     taken = {id(each) for each in shown}
     return [
-        Difference(DiscrepancyKind.NOT_SHOWN, operation=each)
-        for each in aggregate.operations
-        if each.state is State.SUCCESS
-        and each.kind in {Kind.CREATE, *_SECONDARY}
-        and id(each) not in taken
-        and period.surely_contains(each.created_at)
-        and period.surely_contains(each.updated_at)
+        Difference(DiscrepancyKind.NOT_SHOWN, operation=operation)
+        for operation in aggregate.operations
+        if operation.state is State.SUCCESS
+        and operation.kind in {Kind.CREATE, *_SECONDARY}
+        and id(operation) not in taken
+        and period.surely_contains(operation.created_at)
+        and period.surely_contains(operation.updated_at)
     ]

@@ -72,7 +72,7 @@ class LookUps:
             self._record_result(records)
             return None
         self._record_result(None)
-        return any(gateway_id_of(each) == operation_id and each.status is Status.SUCCESS for each in records)
+        return any(gateway_id_of(record) == operation_id and record.status is Status.SUCCESS for record in records)
 
     async def _wait(self) -> None:
         self.made += 1
@@ -102,8 +102,10 @@ async def compare_orders(
             continue
         if payment is None or payment.payment.account.pos_id.lower() != account.pos_id.lower():
             # Payouts of another system are ignored until staff pay out with this app.
-            relevant = [each for each in entries if each.flow is not Flow.PAYOUT or account.payouts]
-            unknown += [_unknown_order_finding(order_id, each) for each in differences_of_unknown_order(relevant)]
+            relevant = [entry for entry in entries if entry.flow is not Flow.PAYOUT or account.payouts]
+            unknown += [
+                _unknown_order_finding(order_id, difference) for difference in differences_of_unknown_order(relevant)
+            ]
         elif payment.payment.account_id == account.id:  # else it is compared with the other account's books
             found = find_differences(payment, entries, period)
             if any(not each.is_readable and each.is_compared for each in of_order) and not found:

@@ -134,9 +134,9 @@ class Comparison:
     async def _is_first_of_its_point_of_sale(self) -> bool:
         mine, pos_id = self._account, self._account.pos_id.lower()
         same = [
-            each
-            for each in await self._services.accounts.all()
-            if each.installation_id == mine.installation_id and each.pos_id.lower() == pos_id
+            account
+            for account in await self._services.accounts.all()
+            if account.installation_id == mine.installation_id and account.pos_id.lower() == pos_id
         ]
         return mine.id == min(same, key=lambda each: (each.created_at, each.id)).id
 
@@ -180,7 +180,9 @@ class Comparison:
             if not page:
                 return
             found: list[PaymentDifference] = [
-                (each, difference) for each in payments.values() for difference in find_differences(each, [], period)
+                (payment, difference)
+                for payment in payments.values()
+                for difference in find_differences(payment, [], period)
             ]
             await self._save(await self._settle(found))
             begun, row_id, _ = page[-1]

@@ -224,7 +224,7 @@ async def _saved_card(services: Services, account: MerchantAccount, customer: st
 
 async def _typed_card(services: Services, account: MerchantAccount, key: str, sealed: str) -> PaymentInstrument:
     now, book = services.now(), services.card_keys.for_store(account.installation_id)
-    keys = {each.kid: each for each in await decryption_keys(book, now)}
+    keys = {decryption_key.kid: decryption_key for decryption_key in await decryption_keys(book, now)}
 
     def private_jwk(kid: str) -> str | None:
         return book.private_jwk(keys[kid]) if kid in keys else None

@@ -21,7 +21,7 @@ _TIMEOUT = 8.0
 
 async def check_any_account(services: Services, installation: OpenInstallation) -> Sequence[Finding]:
     """Check that a store has an enabled merchant account."""
-    if any(each.enabled for each in await services.accounts.all(installation.id)):
+    if any(account.enabled for account in await services.accounts.all(installation.id)):
         return []  # each has its own check
     what = LazyMessage("No merchant account is switched on: nobody can pay.")
     return [error(Subject.ACCOUNT, what, LazyMessage("Add one, or switch one on, under “Set up”."))]
@@ -44,14 +44,14 @@ async def check_account(services: Services, account_id: str) -> Sequence[Finding
             error(Subject.ACCOUNT, _sentence(found.failure.message), about=account.name),
             *_limitation_findings(found.limitations, shown),
         ]
-    works = [LazyMessage(each.value) for each in (Area.PAYMENTS, *(each.area for each in found.areas if each.works))]
+    works = [LazyMessage(each.value) for each in (Area.PAYMENTS, *(area.area for area in found.areas if area.works))]
     return [
         fine(
             Subject.ACCOUNT,
             LazyMessage("The gateway accepts its keys: %(areas)s.", areas=Joined(tuple(works))),
             about=account.name,
         ),
-        *(_area_finding(each, account.name) for each in found.areas if not each.works),
+        *(_area_finding(area, account.name) for area in found.areas if not area.works),
         *(_dialect_finding(finding, account.name) for finding in found.dialect),
         *_limitation_findings(found.limitations, shown),
     ]
@@ -61,11 +61,11 @@ async def check_gateway_clocks(services: Services, installation: OpenInstallatio
     """Compare the clock of each gateway that a store uses with ours."""
     found: list[Finding] = []
     seen: set[str] = set()
-    for each in await load_views(services, installation_id=installation.id):
-        host = each.account.base_url.partition("://")[2].partition("/")[0]
-        if each.account.enabled and host not in seen:
+    for view in await load_views(services, installation_id=installation.id):
+        host = view.account.base_url.partition("://")[2].partition("/")[0]
+        if view.account.enabled and host not in seen:
             seen.add(host)
-            difference = await services.gateways.compare_clock(each.account, services.now, within=_TIMEOUT)
+            difference = await services.gateways.compare_clock(view.account, services.now, within=_TIMEOUT)
             found += clock_findings(difference, host)
     return found
 
@@ -88,8 +88,8 @@ def _dialect_finding(found: DialectFinding, account: str) -> Finding:
 def _limitation_findings(limitations: Sequence[Limitation], shown: AccountView) -> list[Finding]:
     facts = limitation_facts(shown)
     return [
-        warning(Subject.ACCOUNT, _sentence(LazyMessage(each.value, **facts)), about=shown.account.name)
-        for each in limitations
+        warning(Subject.ACCOUNT, _sentence(LazyMessage(limitation.value, **facts)), about=shown.account.name)
+        for limitation in limitations
     ]
 
 

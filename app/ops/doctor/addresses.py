@@ -87,7 +87,7 @@ async def _reachability_findings(
         what = LazyMessage("The app answers at %(address)s; whether it is this copy is unknown.", address=address)
         return [warning(subject, what)]
     async with database.transaction() as session:
-        known = {each.id for each in await all_processes(session)}
+        known = {process.id for process in await all_processes(session)}
     if answer.process not in known:
         what = LazyMessage("Another copy of the app answers at %(address)s: it uses another database.", address=address)
         remedy = LazyMessage("Correct %(setting)s, or the destination of the proxy.", setting=_SETTINGS[subject])

@@ -69,7 +69,7 @@ async def checks_of_store(
     deployment: Deployment, services: Services, installation: OpenInstallation, manifest_for: ManifestFor
 ) -> list[Check]:
     """Return the checks of one store; ``manifest_for``: this release's manifest for it. Raises DatabaseError."""
-    accounts = [each for each in await services.accounts.all(installation.id) if each.enabled]
+    accounts = [account for account in await services.accounts.all(installation.id) if account.enabled]
     return [
         Check(Subject.SALEOR, partial(check_saleor, deployment, installation)),
         Check(Subject.SIGNING_KEYS, partial(check_signing_keys, deployment, installation)),
@@ -78,7 +78,7 @@ async def checks_of_store(
         Check(Subject.CHANNELS, partial(check_channels, deployment, services, installation)),
         Check(Subject.CHANNELS, partial(check_turned_away, services, installation)),
         Check(Subject.ACCOUNT, partial(check_any_account, services, installation)),
-        *(Check(Subject.ACCOUNT, partial(check_account, services, each.id), each.name) for each in accounts),
+        *(Check(Subject.ACCOUNT, partial(check_account, services, account.id), account.name) for account in accounts),
         Check(Subject.CLOCK, partial(check_gateway_clocks, services, installation)),
         Check(Subject.EVENTS, partial(check_lag, services, installation)),
     ]

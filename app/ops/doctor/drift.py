@@ -56,7 +56,7 @@ async def check_drift(
     findings += _address_findings(
         deployment, installation, {each.part for each in found if _only_address_differs(each)}
     )
-    flagged = {each.subject for each in findings if each.level is not Level.FINE}
+    flagged = {finding.subject for finding in findings if finding.level is not Level.FINE}
     return [*(fine(subject, what) for subject, what in _FINE_MESSAGES.items() if subject not in flagged), *findings]
 
 

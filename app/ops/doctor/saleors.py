@@ -93,7 +93,7 @@ async def check_channels(
     found = await read_channels(services, deployment.saleor, installation)
     if found.unreachable:  # reported by the check of Saleor itself
         return []
-    active = [each for each in found.channels if Missing.ACTIVE not in each.missing]
+    active = [channel for channel in found.channels if Missing.ACTIVE not in channel.missing]
     works = [each.slug for each in active if each.works]
     renamed = [_renamed(gone, slugs) for gone, slugs in successors(found).items() if slugs]
     if renamed and not works:

@@ -50,8 +50,8 @@ async def check_worker(services: Services) -> Sequence[Finding]:
     """Check when a worker was last seen, and that all running processes have the same version."""
     async with services.database.transaction() as session:
         processes = await all_processes(session)
-    running = [each for each in processes if services.now() - each.seen_at <= SILENT_AFTER]
-    last = next((each for each in processes if each.works), None)
+    running = [process for process in processes if services.now() - process.seen_at <= SILENT_AFTER]
+    last = next((process for process in processes if process.works), None)
     found: list[Finding] = []
     if last is None:
         what = LazyMessage("No worker has been seen: nothing is reported to Saleor, and notifications stay unread.")
@@ -75,7 +75,7 @@ async def check_worker(services: Services) -> Sequence[Finding]:
 
 async def check_lag(services: Services, installation: OpenInstallation) -> Sequence[Finding]:
     """Check how long items of a store wait: over ``NORMAL_WAIT`` is a warning, over ``PATIENCE`` an error."""
-    accounts = [each.id for each in await services.accounts.all(installation.id)]
+    accounts = [account.id for account in await services.accounts.all(installation.id)]
     now = services.now()
     async with services.database.transaction() as session:
         oldest = await oldest_waiting(session, installation.id, accounts, now)

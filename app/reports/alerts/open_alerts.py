@@ -143,7 +143,7 @@ async def find_open_alerts(services: Services, installation: OpenInstallation) -
     alert_before = services.now() - PATIENCE
     async with services.database.transaction() as session:
         rows = await accounts_of(session, installation.id)
-        accounts = {each.id: each.name for each in rows}
+        accounts = {row.id: row.name for row in rows}
         problems = await count_problems(session, installation.id)
         troubles = await count_troubled_notifications(session, list(accounts), failing_since=alert_before)
         events = await find_undelivered(session, installation.id, before=alert_before)
@@ -171,36 +171,38 @@ async def find_open_alerts(services: Services, installation: OpenInstallation) -
 
 def count_tasks(alerts: Iterable[Alert]) -> int:
     """Return the number of tasks in the alerts."""
-    return sum(each.tasks for each in alerts)
+    return sum(alert.tasks for alert in alerts)
 
 
 def _sealed_account_alerts(services: Services, accounts: Iterable[MerchantAccount]) -> Iterable[Alert]:
     """Yield alerts of enabled accounts: with keys that do not open nothing can be sent, looked up or verified."""
-    for each in accounts:
+    for account in accounts:
         try:
-            services.accounts.keys(each)
+            services.accounts.keys(account)
         except VaultError:
-            if each.enabled:
-                yield Alert(AlertKind.UNOPENED, each.id, each.name)
+            if account.enabled:
+                yield Alert(AlertKind.UNOPENED, account.id, account.name)
 
 
 def _payment_alerts(problems: Sequence[CountedProblems], accounts: dict[str, str]) -> Iterable[Alert]:
-    for each in problems:
-        what = AlertKind(each.kind)
+    for problem in problems:
+        what = AlertKind(problem.kind)
         if what in ACCOUNT_ALERTS or what in PAYMENT_ALERTS:  # a notification that no key opens is counted as such
-            yield Alert(what, each.account_id, accounts[each.account_id], count=each.count, since=each.since)
+            yield Alert(
+                what, problem.account_id, accounts[problem.account_id], count=problem.count, since=problem.since
+            )
 
 
 def _notification_alerts(troubles: Sequence[TroubledNotifications], accounts: dict[str, str]) -> Iterable[Alert]:
-    for each in troubles:
-        what = AlertKind(each.trouble)
-        yield Alert(what, each.account_id, accounts[each.account_id], count=each.count, since=each.since)
+    for trouble in troubles:
+        what = AlertKind(trouble.trouble)
+        yield Alert(what, trouble.account_id, accounts[trouble.account_id], count=trouble.count, since=trouble.since)
 
 
 def _unknown_order_alerts(orders: Sequence[UnknownOrders], accounts: dict[str, str]) -> Iterable[Alert]:
-    for each in orders:
-        name = accounts[each.account_id]
-        yield Alert(AlertKind.UNKNOWN_ORDERS, each.account_id, name, count=each.count, since=each.since)
+    for order in orders:
+        name = accounts[order.account_id]
+        yield Alert(AlertKind.UNKNOWN_ORDERS, order.account_id, name, count=order.count, since=order.since)
 
 
 def _not_compared_alerts(ended: Iterable[ReconciliationRun], accounts: dict[str, str]) -> Iterable[Alert]:

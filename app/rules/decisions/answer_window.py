@@ -42,8 +42,10 @@ def _report_possible_actions(aggregate: PaymentAggregate, operation: Operation, 
     """Withdraw the actions that an open outcome rules out: an asynchronous answer cannot do that (contract, A.10)."""
     if operation.state.final:
         return
-    actions = [each.value for each in balance(aggregate.payment.flow, aggregate.operations).actions]
-    offered = next((each.available_actions for each in reversed(aggregate.events) if has_available_actions(each)), None)
+    actions = [action.value for action in balance(aggregate.payment.flow, aggregate.operations).actions]
+    offered = next(
+        (event.available_actions for event in reversed(aggregate.events) if has_available_actions(event)), None
+    )
     if offered is None or set(offered) == set(actions):
         return
     enqueue_note(
@@ -64,9 +66,9 @@ def record_repeated_request(
     record_request(operation, key, digest, posting)
     success = next(
         (
-            each
-            for each in events_of(aggregate, operation)
-            if (each.type, each.psp_reference) == (EventType.REFUND_SUCCESS, old)
+            event
+            for event in events_of(aggregate, operation)
+            if (event.type, event.psp_reference) == (EventType.REFUND_SUCCESS, old)
         ),
         None,
     )
@@ -107,7 +109,7 @@ def _rebook_refund(aggregate: PaymentAggregate, operation: Operation, success: S
         reference=ensure_reference(aggregate.payment, operation),
         amount=success.amount,
         message=success.message,
-        actions=[each.value for each in balance(aggregate.payment.flow, aggregate.operations).actions],
+        actions=[action.value for action in balance(aggregate.payment.flow, aggregate.operations).actions],
         now=now,
         operation=operation,
     )
@@ -115,10 +117,12 @@ def _rebook_refund(aggregate: PaymentAggregate, operation: Operation, success: S
 
 def find_granted_refund(aggregate: PaymentAggregate, granted_refund_id: str) -> Operation | None:
     """Return the refund made or pending for a granted refund; None when there is none, or it failed."""
-    refunds = [each for each in aggregate.operations if each.granted_refund_id == granted_refund_id]
-    return next((each for each in reversed(refunds) if not each.has_surely_failed), None)
+    refunds = [operation for operation in aggregate.operations if operation.granted_refund_id == granted_refund_id]
+    return next((refund for refund in reversed(refunds) if not refund.has_surely_failed), None)
 
 
 def events_of(aggregate: PaymentAggregate, operation: Operation) -> list[SaleorEvent]:
     """Return the events, sent and pending, of an operation that Saleor requested."""
-    return [each for each in aggregate.events if each.operation_id is not None and each.operation_id == operation.id]
+    return [
+        event for event in aggregate.events if event.operation_id is not None and event.operation_id == operation.id
+    ]

@@ -59,11 +59,11 @@ def pages_to_close(attempts: Sequence[Attempt], to_pay: Decimal) -> list[int]:
     never closed. Of the older ones, those over the same amount are closed first, as duplicates; then the oldest.
     """
     closing = pages_exceeding_remainder(attempts, to_pay)
-    alive = [each for each in attempts if (each.open or each.covered) and each.number not in closing]
+    alive = [attempt for attempt in attempts if (attempt.open or attempt.covered) and attempt.number not in closing]
     if not alive:
         return closing
     newest = max(alive, key=lambda each: each.number)
-    left = to_pay - sum((each.covered for each in attempts), ZERO)
+    left = to_pay - sum((attempt.covered for attempt in attempts), ZERO)
     requested = sum((each.amount for each in alive if each.open), ZERO)
     older = [each for each in alive if each.open and each is not newest]
     for each in sorted(older, key=lambda older: (older.amount != newest.amount, older.number)):
@@ -76,8 +76,8 @@ def pages_to_close(attempts: Sequence[Attempt], to_pay: Decimal) -> list[int]:
 
 def pages_exceeding_remainder(attempts: Sequence[Attempt], to_pay: Decimal) -> list[int]:
     """Return the numbers of the open pages for more than the remainder. Pure."""
-    left = to_pay - sum((each.covered for each in attempts), ZERO)
-    return [each.number for each in attempts if each.open and each.amount > left]
+    left = to_pay - sum((attempt.covered for attempt in attempts), ZERO)
+    return [attempt.number for attempt in attempts if attempt.open and attempt.amount > left]
 
 
 def amount_to_pay(source: Checkout | Order, own_transaction_ids: set[str]) -> Decimal | None:
@@ -87,7 +87,7 @@ def amount_to_pay(source: Checkout | Order, own_transaction_ids: set[str]) -> De
     """
     if source.amount_due is None:
         return None
-    others = (each.covered for each in source.transactions if each.id not in own_transaction_ids)
+    others = (transaction.covered for transaction in source.transactions if transaction.id not in own_transaction_ids)
     try:
         return (source.amount_due - sum(others, ZERO)).quantize(CENT, ROUND_FLOOR)
     except InvalidOperation:  # too many digits, or not a number
@@ -106,10 +106,10 @@ def add_attempt(newest: Payment, others: Sequence[PaymentAggregate], source: Che
     Returns the refusal if it must not begin. Records in all of them that there are rivals and the current Saleor id of
     the debt (a checkout becomes an order), and in the newest the amount to pay.
     """
-    newest.to_pay = amount_to_pay(source, {newest.transaction_id, *(each.payment.transaction_id for each in others)})
+    newest.to_pay = amount_to_pay(source, {newest.transaction_id, *(other.payment.transaction_id for other in others)})
     newest.has_rivals = bool(others)
-    for each in others:
-        each.payment.has_rivals, each.payment.source_id = True, newest.source_id
+    for other in others:
+        other.payment.has_rivals, other.payment.source_id = True, newest.source_id
     if newest.to_pay is None:
         return None
     left = newest.to_pay - _covered(others, newest.currency)
@@ -131,12 +131,12 @@ def _refusal(others: Sequence[PaymentAggregate], newest: Payment, left: Decimal)
 
 
 def _covered(attempts: Sequence[PaymentAggregate], currency: str) -> Decimal:
-    return sum((each.covered for each in attempts_of(attempts, currency)), ZERO)
+    return sum((attempt.covered for attempt in attempts_of(attempts, currency)), ZERO)
 
 
 def refusal_code(others: Sequence[PaymentAggregate], newest: Payment) -> RefusalCode:
     """Return why ``newest`` must not be paid: the others have paid too much of the debt, or have it at the bank."""
-    paid = sum((each.paid for each in attempts_of(others, newest.currency)), ZERO)
+    paid = sum((attempt.paid for attempt in attempts_of(others, newest.currency)), ZERO)
     fits = newest.to_pay is not None and newest.amount <= newest.to_pay - paid
     return RefusalCode.PAYMENT_IN_PROGRESS if fits or not paid else RefusalCode.ALREADY_PAID
 
@@ -172,7 +172,7 @@ def compare_with_debt(attempts: Sequence[PaymentAggregate], source: Checkout | O
     ``attempts`` are all attempts to pay it, oldest first; all are locked.
     """
     newest = attempts[-1].payment  # it has the latest amount to pay
-    newest.to_pay = amount_to_pay(source, {each.payment.transaction_id for each in attempts})
+    newest.to_pay = amount_to_pay(source, {attempt.payment.transaction_id for attempt in attempts})
     close_competing_pages(attempts, newest, posting, replacing=False)
 
 

@@ -86,7 +86,7 @@ class PayoutTerms:
     def recipient_name(self) -> str:
         """The recipient's name for display."""
         names = (self.recipient.recipient_first_name, self.recipient.recipient_last_name)
-        return " ".join(each for each in names if each)
+        return " ".join(name for name in names if name)
 
 
 def currency_of(account: MerchantAccount) -> str:

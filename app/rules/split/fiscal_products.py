@@ -122,4 +122,4 @@ def _totals(goods: Goods) -> dict[str, Decimal]:
 
 
 def _total(products: Sequence[FiscalProduct]) -> Decimal:
-    return sum((each.total for each in products), ZERO)
+    return sum((product.total for product in products), ZERO)

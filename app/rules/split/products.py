@@ -180,8 +180,8 @@ def basket_of(source: Source, metadata_key: str) -> Basket:
 def granted_lines(granted: GrantedRefund, metadata_key: str) -> list[GrantedLine]:
     """Return the lines of a granted refund."""
     return [
-        GrantedLine(line_of(each.order_line, metadata_key), each.quantity, each.order_line.quantity)
-        for each in granted.lines or ()
+        GrantedLine(line_of(line.order_line, metadata_key), line.quantity, line.order_line.quantity)
+        for line in granted.lines or ()
     ]
 
 

@@ -107,9 +107,9 @@ def granted_worth(rules: SplitRules, lines: Sequence[GrantedLine], *, shipping: 
     Empty when the lines do not determine it: none are given, the seller of one is no longer known, or the account
     splits by percentages. Then the refund is divided by the remainders.
     """
-    if rules.mode is not SplitMode.METADATA or any(each.line_pieces <= 0 for each in lines):
+    if rules.mode is not SplitMode.METADATA or any(line.line_pieces <= 0 for line in lines):
         return {}
-    parts = [(each.line, Fraction(each.line.total) * each.pieces / each.line_pieces) for each in lines]
+    parts = [(line.line, Fraction(line.line.total) * line.pieces / line.line_pieces) for line in lines]
     try:
         return add_shipping(rules, worth_by_owner(rules, parts), shipping)
     except RefusalError:

@@ -118,10 +118,12 @@ def _received_parts(aggregate: PaymentAggregate) -> Iterator[OperationShares]:
     if aggregate.payment.flow is Flow.CHARGE:
         yield OperationShares(create, whole, known=bool(_recorded_shares(create)))
         return
-    for each in aggregate.operations:
-        if each.kind is Kind.CAPTURE and each.state is State.SUCCESS:
-            shares = _recorded_shares(each)
-            yield OperationShares(each, shares or divide_capture(each.amount, whole, each.currency), known=bool(shares))
+    for operation in aggregate.operations:
+        if operation.kind is Kind.CAPTURE and operation.state is State.SUCCESS:
+            shares = _recorded_shares(operation)
+            yield OperationShares(
+                operation, shares or divide_capture(operation.amount, whole, operation.currency), known=bool(shares)
+            )
 
 
 def _recorded_shares(operation: Operation) -> Shares:

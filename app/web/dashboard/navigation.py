@@ -30,4 +30,4 @@ _PLACES = (OVERVIEW, PAYMENTS, MONEY, BALANCES, PAYOUTS, ATTENTION, SET_UP)
 
 def visible_places(staff: Staff) -> tuple[Place, ...]:
     """Return the places that this person may enter, in display order."""
-    return tuple(each for each in _PLACES if staff.permissions >= each.permissions)
+    return tuple(place for place in _PLACES if staff.permissions >= place.permissions)

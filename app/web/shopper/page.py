@@ -182,11 +182,11 @@ def attempt_lines(view: PaymentView) -> tuple[AttemptLine, ...]:
     """Return the known outcomes of the other attempts to pay the same."""
     return tuple(
         AttemptLine(
-            each.at,
-            LazyMessage(_ATTEMPT_MESSAGES[each.state], amount=Money(each.amount, each.currency)),
-            each.message or "",
+            attempt.at,
+            LazyMessage(_ATTEMPT_MESSAGES[attempt.state], amount=Money(attempt.amount, attempt.currency)),
+            attempt.message or "",
         )
-        for each in view.attempts
+        for attempt in view.attempts
     )
 
 

@@ -64,7 +64,7 @@ class _File:
 
 @cache
 def _files() -> Mapping[str, _File]:
-    contents = {name: "\n".join((_HERE / each).read_text() for each in parts) for name, parts in STYLE_SHEETS.items()}
+    contents = {name: "\n".join((_HERE / part).read_text() for part in parts) for name, parts in STYLE_SHEETS.items()}
     contents |= {name: _script(name) for name in SCRIPTS} | {KIT: (KIT_FOLDER / KIT).read_text()}
     # The font's address changes with the font alone, so that a new version of the app does not fetch it again.
     contents |= {name: contents[name].replace(FONT, f"../{font_version()}/{FONT}") for name in STYLE_SHEETS}
@@ -106,7 +106,7 @@ def _file(name: str, content: bytes) -> _File:
 @cache
 def version() -> str:
     """Return the version of all files, which changes when any of them changes."""
-    return hashlib.sha256("".join(each.etag for each in _files().values()).encode()).hexdigest()[:12]
+    return hashlib.sha256("".join(file.etag for file in _files().values()).encode()).hexdigest()[:12]
 
 
 def kit_tag(base_url: str) -> str:

@@ -89,7 +89,7 @@ def check_payment_page(url: str, base_url: str) -> str:
     if "@" in parts.netloc or not (parts.scheme == "https" or http_allowed):
         raise ValueError("an https address")
     path = posixpath.normpath(unquote(parts.path)).lower()
-    is_api_path = any(f"{path}/".find(f"{each}/") >= 0 for each in _API_PATHS)
+    is_api_path = any(f"{path}/".find(f"{api_path}/") >= 0 for api_path in _API_PATHS)
     if is_api_path and _CHECKOUT_PATH not in path:
         raise ValueError("an address for people, not one of the interface")
     return url

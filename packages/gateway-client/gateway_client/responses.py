@@ -177,7 +177,8 @@ def _refusal(call: Call, response: GatewayResponse, members: Mapping[str, Any]) 
     return kind(
         _redact(call, response, _message(members)) or _text_of(call, response, members) or "refused without a word",
         violations=tuple(
-            Violation(each.field, _redact(call, response, each.text)) for each in _violations(members.get("args"))
+            Violation(violation.field, _redact(call, response, violation.text))
+            for violation in _violations(members.get("args"))
         ),
         pause=_retry_pause(response.headers) if kind is RateLimitedError else None,
         status_code=_status_code(members),

@@ -67,7 +67,7 @@ class Call:
     def endpoint(self) -> str:
         """The method and path without any identifier of an account, an order or a person: one of few texts."""
         steps = self.path.removeprefix("/api/v1").split("/")
-        return f"{self.method} {'/'.join(each if each in _PATH_WORDS else '*' for each in steps)}"
+        return f"{self.method} {'/'.join(step if step in _PATH_WORDS else '*' for step in steps)}"
 
     @property
     def moves_money(self) -> bool:

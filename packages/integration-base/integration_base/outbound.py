@@ -218,7 +218,7 @@ async def stream_body(response: httpx2.Response) -> AsyncGenerator[bytes, None]:
     other content coding and for an incomplete body, and the errors of the HTTP library.
     """
     codings = [each.strip().lower() for each in response.headers.get("Content-Encoding", "").split(",")]
-    match [each for each in codings if each not in ("", "identity")]:
+    match [coding for coding in codings if coding not in ("", "identity")]:
         case []:
             async for piece in response.aiter_raw():
                 yield piece

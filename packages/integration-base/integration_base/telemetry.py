@@ -166,8 +166,8 @@ def step(kind: Kind, name: str, *, since: float | None = None, **facts: str | in
     parent = None if trace is None else _current_step_id(trace) or trace.span
     this = Step(kind, name, facts, trace=trace, parent=parent)
     listeners = _listeners
-    for each in listeners:
-        each.on_step_start(this)
+    for listener in listeners:
+        listener.on_step_start(this)
     around = _step.set(this)
     begun = monotonic() if since is None else since
     try:
@@ -185,5 +185,5 @@ def step(kind: Kind, name: str, *, since: float | None = None, **facts: str | in
 
 def emit(event: TelemetryEvent, seconds: float | None = None, **labels: str) -> None:
     """Report an event to the listeners."""
-    for each in _listeners:
-        each.on_event(event, seconds, labels)
+    for listener in _listeners:
+        listener.on_event(event, seconds, labels)

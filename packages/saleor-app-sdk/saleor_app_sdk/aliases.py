@@ -32,19 +32,19 @@ def repeat_field(text: str, times: int) -> str:
     Raises ValueError for a document of several operations or fields.
     """
     document = parse(text, no_location=True)
-    operations = [each for each in document.definitions if isinstance(each, OperationDefinitionNode)]
+    operations = [definition for definition in document.definitions if isinstance(definition, OperationDefinitionNode)]
     if len(operations) != 1 or len(operations[0].selection_set.selections) != 1:
         raise ValueError("only a document of one field can be repeated")
     [operation] = operations
     repetitions = [_rename_operation(operation, number) for number in range(times)]
     whole = replace(
         operation,
-        variable_definitions=tuple(one for each in repetitions for one in each.variable_definitions or ()),
+        variable_definitions=tuple(one for repetition in repetitions for one in repetition.variable_definitions or ()),
         selection_set=SelectionSetNode(
-            selections=tuple(one for each in repetitions for one in each.selection_set.selections)
+            selections=tuple(one for repetition in repetitions for one in repetition.selection_set.selections)
         ),
     )
-    definitions = (whole if each is operation else each for each in document.definitions)
+    definitions = (whole if definition is operation else definition for definition in document.definitions)
     return print_ast(replace(document, definitions=tuple(definitions)))
 
 

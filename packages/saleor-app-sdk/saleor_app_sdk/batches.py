@@ -37,7 +37,7 @@ class RequestBatcher(Generic[K, Q, A]):
     async def _send_waiting(self, key: K) -> None:
         waiting = [each for each in self._waiting.pop(key) if not each[1].done()]
         batches = [waiting[begin : begin + self._max_size] for begin in range(0, len(waiting), self._max_size)]
-        await asyncio.gather(*(self._send_batch(key, each) for each in batches))
+        await asyncio.gather(*(self._send_batch(key, batch) for batch in batches))
 
     async def _send_batch(self, key: K, batch: Sequence[tuple[Q, "asyncio.Future[A]"]]) -> None:
         try:

@@ -25,17 +25,17 @@ async def fetch_channels(
 ) -> list[Channel]:
     """Return the store's channels, by name. Raises what ``graphql`` raises."""
     rows = (await client.execute(installation, "channels", {}, timeout=timeout)).get("channels")
-    if not isinstance(rows, list) or not all(isinstance(each, Mapping) and _is_slug(each.get("slug")) for each in rows):
+    if not isinstance(rows, list) or not all(isinstance(row, Mapping) and _is_slug(row.get("slug")) for row in rows):
         raise SaleorUnreachableError("Saleor returned something other than its channels")
     found = [
         Channel(
-            slug=each["slug"],
-            name=str(each.get("name") or each["slug"]),
-            currency=str(each.get("currencyCode") or ""),
-            active=each.get("isActive") is True,
-            id=each["id"] if _is_slug(each.get("id")) else None,
+            slug=row["slug"],
+            name=str(row.get("name") or row["slug"]),
+            currency=str(row.get("currencyCode") or ""),
+            active=row.get("isActive") is True,
+            id=row["id"] if _is_slug(row.get("id")) else None,
         )
-        for each in rows
+        for row in rows
     ]
     return sorted(found, key=lambda each: (each.name.casefold(), each.slug))
 

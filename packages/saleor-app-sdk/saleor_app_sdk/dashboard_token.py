@@ -59,7 +59,7 @@ class DashboardTokens:
         if installation is None:  # the same as for any other invalid token, so as not to reveal who uses the app
             raise NotVerifiedError("BAD_TOKEN", _NOT_SIGNED)
         user = self._read(installation, await self._claims(installation, token))
-        missing = [each for each in permissions if each not in user.permissions]
+        missing = [permission for permission in permissions if permission not in user.permissions]
         if missing:
             raise NotPermittedError(missing)
         return user

@@ -141,7 +141,7 @@ def _is_ours(webhook: InstalledWebhook) -> bool:
     Staff who may manage apps can add further webhooks to an app, for a log for example: those are not touched.
     """
     path = urlsplit(webhook.target_url).path
-    return any(path.endswith(f"{WEBHOOKS_PATH}/{each.lower().replace('_', '-')}") for each in webhook.events)
+    return any(path.endswith(f"{WEBHOOKS_PATH}/{event.lower().replace('_', '-')}") for event in webhook.events)
 
 
 def _changed_aspects(entry: Mapping[str, Any], webhook: InstalledWebhook) -> Iterator[Aspect]:

@@ -312,7 +312,7 @@ class RequestedAction(Event):
     @property
     def request_keys(self) -> tuple[str, ...]:
         """The keys of ``request_events``: each identifies one request."""
-        return tuple(each.idempotency_key for each in self.request_events if each.idempotency_key)
+        return tuple(event.idempotency_key for event in self.request_events if event.idempotency_key)
 
     @property
     def request_key(self) -> str | None:
@@ -340,7 +340,7 @@ class TransactionRefundRequested(RequestedAction):
         """The reasons that staff gave, by the keys of the requests that this can be about."""
         if self.granted_refund is not None and self.granted_refund.reason:
             return dict.fromkeys(self.request_keys, self.granted_refund.reason)
-        return {each.idempotency_key: each.message for each in self.request_events if each.idempotency_key}
+        return {event.idempotency_key: event.message for event in self.request_events if event.idempotency_key}
 
 
 class TransactionCancelationRequested(RequestedAction):

@@ -160,7 +160,7 @@ class SaleorClient:
     async def _execute_batch(self, key: "_BatchKey", items: Sequence["_BatchItem"]) -> Sequence[Any]:
         if len(items) > 1:
             request = self._request(key.operation, key.version, len(items)).with_variables(
-                merge_variables([each.variables for each in items])
+                merge_variables([item.variables for item in items])
             )
             names = [alias(number) for number in range(len(items))]
             try:
@@ -174,7 +174,7 @@ class SaleorClient:
                 if isinstance(error.__cause__, httpx2.ConnectError | httpx2.ConnectTimeout):
                     raise _error_for(error) from error
         # One of them may have caused it: sent alone, each gets only its own error.
-        return await asyncio.gather(*(self._execute_single(key, each) for each in items), return_exceptions=True)
+        return await asyncio.gather(*(self._execute_single(key, item) for item in items), return_exceptions=True)
 
     async def _execute_single(self, key: "_BatchKey", item: "_BatchItem") -> Any:
         request = self._request(key.operation, key.version).with_variables(item.variables)
@@ -267,7 +267,7 @@ class _BatchItem:
 @contextmanager
 def _batch_trace(items: Sequence[_BatchItem]) -> Iterator[None]:
     """Send a batch in the trace of its calls; if there are several traces, in a new one."""
-    traces = {each.trace_id for each in items}
+    traces = {item.trace_id for item in items}
     with telemetry.tracing(traces.pop() if len(traces) == 1 else None):
         if len(traces) > 1:
             logger.info("saleor_asked_together", linked_traces=sorted(filter(None, traces)))

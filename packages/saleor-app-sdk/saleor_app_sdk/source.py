@@ -200,7 +200,7 @@ class CoveringTransaction(SaleorModel):
             self.charged_amount,
             self.charge_pending_amount,
         )
-        return sum((each.amount for each in amounts if each), Decimal(0))
+        return sum((amount.amount for amount in amounts if amount), Decimal(0))
 
 
 class Source(WithMetadata):

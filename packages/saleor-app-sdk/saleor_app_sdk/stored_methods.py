@@ -53,7 +53,7 @@ class StoredMethodsResponse(WebhookResponse):
 
     def dump(self) -> dict[str, Any]:
         """Return the JSON object for Saleor."""
-        return {"paymentMethods": [each.dump() for each in self.cards]}
+        return {"paymentMethods": [card.dump() for card in self.cards]}
 
 
 class MethodDeletedResponse(WebhookResponse):

@@ -55,22 +55,22 @@ class Section:
     @property
     def count(self) -> int:
         """Return the number of payments, notifications or events that it is about."""
-        return sum(each.count for each in self.items)
+        return sum(item.count for item in self.items)
 
     @property
     def more(self) -> bool:
         """Return True when there are more than ``count``."""
-        return any(each.more for each in self.items)
+        return any(item.more for item in self.items)
 
     @property
     def since(self) -> datetime | None:
         """Return the time since which the cause exists."""
-        return min((each.since for each in self.items if each.since), default=None)
+        return min((item.since for item in self.items if item.since), default=None)
 
     @property
     def details(self) -> list[str]:
         """Return the latest details of its items."""
-        return [each.detail for each in self.items if each.detail]
+        return [item.detail for item in self.items if item.detail]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ async def read_sections(services: Services, installation: OpenInstallation, want
     items = await find_open_alerts(services, installation)
     found = []
     for what in AlertKind:
-        of_kind = [each for each in items if each.what is what]
+        of_kind = [item for item in items if item.what is what]
         if of_kind and wanted.what in {None, what}:
             found.append(await _section(services, installation.id, of_kind, wanted))
     return found
@@ -116,7 +116,7 @@ async def _section(services: Services, installation_id: int, items: list[Alert],
                 session, installation_id, PAYMENT_ALERTS[what], most=most + 1, after=after
             )
         elif what in NOTIFICATION_ALERTS:
-            accounts = [each.account_id for each in items if each.account_id]
+            accounts = [item.account_id for item in items if item.account_id]
             notifications = await troubled_notifications(session, accounts, NOTIFICATION_ALERTS[what], most=most)
         shown = rows[:most]
         aggregates = await load_outlines(session, [payment for payment, _ in shown])

@@ -37,14 +37,14 @@ class BalanceParts:
 
     async def _refresh(self, account_id: str, staff: AnyStaff) -> HTMLResponse:
         accounts = await self._services.accounts.all(staff.installation.id)
-        if all(each.id != account_id for each in accounts):
+        if all(account.id != account_id for account in accounts):
             raise http_error(404, "UNKNOWN_ACCOUNT", staff.translation, _NO_ACCOUNT)
         return await self._render(staff, refresh=account_id)
 
     async def _render(self, staff: Staff, refresh: str | None = None) -> HTMLResponse:
         accounts = await self._services.accounts.all(staff.installation.id)
         found = await asyncio.gather(
-            *(read_balances(self._services, each, refresh=each.id == refresh) for each in accounts)
+            *(read_balances(self._services, account, refresh=account.id == refresh) for account in accounts)
         )
         for each in found:
             if each.trouble is not None:

@@ -138,9 +138,9 @@ class RegisterParts:
             self._active_downloads -= 1
 
     async def _account(self, staff: Staff, account_id: str) -> MerchantAccount:
-        for each in await self._services.accounts.all(staff.installation.id):
-            if each.id == account_id:
-                return each
+        for account in await self._services.accounts.all(staff.installation.id):
+            if account.id == account_id:
+                return account
         raise http_error(404, "UNKNOWN_ACCOUNT", staff.translation, _NO_ACCOUNT)
 
 

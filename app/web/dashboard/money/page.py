@@ -130,7 +130,7 @@ async def load_money(
     """Return a store's money over a period, and its accounts; never data of another store's account."""
     async with services.database.transaction() as session:
         accounts = await accounts_of(session, installation_id)
-    selected = [each for each in accounts if period.account in {"", each.id}]
+    selected = [account for account in accounts if period.account in {"", account.id}]
     return await read_money(services, selected, period.days), accounts
 
 

@@ -76,7 +76,7 @@ def build_view(order_payments: OrderPayments, now: datetime) -> WidgetView:
     order = order_payments.order
     language = base_language(order.language_code if order else None)
     return WidgetView(
-        rows=[_row(each, order_payments, now) for each in reversed(order_payments.aggregates)],
+        rows=[_row(aggregate, order_payments, now) for aggregate in reversed(order_payments.aggregates)],
         note=_note(order_payments),
         to_pay=order_payments.to_pay,
         currency=order.channel.currency_code if order else "",
@@ -84,8 +84,8 @@ def build_view(order_payments: OrderPayments, now: datetime) -> WidgetView:
         link_language=language,
         languages={code: language_name(code) for code in (*LANGUAGES, language) if page_language(code)},
         payouts=[
-            PayoutRow(each.aggregate.payment, each.payout.card_mask, standings(each.aggregate))
-            for each in order_payments.payouts
+            PayoutRow(payout.aggregate.payment, payout.payout.card_mask, standings(payout.aggregate))
+            for payout in order_payments.payouts
         ],
     )
 
@@ -101,7 +101,7 @@ def _row(aggregate: PaymentAggregate, order_payments: OrderPayments, now: dateti
         open=payable,
         closing=next((each.key for each in offered if each.kind is Kind.CANCEL), None),
         too_much=payable and order_payments.order is not None and payment.amount > order_payments.to_pay,
-        settled=all(each.state.final for each in aggregate.operations),
+        settled=all(operation.state.final for operation in aggregate.operations),
     )
 
 

@@ -141,7 +141,7 @@ class OrderWidget:
             pay_page=self._services.addresses.pay_page,
             saleor=installation.saleor_api_url,
             # With a single account its name adds no information.
-            account_names={each.id: each.name for each in accounts} if len(accounts) > 1 else {},
+            account_names={account.id: account.name for account in accounts} if len(accounts) > 1 else {},
             tests=test_ids(accounts),
             here=f"{self._base}{ORDER_WIDGET.path}",
             flash=flash,

@@ -40,7 +40,7 @@ class OverviewQuery:
     @classmethod
     def from_params(cls, params: Mapping[str, str]) -> "OverviewQuery":
         """Return the selection in an address; invalid values are ignored."""
-        days = {str(each): each for each in PERIODS}.get(params.get("days", ""), _USUAL)
+        days = {str(period): period for period in PERIODS}.get(params.get("days", ""), _USUAL)
         return cls(
             days, params.get("currency", "")[:3], params.get("account", "")[:32], params.get("channel", "")[:255]
         )
@@ -108,16 +108,16 @@ async def read_page(
     """Return the page for staff of that store; it never contains data of another store's account."""
     async with services.database.transaction() as session:
         accounts = await accounts_of(session, installation.id)
-    selected = [each for each in accounts if query.account in {"", each.id}]
+    selected = [account for account in accounts if query.account in {"", account.id}]
     overview = await read_overview(services, selected, query.days, channel=query.channel or None)
     currencies = overview.currencies
     currency = query.currency if query.currency in currencies else next(iter(currencies), "")
     now, before = overview.now.get(currency, Sums()), overview.before.get(currency, Sums())
-    channels = sorted({each.channel for each in await services.accounts.routes(installation.id)})
+    channels = sorted({route.channel for route in await services.accounts.routes(installation.id)})
     return OverviewPage(
         asked=query,
         tests=tests_among(selected),
-        periods=[(each, _PERIOD_NAMES[each]) for each in PERIODS],
+        periods=[(period, _PERIOD_NAMES[period]) for period in PERIODS],
         choices=[
             each
             for each in (
@@ -126,13 +126,13 @@ async def read_page(
                     "account",
                     gettext_noop("Merchant account"),
                     query.account,
-                    [("", language.gettext(_ANY)), *((each.id, each.name) for each in accounts)],
+                    [("", language.gettext(_ANY)), *((account.id, account.name) for account in accounts)],
                 ),
                 Choice(
                     "channel",
                     gettext_noop("Channel"),
                     query.channel,
-                    [("", language.gettext(_ANY)), *((each, each) for each in channels)],
+                    [("", language.gettext(_ANY)), *((channel, channel) for channel in channels)],
                 ),
             )
             if len([value for value, _ in each.options if value]) > 1

@@ -71,7 +71,11 @@ def offers(now: Balance) -> list[Offer]:
 
 def charge_offers(now: Balance, operations: Sequence[Operation]) -> list[ChargeOffer]:
     """Return the later charges of a subscription, newest first."""
-    at = {each.operation_id: each.booked_at or each.created_at for each in operations if each.kind is Kind.RECURRING}
+    at = {
+        operation.operation_id: operation.booked_at or operation.created_at
+        for operation in operations
+        if operation.kind is Kind.RECURRING
+    }
     return [ChargeOffer(each, at[each.id], uuid4().hex) for each in reversed(now.recurring)]
 
 

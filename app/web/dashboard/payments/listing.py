@@ -129,8 +129,8 @@ async def read_list(services: Services, installation_id: int, chosen: Filter) ->
         older=replace(chosen, after=aggregates[-1].payment.order_id) if more else None,
         chips=_chips(chosen, sums, in_review),
         **_totals(chosen, in_review if chosen.problems else sums, tests),
-        channels=[(each, each) for each in channels],
-        accounts=[(each.id, each.name) for each in accounts if each.installation_id == installation_id],
+        channels=[(channel, channel) for channel in channels],
+        accounts=[(account.id, account.name) for account in accounts if account.installation_id == installation_id],
     )
 
 

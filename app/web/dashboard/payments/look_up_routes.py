@@ -169,15 +169,15 @@ def _read_period(params: Mapping[str, str]) -> tuple[datetime, datetime]:
 def _to_result(found: FoundRecords) -> LookUpResult:
     rows = [
         Row(
-            at=each.created_at,
-            order_id=_to_text(each.order_id),
-            method=_to_text(each.method),
-            status=_to_text(f"{each.status} [{each.status_code}]" if each.status_code else each.status),
-            amount=each.amount,
-            currency=_to_text(each.currency),
-            name=_to_text(getattr(each, "operation_id", each.payment_id)),
+            at=record.created_at,
+            order_id=_to_text(record.order_id),
+            method=_to_text(record.method),
+            status=_to_text(f"{record.status} [{record.status_code}]" if record.status_code else record.status),
+            amount=record.amount,
+            currency=_to_text(record.currency),
+            name=_to_text(getattr(record, "operation_id", record.payment_id)),
         )
-        for each in found.records
+        for record in found.records
     ]
     return LookUpResult(tuple(rows), found.posted, len(found.records.unreadable))
 

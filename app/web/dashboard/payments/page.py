@@ -107,8 +107,11 @@ class PaymentPage:
 
 def compute_stamp(aggregate: PaymentAggregate) -> str:
     """Return a hash that changes whenever something that a payment's page shows has changed."""
-    done = [(each.id, each.state, each.updated_at, each.polls, each.message) for each in aggregate.operations]
-    events = [(each.id, each.state, each.attempts) for each in aggregate.events]
+    done = [
+        (operation.id, operation.state, operation.updated_at, operation.polls, operation.message)
+        for operation in aggregate.operations
+    ]
+    events = [(event.id, event.state, event.attempts) for event in aggregate.events]
     state = repr((done, events, problem_messages(aggregate.payment), aggregate.payment.order_number))
     return hashlib.sha256(state.encode()).hexdigest()[:16]
 

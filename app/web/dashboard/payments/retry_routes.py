@@ -105,24 +105,24 @@ class RetryParts:
                 422,
                 "INVALID_DATA",
                 staff.translation,
-                Joined(tuple(LazyMessage(each) for each in field_errors.values()), by=" "),
+                Joined(tuple(LazyMessage(error) for error in field_errors.values()), by=" "),
                 fields=field_errors,
             )
         only = Method(method) if method else Method.PURCHASE if transaction_id else None
         answers = await request_notifications(
             self._services, payment.order_id, only, transaction_id=transaction_id or None
         )
-        errors = [each.error for each in answers if each.error is not None]
+        errors = [answer.error for answer in answers if answer.error is not None]
         if errors:
             raise self._gateway_error(staff, payment.order_id, errors[0])
-        if not any(each.records for each in answers):
+        if not any(answer.records for answer in answers):
             return await self._payment_page.render(staff, order_id, Flash(_NO_RECORD, "info"))
         return await self._payment_page.render(staff, order_id, Flash(_NOTIFICATIONS_REQUESTED))
 
     async def _resend_events(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
         aggregate = await self._payment_page.load(staff, order_id)
         resent = await resend_events(
-            self._services, [each.id for each in undelivered_events(aggregate) if each.id is not None]
+            self._services, [event.id for event in undelivered_events(aggregate) if event.id is not None]
         )
         log.info("staff let Saleor be told again", payment=aggregate.payment.order_id, staff=staff.id, events=resent)
         return await self._payment_page.render(

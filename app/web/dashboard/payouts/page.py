@@ -115,7 +115,7 @@ async def read_list(services: Services, installation_id: int, person: Person, af
     all_accounts = await services.accounts.all(installation_id)
     page_records = records[:PAGE_SIZE]
     return PayoutList(
-        rows=[PayoutRow(each, recipient_name(recipient_of(services, each))) for each in page_records],
+        rows=[PayoutRow(record, recipient_name(recipient_of(services, record))) for record in page_records],
         older=page_records[-1].aggregate.payment.order_id if len(records) > PAGE_SIZE else None,
         accounts=await payout_accounts(services, installation_id, person),
         any_on=any(account.payouts for account in all_accounts),

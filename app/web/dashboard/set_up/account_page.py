@@ -82,7 +82,7 @@ async def read_account_page(
         rules_text=format_rules(rules) if rules else _format_invalid(account.split_rules),
         split_rows=seller_rows(rules or SplitRules()),
         example=example,
-        sellers=sorted({who for each in example.steps for who in each.shares}),
+        sellers=sorted({who for step in example.steps for who in step.shares}),
     )
 
 

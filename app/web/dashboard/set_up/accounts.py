@@ -65,11 +65,11 @@ class AccountParts:
             return await self._form(staff, first=True, flash=flash, at=at)
         listed = [
             (
-                each,
-                owner_limitations(each),
-                operator_notices(each, opens=can_open_keys(self._services, each.account)),
+                account,
+                owner_limitations(account),
+                operator_notices(account, opens=can_open_keys(self._services, account.account)),
             )
-            for each in accounts
+            for account in accounts
         ]
         return await self._renderer.part("accounts.html", staff, step=ACCOUNT, accounts=listed, flash=flash, at=at)
 

@@ -74,7 +74,7 @@ class ChannelParts:
                 "move_channels.html", staff, step=CHANNELS, at=CHANNELS, moves=moves, wanted=wanted
             )
         present = {
-            each.channel: each.account_id for each in await self._services.accounts.routes(staff.installation.id)
+            route.channel: route.account_id for route in await self._services.accounts.routes(staff.installation.id)
         }
         for channel, account in wanted.items():
             if present.get(channel, "") == account:

@@ -75,9 +75,9 @@ class OneAccountParts:
 
     async def find_account(self, staff: Staff, account_id: str) -> MerchantAccount:
         """Return an account of that store. Raises HTTPException 404 when it has no such account."""
-        for each in await self._services.accounts.all(staff.installation.id):
-            if each.id == account_id:
-                return each
+        for account in await self._services.accounts.all(staff.installation.id):
+            if account.id == account_id:
+                return account
         raise http_error(404, "UNKNOWN_ACCOUNT", staff.translation, _NO_ACCOUNT)
 
     async def render(

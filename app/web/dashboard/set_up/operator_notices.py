@@ -54,4 +54,4 @@ def operator_notices(view: AccountView, *, opens: bool) -> Sequence[OperatorNoti
 
 def owner_limitations(view: AccountView) -> Sequence[Limitation]:
     """Return the missing things that a store owner can fix on the pages. Pure."""
-    return [each for each in find_limitations(view) if not each.is_for_operator]
+    return [limitation for limitation in find_limitations(view) if not limitation.is_for_operator]

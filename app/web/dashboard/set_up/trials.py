@@ -68,15 +68,15 @@ class TrialParts:
         router.add_api_route(f"{TRIAL}/{{order_id}}/standing", self._standing, methods=["GET"])
 
     async def _form(self, staff: AnyStaff) -> HTMLResponse:
-        accounts = [each for each in await self._services.accounts.all(staff.installation.id) if each.enabled]
+        accounts = [account for account in await self._services.accounts.all(staff.installation.id) if account.enabled]
         return await self._renderer.part(
             "try.html",
             staff,
             step=TRIAL,
             accounts=accounts,
-            currencies=list(dict.fromkeys(code for each in accounts for code in each.currencies)),
-            names=any(each.names_required or each.sector != Sector.GENERAL for each in accounts),
-            birthday=any(each.sector == Sector.MICROFINANCE for each in accounts),
+            currencies=list(dict.fromkeys(code for account in accounts for code in account.currencies)),
+            names=any(account.names_required or account.sector != Sector.GENERAL for account in accounts),
+            birthday=any(account.sector == Sector.MICROFINANCE for account in accounts),
             smallest=SUGGESTED_AMOUNT,
             email=staff.email,
             key=uuid.uuid4().hex,
@@ -117,9 +117,9 @@ class TrialParts:
         return _build_page(aggregate, account, notifications[0].received_at if notifications else None)
 
     async def _account(self, staff: Staff, account_id: str) -> MerchantAccount:
-        for each in await self._services.accounts.all(staff.installation.id):
-            if each.id == account_id:
-                return each
+        for account in await self._services.accounts.all(staff.installation.id):
+            if account.id == account_id:
+                return account
         raise http_error(404, "UNKNOWN_ACCOUNT", staff.translation, _NO_ACCOUNT)
 
 

@@ -145,13 +145,13 @@ class Api:
         self._authenticated_app(info)
         return [
             {
-                "id": each.id or channel_id(each.slug),
-                "slug": each.slug,
-                "name": each.name,
-                "currencyCode": each.currency,
-                "isActive": each.active,
+                "id": channel.id or channel_id(channel.slug),
+                "slug": channel.slug,
+                "name": channel.name,
+                "currencyCode": channel.currency,
+                "isActive": channel.active,
             }
-            for each in self._state.settings.channels
+            for channel in self._state.settings.channels
         ]
 
     def _transaction(self, info: Info, **arguments: Any) -> payload.Payload | None:
@@ -178,12 +178,12 @@ class Api:
         def transactions(info: Info) -> list[payload.Payload]:
             if self._app_with(info, HANDLE_PAYMENTS, MANAGE_ORDERS) is None:
                 raise PermissionDeniedError(MANAGE_ORDERS, HANDLE_PAYMENTS)
-            return [self._transaction_payload(each) for each in order.transactions]
+            return [self._transaction_payload(transaction) for transaction in order.transactions]
 
         def granted_refunds(info: Info) -> list[payload.Payload]:
             if self._app_with(info, MANAGE_ORDERS) is None:
                 raise PermissionDeniedError(MANAGE_ORDERS)
-            return [payload.granted_refund(each) for each in order.granted_refunds]
+            return [payload.granted_refund(refund) for refund in order.granted_refunds]
 
         return {**payload.source(order), "transactions": transactions, "grantedRefunds": granted_refunds}
 
@@ -350,7 +350,7 @@ def _format_error(error: GraphQLError) -> dict[str, Any]:
     code = "PermissionDenied" if denied else "GraphQLError" if expected else type(cause).__name__
     formatted: dict[str, Any] = {"message": error.message if expected else "Internal Server Error"}
     if error.locations:
-        formatted["locations"] = [{"line": each.line, "column": each.column} for each in error.locations]
+        formatted["locations"] = [{"line": location.line, "column": location.column} for location in error.locations]
     if error.path:
         formatted["path"] = error.path
     return {**formatted, "extensions": {"exception": {"code": code}}}

@@ -55,7 +55,7 @@ def app(installed: App) -> Payload:
         "version": installed.version,
         "isActive": installed.active,
         "permissions": [{"code": code, "name": code.replace("_", " ").capitalize()} for code in installed.permissions],
-        "webhooks": [webhook(each) for each in installed.hooks],
+        "webhooks": [webhook(hook) for hook in installed.hooks],
         "extensions": [
             _extension(number, each) for number, each in enumerate(installed.manifest.get("extensions") or (), 1)
         ],
@@ -206,7 +206,7 @@ def _order(order: Order) -> Payload:
         "totalCharged": money(total_charged(order), basket.currency),
         "totalAuthorized": money(total_authorized(order), basket.currency),
         "lines": [order_line(line, basket.currency) for line in basket.lines],
-        "grantedRefunds": NeedsPermission(MANAGE_ORDERS, [granted_refund(each) for each in order.granted_refunds]),
+        "grantedRefunds": NeedsPermission(MANAGE_ORDERS, [granted_refund(refund) for refund in order.granted_refunds]),
         **common(basket),
     }
 
@@ -237,7 +237,9 @@ def granted_refund(granted: GrantedRefund) -> Payload:
         "amount": money(granted.amount, currency),
         "shippingCostsIncluded": granted.shipping_costs_included,
         "transaction": {"__typename": "TransactionItem", "id": granted.transaction.id} if granted.transaction else None,
-        "transactionEvents": [event(each, currency) for each in reversed(granted_refund_events(granted))],
+        "transactionEvents": [
+            event(refund_event, currency) for refund_event in reversed(granted_refund_events(granted))
+        ],
         "lines": [
             {
                 "__typename": "OrderGrantedRefundLine",

@@ -262,7 +262,7 @@ class App:
     @property
     def problems(self) -> list[dict[str, Any]]:
         """The app's problems as the Dashboard shows them: the open ones, newest first."""
-        return [each.to_payload() for each in reversed(self.reported_problems) if not each.dismissed]
+        return [problem.to_payload() for problem in reversed(self.reported_problems) if not problem.dismissed]
 
 
 @dataclass(frozen=True)

@@ -154,7 +154,7 @@ class SaleorState:
 
     def granted_refund(self, granted_refund_id: str) -> GrantedRefund:
         """Return a granted refund of any order by its global id; raise NotFoundError."""
-        granted = {each.id: each for order in self.orders.values() for each in order.granted_refunds}
+        granted = {refund.id: refund for order in self.orders.values() for refund in order.granted_refunds}
         return self._find(granted, granted_refund_id, "granted refund")
 
     @staticmethod

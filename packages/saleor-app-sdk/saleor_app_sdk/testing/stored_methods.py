@@ -39,14 +39,18 @@ class StoredMethods:
                 if response is None:
                     continue
                 cached = self._cache[cache_key] = (now, response)
-            shown += [StoredMethodView.model_validate(each) for each in parse_methods(cached[1], app.identifier)]
+            shown += [StoredMethodView.model_validate(method) for method in parse_methods(cached[1], app.identifier)]
         return shown
 
     async def delete(self, user_id: str, method_id: str, channel_slug: str, currency: str) -> MethodDeletionView:
         """``storedPaymentMethodRequestDelete``: ask the app that stores it; ``method_id`` is Saleor's id."""
         app_and_id = parse_method_id(method_id)
         event = WebhookEvent.STORED_PAYMENT_METHOD_DELETE_REQUESTED
-        owners = [each for each in self._subscribers(event) if app_and_id and each[0].identifier == app_and_id[0]]
+        owners = [
+            subscriber
+            for subscriber in self._subscribers(event)
+            if app_and_id and subscriber[0].identifier == app_and_id[0]
+        ]
         if app_and_id is None or not owners:
             return _deletion_view("FAILED_TO_DELIVER", _UNDELIVERED)
         app, webhook = owners[0]

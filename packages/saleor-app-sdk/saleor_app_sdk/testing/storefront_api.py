@@ -83,7 +83,7 @@ class StorefrontApi:
             "transaction": payload.transaction(transaction) if transaction else None,
             "transactionEvent": payload.event(event, transaction.currency) if transaction and event else None,
             "data": session.data,
-            "errors": [each.model_dump() for each in session.errors],
+            "errors": [error.model_dump() for error in session.errors],
         }
 
     def _complete(self, _info: Any, **arguments: Any) -> payload.Payload:
@@ -92,7 +92,7 @@ class StorefrontApi:
         except NotFoundError as exc:
             return {"order": None, "errors": [_not_found(exc)]}
         order = payload.source(self._state.order(completion.order.id)) if completion.order else None
-        return {"order": order, "errors": [each.model_dump() for each in completion.errors]}
+        return {"order": order, "errors": [error.model_dump() for error in completion.errors]}
 
 
 def _not_found(error: NotFoundError) -> dict[str, Any]:

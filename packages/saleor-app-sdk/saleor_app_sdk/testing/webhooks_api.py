@@ -65,7 +65,7 @@ class WebhooksApi:
 
     def _own_webhook(self, info: Any, webhook_id: str) -> AppWebhook | None:
         app = self._authenticated_app(info)
-        return next((each for each in app.hooks if each.id == webhook_id), None)
+        return next((hook for hook in app.hooks if hook.id == webhook_id), None)
 
     def _validation_errors(self, fields: Mapping[str, Any]) -> Errors:
         url, query = fields.get("targetUrl"), fields.get("query")
@@ -88,7 +88,9 @@ def _apply_input(hook: AppWebhook, fields: Mapping[str, Any]) -> None:
     if named:
         hook.events = tuple(_BY_ENUM_NAME[each] for each in named if each in _BY_ENUM_NAME)
     elif fields.get("query"):
-        hook.events = tuple(_BY_TYPENAME[each] for each in sorted(event_types(hook.query)) if each in _BY_TYPENAME)
+        hook.events = tuple(
+            _BY_TYPENAME[event_type] for event_type in sorted(event_types(hook.query)) if event_type in _BY_TYPENAME
+        )
 
 
 def _not_found_error(webhook_id: str, code: str) -> dict[str, Any]:

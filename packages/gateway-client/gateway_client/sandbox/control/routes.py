@@ -181,7 +181,9 @@ async def sub_merchants(sandbox: SandboxDep) -> SubMerchants:
     """Return what sub-merchants have from split payments, at all points of sale."""
     sandbox.catch_up()
     accounts = [each for pos in sandbox.state.sub_accounts.values() for each in pos.values()]
-    return SubMerchants(sub_merchants=[SubMerchantView(**each.model_dump(), balance=each.balance) for each in accounts])
+    return SubMerchants(
+        sub_merchants=[SubMerchantView(**account.model_dump(), balance=account.balance) for account in accounts]
+    )
 
 
 @router.get("/webhooks")

@@ -104,7 +104,7 @@ class _Pages:
             422 if errors else 200,
             title=f"Order {order.number}",
             order=order_view(order),
-            transactions=[transaction_view(each) for each in reversed(order.transactions)],
+            transactions=[transaction_view(transaction) for transaction in reversed(order.transactions)],
             widgets=order_widgets(state, member, order) if member else [],
             action_labels={action.value: label for action, label in _ACTION_LABELS.items()},
             errors=errors,

@@ -61,7 +61,7 @@ def add_problem(
     if len(message) > MESSAGE_LENGTH:
         message = message[: MESSAGE_LENGTH - len(_ELLIPSIS)] + _ELLIPSIS
     period = timedelta(minutes=aggregation_minutes)
-    open_problems = [each for each in problems if each.key == key and not each.dismissed]
+    open_problems = [problem for problem in problems if problem.key == key and not problem.dismissed]
     newest = max(open_problems, key=lambda each: each.updated_at, default=None)
     if newest is None or not aggregation_minutes or newest.updated_at < now - period:
         if len(problems) >= MAX_PROBLEMS:
@@ -84,6 +84,6 @@ def dismiss_problems(problems: list[Problem], *, ids: Collection[str] | None, ke
     for field, named in (("ids", ids or ()), ("keys", keys or ())):
         if len(named) > MAX_PROBLEMS:
             raise ProblemRefusedError(field, "INVALID", f"Cannot specify more than {MAX_PROBLEMS} items.")
-    for each in problems:
-        if each.id in (ids or ()) or each.key in (keys or ()):
-            each.dismissed = True
+    for problem in problems:
+        if problem.id in (ids or ()) or problem.key in (keys or ()):
+            problem.dismissed = True
