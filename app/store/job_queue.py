@@ -116,7 +116,7 @@ async def claim(
     """
     until = now + lease
     for _ in range(_TRIES):
-        rows = (await session.exec(_front_query(work), params={"now": now})).all()
+        rows = (await session.exec(_front_query(work, _LOOK_AHEAD), params={"now": now})).all()
         if len(rows) >= _LOOK_AHEAD:
             rows = await _first_rows_of_each_tenant(session, work, (work.due <= now, *work.ready), capacity)
         wanted = _round_robin(rows, capacity)
@@ -166,9 +166,9 @@ def _due_conditions(work: JobQueue) -> Sequence[ColumnElement[bool]]:
 
 
 @cache
-def _front_query(work: JobQueue) -> Any:
+def _front_query(work: JobQueue, rows: int) -> Any:
     """Return the query of the rows that have been due longest; built once, because it runs all the time."""
-    return _longest_due_query(work, _due_conditions(work), rows=_LOOK_AHEAD)
+    return _longest_due_query(work, _due_conditions(work), rows=rows)
 
 
 @cache
