@@ -80,7 +80,7 @@ def pairs(client: GatewayClient, http: httpx2.AsyncClient, keys: Credentials) ->
         return response.raise_for_status().json()
 
     def look_up() -> Awaitable[object]:
-        return client.order(ORDER_ID, timeout=8)
+        return client.get_order(ORDER_ID, timeout=8)
 
     def look_up_bare() -> Awaitable[object]:
         return get(f"/api/v1/pos/{POS_ID}/orders/{ORDER_ID}")

@@ -24,7 +24,7 @@ from app.reports.register import (
 from app.services import Services
 from gateway_client.errors import GatewayError
 from gateway_client.models import Method, Status
-from gateway_client.models.reports import Detail
+from gateway_client.models.reports import RegisterColumn
 
 
 def register(
@@ -40,7 +40,7 @@ def register(
         list[Method] | None, typer.Option(help="Only lines with this method; can be repeated.", show_default=False)
     ] = None,
     field: Annotated[
-        list[Detail] | None,
+        list[RegisterColumn] | None,
         typer.Option(
             help="A field, in the order given; can be repeated. Default: the usual fields.", show_default=False
         ),

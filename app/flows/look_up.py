@@ -48,7 +48,7 @@ async def look_up_order(
 ) -> Observations | GatewayError:
     """Return the gateway's records of a payment, or the error. Empty: the gateway reports that it has no such order."""
     try:
-        found = await gateway_client(services, account).order(payment.order_id, timeout=deadline.left)
+        found = await gateway_client(services, account).get_order(payment.order_id, timeout=deadline.left)
     except GatewayError as error:
         log.warning("look-up failed", payment=payment.order_id, error=str(error))
         return error

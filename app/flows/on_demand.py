@@ -112,7 +112,7 @@ async def fetch_records(services: Services, order_id: str) -> Records | GatewayE
     """Return the gateway's current records of a payment, or the error; nothing is posted."""
     aggregate, account = await _load(services, order_id)
     try:
-        return await gateway_client(services, account).order(
+        return await gateway_client(services, account).get_order(
             aggregate.payment.order_id, timeout=services.schedule.budget.total_seconds()
         )
     except GatewayError as error:

@@ -17,19 +17,19 @@ from gateway_client.client import GatewayClient
 from gateway_client.models import Method, Status
 from gateway_client.models.reports import (
     DEFAULT_DETAILS,
-    Detail,
+    RegisterColumn,
     RegisterLine,
     RegisterRequest,
     UnreadableLine,
-    periods,
+    split_period,
 )
 from integration_base.exact_json import dumps
 
 _TOTAL_TIMEOUT, _READ_TIMEOUT = 600.0, 60.0  # seconds: for a whole register; between two pieces of it
 _PIECE_SIZE = 32_000  # characters in one piece
-_AMOUNTS = {each for each in Detail if each.value.endswith(("mount", "Fee", "Rate"))}
+_AMOUNTS = {each for each in RegisterColumn if each.value.endswith(("mount", "Fee", "Rate"))}
 
-USUAL_FIELDS = (*DEFAULT_DETAILS, Detail.ORIGINAL_AMOUNT)
+USUAL_FIELDS = (*DEFAULT_DETAILS, RegisterColumn.ORIGINAL_AMOUNT)
 """The fields of a register unless others are chosen: the gateway's defaults, and the amount without fees."""
 
 
@@ -48,7 +48,7 @@ class RegisterQuery:
     end: datetime
     statuses: tuple[Status, ...] = ()
     methods: tuple[Method, ...] = ()
-    fields: tuple[Detail, ...] = USUAL_FIELDS
+    fields: tuple[RegisterColumn, ...] = USUAL_FIELDS
     form: Form = Form.CSV
     style: SheetStyle = field(default_factory=SheetStyle)
 
@@ -130,7 +130,7 @@ async def _count_lines(
 
 
 def _requests(query: RegisterQuery) -> Iterator[RegisterRequest]:
-    for start, end in periods(query.start, query.end):
+    for start, end in split_period(query.start, query.end):
         yield RegisterRequest(
             start_date=start,
             end_date=end,
@@ -149,18 +149,18 @@ def _drain(written: io.StringIO) -> str:
 
 def _headings(query: RegisterQuery) -> list[str]:
     """Return the gateway's own names of the fields; the zone of times is added."""
-    return [query.style.in_zone(field) if field is Detail.DATE_TIME else field.value for field in query.fields]
+    return [query.style.in_zone(field) if field is RegisterColumn.DATE_TIME else field.value for field in query.fields]
 
 
-def _cells(line: RegisterLine, fields: tuple[Detail, ...]) -> list[Cell]:
+def _cells(line: RegisterLine, fields: tuple[RegisterColumn, ...]) -> list[Cell]:
     values = line.to_wire()
     return [_cell(line, field, values.get(field.value)) for field in fields]
 
 
-def _cell(line: RegisterLine, field: Detail, value: object) -> Cell:
+def _cell(line: RegisterLine, field: RegisterColumn, value: object) -> Cell:
     if value is None:
         return None
-    if field is Detail.DATE_TIME:
+    if field is RegisterColumn.DATE_TIME:
         return line.date_time
     if field in _AMOUNTS:
         return Decimal(str(value))

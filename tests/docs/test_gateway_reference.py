@@ -14,10 +14,10 @@ from pydantic import SecretStr
 import gateway_client
 from gateway_client import (
     DIALECTS,
+    DialectName,
     GatewayClient,
     GatewayError,
     NotificationError,
-    Preset,
     RefusedError,
     SignedButUnreadableError,
     Violation,
@@ -72,11 +72,11 @@ async def harness(clock: Clock) -> AsyncIterator[Harness]:
 async def names(harness: Harness, http: httpx2.AsyncClient) -> dict[str, Any]:
     """What a sample may use: the library's names, and what the page has set before it."""
     credentials = harness.credentials
-    client = GatewayClient(http, credentials, dialect=DIALECTS[Preset.PUBLIC])
-    [monthly] = await client.order("MONTHLY", timeout=15)
+    client = GatewayClient(http, credentials, dialect=DIALECTS[DialectName.PUBLIC])
+    [monthly] = await client.get_order("MONTHLY", timeout=15)
     assert isinstance(monthly, gateway_client.PaymentRecord)
     assert monthly.recurring is not None
-    [declined] = await client.order("DECLINED", timeout=15)
+    [declined] = await client.get_order("DECLINED", timeout=15)
     data = encode(PAYMENT)
     known = {name: getattr(gateway_client, name) for name in gateway_client.__all__}
     known |= {"datetime": _Now(harness.clock), "UTC": UTC, "timedelta": timedelta}

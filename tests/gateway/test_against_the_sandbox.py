@@ -87,13 +87,13 @@ async def test_a_hosted_purchase_from_the_page_to_the_refund(client: GatewayClie
     assert isinstance(checkout, Checkout)
     assert checkout.checkout_url is not None
     assert checkout.qr_url == checkout.checkout_url.removesuffix("form") + "qr"
-    (unpaid,) = await client.order("order1", timeout=30)
+    (unpaid,) = await client.get_order("order1", timeout=30)
     assert (unpaid.status, unpaid.amount, unpaid.pos_id) == (Status.INIT, Decimal(100), client.pos_id)
     with pytest.raises(DuplicateOrderError):
         await client.create_hosted(order, timeout=30)
 
     await harness.control.pay("order1")
-    (paid,) = await client.operation("order1", Method.PURCHASE, timeout=30)
+    (paid,) = await client.get_operation("order1", Method.PURCHASE, timeout=30)
     assert isinstance(paid, PaymentRecord)
     assert (paid.status, paid.status_code) == (Status.SUCCESS, "1000")
 
@@ -101,7 +101,7 @@ async def test_a_hosted_purchase_from_the_page_to_the_refund(client: GatewayClie
     refund = await client.refund(part, timeout=30)
     assert (refund.method, refund.amount, refund.status) == (Method.REFUND, Decimal("0.30"), Status.SUCCESS)
     await client.refund(Refund(order_id="order1", order_currency="UAH", refund_amount=Decimal("99.70")), timeout=30)
-    found = await client.order("order1", timeout=30)
+    found = await client.get_order("order1", timeout=30)
     assert sum(record.amount for record in found if isinstance(record, OperationRecord)) == Decimal(100)
 
     await client.resend("order1", Method.PURCHASE, timeout=30)
@@ -152,7 +152,7 @@ async def test_after_an_unknown_outcome_the_look_up_tells(client: GatewayClient,
             await harness.control.fault(FaultRule(path="/api/v1/refund", moment=moment, effect=effect, status=503))
             with pytest.raises(OutcomeUnknownError):
                 await client.refund(Refund(order_id=order_id, order_currency="UAH"), timeout=30)
-            assert len(await client.operation(order_id, Method.REFUND, timeout=30)) == done, order_id
+            assert len(await client.get_operation(order_id, Method.REFUND, timeout=30)) == done, order_id
 
 
 async def test_cancelling_an_unpaid_payment(client: GatewayClient) -> None:
@@ -162,8 +162,8 @@ async def test_cancelling_an_unpaid_payment(client: GatewayClient) -> None:
 
 
 async def test_nothing_is_known_of_an_order_that_never_was(client: GatewayClient) -> None:
-    assert await client.order("never", timeout=30) == ()
-    assert await client.operation("never", Method.VOID, timeout=30) == ()
+    assert await client.get_order("never", timeout=30) == ()
+    assert await client.get_operation("never", Method.VOID, timeout=30) == ()
 
 
 async def test_the_keys(client: GatewayClient, http: httpx2.AsyncClient, keys: dict[str, Any]) -> None:

@@ -19,7 +19,7 @@ from gateway_client.errors import (
 )
 from gateway_client.models import Method, RecurringPlan, Status
 from gateway_client.models.subscriptions import SubscriptionRefund
-from gateway_client.wallets import Wallet, check_validation_url, encode_token
+from gateway_client.wallets import Wallet, check_validation_url, encode_wallet_token
 from tests.gateway.conftest import POS_ID
 from tests.gateway.counterpart import PAYMENT, REFUND, ScriptedServer
 from tests.gateway.examples import SHOP, hosted
@@ -158,7 +158,7 @@ async def test_a_wallets_token_is_exchanged(client: GatewayClient, gateway: Scri
 async def test_nothing_of_a_wallets_token_comes_back_in_an_error(
     client: GatewayClient, gateway: ScriptedServer, status: int
 ) -> None:
-    token = encode_token('{"signedMessage": "' + "sealed in the phone " * 200 + '"}')
+    token = encode_wallet_token('{"signedMessage": "' + "sealed in the phone " * 200 + '"}')
     told = f"cannot read gpay:{token.get_secret_value()}, which holds: sealed in the phone"
     gateway.will_answer(json_reply({"message": told, "args": [{"field_name": "token", "violation": told}]}, status))
     with pytest.raises(GatewayError) as caught:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gateway_client.credentials import Credentials
-from gateway_client.dialect import Preset
+from gateway_client.dialect import DialectName
 from gateway_client.errors import InvalidRequestError
 from gateway_client.hosts import KNOWN_GATEWAYS, is_webhook_reachable
 from tests.gateway.conftest import POS_ID
@@ -142,4 +142,4 @@ def test_the_published_addresses_are_these() -> None:
         "tranzzo": ("35.187.74.148",),
         "finline": (),
     }
-    assert {known.dialect for known in KNOWN_GATEWAYS.values()} == {Preset.PUBLIC}
+    assert {known.dialect for known in KNOWN_GATEWAYS.values()} == {DialectName.PUBLIC}

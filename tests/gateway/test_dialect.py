@@ -11,7 +11,7 @@ import pytest
 
 from gateway_client.client import GatewayClient
 from gateway_client.credentials import Credentials
-from gateway_client.dialect import DIALECTS, INTERFACE, PUBLIC, Dialect, PartCapture, Sending, TaxesForm, ThreeDs
+from gateway_client.dialect import DIALECTS, INTERFACE, PUBLIC, Dialect, Inclusion, PartCapture, TaxesForm, ThreeDs
 from gateway_client.errors import InvalidRequestError
 from gateway_client.models import FiscalProduct, HostedPayment, Payout, Recipient, Sector, SplitItem, Taxes
 from gateway_client.notification import encode, read_notification
@@ -126,7 +126,7 @@ class TestWhatIsSent:
     ) -> None:
         product = FiscalProduct(id=SHOP, name="Mug", amount="100.00", qty=1, unit="pc", taxes=Taxes(type="vat", prc=20))
         split = (SplitItem(sub_merchant_id=SHOP, amount="100.00", products=(product,)),)
-        dialect = Dialect(product_taxes=taxes, hold_split=Sending.SENT)
+        dialect = Dialect(product_taxes=taxes, hold_split=Inclusion.SENT)
         sent = await sent_by(dialect, hosted(products=(product,), split=split), credentials, gateway)
         expected: object = {"type": "vat", "prc": 20}
         if taxes is TaxesForm.LIST:
@@ -144,7 +144,7 @@ class TestTimes:
             client = GatewayClient(http, credentials, dialect=Dialect(time_zone="Europe/Kyiv"))
             record = {**PAYMENT, "created_at": "2026-11-21T14:30:00.000", "processed_at": "2026-11-21T12:30:00Z"}
             gateway.will_answer(json_reply([record]))
-            [found] = await client.order(PAYMENT["order_id"], timeout=30)
+            [found] = await client.get_order(PAYMENT["order_id"], timeout=30)
         assert (found.created_at, found.processed_at) == (self.AT_NOON, self.AT_NOON)  # a zone that is named counts
 
     def test_of_a_notification(self) -> None:

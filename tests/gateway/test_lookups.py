@@ -21,7 +21,7 @@ from tests.loopback import HangUp, Reply, json_reply, text_reply
 
 async def test_all_operations_of_an_order(client: GatewayClient, gateway: ScriptedServer) -> None:
     gateway.will_answer(json_reply([{**PAYMENT, "recurring": {"id": "r-1", "status": "active"}}, REFUND]))
-    payment, refund = await client.order("order1", timeout=30)
+    payment, refund = await client.get_order("order1", timeout=30)
     assert (gateway.last.method, gateway.last.path) == ("GET", f"/api/v1/pos/{POS_ID}/orders/order1")
     assert gateway.last.header("x-api-key") == "key-of-endpoints"
     assert not gateway.last.has("content-type")
@@ -34,14 +34,14 @@ async def test_all_operations_of_an_order(client: GatewayClient, gateway: Script
 
 async def test_one_record_or_an_array_of_them_is_the_same(client: GatewayClient, gateway: ScriptedServer) -> None:
     gateway.will_answer(json_reply(PAYMENT), json_reply([PAYMENT]))
-    assert await client.order("order1", timeout=30) == await client.order("order1", timeout=5)
+    assert await client.get_order("order1", timeout=30) == await client.get_order("order1", timeout=5)
 
 
 async def test_one_operation_of_an_order(client: GatewayClient, gateway: ScriptedServer) -> None:
     gateway.will_answer(json_reply(REFUND), json_reply([REFUND, REFUND]))
-    assert len(await client.operation("order1", Method.REFUND, timeout=30)) == 1
+    assert len(await client.get_operation("order1", Method.REFUND, timeout=30)) == 1
     assert gateway.last.path == f"/api/v1/pos/{POS_ID}/orders/order1/refund"
-    assert len(await client.operation("order1", Method.REFUND, timeout=30)) == 2
+    assert len(await client.get_operation("order1", Method.REFUND, timeout=30)) == 2
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ async def test_an_order_that_the_gateway_does_not_know(
     client: GatewayClient, gateway: ScriptedServer, answer: Reply
 ) -> None:
     gateway.will_answer(answer)
-    assert await client.order("order1", timeout=30) == ()
+    assert await client.get_order("order1", timeout=30) == ()
 
 
 @pytest.mark.threat("false-gateway")
@@ -79,7 +79,7 @@ async def test_only_the_gateways_own_word_means_that_there_is_no_such_order(
 ) -> None:
     gateway.will_answer(answer)
     with pytest.raises(kind) as caught:
-        await client.order("order1", timeout=30)
+        await client.get_order("order1", timeout=30)
     assert type(caught.value) is kind
 
 
@@ -88,12 +88,12 @@ async def test_an_unreadable_record_does_not_hide_the_others_and_is_told_of(
     client: GatewayClient, gateway: ScriptedServer, strange: object
 ) -> None:
     gateway.will_answer(json_reply([PAYMENT, strange, REFUND]), json_reply([PAYMENT, REFUND]))
-    found = await client.order("order1", timeout=30)
+    found = await client.get_order("order1", timeout=30)
     assert [each.method for each in found] == ["purchase", "refund"]
     [why] = found.unreadable
     assert why.startswith("record 2 of 3 is not a")
     assert "a lot" not in why
-    assert (await client.order("order1", timeout=30)).unreadable == ()
+    assert (await client.get_order("order1", timeout=30)).unreadable == ()
 
 
 async def test_a_webhook_can_be_sent_again(client: GatewayClient, gateway: ScriptedServer) -> None:

@@ -170,7 +170,7 @@ async def test_cancel_without_the_orders_record_is_unknown(
 
 async def test_an_order_id_is_one_step_of_the_path(client: GatewayClient, gateway: ScriptedServer) -> None:
     gateway.will_answer(json_reply([]))
-    await client.order("../a b?c", timeout=30)
+    await client.get_order("../a b?c", timeout=30)
     assert gateway.last.path == f"/api/v1/pos/{POS_ID}/orders/..%2Fa%20b%3Fc"
     for order_id in ("", ".", ".."):
         with pytest.raises(InvalidRequestError):

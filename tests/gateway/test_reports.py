@@ -24,13 +24,13 @@ from gateway_client.models import Method, Status
 from gateway_client.models.reports import (
     DEFAULT_DETAILS,
     LONGEST_PERIOD,
-    Detail,
+    RegisterColumn,
     RegisterLine,
     RegisterRequest,
     RegisterTicket,
     TransactionLine,
     UnreadableLine,
-    periods,
+    split_period,
 )
 from integration_base import exact_json
 from tests.gateway.conftest import POS_ID, RecordedSleeps
@@ -188,7 +188,7 @@ async def test_a_register_is_started_without_the_endpoints_key(
             end_date=datetime(2026, 11, 21, 12, 0, 0, 500_000, tzinfo=kyiv),
             statuses=(Status.SUCCESS,),
             methods=(Method.PURCHASE, Method.RECURRENT),
-            transaction_details=(Detail.ORDER_ID, Detail.RECEIVER_FEE),
+            transaction_details=(RegisterColumn.ORDER_ID, RegisterColumn.RECEIVER_FEE),
         ),
         timeout=5,
     )
@@ -423,7 +423,7 @@ class TestCompressedLists:
         with pytest.raises(OutcomeUnknownError):
             await period(client)
         with pytest.raises(OutcomeUnknownError):
-            await client.order("order1", timeout=30)
+            await client.get_order("order1", timeout=30)
 
     @pytest.mark.threat("decompression-bomb")
     async def test_may_not_fill_the_memory(self, client: GatewayClient, gateway: ScriptedServer) -> None:
@@ -432,7 +432,7 @@ class TestCompressedLists:
         with pytest.raises(OutcomeUnknownError, match="too long"):
             await period(client)
         with pytest.raises(OutcomeUnknownError, match="too large"):
-            await client.order("order1", timeout=30)
+            await client.get_order("order1", timeout=30)
 
 
 def test_what_a_register_holds_by_default() -> None:
@@ -444,7 +444,7 @@ def test_what_a_register_holds_by_default() -> None:
 
 def test_every_detail_has_its_field() -> None:
     names = {field.alias for field in RegisterLine.model_fields.values()}
-    assert names == {detail.value for detail in Detail}
+    assert names == {detail.value for detail in RegisterColumn}
 
 
 def test_a_register_covers_31_days_at_most() -> None:
@@ -459,7 +459,7 @@ moments = st.datetimes(min_value=datetime(2000, 1, 1), max_value=datetime(2040, 
 @given(start=moments, days=st.floats(min_value=0.001, max_value=400))
 def test_longer_periods_are_cut_without_a_gap(start: datetime, days: float) -> None:
     end = start + timedelta(days=days)
-    cut = list(periods(start, end))
+    cut = list(split_period(start, end))
     assert cut[0][0] == start
     assert cut[-1][1] == end
     assert all(one[1] == other[0] for one, other in pairwise(cut))
@@ -470,7 +470,7 @@ def test_longer_periods_are_cut_without_a_gap(start: datetime, days: float) -> N
 def test_31_days_over_the_end_of_summer_time_are_31_days() -> None:
     kyiv = ZoneInfo("Europe/Kyiv")
     start, end = datetime(2026, 10, 1, tzinfo=kyiv), datetime(2026, 11, 1, tzinfo=kyiv)
-    first, second = periods(start, end)
+    first, second = split_period(start, end)
     assert first[1] - first[0] == timedelta(days=31)
     assert second == (datetime(2026, 10, 31, 21, tzinfo=UTC), datetime(2026, 10, 31, 22, tzinfo=UTC))
     with pytest.raises(InvalidRequestError, match="31 days"):
@@ -498,7 +498,7 @@ local_moments = st.datetimes(
 @example(start=datetime(2026, 10, 1, tzinfo=ZoneInfo("Europe/Kyiv")), days=31)
 def test_the_clocks_of_no_zone_stretch_a_period(start: datetime, days: int) -> None:
     end = start + timedelta(days=days)
-    cut = [(one.astimezone(UTC), other.astimezone(UTC)) for one, other in periods(start, end)]
+    cut = [(one.astimezone(UTC), other.astimezone(UTC)) for one, other in split_period(start, end)]
     assert (cut[0][0], cut[-1][1]) == (start.astimezone(UTC), end.astimezone(UTC))
     assert all(one[1] == other[0] for one, other in pairwise(cut))
     assert all(timedelta() < other - one <= LONGEST_PERIOD for one, other in cut)
@@ -521,5 +521,5 @@ async def test_a_period_that_is_none_is_named_as_the_caller_named_it(client: Gat
     with pytest.raises(InvalidRequestError, match=r"end_date: after start_date;") as of_register:
         RegisterRequest(start_date=END, end_date=START)
     with pytest.raises(InvalidRequestError, match=r"end: after start;") as of_both:
-        next(periods(END, START))
+        next(split_period(END, START))
     assert [caught.value.field for caught in (of_list, of_register, of_both)] == ["enddate", "end_date", "end"]

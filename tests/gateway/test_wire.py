@@ -15,28 +15,28 @@ from gateway_client import (
     Capture,
     CaptureEndpoint,
     Credentials,
-    Detail,
+    DialectName,
     DirectPayment,
     FiscalProduct,
     GatewayClient,
     HostedPayment,
+    Inclusion,
     Method,
     Mode,
     OperationRecord,
     PartCapture,
     PaymentRecord,
     Payout,
-    Preset,
     Product,
     ReceiptDelivery,
     Recipient,
     RecurringPlan,
     Refund,
+    RegisterColumn,
     RegisterLine,
     RegisterRequest,
     RegisterTicket,
     Sector,
-    Sending,
     SplitItem,
     SplitRefund,
     Status,
@@ -48,7 +48,7 @@ from gateway_client import (
     TransactionLine,
     Void,
     Wallet,
-    encode_token,
+    encode_wallet_token,
 )
 from gateway_client.models import read_record
 from gateway_client.models.base import CARD_FIELDS
@@ -244,10 +244,10 @@ CALLS: dict[str, tuple[Any, Ask, str, dict[str, Any] | None]] = {
         f"POST /api/v1/pos/{POS_ID}/order/order1/cancel",
         None,
     ),
-    "order": (RECORD, lambda c: c.order("order1", timeout=9), f"GET /api/v1/pos/{POS_ID}/orders/order1", None),
-    "operation": (
+    "get_order": (RECORD, lambda c: c.get_order("order1", timeout=9), f"GET /api/v1/pos/{POS_ID}/orders/order1", None),
+    "get_operation": (
         RECORD,
-        lambda c: c.operation("order1", Method.VOID, timeout=9),
+        lambda c: c.get_operation("order1", Method.VOID, timeout=9),
         f"GET /api/v1/pos/{POS_ID}/orders/order1/void",
         None,
     ),
@@ -268,7 +268,7 @@ CALLS: dict[str, tuple[Any, Ask, str, dict[str, Any] | None]] = {
         json_reply({"report_id": "r1", "count": 0}),
         lambda c: c.reports.start(
             RegisterRequest(start_date=START, end_date=END, statuses=tuple(Status), methods=tuple(Method),
-                            transaction_details=tuple(Detail)),
+                            transaction_details=tuple(RegisterColumn)),
             timeout=9,
         ),
         "POST /streaming-report/start",
@@ -336,13 +336,13 @@ CALLS: dict[str, tuple[Any, Ask, str, dict[str, Any] | None]] = {
     ),
     "wallet": (
         json_reply({"cc_token": "tok"}),
-        lambda c: c.wallets.tokenize(Wallet.APPLE_PAY, encode_token("{}"), timeout=9),
+        lambda c: c.wallets.tokenize(Wallet.APPLE_PAY, encode_wallet_token("{}"), timeout=9),
         "POST /api/v1/tokenization/tokenize",
         {"pos_id": POS_ID, "token": "applepay:e30="},
     ),
     "google": (
         json_reply({"cc_token": "tok"}),
-        lambda c: c.wallets.tokenize(Wallet.GOOGLE_PAY, encode_token("{}"), timeout=9),
+        lambda c: c.wallets.tokenize(Wallet.GOOGLE_PAY, encode_wallet_token("{}"), timeout=9),
         "POST /api/v1/tokenization/tokenize",
         {"pos_id": POS_ID, "token": "gpay:e30="},
     ),
@@ -361,7 +361,7 @@ async def test_each_call_says_these_words_and_no_other(
 ) -> None:
     answer, ask, target, body = CALLS[call]
     gateway.will_answer(answer)
-    await ask(GatewayClient(http, credentials, dialect=DIALECTS[Preset.PUBLIC], sleep=naps))
+    await ask(GatewayClient(http, credentials, dialect=DIALECTS[DialectName.PUBLIC], sleep=naps))
     assert f"{gateway.last.method} {gateway.last.target}" == target
     assert (gateway.last.json if gateway.last.body else None) == body
     headers = {name.upper(): value for name, value in gateway.last.headers}
@@ -492,10 +492,10 @@ def test_each_word_is_spelt_so() -> None:
         Wallet: ["applepay", "gpay"],
         CaptureEndpoint: ["split", "plain"],
         PartCapture: ["keeps_rest", "releases_rest"],
-        Sending: ["sent", "not_sent"],
+        Inclusion: ["sent", "not_sent"],
         ThreeDs: ["supported", "always", "never"],
         TaxesForm: ["object", "list"],
-        Preset: ["interface", "public"],
+        DialectName: ["interface", "public"],
     }
     assert {kind: list(kind) for kind in words} == words
     assert [read_status(word) for word in words[Status]] == list(Status)

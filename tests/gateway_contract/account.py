@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from uuid import uuid5
 
 from gateway_client.credentials import Credentials
-from gateway_client.dialect import Preset
+from gateway_client.dialect import DialectName
 from gateway_client.sandbox.settings import PointOfSale
 from tests.gateway.examples import OTHER_SHOP, SHOP
 from tests.gateway_contract.scrubbing import GATEWAY, HIDDEN, WEBHOOKS, Scrubber
@@ -101,7 +101,7 @@ def _loopback(url: str) -> bool:
 
 def dialect_of_environment(variables: Mapping[str, str]) -> str:
     """The dialect that the account's gateway speaks."""
-    return variables.get("GATEWAY_DIALECT") or Preset.PUBLIC.value
+    return variables.get("GATEWAY_DIALECT") or DialectName.PUBLIC.value
 
 
 def may_be_run(account: Account, story: str, *, reads_only: bool, ask: Callable[[str], str]) -> bool:

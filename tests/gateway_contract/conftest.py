@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway_client.dialect import Preset
+from gateway_client.dialect import DialectName
 from tests.gateway_contract.account import Account, dialect_of_environment, may_be_run
 from tests.gateway_contract.harness import SANDBOX, Harness, open_recorded, open_recorded_from_sandbox, open_replayed
 from tests.gateway_contract.tape import CASSETTES
@@ -38,7 +38,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "harness" not in metafunc.fixturenames:
         return
     tellings = ["cassette", SANDBOX]
-    presets = [preset for preset in Preset if preset is Preset.PUBLIC or _is_in_the_interface(metafunc)]
+    presets = [preset for preset in DialectName if preset is DialectName.PUBLIC or _is_in_the_interface(metafunc)]
     if metafunc.config.getoption("--record-mode") in _REWRITING:
         tellings = ["recording"]
         if Account.of_environment(os.environ) is not None:
@@ -75,7 +75,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     return report
 
 
-def cassette_of(node: pytest.Item, preset: Preset) -> Path:
+def cassette_of(node: pytest.Item, preset: DialectName) -> Path:
     """Where the story of a test lies: ``test_hosted.py::test_a_page`` is ``public/hosted/a_page.yaml``."""
     name = getattr(node, "originalname", node.name)
     return CASSETTES / preset / node.path.stem.removeprefix("test_") / f"{name.removeprefix('test_')}.yaml"

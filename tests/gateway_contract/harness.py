@@ -22,7 +22,7 @@ from vcr.cassette import Cassette  # type: ignore[import-untyped]  # vcrpy has n
 
 from gateway_client.client import GatewayClient
 from gateway_client.credentials import Credentials
-from gateway_client.dialect import DIALECTS, Preset
+from gateway_client.dialect import DIALECTS, DialectName
 from gateway_client.sandbox.control import SandboxControl
 from gateway_client.sandbox.scripting import FaultRule
 from gateway_client.sandbox.server import running_sandbox
@@ -139,7 +139,7 @@ class Harness:
     moment: datetime
     currency: str
     prefix: str
-    preset: Preset
+    preset: DialectName
     timeout: float = 20.0
 
     @property
@@ -161,7 +161,9 @@ async def _no_sleep(_seconds: float) -> None:
 
 
 @asynccontextmanager
-async def open_replayed(path: Path, context: ssl.SSLContext, preset: Preset) -> AsyncIterator[tuple[Harness, Cassette]]:
+async def open_replayed(
+    path: Path, context: ssl.SSLContext, preset: DialectName
+) -> AsyncIterator[tuple[Harness, Cassette]]:
     """A harness on which everything comes from the cassette at ``path``."""
     account = Account(ON_CASSETTES)
     with cassette(path, addresses=None, scrubber=account.scrubber()) as tape:
@@ -172,7 +174,7 @@ async def open_replayed(path: Path, context: ssl.SSLContext, preset: Preset) -> 
 
 @asynccontextmanager
 async def open_recorded_from_sandbox(
-    path: Path, context: ssl.SSLContext, seed: str, *, preset: Preset, listen: bool
+    path: Path, context: ssl.SSLContext, seed: str, *, preset: DialectName, listen: bool
 ) -> AsyncIterator[Harness]:
     """A harness with a sandbox of its own, which does the same every time; everything goes onto ``path``."""
     pos = PointOfSale(behaviour=Behaviour.model_validate(SPOKEN[preset]))
@@ -200,7 +202,7 @@ async def open_recorded(
     account: Account,
     *,
     listen: bool,
-    preset: Preset,
+    preset: DialectName,
     ask: Callable[[str], str] = input,
     moment: datetime | None = None,
     prefix: str | None = None,

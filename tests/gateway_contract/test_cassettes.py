@@ -12,7 +12,7 @@ from vcr.errors import CannotOverwriteExistingCassetteException  # type: ignore[
 from vcr.request import Request  # type: ignore[import-untyped]  # the same
 
 from gateway_client.client import GatewayClient
-from gateway_client.dialect import Preset
+from gateway_client.dialect import DialectName
 from gateway_client.sandbox.core.cards import luhn_digit
 from integration_base import exact_json
 from tests.gateway.counterpart import open_scripted_server
@@ -35,8 +35,8 @@ def stories() -> Iterator[tuple[str, ast.AsyncFunctionDef]]:
             if not isinstance(node, ast.AsyncFunctionDef) or not node.name.startswith("test_"):
                 continue
             if "harness" in {argument.arg for argument in node.args.args}:
-                for preset in Preset:
-                    if preset is Preset.PUBLIC or "public_only" not in _marks(path, node):
+                for preset in DialectName:
+                    if preset is DialectName.PUBLIC or "public_only" not in _marks(path, node):
                         story = f"{path.stem.removeprefix('test_')}/{node.name.removeprefix('test_')}.yaml"
                         yield f"{preset}/{story}", node
 
@@ -118,12 +118,12 @@ def test_stories_that_are_recorded_unasked_move_no_money() -> None:
 async def test_what_is_not_on_the_cassette_is_not_asked_anywhere() -> None:
     async with (
         open_scripted_server() as other,
-        open_replayed(PATHS[0], ssl.create_default_context(), Preset.PUBLIC) as (harness, _tape),
+        open_replayed(PATHS[0], ssl.create_default_context(), DialectName.PUBLIC) as (harness, _tape),
     ):
         with pytest.raises(CannotOverwriteExistingCassetteException):
             await harness.http.get(other.url)
         with pytest.raises(CannotOverwriteExistingCassetteException):
-            await harness.client.order("nobody-told-of-it", timeout=1)
+            await harness.client.get_order("nobody-told-of-it", timeout=1)
         assert not other.requests
 
 

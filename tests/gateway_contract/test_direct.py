@@ -21,7 +21,7 @@ async def test_a_card_pays(harness: Harness) -> None:
     )
     assert paid.cc_mask is not None
     assert paid.pos_id == harness.client.pos_id
-    (found,) = await harness.client.order(order_id, timeout=harness.timeout)
+    (found,) = await harness.client.get_order(order_id, timeout=harness.timeout)
     assert (found.payment_id, found.status, found.amount) == (paid.payment_id, Status.SUCCESS, AMOUNT)
 
 

@@ -15,11 +15,11 @@ async def test_a_purchase_on_the_page(harness: Harness) -> None:
     assert isinstance(checkout, Checkout)
     assert checkout.checkout_url is not None
     assert checkout.qr_url == checkout.checkout_url.removesuffix("form") + "qr"
-    (unpaid,) = await harness.client.order(order_id, timeout=harness.timeout)
+    (unpaid,) = await harness.client.get_order(order_id, timeout=harness.timeout)
     assert (unpaid.status, unpaid.mode, unpaid.amount) == (Status.INIT, "hosted", AMOUNT)
 
     await harness.hands.pay(order_id, checkout.checkout_url)
-    (paid,) = await harness.client.operation(order_id, Method.PURCHASE, timeout=harness.timeout)
+    (paid,) = await harness.client.get_operation(order_id, Method.PURCHASE, timeout=harness.timeout)
     assert isinstance(paid, PaymentRecord)
     assert (paid.status, paid.status_code, paid.amount) == (Status.SUCCESS, "1000", AMOUNT)
     assert paid.payment_id == unpaid.payment_id
@@ -38,7 +38,7 @@ async def test_a_payer_changes_the_amount(harness: Harness) -> None:
     order_id = harness.order_id("changed")
     await harness.client.create_hosted(a_page(harness, "changed"), timeout=harness.timeout)
     await harness.hands.pay_other(order_id, Decimal("2.00"))
-    (paid,) = await harness.client.order(order_id, timeout=harness.timeout)
+    (paid,) = await harness.client.get_order(order_id, timeout=harness.timeout)
     assert isinstance(paid, PaymentRecord)
     assert (paid.amount, paid.processed_amount, paid.processed_currency) == (AMOUNT, Decimal("2.00"), harness.currency)
 

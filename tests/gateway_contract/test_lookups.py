@@ -19,19 +19,19 @@ async def test_all_operations_of_an_order_and_those_of_one_kind(harness: Harness
         Refund(order_id=order_id, order_currency=harness.currency, refund_amount=Decimal("0.50")),
         timeout=harness.timeout,
     )
-    records = await harness.client.order(order_id, timeout=harness.timeout)
+    records = await harness.client.get_order(order_id, timeout=harness.timeout)
     assert {type(record) for record in records} == {PaymentRecord, OperationRecord}
     assert {record.payment_id for record in records} == {paid.payment_id}
     for method, amount in ((Method.PURCHASE, AMOUNT), (Method.REFUND, Decimal("0.50"))):
-        found = await harness.client.operation(order_id, method, timeout=harness.timeout)
+        found = await harness.client.get_operation(order_id, method, timeout=harness.timeout)
         assert [(record.method, record.amount) for record in found] == [(method, amount)]
 
 
 @pytest.mark.reads_only
 async def test_an_order_that_never_was(harness: Harness) -> None:
     order_id = harness.order_id("never")
-    assert await harness.client.order(order_id, timeout=harness.timeout) == ()
-    assert await harness.client.operation(order_id, Method.VOID, timeout=harness.timeout) == ()
+    assert await harness.client.get_order(order_id, timeout=harness.timeout) == ()
+    assert await harness.client.get_operation(order_id, Method.VOID, timeout=harness.timeout) == ()
 
 
 async def test_all_transactions_of_a_period(harness: Harness) -> None:

@@ -18,7 +18,7 @@ async def paid_on_the_page(harness: Harness, name: str, method: Method) -> str:
 
 async def test_reserved_money_is_taken_in_part(harness: Harness) -> None:
     order_id = await paid_on_the_page(harness, "taken", Method.AUTH)
-    (held,) = await harness.client.operation(order_id, Method.AUTH, timeout=harness.timeout)
+    (held,) = await harness.client.get_operation(order_id, Method.AUTH, timeout=harness.timeout)
     assert (held.status, held.amount) == (Status.SUCCESS, AMOUNT)
     request = Capture(
         order_id=order_id,
@@ -40,7 +40,7 @@ async def test_reserved_money_is_released(harness: Harness) -> None:
     released = await harness.client.void(request, timeout=harness.timeout)
     assert (released.method, released.status, released.status_code) == (Method.VOID, Status.SUCCESS, "1009")
     assert released.amount == AMOUNT
-    found = await harness.client.operation(order_id, Method.VOID, timeout=harness.timeout)
+    found = await harness.client.get_operation(order_id, Method.VOID, timeout=harness.timeout)
     assert [record.status for record in found] == [Status.SUCCESS]
 
 
@@ -60,7 +60,7 @@ async def test_money_goes_back_in_parts_and_in_all(harness: Harness) -> None:
         request.model_copy(update={"refund_amount": Decimal("1.20")}), timeout=harness.timeout
     )
     assert rest.operation_id != part.operation_id
-    records = await harness.client.order(order_id, timeout=harness.timeout)
+    records = await harness.client.get_order(order_id, timeout=harness.timeout)
     returned = [record.amount for record in records if isinstance(record, OperationRecord)]
     assert sum(returned) == AMOUNT
 

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from gateway_client.dialect import Preset
+from gateway_client.dialect import DialectName
 from gateway_client.errors import (
     BadCredentialsError,
     DuplicateOrderError,
@@ -49,7 +49,7 @@ async def test_an_amount_beyond_the_terminals_limit(harness: Harness) -> None:
             a_page(harness, "much", amount=Decimal("99999999.99")), timeout=harness.timeout
         )
     assert not isinstance(refused.value, DuplicateOrderError | NotFoundError | BadCredentialsError | RateLimitedError)
-    if harness.preset is Preset.PUBLIC:
+    if harness.preset is DialectName.PUBLIC:
         assert [violation.field for violation in refused.value.violations] == ["amount"]
     assert "amount" in refused.value.message
 
@@ -65,7 +65,7 @@ async def test_a_payment_that_is_not_reserved_cannot_be_released(harness: Harnes
     except RefusedError as refused:
         outcome = type(refused)
     assert outcome in {Status.FAILURE, RefusedError}
-    (only,) = await harness.client.order(paid.order_id, timeout=harness.timeout)
+    (only,) = await harness.client.get_order(paid.order_id, timeout=harness.timeout)
     assert only.payment_id == paid.payment_id
 
 

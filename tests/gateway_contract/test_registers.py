@@ -7,7 +7,7 @@ import pytest
 
 from gateway_client.errors import ReportNotReadyError
 from gateway_client.models import Method, Status
-from gateway_client.models.reports import Detail, RegisterRequest, UnreadableLine
+from gateway_client.models.reports import RegisterColumn, RegisterRequest, UnreadableLine
 from tests.gateway_contract.harness import Harness
 from tests.gateway_contract.requests import AMOUNT, a_card
 
@@ -19,7 +19,13 @@ def of_today(harness: Harness) -> RegisterRequest:
         end_date=harness.moment + timedelta(minutes=5),
         statuses=(Status.SUCCESS,),
         methods=(Method.PURCHASE,),
-        transaction_details=(Detail.ORDER_ID, Detail.AMOUNT, Detail.CURRENCY, Detail.STATUS, Detail.DATE_TIME),
+        transaction_details=(
+            RegisterColumn.ORDER_ID,
+            RegisterColumn.AMOUNT,
+            RegisterColumn.CURRENCY,
+            RegisterColumn.STATUS,
+            RegisterColumn.DATE_TIME,
+        ),
     )
 
 
@@ -37,7 +43,7 @@ async def test_a_register_is_started_and_fetched(harness: Harness) -> None:
 
 async def test_a_register_with_every_field(harness: Harness) -> None:
     paid = await harness.client.create_direct(a_card(harness, "whole-register"), timeout=harness.timeout)
-    request = of_today(harness).model_copy(update={"transaction_details": tuple(Detail)})
+    request = of_today(harness).model_copy(update={"transaction_details": tuple(RegisterColumn)})
     ticket = await harness.client.reports.start(request, timeout=harness.timeout)
     async with aclosing(harness.client.reports.fetch(ticket, patience=120, timeout=harness.timeout)) as lines:
         rows = [line async for line in lines if not isinstance(line, UnreadableLine)]

@@ -17,7 +17,7 @@ async def test_a_subscription_from_its_first_charge_to_its_end(harness: Harness)
     )
     assert isinstance(checkout, Checkout)
     await harness.hands.pay(order_id, checkout.checkout_url)
-    (first,) = await harness.client.order(order_id, timeout=harness.timeout)
+    (first,) = await harness.client.get_order(order_id, timeout=harness.timeout)
     assert isinstance(first, PaymentRecord)
     assert first.recurring is not None
     subscription = first.recurring.id

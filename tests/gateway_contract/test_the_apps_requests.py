@@ -90,7 +90,7 @@ async def test_a_page_with_plain_products(harness: Harness) -> None:
     checkout = await harness.client.create_hosted(request, timeout=harness.timeout)
     assert isinstance(checkout, Checkout)
     await harness.hands.pay(request.order_id, checkout.checkout_url)
-    (paid,) = await harness.client.order(request.order_id, timeout=harness.timeout)
+    (paid,) = await harness.client.get_order(request.order_id, timeout=harness.timeout)
     assert (paid.status, paid.amount) == (Status.SUCCESS, AMOUNT)
 
 

@@ -5,7 +5,7 @@ from json import dumps
 import pytest
 
 from gateway_client import RefusedError, Status
-from gateway_client.wallets import Wallet, encode_token
+from gateway_client.wallets import Wallet, encode_wallet_token
 from tests.gateway_contract.harness import Harness
 from tests.gateway_contract.requests import a_card
 from tests.payments.cards.seals import APPLE_TOKEN, GOOGLE_TOKEN
@@ -18,7 +18,7 @@ GIVEN = {Wallet.APPLE_PAY: dumps(APPLE_TOKEN), Wallet.GOOGLE_PAY: GOOGLE_TOKEN}
 
 async def test_a_wallets_token_is_exchanged_and_pays(harness: Harness) -> None:
     for number, (wallet, given) in enumerate(GIVEN.items()):
-        token = await harness.client.wallets.tokenize(wallet, encode_token(given), timeout=harness.timeout)
+        token = await harness.client.wallets.tokenize(wallet, encode_wallet_token(given), timeout=harness.timeout)
         paying = a_card(harness, f"wallet{number}", cc_token=token)
         paid = await harness.client.create_direct(paying, timeout=harness.timeout)
         assert paid.status is Status.SUCCESS
@@ -26,7 +26,7 @@ async def test_a_wallets_token_is_exchanged_and_pays(harness: Harness) -> None:
 
 async def test_a_wallets_token_that_is_none_is_refused(harness: Harness) -> None:
     with pytest.raises(RefusedError) as caught:
-        await harness.client.wallets.tokenize(Wallet.APPLE_PAY, encode_token("{}"), timeout=harness.timeout)
+        await harness.client.wallets.tokenize(Wallet.APPLE_PAY, encode_wallet_token("{}"), timeout=harness.timeout)
     assert [each.field for each in caught.value.violations] == ["token"]
 
 

@@ -16,7 +16,7 @@ from app.demo.processes import ServerProcess, app_process, free_port, gateway_pr
 from app.settings import Settings
 from app.store.accounts import AccountKeys, NewAccount
 from app.store.tables import SaleorEvent
-from gateway_client.dialect import DIALECTS, Preset
+from gateway_client.dialect import DIALECTS, DialectName
 from gateway_client.sandbox.control.client import SandboxControl
 from gateway_client.sandbox.settings import PointOfSale
 from saleor_app_sdk.testing.client import FakeSaleor
@@ -24,7 +24,7 @@ from tests.waiting import eventually  # noqa: F401 - programs that play stories 
 
 STOREFRONT = "https://shop.test"
 # What the gateway speaks, and the account is told, in all stories of a run.
-DIALECT = Preset(os.environ.get("JOURNEY_DIALECT") or Preset.PUBLIC)
+DIALECT = DialectName(os.environ.get("JOURNEY_DIALECT") or DialectName.PUBLIC)
 
 # Short enough for a story to be told in seconds; the proportions are those of the real thing.
 PATIENCE = {

@@ -8,7 +8,7 @@ import pytest
 from app.bootstrap import open_services
 from app.core.vocabulary import Kind, State
 from app.flows.staff.actions import StaffRequest, request_action
-from gateway_client.dialect import Preset
+from gateway_client.dialect import DialectName
 from gateway_client.sandbox.scripting import FaultRule
 from saleor_app_sdk.testing.views import TransactionView
 from saleor_app_sdk.testing.vocabulary import Flow
@@ -46,7 +46,7 @@ async def test_a_partial_capture_releases_the_rest(shop: Stack) -> None:
     """At once, or when staff release it, where the gateway keeps the rest."""
     transaction = await reserved(shop)
     await shop.saleor.charge(transaction.id, Decimal("300.00"))
-    if DIALECT is Preset.INTERFACE:
+    if DIALECT is DialectName.INTERFACE:
         transaction = await wait_for_event(shop, transaction.id, "CHARGE_SUCCESS")
         assert transaction.amounts.authorized == Decimal("269.50")
         await shop.saleor.wait_for_background()

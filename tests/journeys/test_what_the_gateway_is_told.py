@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 from app.store.tables import ProductsForm
-from gateway_client.dialect import Preset
+from gateway_client.dialect import DialectName
 from saleor_app_sdk.testing.views import GrantedLine, NewCheckout, NewLine
 from saleor_app_sdk.testing.vocabulary import Flow
 from tests.journeys.card_shop import allow_cards, sealed_card, typed
@@ -71,7 +71,7 @@ async def test_an_order_is_described_when_it_is_paid_and_when_a_part_is_refunded
     await assert_books_agree(shop, transaction.id)
 
     lines, rest = (await shop.gateway.payment(order_id)).operations
-    if DIALECT is Preset.INTERFACE:  # which has no products there
+    if DIALECT is DialectName.INTERFACE:  # which has no products there
         assert (lines.products, rest.products) == ([], [])
         return
     (juices,) = lines.products

@@ -199,7 +199,7 @@ class Shop:
 
         Connects first, so that the time is spent on waiting for the gateway and on nothing else.
         """
-        await self.services.gateways.client(self.account).order("0", timeout=10)
+        await self.services.gateways.client(self.account).get_order("0", timeout=10)
         usual = self.services
         self.services = replace(usual, schedule=replace(usual.schedule, budget=timedelta(seconds=budget)))
         try:

@@ -142,7 +142,9 @@ async def test_a_session_that_waits_for_a_lock_is_not_over(
 
 async def test_a_page_is_waited_for_as_long_as_the_checks_have_left_time(shop: Shop) -> None:
     """However long a gateway may be waited for otherwise: an hour would be the time-out of this test."""
-    await shop.services.gateways.client(shop.account).order("0", timeout=10)  # so that nothing but the answer is slow
+    await shop.services.gateways.client(shop.account).get_order(
+        "0", timeout=10
+    )  # so that nothing but the answer is slow
     patient = replace(shop.services, schedule=replace(shop.services.schedule, budget=timedelta(hours=1)))
     event = TransactionInitializeSession.model_validate(session_event(shop.transaction.id))
     shop.gateway.will_answer(Silence())

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gateway_client.sandbox.core.cards import coded_card
-from gateway_client.wallets import encode_token
+from gateway_client.wallets import encode_wallet_token
 from tests.payments.cards.seals import GOOGLE_TOKEN
 from tests.sandbox.harness import CHALLENGE, FINGERPRINT, MASTERCARD, NO_CARD, NO_MONEY, SUCCESS, Harness, read_json
 
@@ -58,7 +58,7 @@ async def test_a_wallet_is_exchanged_for_a_token(harness: Harness) -> None:
     assert refused.status_code == 400
     token = read_json(
         await harness.merchant.post(
-            "/api/v1/tokenization/tokenize", {"token": f"gpay:{encode_token(GOOGLE_TOKEN).get_secret_value()}"}
+            "/api/v1/tokenization/tokenize", {"token": f"gpay:{encode_wallet_token(GOOGLE_TOKEN).get_secret_value()}"}
         )
     )["cc_token"]
     assert token.startswith("rcr:")

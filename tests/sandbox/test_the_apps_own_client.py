@@ -16,7 +16,7 @@ from gateway_client.models import (
 )
 from gateway_client.notification import read_notification
 from gateway_client.sandbox.scripting import FaultRule
-from gateway_client.wallets import Wallet, encode_token
+from gateway_client.wallets import Wallet, encode_wallet_token
 from tests.gateway.examples import CARD, direct, hosted
 from tests.payments.cards.seals import GOOGLE_TOKEN
 from tests.sandbox.harness import POS, Harness
@@ -59,7 +59,7 @@ async def test_what_goes_wrong_on_the_way(harness: Harness, gateway: GatewayClie
         await harness.control.fault(FaultRule.model_validate({"effect": effect, "moment": "after"}))
         with pytest.raises(OutcomeUnknownError):
             await gateway.create_direct(direct(order_id=effect, **CARD), timeout=T)
-        (record,) = await gateway.order(effect, timeout=T)
+        (record,) = await gateway.get_order(effect, timeout=T)
         assert record.status is Status.SUCCESS
     await harness.control.fault(FaultRule(effect="status", status=429))
     with pytest.raises(RateLimitedError):
@@ -67,7 +67,7 @@ async def test_what_goes_wrong_on_the_way(harness: Harness, gateway: GatewayClie
 
 
 async def test_wallets(harness: Harness, gateway: GatewayClient) -> None:
-    token = await gateway.wallets.tokenize(Wallet.GOOGLE_PAY, encode_token(GOOGLE_TOKEN), timeout=T)
+    token = await gateway.wallets.tokenize(Wallet.GOOGLE_PAY, encode_wallet_token(GOOGLE_TOKEN), timeout=T)
     record = await gateway.create_direct(direct(cc_token=token), timeout=T)
     assert record.status is Status.SUCCESS
 

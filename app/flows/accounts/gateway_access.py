@@ -25,8 +25,8 @@ from gateway_client.errors import (
     RefusedError,
 )
 from gateway_client.models import Status
-from gateway_client.models.reports import Detail, RegisterRequest
-from gateway_client.wallets import Wallet, encode_token
+from gateway_client.models.reports import RegisterColumn, RegisterRequest
+from gateway_client.wallets import Wallet, encode_wallet_token
 from integration_base.connection_failures import REASONS, ConnectionFailure
 
 _TIMEOUT = 10.0
@@ -141,7 +141,7 @@ async def check_wallet(client: GatewayClient, area: Area, account: MerchantAccou
     if area is Area.APPLE_PAY:
         error = await _find_error(client.wallets.apple_pay_session(_APPLE_PAY_SESSION_URL, timeout=_TIMEOUT))
         return finding_of(area, error, account.base_url)
-    error = await _find_error(client.wallets.tokenize(Wallet.GOOGLE_PAY, encode_token("{}"), timeout=_TIMEOUT))
+    error = await _find_error(client.wallets.tokenize(Wallet.GOOGLE_PAY, encode_wallet_token("{}"), timeout=_TIMEOUT))
     return finding_of(area, error, account.balances_url or account.base_url)
 
 
@@ -201,5 +201,5 @@ def _smallest_register(account: MerchantAccount) -> RegisterRequest:
         start_date=start,
         end_date=start + _SHORTEST_PERIOD,
         statuses=(Status.SUCCESS,),
-        transaction_details=(Detail.ORDER_ID,),
+        transaction_details=(RegisterColumn.ORDER_ID,),
     )

@@ -8,7 +8,7 @@ from app.rules.requests.storefront import origin_of
 from app.store.accounts import AccountKeys
 from app.store.tables import MerchantAccount
 from gateway_client.credentials import Credentials, find_invalid
-from gateway_client.dialect import Preset
+from gateway_client.dialect import DialectName
 from gateway_client.hosts import KNOWN_GATEWAYS
 
 DEFAULT_SCHEME_WORD = "CPAY"
@@ -26,7 +26,7 @@ class GatewayEndpoint:
     scheme_word: str
     balances_url: str | None = None
     register_url: str | None = None
-    dialect: Preset = Preset.INTERFACE
+    dialect: DialectName = DialectName.INTERFACE
 
     @classmethod
     def for_account(cls, account: MerchantAccount) -> "GatewayEndpoint":

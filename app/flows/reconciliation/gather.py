@@ -14,24 +14,30 @@ from app.store.tables import Source
 from gateway_client.client import GatewayClient
 from gateway_client.errors import NotTheGatewayError, RateLimitedError, RefusedError
 from gateway_client.models import Status
-from gateway_client.models.reports import Detail, RegisterRequest, RegisterTicket, TransactionLine, UnreadableLine
+from gateway_client.models.reports import (
+    RegisterColumn,
+    RegisterRequest,
+    RegisterTicket,
+    TransactionLine,
+    UnreadableLine,
+)
 
 _READ_TIMEOUT = 60.0  # seconds between two chunks of a download
 _STATUSES = (Status.SUCCESS, Status.PENDING, Status.FAILURE)  # an unpaid payment page is not in our books
 _DETAILS = (
-    Detail.ORDER_ID,
-    Detail.PAYMENT_ID,
-    Detail.METHOD,
-    Detail.STATUS,
-    Detail.DATE_TIME,
-    Detail.AMOUNT,
-    Detail.ORIGINAL_AMOUNT,
-    Detail.CUSTOMER_FEE,
-    Detail.CURRENCY,
-    Detail.RECEIVER_NAME,
-    Detail.RECEIVER_AMOUNT,
-    Detail.MERCHANT_FEE,
-    Detail.RECEIVER_FEE,
+    RegisterColumn.ORDER_ID,
+    RegisterColumn.PAYMENT_ID,
+    RegisterColumn.METHOD,
+    RegisterColumn.STATUS,
+    RegisterColumn.DATE_TIME,
+    RegisterColumn.AMOUNT,
+    RegisterColumn.ORIGINAL_AMOUNT,
+    RegisterColumn.CUSTOMER_FEE,
+    RegisterColumn.CURRENCY,
+    RegisterColumn.RECEIVER_NAME,
+    RegisterColumn.RECEIVER_AMOUNT,
+    RegisterColumn.MERCHANT_FEE,
+    RegisterColumn.RECEIVER_FEE,
 )
 
 

@@ -37,7 +37,7 @@ from app.store.reconciliations import (
 )
 from app.store.tables import DiscrepancyState, MerchantAccount, ReconciliationRun, RunState
 from gateway_client.errors import GatewayError, RateLimitedError, ReportNotReadyError
-from gateway_client.models.reports import periods
+from gateway_client.models.reports import split_period
 
 log = structlog.get_logger(__name__)
 
@@ -166,7 +166,7 @@ async def preview(
     """
     client = gateway_client(services, account)
     found: list[Finding] = []
-    for since, until in periods(start, end):
+    for since, until in split_period(start, end):
         period = Period(since, until)
         progress.start_window(since, until)
         async with open_spool() as spool:

@@ -24,7 +24,7 @@ from app.store.reconciliations import payments_of_orders
 from app.store.tables import MerchantAccount
 from gateway_client.client import GatewayClient
 from gateway_client.models import Method, Records, Status
-from gateway_client.models.reports import TransactionLine, UnreadableLine, periods
+from gateway_client.models.reports import TransactionLine, UnreadableLine, split_period
 
 _READ_TIMEOUT = 60.0  # seconds between two pieces of a period's list
 _LONGEST_NAME = 256  # gateway interface, Payment record: order_id
@@ -51,7 +51,7 @@ async def look_up_order(services: Services, account: MerchantAccount, order_id: 
         if error is not None:
             raise error
         posted = (order_id,)
-    return FoundRecords(await client.order(order_id, timeout=_timeout(services)), posted)
+    return FoundRecords(await client.get_order(order_id, timeout=_timeout(services)), posted)
 
 
 async def look_up_operation(
@@ -59,7 +59,7 @@ async def look_up_operation(
 ) -> FoundRecords:
     """Look up the records of one method of an order. Raises GatewayError and RefusalError."""
     client = gateway_client(services, account)
-    records = await client.operation(_valid_name(order_id), method, timeout=_timeout(services))
+    records = await client.get_operation(_valid_name(order_id), method, timeout=_timeout(services))
     return FoundRecords(records, await post_records(services, account, records))
 
 
@@ -94,7 +94,7 @@ async def look_up_period(
     """
     client = gateway_client(services, account)
     look_ups = LookUps(services)
-    for first, last in periods(start, end):
+    for first, last in split_period(start, end):
         progress.start = first
         batch: list[TransactionLine] = []
         async with aclosing(_read_lines(client, first, last, progress)) as lines:

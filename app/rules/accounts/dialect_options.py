@@ -9,10 +9,10 @@ from enum import StrEnum
 from app.i18n.messages import LazyMessage
 from app.rules.accounts import readers
 from app.rules.accounts.option import Form, Option
-from gateway_client.dialect import CaptureEndpoint, PartCapture, Preset, Sending, TaxesForm, ThreeDs
+from gateway_client.dialect import CaptureEndpoint, DialectName, Inclusion, PartCapture, TaxesForm, ThreeDs
 
 _AS_ABOVE = LazyMessage("As assumed above")
-_SENDING = {Sending.SENT.value: LazyMessage("It is sent"), Sending.NOT_SENT.value: LazyMessage("It is not sent")}
+_SENDING = {Inclusion.SENT.value: LazyMessage("It is sent"), Inclusion.NOT_SENT.value: LazyMessage("It is not sent")}
 THREE_DS = {
     ThreeDs.SUPPORTED.value: LazyMessage("When the card’s bank supports it"),
     ThreeDs.ALWAYS.value: LazyMessage("Always"),
@@ -37,7 +37,7 @@ DIALECT_OPTIONS = (
             "known of gateways with this interface."
         ),
         Form.CHOICE,
-        read=readers.one_of(Preset),
+        read=readers.one_of(DialectName),
         choices={"interface": LazyMessage("Only the interface"), "public": LazyMessage("What is publicly known")},
     ),
     _choice(
@@ -64,14 +64,14 @@ DIALECT_OPTIONS = (
         "hold_split",
         LazyMessage("Split of an authorization"),
         LazyMessage("Whether sub-merchants are named when money is authorized, or only when it is charged."),
-        Sending,
+        Inclusion,
         _SENDING,
     ),
     _choice(
         "operation_products",
         LazyMessage("Products of charges and refunds"),
         LazyMessage("Whether products sent for fiscal receipts are repeated with charges and refunds."),
-        Sending,
+        Inclusion,
         _SENDING,
     ),
     _choice(
@@ -81,7 +81,7 @@ DIALECT_OPTIONS = (
             "Whether the amount is sent when everything is refunded at once. Without it, the gateway refunds what is "
             "left of the payment, also if somebody has just refunded a part elsewhere."
         ),
-        Sending,
+        Inclusion,
         _SENDING,
     ),
     _choice(
@@ -95,7 +95,7 @@ DIALECT_OPTIONS = (
         "page_language",
         LazyMessage("Language of the payment page"),
         LazyMessage("Whether the shopper's language is sent for the gateway's page."),
-        Sending,
+        Inclusion,
         _SENDING,
     ),
     _choice(
@@ -112,7 +112,7 @@ DIALECT_OPTIONS = (
             "Whether a recipient's middle name and tax ID are sent with payouts as the customer's; then merchants in "
             "the gambling and microfinance sectors must give a date of birth, and above 30000 UAH a tax ID."
         ),
-        Sending,
+        Inclusion,
         _SENDING,
     ),
     Option(

@@ -14,7 +14,7 @@ from joserfc import jwe
 from app.rules.cards.card_form import PaymentInstrument, parse_card, parse_card_number
 from app.rules.cards.key_pair import ALG, ENC, GRACE, load_private_key
 from app.rules.refusal import RefusalCode, RefusalError
-from gateway_client.wallets import Wallet, encode_token
+from gateway_client.wallets import Wallet, encode_wallet_token
 from integration_base import exact_json
 
 FIELD = "data.card"
@@ -151,7 +151,7 @@ def _apple_pay(token: object) -> PaymentInstrument:
     """Return the instrument of an Apple Pay token: an object with ``paymentData``, encrypted for the gateway."""
     if not isinstance(token, Mapping) or not isinstance(token.get("paymentData"), Mapping) or not token["paymentData"]:
         raise _unreadable_card("has an `applePay` that is not an Apple Pay token", f"{FIELD}.applePay")
-    return PaymentInstrument({"cc_token": encode_token(exact_json.dumps(token))}, Wallet.APPLE_PAY)
+    return PaymentInstrument({"cc_token": encode_wallet_token(exact_json.dumps(token))}, Wallet.APPLE_PAY)
 
 
 def _google_pay(token: object) -> PaymentInstrument:
@@ -162,7 +162,7 @@ def _google_pay(token: object) -> PaymentInstrument:
         content = None
     if not isinstance(token, str) or not isinstance(content, Mapping) or not content:
         raise _unreadable_card("has a `googlePay` that is not a Google Pay token", f"{FIELD}.googlePay")
-    return PaymentInstrument({"cc_token": encode_token(token)}, Wallet.GOOGLE_PAY)
+    return PaymentInstrument({"cc_token": encode_wallet_token(token)}, Wallet.GOOGLE_PAY)
 
 
 def _unreadable_card(why: str, field: str = FIELD) -> RefusalError:

@@ -7,7 +7,7 @@ from app.core.vocabulary import Kind
 from app.rules.dialects import dialect_of
 from app.rules.split.planning import split_items_of
 from app.store.tables import MerchantAccount
-from gateway_client.dialect import Sending
+from gateway_client.dialect import Inclusion
 from gateway_client.models.operations import Capture, Refund, SplitRefund, Void
 from gateway_client.models.subscriptions import SubscriptionRefund
 
@@ -67,4 +67,4 @@ def operation_request(
 
 def _is_without_amount(refund: Operation, account: MerchantAccount) -> bool:
     """Return whether a refund of everything is requested without its amount (gateway interface, 5)."""
-    return refund.requested.is_full and dialect_of(account).full_refund_amount is Sending.NOT_SENT
+    return refund.requested.is_full and dialect_of(account).full_refund_amount is Inclusion.NOT_SENT

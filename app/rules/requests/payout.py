@@ -15,7 +15,7 @@ from app.i18n.messages import LazyMessage, Money
 from app.rules.cards.card_form import PaymentInstrument, holds_card_number
 from app.rules.dialects import dialect_of
 from app.store.tables import MerchantAccount
-from gateway_client.dialect import Sending
+from gateway_client.dialect import Inclusion
 from gateway_client.models import Sector
 from gateway_client.models.payments import needs_tax_id
 from gateway_client.models.payout import Payout, Recipient
@@ -124,7 +124,7 @@ def parse_terms(account: MerchantAccount, form: Mapping[str, str], today: date) 
 def _required(account: MerchantAccount, amount: Decimal | None) -> set[str]:
     """Return the fields that must be filled in: some gateways require more of some merchants (gateway facts, 14)."""
     required, sector = set(_REQUIRED), Sector(account.sector)
-    if dialect_of(account).payout_identity is Sending.SENT:
+    if dialect_of(account).payout_identity is Inclusion.SENT:
         required |= set() if sector is Sector.GENERAL else {"recipient_birth_date"}
         required |= {TAX_ID} if needs_tax_id(sector, amount or Decimal(0), currency_of(account)) else set()
     return required

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
         DIALECTS,
         CaptureEndpoint,
         Dialect,
+        DialectName,
+        Inclusion,
         PartCapture,
-        Preset,
-        Sending,
         TaxesForm,
         ThreeDs,
     )
@@ -59,19 +59,19 @@ if TYPE_CHECKING:
         Recurring,
     )
     from gateway_client.models.reports import (
-        Detail,
+        RegisterColumn,
         RegisterLine,
         RegisterRequest,
         RegisterTicket,
         TransactionLine,
         UnreadableLine,
-        periods,
+        split_period,
     )
     from gateway_client.models.subscriptions import Subscription, SubscriptionRefund
     from gateway_client.models.values import Method, Mode, ReceiptDelivery
     from gateway_client.notification import Notification, SignedButUnreadableError, read_notification
     from gateway_client.statuses import CodeKind, Status
-    from gateway_client.wallets import Wallet, encode_token
+    from gateway_client.wallets import Wallet, encode_wallet_token
 
 __all__ = [
     "DIALECTS",
@@ -88,8 +88,8 @@ __all__ = [
     "CodeKind",
     "Credentials",
     "Declined",
-    "Detail",
     "Dialect",
+    "DialectName",
     "DirectPayment",
     "DuplicateOrderError",
     "Fee",
@@ -98,6 +98,7 @@ __all__ = [
     "GatewayClient",
     "GatewayError",
     "HostedPayment",
+    "Inclusion",
     "InvalidRequestError",
     "KeysNotOpenedError",
     "KnownGateway",
@@ -115,7 +116,6 @@ __all__ = [
     "Payment",
     "PaymentRecord",
     "Payout",
-    "Preset",
     "Product",
     "RateLimitedError",
     "ReceiptDelivery",
@@ -126,12 +126,12 @@ __all__ = [
     "RecurringPlan",
     "Refund",
     "RefusedError",
+    "RegisterColumn",
     "RegisterLine",
     "RegisterRequest",
     "RegisterTicket",
     "ReportNotReadyError",
     "Sector",
-    "Sending",
     "SignedButUnreadableError",
     "SplitItem",
     "SplitRefund",
@@ -147,9 +147,9 @@ __all__ = [
     "Violation",
     "Void",
     "Wallet",
-    "encode_token",
-    "periods",
+    "encode_wallet_token",
     "read_notification",
+    "split_period",
     "zone_offset",
 ]
 
@@ -158,7 +158,7 @@ _ERRORS = "errors"
 _DIALECT = "dialect"
 _ELSEWHERE = {
     **dict.fromkeys(("DIALECTS", "CaptureEndpoint", "Dialect", "PartCapture"), _DIALECT),
-    **dict.fromkeys(("Preset", "Sending", "TaxesForm", "ThreeDs"), _DIALECT),
+    **dict.fromkeys(("DialectName", "Inclusion", "TaxesForm", "ThreeDs"), _DIALECT),
     "Credentials": "credentials",
     "Declined": "declined",
     "GatewayClient": "client",
@@ -170,7 +170,7 @@ _ELSEWHERE = {
     "BrokenRule": _ERRORS,
     "Violation": _ERRORS,
     "Wallet": "wallets",
-    "encode_token": "wallets",
+    "encode_wallet_token": "wallets",
     "read_notification": "notification",
     "zone_offset": "discovery",
 }

@@ -15,7 +15,7 @@ import httpx2
 from gateway_client import responses
 from gateway_client.balances import BalancesClient
 from gateway_client.credentials import Credentials
-from gateway_client.dialect import INTERFACE, Dialect, Sending
+from gateway_client.dialect import INTERFACE, Dialect, Inclusion
 from gateway_client.discovery import Discovery
 from gateway_client.errors import (
     BadCredentialsError,
@@ -133,7 +133,7 @@ class GatewayClient:
 
     async def pay_out(self, payout: Payout, *, timeout: float) -> PaymentRecord:
         """Pay out to a card (gateway interface, 1c)."""
-        if self._dialect.payout_identity is Sending.SENT:
+        if self._dialect.payout_identity is Inclusion.SENT:
             payout.check_sector(self._sector)
         return await self._create(self._creation(payout), timeout)
 
@@ -168,14 +168,14 @@ class GatewayClient:
 
     # Looking up
 
-    async def order(self, order_id: str, *, timeout: float) -> Records:
+    async def get_order(self, order_id: str, *, timeout: float) -> Records:
         """Return all operations of an order (gateway interface, 8); empty when the gateway has no such order.
 
         Some of them may be ``unreadable``: then an operation that is missing may have happened all the same.
         """
         return await self._look_up(self._order_path(order_id), order_id, timeout)
 
-    async def operation(self, order_id: str, method: Method, *, timeout: float) -> Records:
+    async def get_operation(self, order_id: str, method: Method, *, timeout: float) -> Records:
         """Return an order's operations of one kind (gateway interface, 8); empty when there are none."""
         return await self._look_up(f"{self._order_path(order_id)}/{method}", order_id, timeout)
 

@@ -28,7 +28,7 @@ def charge_refund_path(pos_id: str, recurring_id: str, payment_id: str) -> str:
     return f"/api/v1/pos/{pos_id}/recurring/{recurring_id}/payments/{payment_id}/refund"
 
 
-class Preset(StrEnum):
+class DialectName(StrEnum):
     """The names of the two dialects from which an account chooses."""
 
     INTERFACE = "interface"
@@ -42,7 +42,7 @@ class CaptureEndpoint(StrEnum):
     PLAIN = "plain"
 
 
-class Sending(StrEnum):
+class Inclusion(StrEnum):
     """Whether something optional is sent."""
 
     SENT = "sent"
@@ -86,13 +86,13 @@ class Dialect:
 
     capture_endpoint: CaptureEndpoint = CaptureEndpoint.SPLIT
     part_capture: PartCapture = PartCapture.KEEPS_REST
-    hold_split: Sending = Sending.NOT_SENT
-    operation_products: Sending = Sending.NOT_SENT
-    full_refund_amount: Sending = Sending.NOT_SENT
-    page_language: Sending = Sending.NOT_SENT
+    hold_split: Inclusion = Inclusion.NOT_SENT
+    operation_products: Inclusion = Inclusion.NOT_SENT
+    full_refund_amount: Inclusion = Inclusion.NOT_SENT
+    page_language: Inclusion = Inclusion.NOT_SENT
     order_3ds_bypass: ThreeDs = ThreeDs.ALWAYS
     payout_3ds_bypass: ThreeDs = ThreeDs.ALWAYS
-    payout_identity: Sending = Sending.NOT_SENT
+    payout_identity: Inclusion = Inclusion.NOT_SENT
     product_taxes: TaxesForm = TaxesForm.OBJECT
     time_zone: str = "UTC"
 
@@ -115,21 +115,21 @@ class Dialect:
 
     def write_hold(self, members: dict[str, Any]) -> dict[str, Any]:
         """Return the members of a reservation as this gateway reads them."""
-        return members if self.hold_split is Sending.SENT else _without(members, "split")
+        return members if self.hold_split is Inclusion.SENT else _without(members, "split")
 
     def write_payout(self, members: dict[str, Any]) -> dict[str, Any]:
         """Return the members of a payout as this gateway reads them."""
-        if self.payout_identity is Sending.SENT:
+        if self.payout_identity is Inclusion.SENT:
             return members
         return _without(members, "customer_patronym", "customer_tax_id")
 
     def write_operation(self, members: dict[str, Any]) -> dict[str, Any]:
         """Return the members of a capture or refund as this gateway reads them."""
-        return members if self.operation_products is Sending.SENT else _without(members, "products")
+        return members if self.operation_products is Inclusion.SENT else _without(members, "products")
 
     def write(self, members: dict[str, Any]) -> dict[str, Any]:
         """Return the members of any request as this gateway reads them."""
-        if self.page_language is Sending.NOT_SENT:
+        if self.page_language is Inclusion.NOT_SENT:
             members = _without(members, "customer_lang")
         if self.product_taxes is TaxesForm.LIST:
             members = _with_listed_taxes(members)
@@ -156,14 +156,14 @@ INTERFACE = Dialect()
 PUBLIC = Dialect(
     capture_endpoint=CaptureEndpoint.PLAIN,
     part_capture=PartCapture.RELEASES_REST,
-    hold_split=Sending.SENT,
-    operation_products=Sending.SENT,
-    full_refund_amount=Sending.SENT,
-    page_language=Sending.SENT,
+    hold_split=Inclusion.SENT,
+    operation_products=Inclusion.SENT,
+    full_refund_amount=Inclusion.SENT,
+    page_language=Inclusion.SENT,
     order_3ds_bypass=ThreeDs.SUPPORTED,
     payout_3ds_bypass=ThreeDs.SUPPORTED,
-    payout_identity=Sending.SENT,
+    payout_identity=Inclusion.SENT,
 )
 """What is publicly documented or seen (gateway facts, 5, 6, 14)."""
 
-DIALECTS: Mapping[str, Dialect] = MappingProxyType({Preset.INTERFACE: INTERFACE, Preset.PUBLIC: PUBLIC})
+DIALECTS: Mapping[str, Dialect] = MappingProxyType({DialectName.INTERFACE: INTERFACE, DialectName.PUBLIC: PUBLIC})

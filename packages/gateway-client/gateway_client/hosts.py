@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from urllib.parse import unquote, urlsplit
 
-from gateway_client.dialect import Preset
+from gateway_client.dialect import DialectName
 from gateway_client.errors import InvalidRequestError
 from gateway_client.models.values import absolute_url
 from integration_base.outbound import is_private
@@ -36,7 +36,7 @@ class KnownGateway:
     register_url: str | None
     scheme_word: str
     webhook_senders: tuple[str, ...]
-    dialect: Preset = Preset.PUBLIC
+    dialect: DialectName = DialectName.PUBLIC
 
 
 KNOWN_GATEWAYS: Mapping[str, KnownGateway] = MappingProxyType(

@@ -58,7 +58,7 @@ class Reports:
                 yield line
 
     async def start(self, request: RegisterRequest, *, timeout: float) -> RegisterTicket:
-        """Start generating a register (gateway interface, 10). For more than 31 days see ``periods``."""
+        """Start generating a register (gateway interface, 10). For more than 31 days see ``split_period``."""
         body = request.to_wire()
         if body.setdefault("project_id", self._credentials.pos_id) != self._credentials.pos_id:
             raise InvalidRequestError("project_id", f"the account's, {self._credentials.pos_id}", body["project_id"])

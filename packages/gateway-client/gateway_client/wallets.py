@@ -46,7 +46,7 @@ def check_validation_url(url: str) -> str:
     return url
 
 
-def encode_token(token: str) -> SecretStr:
+def encode_wallet_token(token: str) -> SecretStr:
     """Return a wallet's token (JSON) in Base64, as the gateway expects it."""
     return SecretStr(base64.b64encode(token.encode()).decode("ascii"))
 
@@ -73,7 +73,7 @@ class Wallets:
         return data
 
     async def tokenize(self, wallet: Wallet, token: SecretStr, *, timeout: float) -> SecretStr:
-        """Exchange a wallet's token (see ``encode_token``) for the ``cc_token`` to pay with. Needs no endpoints key."""
+        """Exchange a wallet's token (see ``encode_wallet_token``) for the ``cc_token`` that pays. No endpoints key."""
         call = Call(
             method="POST",
             base_url=self._credentials.balances_url or self._credentials.base_url,

@@ -12,7 +12,7 @@ from playwright.async_api import Browser, expect
 
 from app.store.tables import MerchantAccount
 from app.web.dashboard.gateway.register import InvalidFieldsError, read_form
-from gateway_client.models.reports import Detail
+from gateway_client.models.reports import RegisterColumn
 from gateway_client.sandbox.scripting import FaultRule
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient, other_store
@@ -117,7 +117,7 @@ async def test_all_that_is_wrong_is_said_at_once(staff_client: StaffClient, acco
 
 def test_fields_are_in_the_order_in_which_they_are_said_and_each_once() -> None:
     said = [("account", "a"), *PERIOD.items(), ("field", "status"), ("field", "orderId"), ("field", "status")]
-    assert read_form(said).query.fields == (Detail.STATUS, Detail.ORDER_ID)
+    assert read_form(said).query.fields == (RegisterColumn.STATUS, RegisterColumn.ORDER_ID)
     with pytest.raises(InvalidFieldsError):
         read_form([])
 

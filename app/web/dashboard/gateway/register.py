@@ -31,7 +31,7 @@ from app.web.dashboard.renderer import Renderer
 from app.web.dashboard.staff import AnyStaff, Staff, http_error
 from gateway_client.errors import GatewayError
 from gateway_client.models import Method, Status
-from gateway_client.models.reports import Detail
+from gateway_client.models.reports import RegisterColumn
 from integration_base.exact_json import dumps
 
 log = structlog.get_logger(__name__)
@@ -98,7 +98,7 @@ class RegisterParts:
             today=today,
             statuses=list(Status),
             methods=list(Method),
-            fields=list(Detail),
+            fields=list(RegisterColumn),
             usual=USUAL_FIELDS,
         )
 
@@ -157,7 +157,7 @@ def read_form(fields: Sequence[tuple[str, str]]) -> RegisterForm:
         errors["to"] = _TOO_LONG
     statuses = _parse_choices(fields, "status", Status, errors)
     methods = _parse_choices(fields, "method", Method, errors)
-    details = _parse_choices(fields, "field", Detail, errors)
+    details = _parse_choices(fields, "field", RegisterColumn, errors)
     forms = _parse_choices([("form", params.get("form", Form.CSV.value))], "form", Form, errors)
     if errors or first is None or last is None:
         raise InvalidFieldsError(errors)

@@ -20,13 +20,13 @@ from gateway_client.models.records import (
     read_records,
 )
 from gateway_client.models.reports import (
-    Detail,
+    RegisterColumn,
     RegisterLine,
     RegisterRequest,
     RegisterTicket,
     TransactionLine,
     UnreadableLine,
-    periods,
+    split_period,
 )
 from gateway_client.models.subscriptions import Subscription, SubscriptionRefund
 from gateway_client.models.values import Method, Mode, ReceiptDelivery
@@ -39,7 +39,6 @@ __all__ = [
     "BrowserFingerprint",
     "Capture",
     "Checkout",
-    "Detail",
     "DirectPayment",
     "Fee",
     "FiscalProduct",
@@ -59,6 +58,7 @@ __all__ = [
     "Recurring",
     "RecurringPlan",
     "Refund",
+    "RegisterColumn",
     "RegisterLine",
     "RegisterRequest",
     "RegisterTicket",
@@ -73,7 +73,7 @@ __all__ = [
     "UnreadableError",
     "UnreadableLine",
     "Void",
-    "periods",
     "read_record",
     "read_records",
+    "split_period",
 ]

@@ -152,7 +152,7 @@ class UnreadableLine:
     payment_id: str | None = None
 
 
-class Detail(StrEnum):
+class RegisterColumn(StrEnum):
     """A field of a register. ``AMOUNT`` includes fees, ``ORIGINAL_AMOUNT`` does not."""
 
     ORDER_ID = "orderId"
@@ -187,7 +187,7 @@ class Detail(StrEnum):
 
 
 # The fields of a register when no details are requested.
-DEFAULT_DETAILS = tuple(Detail)[:11]
+DEFAULT_DETAILS = tuple(RegisterColumn)[:11]
 
 
 def _write_moment(moment: datetime) -> str:
@@ -201,7 +201,7 @@ Moment = Annotated[datetime, PlainSerializer(_write_moment)]
 
 
 class RegisterRequest(RequestModel):
-    """Requests a register of at most 31 days (see ``periods``). Both dates must have a time zone."""
+    """Requests a register of at most 31 days (see ``split_period``). Both dates must have a time zone."""
 
     _repr_fields: ClassVar[tuple[str, ...]] = ("start_date", "end_date")
 
@@ -210,7 +210,7 @@ class RegisterRequest(RequestModel):
     end_date: Moment
     statuses: tuple[Status, ...] | None = None
     methods: tuple[Method, ...] | None = None
-    transaction_details: tuple[Detail, ...] | None = None
+    transaction_details: tuple[RegisterColumn, ...] | None = None
 
     @model_validator(mode="after")
     def _check_dates(self) -> "RegisterRequest":
@@ -251,7 +251,9 @@ def _to_utc(name: str, moment: datetime) -> datetime:
         raise InvalidRequestError(name, "a moment between the years 1 and 9999", moment.isoformat()) from None
 
 
-def periods(start: datetime, end: datetime, longest: timedelta = LONGEST_PERIOD) -> Iterator[tuple[datetime, datetime]]:
+def split_period(
+    start: datetime, end: datetime, longest: timedelta = LONGEST_PERIOD
+) -> Iterator[tuple[datetime, datetime]]:
     """Split ``start`` to ``end`` into periods that a register allows; both ends of each are in UTC.
 
     Each begins where the previous one ends. Whether the gateway includes the ends is not documented: a record at a
