@@ -1,8 +1,8 @@
 """What follows for a payment from each fact, decided on plain objects under the payment's lock. Pure.
 
 A fact is data (``core.fact``): what has happened, or is requested, and when. These are all; whoever finds one out
-records it (``store.repository``). Nothing else changes where a payment stands, but notifications, which are
-recorded with the inbox (``flows.notifications``). Erasing personal data and moving a store are the database's own.
+records it (``store.repository``; a notification, ``store.inbox``). Nothing else changes where a payment stands. Erasing
+personal data and moving a store are the database's own.
 
 Saleor
     ``ActionRequested``, ``ActionRepeated`` (``action``): a charge, refund or cancelation, by its staff or in the app
@@ -13,6 +13,7 @@ Saleor
     ``OrderAsked``, ``OrderNotAsked``, ``DebtSeen`` (``placed_order``): the order that is paid for
 
 The gateway
+    ``NotificationReceived`` (``notification``): what it notifies of
     ``CallReturned`` (``gateway_call``): the outcome of a call, or its error
     ``OrderLookedUp``, ``OrderShown``, ``GatewayAnswered`` (``look_up``): what it shows when it is asked
     ``DifferenceFound``, ``DifferenceEnded`` (``difference``): what its books say

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from app.core.fact import AttemptFact, Fact
+from app.core.notification import NotificationFact
 from app.rules import decisions
 
 MODULES = [f"{decisions.__name__}.{module.name}" for module in pkgutil.iter_modules(decisions.__path__)]
@@ -19,14 +20,15 @@ def facts() -> Iterator[type[Any]]:
     """Yield the facts of the app; the tests have some of their own."""
     for module in MODULES:
         import_module(module)
-    kinds: tuple[type[Any], ...] = (Fact, AttemptFact)
+    kinds: tuple[type[Any], ...] = (Fact, AttemptFact, NotificationFact)
     for kind in kinds:
         for fact in kind.__subclasses__():  # with a dataclass of slots also the class that it was made of
             if fact.__module__.startswith("app.") and getattr(import_module(fact.__module__), fact.__name__) is fact:
                 yield fact
 
 
-FACTS = {fact.__name__: fact for fact in facts()}
+# Subclasses come in no order, and every process that shares in the tests must have the same.
+FACTS = {fact.__name__: fact for fact in sorted(facts(), key=lambda fact: fact.__name__)}
 
 
 def test_facts_are_listed_where_they_are_decided() -> None:
