@@ -92,7 +92,7 @@ async def test_what_saleor_has_refused_is_told_again(staff_client: StaffClient) 
     await saleor_refuses(shop)
     assert "Send all to Saleor again" in (await staff_client.see("/attention")).text
     assert (
-        "Inclusion to Saleor again."
+        "Sending to Saleor again."
         in (await staff_client.do(f"/attention/payments/{shop.order_id}/tell-refused")).text
     )
     await shop.work()
@@ -110,7 +110,7 @@ async def test_all_that_waits_is_told_at_once_when_saleor_is_back(staff_client: 
     assert "Saleor does not accept the app's reports" in page
     assert "nobody answers" in page
     shop.saleor.failures.clear()
-    assert "Inclusion to Saleor again." in (await staff_client.do("/attention/tell-waiting")).text
+    assert "Sending to Saleor again." in (await staff_client.do("/attention/tell-waiting")).text
     await shop.work()
     assert "Nothing needs your attention." in (await staff_client.see("/attention")).text
 

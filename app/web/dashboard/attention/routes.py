@@ -41,7 +41,7 @@ _STILL_OPEN = gettext_noop(
     "This stays here because its outcome is still open. If the merchant portal shows the outcome, tell it to the app "
     "operator, with the gateway order ID."
 )
-_RESENT = gettext_noop("Inclusion to Saleor again. What Saleor accepts disappears from here in a moment.")
+_RESENT = gettext_noop("Sending to Saleor again. What Saleor accepts disappears from here in a moment.")
 _NOTHING_TO_RESEND = gettext_noop("There is nothing to send to Saleor again.")
 
 
