@@ -172,7 +172,7 @@ def as_facts(each: AccountView) -> Table:
     add_fact(facts, "gateway", f"{account.base_url} ({account.scheme_word})")
     add_fact(facts, "currencies", ", ".join(account.currencies))
     add_fact(facts, "storefronts", ", ".join(account.storefront_origins) or "none")
-    looks = [each for each in (account.shop_name, account.shop_logo, account.shop_color) if each]
+    looks = [part for part in (account.shop_name, account.shop_logo, account.shop_color) if part]
     add_fact(facts, "shop", ", ".join(looks) or "no name, logo or colour on shoppers' pages")
     add_fact(facts, "time to pay", f"{account.order_timeout} seconds")
     add_fact(facts, "names", "required" if account.names_required else "optional")
@@ -214,8 +214,8 @@ def _describe_payouts(account: MerchantAccount) -> str:
         return "none"
     currency = currency_of(account)
     most, a_day = (
-        "nothing" if each is None else str(Money(each, currency))
-        for each in (account.payout_most, account.payout_most_a_day)
+        "nothing" if limit is None else str(Money(limit, currency))
+        for limit in (account.payout_most, account.payout_most_a_day)
     )
     return f"at most {most} at once and {a_day} in 24 hours, by {', '.join(account.payout_staff) or 'nobody'}"
 

@@ -29,15 +29,15 @@ def show_accounts(as_json: AsJson = False) -> None:
     """Show all merchant accounts."""
     found = with_services(load_views)
     if as_json:
-        show_json([to_json(each) for each in found])
+        show_json([to_json(view) for view in found])
         return
     if not found:
         print_line("There is no merchant account yet: saleor-gateway accounts add --help")
-    for number, saleor in enumerate(dict.fromkeys(each.saleor for each in found)):
+    for number, saleor in enumerate(dict.fromkeys(view.saleor for view in found)):
         if number:
             print_line("")
         print_line(saleor, "bold")
-        show(as_table(each for each in found if each.saleor == saleor))
+        show(as_table(view for view in found if view.saleor == saleor))
 
 
 def show_account(account: flags.Account, as_json: AsJson = False) -> None:
@@ -74,7 +74,7 @@ def check_accounts(
     if not findings:
         raise CommandFailed("no merchant account is switched on: saleor-gateway accounts add --help")
     if as_json:
-        show_json([finding_to_json(each) for each in findings])
+        show_json([finding_to_json(result) for result in findings])
     else:
         for finding in findings:
             _print_finding(finding)

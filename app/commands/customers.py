@@ -75,7 +75,10 @@ def forget(
 
     async def do(services: Services) -> tuple[list[dict[str, Any]], dict[str, int]]:
         store = (await find_installation(services, saleor)).id
-        done = [{"customer": each, **asdict(await services.saved_cards.delete_all(store, each))} for each in known]
+        done = [
+            {"customer": customer_id, **asdict(await services.saved_cards.delete_all(store, customer_id))}
+            for customer_id in known
+        ]
         if address is None:
             return done, {}
         erased, left = await erase_payments_by_email(services, store, address)

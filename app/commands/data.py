@@ -25,7 +25,7 @@ def prune(
 
     async def do(services: Services) -> list[tuple[str, ErasedCounts]]:
         stores = await services.installations.all()
-        found = [(each, ErasedCounts()) for each in stores]
+        found = [(installation, ErasedCounts()) for installation in stores]
         for store, erased in found:
             if dry_run:
                 outdated = Outdated.for_store(store.id, services.retention, services.now())

@@ -77,7 +77,7 @@ async def _examine(settings: Settings, saleor: str | None) -> list[tuple[str | N
     stage = lambda: Stage("Checking", examination.completed, examination.known)  # noqa: E731 - it is called repeatedly
     async with show_progress(stage), open_deployment(settings) as deployment:
         storage = await examination.run_checks(None, checks_of_storage(deployment))
-        if any(each.level is Level.ERROR for each in storage):
+        if any(check.level is Level.ERROR for check in storage):
             await examination.run_checks(None, checks_of_service(deployment, None, ()))
         else:
             async with open_services(settings) as services:

@@ -61,15 +61,18 @@ def update_installations(
         async with create_http_client(build_saleor_guard(settings)) as http:
             client = SaleorClient(http, Documents(MANIFEST / "operations"))
             manifest_for = create_saleor_app(settings, services, http, client).manifest
-            return [await _update(services, client, each, manifest_for, dry_run=dry_run) for each in selected]
+            return [
+                await _update(services, client, installation, manifest_for, dry_run=dry_run)
+                for installation in selected
+            ]
 
     updated = with_services(do)
     if as_json:
-        show_json([_to_json(each) for each in updated])
+        show_json([_to_json(result) for result in updated])
     else:
-        for each in updated:
-            _print_update(each, dry_run=dry_run)
-    if any(each.failed or (each.migration and each.migration.not_done) for each in updated):
+        for result in updated:
+            _print_update(result, dry_run=dry_run)
+    if any(result.failed or (result.migration and result.migration.not_done) for result in updated):
         raise typer.Exit(1)
 
 

@@ -27,20 +27,20 @@ def show_installations(as_json: AsJson = False) -> None:
 
     found, accounts, base_url = with_services(read)
     if as_json:
-        show_json([_to_json(each, accounts.count(each.saleor_api_url)) for each in found])
+        show_json([_to_json(installation, accounts.count(installation.saleor_api_url)) for installation in found])
         return
     if not found:
         print_line(f"No store has installed this app yet. The app's manifest: {base_url}/api/manifest")
         return
     rows = table("Saleor", "State", "Accounts")
-    for each in found:
-        details = [f"app {each.app_id}"] if each.app_id else []
-        details += [f"Saleor {each.schema_version}"] if each.schema_version else []
-        dashboard = dashboard_of(each)
+    for installation in found:
+        details = [f"app {installation.app_id}"] if installation.app_id else []
+        details += [f"Saleor {installation.schema_version}"] if installation.schema_version else []
+        dashboard = dashboard_of(installation)
         by_staff = dashboard is not None and dashboard.named_by is NamedBy.STAFF
         details += [f"Dashboard {dashboard.address}{', set by staff' if by_staff else ''}"] if dashboard else []
-        where = Text.assemble(plain(each.saleor_api_url), ("\n" + plain(", ".join(details)), "dim"))
-        rows.add_row(where, _state(each), str(accounts.count(each.saleor_api_url)))
+        where = Text.assemble(plain(installation.saleor_api_url), ("\n" + plain(", ".join(details)), "dim"))
+        rows.add_row(where, _state(installation), str(accounts.count(installation.saleor_api_url)))
     show(rows)
 
 

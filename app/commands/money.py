@@ -146,7 +146,7 @@ def _cells(figures: Figures, *, payouts: bool) -> list[str]:
         f" ({figures.count - figures.no_fee}/{figures.count})" if figures.no_fee else ""
     )
     sums = (figures.charged, figures.refunded, figures.charged_back, *([figures.paid_out] if payouts else []))
-    return [*(format_amount(each) for each in sums), fee, format_amount(figures.net)]
+    return [*(format_amount(amount) for amount in sums), fee, format_amount(figures.net)]
 
 
 def _print_books(found: MoneyReport, books: BooksComparison) -> None:
@@ -181,7 +181,7 @@ def _to_json(found: MoneyReport, books: BooksComparison, by: GroupBy, rows: Sequ
         "compared_until": None if books.compared is None else moment(books.compared.until),
         "checked_at": None if books.compared is None else moment(books.compared.checked_at),
         "differences": books.differences,
-        "not_compared": [str(each) for each in found.not_compared],
+        "not_compared": [str(day) for day in found.not_compared],
         "rows": [_row_to_json(found, by, row) for row in rows],
     }
 

@@ -39,18 +39,20 @@ def show_notifications(
 
     found = with_services(read)
     if as_json:
-        show_json([_to_json(each) for each in found])
+        show_json([_to_json(notification) for notification in found])
         return
     if not found:
         print_line("No such notifications." if failed or unmatched else "There are no notifications yet.")
         return
     rows = table("Number", "Received (UTC)", "Gateway order", "Outcome")
     rows.columns[2].width = 32
-    for each in found:
-        style = "" if each.processed_at else "yellow"
-        outcome = plain(_outcome_of(each) or "not processed yet")
-        text = Text(outcome if each.processed_at else f"{outcome} ({each.attempts} tries)", style)
-        rows.add_row(str(each.id), f"{each.received_at:%Y-%m-%d %H:%M:%S}", plain(each.order_id), text)
+    for notification in found:
+        style = "" if notification.processed_at else "yellow"
+        outcome = plain(_outcome_of(notification) or "not processed yet")
+        text = Text(outcome if notification.processed_at else f"{outcome} ({notification.attempts} tries)", style)
+        rows.add_row(
+            str(notification.id), f"{notification.received_at:%Y-%m-%d %H:%M:%S}", plain(notification.order_id), text
+        )
     show(rows)
 
 
@@ -109,7 +111,7 @@ async def _all(services: Services, *, failed: bool, unmatched: bool) -> list[int
         page = await _page(services, failed=failed, unmatched=unmatched, most=500, after=last)
         if not page:
             return found[::-1]
-        found += [each.id for each in page if each.id is not None]
+        found += [notification.id for notification in page if notification.id is not None]
 
 
 async def _exists(services: Services, number: int) -> bool:

@@ -70,7 +70,7 @@ def settle_payment(
     The gateway is not queried then: your decision is recorded, with your name and reason, and reported to Saleor.
     """
     if outcome is None:
-        if any(each is not None for each in (amount, reason, by, operation)):
+        if any(given is not None for given in (amount, reason, by, operation)):
             raise CommandFailed("--amount, --reason, --by and --operation require --as", status=2)
         _look_up(payment, as_json=as_json)
         return

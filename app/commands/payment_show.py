@@ -100,7 +100,7 @@ def _to_json(history: _PaymentHistory, entries: Sequence[Entry], expected: Seque
             for entry in entries
         ],
         "split": shares_to_json(aggregate) if is_split(aggregate) else None,
-        "waiting_for": [{"words": each.words, "until": moment(each.until)} for each in expected],
+        "waiting_for": [{"words": step.words, "until": moment(step.until)} for step in expected],
     }
 
 
@@ -144,7 +144,7 @@ def _expected_table(expected: Sequence[PendingStep]) -> Table:
     rows.add_column(no_wrap=True, style="dim")
     rows.add_column(overflow="fold")
     rows.add_row(Text("Waiting for", "bold"), "")
-    for each in expected:
-        until = f"{each.until:%Y-%m-%d %H:%M:%S}" if each.until else ""
-        rows.add_row(f"  {until}", Text(plain(each.words), "yellow"))
+    for step in expected:
+        until = f"{step.until:%Y-%m-%d %H:%M:%S}" if step.until else ""
+        rows.add_row(f"  {until}", Text(plain(step.words), "yellow"))
     return rows

@@ -70,7 +70,7 @@ def list_payouts(
             return []
         async with services.database.transaction() as session:
             found = await payouts_page(session, store, most=limit)
-        return [payout_facts(services, each) for each in found]
+        return [payout_facts(services, payout) for payout in found]
 
     found = with_services(read)
     if form:
@@ -84,14 +84,14 @@ def list_payouts(
     rows = table("Confirmed (UTC)", "Gateway order", "Amount", "To", "Status")
     rows.columns[1].width = 32  # an order id, which people copy
     rows.columns[3].min_width = 16  # a card's mask
-    for each in found:
-        to = Text(f"{plain(each['recipient'])}\n{each['card']}")
+    for payout in found:
+        to = Text(f"{plain(payout['recipient'])}\n{payout['card']}")
         rows.add_row(
-            each["confirmed_at"],
-            each["order_id"],
-            f"{format_amount(each['amount'])}\n{each['currency']}",
+            payout["confirmed_at"],
+            payout["order_id"],
+            f"{format_amount(payout['amount'])}\n{payout['currency']}",
             to,
-            Text("\n".join(plain(text) for text in (each["standing"], *each["problem"].splitlines()))),
+            Text("\n".join(plain(text) for text in (payout["standing"], *payout["problem"].splitlines()))),
         )
     show(rows)
 
@@ -176,7 +176,7 @@ def _recipient(file: str) -> dict[str, str]:
         read = json.loads(sys.stdin.read() if file == "-" else Path(file).read_text())
     except (OSError, ValueError) as exc:
         raise CommandFailed(f"the recipient cannot be read: {exc}", status=2) from None
-    if not isinstance(read, dict) or not all(isinstance(each, str) for each in read.values()):
+    if not isinstance(read, dict) or not all(isinstance(value, str) for value in read.values()):
         raise CommandFailed("the recipient must be a JSON object with text values", status=2)
     if unknown := sorted(read.keys() - set(RECIPIENT_FIELDS)):
         raise CommandFailed(

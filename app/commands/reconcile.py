@@ -100,7 +100,7 @@ def run(
 
     compared = with_services(do)
     if as_json:
-        show_json([_to_json(each) for each in compared])
+        show_json([_to_json(comparison) for comparison in compared])
     elif not compared:
         print_line("There is no merchant account yet.")
     elif end is None:
@@ -109,7 +109,7 @@ def run(
             "give today as --to.",
             "dim",
         )
-    if not all(each.agrees for each in compared):
+    if not all(comparison.agrees for comparison in compared):
         raise typer.Exit(1)
 
 

@@ -67,12 +67,15 @@ def show_run(
     if run is None:
         raise CommandFailed(f"there is no comparison {number}: `saleor-gateway reconcile history` shows them")
     if as_json:
-        differences = [finding_to_json(each.order_id, each.kind, each.state, each.facts) for each in found]
+        differences = [
+            finding_to_json(discrepancy.order_id, discrepancy.kind, discrepancy.state, discrepancy.facts)
+            for discrepancy in found
+        ]
         show_json({"account": run.account_id} | run_to_json(run) | {"differences": differences})
         return
     print_run(run, name)
-    for each in found:
-        print_finding(each.order_id, each.kind, each.state, each.facts)
+    for discrepancy in found:
+        print_finding(discrepancy.order_id, discrepancy.kind, discrepancy.state, discrepancy.facts)
 
 
 def looked_at(

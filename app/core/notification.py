@@ -54,7 +54,7 @@ class Outcome:
 def outcome_from(stored: str) -> Outcome:
     """Return the outcome that was stored so."""
     code, *facts = stored.split(" ")
-    known = next((each for each in OutcomeCode if each == code), None)
+    known = next((member for member in OutcomeCode if member == code), None)
     return Outcome(None, (stored,)) if known is None else Outcome(known, tuple(facts))
 
 

@@ -182,7 +182,9 @@ class Demo:
         taken = (at_gateway.status, at_gateway.amount) == ("success", TOTAL)
         self._check(f"the gateway has taken {TOTAL} UAH", taken, at_gateway)
         sent = await self.gateway.webhooks(at_gateway.order_id)
-        self._check("the app has kept every notification", all(each.state == "delivered" for each in sent), sent)
+        self._check(
+            "the app has kept every notification", all(delivery.state == "delivered" for delivery in sent), sent
+        )
         once = paid.event_types().count("CHARGE_SUCCESS") == 1 and paid.amounts.charged == TOTAL
         self._check(f"Saleor has heard of it once, and counts {TOTAL} as charged", once, paid.event_types())
         reference = paid.event("CHARGE_SUCCESS").psp_reference
@@ -238,7 +240,9 @@ class Demo:
 
     async def look(self) -> None:
         """Staff look at the payments in the Saleor Dashboard."""
-        first, second = [_order_id(await self.saleor.transaction(each)) for each in (self.first, self.second)]
+        first, second = [
+            _order_id(await self.saleor.transaction(transaction_id)) for transaction_id in (self.first, self.second)
+        ]
         listed, payment = await self._open_app_page("/payments"), await self._open_app_page(f"/payments/{first}")
         await self._wait_until_shown()
         both = f"/{first}" in listed.text and f"/{second}" in listed.text
@@ -252,8 +256,8 @@ class Demo:
             transaction = await self.saleor.transaction(transaction_id)
             payment = await self.gateway.payment(_order_id(transaction))
             done = [operation for operation in payment.operations if operation.status == "success"]
-            refunded = sum((each.amount for each in done if each.method == "refund"), ZERO)
-            captured = sum((each.amount for each in done if each.method == "capture"), ZERO)
+            refunded = sum((record.amount for record in done if record.method == "refund"), ZERO)
+            captured = sum((record.amount for record in done if record.method == "capture"), ZERO)
             retained = (payment.amount if payment.method == "purchase" else captured) - refunded
             agree = (transaction.amounts.charged, transaction.amounts.refunded) == (retained, refunded)
             what = f"of the {name} payment, Saleor and the gateway say: {retained:.2f} UAH kept"

@@ -96,15 +96,15 @@ async def request_notifications(
         return [ResendResult(first, 0, error)]
     done = [first, *(_METHODS[one.kind] for one in aggregate.operations if one.kind in _METHODS)]
     results = []
-    for each in dict.fromkeys(done) if method is None else [method]:
+    for kind in dict.fromkeys(done) if method is None else [method]:
         try:
             records = await client.resend(
-                order_id, each, transaction_id=transaction_id, timeout=services.schedule.budget.total_seconds()
+                order_id, kind, transaction_id=transaction_id, timeout=services.schedule.budget.total_seconds()
             )
         except GatewayError as error:
-            results.append(ResendResult(each, 0, error))
+            results.append(ResendResult(kind, 0, error))
         else:
-            results.append(ResendResult(each, len(records)))
+            results.append(ResendResult(kind, len(records)))
     return results
 
 

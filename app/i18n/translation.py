@@ -165,5 +165,7 @@ def translation_for(preferences: str) -> Translation:
     ``preferences`` is a browser's ``Accept-Language`` (weights are ignored: browsers list the preferred language
     first), or one language as Saleor or a storefront names it: ``uk``, ``uk-UA``, ``UK``, ``PT_BR``.
     """
-    languages = [each.partition(";")[0].strip() for each in preferences.lower().replace("_", "-").split(",")]
+    languages = [
+        preference.partition(";")[0].strip() for preference in preferences.lower().replace("_", "-").split(",")
+    ]
     return translation(negotiate_locale(languages, LANGUAGES, sep="-") or ENGLISH)

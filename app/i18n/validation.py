@@ -27,7 +27,7 @@ class FieldError:
 
 def find_field_errors(error: ValidationError) -> list[FieldError]:
     """Return all errors, in the order of the fields."""
-    return [_field_error(each) for each in error.errors(include_url=False, include_input=False)]
+    return [_field_error(detail) for detail in error.errors(include_url=False, include_input=False)]
 
 
 def _field_error(found: ErrorDetails) -> FieldError:

@@ -238,9 +238,9 @@ class MoneyReport:
             if (total.account_id, total.day) in whole:
                 row_of(total).gateway.add(total)
         undivided = {
-            each.currency
-            for each in (self.our_shares if shared else ())
-            if not each.receiver and (each.account_id, each.day) in whole
+            share.currency
+            for share in (self.our_shares if shared else ())
+            if not share.receiver and (share.account_id, share.day) in whole
         }
         covered: dict[tuple[str | None, date | None], _Coverage] = {}
         for row in rows.values():
@@ -261,7 +261,7 @@ class MoneyReport:
     def _coverage(self, whole_pairs: Collection[_Pair], account: str | None, day: date | None) -> "_Coverage":
         days = self.expected if day is None else {day: self.expected.get(day, frozenset())}
         pairs = {
-            on: [(each, on) for each in accounts if account in {None, each}]
+            on: [(account_id, on) for account_id in accounts if account in {None, account_id}]
             for on, accounts in days.items()
             if account is None or account in accounts
         }
@@ -271,8 +271,8 @@ class MoneyReport:
         return _Coverage(
             days=sum(map(bool, pairs.values())),
             compared=whole,
-            until=min(each.ends_at for each in known) if in_part else None,
-            unreadable=sum(each.unreadable for each in known),
+            until=min(books.ends_at for books in known) if in_part else None,
+            unreadable=sum(books.unreadable for books in known),
         )
 
     @property

@@ -206,8 +206,8 @@ class _OverviewReader:
             )
         totals, ended = self._live
         return _by_currency(
-            [each for each in [*self._totals, *totals] if days.first <= each.day <= days.last],
-            [*stored, *(each for each in ended if days.first <= each.day <= days.last)],
+            [total for total in [*self._totals, *totals] if days.first <= total.day <= days.last],
+            [*stored, *(outcome for outcome in ended if days.first <= outcome.day <= days.last)],
         )
 
     async def summed_now(self, span: Span) -> dict[str, Sums]:
@@ -224,7 +224,7 @@ class _OverviewReader:
             ended = await our_outcomes(session, self._account_ids, span)
         return (
             [total for total in totals if self._channel in {None, total.channel}],
-            [each for each in ended if self._channel in {None, each.channel}],
+            [outcome for outcome in ended if self._channel in {None, outcome.channel}],
         )
 
 
@@ -248,6 +248,6 @@ def _by_currency(totals: Iterable[Total], ended: Iterable[Outcome]) -> dict[str,
         sums.money.add(total)
         if total.kind is Booked.CHARGED:
             sums.by_day[total.day] += total.amount
-    for each in ended:
-        found[each.currency].attempts.add(each)
+    for outcome in ended:
+        found[outcome.currency].attempts.add(outcome)
     return dict(found)

@@ -78,7 +78,7 @@ def redact(data: object, name: str = "") -> object:
     if isinstance(data, Mapping):
         return {key: redact(value, name if name in _BY_SUB_MERCHANT else str(key)) for key, value in data.items()}
     if isinstance(data, list | tuple):
-        return [redact(each, name) for each in data]
+        return [redact(item, name) for item in data]
     return (card_mask(str(data)) or REDACTED) if name == "cc_mask" else data
 
 

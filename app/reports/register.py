@@ -27,7 +27,7 @@ from integration_base.exact_json import dumps
 
 _TOTAL_TIMEOUT, _READ_TIMEOUT = 600.0, 60.0  # seconds: for a whole register; between two pieces of it
 _PIECE_SIZE = 32_000  # characters in one piece
-_AMOUNTS = {each for each in RegisterColumn if each.value.endswith(("mount", "Fee", "Rate"))}
+_AMOUNTS = {column for column in RegisterColumn if column.value.endswith(("mount", "Fee", "Rate"))}
 
 USUAL_FIELDS = (*DEFAULT_DETAILS, RegisterColumn.ORIGINAL_AMOUNT)
 """The fields of a register unless others are chosen: the gateway's defaults, and the amount without fees."""

@@ -41,7 +41,7 @@ def answer_status_of(
     other operations. If several requests were made at the same moment, each can have the reference of another's answer.
     """
     action = ACTIONS[operation.kind]
-    requests = [each for each in history if each.is_request(action)]
+    requests = [entry for entry in history if entry.is_request(action)]
     awaited_since = operation.answer_awaited_until
     given_up = awaited_since is not None and now >= awaited_since + schedule.unread_timeout
     if any(request.psp_reference == operation.psp_reference for request in requests):
@@ -72,12 +72,12 @@ def _have_failed(requests: Sequence[HistoryEntry], history: Sequence[HistoryEntr
     """
     since = min((one.created_at for one in requests if one.created_at), default=None)
     failed = [
-        each
-        for each in history
-        if each.type == f"{action}_FAILURE"
-        and not each.psp_reference
-        and each.money in {one.money for one in requests}
-        and each.is_later_than(since)
+        entry
+        for entry in history
+        if entry.type == f"{action}_FAILURE"
+        and not entry.psp_reference
+        and entry.money in {one.money for one in requests}
+        and entry.is_later_than(since)
     ]
     return len(failed) >= len(requests)
 
@@ -89,6 +89,6 @@ def has_conflicting_failure(event: SaleorEvent, history: Sequence[HistoryEntry])
     that it already has is reported again: that changes no amount, but updates the available actions.
     """
     return event.type.endswith("_FAILURE") and any(
-        (each.type, each.psp_reference) == (event.type, event.psp_reference) and each.money != event.amount
-        for each in history
+        (entry.type, entry.psp_reference) == (event.type, event.psp_reference) and entry.money != event.amount
+        for entry in history
     )

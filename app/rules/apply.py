@@ -305,7 +305,7 @@ def _raise_mismatch(
     offered = balance(payment.flow, aggregate.operations).actions
     operation.contradicted = known or transition.contradicted
     possible = balance(payment.flow, aggregate.operations).actions
-    actions = None if possible == offered else [each.value for each in possible]
+    actions = None if possible == offered else [action.value for action in possible]
     problem = raise_problem(aggregate, issue, posting.now, cause=cause, actions=actions)
     if problem.acknowledged_at is not None:
         operation.contradicted = known

@@ -76,12 +76,12 @@ class Balance:
     @property
     def taken(self) -> Decimal:
         """The whole amount charged, by the payment and by its subscription."""
-        return self.charged + sum((each.charged for each in self.recurring), ZERO)
+        return self.charged + sum((charge.charged for charge in self.recurring), ZERO)
 
     @property
     def returned(self) -> Decimal:
         """The whole amount refunded, of the payment and of its subscription's charges."""
-        return self.refunded + sum((each.refunded for each in self.recurring), ZERO)
+        return self.refunded + sum((charge.refunded for charge in self.recurring), ZERO)
 
     @property
     def actions(self) -> tuple[AvailableAction, ...]:
@@ -171,7 +171,7 @@ def is_overdrawn(flow: Flow, operations: Sequence[Operation]) -> bool:
     ]
     is_used_twice = len(uses) > 1 and sum((use.amount for use in uses), ZERO) > now.authorized
     refunds = _sum_of(operations, Kind.REFUND, _counts)
-    return refunds > now.charged or is_used_twice or any(each.refunded > each.charged for each in now.recurring)
+    return refunds > now.charged or is_used_twice or any(charge.refunded > charge.charged for charge in now.recurring)
 
 
 def is_in_flight(operation: Operation) -> bool:

@@ -39,7 +39,7 @@ def enqueue(
     event waits. Saleor has no transaction of a trial or a payout, so for these nothing is added.
     """
     if not aggregate.payment.is_known_to_saleor or any(
-        each.type == event.value and each.psp_reference == reference for each in aggregate.events
+        known.type == event.value and known.psp_reference == reference for known in aggregate.events
     ):
         return
     supersede_notes(aggregate.events, now, has_actions=actions is not None)

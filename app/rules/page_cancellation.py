@@ -171,7 +171,9 @@ def advance_closing(
     if closing.state.final:
         return False
     expires_at, created_at = aggregate.payment.expires_at, aggregate.create.created_at
-    is_open = shown is not None and any(each.kind is Kind.CREATE and each.state is State.INIT for each in shown)
+    is_open = shown is not None and any(
+        observation.kind is Kind.CREATE and observation.state is State.INIT for observation in shown
+    )
     not_found = shown is not None and not shown and not shown.unreadable
     if not_found and aggregate.create.state is State.FAILURE and schedule.is_settled_by_silence(created_at, now):
         _end_closing(closing, State.SUCCESS, _NO_SUCH_PAGE, now)

@@ -206,9 +206,9 @@ def clear_problem(payment: Payment, cause: Cause, now: datetime) -> None:
 def clear_mismatches(payment: Payment, operation_id: int | None, gateway_id: str, now: datetime) -> None:
     """End the mismatches of an operation that has ended as requested."""
     about = [
-        each
-        for each in filter(_is_mismatch, _unended_problems(payment))
-        if each.gateway_id == gateway_id or (operation_id is not None and each.operation_id == operation_id)
+        problem
+        for problem in filter(_is_mismatch, _unended_problems(payment))
+        if problem.gateway_id == gateway_id or (operation_id is not None and problem.operation_id == operation_id)
     ]
     _end_problems(payment, about, now)
 

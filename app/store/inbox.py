@@ -172,11 +172,11 @@ class Inbox:
 
     async def _process_all(self, session: AsyncSession, many: Sequence[_ProcessingJob]) -> list[ProcessingResult]:
         """Process notifications, the oldest first; return the result of each, in the order given."""
-        query = select(Notification).where(col(Notification.id).in_([each.notification_id for each in many]))
+        query = select(Notification).where(col(Notification.id).in_([job.notification_id for job in many]))
         rows = {row.id: row for row in (await session.exec(query)).all()}
         orders = {(row.account_id, row.order_id) for row in rows.values()}
         found = await lock_payments(session, [ByOrder(order_id, account_id=account) for account, order_id in orders])
-        payments = {(each.payment.account_id, each.payment.order_id): each for each in found}
+        payments = {(aggregate.payment.account_id, aggregate.payment.order_id): aggregate for aggregate in found}
         results: dict[int, ProcessingResult] = {}
         for turn, dues in enumerate(_rounds(many, rows)):
             if turn:  # what the previous round added must have its ids

@@ -156,7 +156,7 @@ class InstallationRepository:
                 await session.flush()
             place = _place(saleor_api_url)
             pending = (await _pending(session, [row.id])).get(row.id, [])
-            if [each for each in pending if self._is_token(each, token, place)]:
+            if [token_row for token_row in pending if self._is_token(token_row, token, place)]:
                 return True
             if len(pending) >= MAX_PENDING_TOKENS:
                 await session.delete(pending[choose_token_to_replace([row.received_at for row in pending], now)])
@@ -175,9 +175,9 @@ class InstallationRepository:
         """Delete a pending token that Saleor rejects although the app is active."""
         async with self._database.transaction() as session:
             row = await _get_locked(session, saleor_api_url)
-            for each in (await _pending(session, [row.id])).get(row.id, []) if row is not None else ():
-                if self._is_token(each, token, _place(saleor_api_url)):
-                    await session.delete(each)
+            for token_row in (await _pending(session, [row.id])).get(row.id, []) if row is not None else ():
+                if self._is_token(token_row, token, _place(saleor_api_url)):
+                    await session.delete(token_row)
         self._cache.invalidate()
 
     async def delete_token(self, installation_id: int, token: str) -> bool:
@@ -263,7 +263,9 @@ class InstallationRepository:
             saleor_api_url=row.saleor_api_url,
             app_id=row.app_id,
             token=self._vault.open(row.token_sealed, place) if row.token_sealed else "",
-            pending_tokens=tuple(self._vault.open(each.token_sealed, place) for each in pending.get(row.id, ())),
+            pending_tokens=tuple(
+                self._vault.open(token_row.token_sealed, place) for token_row in pending.get(row.id, ())
+            ),
             jwks=row.jwks,
             jwks_fetched_at=row.jwks_fetched_at,
             schema_version=row.schema_version,
@@ -307,8 +309,8 @@ async def _pending(
     """Return the unproven tokens by installation, the newest first."""
     query = select(PendingToken).where(col(PendingToken.installation_id).in_(installation_ids))
     found: dict[int | None, list[PendingToken]] = {}
-    for each in (await session.exec(query.order_by(col(PendingToken.id).desc()))).all():
-        found.setdefault(each.installation_id, []).append(each)
+    for token_row in (await session.exec(query.order_by(col(PendingToken.id).desc()))).all():
+        found.setdefault(token_row.installation_id, []).append(token_row)
     return found
 
 

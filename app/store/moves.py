@@ -59,7 +59,9 @@ async def move(
     The old row stays, because payments are found by it (``emails``). Raises MoveRefusedError, and VaultError when
     sealed shopper data of the new row cannot be opened; then nothing is changed.
     """
-    rows = {each: await session.get_one(Installation, each, with_for_update=True) for each in sorted((old_id, new_id))}
+    rows = {
+        row_id: await session.get_one(Installation, row_id, with_for_update=True) for row_id in sorted((old_id, new_id))
+    }
     old, new = rows[old_id], rows[new_id]
     await _check(session, old, new)
     moved = MoveResult(*[await _count(session, table, old_id) for table in (Payment, MerchantAccount, ChannelRoute)])

@@ -49,7 +49,7 @@ async def payouts_page(
 
 async def payouts_for(session: AsyncSession, payment_ids: Collection[int | None]) -> list[PayoutRecord]:
     """Return the payouts that are about these payments, oldest first."""
-    about = col(Payout.for_payment_id).in_([each for each in payment_ids if each is not None])
+    about = col(Payout.for_payment_id).in_([payment_id for payment_id in payment_ids if payment_id is not None])
     rows = (await session.exec(select(Payout).where(about).order_by(col(Payout.payment_id)))).all()
     return await _records(session, rows)
 
@@ -87,7 +87,7 @@ async def similar_payouts_since(
         .order_by(col(Payout.payment_id))
     )
     found = await _records(session, (await session.exec(query)).all())
-    return [each for each in found if not each.aggregate.create.has_surely_failed]
+    return [payout for payout in found if not payout.aggregate.create.has_surely_failed]
 
 
 async def _records(session: AsyncSession, rows: Sequence[Payout]) -> list[PayoutRecord]:

@@ -101,7 +101,7 @@ class BlindIndex:
 
     def digests_to_search(self, installation_ids: Iterable[int], address: str) -> tuple[str, ...]:
         """Return every digest that payments of those stores may have stored, also under earlier secret keys."""
-        return tuple(digest for each in installation_ids for digest in self._all(each, address))
+        return tuple(digest for store_id in installation_ids for digest in self._all(store_id, address))
 
     def _all(self, installation_id: int, address: str) -> tuple[str, ...]:
         return self._vault.digests(address.strip().lower(), f"installation/{installation_id}/email")

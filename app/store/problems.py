@@ -61,7 +61,7 @@ async def payment_ids_with_problem(
     """Return the row ids of an account's payments that have an open problem of one of these kinds."""
     theirs = (Problem.installation_id == installation_id, Problem.account_id == account_id)
     query = select(Problem.payment_id).where(*theirs, col(Problem.kind).in_(kinds), *_OPEN).distinct()
-    return [each for each in (await session.exec(query)).all() if each is not None]
+    return [payment_id for payment_id in (await session.exec(query)).all() if payment_id is not None]
 
 
 async def count_problems(session: AsyncSession, installation_id: int) -> list[CountedProblems]:

@@ -138,34 +138,34 @@ async def record_findings(
     An unknown order that a person has acknowledged stays so: the books will show it every night.
     """
     await lock_comparisons(session, run.account_id)
-    keys = [each.key for each in found]
+    keys = [finding.key for finding in found]
     query = select(Discrepancy).where(Discrepancy.account_id == run.account_id, col(Discrepancy.key).in_(keys))
     known = {row.key: row for row in (await session.exec(query)).all()}
-    for each in found:
-        row = known.get(each.key)
+    for finding in found:
+        row = known.get(finding.key)
         if row is None:
             row = Discrepancy(
                 installation_id=run.installation_id,
                 account_id=run.account_id,
                 run_id=run.id or 0,
                 seen_run_id=run.id or 0,
-                payment_id=each.payment_id,
-                order_id=each.order_id,
-                gateway_id=each.gateway_id,
-                key=each.key,
-                kind=each.kind,
-                state=each.state,
-                facts=dict(each.facts),
+                payment_id=finding.payment_id,
+                order_id=finding.order_id,
+                gateway_id=finding.gateway_id,
+                key=finding.key,
+                kind=finding.kind,
+                state=finding.state,
+                facts=dict(finding.facts),
                 found_at=now,
                 changed_at=now,
             )
-            known[each.key] = row
+            known[finding.key] = row
             session.add(row)
             continue
         row.seen_run_id = run.id or 0
         looked_at = row.payment_id is None and row.state is DiscrepancyState.ENDED
-        if row.state is not each.state and not looked_at:
-            row.kind, row.state, row.changed_at = each.kind, each.state, now
+        if row.state is not finding.state and not looked_at:
+            row.kind, row.state, row.changed_at = finding.kind, finding.state, now
 
 
 async def unsettled_discrepancies(
@@ -190,7 +190,7 @@ async def payments_of_orders(session: AsyncSession, order_ids: Collection[str]) 
     """Return the payments of these gateway orders, of any store, for reading only; a few queries for all."""
     query = WITH_ACCOUNT.where(col(Payment.order_id).in_(order_ids))
     found = await load_aggregates(session, await read_payments(session, query))
-    return {each.payment.order_id: each for each in found}
+    return {aggregate.payment.order_id: aggregate for aggregate in found}
 
 
 async def paid_orders_page(

@@ -157,7 +157,7 @@ def _closed_conditions(installation_id: int) -> tuple[ColumnElement[bool], ...]:
 
 def _activity_conditions(since: datetime | None) -> tuple[ColumnElement[bool], ...]:
     """Return conditions, one for each table, that show that a payment is open or was active ``since`` then."""
-    open_ = col(Operation.state).not_in([each for each in State if each.final])
+    open_ = col(Operation.state).not_in([state for state in State if state.final])
     pending = open_ | col(Operation.next_poll_at).is_not(None)
     moved = pending if since is None else pending | (col(Operation.updated_at) >= since)
     return (
@@ -181,7 +181,7 @@ async def _inactive_ids(session: AsyncSession, payment_ids: Sequence[int], since
         query: Any = select(col(Payment.id)).join(table, shows).where(col(Payment.id).in_(payment_ids))
         if payment_ids:
             active |= set((await session.exec(query)).scalars().all())
-    return [each for each in payment_ids if each not in active]
+    return [payment_id for payment_id in payment_ids if payment_id not in active]
 
 
 def _erasable_conditions(outdated: Outdated, received: datetime) -> tuple[ColumnElement[bool], ...]:
@@ -206,7 +206,7 @@ async def _erase(session: AsyncSession, payment_ids: Sequence[int], now: datetim
     sealed = and_(col(Operation.payment_id).in_(payment_ids), col(Operation.personal_sealed).is_not(None))
     await session.exec(update(Operation).where(sealed).values(personal_sealed=None))
     orders: Any = select(col(Payment.account_id), col(Payment.order_id)).where(theirs)
-    of_them = [tuple(each) for each in (await session.exec(orders)).all()]
+    of_them = [tuple(order) for order in (await session.exec(orders)).all()]
     named = tuple_(col(Notification.account_id), col(Notification.order_id)).in_(of_them)
     await session.exec(update(Notification).where(named).values(data_sealed=None))
     # That an event was reported, and when, prevents reporting it again. Its text is in Saleor.

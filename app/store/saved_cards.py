@@ -147,10 +147,10 @@ async def write_cards(session: AsyncSession, saved: Iterable[SavedCard], refused
     In the same order everywhere, so that no two processes deadlock. A card that was saved again since it was refused
     has another token, and stays usable. No card is saved for a customer whom Saleor has since deleted.
     """
-    for each in sorted(refused, key=lambda refused: refused.card_id):
-        meant = (col(SavedCard.id) == each.card_id, col(SavedCard.updated_at) <= each.paid_at)
+    for refusal in sorted(refused, key=lambda refused: refused.card_id):
+        meant = (col(SavedCard.id) == refusal.card_id, col(SavedCard.updated_at) <= refusal.paid_at)
         usable = (*meant, col(SavedCard.unusable_since).is_(None))
-        await session.exec(update(SavedCard).where(*usable).values(unusable_since=each.since))
+        await session.exec(update(SavedCard).where(*usable).values(unusable_since=refusal.since))
     cards = sorted(saved, key=lambda each: (each.account_id, each.user_id, each.mask))
     deleted = await _deleted_customers(session, {(each.installation_id, each.user_id) for each in cards})
     unique_columns = ("account_id", "user_id", "mask")
@@ -169,7 +169,7 @@ async def _deleted_customers(session: AsyncSession, owners: Collection[tuple[int
         return set()
     both = (col(DeletedCustomer.installation_id), col(DeletedCustomer.user_id))
     query = select(DeletedCustomer).where(tuple_(*both).in_(owners))
-    return {(each.installation_id, each.user_id) for each in (await session.exec(query)).all()}
+    return {(card.installation_id, card.user_id) for card in (await session.exec(query)).all()}
 
 
 def _insert(session: AsyncSession) -> Any:

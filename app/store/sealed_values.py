@@ -167,8 +167,8 @@ class SealedValues:
         if not opened:
             return 0
         values = [
-            {"is": each.row.row_id, "was": each.row.sealed, "anew": self._vault.seal(each.text, each.place)}
-            for each in opened
+            {"is": value.row.row_id, "was": value.row.sealed, "anew": self._vault.seal(value.text, value.place)}
+            for value in opened
         ]
         table = table_of(column.column.class_)
         kept = table.c[column.column.key]
@@ -190,17 +190,17 @@ class SealedValues:
     ) -> None:
         """Lock the payments and recompute their digests with the newest key; one without a digest stays without."""
         locked: Any = select(col(Payment.id), col(Payment.installation_id), col(Payment.email_digest))
-        theirs = locked.where(col(Payment.id).in_([each.row.payment_id for each in opened])).order_by(col(Payment.id))
-        payments = {each[0]: each for each in (await session.exec(theirs.with_for_update())).all()}
+        theirs = locked.where(col(Payment.id).in_([value.row.payment_id for value in opened])).order_by(col(Payment.id))
+        payments = {payment[0]: payment for payment in (await session.exec(theirs.with_for_update())).all()}
         if column.column.class_ is Payment:
             return
         table = table_of(Payment)
         values = []
-        for each in opened:
-            _, store, digest = payments[each.row.payment_id]
-            address = loads(each.text).get(_ADDRESS)
+        for value in opened:
+            _, store, digest = payments[value.row.payment_id]
+            address = loads(value.text).get(_ADDRESS)
             if address and digest is not None:
-                values.append({"is": each.row.payment_id, "anew": self._emails.digest_to_store(store, address)})
+                values.append({"is": value.row.payment_id, "anew": self._emails.digest_to_store(store, address)})
         if values:
             digests = update(table).where(table.c.id == bindparam("is")).values(email_digest=bindparam("anew"))
             await (await session.connection()).execute(digests, values)

@@ -102,7 +102,7 @@ class Sums:
 
     def count(self, status: PaymentStatus | None = None) -> int:
         """Return how many have that status; None: any status."""
-        return sum(each.count for each in self.all if status in {None, each.status})
+        return sum(total.count for total in self.all if status in {None, total.status})
 
 
 async def sum_payments(session: AsyncSession, wanted: PaymentFilter) -> Sums:
@@ -129,7 +129,7 @@ async def sum_payments(session: AsyncSession, wanted: PaymentFilter) -> Sums:
     rows = (await session.exec(summed)).all()
     found = [Sum(*row[:-3], *(amount or Decimal("0.00") for amount in row[-3:])) for row in rows]
     found.sort(key=lambda each: (-each.count, each.currency))
-    return Sums(found, more=sum(each.count for each in found) > MAX_COUNTED)
+    return Sums(found, more=sum(total.count for total in found) > MAX_COUNTED)
 
 
 async def find_by_name(session: AsyncSession, names: PaymentNames, *, most: int = 20) -> Sequence[core.Payment]:

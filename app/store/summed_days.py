@@ -116,7 +116,7 @@ async def our_outcomes(session: AsyncSession, account_ids: Collection[str], span
         .subquery()
     )
     query: Any = sa.select(rows, func.count()).group_by(*rows.c)
-    return [Outcome(*each) for each in await session.exec(query)]
+    return [Outcome(*row) for row in await session.exec(query)]
 
 
 async def days_without_sums(session: AsyncSession, account_ids: Collection[str], days: Days) -> list[date]:
@@ -144,7 +144,7 @@ async def stored_totals(
     table: Any = DayTotal
     by: tuple[Any, ...] = (col(DayTotal.day), col(DayTotal.currency), col(DayTotal.kind))
     query: Any = (
-        sa.select(*by, *[func.sum(each) for each in (table.amount, table.count, table.fee, table.fees)])
+        sa.select(*by, *[func.sum(column) for column in (table.amount, table.count, table.fee, table.fees)])
         .where(*_in_days(DayTotal, account_ids, days), table.day.not_in(without), *_in_channel(table, channel))
         .group_by(*by)
     )
@@ -196,9 +196,9 @@ async def days_to_sum(session: AsyncSession, installation_id: int, now: datetime
     changed: Any = sa.select(col(ChangedDay.day), col(ChangedDay.account_id)).distinct()
     changed = changed.where(col(ChangedDay.account_id).in_(account_ids), col(ChangedDay.day) <= days.last)
     missing = {(day, account_id) for day in days for account_id in account_ids}
-    missing -= {tuple(each) for each in await session.exec(kept)}
+    missing -= {tuple(row) for row in await session.exec(kept)}
     found: defaultdict[date, list[str]] = defaultdict(list)
-    for day, account_id in sorted(missing | {tuple(each) for each in await session.exec(changed)}):
+    for day, account_id in sorted(missing | {tuple(row) for row in await session.exec(changed)}):
         found[day].append(account_id)
     return sorted(found.items(), reverse=True)
 
@@ -230,15 +230,15 @@ async def store_sums(session: AsyncSession, account_ids: Sequence[str], days: Da
         await session.exec(delete(table).where(*_in_days(table, account_ids, days)))
     if changes:
         await session.exec(delete(ChangedDay).where(col(ChangedDay.id).in_(changes)))
-    summed = [{"account_id": each, "day": day, "summed_at": now} for day in days for each in account_ids]
+    summed = [{"account_id": account_id, "day": day, "summed_at": now} for day in days for account_id in account_ids]
     for table, rows in (
         (SummedDay, summed),
         (DayTotal, [_row(DayTotal, total) for total in totals]),
-        (DayOutcome, [_row(DayOutcome, each) for each in ended]),
+        (DayOutcome, [_row(DayOutcome, outcome) for outcome in ended]),
     ):
         if rows:
             await session.exec(insert(table_of(table)), params=rows)
-    return sum(total.count for total in totals) + sum(each.count for each in ended)
+    return sum(total.count for total in totals) + sum(outcome.count for outcome in ended)
 
 
 def _row(table: Any, sums: Total | Outcome) -> dict[str, Any]:

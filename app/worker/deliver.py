@@ -81,7 +81,7 @@ async def _report_event(
     except SaleorError as error:
         return error
     except ValidationError as error:  # Saleor would refuse it as well, however often it is retried
-        fields = ", ".join(str(each["loc"][0]) for each in error.errors(include_input=False) if each["loc"])
+        fields = ", ".join(str(detail["loc"][0]) for detail in error.errors(include_input=False) if detail["loc"])
         return SaleorRefusedError("INVALID", fields or None, "it cannot be expressed in the form that Saleor accepts")
 
 

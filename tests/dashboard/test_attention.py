@@ -92,8 +92,7 @@ async def test_what_saleor_has_refused_is_told_again(staff_client: StaffClient) 
     await saleor_refuses(shop)
     assert "Send all to Saleor again" in (await staff_client.see("/attention")).text
     assert (
-        "Sending to Saleor again."
-        in (await staff_client.do(f"/attention/payments/{shop.order_id}/tell-refused")).text
+        "Sending to Saleor again." in (await staff_client.do(f"/attention/payments/{shop.order_id}/tell-refused")).text
     )
     await shop.work()
     assert EventType.CHARGE_SUCCESS in {each.type for each in shop.transaction.events}

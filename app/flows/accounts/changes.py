@@ -102,7 +102,7 @@ def build_account(
         "order_3ds_bypass": DIALECTS[str(preset)].order_3ds_bypass.value,
     }
     values: dict[str, Any] = defaults | dict(columns) | endpoint.columns | {"base_url": checked.base_url}
-    own_fields = {each.name for each in fields(NewAccount)}
+    own_fields = {member.name for member in fields(NewAccount)}
     return NewAccount(
         installation_id=installation_id,
         pos_id=str(UUID(checked.pos_id)),

@@ -100,7 +100,7 @@ def match_channels(known: Sequence[Channel] | None, routes: dict[str, MerchantAc
 
     ``known`` None: it is not known which channels Saleor has.
     """
-    reported = {each.slug: each for each in known or ()}
+    reported = {channel.slug: channel for channel in known or ()}
     slugs = [*reported, *sorted(slug for slug in routes if slug not in reported)]
     return [_channel_status(slug, reported.get(slug), routes.get(slug), reachable=known is not None) for slug in slugs]
 

@@ -97,6 +97,6 @@ def _point_of_sale(pos_id: str, keys: AccountKeys) -> dict[str, str]:
 
 
 def _validate(values: Mapping[str, str]) -> None:
-    invalid = {each.field: f"{each.limit}; given: {each.given}" for each in find_invalid(values)}
+    invalid = {broken.field: f"{broken.limit}; given: {broken.given}" for broken in find_invalid(values)}
     if invalid:
         raise OptionsRefusedError(invalid)

@@ -100,7 +100,7 @@ def find_differences(
         matched.append((entry, aggregate.create))
     for kind in _SECONDARY:
         found += _match_kind(aggregate, [each for each in comparable if each.kind is kind], kind, matched)
-    differing = [each.operation for each in found]
+    differing = [difference.operation for difference in found]
     for entry, operation in matched:
         if entry.state is State.SUCCESS is operation.state and operation not in differing:
             found += _match_differences(aggregate, entry, operation)
@@ -124,7 +124,9 @@ def _is_same_charge(aggregate: PaymentAggregate, entry: Entry, operation: Operat
 
 def _number_copies(found: Sequence[Difference], entries: Sequence[Entry]) -> list[Difference]:
     """Number the differences of equal entries to tell them apart: no line identifies them."""
-    named = [(each.aspect, None if each.entry is None else each.entry.without_time) for each in found]
+    named = [
+        (difference.aspect, None if difference.entry is None else difference.entry.without_time) for difference in found
+    ]
     present = [each.without_time for each in entries]
     agreed = [present.count(entry) - named.count((aspect, entry)) if entry else 0 for aspect, entry in named]
     return [replace(each, copies=agreed[n] + 1 + named[:n].count(named[n])) for n, each in enumerate(found)]

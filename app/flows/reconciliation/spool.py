@@ -64,7 +64,7 @@ class Spool:
         return set(order_ids) - {row[0] for row in await self._read(query, order_ids)}
 
     async def _write(self) -> None:
-        rows, self._buffer = [_row(each) for each in self._buffer], []
+        rows, self._buffer = [_row(entry) for entry in self._buffer], []
         await asyncio.to_thread(self._insert, rows)
 
     def _insert(self, rows: Iterable[tuple[Any, ...]]) -> None:

@@ -193,8 +193,8 @@ class Comparison:
         run, now = self._run, self._services.now()
         columns: dict[str, object] = {
             "looked_up": run.looked_up + self._look_ups.made,
-            "repaired": run.repaired + sum(each.state is DiscrepancyState.REPAIRED for each in found),
-            "to_people": run.to_people + sum(each.state is DiscrepancyState.TO_PEOPLE for each in found),
+            "repaired": run.repaired + sum(finding.state is DiscrepancyState.REPAIRED for finding in found),
+            "to_people": run.to_people + sum(finding.state is DiscrepancyState.TO_PEOPLE for finding in found),
         }
         if compared:
             columns |= {"after_order": compared[-1], "orders": run.orders + len(compared)}

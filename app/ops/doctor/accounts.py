@@ -44,7 +44,7 @@ async def check_account(services: Services, account_id: str) -> Sequence[Finding
             error(Subject.ACCOUNT, _sentence(found.failure.message), about=account.name),
             *_limitation_findings(found.limitations, shown),
         ]
-    works = [LazyMessage(each.value) for each in (Area.PAYMENTS, *(area.area for area in found.areas if area.works))]
+    works = [LazyMessage(place.value) for place in (Area.PAYMENTS, *(area.area for area in found.areas if area.works))]
     return [
         fine(
             Subject.ACCOUNT,

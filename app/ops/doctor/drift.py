@@ -52,9 +52,9 @@ async def check_drift(
         _, found = await find_differences(deployment.saleor, installation, manifest_for, timeout=_TIMEOUT)
     except SaleorError as exc:
         return await _unreadable_findings(deployment, installation, exc)
-    findings = [_finding(each, installation) for each in found if not _only_address_differs(each)]
+    findings = [_finding(difference, installation) for difference in found if not _only_address_differs(difference)]
     findings += _address_findings(
-        deployment, installation, {each.part for each in found if _only_address_differs(each)}
+        deployment, installation, {difference.part for difference in found if _only_address_differs(difference)}
     )
     flagged = {finding.subject for finding in findings if finding.level is not Level.FINE}
     return [*(fine(subject, what) for subject, what in _FINE_MESSAGES.items() if subject not in flagged), *findings]

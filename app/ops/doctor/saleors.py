@@ -157,4 +157,4 @@ def _renamed(gone: str, slugs: Sequence[str]) -> Finding:
 
 
 def _why(missing: Sequence[Missing]) -> Joined:
-    return Joined(tuple(LazyMessage(each.value) for each in missing))
+    return Joined(tuple(LazyMessage(what.value) for what in missing))

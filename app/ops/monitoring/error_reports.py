@@ -67,8 +67,8 @@ def _report(entry: Mapping[str, Any], options: dict[str, Any]) -> Any:
         error = sys.exc_info()
     if isinstance(error, tuple | BaseException) and error != (None, None, None):
         report = dict(event_from_exception(error, client_options=options)[0])
-        for each in report["exception"]["values"]:
-            each["value"] = ""
+        for value in report["exception"]["values"]:
+            value["value"] = ""
     tags = {name: str(entry[name]) for name in _TAGS if entry.get(name) is not None}
     message = {"formatted": str(entry.get("event"))}
     return logs.redact(None, "", {**report, "level": "error", "logentry": message, "tags": tags})

@@ -83,8 +83,8 @@ class AlertKind(StrEnum):
 
 
 PAYMENT_ALERTS = {
-    each: ProblemKind(each)
-    for each in (
+    kind: ProblemKind(kind)
+    for kind in (
         AlertKind.REFUSED,
         AlertKind.DISPUTE,
         AlertKind.MISMATCH,
@@ -101,7 +101,7 @@ ACCOUNT_ALERTS = (AlertKind.UNOPENED, AlertKind.KEYS, AlertKind.ADDRESS, AlertKi
 """Alerts in which the merchant account is the task, however many payments they affect."""
 
 NOTIFICATION_ALERTS = {
-    each: Trouble(each) for each in (AlertKind.SEALED, AlertKind.FAILED, AlertKind.UNREADABLE, AlertKind.UNMATCHED)
+    kind: Trouble(kind) for kind in (AlertKind.SEALED, AlertKind.FAILED, AlertKind.UNREADABLE, AlertKind.UNMATCHED)
 }
 
 
@@ -220,14 +220,14 @@ async def _closed_channel_alerts(
     return [
         Alert(
             AlertKind.TURNED_AWAY,
-            account_id := routes.get(each.channel),
+            account_id := routes.get(channel.channel),
             None if account_id is None else accounts.get(account_id),
-            count=each.count,
-            since=each.since,
-            detail=each.detail,
-            channel=each.channel,
+            count=channel.count,
+            since=channel.since,
+            detail=channel.detail,
+            channel=channel.channel,
         )
-        for each in closed
+        for channel in closed
     ]
 
 

@@ -29,8 +29,8 @@ _A_NAME_AT_GOOGLE = LazyMessage("Enter 1 to 100 characters without spaces.")
 
 OPTIONS: Mapping[str, Option] = MappingProxyType(
     {
-        each.name: each
-        for each in (
+        option.name: option
+        for option in (
             Option(
                 "name",
                 LazyMessage("Name"),

@@ -118,7 +118,7 @@ def _refund_too_large(amount: Decimal, current: Balance) -> LazyMessage:
             LazyMessage("%(sum)s is disputed by the payer or was charged back", sum=current.sum(current.disputed))
         )
     reasons = Joined(tuple(parts))
-    if any(each.refundable for each in current.recurring):
+    if any(charge.refundable for charge in current.recurring):
         return LazyMessage(
             "%(sum)s cannot be refunded: %(why)s. %(left)s of the first payment is left; refund a later charge "
             "of the subscription on the payment's page in the app.",

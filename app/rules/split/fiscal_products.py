@@ -65,7 +65,9 @@ def _products(
         with suppress(IndivisibleError):
             lines = _granted_worth(granted, sold)
             shares = divide_refund(amount, _remaining(aggregate, worth), aggregate.payment.currency, lines)
-    return [each for key, products in sold.items() if key in shares for each in _products_worth(products, shares[key])]
+    return [
+        product for key, products in sold.items() if key in shares for product in _products_worth(products, shares[key])
+    ]
 
 
 def _remaining(aggregate: PaymentAggregate, worth: Mapping[str, Decimal]) -> Remainder:
@@ -90,12 +92,12 @@ def _assumed_shares(refund: Operation, rest: Remainder) -> Mapping[str, Decimal]
 def _granted_worth(granted: GrantedRefund | None, sold: Goods) -> dict[str, Fraction]:
     """Return each product's part of a granted refund; empty when the lines do not determine it."""
     worth: dict[str, Fraction] = {}
-    for each in (granted.lines if granted else None) or ():
-        line = each.order_line
+    for granted_line in (granted.lines if granted else None) or ():
+        line = granted_line.order_line
         price, key = line.total_price, _key_of(article_of(line), sold)
         if key is None or price is None or line.quantity < 1:
             return {}
-        worth[key] = worth.get(key, Fraction()) + Fraction(price.gross.amount) * each.quantity / line.quantity
+        worth[key] = worth.get(key, Fraction()) + Fraction(price.gross.amount) * granted_line.quantity / line.quantity
     delivery = _key_of(DELIVERY, sold)
     if granted and granted.shipping_costs_included and delivery:
         worth[delivery] = Fraction(_total(sold[delivery]))

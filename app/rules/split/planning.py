@@ -227,7 +227,7 @@ def with_products(
     goods: dict[str | None, list[AnyProduct]] = {}
     for product in products or ():
         goods.setdefault(owners.get(product.id), []).append(product)
-    worth = {who: sum((each.total for each in theirs), Decimal()) for who, theirs in goods.items()}
+    worth = {who: sum((share.total for share in theirs), Decimal()) for who, theirs in goods.items()}
     if worth != {item.sub_merchant_id: item.amount for item in split}:
         return tuple(split)
     return tuple(item.model_copy(update={"products": tuple(goods[item.sub_merchant_id])}) for item in split)

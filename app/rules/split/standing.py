@@ -101,12 +101,12 @@ def standing_of(aggregate: PaymentAggregate, *, resumed: Operation | None = None
         rest = rest.after(part.shares, part.operation.currency)
     at_most = rest.left
     assumed = []
-    for each in counting:
-        if not _recorded_shares(each):
-            amount = min(each.amount, rest.total)
-            shares = divide_refund(amount, rest, each.currency) if amount else {}
-            assumed.append(OperationShares(each, shares, known=False))
-            rest = rest.after(shares, each.currency)
+    for refund in counting:
+        if not _recorded_shares(refund):
+            amount = min(refund.amount, rest.total)
+            shares = divide_refund(amount, rest, refund.currency) if amount else {}
+            assumed.append(OperationShares(refund, shares, known=False))
+            rest = rest.after(shares, refund.currency)
     return SplitStanding(received, tuple(known + assumed), rest, at_most)
 
 

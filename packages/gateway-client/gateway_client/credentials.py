@@ -36,7 +36,9 @@ class Credentials:
     def __post_init__(self) -> None:
         for name in _ADDRESSES:
             object.__setattr__(self, name, (getattr(self, name) or self.base_url).rstrip("/"))
-        values = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "previous_api_secrets"}
+        values = {
+            member.name: getattr(self, member.name) for member in fields(self) if member.name != "previous_api_secrets"
+        }
         broken = [rule for wrong in find_invalid(values) for rule in wrong.broken]
         for secret in self.previous_api_secrets:
             broken.extend(_check_printable("previous_api_secrets", secret))
@@ -51,7 +53,7 @@ class Credentials:
 
         Raises ``InvalidRequestError``, which names every variable that is missing.
         """
-        given = {each.name: variables.get(_variable(each.name), "") for each in fields(cls)}
+        given = {member.name: variables.get(_variable(member.name), "") for member in fields(cls)}
         needed = ("pos_id", "api_key", "api_secret", "endpoints_key", "base_url")
         if missing := [name for name in needed if not given[name]]:
             raise InvalidRequestError.of([BrokenRule(_variable(name), "is required", "nothing") for name in missing])

@@ -90,7 +90,7 @@ def is_public(address: str) -> bool:
         inner = [found.ipv4_mapped, found.sixtofour, *(found.teredo or ())]
         if found in _NAT64_NETWORK:
             inner.append(ipaddress.IPv4Address(int(found) & 0xFFFFFFFF))
-        if any(each is not None and not is_public(str(each)) for each in inner):
+        if any(embedded is not None and not is_public(str(embedded)) for embedded in inner):
             return False
     return found.is_global and not (found.is_multicast or found.is_reserved or found.is_unspecified)
 
@@ -201,7 +201,7 @@ async def _resolve_public(host: str, port: int, timeout: float | None) -> list[s
         raise httpcore2.ConnectTimeout("its name was not resolved in time") from error
     except OSError as error:
         raise httpcore2.ConnectError("its name cannot be resolved") from error
-    addresses = list(dict.fromkeys(str(each[4][0]) for each in found))
+    addresses = list(dict.fromkeys(str(info[4][0]) for info in found))
     if not all(map(is_public, addresses)):
         raise NotPublicError("it does not lead to the public internet")
     return addresses

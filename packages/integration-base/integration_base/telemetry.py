@@ -100,13 +100,13 @@ _listeners: tuple[Listener, ...] = ()
 def add_listener(listener: Listener) -> None:
     """Report all steps and events of this process to a listener from now on."""
     global _listeners  # noqa: PLW0603 - of the whole process, as its logs and metrics are
-    _listeners = (*(each for each in _listeners if each is not listener), listener)
+    _listeners = (*(other for other in _listeners if other is not listener), listener)
 
 
 def remove_listener(listener: Listener) -> None:
     """Stop reporting to a listener."""
     global _listeners  # noqa: PLW0603 - as above
-    _listeners = tuple(each for each in _listeners if each is not listener)
+    _listeners = tuple(other for other in _listeners if other is not listener)
 
 
 def read_traceparent(header: str | None) -> Trace | None:
@@ -179,8 +179,8 @@ def step(kind: Kind, name: str, *, since: float | None = None, **facts: str | in
     finally:
         _step.reset(around)
         this.seconds = monotonic() - begun
-        for each in reversed(listeners):
-            each.on_step_end(this)
+        for heard in reversed(listeners):
+            heard.on_step_end(this)
 
 
 def emit(event: TelemetryEvent, seconds: float | None = None, **labels: str) -> None:

@@ -110,17 +110,17 @@ def webhook_events(entry: Mapping[str, Any]) -> frozenset[str]:
 
 
 def _webhooks(wanted: Sequence[Mapping[str, Any]], found: Sequence[InstalledWebhook]) -> Iterator[Difference]:
-    foreign = [each for each in found if not _is_ours(each)]
-    ours = [each for each in found if _is_ours(each)]
+    foreign = [webhook for webhook in found if not _is_ours(webhook)]
+    ours = [webhook for webhook in found if _is_ours(webhook)]
     for entry in wanted:
         events = webhook_events(entry)
         name = ", ".join(sorted(events))
         # The best of those for the same event is kept: the right address counts most, then being active.
         candidates = sorted(
-            (each for each in ours if events & each.events),
+            (webhook for webhook in ours if events & webhook.events),
             key=lambda each: (each.target_url != entry["targetUrl"], not each.is_active, each.id),
         )
-        ours = [each for each in ours if each not in candidates]
+        ours = [webhook for webhook in ours if webhook not in candidates]
         if not candidates:
             yield Difference(Part.WEBHOOK, State.MISSING, name, wanted=entry)
             continue
@@ -129,8 +129,8 @@ def _webhooks(wanted: Sequence[Mapping[str, Any]], found: Sequence[InstalledWebh
             yield Difference(Part.WEBHOOK, State.CHANGED, name, aspects, kept.id, entry)
         for other in others:
             yield Difference(Part.WEBHOOK, State.REPEATED, name, webhook_id=other.id)
-    for each in ours:
-        yield Difference(Part.WEBHOOK, State.LEFT_OVER, ", ".join(sorted(each.events)), webhook_id=each.id)
+    for webhook in ours:
+        yield Difference(Part.WEBHOOK, State.LEFT_OVER, ", ".join(sorted(webhook.events)), webhook_id=webhook.id)
     for each in foreign:
         yield Difference(Part.WEBHOOK, State.FOREIGN, each.target_url, webhook_id=each.id)
 
@@ -167,7 +167,9 @@ def _extensions(wanted: Sequence[Mapping[str, Any]], found: Sequence[InstalledEx
     remaining = list(found)
     for entry in wanted:
         mount = (str(entry["mount"]).upper(), str(entry.get("target") or "POPUP").upper())
-        installed = next((each for each in remaining if (each.mount.upper(), each.target.upper()) == mount), None)
+        installed = next(
+            (extension for extension in remaining if (extension.mount.upper(), extension.target.upper()) == mount), None
+        )
         if installed is None:
             yield Difference(Part.EXTENSION, State.MISSING, entry["label"])
             continue
@@ -179,8 +181,8 @@ def _extensions(wanted: Sequence[Mapping[str, Any]], found: Sequence[InstalledEx
         }
         if aspects := tuple(each for each, has_changed in differs.items() if has_changed):
             yield Difference(Part.EXTENSION, State.CHANGED, entry["label"], aspects)
-    for each in remaining:
-        yield Difference(Part.EXTENSION, State.LEFT_OVER, each.label)
+    for extension in remaining:
+        yield Difference(Part.EXTENSION, State.LEFT_OVER, extension.label)
 
 
 def _permissions(wanted: frozenset[str], found: frozenset[str]) -> Iterator[Difference]:

@@ -330,14 +330,14 @@ class _SizeLimitedClient:
 
 def _separates_errors(error: TransportQueryError, names: Sequence[str]) -> bool:
     """Return True for a response with partial data in which each error names the alias that it is about."""
-    paths = [each.get("path") or [None] for each in error.errors or []]
+    paths = [problem.get("path") or [None] for problem in error.errors or []]
     return isinstance(error.data, Mapping) and bool(paths) and all(path[0] in names for path in paths)
 
 
 def _result_for(error: TransportQueryError, name: str) -> Any:
-    own = [each for each in error.errors or [] if each["path"][0] == name]
+    own = [problem for problem in error.errors or [] if problem["path"][0] == name]
     result = (error.data or {}).get(name)
-    if own and isinstance(result, Mapping) and all(each["path"][1:2] == [_TRANSACTION] for each in own):
+    if own and isinstance(result, Mapping) and all(problem["path"][1:2] == [_TRANSACTION] for problem in own):
         # Saleor has carried it out, and cannot show all of the transaction: nothing of that is relied on.
         return {**result, _TRANSACTION: None}
     return _error_for_graphql(own) if own else result

@@ -61,7 +61,7 @@ async def fetch_history(
     if data.get("transaction") is None:
         return None
     try:
-        return tuple(HistoryEntry.model_validate(each) for each in read_object(data["transaction"])["events"])
+        return tuple(HistoryEntry.model_validate(event) for event in read_object(data["transaction"])["events"])
     except (KeyError, TypeError, ValidationError) as exc:
         msg = "Saleor returned an unreadable history of a transaction"
         raise SaleorUnreachableError(msg) from exc

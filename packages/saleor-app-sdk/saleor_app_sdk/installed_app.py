@@ -38,7 +38,7 @@ class InstalledWebhook(SaleorModel):
     @property
     def events(self) -> frozenset[str]:
         """Its events in the form of manifests: TRANSACTION_CHARGE_REQUESTED."""
-        return frozenset(each.event_type for each in (*self.sync_events, *self.async_events))
+        return frozenset(event.event_type for event in (*self.sync_events, *self.async_events))
 
 
 class InstalledExtension(SaleorModel):
@@ -53,7 +53,7 @@ class InstalledExtension(SaleorModel):
     @property
     def permissions(self) -> frozenset[str]:
         """The permissions that staff need to see it."""
-        return frozenset(each.code for each in self.granted)
+        return frozenset(permission.code for permission in self.granted)
 
 
 class InstalledApp(SaleorModel):
@@ -70,7 +70,7 @@ class InstalledApp(SaleorModel):
     @property
     def permissions(self) -> frozenset[str]:
         """The permissions of the app."""
-        return frozenset(each.code for each in self.granted or ())
+        return frozenset(permission.code for permission in self.granted or ())
 
 
 class AppInSaleor(SaleorModel):

@@ -189,7 +189,9 @@ class CoveringTransaction(SaleorModel):
     @property
     def charged(self) -> Decimal:
         """The amount that is paid or pending: what Saleor counts in the balance of an order."""
-        return sum((each.amount for each in (self.charged_amount, self.charge_pending_amount) if each), Decimal(0))
+        return sum(
+            (amount.amount for amount in (self.charged_amount, self.charge_pending_amount) if amount), Decimal(0)
+        )
 
     @property
     def covered(self) -> Decimal:

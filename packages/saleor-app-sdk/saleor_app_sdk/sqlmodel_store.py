@@ -248,7 +248,7 @@ class SQLModelInstallationStore:
         """Return an installation from its rows, of which there is one for each pending token, and at least one."""
         row = rows[0]
         address = row.saleor_api_url
-        sealed_tokens = (each.pending_sealed for each in rows if each.pending_sealed is not None)
+        sealed_tokens = (same.pending_sealed for same in rows if same.pending_sealed is not None)
         return StoredInstallation(
             saleor_api_url=address,
             saleor_domain=row.saleor_domain,

@@ -143,5 +143,5 @@ class AttentionParts:
             books=None if sections else await read_store_books_comparison(self._services, staff.installation),
             everything=wanted.what is None,
             flash=flash,
-            looking=[each.value for each in ACKNOWLEDGEABLE],
+            looking=[kind.value for kind in ACKNOWLEDGEABLE],
         )

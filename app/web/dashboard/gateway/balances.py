@@ -46,11 +46,11 @@ class BalanceParts:
         found = await asyncio.gather(
             *(read_balances(self._services, account, refresh=account.id == refresh) for account in accounts)
         )
-        for each in found:
-            if each.trouble is not None:
-                log.warning("balances not read", account=each.account.id, error=str(each.trouble.why))
+        for result in found:
+            if result.trouble is not None:
+                log.warning("balances not read", account=result.account.id, error=str(result.trouble.why))
         now = self._services.now()
-        ages = {each.account.id: max(now - each.as_of, timedelta()) for each in found if each.as_of is not None}
+        ages = {result.account.id: max(now - result.as_of, timedelta()) for result in found if result.as_of is not None}
         return await self._renderer.part(
             "gateway/balances.html",
             staff,

@@ -173,7 +173,7 @@ def _parse_choices(
 ) -> tuple[W, ...]:
     """Return the chosen values of an enum without duplicates; record the field in ``wrong`` if any value is unknown."""
     texts = dict.fromkeys(text for each, text in fields if each == name)
-    known = {each.value: each for each in kind}
+    known = {member.value: member for member in kind}
     if any(text not in known for text in texts):
         errors[name] = _NOT_OFFERED
     return tuple(known[text] for text in texts if text in known)

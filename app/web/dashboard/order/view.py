@@ -99,7 +99,7 @@ def _row(aggregate: PaymentAggregate, order_payments: OrderPayments, now: dateti
         standings=standings(aggregate),
         problems=problem_messages(payment),
         open=payable,
-        closing=next((each.key for each in offered if each.kind is Kind.CANCEL), None),
+        closing=next((form.key for form in offered if form.kind is Kind.CANCEL), None),
         too_much=payable and order_payments.order is not None and payment.amount > order_payments.to_pay,
         settled=all(operation.state.final for operation in aggregate.operations),
     )

@@ -98,7 +98,7 @@ def round_top(most: Decimal) -> Decimal:
         return Decimal(_STEPS)
     step = most / _STEPS
     size = Decimal(10) ** step.adjusted()
-    return next(each * size for each in _ROUND if each * size >= step) * _STEPS
+    return next(number * size for number in _ROUND if number * size >= step) * _STEPS
 
 
 def bars(

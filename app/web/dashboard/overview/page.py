@@ -119,9 +119,9 @@ async def read_page(
         tests=tests_among(selected),
         periods=[(period, _PERIOD_NAMES[period]) for period in PERIODS],
         choices=[
-            each
-            for each in (
-                Choice("currency", gettext_noop("Currency"), currency, [(each, each) for each in currencies]),
+            choice
+            for choice in (
+                Choice("currency", gettext_noop("Currency"), currency, [(code, code) for code in currencies]),
                 Choice(
                     "account",
                     gettext_noop("Merchant account"),
@@ -135,7 +135,7 @@ async def read_page(
                     [("", language.gettext(_ANY)), *((channel, channel) for channel in channels)],
                 ),
             )
-            if len([value for value, _ in each.options if value]) > 1
+            if len([value for value, _ in choice.options if value]) > 1
         ],
         title=language.span(overview.days.first, overview.days.last),
         title_before=language.span(overview.days_before.first, overview.days_before.last),

@@ -76,7 +76,7 @@ def charge_offers(now: Balance, operations: Sequence[Operation]) -> list[ChargeO
         for operation in operations
         if operation.kind is Kind.RECURRING
     }
-    return [ChargeOffer(each, at[each.id], uuid4().hex) for each in reversed(now.recurring)]
+    return [ChargeOffer(charge, at[charge.id], uuid4().hex) for charge in reversed(now.recurring)]
 
 
 def read_staff_request(kind: Kind, by: str, fields: Sequence[tuple[str, str]]) -> StaffRequest:

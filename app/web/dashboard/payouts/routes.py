@@ -159,9 +159,9 @@ def _person(staff: Staff) -> Person:
 def client_address(request: Request, header: str | None) -> str:
     """Return the client's address of a request, from the ``header`` of our proxy or from the connection itself."""
     forwarded = ",".join(request.headers.getlist(header)).rpartition(",")[2].strip() if header else ""
-    for each in (forwarded, request.client.host if request.client else ""):
+    for address in (forwarded, request.client.host if request.client else ""):
         try:
-            return str(ip_address(each))
+            return str(ip_address(address))
         except ValueError:
             continue
     return "127.0.0.1"  # a socket of this machine, or a proxy that sends no address

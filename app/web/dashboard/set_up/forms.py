@@ -216,7 +216,7 @@ def _read_value(option: Option, form: FormFields) -> str | bool | list[str]:
         case Form.SWITCH:
             return bool(texts)
         case Form.TEXTS:
-            return [each for text in texts for each in re.split(r"[\s,;]+", text) if each]
+            return [part for text in texts for part in re.split(r"[\s,;]+", text) if part]
         case Form.LINES:
             return [line for text in texts for line in text.splitlines() if line.strip()]
         case _:

@@ -104,7 +104,7 @@ class HealthParts:
 
     async def _is_unreachable(self, installation: OpenInstallation) -> bool:
         found = await check_address(self._deployment, self._services.database, [installation.saleor_api_url])
-        return any(each.level is Level.ERROR for each in found)
+        return any(finding.level is Level.ERROR for finding in found)
 
     async def _render(self, staff: Staff, *, again: bool = False, migration: Migration | None = None) -> HTMLResponse:
         latest = await self._latest_findings(staff.installation, refresh=again)
@@ -160,9 +160,9 @@ def _view(latest: Latest[list[Finding], DatabaseError], now: datetime) -> dict[s
     return {
         "looking": latest.late,
         "findings": found,
-        "errors": sum(each.level is Level.ERROR for each in found),
-        "warnings": sum(each.level is Level.WARNING for each in found),
-        "drifted": any(each.by is FixedBy.UPDATE for each in found),
+        "errors": sum(finding.level is Level.ERROR for finding in found),
+        "warnings": sum(finding.level is Level.WARNING for finding in found),
+        "drifted": any(finding.by is FixedBy.UPDATE for finding in found),
         "as_of": latest.received_at,
         "age": timedelta() if latest.received_at is None else max(now - latest.received_at, timedelta()),
         "badges": _BADGES,

@@ -70,9 +70,9 @@ def webhook(hook: AppWebhook) -> Payload:
     """Return a Webhook."""
     events = {
         kind: [
-            {"name": each.value, "eventType": each.enum_name}
-            for each in hook.events
-            if each.asynchronous is asynchronous
+            {"name": event_type.value, "eventType": event_type.enum_name}
+            for event_type in hook.events
+            if event_type.asynchronous is asynchronous
         ]
         for kind, asynchronous in (("syncEvents", False), ("asyncEvents", True))
     }

@@ -361,8 +361,8 @@ def schema(release: tuple[int, ...]) -> GraphQLSchema:
         % {
             "method_argument": "paymentMethodDetails: PaymentMethodDetailsInput" if release >= (3, 22) else "",
             "problem_mutations": _PROBLEM_MUTATIONS if release >= _PROBLEMS_SINCE else "",
-            "sync_events": " ".join(each.enum_name for each in WebhookEvent if not each.asynchronous),
-            "async_events": " ".join(each.enum_name for each in WebhookEvent if each.asynchronous),
+            "sync_events": " ".join(event.enum_name for event in WebhookEvent if not event.asynchronous),
+            "async_events": " ".join(event.enum_name for event in WebhookEvent if event.asynchronous),
             "extension": f"{_MOUNTS if release < (3, 23) else ''} {_MOUNT_NAMES if release >= (3, 22) else ''}",
         }
     ]

@@ -118,8 +118,8 @@ def _merged_selections(node: FieldNode, duplicates: Sequence[FieldNode]) -> Sele
     """Return the merged selections of a field that is selected several times (GraphQL, 6.3.2: field collection)."""
     if not duplicates or node.selection_set is None:
         return node.selection_set
-    sets = [each.selection_set for each in (node, *duplicates) if each.selection_set is not None]
-    return SelectionSetNode(selections=tuple(one for each in sets for one in each.selections))
+    sets = [field_node.selection_set for field_node in (node, *duplicates) if field_node.selection_set is not None]
+    return SelectionSetNode(selections=tuple(one for selection_set in sets for one in selection_set.selections))
 
 
 class _Selection:

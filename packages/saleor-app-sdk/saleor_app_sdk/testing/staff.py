@@ -82,7 +82,8 @@ class Staff:
         """
         recorded = [self._record_request(requested) for requested in actions]
         deliveries = [
-            self._build_pending_request(each) if isinstance(each, _RecordedRequest) else None for each in recorded
+            self._build_pending_request(request) if isinstance(request, _RecordedRequest) else None
+            for request in recorded
         ]
         for pending in deliveries:
             if pending is not None:

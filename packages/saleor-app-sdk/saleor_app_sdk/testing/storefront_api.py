@@ -33,19 +33,19 @@ class StorefrontApi:
 
     async def _gateway_initialize(self, info: Any, **arguments: Any) -> payload.Payload:
         configs = []
-        for each in arguments.get("paymentGateways") or ():
+        for wanted in arguments.get("paymentGateways") or ():
             try:
                 view = await self._storefront.gateway_initialize(
                     arguments["id"],
-                    data=each.get("data"),
+                    data=wanted.get("data"),
                     amount=arguments.get("amount"),
-                    gateway=each["id"],
+                    gateway=wanted["id"],
                     caller=self._caller(info),
                 )
             except NotFoundError as exc:
                 return {"gatewayConfigs": None, "errors": [_not_found(exc)]}
             errors = [error.model_dump() for error in view.errors]
-            configs.append({"id": each["id"], "data": view.data, "errors": errors})
+            configs.append({"id": wanted["id"], "data": view.data, "errors": errors})
         return {"gatewayConfigs": configs, "errors": []}
 
     async def _initialize(self, info: Any, **arguments: Any) -> payload.Payload:

@@ -86,7 +86,7 @@ def _apply_input(hook: AppWebhook, fields: Mapping[str, Any]) -> None:
     hook.active = fields.get("isActive", hook.active)
     named = [*(fields.get("asyncEvents") or ()), *(fields.get("syncEvents") or ())]
     if named:
-        hook.events = tuple(_BY_ENUM_NAME[each] for each in named if each in _BY_ENUM_NAME)
+        hook.events = tuple(_BY_ENUM_NAME[name] for name in named if name in _BY_ENUM_NAME)
     elif fields.get("query"):
         hook.events = tuple(
             _BY_TYPENAME[event_type] for event_type in sorted(event_types(hook.query)) if event_type in _BY_TYPENAME

@@ -130,7 +130,7 @@ class SandboxControl:
     async def sub_merchants(self) -> dict[UUID, views.SubMerchantView]:
         """Return what each sub-merchant has received, given back and still has; correct for a single currency only."""
         found = (await self._request("GET", "/sub-merchants", views.SubMerchants)).sub_merchants
-        return {each.sub_merchant_id: each for each in found}
+        return {account.sub_merchant_id: account for account in found}
 
     async def outcome(
         self, status_code: str, *, method: str | None = None, order_id: str | None = None, times: int = 1

@@ -155,7 +155,7 @@ async def dispute(sandbox: SandboxDep, payment: PaymentDep, command: Dispute) ->
         operation_request = secondary.OperationRequest(amount=command.amount, server_url=payment.server_url)
         secondary.operate(sandbox.state, payment, "dispute", operation_request, sandbox.now())
     finally:
-        sandbox.state.scripts = [each for each in sandbox.state.scripts if each is not script]
+        sandbox.state.scripts = [other for other in sandbox.state.scripts if other is not script]
     if command.silent:
         sandbox.save_without_webhooks()
     return _publish_and_view(sandbox, payment)
