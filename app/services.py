@@ -1,4 +1,4 @@
-"""The dependencies of everything in this package: repositories, gateway clients, addresses, the clock."""
+"""What flows and reports work with: repositories, gateway clients, addresses, the clock."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

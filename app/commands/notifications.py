@@ -9,7 +9,7 @@ from rich.text import Text
 from app.commands.failure import CommandFailed
 from app.commands.services import with_services
 from app.commands.terminal import AsJson, moment, plain, print_line, show, show_json, table
-from app.core.notification import OutcomeCode, outcome_from
+from app.core.notification import outcome_from
 from app.flows.notifications import process
 from app.rules.notification_messages import outcome_message
 from app.services import Services
@@ -99,8 +99,7 @@ async def _page(
     services: Services, *, failed: bool, unmatched: bool, most: int, after: int | None
 ) -> Sequence[Notification]:
     async with services.database.transaction() as session:
-        outcome = OutcomeCode.UNMATCHED if unmatched else None
-        return await notifications_page(session, failed=failed, outcome=outcome, most=most, after=after)
+        return await notifications_page(session, failed=failed, unmatched=unmatched, most=most, after=after)
 
 
 async def _all(services: Services, *, failed: bool, unmatched: bool) -> list[int]:

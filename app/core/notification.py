@@ -31,11 +31,8 @@ class OutcomeCode(StrEnum):
     FAILED = "failed"  # the kind of error
 
 
-STORED_BEFORE = {
-    OutcomeCode.UNMATCHED: "no payment of ours has this order",
-    OutcomeCode.OF_ANOTHER_SHOP: "the order is another shop's",
-}
-"""What versions up to 0.2 stored for these: a sentence."""
+UNMATCHED_BEFORE = "no payment of ours has this order"
+"""What versions up to 0.2 stored instead of ``UNMATCHED``, which operators ask for."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from app.store.summed_days import next_summing_time
 from app.store.tables import Installation, PendingToken
 from app.store.ttl_cache import TtlCache
 from app.store.vault import Vault
-from saleor_app_sdk.pending import (
+from saleor_app_sdk.pending_tokens import (
     MAX_PENDING_TOKENS,
     MAX_UNPROVEN_INSTALLATIONS,
     choose_token_to_replace,

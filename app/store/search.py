@@ -16,7 +16,7 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.core import payment as core
-from app.core.notification import STORED_BEFORE, OutcomeCode
+from app.core.notification import UNMATCHED_BEFORE, OutcomeCode
 from app.core.vocabulary import EventState, Flow, Kind, PaymentStatus, State
 from app.store.aggregates import ALONE, read_payments
 from app.store.columns import Moment, table_of
@@ -164,17 +164,17 @@ async def events_page(
 
 
 async def notifications_page(
-    session: AsyncSession, *, failed: bool = False, outcome: OutcomeCode | None = None, most: int, after: int | None
+    session: AsyncSession, *, failed: bool = False, unmatched: bool = False, most: int, after: int | None
 ) -> Sequence[Notification]:
     """Return the newest notifications, sealed; with ``after``, those older than the one with that row id.
 
-    ``failed``: only those whose processing failed so far. ``outcome``: only those with that outcome.
+    ``failed``: only those whose processing failed so far. ``unmatched``: only those about orders that are not ours.
     """
     query = select(Notification).order_by(col(Notification.id).desc()).limit(most)
     if failed:
         query = query.where(col(Notification.processed_at).is_(None), col(Notification.outcome).is_not(None))
-    if outcome is not None:
-        query = query.where(col(Notification.outcome).in_([outcome, STORED_BEFORE.get(outcome, outcome)]))
+    if unmatched:
+        query = query.where(col(Notification.outcome).in_([OutcomeCode.UNMATCHED, UNMATCHED_BEFORE]))
     if after is not None:
         query = query.where(col(Notification.id) < after)
     return (await session.exec(query)).all()

@@ -15,7 +15,7 @@ from app.store.installations import InstallationRepository
 from app.store.vault import Vault
 from saleor_app_sdk.in_memory import InMemoryInstallationStore
 from saleor_app_sdk.installation import Installation, InstallationStore
-from saleor_app_sdk.pending import MAX_PENDING_TOKENS
+from saleor_app_sdk.pending_tokens import MAX_PENDING_TOKENS
 from saleor_app_sdk.sealing import generate_sealing_key
 from saleor_app_sdk.sqlmodel_store import SQLModelInstallationStore, create_tables, metadata
 from tests.conftest import Clock, MigratedDatabases

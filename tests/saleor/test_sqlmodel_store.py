@@ -13,7 +13,7 @@ from sqlalchemy import Connection, text
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlmodel import SQLModel
 
-from saleor_app_sdk.pending import MAX_UNPROVEN_INSTALLATIONS
+from saleor_app_sdk.pending_tokens import MAX_UNPROVEN_INSTALLATIONS
 from saleor_app_sdk.sealing import SealedValueError, Sealer, generate_sealing_key
 from saleor_app_sdk.sqlmodel_store import SQLModelInstallationStore, metadata
 from tests.conftest import Clock

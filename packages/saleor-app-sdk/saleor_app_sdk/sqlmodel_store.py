@@ -15,7 +15,7 @@ from typing import Any
 
 from saleor_app_sdk.in_memory import StoredInstallation
 from saleor_app_sdk.installation import Installation
-from saleor_app_sdk.pending import (
+from saleor_app_sdk.pending_tokens import (
     MAX_PENDING_TOKENS,
     MAX_UNPROVEN_INSTALLATIONS,
     choose_token_to_replace,

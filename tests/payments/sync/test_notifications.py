@@ -369,5 +369,5 @@ async def test_notifications_of_unknown_orders_are_found_whichever_version_store
         first, second, _ = (await session.exec(select(Notification).order_by(col(Notification.id)))).all()
         first.outcome, second.outcome = "no payment of ours has this order", "create success"
     async with shop.services.database.transaction() as session:
-        found = await notifications_page(session, outcome=OutcomeCode.UNMATCHED, most=10, after=None)
+        found = await notifications_page(session, unmatched=True, most=10, after=None)
     assert [row.outcome for row in found] == ["unmatched", "no payment of ours has this order"]
