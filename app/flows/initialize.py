@@ -13,7 +13,6 @@ failed, because a failure is final.
 """
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -29,19 +28,18 @@ from app.i18n.translation import translation_for
 from app.rules.addresses import PaymentPage
 from app.rules.cards.card_form import PaymentInstrument
 from app.rules.cards.encrypted_card import open_sealed
-from app.rules.decisions.competing_attempts import add_attempt, is_above_debt
+from app.rules.decisions.competing_attempts import AttemptBegun, is_above_debt
 from app.rules.decisions.session import SessionAsked
 from app.rules.refusal import RefusalError
 from app.rules.requests.direct import (
     DirectPlan,
     browser_of,
     check_instrument_accepted,
-    check_names,
     check_one_card,
     check_sealed_accepted,
     plan_direct,
 )
-from app.rules.requests.payment import Terms, card_owner_of, plan_hosted, terms_of
+from app.rules.requests.payment import Terms, card_owner_of, check_names, plan_hosted, terms_of
 from app.rules.requests.storefront import is_direct_payment
 from app.rules.responses import error_data, session_refusal_response, session_response
 from app.rules.split.planning import requested_shares
@@ -204,13 +202,10 @@ async def _record_intent(
         updated_at=now,
     )
 
-    def objection(newest: Payment, others: Sequence[PaymentAggregate]) -> RefusalError | None:
-        return add_attempt(newest, others, event.source)
-
-    creation = creation_intent(services, request, payment)
-    debt = debt_of(installation, event)
+    creation, debt = creation_intent(services, request, payment), debt_of(installation, event)
+    new = NewPayment(payment, creation, debt, AttemptBegun(event.source), reject_if_elsewhere=True)
     async with asyncio.timeout(deadline.left):
-        return await services.payments.begin(NewPayment(payment, creation, debt, objection, reject_if_elsewhere=True))
+        return await services.payments.begin(new)
 
 
 def debt_of(installation: OpenInstallation, event: SessionEvent) -> SameDebt:

@@ -4,12 +4,9 @@ It is an order at the gateway like any other: intent first, sent once, looked up
 (``execute``). Saleor has no transaction for it, so nothing is reported there.
 """
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
-
-from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.core.payment import Payment, PaymentAggregate
 from app.core.vocabulary import Flow, Mode
@@ -18,7 +15,7 @@ from app.flows.initialize import creation_intent
 from app.i18n.messages import LazyMessage
 from app.rules.cards.card_form import PaymentInstrument
 from app.rules.references import order_id_of
-from app.rules.requests.payout import PayoutRefusedError, PayoutTerms, day_limit_message, payout_request
+from app.rules.requests.payout import PayoutBegun, PayoutRefusedError, PayoutTerms, payout_request
 from app.services import Services
 from app.store.aggregates import ByTransaction
 from app.store.payouts import total_paid_out_since
@@ -125,18 +122,6 @@ async def paid_out_last_day(services: Services, account: MerchantAccount) -> Dec
         return await total_paid_out_since(session, account.id, services.now() - A_DAY)
 
 
-def _day_limit(
-    services: Services, account_id: str, amount: Decimal
-) -> Callable[[AsyncSession], Awaitable[PayoutRefusedError | None]]:
-    async def find_refusal(session: AsyncSession) -> PayoutRefusedError | None:
-        account = await session.get_one(MerchantAccount, account_id)
-        taken = await total_paid_out_since(session, account_id, services.now() - A_DAY)
-        message = day_limit_message(account, taken, amount)
-        return None if message is None else PayoutRefusedError({"amount": message})
-
-    return find_refusal
-
-
 def _new_payment(services: Services, account: MerchantAccount, payout: ConfirmedPayout, request: Request) -> NewPayment:
     """Return the payment and intent to be committed before the call (laws of money, 1). No row holds the card."""
     now, saved = services.now(), payout.card.saved
@@ -157,24 +142,21 @@ def _new_payment(services: Services, account: MerchantAccount, payout: Confirmed
         updated_at=now,
     )
 
-    def audit(payment_id: int) -> Payout:
-        return Payout(
-            payment_id=payment_id,
-            installation_id=account.installation_id,
-            account_id=account.id,
-            for_payment_id=payout.for_payment_id,
-            card_mask=payout.card.mask,
-            asked_by=payout.requested.by[:200],
-            asked_at=payout.requested.at,
-            asked_from=payout.requested.address,
-            confirmed_by=payout.confirmed.by[:200],
-            confirmed_at=now,
-            confirmed_from=payout.confirmed.address,
-        )
-
+    record = Payout(
+        payment_id=0,  # the payment's, once that is stored
+        installation_id=account.installation_id,
+        account_id=account.id,
+        for_payment_id=payout.for_payment_id,
+        card_mask=payout.card.mask,
+        asked_by=payout.requested.by[:200],
+        asked_at=payout.requested.at,
+        asked_from=payout.requested.address,
+        confirmed_by=payout.confirmed.by[:200],
+        confirmed_at=now,
+        confirmed_from=payout.confirmed.address,
+    )
     operation = creation_intent(services, request, payment, by=payout.confirmed.by[:200])
-    limit = _day_limit(services, account.id, request.amount)
-    return NewPayment(payment, operation, companion=audit, limit=limit)
+    return NewPayment(payment, operation, payout=record, limit=PayoutBegun(request.amount, now - A_DAY))
 
 
 def _transaction_id(key: str) -> str:

@@ -1,6 +1,6 @@
 """Which payments a selector names, and how several are locked: always at once and in the same order."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cache
 from typing import Any
 
@@ -27,9 +27,14 @@ from app.store.tables import Operation, Payment, SaleorEvent
 
 
 async def lock_payments(
-    session: AsyncSession, which: Sequence[PaymentSelector], debts: Sequence[SameDebt] = ()
+    session: AsyncSession,
+    which: Sequence[PaymentSelector],
+    debts: Sequence[SameDebt] = (),
+    transaction_ids: Collection[str] = (),
 ) -> list[StoredPayment]:
     """Return these payments and all attempts to pay these debts, oldest first, locked in that order.
+
+    ``transaction_ids``: those of other stores too whose transaction has one of these ids.
 
     Callers that need several payments locked take them all at once and in this order, so that no two deadlock. The
     locking statement reads each row as it is once others have released it; operations and events are read after that.
@@ -46,6 +51,7 @@ async def lock_payments(
             | {name for debt in debts for name in debt.transaction_ids}
         ),
         "source_ids": [debt.source_id for debt in debts],
+        "ids_in_any_store": sorted(transaction_ids),
     }
     used = frozenset(name for name in _LOCK_CONDITIONS if names[name])
     return await load_aggregates(session, await read_payments(session, _lock_statement(used), names) if used else [])
@@ -106,6 +112,7 @@ _LOCK_CONDITIONS = {
     "order_ids": _one_of(Payment.order_id, "order_ids"),
     "source_ids": _IN_STORES & _one_of(Payment.source_id, "source_ids"),
     "transaction_ids": _IN_STORES & _one_of(Payment.transaction_id, "transaction_ids"),
+    "ids_in_any_store": _one_of(Payment.transaction_id, "ids_in_any_store"),
 }
 
 

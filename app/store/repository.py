@@ -6,17 +6,17 @@ about the payment as it is, locked, and decides again, with the payment reloaded
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
 import structlog
 from sqlalchemy.exc import IntegrityError
-from sqlmodel import SQLModel, col, select
+from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from app.core.fact import AttemptFact, Fact
+from app.core.fact import AttemptFact, Fact, PayoutFact
 from app.core.payment import Operation, Payment, PaymentAggregate, row_id_of
 from app.core.vocabulary import State
 from app.store import tables
@@ -35,7 +35,8 @@ from app.store.errors import CommitUnknownError
 from app.store.group_commit import Write
 from app.store.payment_locks import condition_of, is_attempt_to_pay, is_selected, lock_payments
 from app.store.payment_rows import PAYMENTS, StoredPayment
-from app.store.tables import MerchantAccount
+from app.store.payouts import total_paid_out_since
+from app.store.tables import MerchantAccount, Payout
 from integration_base.telemetry import current_trace_id
 
 log = structlog.get_logger(__name__)
@@ -47,20 +48,19 @@ R = TypeVar("R")
 class NewPayment:
     """A payment that is about to be requested, with the operation that requests it.
 
-    ``objection`` is called first, with the other attempts to pay the same (``debt``), which are locked: it may change
-    all of them, and returns why the payment must not be created. ``companion`` builds a row that is written with it,
-    from the payment's row id. ``reject_if_elsewhere``: the payment is not created when another store has a payment of
-    this transaction. ``limit`` is called while the account is locked, so that it reads all payments that count: it
-    returns why this one is too much.
+    ``fact`` decides first, with the other attempts to pay the same (``debt``), which are locked and may be changed: it
+    returns why the payment must not be created. ``payout`` is the record of who requested it, written with it, and
+    ``limit`` decides while its account is locked, so that all payouts that count are read. ``reject_if_elsewhere``: the
+    payment is not created when another store has a payment of this transaction.
     """
 
     payment: Payment
     operation: Operation
     debt: SameDebt | None = None
-    objection: Callable[[Payment, Sequence[PaymentAggregate]], Exception | None] | None = None
-    companion: Callable[[int], SQLModel] | None = None
+    fact: AttemptFact[Exception | None] | None = None
+    payout: Payout | None = None
+    limit: PayoutFact | None = None
     reject_if_elsewhere: bool = False
-    limit: Callable[[AsyncSession], Awaitable[Exception | None]] | None = None
 
 
 @dataclass(slots=True)
@@ -86,8 +86,7 @@ class _Insertion(_Entry):
         return StoredPayment(replace(self.new.payment, problems=[]), [replace(self.new.operation)], [])
 
     def find_objection(self, built: StoredPayment, attempts: Sequence[PaymentAggregate]) -> Exception | None:
-        find = self.new.objection
-        return None if find is None else find(built.payment, attempts)
+        return None if self.new.fact is None else self.new.fact.decide(built, attempts)
 
 
 @dataclass(slots=True)
@@ -111,8 +110,8 @@ class _AbandonedError(Exception):
     """The requester no longer waits: nothing was written."""
 
 
-_STORES_OF_TRANSACTIONS = select(tables.Payment.transaction_id, tables.Payment.installation_id).where(
-    col(tables.Payment.transaction_id).in_(sa.bindparam("transaction_ids", expanding=True))
+_STORES_OF_TRANSACTION = select(tables.Payment.installation_id).where(
+    col(tables.Payment.transaction_id) == sa.bindparam("transaction_id")
 )
 
 
@@ -133,7 +132,7 @@ class PaymentRepository:
     async def begin(self, new: NewPayment) -> PaymentAggregate | None:
         """Commit a payment with the operation about to be requested; None when its transaction was recorded before.
 
-        Raises what ``new.objection`` or ``new.limit`` returns, PaymentInOtherStoreError. If the connection broke during
+        Raises what ``new.fact`` or ``new.limit`` returns, PaymentInOtherStoreError. If the connection broke during
         the commit, the contents of the database decide.
         """
         insertion = _Insertion(new)
@@ -191,7 +190,8 @@ class PaymentRepository:
     async def exists_only_elsewhere(self, installation_id: int, transaction_id: str) -> bool:
         """Return True when another store has a payment of that transaction, and this one has none."""
         async with self._database.transaction() as session:
-            return bool(await _transactions_only_elsewhere(session, {(installation_id, transaction_id)}))
+            found = await session.exec(_STORES_OF_TRANSACTION, params={"transaction_id": transaction_id})
+            return _is_only_elsewhere(installation_id, set(found.all()))
 
     async def _commit(self, write: Write[_EntryT, Any], entry: _EntryT) -> Any:
         """Have an entry written together with others. If the requester stops waiting in time, it is not written."""
@@ -232,18 +232,24 @@ async def _insert_within_limits(
     session: AsyncSession, many: Sequence[_Insertion]
 ) -> list[PaymentAggregate | Exception]:
     """Insert new payments one after another, each if its account's limit allows it besides those before it."""
-    account = col(MerchantAccount.id)
+    account_id = col(MerchantAccount.id)
     # What a cache or an earlier read of this session holds may be older than the lock.
-    await session.exec(
+    locked = await session.exec(
         select(MerchantAccount)
-        .where(account.in_({insertion.new.payment.account_id for insertion in many}))
-        .order_by(account)
+        .where(account_id.in_({insertion.new.payment.account_id for insertion in many}))
+        .order_by(account_id)
         .with_for_update(),
         execution_options={"populate_existing": True},
     )
+    accounts = {account.id: account for account in locked.all()}
     answers: list[PaymentAggregate | Exception] = []
     for insertion in many:
-        too_much = None if insertion.new.limit is None else await insertion.new.limit(session)
+        limit, account = insertion.new.limit, accounts[insertion.new.payment.account_id]
+        too_much = (
+            None
+            if limit is None
+            else limit.decide(account, await total_paid_out_since(session, account.id, limit.since))
+        )
         if too_much is not None and not await _is_recorded(session, insertion.new.payment):
             answers.append(too_much)
         else:
@@ -261,18 +267,16 @@ async def _find_objections(
 ) -> list[Exception | None]:
     # Take all locks before inserting any row: a transaction that waits for another's row holds none that it wants.
     debts = [insertion.new.debt for insertion in many if insertion.new.debt is not None]
-    locked = await lock_payments(session, [], debts) if debts else []
-    exclusive = {
-        _store_and_transaction(insertion.new.payment) for insertion in many if insertion.new.reject_if_elsewhere
-    }
-    elsewhere = await _transactions_only_elsewhere(session, exclusive)
+    exclusive = {insertion.new.payment.transaction_id for insertion in many if insertion.new.reject_if_elsewhere}
+    locked = await lock_payments(session, [], debts, exclusive)
+    stores = _stores_of_transactions((one.payment.transaction_id, one.payment.installation_id) for one in locked)
     objections: list[Exception | None] = []
     for insertion, made in zip(many, built, strict=True):
         new, payment = insertion.new, made.payment
         if insertion.abandoned:
             objections.append(_AbandonedError())
             continue
-        if new.reject_if_elsewhere and _store_and_transaction(payment) in elsewhere:
+        if new.reject_if_elsewhere and _is_only_elsewhere(payment.installation_id, stores[payment.transaction_id]):
             objections.append(PaymentInOtherStoreError())
             continue
         attempts = [one for one in locked if new.debt is not None and is_attempt_to_pay(one.payment, new.debt)]
@@ -284,22 +288,16 @@ async def _find_objections(
     return objections
 
 
-async def _transactions_only_elsewhere(
-    session: AsyncSession, transactions: set[tuple[int, str]]
-) -> set[tuple[int, str]]:
-    """Return those of the transactions, each with its store, of which only other stores have a payment: one query."""
-    if not transactions:
-        return set()
+def _stores_of_transactions(found: Iterable[tuple[str, int]]) -> defaultdict[str, set[int]]:
     stores: defaultdict[str, set[int]] = defaultdict(set)
-    for name, store in (
-        await session.exec(_STORES_OF_TRANSACTIONS, params={"transaction_ids": [name for _, name in transactions]})
-    ).all():
-        stores[name].add(store)
-    return {(store, name) for store, name in transactions if stores[name] and store not in stores[name]}
+    for transaction_id, installation_id in found:
+        stores[transaction_id].add(installation_id)
+    return stores
 
 
-def _store_and_transaction(payment: Payment) -> tuple[int, str]:
-    return payment.installation_id, payment.transaction_id
+def _is_only_elsewhere(installation_id: int, stores: set[int]) -> bool:
+    """Return whether only other stores than this have a payment of the transaction that ``stores`` have."""
+    return bool(stores) and installation_id not in stores
 
 
 async def _insert(session: AsyncSession, many: Sequence[_Insertion], built: Sequence[StoredPayment]) -> None:
@@ -307,12 +305,11 @@ async def _insert(session: AsyncSession, many: Sequence[_Insertion], built: Sequ
         stored.trace_new_parts(insertion.trace_id)
     # In the same order everywhere, so that no two processes deadlock over rows of the same transaction.
     await save_all(session, sorted(built, key=_transaction_id))
-    companions = [
-        insertion.new.companion(row_id_of(stored.payment))
+    session.add_all(
+        Payout(**insertion.new.payout.model_dump(exclude={"payment_id"}), payment_id=row_id_of(stored.payment))
         for insertion, stored in zip(many, built, strict=True)
-        if insertion.new.companion is not None
-    ]
-    session.add_all(companions)
+        if insertion.new.payout is not None
+    )
 
 
 def _transaction_id(stored: StoredPayment) -> str:

@@ -10,7 +10,8 @@ import pytest
 import sqlalchemy as sa
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from app.core.payment import Payment, PaymentAggregate, SaleorEvent, row_id_of
+from app.core.fact import AttemptFact
+from app.core.payment import PaymentAggregate, SaleorEvent, row_id_of
 from app.core.vocabulary import Kind, State
 from app.rules.problems import add_problem, cause_of_mismatch
 from app.store.aggregates import ById, ByOrder, ByTransaction, SameDebt, account_of
@@ -83,12 +84,13 @@ async def test_who_begins_in_the_same_moment_meets_the_attempts_to_pay_the_same_
         await written(database, account, number, source=source)
     met: dict[str, list[str]] = {}
 
-    def begins(number: int, source: str) -> NewPayment:
-        def meets(payment: Payment, attempts: Sequence[PaymentAggregate]) -> None:
-            met[payment.order_id] = [each.payment.order_id for each in attempts]
+    class Meets(AttemptFact[None]):
+        def decide(self, aggregate: PaymentAggregate, attempts: Sequence[PaymentAggregate]) -> None:
+            met[aggregate.payment.order_id] = [attempt.payment.order_id for attempt in attempts]
 
+    def begins(number: int, source: str) -> NewPayment:
         debt = SameDebt(account.installation_id, source)
-        return replace(intent(account, number, source=source), debt=debt, objection=meets)
+        return replace(intent(account, number, source=source), debt=debt, fact=Meets())
 
     payments = PaymentRepository(database)
     await asyncio.gather(*(payments.begin(begins(*each)) for each in ((3, "three"), (4, "one"), (5, "two"))))

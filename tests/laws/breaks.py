@@ -172,7 +172,7 @@ BREAKS = [
         law=12,
         what="a shopper pays the price before the gift card",
         changes={
-            "app.rules.decisions.competing_attempts:add_attempt": Condition(
+            "app.rules.decisions.competing_attempts:AttemptBegun.decide": Condition(
                 {"newest.amount", "left"}, becomes="newest.amount <= left or not _covered(others, newest.currency)"
             )
         },

@@ -15,7 +15,7 @@ from app.rules.apply import apply
 from app.rules.balance import balance
 from app.rules.decisions.action import ActionRequested
 from app.rules.decisions.answer_confirmation import HistoryRead
-from app.rules.decisions.competing_attempts import AttemptsDue, add_attempt
+from app.rules.decisions.competing_attempts import AttemptBegun, AttemptsDue
 from app.rules.decisions.delivery import EventDue, EventReported, find_ready_event
 from app.rules.decisions.gateway_call import CallReturned
 from app.rules.decisions.look_up import OrderLookedUp, OrderShown, TurnCame
@@ -108,7 +108,7 @@ def begin(world: World, attempt: Attempt, request: Event) -> None:
         updated_at=world.now,
     )
     payment.loaded_account = ACCOUNT
-    refusal = add_attempt(payment, _aggregates(world), _CHECKOUT)
+    refusal = AttemptBegun(_CHECKOUT).decide(PaymentAggregate(payment, [], []), _aggregates(world))
     if refusal is not None:
         flow = TransactionFlow(world.flow.value)
         attempt.answers.append(Answer(request, _json(session_refusal_response(flow, refusal).dump())))

@@ -6,7 +6,7 @@ personal data and moving a store are the database's own.
 
 Saleor
     ``ActionRequested``, ``ActionRepeated`` (``action``): a charge, refund or cancelation, by its staff or in the app
-    ``SessionAsked`` (``session``): where does a payment stand?
+    ``AttemptBegun`` (``competing_attempts``), ``SessionAsked`` (``session``): a payment begins; where does it stand?
     ``EventDue``, ``EventReported``, ``ResendRequested`` (``delivery``): the reports that it receives
     ``HistoryRead``, ``HistoryNotRead``, ``RefundRerequested`` (``answer_confirmation``): has it read an answer?
     ``FoundInHistory`` (``earlier_report``): it has an event under another reference

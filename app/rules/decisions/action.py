@@ -32,8 +32,7 @@ from app.rules.posting import Posting, enqueue_note
 from app.rules.references import ensure_reference, reference_of_request
 from app.rules.refusal import RefusalCode, RefusalError
 from app.rules.responses import action_response
-from app.rules.split.fiscal_products import fiscal_details
-from app.rules.split.planning import requested_shares, split_of_action
+from app.rules.split.planning import for_capture, for_refund, requested_shares
 from saleor_app_sdk.responses import ActionResponse, AvailableAction
 
 _KINDS = {
@@ -241,9 +240,7 @@ def _new_operation(aggregate: PaymentAggregate, request: ActionRequest, key: str
             request.action, request.amount, current, required_kind=request.required_kind, charge_id=request.charge_id
         )
         if request.charge_id is None:  # a later charge has neither shares nor products of its own
-            account, granted = aggregate.payment.account, request.granted
-            split = split_of_action(aggregate, step.kind, step.amount, request, account)
-            details = split or fiscal_details(aggregate, step.kind, step.amount, granted)
+            details = _division(aggregate, step, request)
             details = replace(details, is_full=_is_full_refund(aggregate, step.kind, step.amount, current))
     except RefusalError as refusal:
         if refusal.code is not RefusalCode.NOT_POSSIBLE or request.by is not None:
@@ -277,6 +274,17 @@ def _new_operation(aggregate: PaymentAggregate, request: ActionRequest, key: str
     if request.by is None:
         record_request(operation, key, request.digest, posting)
     return operation
+
+
+def _division(aggregate: PaymentAggregate, step: Step, request: ActionRequest) -> RequestDetails:
+    """Return what a capture or refund requests for its shares and its receipt. Raises RefusalError."""
+    match step.kind:
+        case Kind.CAPTURE:
+            return for_capture(aggregate, step.amount)
+        case Kind.REFUND:
+            return for_refund(aggregate, step.amount, request)
+        case _:
+            return RequestDetails()
 
 
 def _is_full_refund(aggregate: PaymentAggregate, kind: Kind, amount: Decimal, current: Balance) -> bool:

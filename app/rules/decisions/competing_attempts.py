@@ -100,20 +100,27 @@ def is_above_debt(event: SessionEvent) -> bool:
     return left is not None and event.action.amount > left
 
 
-def add_attempt(newest: Payment, others: Sequence[PaymentAggregate], source: Checkout | Order) -> RefusalError | None:
-    """Mark a payment that is about to be recorded as an attempt competing with ``others``, which are locked.
+@dataclass(frozen=True, slots=True)
+class AttemptBegun(AttemptFact[RefusalError | None]):
+    """A payment of ``source`` is about to be recorded, and competes with the others. Returns why it must not begin."""
 
-    Returns the refusal if it must not begin. Records in all of them that there are rivals and the current Saleor id of
-    the debt (a checkout becomes an order), and in the newest the amount to pay.
-    """
-    newest.to_pay = amount_to_pay(source, {newest.transaction_id, *(other.payment.transaction_id for other in others)})
-    newest.has_rivals = bool(others)
-    for other in others:
-        other.payment.has_rivals, other.payment.source_id = True, newest.source_id
-    if newest.to_pay is None:
-        return None
-    left = newest.to_pay - _covered(others, newest.currency)
-    return None if newest.amount <= left else _refusal(others, newest, max(left, ZERO))
+    source: Checkout | Order
+
+    def decide(self, aggregate: PaymentAggregate, attempts: Sequence[PaymentAggregate]) -> RefusalError | None:
+        """Record in all that there are rivals, and Saleor's current id of the debt (a checkout becomes an order).
+
+        In the newest also the amount to pay. ``attempts`` are the others alone.
+        """
+        newest, others = aggregate.payment, attempts
+        competing = {newest.transaction_id, *(other.payment.transaction_id for other in others)}
+        newest.to_pay = amount_to_pay(self.source, competing)
+        newest.has_rivals = bool(others)
+        for other in others:
+            other.payment.has_rivals, other.payment.source_id = True, newest.source_id
+        if newest.to_pay is None:
+            return None
+        left = newest.to_pay - _covered(others, newest.currency)
+        return None if newest.amount <= left else _refusal(others, newest, max(left, ZERO))
 
 
 def _refusal(others: Sequence[PaymentAggregate], newest: Payment, left: Decimal) -> RefusalError:

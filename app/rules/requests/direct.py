@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from app.rules.cards.card_form import PaymentInstrument
 from app.rules.refusal import RefusalCode, RefusalError
-from app.rules.requests.payment import Terms, require
+from app.rules.requests.payment import Terms
 from app.rules.requests.storefront import StorefrontData, parse_ip
 from app.rules.requests.wallets import check_wallet_accepted, wallets_of
 from app.store.tables import MerchantAccount, SavedCard
@@ -93,12 +93,3 @@ def plan_direct(
         **instrument.members,
     )
     return DirectPlan(terms, request, saved_card, instrument.wallet)
-
-
-def check_names(terms: Terms) -> None:
-    """Refuse a direct payment whose shopper has no first or last name (gateway interface, 1a). Raises RefusalError."""
-    for field, what, path in (
-        ("customer_fname", "first name", "data.customer.firstName"),
-        ("customer_lname", "last name", "data.customer.lastName"),
-    ):
-        require(terms.common_fields[field] or "", RefusalCode.MISSING_NAME, what, path)

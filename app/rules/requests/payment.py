@@ -3,8 +3,10 @@
 Everything is checked before any row is written and before any call is made.
 """
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
 from typing import Any, TypeVar
 
 from app.core.vocabulary import Flow
@@ -15,6 +17,7 @@ from app.rules.refusal import RefusalCode, RefusalError, Refusals
 from app.rules.requests.description import attributes_of, description_of, payload_of
 from app.rules.requests.languages import base_language, page_language
 from app.rules.requests.storefront import (
+    Customer,
     Plan,
     StorefrontData,
     allowed_return_url,
@@ -24,17 +27,18 @@ from app.rules.requests.storefront import (
     stated_return_url,
     storefront_path,
 )
-from app.rules.split.planning import split_of_payment
-from app.rules.split.products import products_of
+from app.rules.split.planning import Division, for_purchase
 from app.store.tables import MerchantAccount
 from gateway_client.errors import InvalidRequestError
-from gateway_client.models import Method, Sector
+from gateway_client.models import Attribute, Method, Sector
 from gateway_client.models.details import RecurringPlan
 from gateway_client.models.payments import HostedPayment, Payment
 from integration_base.amounts import CENT
 from saleor_app_sdk.events import SessionEvent, TransactionInitializeSession, TransactionProcessSession
-from saleor_app_sdk.source import Order
+from saleor_app_sdk.source import Order, Source
 
+_FIRST_NAME = ("first name", "data.customer.firstName")
+_LAST_NAME = ("last name", "data.customer.lastName")
 _METHODS = {Flow.CHARGE: Method.PURCHASE, Flow.AUTHORIZATION: Method.AUTH}
 
 
@@ -42,29 +46,80 @@ RequestT = TypeVar("RequestT", bound=Payment)
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
-    """The terms of a payment, which do not depend on how the shopper pays.
+class Shopper:
+    """Who pays, as the gateway is told: from the storefront's data, else from Saleor's."""
 
-    ``common_fields`` are the members that every creation request has (gateway interface, 1a and 1b).
-    """
+    customer_id: str | None
+    first_name: str
+    last_name: str
+    patronymic: str | None
+    email: str
+    phone: str
+    country: str | None
+    birthday: date | None
+    tax_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """The terms of a payment, which do not depend on how the shopper pays (gateway interface, 1a and 1b)."""
 
     account: MerchantAccount
     flow: Flow
+    amount: Decimal
+    currency: str
+    order_id: str
+    order_number: str | None
+    description: str
+    language: str
+    shopper: Shopper
     data: StorefrontData
     return_url: str | None
-    language: str
-    order_number: str | None
-    common_fields: Mapping[str, Any]
+    receipt_delivery: str | None
+    division: Division
+    subscription: RecurringPlan | None
+    attributes: Sequence[Attribute]
+    payload: str
+    notification_url: str
+    return_page: str
 
     def build_request(self, model: type[RequestT], **more: Any) -> RequestT:
-        """Return the whole request: the common fields, and ``more`` for this way of paying. Raises RefusalError."""
+        """Return the whole request: these terms, and ``more`` for this way of paying. Raises RefusalError."""
+        account, shopper = self.account, self.shopper
         try:
-            request = model(**self.common_fields, **more)
+            request = model(
+                method=_METHODS[self.flow],
+                amount=self.amount,
+                currency=self.currency,
+                order_id=self.order_id,
+                description=self.description,
+                order_3ds_bypass=account.order_3ds_bypass,
+                customer_id=shopper.customer_id,
+                customer_fname=shopper.first_name or None,
+                customer_lname=shopper.last_name or None,
+                customer_patronym=shopper.patronymic,
+                customer_email=shopper.email,
+                customer_phone=shopper.phone,
+                customer_country=shopper.country,
+                customer_birthday=shopper.birthday,
+                customer_tax_id=shopper.tax_id,
+                server_url=self.notification_url,
+                result_url=self.return_page,
+                merchant_mcc=account.merchant_mcc,
+                validation_url=account.validation_url,
+                f_receipt_delivery=self.receipt_delivery,
+                products=self.division.products,
+                attributes=self.attributes,
+                payload=self.payload,
+                split=self.division.split,
+                init_recurring=self.subscription,
+                **more,
+            )
         except InvalidRequestError as exc:
             message = f"The gateway does not accept this: {exc.message}."
             raise RefusalError(RefusalCode.INVALID_DATA, message, storefront_path(exc.field)) from exc
         try:
-            request.check_sector(Sector(self.account.sector))
+            request.check_sector(Sector(account.sector))
         except InvalidRequestError as exc:
             raise _missing_field_refusal(exc.field) from exc
         return request
@@ -127,70 +182,66 @@ def terms_of(
     return_url = refusals.collect(allowed_return_url, stated_url, account.storefront_origins)
     if data is None:  # what may be missing of the shopper is not known either
         raise refusals.combined()
-    customer = data.customer
-    first_name = customer.first_name or source.first_name
-    last_name = customer.last_name or source.last_name
     language = base_language(data.language, source.language_code)
-    email, phone = customer.email or source.email.strip(), customer.phone or source.phone
-    if account.names_required:
-        refusals.collect(require, first_name, RefusalCode.MISSING_NAME, "first name", "data.customer.firstName")
-        refusals.collect(require, last_name, RefusalCode.MISSING_NAME, "last name", "data.customer.lastName")
-    refusals.collect(require, email, RefusalCode.MISSING_EMAIL, "e-mail address", "data.customer.email")
-    refusals.collect(require, phone, RefusalCode.MISSING_PHONE, "phone number", "data.customer.phone")
-    refusals.raise_if_any()
-    typed_fields = {
-        "data.customer.firstName": first_name,
-        "data.customer.lastName": last_name,
-        "data.customer.patronymic": customer.patronymic,
-        "data.customer.email": email,
-        "data.customer.phone": phone,
-        "data.customer.taxId": customer.tax_id,
-    }
-    check_typed_fields(typed_fields, language)
-    receipt_delivery = data.receipt_delivery or account.receipt_delivery
-    products = products_of(
-        account, source, event.action.amount, event.action.currency, language, receipt_delivery=receipt_delivery
-    )
+    shopper = _shopper_of(data.customer, source)
+    _check_shopper(shopper, account, language, refusals)
     flow = Flow(event.action.action_type.value)
     order_id = order_id_of(event.transaction.id, saleor_api_url)
-    order_number = source.number if isinstance(source, Order) else None
-    split = split_of_payment(event, account, products)
-    common_fields = {
-        "method": _METHODS[flow],
-        "amount": event.action.amount.quantize(CENT),
-        "currency": event.action.currency,
-        "order_id": order_id,
-        "description": description_of(event, account.description_template, order_id, account.name),
-        "order_3ds_bypass": account.order_3ds_bypass,
-        "customer_id": source.user_id,
-        "customer_fname": first_name or None,
-        "customer_lname": last_name or None,
-        "customer_patronym": customer.patronymic,
-        "customer_email": email,
-        "customer_phone": phone,
-        "customer_country": customer.country or parse_country(source.country_code),
-        "customer_birthday": customer.birthday,
-        "customer_tax_id": customer.tax_id,
-        "server_url": addresses.notifications(account.id),
-        "result_url": addresses.return_page(order_id),
-        "merchant_mcc": account.merchant_mcc,
-        "validation_url": account.validation_url,
-        "f_receipt_delivery": receipt_delivery,
-        "products": products,
-        "attributes": attributes_of(event, account.attributes, order_id, account.name),
-        "payload": payload_of(event),
-        "split": split,
-        "init_recurring": recurring_plan(account, data.subscription, flow, is_split=split is not None),
-    }
+    receipt_delivery = data.receipt_delivery or account.receipt_delivery
+    division = for_purchase(event, account, language, receipt_delivery)
     return Terms(
         account=account,
         flow=flow,
+        amount=event.action.amount.quantize(CENT),
+        currency=event.action.currency,
+        order_id=order_id,
+        order_number=source.number if isinstance(source, Order) else None,
+        description=description_of(event, account.description_template, order_id, account.name),
+        language=language,
+        shopper=shopper,
         data=data,
         return_url=return_url,
-        language=language,
-        order_number=order_number,
-        common_fields=common_fields,
+        receipt_delivery=receipt_delivery,
+        division=division,
+        subscription=recurring_plan(account, data.subscription, flow, is_split=division.split is not None),
+        attributes=attributes_of(event, account.attributes, order_id, account.name),
+        payload=payload_of(event),
+        notification_url=addresses.notifications(account.id),
+        return_page=addresses.return_page(order_id),
     )
+
+
+def _shopper_of(customer: Customer, source: Source) -> Shopper:
+    return Shopper(
+        customer_id=source.user_id,
+        first_name=customer.first_name or source.first_name,
+        last_name=customer.last_name or source.last_name,
+        patronymic=customer.patronymic,
+        email=customer.email or source.email.strip(),
+        phone=customer.phone or source.phone,
+        country=customer.country or parse_country(source.country_code),
+        birthday=customer.birthday,
+        tax_id=customer.tax_id,
+    )
+
+
+def _check_shopper(shopper: Shopper, account: MerchantAccount, language: str, refusals: Refusals) -> None:
+    """Raise RefusalError for what is missing of the shopper, with what was refused before, or for a card number."""
+    if account.names_required:
+        refusals.collect(require, shopper.first_name, RefusalCode.MISSING_NAME, *_FIRST_NAME)
+        refusals.collect(require, shopper.last_name, RefusalCode.MISSING_NAME, *_LAST_NAME)
+    refusals.collect(require, shopper.email, RefusalCode.MISSING_EMAIL, "e-mail address", "data.customer.email")
+    refusals.collect(require, shopper.phone, RefusalCode.MISSING_PHONE, "phone number", "data.customer.phone")
+    refusals.raise_if_any()
+    typed_fields = {
+        "data.customer.firstName": shopper.first_name,
+        "data.customer.lastName": shopper.last_name,
+        "data.customer.patronymic": shopper.patronymic,
+        "data.customer.email": shopper.email,
+        "data.customer.phone": shopper.phone,
+        "data.customer.taxId": shopper.tax_id,
+    }
+    check_typed_fields(typed_fields, language)
 
 
 _SUBSCRIPTION_FIELD = "data.subscription"
@@ -258,6 +309,12 @@ def _missing_field_refusal(field: str) -> RefusalError:
         f"the storefront can pass {paths}."
     )
     return RefusalError(code, message, path)
+
+
+def check_names(terms: Terms) -> None:
+    """Refuse a direct payment whose shopper has no first or last name (gateway interface, 1a). Raises RefusalError."""
+    require(terms.shopper.first_name, RefusalCode.MISSING_NAME, *_FIRST_NAME)
+    require(terms.shopper.last_name, RefusalCode.MISSING_NAME, *_LAST_NAME)
 
 
 def require(value: str, code: RefusalCode, what: str, field: str) -> str:

@@ -7,10 +7,11 @@ a first and a last name, because the person who confirms must read who is paid.
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
+from app.core.fact import PayoutFact
 from app.i18n.messages import LazyMessage, Money
 from app.rules.cards.card_form import PaymentInstrument, holds_card_number
 from app.rules.dialects import dialect_of
@@ -141,6 +142,19 @@ def day_limit_message(account: MerchantAccount, paid_out: Decimal, amount: Decim
         most=Money(most or Decimal("0.00"), currency),
         paid=Money(paid_out, currency),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class PayoutBegun(PayoutFact):
+    """A payout of that amount is about to begin, within the limit of any 24 hours."""
+
+    amount: Decimal
+    since: datetime
+
+    def decide(self, account: MerchantAccount, paid_out: Decimal) -> PayoutRefusedError | None:
+        """Return the refusal if its account has paid out too much."""
+        message = day_limit_message(account, paid_out, self.amount)
+        return None if message is None else PayoutRefusedError({"amount": message})
 
 
 def payout_request(

@@ -10,7 +10,7 @@ sub-merchant, percentages), they do not, and the shares are sent without product
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -24,10 +24,11 @@ from app.rules.action_request import ActionRequest
 from app.rules.refusal import RefusalCode, RefusalError
 from app.rules.split.allocation import ZERO, IndivisibleError, Shares, allocate, owner_of, total_of
 from app.rules.split.fiscal_products import fiscal_details
-from app.rules.split.products import DELIVERY, article_of, basket_of, granted_lines, line_of
+from app.rules.split.products import DELIVERY, article_of, basket_of, granted_lines, line_of, products_of
 from app.rules.split.remainder import divide_capture, divide_refund, granted_worth
 from app.rules.split.rules import RulesError, SplitMode, SplitRules, names_of, read_rules
 from app.rules.split.standing import chosen_shares, is_split, standing_of, unclaimed_shares
+from app.store.tables import MerchantAccount
 from gateway_client.models.details import SplitItem
 from gateway_client.models.products import AnyProduct, Products
 from saleor_app_sdk.events import GrantedRefund, SessionEvent
@@ -46,43 +47,67 @@ def rules_of(account: Account) -> SplitRules:
         raise RefusalError(RefusalCode.SPLIT_NOT_POSSIBLE, message) from error
 
 
-def split_of_payment(
-    event: SessionEvent, account: Account, products: Sequence[AnyProduct] | None = None
-) -> tuple[SplitItem, ...] | None:
-    """Return the shares of a new payment; None when the account does not split. Raises RefusalError.
+@dataclass(frozen=True, slots=True)
+class Division:
+    """What a payment is for, and who receives it. None: no products are sent; the payment is not split."""
 
-    ``products`` are the products that the payment request sends to the gateway.
-    """
+    products: tuple[AnyProduct, ...] | None
+    split: tuple[SplitItem, ...] | None
+
+
+def for_purchase(
+    event: SessionEvent, account: MerchantAccount, language: str, receipt_delivery: str | None
+) -> Division:
+    """Return how a new payment is divided, by the account's products and split rules. Raises RefusalError."""
+    amount, currency = event.action.amount, event.action.currency
+    products = products_of(account, event.source, amount, currency, language, receipt_delivery=receipt_delivery)
     rules = rules_of(account)
     if not rules.on:
-        return None
+        return Division(products, None)
     basket = basket_of(event.source, rules.metadata_key)
-    shares = to_split_items(allocate(rules, basket, event.action.amount, event.action.currency))
-    return with_products(shares, products, product_owners(rules, event.source))
+    shares = to_split_items(allocate(rules, basket, amount, currency))
+    return Division(products, with_products(shares, products, product_owners(rules, event.source)))
 
 
-def split_of_action(
-    aggregate: PaymentAggregate, kind: Kind, amount: Decimal, request: ActionRequest, account: Account
-) -> RequestDetails | None:
-    """Return what a capture or refund of a split payment requests; None when the payment is not split.
+def for_capture(aggregate: PaymentAggregate, amount: Decimal) -> RequestDetails:
+    """Return what a capture requests for its shares and its receipt. Raises RefusalError."""
+    fiscal = fiscal_details(aggregate, Kind.CAPTURE, amount)
+    return _with_shares(aggregate, Kind.CAPTURE, amount, fiscal) if is_split(aggregate) else fiscal
 
-    Uses up the choice that staff made for the next refund, even if the refund itself specifies shares, which take
-    precedence. Raises RefusalError.
+
+def for_refund(aggregate: PaymentAggregate, amount: Decimal, request: ActionRequest) -> RequestDetails:
+    """Return what a refund requests for its shares and its receipt. Raises RefusalError.
+
+    The shares that the request names come first, then the choice that staff made for the next refund, which is used up
+    in any case; else those of the granted refund's lines.
     """
-    if kind not in {Kind.CAPTURE, Kind.REFUND} or not is_split(aggregate):
-        return None
-    details = RequestDetails()
-    if kind is Kind.REFUND:
-        chosen = request.taken_from or chosen_shares(aggregate)
-        if chosen is not None:
-            details = RequestDetails(chosen_shares=chosen)
-        elif request.granted is not None:
-            details = RequestDetails(line_worth=_granted_worth(rules_of(account), request.granted, request.order))
-    shares = _compute_shares(aggregate, kind, amount, details, names=names_of(account.split_rules))
-    if details.chosen_shares is not None:
+    fiscal = fiscal_details(aggregate, Kind.REFUND, amount, request.granted)
+    if not is_split(aggregate):
+        return fiscal
+    account, details = aggregate.payment.account, RequestDetails()
+    chosen = request.taken_from or chosen_shares(aggregate)
+    if chosen is not None:
+        details = RequestDetails(chosen_shares=chosen)
+    elif request.granted is not None:
+        details = RequestDetails(line_worth=_granted_worth(rules_of(account), request.granted, request.order))
+    divided = _with_shares(aggregate, Kind.REFUND, amount, fiscal, details=details, names=names_of(account.split_rules))
+    if chosen is not None:
         aggregate.payment.next_refund_split = None
-    products = _parse_products(fiscal_details(aggregate, kind, amount, request.granted).products)
-    owners = recorded_product_owners(aggregate.create.requested)
+    return divided
+
+
+def _with_shares(
+    aggregate: PaymentAggregate,
+    kind: Kind,
+    amount: Decimal,
+    fiscal: RequestDetails,
+    *,
+    details: RequestDetails | None = None,
+    names: Mapping[str, str] | None = None,
+) -> RequestDetails:
+    details = details or RequestDetails()
+    shares = _compute_shares(aggregate, kind, amount, details, names=names)
+    products, owners = _parse_products(fiscal.products), recorded_product_owners(aggregate.create.requested)
     return replace(details, split=_dump_items(with_products(to_split_items(shares), products, owners)))
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import Flow, Kind, Mode, State
 from app.reports.order_payments import OrderPayments, can_be_paid
-from app.rules.decisions.competing_attempts import add_attempt, attempt_of
+from app.rules.decisions.competing_attempts import AttemptBegun, attempt_of
 from saleor_app_sdk.orders import OrderToPay
 from tests.commands.books import BEGUN, TRANSACTION, aggregate, operation
 
@@ -148,11 +148,11 @@ def test_staff_request_what_a_shopper_may_pay(total: int, granted: int, paid: li
     )
     to_pay = OrderPayments(found, ours).to_pay
     assert to_pay == max(0, owed - charged)
-    newest = aggregate([operation(state=State.INIT)], amount=to_pay, transaction_id="new").payment
+    newest = aggregate([operation(state=State.INIT)], amount=to_pay, transaction_id="new")
     if to_pay:
-        assert add_attempt(newest, ours, found) is None
-    newest.amount = to_pay + 1
-    assert add_attempt(newest, ours, found) is not None
+        assert AttemptBegun(found).decide(newest, ours) is None
+    newest.payment.amount = to_pay + 1
+    assert AttemptBegun(found).decide(newest, ours) is not None
 
 
 @pytest.mark.parametrize(
