@@ -4,7 +4,7 @@ from enum import Enum, auto
 
 import structlog
 
-from app.core.notification import Outcome, OutcomeCode, ProcessingResult, Trouble
+from app.core.notification import Outcome, OutcomeCode, ProcessingResult, StoredNotification, Trouble
 from app.rules.decisions.notification import NotificationReceived, next_attempt_at
 from app.rules.dialects import dialect_of
 from app.rules.notification_messages import outcome_message
@@ -66,14 +66,16 @@ async def receive(services: Services, account_id: str, form: bytes) -> Receipt:
     return Receipt.KEPT if is_new else Receipt.REPEATED
 
 
-async def process(services: Services, notification_id: int) -> str | None:
+async def process(services: Services, notification_id: int, known: StoredNotification | None = None) -> str | None:
     """Post a stored notification to its payment and return the outcome as text.
+
+    ``known``: it was stored as claimed just now, and need not be read again.
 
     If that fails, the notification stays in the inbox to be retried later, and None is returned.
     """
     posting = services.posting(is_single_record=True)
     try:
-        processed = await services.inbox.process(notification_id, NotificationReceived(posting), posting.now)
+        processed = await services.inbox.process(notification_id, NotificationReceived(posting), posting.now, known)
     except Exception as error:
         reason = type(error).__name__
         log.exception("notification not processed", notification=notification_id, error=reason)

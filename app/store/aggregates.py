@@ -180,7 +180,7 @@ async def save_all(session: AsyncSession, payments: Sequence[StoredPayment]) -> 
     await write(session, payments)
     for stored, event, reservation in reserved:
         tenant, until = stored.payment.installation_id, reservation.until
-        claim = Claim(row_id_of(event), tenant, until, event.trace_id, event.attempts, payment=stored)
+        claim = Claim(row_id_of(event), tenant, until, event.trace_id, event.attempts, written=stored)
         claims.add(reservation, claim)
     saved = [card for stored in payments for card in stored.cards_to_save]
     refused = [card for stored in payments for card in stored.refused_cards]
@@ -239,23 +239,30 @@ WITH_ACCOUNT: Any = (
 
 _PAYMENT_IDS: Any = sa.bindparam("payment_ids", expanding=True)
 _SHARES = table_of(SplitShare)
-# Built once: every payment is read with them, several times.
-_OPERATIONS: Any = (
-    sa.select(*OPERATIONS.columns, OPERATIONS.table.c.payment_id, _SHARES.c.sub_merchant_id, _SHARES.c.amount)
+
+
+def _absent(columns: Sequence[sa.Column[Any]]) -> list[sa.ColumnElement[Any]]:
+    """Return NULLs in the place of columns that a branch of a union does not have."""
+    return [sa.literal_column("NULL", type_=column.type) for column in columns]
+
+
+_SHARE_COLUMNS = (_SHARES.c.sub_merchant_id, _SHARES.c.amount)
+# Operations with their shares, and events, in one statement: every payment is read with it, several times. Built once.
+_PARTS: Any = sa.union_all(
+    sa.select(OPERATIONS.table.c.payment_id, *OPERATIONS.columns, *_SHARE_COLUMNS, *_absent(EVENTS.columns))
     .outerjoin(_SHARES, _SHARES.c.operation_id == OPERATIONS.table.c.id)
-    .where(OPERATIONS.table.c.payment_id.in_(_PAYMENT_IDS))
-    .order_by(OPERATIONS.table.c.id, _SHARES.c.sub_merchant_id)
-)
-_EVENTS: Any = (
-    sa.select(*EVENTS.columns, EVENTS.table.c.payment_id)
-    .where(EVENTS.table.c.payment_id.in_(_PAYMENT_IDS))
-    .order_by(EVENTS.table.c.id)
+    .where(OPERATIONS.table.c.payment_id.in_(_PAYMENT_IDS)),
+    sa.select(EVENTS.table.c.payment_id, *_absent(OPERATIONS.columns), *_absent(_SHARE_COLUMNS), *EVENTS.columns).where(
+        EVENTS.table.c.payment_id.in_(_PAYMENT_IDS)
+    ),
 )
 _PROBLEMS: Any = (
     sa.select(*PROBLEMS.columns, PROBLEMS.table.c.payment_id)
     .where(PROBLEMS.table.c.payment_id.in_(_PAYMENT_IDS), PROBLEMS.table.c.ended_at.is_(None))
     .order_by(PROBLEMS.table.c.id)
 )
+_OPERATION_WIDTH = len(OPERATIONS.columns)
+_EVENTS_FROM = _OPERATION_WIDTH + len(_SHARE_COLUMNS)  # where an event's values begin, behind those of an operation
 _UNREAD = frozenset({"request", "personal_sealed"})
 _OUTLINED: Any = (
     sa.select(*[column for column in OPERATIONS.columns if column.name not in _UNREAD], OPERATIONS.table.c.payment_id)
@@ -283,28 +290,36 @@ async def read_payments(
 async def load_aggregates(session: AsyncSession, payments: Sequence[core.Payment]) -> list[StoredPayment]:
     """Return payments with all that belongs to them, in the same order.
 
-    Two queries, however many they are, and one for problems where there are any.
+    One query, however many they are, and one for problems where there are any.
     """
     if not payments:
         return []
     stored = {payment.id: StoredPayment(payment, [], []) for payment in payments}
     for payment in payments:
         stored[payment.id].saved[payment] = PAYMENTS.values_of(payment)
-    of_these = {"payment_ids": list(stored)}
-    width, operation = len(OPERATIONS.columns), None
-    for row in (await session.exec(_OPERATIONS, params=of_these)).all():
-        owner, (_, sub_merchant_id, amount) = stored[row[width]], row[width:]
-        if operation is None or operation.id != row[0]:
-            operation = OPERATIONS.read(row[:width])
+    operations: dict[int, core.Operation] = {}
+    for owner_id, *values in (await session.exec(_PARTS, params={"payment_ids": list(stored)})).all():
+        owner = stored[owner_id]
+        operation_values, (sub_merchant_id, amount) = values[:_OPERATION_WIDTH], values[_OPERATION_WIDTH:_EVENTS_FROM]
+        event_values = values[_EVENTS_FROM:]
+        if event_values[0] is not None:
+            event = EVENTS.read(event_values)
+            owner.events.append(event)
+            owner.saved[event] = tuple(event_values)
+            continue
+        operation = operations.get(operation_values[0])
+        if operation is None:
+            operation = operations[operation_values[0]] = OPERATIONS.read(operation_values)
             owner.operations.append(operation)
-            owner.saved[operation] = tuple(row[:width])
+            owner.saved[operation] = tuple(operation_values)
         if sub_merchant_id is not None:
             operation.shares[sub_merchant_id] = amount
-            owner.saved_shares[operation] = dict(operation.shares)
-    for row in (await session.exec(_EVENTS, params=of_these)).all():
-        event = EVENTS.read(row[:-1])
-        stored[row[-1]].events.append(event)
-        stored[row[-1]].saved[event] = tuple(row[:-1])
+    for owner in stored.values():
+        owner.operations.sort(key=row_id_of)
+        owner.events.sort(key=row_id_of)
+        for operation in owner.operations:
+            operation.shares = dict(sorted(operation.shares.items()))
+        owner.saved_shares |= {operation: dict(operation.shares) for operation in owner.operations if operation.shares}
     await load_problems(session, payments)
     for owner in stored.values():
         owner.saved |= {problem: PROBLEMS.values_of(problem) for problem in owner.payment.problems}

@@ -38,8 +38,16 @@ class Undelivered:
 
     count: int
     since: datetime
-    event_ids: tuple[int, ...]
     last_error: str | None
+
+
+async def rows_of_each(session: AsyncSession, *queries: Any) -> list[Sequence[Any]]:
+    """Return the rows of each query. One statement finds out which have any; only those are run.
+
+    Mostly none has any, and nothing needs a person.
+    """
+    has_rows = (await session.exec(select(*[query.exists() for query in queries]))).one()
+    return [(await session.exec(query)).all() if has else [] for query, has in zip(queries, has_rows, strict=True)]
 
 
 async def accounts_of(session: AsyncSession, installation_id: int) -> Sequence[MerchantAccount]:
@@ -48,12 +56,10 @@ async def accounts_of(session: AsyncSession, installation_id: int) -> Sequence[M
     return (await session.exec(query)).all()
 
 
-async def count_troubled_notifications(
-    session: AsyncSession, account_ids: Collection[str], *, failing_since: datetime
-) -> list[TroubledNotifications]:
-    """Return how many notifications have which trouble; of those that merely failed, only the ones received by then."""
+def troubled_notification_counts(account_ids: Collection[str], *, failing_since: datetime) -> Any:
+    """Return the query of ``TroubledNotifications``; of those that merely failed, only the ones received by then."""
     by = (col(Notification.trouble), col(Notification.account_id))
-    query: Any = (
+    return (
         select(*by, func.count(), func.min(col(Notification.received_at)))
         .where(
             col(Notification.account_id).in_(account_ids),
@@ -62,7 +68,6 @@ async def count_troubled_notifications(
         )
         .group_by(*by)
     )
-    return [TroubledNotifications(*row) for row in (await session.exec(query)).all()]
 
 
 async def troubled_notifications(
@@ -96,9 +101,9 @@ async def clear_orders_of_others(session: AsyncSession, account: MerchantAccount
         await session.exec(query.values(trouble=None, outcome=OutcomeCode.OF_ANOTHER_SHOP))
 
 
-async def find_undelivered(session: AsyncSession, installation_id: int, *, before: datetime) -> Undelivered | None:
-    """Return the events created by ``before`` that Saleor has not accepted yet; None when it has all of them."""
-    query: Any = (
+def undelivered_events(installation_id: int, *, before: datetime) -> Any:
+    """Return the query of the events created by ``before`` that Saleor has not accepted yet: see ``undelivered``."""
+    return (
         select(SaleorEvent.id, SaleorEvent.created_at, SaleorEvent.last_error)
         .where(
             col(SaleorEvent.next_attempt_at).is_not(None),
@@ -108,11 +113,14 @@ async def find_undelivered(session: AsyncSession, installation_id: int, *, befor
         )
         .limit(MAX_COUNTED + 1)
     )
-    found = (await session.exec(query)).all()
-    if not found:
+
+
+def undelivered(events: Sequence[Any]) -> Undelivered | None:
+    """Return what is to be known of the rows of ``undelivered_events``; None when there are none."""
+    if not events:
         return None
-    ids, since, errors = zip(*found, strict=True)
-    return Undelivered(len(found), min(since), ids, next((error for error in errors if error), None))
+    last_error = next((event.last_error for event in events if event.last_error), None)
+    return Undelivered(len(events), min(event.created_at for event in events), last_error)
 
 
 async def refused_event_ids(
@@ -129,4 +137,4 @@ async def refused_event_ids(
         .order_by(col(SaleorEvent.id))
         .limit(most)
     )
-    return [each for each in (await session.exec(query)).all() if each is not None]
+    return [event_id for event_id in (await session.exec(query)).all() if event_id is not None]

@@ -12,7 +12,6 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.core.payment import Operation, SaleorEvent
 from app.core.vocabulary import EventState
-from app.store.tables import Notification
 from integration_base.telemetry import TelemetryEvent, emit
 
 _REPORTS = "reports"
@@ -36,9 +35,9 @@ def note_event(session: AsyncSession, reported: SaleorEvent) -> None:
         _note(session, TelemetryEvent.EVENT_REPORTED, seconds, {"outcome": reported.state})
 
 
-def note_notification(session: AsyncSession, notification: Notification) -> None:
+def note_notification(session: AsyncSession, received_at: datetime, processed_at: datetime | None) -> None:
     """Note that a notification was processed."""
-    seconds = _seconds_between(notification.received_at, notification.processed_at)
+    seconds = _seconds_between(received_at, processed_at)
     _note(session, TelemetryEvent.NOTIFICATION_PROCESSED, seconds, {})
 
 

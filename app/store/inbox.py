@@ -10,9 +10,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache
+from operator import attrgetter
 from typing import Any
 
-from sqlalchemy import func, update
+from sqlalchemy import bindparam, func, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
@@ -27,6 +28,7 @@ from app.core.notification import (
 )
 from app.store.aggregates import ByOrder, save_all
 from app.store.claim_on_write import Reservation, claims_of
+from app.store.columns import table_of
 from app.store.committed import note_notification
 from app.store.database import Database
 from app.store.job_queue import Claim, JobQueue
@@ -49,10 +51,24 @@ NOTIFICATIONS = JobQueue(
 
 
 @dataclass(frozen=True, slots=True)
+class _Arrival:
+    """A notification that is about to be stored, as it is claimed (``notification``, still without its id)."""
+
+    values: dict[str, Any]
+    notification: StoredNotification
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Its account and the digest of its content: what duplicates have in common."""
+        return self.values["account_id"], self.values["digest"]
+
+
+@dataclass(frozen=True, slots=True)
 class _ProcessingJob:
     notification_id: int
     fact: NotificationFact
     now: datetime
+    known: StoredNotification | None
     trace_id: str | None = field(default_factory=current_trace_id)  # the requester's: another task runs the job
 
 
@@ -79,23 +95,34 @@ class Inbox:
 
         A duplicate is counted, but neither stored nor processed again: the same content has the same effect.
         """
-        row = {
+        outcome, trouble = unprocessable or (None, None)
+        due, processed_at = (now, None) if outcome is None else (None, now)
+        values = {
             "account_id": account_id,
             "digest": digest,
             "data_sealed": self._vault.seal(data, _place(account_id, digest)),
             "order_id": order_id,
-            "next_attempt_at": now,
+            "next_attempt_at": due,
             "attempts": 0,
             "received_at": now,
             "trace_id": current_trace_id(),
-            "outcome": None,
-            "trouble": None,
-            "processed_at": None,
+            "outcome": None if outcome is None else outcome.stored,
+            "trouble": trouble,
+            "processed_at": processed_at,
         }
-        if unprocessable is not None:
-            outcome, trouble = unprocessable
-            row |= {"outcome": outcome.stored, "trouble": trouble, "next_attempt_at": None, "processed_at": now}
-        return await self._database.group_commit(_store_all, row)
+        notification = StoredNotification(
+            id=0,
+            account_id=account_id,
+            order_id=order_id,
+            data=data,
+            deliveries=1,
+            attempts=1,
+            outcome=outcome,
+            received_at=now,
+            processed_at=processed_at,
+            next_attempt_at=due,
+        )
+        return await self._database.group_commit(_store_all, _Arrival(values, notification))
 
     async def get(self, notification_id: int) -> StoredNotification:
         """Return the notification with that row id, which exists."""
@@ -120,12 +147,16 @@ class Inbox:
         async with self._database.transaction() as session:
             return [self._open(row) for row in (await session.exec(query)).all()]
 
-    async def process(self, notification_id: int, fact: NotificationFact, now: datetime) -> ProcessingResult:
+    async def process(
+        self, notification_id: int, fact: NotificationFact, now: datetime, known: StoredNotification | None = None
+    ) -> ProcessingResult:
         """Let ``fact`` decide what follows from a notification for its payment; commit that together with the result.
+
+        ``known``: the notification, where it was stored as claimed just now, so that it need not be read again.
 
         Nothing changes when it raises. Raises LookupError, DatabaseUnavailableError.
         """
-        return await self._database.group_commit(self._process_all, _ProcessingJob(notification_id, fact, now))
+        return await self._database.group_commit(self._process_all, _ProcessingJob(notification_id, fact, now, known))
 
     async def postpone(
         self, notification_id: int, *, outcome: Outcome, until: datetime, trouble: Trouble | None = None
@@ -172,48 +203,86 @@ class Inbox:
 
     async def _process_all(self, session: AsyncSession, many: Sequence[_ProcessingJob]) -> list[ProcessingResult]:
         """Process notifications, the oldest first; return the result of each, in the order given."""
-        query = select(Notification).where(col(Notification.id).in_([job.notification_id for job in many]))
-        rows = {row.id: row for row in (await session.exec(query)).all()}
-        orders = {(row.account_id, row.order_id) for row in rows.values()}
+        notifications = await self._read(session, many)
+        orders = {(notification.account_id, notification.order_id) for notification in notifications.values()}
         found = await lock_payments(session, [ByOrder(order_id, account_id=account) for account, order_id in orders])
         payments = {(aggregate.payment.account_id, aggregate.payment.order_id): aggregate for aggregate in found}
         results: dict[int, ProcessingResult] = {}
-        for turn, dues in enumerate(_rounds(many, rows)):
+        for turn, dues in enumerate(_rounds(many, notifications)):
             if turn:  # what the previous round added must have its ids
                 await write(session, found)
             for due in dues:
-                row = rows[due.notification_id]
-                payment = payments.get((row.account_id, row.order_id))
-                notification = self._open(row)
+                notification = notifications[due.notification_id]
+                payment = payments.get((notification.account_id, notification.order_id))
                 if payment is None:
-                    account = await session.get(MerchantAccount, row.account_id)
-                    is_of_others = account is not None and account.is_order_of_others(row.order_id)
+                    account = await session.get(MerchantAccount, notification.account_id)
+                    is_of_others = account is not None and account.is_order_of_others(notification.order_id)
                     notification = replace(notification, is_of_others=is_of_others)
-                result = results[due.notification_id] = _decide(due, notification, payment)
-                row.outcome, row.trouble, row.next_attempt_at = result.outcome.stored, result.trouble, result.retry_at
-                if result.retry_at is None:
-                    row.processed_at = due.now
-                    note_notification(session, row)
+                results[due.notification_id] = _decide(due, notification, payment)
         await save_all(session, found)
+        await _save_results(session, many, notifications, results)
         return [results[due.notification_id] for due in many]
+
+    async def _read(self, session: AsyncSession, many: Sequence[_ProcessingJob]) -> dict[int, StoredNotification]:
+        """Return the notifications to process, by their ids. Raises LookupError when one does not exist."""
+        known = {job.notification_id: job.known for job in many if job.known is not None}
+        unread = [job.notification_id for job in many if job.known is None]
+        if unread:
+            rows = (await session.exec(select(Notification).where(col(Notification.id).in_(unread)))).all()
+            known |= {notification.id: notification for notification in map(self._open, rows)}
+        missing = [str(job.notification_id) for job in many if job.notification_id not in known]
+        if missing:
+            raise LookupError(f"no notification {', '.join(missing)}")
+        return known
+
+
+async def _save_results(
+    session: AsyncSession,
+    many: Sequence[_ProcessingJob],
+    notifications: Mapping[int, StoredNotification],
+    results: Mapping[int, ProcessingResult],
+) -> None:
+    rows = []
+    for job in many:
+        result, notification = results[job.notification_id], notifications[job.notification_id]
+        processed_at = job.now if result.retry_at is None else notification.processed_at
+        rows.append(
+            {
+                "row_id": job.notification_id,
+                "outcome": result.outcome.stored,
+                "trouble": result.trouble,
+                "next_attempt_at": result.retry_at,
+                "processed_at": processed_at,
+            }
+        )
+        if result.retry_at is None:
+            note_notification(session, notification.received_at, processed_at)
+    await session.exec(_SAVE_RESULT, params=rows)
+
+
+_RESULT_COLUMNS = ("outcome", "trouble", "next_attempt_at", "processed_at")
+_NOTIFICATIONS = table_of(Notification)
+_SAVE_RESULT: Any = (
+    _NOTIFICATIONS.update()
+    .where(_NOTIFICATIONS.c.id == bindparam("row_id"))
+    .values({name: bindparam(name) for name in _RESULT_COLUMNS})
+)
 
 
 def _rounds(
-    many: Sequence[_ProcessingJob], rows: Mapping[int | None, Notification]
+    many: Sequence[_ProcessingJob], notifications: Mapping[int, StoredNotification]
 ) -> Sequence[Sequence[_ProcessingJob]]:
     """Return rounds: the oldest notification of each payment, then the next oldest of each, and so on.
 
     So a batch takes only as many rounds as one payment has notifications in it, and each payment receives its own in
-    order. Raises LookupError when a notification does not exist.
+    order.
     """
     turns: list[list[_ProcessingJob]] = []
     of_order: Counter[tuple[str, str]] = Counter()
-    for due in sorted(many, key=lambda each: each.notification_id):
-        if due.notification_id not in rows:
-            raise LookupError(f"no notification {due.notification_id}")
-        row = rows[due.notification_id]
-        turn = of_order[row.account_id, row.order_id]
-        of_order[row.account_id, row.order_id] += 1
+    for due in sorted(many, key=attrgetter("notification_id")):
+        notification = notifications[due.notification_id]
+        turn = of_order[notification.account_id, notification.order_id]
+        of_order[notification.account_id, notification.order_id] += 1
         if turn == len(turns):
             turns.append([])
         turns[turn].append(due)
@@ -227,31 +296,31 @@ def _decide(due: _ProcessingJob, notification: StoredNotification, payment: Stor
     return result
 
 
-async def _store_all(session: AsyncSession, rows: Sequence[dict[str, Any]]) -> list[bool]:
-    """Store notifications; return False for each that duplicates a stored one, or an earlier one of ``rows``."""
-    first: dict[tuple[str, str], dict[str, Any]] = {}
-    for row in rows:
-        first.setdefault((row["account_id"], row["digest"]), row)
+async def _store_all(session: AsyncSession, many: Sequence[_Arrival]) -> list[bool]:
+    """Store notifications; return False for each that duplicates a stored one, or an earlier one of ``many``."""
+    first: dict[tuple[str, str], _Arrival] = {}
+    for arrival in many:
+        first.setdefault(arrival.key, arrival)
     # In the same order everywhere, so that no two processes deadlock.
-    names = sorted(first)
+    keys = sorted(first)
     claims = claims_of(session)
-    reserved = {name: claims.reserve(NOTIFICATIONS, name[0], first[name]["next_attempt_at"]) for name in names}
-    values = [first[name] | _claim_values(reserved[name]) for name in names]
+    reserved = {key: claims.reserve(NOTIFICATIONS, key[0], first[key].values["next_attempt_at"]) for key in keys}
+    values = [first[key].values | _claim_values(reserved[key]) for key in keys]
     stored: Any = await session.exec(_insert_statement(session.get_bind().dialect.name), params=values)
     inserted = {(account_id, digest): row_id for account_id, digest, row_id in stored}
-    for name, row_id in inserted.items():
-        reservation = reserved[name]
+    for key, row_id in inserted.items():
+        reservation = reserved[key]
         if reservation is not None:
-            claim = Claim(row_id, name[0], reservation.until, first[name]["trace_id"], tries=1)
-            claims.add(reservation, claim)
+            written = replace(first[key].notification, id=row_id)
+            trace_id = first[key].values["trace_id"]
+            claims.add(reservation, Claim(row_id, key[0], reservation.until, trace_id, tries=1, written=written))
     is_new = []
-    for row in rows:
-        name = (row["account_id"], row["digest"])
-        is_new.append(name in inserted)
-        if name in inserted:
-            del inserted[name]
+    for arrival in many:
+        is_new.append(arrival.key in inserted)
+        if arrival.key in inserted:
+            del inserted[arrival.key]
             continue
-        same = (col(Notification.account_id) == name[0], col(Notification.digest) == name[1])
+        same = (col(Notification.account_id) == arrival.key[0], col(Notification.digest) == arrival.key[1])
         again = update(Notification).where(*same).values(deliveries=col(Notification.deliveries) + 1)
         await session.exec(again)
     return is_new

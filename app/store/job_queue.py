@@ -19,7 +19,6 @@ from sqlalchemy import ColumnElement, bindparam, func, literal, union_all, updat
 from sqlmodel import SQLModel, col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from app.core.payment import PaymentAggregate
 from app.store.tables import Payment
 
 Tenant: TypeAlias = int | str
@@ -34,7 +33,8 @@ class Claim:
     """A row that is claimed ``until`` that moment. ``tenant`` is whom the job is for: a Saleor, or an account.
 
     ``trace_id`` is the trace that caused the job, and ``tries`` the number of attempts, this one included, where the
-    row records them. ``payment``: where the row was written as claimed, its payment as it was written with it.
+    row records them. ``written``: where the row was written as claimed, what was written: a notification, or the
+    payment of an event; so it need not be read again.
     """
 
     row_id: int
@@ -42,7 +42,7 @@ class Claim:
     until: datetime
     trace_id: str | None = None
     tries: int = 0
-    payment: PaymentAggregate | None = None
+    written: Any = None
 
 
 @dataclass(frozen=True, slots=True)

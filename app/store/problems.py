@@ -64,15 +64,14 @@ async def payment_ids_with_problem(
     return [payment_id for payment_id in (await session.exec(query)).all() if payment_id is not None]
 
 
-async def count_problems(session: AsyncSession, installation_id: int) -> list[CountedProblems]:
-    """Return how many payments of a store have open problems, by kind and account."""
+def problem_counts(installation_id: int) -> Any:
+    """Return the query of ``CountedProblems``: how many payments of a store have open ones, by kind and account."""
     by = (col(Problem.kind), col(Problem.account_id))
-    query: Any = (
+    return (
         select(*by, func.count(func.distinct(Problem.payment_id)), func.min(col(Problem.raised_at)))
         .where(Problem.installation_id == installation_id, *_OPEN)
         .group_by(*by)
     )
-    return [CountedProblems(*row) for row in (await session.exec(query)).all()]
 
 
 async def payments_with_problem(

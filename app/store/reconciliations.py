@@ -235,8 +235,8 @@ async def discrepancies_of_run(session: AsyncSession, run_id: int, *, most: int)
     return (await session.exec(query)).all()
 
 
-async def last_ended_runs(session: AsyncSession, account_ids: Collection[str]) -> dict[str, ReconciliationRun]:
-    """Return the last nightly comparison of each account that has ended, successful or not."""
+def failed_comparisons(account_ids: Collection[str]) -> Any:
+    """Return the query of each account's last nightly comparison that has ended, where it has failed."""
     newest = (
         select(func.max(ReconciliationRun.id))
         .where(
@@ -246,8 +246,9 @@ async def last_ended_runs(session: AsyncSession, account_ids: Collection[str]) -
         )
         .group_by(col(ReconciliationRun.account_id))
     )
-    query = select(ReconciliationRun).where(col(ReconciliationRun.id).in_(newest))
-    return {row.account_id: row for row in (await session.exec(query)).all()}
+    return select(ReconciliationRun).where(
+        col(ReconciliationRun.id).in_(newest), ReconciliationRun.state == RunState.FAILED
+    )
 
 
 async def count_failed_comparisons(session: AsyncSession) -> int:
@@ -279,14 +280,13 @@ class UnknownOrders:
 _UNKNOWN_ORDER = (col(Discrepancy.payment_id).is_(None), text(f"discrepancy.{UNSETTLED}"))
 
 
-async def count_unknown_orders(session: AsyncSession, account_ids: Collection[str]) -> list[UnknownOrders]:
-    """Return how many orders were paid at these accounts' points of sale without a payment of ours."""
-    query: Any = (
+def unknown_order_counts(account_ids: Collection[str]) -> Any:
+    """Return the query of ``UnknownOrders``: those paid at these accounts' points of sale without a payment of ours."""
+    return (
         select(Discrepancy.account_id, func.count(), func.min(Discrepancy.found_at))
         .where(col(Discrepancy.account_id).in_(account_ids), *_UNKNOWN_ORDER)
         .group_by(col(Discrepancy.account_id))
     )
-    return [UnknownOrders(*row) for row in (await session.exec(query)).all()]
 
 
 async def mark_unknown_orders_seen(session: AsyncSession, account_ids: Collection[str], now: datetime) -> int:

@@ -57,11 +57,14 @@ class Worker:
     def __init__(
         self, saleor: SaleorClient, heartbeat: Heartbeat | None = None, clock: Callable[[], float] = monotonic
     ) -> None:
+        async def process_notification(services: Services, claim: Claim) -> object:
+            return await process(services, claim.row_id, claim.written)
+
         async def deliver_event(services: Services, claim: Claim) -> bool:
-            return await deliver(services, saleor, claim.row_id, claim.payment)
+            return await deliver(services, saleor, claim.row_id, claim.written)
 
         self._consumers = (
-            Consumer(Job(NOTIFICATIONS, _of_row(process), limit=100, share=50)),
+            Consumer(Job(NOTIFICATIONS, process_notification, limit=100, share=50)),
             Consumer(Job(ATTEMPTS, _of_row(compare_attempts), limit=10, share=5)),
             Consumer(Job(POLLS, _of_row(_poll_operation, saleor), limit=40, share=10)),
             Consumer(Job(EVENTS, deliver_event, limit=80, share=20)),
@@ -104,7 +107,7 @@ class Worker:
         After ``stop`` the running jobs may finish, within the budget and a margin. Jobs that have not finished by then,
         and all running jobs on cancellation, are taken over by another worker when their claims have expired.
         """
-        with self._attached_to(services):
+        with self.attached_to(services):
             tasks = [asyncio.create_task(self._run_consumer(services, consumer)) for consumer in self._consumers]
             tasks.append(asyncio.create_task(self._tick(services)))
             try:
@@ -123,7 +126,7 @@ class Worker:
     async def work_once(self, services: Services) -> int:
         """Run the jobs that are due now, and those that they make due, and return their number."""
         begun = self._begun_jobs
-        with self._attached_to(services):
+        with self.attached_to(services):
             due = await self._get_due_queues(services)
             claimed = [
                 (consumer, await consumer.claim(services)) for consumer in self._consumers if consumer.queue in due
@@ -131,16 +134,16 @@ class Worker:
             for consumer, claims in claimed:
                 consumer.begin(services, claims)
                 await consumer.finish()
-            await self._finish_claimed_jobs()
+            await self.finish_claimed_jobs()
         return self._begun_jobs - begun
 
-    def _attached_to(self, services: Services) -> AbstractContextManager[None]:
+    def attached_to(self, services: Services) -> AbstractContextManager[None]:
         """Let transactions of this process claim jobs for this worker, which does them as what it claims itself."""
         for consumer in self._consumers:
             consumer.context = copy_context()
         return services.database.worked_by(_Local(self, services))
 
-    async def _finish_claimed_jobs(self) -> None:
+    async def finish_claimed_jobs(self) -> None:
         """Finish the jobs that other jobs have claimed when they made them due."""
         while True:
             for consumer in self._consumers:

@@ -14,7 +14,7 @@ from app.core.payment import PaymentAggregate, row_id_of
 from app.core.vocabulary import ProblemKind
 from app.store.aggregates import ById
 from app.store.database import Database
-from app.store.problems import CountedProblems, count_problems, payment_ids_with_problem, payments_with_problem
+from app.store.problems import CountedProblems, payment_ids_with_problem, payments_with_problem, problem_counts
 from app.store.repository import PaymentRepository
 from app.store.search import PaymentFilter, payments_page
 from app.store.tables import MerchantAccount, Problem
@@ -119,11 +119,12 @@ async def test_payments_are_counted_and_listed_by_what_their_problems_are(
     await raised(database, 6, ended_at=NOON)
     store = account.installation_id
     async with database.transaction() as session:
-        assert sorted(await count_problems(session, store), key=lambda each: each.kind) == [
+        counted = [CountedProblems(*row) for row in (await session.exec(problem_counts(store))).all()]
+        assert sorted(counted, key=lambda problem: problem.kind) == [
             CountedProblems(DISPUTE, account.id, 1, NOON + minutes(1)),
             CountedProblems(MISMATCH, account.id, 3, NOON + minutes(1)),
         ]
-        assert await count_problems(session, store + 1) == []
+        assert (await session.exec(problem_counts(store + 1))).all() == []
         assert await payments_with_problem(session, store + 1, MISMATCH, most=10) == []
         for most in (1, 2, 3):
             seen: list[int] = []
@@ -152,7 +153,7 @@ async def test_what_is_asked_reads_an_index_of_what_is_open(database: Database, 
             await connection.execute(sa.text("SET LOCAL enable_seqscan = off"))
         async with AsyncSession(connection) as session:
             with record_statements(database) as asked:
-                await count_problems(session, store)
+                await session.exec(problem_counts(store))
                 await payments_with_problem(session, store, MISMATCH, most=5)
                 await payment_ids_with_problem(session, store, account.id, {ProblemKind.KEYS})
                 assert await load_by_order(session, "order1") is not None

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.trace.__main__ import as_json, as_table
-from tests.trace.played import BUDGETS, Story, play
+from tests.trace.played import BUDGETS, TRANSACTIONS, Story, play
 
 
 @pytest.fixture(scope="module")
@@ -21,6 +21,10 @@ def test_each_story_keeps_to_its_budget(stories: list[Story]) -> None:
         if story.counts.statements > story.budget
     ]
     assert not over, "; ".join(over)
+
+
+def test_a_payment_alone_takes_five_transactions(stories: list[Story]) -> None:
+    assert {story.name: story.counts.transactions for story in stories if story.name in TRANSACTIONS} == TRANSACTIONS
 
 
 def test_the_steps_of_a_payment_are_counted(stories: list[Story]) -> None:

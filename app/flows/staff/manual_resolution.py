@@ -9,7 +9,7 @@ from app.rules.decisions.manual_resolution import Decision, OperationSettled, Pr
 from app.rules.refusal import RefusalCode, RefusalError
 from app.services import Services
 from app.store.aggregates import ByOrder
-from app.store.attention import accounts_of, clear_trouble, find_undelivered, refused_event_ids
+from app.store.attention import accounts_of, clear_trouble, refused_event_ids, undelivered_events
 from app.store.reconciliations import mark_unknown_orders_seen
 from app.store.repository import PaymentNotFoundError
 from app.store.turned_away import acknowledge_reasons
@@ -91,5 +91,5 @@ async def resend_refused_events(services: Services, installation_id: int, order_
 async def send_undelivered_events(services: Services, installation_id: int) -> int:
     """Send the events at once that Saleor has not accepted yet; return how many there are."""
     async with services.database.transaction() as session:
-        waiting = await find_undelivered(session, installation_id, before=services.now())
-    return 0 if waiting is None else len(await resend_events(services, waiting.event_ids[:BATCH_SIZE]))
+        waiting = (await session.exec(undelivered_events(installation_id, before=services.now()))).all()
+    return len(await resend_events(services, [event.id for event in waiting[:BATCH_SIZE]]))

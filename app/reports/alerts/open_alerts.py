@@ -28,14 +28,14 @@ alert                 raised while                                              
 """
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
 from app.core.notification import Trouble
 from app.core.vocabulary import ProblemKind
-from app.reports.alerts.turned_away import ClosedChannel, find_closed_channels
+from app.reports.alerts.turned_away import ClosedChannel, closed_channels, recently_refused
 from app.rules.issues import stored_message
 from app.services import Services
 from app.store.attention import (
@@ -43,13 +43,15 @@ from app.store.attention import (
     TroubledNotifications,
     Undelivered,
     accounts_of,
-    count_troubled_notifications,
-    find_undelivered,
+    rows_of_each,
+    troubled_notification_counts,
+    undelivered,
+    undelivered_events,
 )
 from app.store.installations import OpenInstallation
-from app.store.problems import CountedProblems, count_problems
-from app.store.reconciliations import UnknownOrders, count_unknown_orders, last_ended_runs
-from app.store.tables import MerchantAccount, ReconciliationRun, RunState
+from app.store.problems import CountedProblems, problem_counts
+from app.store.reconciliations import UnknownOrders, failed_comparisons, unknown_order_counts
+from app.store.tables import MerchantAccount, ReconciliationRun
 from app.store.vault import VaultError
 
 PATIENCE = timedelta(minutes=15)
@@ -136,26 +138,33 @@ class Alert:
 
 
 async def find_open_alerts(services: Services, installation: OpenInstallation) -> list[Alert]:
-    """Return the open alerts of a store, the most urgent first; seven queries, however many alerts there are.
+    """Return the open alerts of a store, the most urgent first.
 
-    One more for each channel in which shoppers are turned away.
+    Two queries while there are none, one more for each kind of cause, and for each channel in which shoppers are turned
+    away.
     """
-    alert_before = services.now() - PATIENCE
+    now = services.now()
     async with services.database.transaction() as session:
         rows = await accounts_of(session, installation.id)
         accounts = {row.id: row.name for row in rows}
-        problems = await count_problems(session, installation.id)
-        troubles = await count_troubled_notifications(session, list(accounts), failing_since=alert_before)
-        events = await find_undelivered(session, installation.id, before=alert_before)
-        of_nobody = await count_unknown_orders(session, list(accounts))
-        compared = await last_ended_runs(session, list(accounts))
-        closed = await find_closed_channels(session, installation.id, services.now())
+        problems, notifications, events, unknown_orders, failed_runs, refused = await rows_of_each(
+            session,
+            problem_counts(installation.id),
+            troubled_notification_counts(accounts, failing_since=now - PATIENCE),
+            undelivered_events(installation.id, before=now - PATIENCE),
+            unknown_order_counts(accounts),
+            failed_comparisons(accounts),
+            recently_refused(installation.id, now),
+        )
+        closed = await closed_channels(session, installation.id, refused, now)
+    waiting = undelivered(events)
     found = [
         *_sealed_account_alerts(services, rows),
-        *_payment_alerts(problems, accounts),
-        *_notification_alerts(troubles, accounts),
+        *_payment_alerts((CountedProblems(*row) for row in problems), accounts),
+        *_notification_alerts((TroubledNotifications(*row) for row in notifications), accounts),
+        *_unknown_order_alerts((UnknownOrders(*row) for row in unknown_orders), accounts),
+        *_not_compared_alerts(failed_runs, accounts),
     ]
-    found += [*_unknown_order_alerts(of_nobody, accounts), *_not_compared_alerts(compared.values(), accounts)]
     if closed:
         found += await _closed_channel_alerts(services, installation.id, closed, accounts)
     # A stranger's attempt against a working installation is no alert.
@@ -163,10 +172,10 @@ async def find_open_alerts(services: Services, installation: OpenInstallation) -
         found.append(Alert(AlertKind.INSTALLATION))
     elif installation.unauthorised_since is not None:
         found.append(Alert(AlertKind.UNAUTHORISED, since=installation.unauthorised_since))
-    if events is not None:
-        found.append(_undelivered_alert(events))
+    if waiting is not None:
+        found.append(_undelivered_alert(waiting))
     order = list(AlertKind)
-    return sorted(found, key=lambda each: (order.index(each.what), each.account or ""))
+    return sorted(found, key=lambda alert: (order.index(alert.what), alert.account or ""))
 
 
 def count_tasks(alerts: Iterable[Alert]) -> int:
@@ -184,7 +193,7 @@ def _sealed_account_alerts(services: Services, accounts: Iterable[MerchantAccoun
                 yield Alert(AlertKind.UNOPENED, account.id, account.name)
 
 
-def _payment_alerts(problems: Sequence[CountedProblems], accounts: dict[str, str]) -> Iterable[Alert]:
+def _payment_alerts(problems: Iterable[CountedProblems], accounts: dict[str, str]) -> Iterable[Alert]:
     for problem in problems:
         what = AlertKind(problem.kind)
         if what in ACCOUNT_ALERTS or what in PAYMENT_ALERTS:  # a notification that no key opens is counted as such
@@ -193,24 +202,23 @@ def _payment_alerts(problems: Sequence[CountedProblems], accounts: dict[str, str
             )
 
 
-def _notification_alerts(troubles: Sequence[TroubledNotifications], accounts: dict[str, str]) -> Iterable[Alert]:
+def _notification_alerts(troubles: Iterable[TroubledNotifications], accounts: dict[str, str]) -> Iterable[Alert]:
     for trouble in troubles:
         what = AlertKind(trouble.trouble)
         yield Alert(what, trouble.account_id, accounts[trouble.account_id], count=trouble.count, since=trouble.since)
 
 
-def _unknown_order_alerts(orders: Sequence[UnknownOrders], accounts: dict[str, str]) -> Iterable[Alert]:
+def _unknown_order_alerts(orders: Iterable[UnknownOrders], accounts: dict[str, str]) -> Iterable[Alert]:
     for order in orders:
         name = accounts[order.account_id]
         yield Alert(AlertKind.UNKNOWN_ORDERS, order.account_id, name, count=order.count, since=order.since)
 
 
-def _not_compared_alerts(ended: Iterable[ReconciliationRun], accounts: dict[str, str]) -> Iterable[Alert]:
-    for run in ended:
-        if run.state is RunState.FAILED:
-            why = None if run.failure is None else stored_message(run.failure)
-            since = run.covered_until or run.starts_at
-            yield Alert(AlertKind.NOT_COMPARED, run.account_id, accounts[run.account_id], since=since, detail=why)
+def _not_compared_alerts(failed: Iterable[ReconciliationRun], accounts: dict[str, str]) -> Iterable[Alert]:
+    for run in failed:
+        why = None if run.failure is None else stored_message(run.failure)
+        since = run.covered_until or run.starts_at
+        yield Alert(AlertKind.NOT_COMPARED, run.account_id, accounts[run.account_id], since=since, detail=why)
 
 
 async def _closed_channel_alerts(
