@@ -11,8 +11,8 @@ from app.commands.finders import find_installation, find_payment
 from app.commands.payment_view import AnyName
 from app.commands.services import with_services
 from app.commands.terminal import AsJson, print_line, show_json
+from app.core.alerts import AlertKind
 from app.flows.staff.manual_resolution import acknowledge_notifications, acknowledge_problems
-from app.reports.alerts.open_alerts import AlertKind
 from app.services import Services
 
 

@@ -5,16 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from app.core.alerts import AlertKind
 from app.core.payment import Operation, PaymentAggregate
-
-
-class Trouble(StrEnum):
-    """Why a notification needs a person."""
-
-    UNMATCHED = "unmatched"  # about an order that we do not know
-    UNREADABLE = "unreadable"  # signed, but not a record of a payment
-    SEALED = "sealed"  # none of our keys opens it
-    FAILED = "failed"  # could not be processed, will be retried
 
 
 class OutcomeCode(StrEnum):
@@ -88,7 +80,7 @@ class ProcessingResult:
     """
 
     outcome: Outcome
-    trouble: Trouble | None = None
+    trouble: AlertKind | None = None
     retry_at: datetime | None = None
     operation: Operation | None = None
     order_id: str | None = None

@@ -9,6 +9,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, Protocol
 
+from app.core.alerts import AlertKind
 from app.core.request import RequestDetails
 from app.core.vocabulary import (
     EXTERNAL_KEY_PREFIX,
@@ -19,7 +20,6 @@ from app.core.vocabulary import (
     Mode,
     Origin,
     PaymentStatus,
-    ProblemKind,
     State,
 )
 
@@ -61,7 +61,7 @@ class Problem:
     id: int | None = None
     operation_id: int | None = None
     gateway_id: str | None = None
-    kind: ProblemKind
+    kind: AlertKind
     key: str = ""
     message: dict[str, Any]  # its code and facts (``rules.issues``)
     raised_at: datetime

@@ -98,19 +98,3 @@ class EventState(StrEnum):
     DELIVERED = "delivered"
     REFUSED = "refused"  # Saleor refused it permanently: a problem for staff
     SUPERSEDED = "superseded"  # only informative, and outdated by now
-
-
-class ProblemKind(StrEnum):
-    """The kind of cause of a problem (``rules.problems``)."""
-
-    ADDRESS = "address"
-    DIFFERENCE = "difference"
-    DISPUTE = "dispute"
-    KEYS = "keys"
-    MISMATCH = "mismatch"
-    NOT_OWED = "not owed"
-    NOT_PAID = "not paid"
-    PAID_TWICE = "paid twice"
-    REFUSED = "refused"
-    SEALED = "sealed"
-    WAITING = "waiting"

@@ -4,7 +4,8 @@ from enum import Enum, auto
 
 import structlog
 
-from app.core.notification import Outcome, OutcomeCode, ProcessingResult, StoredNotification, Trouble
+from app.core.alerts import AlertKind
+from app.core.notification import Outcome, OutcomeCode, ProcessingResult, StoredNotification
 from app.rules.decisions.notification import NotificationReceived, next_attempt_at
 from app.rules.dialects import dialect_of
 from app.rules.notification_messages import outcome_message
@@ -53,7 +54,7 @@ async def receive(services: Services, account_id: str, form: bytes) -> Receipt:
                 data=error.data,
                 order_id="",
                 now=services.now(),
-                unprocessable=(Outcome(OutcomeCode.UNREADABLE), Trouble.UNREADABLE),
+                unprocessable=(Outcome(OutcomeCode.UNREADABLE), AlertKind.UNREADABLE),
             )
         return Receipt.UNREADABLE
     is_new = await services.inbox.store(
@@ -81,7 +82,7 @@ async def process(services: Services, notification_id: int, known: StoredNotific
         log.exception("notification not processed", notification=notification_id, error=reason)
         until = next_attempt_at(services.posting(), (await services.inbox.get(notification_id)).attempts)
         outcome = Outcome(OutcomeCode.FAILED, (reason,))
-        await services.inbox.postpone(notification_id, outcome=outcome, until=until, trouble=Trouble.FAILED)
+        await services.inbox.postpone(notification_id, outcome=outcome, until=until, trouble=AlertKind.FAILED)
         return None
     if processed.retry_at is not None:
         log.error("notification not opened", notification=notification_id)

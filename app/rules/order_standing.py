@@ -13,8 +13,9 @@ from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 
+from app.core.alerts import AlertKind
 from app.core.payment import Payment, PaymentAggregate
-from app.core.vocabulary import CloseReason, Kind, Mode, ProblemKind, State
+from app.core.vocabulary import CloseReason, Kind, Mode, State
 from app.i18n.messages import Money
 from app.rules.balance import ZERO, balance
 from app.rules.event_queue import has_unreported_money
@@ -126,7 +127,7 @@ def compare_with_source(
 
 def needs_comparison(payment: Payment) -> bool:
     """Return True while staff are shown that money and order have parted: it can end in Saleor, without a report."""
-    return any(problem.kind in {ProblemKind.NOT_OWED, ProblemKind.NOT_PAID} for problem in open_problems(payment))
+    return any(problem.kind in {AlertKind.NOT_OWED, AlertKind.NOT_PAID} for problem in open_problems(payment))
 
 
 def _end_solved(payment: Payment, source: TransactionSource, now: datetime) -> None:

@@ -38,9 +38,10 @@ from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 
+from app.core.alerts import AlertKind
 from app.core.payment import Operation, Payment, Problem, SaleorEvent
 from app.core.text import fit_text
-from app.core.vocabulary import ProblemKind, State
+from app.core.vocabulary import State
 from app.i18n.messages import LazyMessage
 from app.rules.issues import Issue, IssueCode, is_stored, stored_message
 
@@ -67,21 +68,21 @@ class Cause:
     operation if it has no row. ``issue`` is part of the identity of a mismatch.
     """
 
-    kind: ProblemKind
+    kind: AlertKind
     key: str = ""
     operation_id: int | None = None
     gateway_id: str | None = None
     issue: Issue | None = field(default=None, compare=False)
 
 
-KEYS = Cause(ProblemKind.KEYS)
-ADDRESS = Cause(ProblemKind.ADDRESS)
-PAID_TWICE = Cause(ProblemKind.PAID_TWICE)
-SEALED = Cause(ProblemKind.SEALED)
-UNREADABLE = Cause(ProblemKind.MISMATCH, "unreadable")
-_MORE = Cause(ProblemKind.MISMATCH, "more")
+KEYS = Cause(AlertKind.KEYS)
+ADDRESS = Cause(AlertKind.ADDRESS)
+PAID_TWICE = Cause(AlertKind.PAID_TWICE)
+SEALED = Cause(AlertKind.SEALED)
+UNREADABLE = Cause(AlertKind.MISMATCH, "unreadable")
+_MORE = Cause(AlertKind.MISMATCH, "more")
 
-ACCOUNT_KINDS = frozenset({ProblemKind.KEYS, ProblemKind.ADDRESS})
+ACCOUNT_KINDS = frozenset({AlertKind.KEYS, AlertKind.ADDRESS})
 """Problems of the whole merchant account, not of a single payment; they end when the gateway answers again."""
 
 
@@ -90,12 +91,12 @@ def cause_of_refused_event(event: SaleorEvent) -> Cause:
 
     The event may be reported under another reference later.
     """
-    return Cause(ProblemKind.REFUSED, str(event.id), operation_id=event.operation_id)
+    return Cause(AlertKind.REFUSED, str(event.id), operation_id=event.operation_id)
 
 
 def cause_of_overdue_operation(operation: Operation) -> Cause:
     """Return the cause of a problem with an operation whose outcome has been open for too long."""
-    return Cause(ProblemKind.WAITING, str(operation.id), operation_id=operation.id)
+    return Cause(AlertKind.WAITING, str(operation.id), operation_id=operation.id)
 
 
 def cause_of_mismatch(issue: Issue, operation_id: int | None, gateway_id: str) -> Cause:
@@ -105,13 +106,13 @@ def cause_of_mismatch(issue: Issue, operation_id: int | None, gateway_id: str) -
     """
     about = f"@{gateway_id}" if operation_id is None else str(operation_id)
     key = hashlib.sha256(f"{about}:{issue.digest}".encode(errors="backslashreplace")).hexdigest()[:16]
-    return Cause(ProblemKind.MISMATCH, key, operation_id, gateway_id if operation_id is None else None, issue)
+    return Cause(AlertKind.MISMATCH, key, operation_id, gateway_id if operation_id is None else None, issue)
 
 
 def cause_of_dispute(operation: Operation, *, lost: bool) -> Cause:
     """Return the cause of the problem with a dispute that is open, or that the store lost (``lost``)."""
     key = fit_text(f"{'lost' if lost else 'open'}:{operation.operation_id}", 100)
-    return Cause(ProblemKind.DISPUTE, key, operation_id=operation.id)
+    return Cause(AlertKind.DISPUTE, key, operation_id=operation.id)
 
 
 def cause_of_unowed_money(reason: Unowed, owed: Decimal) -> Cause:
@@ -119,12 +120,12 @@ def cause_of_unowed_money(reason: Unowed, owed: Decimal) -> Cause:
 
     ``owed`` is the part of the payment's money that is owed.
     """
-    return Cause(ProblemKind.NOT_OWED, f"{reason.value}:{owed}")
+    return Cause(AlertKind.NOT_OWED, f"{reason.value}:{owed}")
 
 
 def cause_of_unpaid_order(reason: str) -> Cause:
     """Return the cause of a problem with an order that was placed, or can be, only if more is paid."""
-    return Cause(ProblemKind.NOT_PAID, reason)
+    return Cause(AlertKind.NOT_PAID, reason)
 
 
 def open_problems(payment: Payment) -> list[Problem]:
@@ -164,7 +165,7 @@ def problem_text(payment: Payment) -> str | None:
 
 def needs_decision(problem: Problem) -> bool:
     """Return True when only a person who has looked into the merchant portal can end the problem (``decide``)."""
-    return problem.kind is ProblemKind.WAITING or _is_mismatch(problem)
+    return problem.kind is AlertKind.WAITING or _is_mismatch(problem)
 
 
 def has_mismatch(payment: Payment) -> bool:
@@ -176,7 +177,7 @@ def add_problem(payment: Payment, cause: Cause, issue: Issue, now: datetime) -> 
     """Add a problem to the payment, and return it; one that staff have acknowledged stays so when it is repeated."""
     known = _unended_problems(payment)
     is_new = not any(map(_has_cause(cause), known))
-    if is_new and len(known) >= _MAX_PROBLEMS and cause.kind is ProblemKind.MISMATCH and cause != UNREADABLE:
+    if is_new and len(known) >= _MAX_PROBLEMS and cause.kind is AlertKind.MISMATCH and cause != UNREADABLE:
         cause, issue = _MORE, Issue(IssueCode.MORE_MISMATCHES)
     problem = next(filter(_has_cause(cause), payment.problems), None)
     if problem is None:
@@ -220,7 +221,7 @@ def clear_unowed_money(payment: Payment, reason: Unowed, now: datetime) -> None:
 
 def clear_returned_money(payment: Payment, held: Decimal, now: datetime) -> None:
     """End the problems with money that was not owed and that the payment, which still has ``held``, has given back."""
-    unowed = (problem for problem in _unended_problems(payment) if problem.kind is ProblemKind.NOT_OWED)
+    unowed = (problem for problem in _unended_problems(payment) if problem.kind is AlertKind.NOT_OWED)
     _end_problems(payment, [problem for problem in unowed if held <= Decimal(problem.key.rpartition(":")[2])], now)
 
 
@@ -236,7 +237,7 @@ def acknowledge(payment: Payment, now: datetime, operations: Sequence[Operation]
         if problem.kind in ACCOUNT_KINDS or _is_open(problem, operations):
             continue
         problem.acknowledged_at = now
-        if problem.kind is ProblemKind.REFUSED:
+        if problem.kind is AlertKind.REFUSED:
             problem.ended_at = now
         messages.append(message_of(problem))
     _update_problem_flags(payment)
@@ -253,17 +254,17 @@ def _is_open(problem: Problem, operations: Sequence[Operation]) -> bool:
     if _has_cause(_MORE)(problem):
         # It stands for mismatches that are not listed, of any operation; one with a mismatch is not looked up any more.
         return any(each.next_poll_at is None and each.state is not State.WAITING for each in still_open)
-    if problem.kind is ProblemKind.REFUSED:  # the event is reported, whatever becomes of its operation
+    if problem.kind is AlertKind.REFUSED:  # the event is reported, whatever becomes of its operation
         return False
     return problem.operation_id is not None and any(each.id == problem.operation_id for each in still_open)
 
 
 def _is_mismatch(problem: Problem) -> bool:
-    return problem.kind is ProblemKind.MISMATCH and problem.key != UNREADABLE.key
+    return problem.kind is AlertKind.MISMATCH and problem.key != UNREADABLE.key
 
 
 def _is_unowed(problem: Problem, reason: Unowed) -> bool:
-    return problem.kind is ProblemKind.NOT_OWED and problem.key.startswith(f"{reason.value}:")
+    return problem.kind is AlertKind.NOT_OWED and problem.key.startswith(f"{reason.value}:")
 
 
 def _has_cause(cause: Cause) -> Callable[[Problem], bool]:

@@ -12,7 +12,8 @@ from sqlalchemy import func, or_, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from app.core.notification import OutcomeCode, Trouble
+from app.core.alerts import AlertKind
+from app.core.notification import OutcomeCode
 from app.core.vocabulary import EventState
 from app.store.tables import MerchantAccount, Notification, Payment, SaleorEvent
 
@@ -64,14 +65,14 @@ def troubled_notification_counts(account_ids: Collection[str], *, failing_since:
         .where(
             col(Notification.account_id).in_(account_ids),
             col(Notification.trouble).is_not(None),
-            or_(col(Notification.trouble) != Trouble.FAILED, col(Notification.received_at) <= failing_since),
+            or_(col(Notification.trouble) != AlertKind.FAILED, col(Notification.received_at) <= failing_since),
         )
         .group_by(*by)
     )
 
 
 async def troubled_notifications(
-    session: AsyncSession, account_ids: Collection[str], trouble: Trouble, *, most: int
+    session: AsyncSession, account_ids: Collection[str], trouble: AlertKind, *, most: int
 ) -> Sequence[Notification]:
     """Return the newest notifications with that trouble, sealed."""
     query = (
@@ -83,7 +84,7 @@ async def troubled_notifications(
     return (await session.exec(query)).all()
 
 
-async def clear_trouble(session: AsyncSession, account_ids: Collection[str], trouble: Trouble) -> int:
+async def clear_trouble(session: AsyncSession, account_ids: Collection[str], trouble: AlertKind) -> int:
     """Clear this trouble from notifications, so that they need no person any more; return how many there were."""
     theirs = (col(Notification.account_id).in_(account_ids), col(Notification.trouble) == trouble)
     result: Any = await session.exec(update(Notification).where(*theirs).values(trouble=None))
@@ -92,7 +93,7 @@ async def clear_trouble(session: AsyncSession, account_ids: Collection[str], tro
 
 async def clear_orders_of_others(session: AsyncSession, account: MerchantAccount) -> None:
     """Clear the trouble with notifications of orders that, as the account says by now, are another shop's."""
-    unmatched = (col(Notification.account_id) == account.id, col(Notification.trouble) == Trouble.UNMATCHED)
+    unmatched = (col(Notification.account_id) == account.id, col(Notification.trouble) == AlertKind.UNMATCHED)
     orders = (await session.exec(select(Notification.order_id).where(*unmatched).distinct())).all()
     theirs = [order_id for order_id in orders if account.is_order_of_others(order_id)]
     for start in range(0, len(theirs), _MOST_IDS):

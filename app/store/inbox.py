@@ -18,14 +18,8 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from app.core.notification import (
-    NotificationFact,
-    Outcome,
-    ProcessingResult,
-    StoredNotification,
-    Trouble,
-    outcome_from,
-)
+from app.core.alerts import AlertKind
+from app.core.notification import NotificationFact, Outcome, ProcessingResult, StoredNotification, outcome_from
 from app.store.aggregates import ByOrder, save_all
 from app.store.claim_on_write import Reservation, claims_of
 from app.store.columns import table_of
@@ -87,7 +81,7 @@ class Inbox:
         data: str,
         order_id: str,
         now: datetime,
-        unprocessable: tuple[Outcome, Trouble] | None = None,
+        unprocessable: tuple[Outcome, AlertKind] | None = None,
     ) -> bool:
         """Store a verified notification durably. Return False when it duplicates one that is stored already.
 
@@ -159,7 +153,7 @@ class Inbox:
         return await self._database.group_commit(self._process_all, _ProcessingJob(notification_id, fact, now, known))
 
     async def postpone(
-        self, notification_id: int, *, outcome: Outcome, until: datetime, trouble: Trouble | None = None
+        self, notification_id: int, *, outcome: Outcome, until: datetime, trouble: AlertKind | None = None
     ) -> None:
         """Schedule a retry of a notification that could not be processed."""
         later = {"outcome": outcome.stored, "next_attempt_at": until, "trouble": trouble}

@@ -18,7 +18,7 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.core import payment as core
-from app.core.vocabulary import ProblemKind
+from app.core.alerts import AlertKind
 from app.store.aggregates import ALONE, load_problems
 from app.store.job_queue import JobQueue
 from app.store.payment_rows import PAYMENTS
@@ -49,14 +49,14 @@ _FIRST_OF_ITS_KIND = ~exists().where(
 class CountedProblems:
     """How many payments of one account have an open problem of one kind; the oldest was raised at ``since``."""
 
-    kind: ProblemKind
+    kind: AlertKind
     account_id: str
     count: int
     since: datetime
 
 
 async def payment_ids_with_problem(
-    session: AsyncSession, installation_id: int, account_id: str, kinds: Collection[ProblemKind]
+    session: AsyncSession, installation_id: int, account_id: str, kinds: Collection[AlertKind]
 ) -> Sequence[int]:
     """Return the row ids of an account's payments that have an open problem of one of these kinds."""
     theirs = (Problem.installation_id == installation_id, Problem.account_id == account_id)
@@ -77,7 +77,7 @@ def problem_counts(installation_id: int) -> Any:
 async def payments_with_problem(
     session: AsyncSession,
     installation_id: int,
-    kind: ProblemKind,
+    kind: AlertKind,
     *,
     most: int,
     after: tuple[datetime, int] | None = None,
@@ -101,10 +101,10 @@ async def payments_with_problem(
     return [(payment, row[-1]) for payment, row in zip(payments, rows, strict=True)]
 
 
-async def count_open_problems(session: AsyncSession) -> dict[ProblemKind, int]:
+async def count_open_problems(session: AsyncSession) -> dict[AlertKind, int]:
     """Return how many problems of each kind are open, in all stores."""
     query = select(Problem.kind, func.count()).where(*_OPEN).group_by(col(Problem.kind))
-    return {ProblemKind(kind): count for kind, count in (await session.exec(query)).all()}
+    return {AlertKind(kind): count for kind, count in (await session.exec(query)).all()}
 
 
 async def reported_keys(session: AsyncSession, installation_id: int, app_id: str) -> set[str]:

@@ -8,7 +8,8 @@ from datetime import timedelta
 
 import structlog
 
-from app.reports.alerts.open_alerts import Alert, AlertKind, find_open_alerts
+from app.core.alerts import AlertKind
+from app.reports.alerts.open_alerts import Alert, find_open_alerts
 from app.reports.alerts.texts import ALERT_TEXTS
 from app.services import Services
 from app.store.installations import OpenInstallation

@@ -11,8 +11,9 @@ from uuid import UUID
 from sqlalchemy import text
 from sqlmodel import col, select
 
+from app.core.alerts import AlertKind
 from app.core.payment import PaymentAggregate, Problem
-from app.core.vocabulary import EventState, Kind, ProblemKind, State
+from app.core.vocabulary import EventState, Kind, State
 from app.rules.balance import balance, status_of
 from app.rules.order_standing import TOTAL_ROSE
 from app.rules.problems import (
@@ -145,11 +146,9 @@ def _check_ledgers(harness: Harness, transaction: Transaction, aggregate: Paymen
         # A second paid attempt does not concern this payment alone (laws of money, 12).
         # Nobody completes the checkout of a story: see _check_missing_order.
         others = [problem for problem in open_problems(aggregate.payment) if not _is_of_missing_order(problem)]
-        problems = [problem for problem in others if problem.kind is not ProblemKind.PAID_TWICE]
+        problems = [problem for problem in others if problem.kind is not AlertKind.PAID_TWICE]
         if len(harness.totals) > 1:  # money and total can part then: see _check_overpaid
-            problems = [
-                problem for problem in problems if problem.kind not in {ProblemKind.NOT_OWED, ProblemKind.NOT_PAID}
-            ]
+            problems = [problem for problem in problems if problem.kind not in {AlertKind.NOT_OWED, AlertKind.NOT_PAID}]
         if disputed:
             assert problems, "nobody is told of what the payer's bank has taken"
         elif not any(entry.method == "dispute" for entry in entries):  # a won dispute is reported too
@@ -209,7 +208,7 @@ def _check_overpaid(
 
 
 def _is_of_missing_order(problem: Problem) -> bool:
-    return problem.kind is ProblemKind.NOT_OWED and problem.key.startswith(Unowed.NOT_ORDERED)
+    return problem.kind is AlertKind.NOT_OWED and problem.key.startswith(Unowed.NOT_ORDERED)
 
 
 def _has_ended(transaction: Transaction) -> bool:

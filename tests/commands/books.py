@@ -5,9 +5,10 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
+from app.core.alerts import AlertKind
 from app.core.notification import StoredNotification
 from app.core.payment import Operation, Payment, PaymentAggregate, SaleorEvent
-from app.core.vocabulary import EventState, Flow, Kind, ProblemKind, State
+from app.core.vocabulary import EventState, Flow, Kind, State
 from app.rules.balance import status_of, update_booking
 from app.rules.problems import Cause, add_problem
 from app.rules.references import order_id_of
@@ -21,7 +22,7 @@ from tests.payments.problems import issue_saying
 
 BEGUN = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 TRANSACTION = "VHJhbnNhY3Rpb25JdGVtOjczZWY4MzM5LTk5YjktNDZiMy04NDYxLWE4OTc2ZjYzNTliYg=="
-DIFFERS = Cause(ProblemKind.MISMATCH, "differs", operation_id=1)
+DIFFERS = Cause(AlertKind.MISMATCH, "differs", operation_id=1)
 ORDER = order_id_of(TRANSACTION, SALEOR)
 
 

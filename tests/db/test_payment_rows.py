@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from app.core import payment as core
+from app.core.alerts import AlertKind
 from app.core.payment import PaymentAggregate
-from app.core.vocabulary import EventState, Kind, ProblemKind, State
+from app.core.vocabulary import EventState, Kind, State
 from app.store.aggregates import ALONE, ById, load_outlines, read_payments
 from app.store.database import Database
 from app.store.payment_rows import EVENTS, OPERATIONS, PAYMENTS, PROBLEMS, RowMapping
@@ -153,7 +154,7 @@ async def test_a_problem_and_an_event_are_of_the_store_and_the_account_of_their_
     await stored(database, account)
 
     def step(aggregate: PaymentAggregate) -> None:
-        aggregate.payment.problems.append(core.Problem(kind=ProblemKind.KEYS, message={}, raised_at=NOON))
+        aggregate.payment.problems.append(core.Problem(kind=AlertKind.KEYS, message={}, raised_at=NOON))
         aggregate.events.append(an_event("second"))
 
     await changed(database, step)

@@ -10,8 +10,8 @@ from sqlmodel import select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.core import payment as core
+from app.core.alerts import AlertKind
 from app.core.payment import PaymentAggregate, row_id_of
-from app.core.vocabulary import ProblemKind
 from app.store.aggregates import ById
 from app.store.database import Database
 from app.store.problems import CountedProblems, payment_ids_with_problem, payments_with_problem, problem_counts
@@ -22,10 +22,10 @@ from tests.db.rows import NOON, a_payment, load_by_order
 from tests.payments.changes import Change
 from tests.statements import record_statements
 
-MISMATCH, DISPUTE = ProblemKind.MISMATCH, ProblemKind.DISPUTE
+MISMATCH, DISPUTE = AlertKind.MISMATCH, AlertKind.DISPUTE
 
 
-async def raised(database: Database, number: int, kind: ProblemKind = MISMATCH, **different: Any) -> None:
+async def raised(database: Database, number: int, kind: AlertKind = MISMATCH, **different: Any) -> None:
     """Let a payment have a problem, raised that many minutes after noon."""
     usual: dict[str, Any] = {"message": {"message": "Look.", "values": {}}, "raised_at": NOON + minutes(number)}
 
@@ -134,7 +134,7 @@ async def test_payments_are_counted_and_listed_by_what_their_problems_are(
                 after = page[-1][1], row_id_of(page[-1][0])
             assert seen == [4, 3, 1]  # the newest first
         assert sorted(await payment_ids_with_problem(session, store, account.id, {MISMATCH})) == [1, 3, 4]
-        assert await payment_ids_with_problem(session, store, account.id, {DISPUTE, ProblemKind.KEYS}) == [1]
+        assert await payment_ids_with_problem(session, store, account.id, {DISPUTE, AlertKind.KEYS}) == [1]
         assert await payment_ids_with_problem(session, store, "another", {MISMATCH}) == []
 
 
@@ -155,7 +155,7 @@ async def test_what_is_asked_reads_an_index_of_what_is_open(database: Database, 
             with record_statements(database) as asked:
                 await session.exec(problem_counts(store))
                 await payments_with_problem(session, store, MISMATCH, most=5)
-                await payment_ids_with_problem(session, store, account.id, {ProblemKind.KEYS})
+                await payment_ids_with_problem(session, store, account.id, {AlertKind.KEYS})
                 assert await load_by_order(session, "order1") is not None
         how = "EXPLAIN QUERY PLAN " if sqlite else "EXPLAIN "
         asked = [each for each in asked if "FROM problem" in each[0]]

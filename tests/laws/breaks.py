@@ -112,7 +112,7 @@ BREAKS = [
             "app.flows.notifications:process": Call(
                 "services.inbox.postpone",
                 becomes=(
-                    "services.inbox.postpone(notification_id, outcome=outcome, until=None, trouble=Trouble.FAILED)"
+                    "services.inbox.postpone(notification_id, outcome=outcome, until=None, trouble=AlertKind.FAILED)"
                 ),
             )
         },

@@ -3,9 +3,10 @@
 from decimal import Decimal
 from typing import Any
 
+from app.core.alerts import AlertKind
 from app.core.vocabulary import Kind, State
 from app.flows.staff.manual_resolution import Decision, settle
-from app.reports.alerts.open_alerts import Alert, AlertKind, find_open_alerts
+from app.reports.alerts.open_alerts import Alert, find_open_alerts
 from saleor_app_sdk.errors import SaleorRefusedError, SaleorUnreachableError
 from tests.payments.fake_gateway import payment, refusal_reply
 from tests.payments.shop import TOTAL, Shop, signed_notification

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlmodel import col, select
 
-from app.core.notification import Trouble
+from app.core.alerts import AlertKind
 from app.core.vocabulary import Kind, State
 from app.flows.notifications import Receipt, receive
 from app.rules.issues import Issue, IssueCode
@@ -70,7 +70,7 @@ async def test_what_is_of_no_payment_of_ours_is_kept_and_seen(shop: Shop, field:
     assert kept.attempts <= 1
     assert (await shop.aggregate()).create.state is not State.SUCCESS
     if field == "order_id":
-        assert kept.trouble == Trouble.UNMATCHED
+        assert kept.trouble == AlertKind.UNMATCHED
     if field == "pos_id":
         assert problem_text((await shop.aggregate()).payment)
 
@@ -80,7 +80,7 @@ async def test_a_name_that_is_no_text_is_kept_for_a_person_to_see(shop: Shop, fi
     form = signed_notification(payment(shop.order_id) | {field: HALF_A_PAIR})
     assert await receive(shop.services, shop.account.id, form) is Receipt.UNREADABLE
     [kept] = await inbox(shop)
-    assert (kept.trouble, kept.next_attempt_at) == (Trouble.UNREADABLE, None)
+    assert (kept.trouble, kept.next_attempt_at) == (AlertKind.UNREADABLE, None)
 
 
 async def test_what_is_no_text_beside_the_names_changes_nothing(shop: Shop) -> None:
@@ -128,7 +128,7 @@ async def test_any_words_at_all(shop: Shop, said_of_it: dict[str, Any]) -> None:
         Receipt.UNREADABLE,
     }
     await shop.work()
-    assert {each.trouble for each in await inbox(shop)} <= {None, Trouble.UNMATCHED, Trouble.UNREADABLE}
+    assert {each.trouble for each in await inbox(shop)} <= {None, AlertKind.UNMATCHED, AlertKind.UNREADABLE}
 
 
 async def test_a_payment_has_no_more_problems_than_anybody_reads(shop: Shop) -> None:
@@ -157,6 +157,6 @@ async def test_a_huge_amount_is_no_reason_to_lose_what_is_said(shop: Shop, field
     await shop.work()
     [kept] = await inbox(shop)
     assert kept.next_attempt_at is None
-    assert kept.trouble in {None, Trouble.UNREADABLE}
+    assert kept.trouble in {None, AlertKind.UNREADABLE}
     assert (await shop.aggregate()).create.state is not State.SUCCESS
     assert kept.trouble or problem_text((await shop.aggregate()).payment)

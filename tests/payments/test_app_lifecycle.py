@@ -4,8 +4,9 @@ from datetime import timedelta
 
 import pytest
 
+from app.core.alerts import AlertKind
 from app.flows.app_lifecycle import handle_app_deleted, handle_app_status_changed
-from app.reports.alerts.open_alerts import AlertKind, find_open_alerts
+from app.reports.alerts.open_alerts import find_open_alerts
 from app.store.installations import OpenInstallation
 from app.store.presence import CHECK_INTERVAL
 from saleor_app_sdk.errors import SaleorNotAuthorisedError, SaleorUnreachableError

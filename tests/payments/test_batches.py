@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from sqlmodel import col, select
 
-from app.core.notification import Trouble
+from app.core.alerts import AlertKind
 from app.core.payment import PaymentAggregate
 from app.core.vocabulary import EventState, State
 from app.flows.notifications import Receipt, process, receive
@@ -127,7 +127,7 @@ async def test_a_poisonous_notification_harms_nobody(shop: Shop, monkeypatch: py
     assert booked == [number != 5 for number in range(MANY)]
     async with shop.services.database.transaction() as session:
         [kept] = (await session.exec(select(Notification).where(col(Notification.processed_at).is_(None)))).all()
-    assert (kept.order_id, kept.trouble, kept.outcome) == (shops[5].order_id, Trouble.FAILED, "failed RuntimeError")
+    assert (kept.order_id, kept.trouble, kept.outcome) == (shops[5].order_id, AlertKind.FAILED, "failed RuntimeError")
     await shop.pass_time(minutes=1)
     assert shops[5].amounts == amounts(charged=TOTAL)
 

@@ -8,10 +8,10 @@ from decimal import Decimal
 
 import pytest
 
+from app.core.alerts import AlertKind
 from app.core.vocabulary import Kind, State
 from app.flows.on_demand import look_up_now
 from app.flows.staff.manual_resolution import Decision, acknowledge_problems, settle
-from app.reports.alerts.open_alerts import AlertKind
 from app.rules.problems import problem_text
 from app.web.shopper.view import PaymentState
 from app.web.shopper.view_builder import find_view

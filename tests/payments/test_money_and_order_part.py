@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from app.core.alerts import AlertKind
 from app.core.payment import row_id_of
 from app.core.vocabulary import CloseReason, Kind, State
 from app.flows.open_pages import CHECK_INTERVAL, OpenPageChecks, check_polled_page
-from app.reports.alerts.open_alerts import AlertKind
 from app.reports.order_payments import can_be_paid
 from app.rules.problems import acknowledge, problem_text
 from app.store.aggregates import ById, ByOrder

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from app.core.alerts import AlertKind
 from app.core.vocabulary import Kind, State
 from app.flows.staff.manual_resolution import Decision, acknowledge_problems, settle
 from app.flows.trial_payment import SUGGESTED_AMOUNT, Trial, begin_trial
-from app.reports.alerts.open_alerts import AlertKind
 from app.rules.problems import problem_text
 from app.rules.refusal import RefusalError
 from app.services import Gateways

@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 from sqlmodel import select
 
+from app.core.alerts import AlertKind
 from app.flows.gateway_initialize import answer_gateway_initialize
 from app.flows.staff.manual_resolution import acknowledge_turned_away
 from app.flows.turned_away import count_refused
-from app.reports.alerts.open_alerts import Alert, AlertKind
+from app.reports.alerts.open_alerts import Alert
 from app.rules.refusal import RefusalCode, RefusalError
 from app.store.tables import TurnedAway
 from app.store.turned_away import MAX_ROWS_A_DAY, RECENT

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 
 import structlog
 
+from app.core.alerts import AlertKind
 from app.core.payment import PaymentAggregate, row_id_of
-from app.core.vocabulary import Flow, ProblemKind
+from app.core.vocabulary import Flow
 from app.flows.on_demand import fetch_records, look_up_now
 from app.flows.reconciliation.compare import Difference, Period, differences_of_unknown_order, find_differences
 from app.flows.reconciliation.entries import BookLine, Entry, entries_of
@@ -247,7 +248,7 @@ async def _clear_problem(services: Services, payment: PaymentAggregate, differen
 def _cause(payment: PaymentAggregate, difference: Difference) -> Cause:
     operation = difference.operation
     return Cause(
-        ProblemKind.DIFFERENCE,
+        AlertKind.DIFFERENCE,
         difference.key(payment.payment.order_id),
         operation_id=None if operation is None else operation.id,
         gateway_id=None if difference.entry is None or operation is not None else difference.entry.payment_id,

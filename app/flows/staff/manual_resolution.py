@@ -1,9 +1,9 @@
 """Manual resolution of alerts by staff: acknowledge them, resend events to Saleor, or settle an operation by hand."""
 
+from app.core.alerts import AlertKind
 from app.core.payment import PaymentAggregate
 from app.flows.on_demand import resend_events
 from app.i18n.messages import LazyMessage
-from app.reports.alerts.open_alerts import NOTIFICATION_ALERTS, AlertKind
 from app.reports.alerts.turned_away import WINDOW, find_closed_channels
 from app.rules.decisions.manual_resolution import Decision, OperationSettled, ProblemsReviewed, operation_to_settle
 from app.rules.refusal import RefusalCode, RefusalError
@@ -59,7 +59,7 @@ async def acknowledge_notifications(services: Services, installation_id: int, wh
     """Remove all notifications of that kind from the open alerts; return how many there were."""
     async with services.database.transaction() as session:
         accounts = await accounts_of(session, installation_id)
-        return await clear_trouble(session, [account.id for account in accounts], NOTIFICATION_ALERTS[what])
+        return await clear_trouble(session, [account.id for account in accounts], what)
 
 
 async def acknowledge_unknown_orders(services: Services, installation_id: int) -> int:

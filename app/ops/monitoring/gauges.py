@@ -18,7 +18,8 @@ from sqlalchemy import func, literal, union_all
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from app.core.vocabulary import ProblemKind, State
+from app.core.alerts import PROBLEM_KINDS, AlertKind
+from app.core.vocabulary import State
 from app.reports.alerts.turned_away import count_closed_channels
 from app.store.aggregates import ATTEMPTS, ORDERS, POLLS
 from app.store.database import Database, begin_in_background
@@ -60,7 +61,7 @@ class Backlog:
     due: dict[str, Waiting]
     events: Waiting
     notifications: Waiting
-    problems: dict[ProblemKind, int]
+    problems: dict[AlertKind, int]
     failed_comparisons: int
     closed_channels: int
     now: datetime
@@ -193,7 +194,7 @@ def _metrics(backlog: Backlog | None) -> Iterable[Metric]:
     problems = GaugeMetricFamily(
         "saleor_gateway_problems_open", "Problems of payments that nobody has looked at, by kind", labels=["kind"]
     )
-    for kind in ProblemKind:
+    for kind in PROBLEM_KINDS:
         problems.add_metric([kind.value.replace(" ", "_")], backlog.problems.get(kind, 0))
     yield problems
     yield GaugeMetricFamily(

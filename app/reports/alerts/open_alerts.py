@@ -1,40 +1,11 @@
-"""The open alerts of a store: one for each cause and merchant account, not one for each payment.
-
-====================  ===========================================================  ==================================
-alert                 raised while                                                 closed when
-====================  ===========================================================  ==================================
-``INSTALLATION``      Saleor has given a token that it does not accept yet         the app is activated
-``UNAUTHORISED``      Saleor denies the app access                                 it grants access again
-``UNOPENED``          no secret key of ours opens an account's keys                the key is back in the key file
-``KEYS``              the gateway refuses an account's keys                        it accepts them
-``ADDRESS``           something else responds at an account's address              the gateway responds there
-``TURNED_AWAY``       in a channel shoppers are refused, and none gets through    one gets through, or acknowledged
-``UNDELIVERED``       Saleor has not accepted an event for ``PATIENCE``            it accepts them
-``REFUSED``           Saleor refuses an event for good                             it accepts it, or acknowledged
-``DISPUTE``           a payer disputes a payment, or has won                       it has ended, and is acknowledged
-``MISMATCH``          the gateway's record does not match the request              it has ended, and is acknowledged
-``DIFFERENCE``        our books and the gateway's differ                           they agree, or acknowledged
-``NOT_OWED``          money came for a cancelled order, for none, or too much      given back, or acknowledged
-``NOT_PAID``          an order relies on a failed payment, or its total rose       paid or cancelled, or acknowledged
-``PAID_TWICE``        several payments pay for the same                            enough is given back, or acknowledged
-``WAITING``           an outcome is not known for a day                            it is known
-``SEALED``            no key of ours opens a notification                          the key is back, or acknowledged
-``FAILED``            a notification cannot be processed for ``PATIENCE``          it is processed, or acknowledged
-``UNREADABLE``        the gateway has signed something that we cannot read         acknowledged
-``UNMATCHED``         the gateway notifies of an order that we do not know         it is found later, or acknowledged
-``UNKNOWN_ORDERS``    the gateway's books have paid orders that we do not know     acknowledged
-``NOT_COMPARED``      the books could not be compared last night                   they can be
-====================  ===========================================================  ==================================
-"""
+"""The open alerts of a store (``core.alerts``): one for each cause and merchant account, not one for each payment."""
 
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from enum import StrEnum
 
-from app.core.notification import Trouble
-from app.core.vocabulary import ProblemKind
+from app.core.alerts import ACCOUNT_ALERTS, NOTIFICATION_ALERTS, PAYMENT_ALERTS, AlertKind
 from app.reports.alerts.turned_away import ClosedChannel, closed_channels, recently_refused
 from app.rules.issues import stored_message
 from app.services import Services
@@ -56,55 +27,6 @@ from app.store.vault import VaultError
 
 PATIENCE = timedelta(minutes=15)
 """How long Saleor may be unreachable, or a notification be retried, before an alert is raised."""
-
-
-class AlertKind(StrEnum):
-    """What an alert is about, the most urgent first."""
-
-    INSTALLATION = "installation"
-    UNAUTHORISED = "unauthorised"
-    UNOPENED = "unopened"
-    KEYS = "keys"
-    ADDRESS = "address"
-    TURNED_AWAY = "turned-away"
-    UNDELIVERED = "undelivered"
-    REFUSED = "refused"
-    DISPUTE = "dispute"
-    MISMATCH = "mismatch"
-    DIFFERENCE = "difference"
-    NOT_OWED = "not owed"
-    NOT_PAID = "not paid"
-    PAID_TWICE = "paid twice"
-    WAITING = "waiting"
-    SEALED = "sealed"
-    FAILED = "failed"
-    UNREADABLE = "unreadable"
-    UNMATCHED = "unmatched"
-    UNKNOWN_ORDERS = "unknown-orders"
-    NOT_COMPARED = "not-compared"
-
-
-PAYMENT_ALERTS = {
-    kind: ProblemKind(kind)
-    for kind in (
-        AlertKind.REFUSED,
-        AlertKind.DISPUTE,
-        AlertKind.MISMATCH,
-        AlertKind.DIFFERENCE,
-        AlertKind.NOT_OWED,
-        AlertKind.NOT_PAID,
-        AlertKind.PAID_TWICE,
-        AlertKind.WAITING,
-    )
-}
-"""Alerts in which each payment is a separate task."""
-
-ACCOUNT_ALERTS = (AlertKind.UNOPENED, AlertKind.KEYS, AlertKind.ADDRESS, AlertKind.NOT_COMPARED)
-"""Alerts in which the merchant account is the task, however many payments they affect."""
-
-NOTIFICATION_ALERTS = {
-    kind: Trouble(kind) for kind in (AlertKind.SEALED, AlertKind.FAILED, AlertKind.UNREADABLE, AlertKind.UNMATCHED)
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +117,7 @@ def _sealed_account_alerts(services: Services, accounts: Iterable[MerchantAccoun
 
 def _payment_alerts(problems: Iterable[CountedProblems], accounts: dict[str, str]) -> Iterable[Alert]:
     for problem in problems:
-        what = AlertKind(problem.kind)
+        what = problem.kind
         if what in ACCOUNT_ALERTS or what in PAYMENT_ALERTS:  # a notification that no key opens is counted as such
             yield Alert(
                 what, problem.account_id, accounts[problem.account_id], count=problem.count, since=problem.since

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from app.core.alerts import AlertKind
 from app.i18n.messages import gettext_noop
-from app.reports.alerts.open_alerts import Alert, AlertKind
+from app.reports.alerts.open_alerts import Alert
 
 
 @dataclass(frozen=True, slots=True)

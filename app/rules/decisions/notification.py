@@ -3,14 +3,8 @@
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from app.core.notification import (
-    NotificationFact,
-    Outcome,
-    OutcomeCode,
-    ProcessingResult,
-    StoredNotification,
-    Trouble,
-)
+from app.core.alerts import AlertKind
+from app.core.notification import NotificationFact, Outcome, OutcomeCode, ProcessingResult, StoredNotification
 from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import Kind
 from app.rules.apply import apply
@@ -48,18 +42,18 @@ class NotificationReceived(NotificationFact):
             if aggregate is not None:
                 raise_problem(aggregate, Issue(IssueCode.NOT_DECRYPTED), self.posting.now, cause=SEALED)
             retry_at = next_attempt_at(self.posting, notification.attempts)
-            return ProcessingResult(Outcome(OutcomeCode.NOT_DECRYPTED), Trouble.SEALED, retry_at=retry_at)
+            return ProcessingResult(Outcome(OutcomeCode.NOT_DECRYPTED), AlertKind.SEALED, retry_at=retry_at)
         zone = UTC if aggregate is None else dialect_of(aggregate.payment.account).zone
         try:
             record = read_data(notification.data, zone)
         except UnreadableNotificationError:
-            return ProcessingResult(Outcome(OutcomeCode.UNREADABLE), Trouble.UNREADABLE)
+            return ProcessingResult(Outcome(OutcomeCode.UNREADABLE), AlertKind.UNREADABLE)
         if aggregate is not None:
             posting = replace(self.posting, arrived_at=notification.received_at)
             return replace(_post(aggregate, record, posting), order_id=aggregate.payment.order_id)
         if notification.is_of_others:
             return ProcessingResult(Outcome(OutcomeCode.OF_ANOTHER_SHOP))
-        return ProcessingResult(Outcome(OutcomeCode.UNMATCHED), Trouble.UNMATCHED)
+        return ProcessingResult(Outcome(OutcomeCode.UNMATCHED), AlertKind.UNMATCHED)
 
 
 def _post(aggregate: PaymentAggregate, record: PaymentRecord | OperationRecord, posting: Posting) -> ProcessingResult:

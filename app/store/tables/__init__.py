@@ -7,7 +7,7 @@ payments hold are the core's, and can be had here beside the tables.
 
 from sqlmodel import SQLModel
 
-from app.core.vocabulary import EventState, Flow, Kind, Mode, Origin, PaymentStatus, ProblemKind, State
+from app.core.vocabulary import EventState, Flow, Kind, Mode, Origin, PaymentStatus, State
 from app.store.columns import accept_any_text
 from app.store.tables.days import ChangedDay, DayOutcome, DayTotal, SummedDay
 from app.store.tables.payments import Operation, Payment, SplitShare
@@ -68,7 +68,6 @@ __all__ = [
     "Payout",
     "PendingToken",
     "Problem",
-    "ProblemKind",
     "Process",
     "ProductsForm",
     "ReconciliationRun",

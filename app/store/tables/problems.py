@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from sqlalchemy import JSON
 from sqlmodel import Field, SQLModel
 
-from app.core.vocabulary import ProblemKind
+from app.core.alerts import AlertKind
 from app.store.columns import Moment, enum_type, partial_index
 
 NOT_ENDED = "ended_at IS NULL"
@@ -28,7 +28,7 @@ class Problem(SQLModel, table=True):
     account_id: str = Field(max_length=32)  # the payment's
     operation_id: int | None = Field(default=None)
     gateway_id: str | None = Field(default=None, max_length=100)
-    kind: ProblemKind = Field(sa_type=enum_type(ProblemKind))
+    kind: AlertKind = Field(sa_type=enum_type(AlertKind))
     key: str = Field(default="", max_length=100)
     message: dict[str, Any] = Field(sa_type=JSON)  # text for staff (``LazyMessage.to_json``)
     raised_at: datetime = Field(sa_type=Moment)

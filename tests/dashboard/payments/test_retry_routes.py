@@ -2,7 +2,8 @@
 
 from sqlmodel import select
 
-from app.core.vocabulary import EventState, ProblemKind
+from app.core.alerts import AlertKind
+from app.core.vocabulary import EventState
 from app.rules.problems import Cause
 from app.store.tables import Notification, SaleorEvent
 from tests.commands.books import event, moment_after, notification, operation
@@ -107,7 +108,7 @@ async def test_where_only_a_person_can_tell_the_page_says_what_to_do_there(staff
     assert "tell the outcome to the app operator" in page
     assert "Look it up or mark it as reviewed" in page
     assert "saleor-gateway" not in page
-    other = await staff_client.payment(2, problem="x", cause=Cause(ProblemKind.REFUSED, "1"))
+    other = await staff_client.payment(2, problem="x", cause=Cause(AlertKind.REFUSED, "1"))
     page = text(await staff_client.see(f"/payments/{other.order_id}"))
     assert "tell the outcome" not in page
     assert "Look it up or mark it as reviewed" in page

@@ -6,8 +6,9 @@ from decimal import Decimal
 
 import pytest
 
+from app.core.alerts import AlertKind
 from app.core.payment import Payment, Problem
-from app.core.vocabulary import Flow, Kind, ProblemKind, State
+from app.core.vocabulary import Flow, Kind, State
 from app.i18n.messages import LazyMessage, Money, Verbatim
 from app.rules import issues
 from app.rules.issues import Issue, IssueCode, IssueFact, is_stored, issue_from_json, stored_message
@@ -73,7 +74,7 @@ def raised_before(sentence: LazyMessage) -> Payment:
     payment = an_aggregate(Flow.CHARGE, State.SUCCESS).payment
     key = hashlib.sha256(f"1:{sentence}".encode()).hexdigest()[:16]
     row = Problem(
-        operation_id=1, kind=ProblemKind.MISMATCH, key=key,
+        operation_id=1, kind=AlertKind.MISMATCH, key=key,
         message=sentence.to_json(), raised_at=NOON,
     )  # fmt: skip
     payment.problems.append(row)

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from app.core.notification import Outcome, OutcomeCode, StoredNotification, Trouble
+from app.core.alerts import AlertKind
+from app.core.notification import Outcome, OutcomeCode, StoredNotification
 from app.core.vocabulary import Flow, State
 from app.rules.decisions.notification import NotificationReceived
 from app.rules.problems import SEALED, has_problem
@@ -27,7 +28,7 @@ def test_notification_that_is_opened_ends_the_problem_of_one_that_was_not() -> N
     aggregate = an_aggregate(Flow.CHARGE, State.PENDING)
     sealed = NotificationReceived(posting()).decide(a_notification(data=None), aggregate)
     assert has_problem(aggregate.payment, SEALED)
-    assert (sealed.outcome.code, sealed.trouble) == (OutcomeCode.NOT_DECRYPTED, Trouble.SEALED)
+    assert (sealed.outcome.code, sealed.trouble) == (OutcomeCode.NOT_DECRYPTED, AlertKind.SEALED)
     assert sealed.retry_at is not None
     assert sealed.retry_at > NOON
     opened = NotificationReceived(posting(now=NOON + timedelta(minutes=1))).decide(a_notification(), aggregate)
@@ -45,14 +46,14 @@ def test_notification_that_is_opened_ends_the_problem_of_one_that_was_not() -> N
 @pytest.mark.parametrize(
     ("changed", "outcome", "trouble"),
     [
-        ({}, OutcomeCode.UNMATCHED, Trouble.UNMATCHED),
+        ({}, OutcomeCode.UNMATCHED, AlertKind.UNMATCHED),
         ({"is_of_others": True}, OutcomeCode.OF_ANOTHER_SHOP, None),
-        ({"data": "e30="}, OutcomeCode.UNREADABLE, Trouble.UNREADABLE),
+        ({"data": "e30="}, OutcomeCode.UNREADABLE, AlertKind.UNREADABLE),
         ({"data": None, "retained": False}, OutcomeCode.ERASED, None),
     ],
 )
 def test_notification_without_a_payment_says_whether_a_person_must_look(
-    changed: dict[str, Any], outcome: OutcomeCode, trouble: Trouble | None
+    changed: dict[str, Any], outcome: OutcomeCode, trouble: AlertKind | None
 ) -> None:
     result = NotificationReceived(posting()).decide(a_notification(**changed), None)
     assert (result.outcome, result.trouble, result.retry_at) == (Outcome(outcome), trouble, None)

@@ -5,12 +5,13 @@ from typing import Any
 
 import pytest
 
+from app.core.alerts import AlertKind
 from app.core.payment import PaymentAggregate
 from app.core.vocabulary import Kind, State
 from app.flows.notifications import process
 from app.flows.review_attempts import compare_attempts
 from app.flows.staff.manual_resolution import Decision, settle
-from app.reports.alerts.open_alerts import AlertKind, find_open_alerts
+from app.reports.alerts.open_alerts import find_open_alerts
 from app.rules.problems import problem_text
 from app.store.aggregates import ByOrder
 from saleor_app_sdk.responses import SessionResponse

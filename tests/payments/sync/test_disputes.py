@@ -6,11 +6,11 @@ from uuid import uuid4
 
 import pytest
 
+from app.core.alerts import AlertKind
 from app.core.payment import PaymentAggregate, row_id_of
-from app.core.vocabulary import Kind, ProblemKind, State
+from app.core.vocabulary import Kind, State
 from app.flows.on_demand import look_up_now
 from app.flows.staff.manual_resolution import Decision, acknowledge_problems, settle
-from app.reports.alerts.open_alerts import AlertKind
 from app.reports.status import standing
 from app.reports.timeline import timeline
 from app.rules.posting import raise_problem
@@ -291,8 +291,8 @@ async def test_many_problems_at_once_have_room(paid_shop: Shop) -> None:
     issue = issue_saying("Look at this.")
 
     def raise_all(aggregate: PaymentAggregate) -> None:
-        for kind in ProblemKind:
+        for kind in AlertKind:
             raise_problem(aggregate, issue, paid_shop.clock.now, cause=Cause(kind, "x" * 100, gateway_id="x" * 100))
 
     await paid_shop.services.payments.record(ById(row_id_of((await paid_shop.aggregate()).payment)), Change(raise_all))
-    assert kinds_of((await paid_shop.aggregate()).payment) == "+".join(sorted(ProblemKind))
+    assert kinds_of((await paid_shop.aggregate()).payment) == "+".join(sorted(AlertKind))

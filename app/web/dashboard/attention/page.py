@@ -5,14 +5,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from app.core.alerts import NOTIFICATION_ALERTS, PAYMENT_ALERTS, AlertKind
 from app.core.payment import Payment, PaymentAggregate
-from app.reports.alerts.open_alerts import (
-    NOTIFICATION_ALERTS,
-    PAYMENT_ALERTS,
-    Alert,
-    AlertKind,
-    find_open_alerts,
-)
+from app.reports.alerts.open_alerts import Alert, find_open_alerts
 from app.reports.alerts.texts import ALERT_TEXTS, AlertText
 from app.reports.money import BooksComparison, read_books_comparison
 from app.reports.status import ShownAmount, Standing, shown_amount, standings
@@ -112,12 +107,10 @@ async def _section(services: Services, installation_id: int, items: list[Alert],
     async with services.database.transaction() as session:
         if what in PAYMENT_ALERTS:
             after = wanted.after if wanted.what is what else None
-            rows = await payments_with_problem(
-                session, installation_id, PAYMENT_ALERTS[what], most=most + 1, after=after
-            )
+            rows = await payments_with_problem(session, installation_id, what, most=most + 1, after=after)
         elif what in NOTIFICATION_ALERTS:
             accounts = [item.account_id for item in items if item.account_id]
-            notifications = await troubled_notifications(session, accounts, NOTIFICATION_ALERTS[what], most=most)
+            notifications = await troubled_notifications(session, accounts, what, most=most)
         shown = rows[:most]
         aggregates = await load_outlines(session, [payment for payment, _ in shown])
     tests = test_ids(await services.accounts.all(installation_id)) if shown else ()

@@ -6,6 +6,7 @@ import structlog
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
+from app.core.alerts import AlertKind
 from app.flows.on_demand import look_up_now
 from app.flows.staff.manual_resolution import (
     acknowledge_notifications,
@@ -16,7 +17,6 @@ from app.flows.staff.manual_resolution import (
     send_undelivered_events,
 )
 from app.i18n.messages import gettext_noop
-from app.reports.alerts.open_alerts import AlertKind
 from app.rules.problems import needs_decision, open_problems
 from app.rules.refusal import RefusalError
 from app.services import Services
