@@ -13,7 +13,6 @@ MAKEFLAGS += --no-print-directory
 VENV := .venv
 # What stands on nothing of the app, and is installed beside it.
 PACKAGES := integration-base saleor-app-sdk gateway-client
-OTHER_HOUSES := saleor saleor_testing gateway gateway_contract sandbox outbound
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 # What looks at the dependencies and builds a release stands apart from what is tested.
@@ -54,7 +53,7 @@ SHOW_PROGRESS = awk -v all="$$(grep -cE '^[a-z0-9].*==[^;]*$$' $(1))" \
 help: ## List what can be made
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
-	@echo '  Arguments: make test ARGS="tests/gateway -k refund", make test WORKERS=auto, make demo ARGS=--help'
+	@echo '  Arguments: make test ARGS="tests/payments -k refund", make test WORKERS=auto, make demo ARGS=--help'
 
 .PHONY: install
 install: $(STAMP) ## Make .venv and install what is pinned (again only when the pins change)
@@ -85,8 +84,8 @@ check: $(STAMP) ## Formatting, lint, types, who may import whom, and what is dec
 
 # What the tests of the tooling (tests/suites.py) look at. They run when something of it has changed since they passed.
 TOOLING := .ci Makefile pyproject.toml requirements-dev.txt saleor_gateway.py app/*.py app/demo packages \
-	app/web/static docs mkdocs.yml packaging/site requirements-docs.txt tests/*.py tests/ci tests/docs tests/gateway tests/gateway_contract tests/saleor tests/saleor_testing tests/sandbox \
-	tests/secrets
+	app/web/static docs mkdocs.yml packaging/site requirements-docs.txt conftest.py tests/*.py tests/ci tests/demo tests/docs \
+	tests/gateway_contract tests/secrets
 TOOLING_TESTED := build/.tooling-tested
 TOOLING_CHANGED = $(shell [ ! -e $(TOOLING_TESTED) ] && echo yes || \
 	find $(TOOLING) -type f -not -name '*.pyc' -newer $(TOOLING_TESTED) | head -n 1)
@@ -99,12 +98,12 @@ test: check ## All checks, then the tests but for the long campaigns, and those 
 
 # A house's own tests alone: what others install is tested in half a minute.
 .PHONY: test-sdk test-client test-app
-test-sdk: $(STAMP) ## Only the tests of saleor-app-sdk
-	$(PYTEST) -n $(WORKERS) --dist worksteal -q -m 'not long' tests/saleor tests/saleor_testing tests/outbound $(ARGS)
-test-client: $(STAMP) ## Only the tests of gateway-client and its sandbox
-	$(PYTEST) -n $(WORKERS) --dist worksteal -q -m 'not long' tests/gateway tests/gateway_contract tests/sandbox tests/outbound $(ARGS)
+test-sdk: $(STAMP) ## Only the tests of saleor-app-sdk and integration-base
+	$(PYTEST) -n $(WORKERS) --dist worksteal -q -m 'not long' $(addprefix packages/,$(filter-out gateway-client,$(PACKAGES))) $(ARGS)
+test-client: $(STAMP) ## Only the tests of gateway-client, its sandbox and integration-base
+	$(PYTEST) -n $(WORKERS) --dist worksteal -q -m 'not long' $(addprefix packages/,$(filter-out saleor-app-sdk,$(PACKAGES))) $(ARGS)
 test-app: $(STAMP) ## Only the tests of the app
-	$(PYTEST) -n $(WORKERS) --dist worksteal -q -m 'not long' tests $(OTHER_HOUSES:%=--ignore=tests/%) $(ARGS)
+	$(PYTEST) -n $(WORKERS) --dist worksteal -q -m 'not long' tests $(ARGS)
 
 # SAMPLE=650 runs one of each kind and as many more as take 650 seconds of a processor, chosen by the commit: so does CI.
 SAMPLE ?=
@@ -206,11 +205,12 @@ statements: $(STAMP) ## Find anew where each statement of the gateway's interfac
 
 # Without GATEWAY_BASE_URL a sandbox is started and recorded. With it, an account: its keys come from the environment
 # (docs/gateway.md says which), and every story that moves money asks first unless the address is on this machine.
+STORIES := packages/gateway-client/tests/gateway_client_tests/contract tests/gateway_contract
 .PHONY: record
 record: $(STAMP) ## Record the gateway's answers anew, from a sandbox or GATEWAY_BASE_URL=https://...
-	$(BIN)/pytest -q -s --record-mode=rewrite tests/gateway_contract $(ARGS)
+	$(BIN)/pytest -q -s --record-mode=rewrite $(STORIES) $(ARGS)
 	$(BIN)/python -m tests.gateway_contract.statements
-	$(BIN)/pytest -q tests/gateway_contract
+	$(BIN)/pytest -q $(STORIES)
 
 .PHONY: model
 model: $(STAMP) ## Explore every order of messages, losses and crashes of a payment (ARGS="refunds --faults 2 --states 90000")

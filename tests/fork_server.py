@@ -29,8 +29,8 @@ from pathlib import Path
 
 import httpcore2
 
+from integration_base_tests.waiting import LONGEST_WAIT
 from tests.memory import folder_in_memory
-from tests.waiting import LONGEST_WAIT
 
 COMMAND_LINE = "app.cli:main"
 

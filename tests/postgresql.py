@@ -17,8 +17,8 @@ import psycopg
 from sqlalchemy import make_url
 
 from app.demo.processes import HOST, free_port
-from tests.conftest import missing
-from tests.waiting import LONGEST_WAIT
+from integration_base_tests.skipping import missing
+from integration_base_tests.waiting import LONGEST_WAIT
 
 _USER = "postgres"  # as whom they run where the tests run as root, as which they refuse to
 _PLACES = ("/usr/sbin", "/usr/local/sbin", *(str(each) for each in sorted(Path("/usr/lib/postgresql").glob("*/bin"))))

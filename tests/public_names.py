@@ -18,12 +18,12 @@ import httpx2
 import gateway_client
 import saleor_app_sdk
 from gateway_client import Credentials, GatewayClient, sandbox
+from integration_base_tests.places import REPOSITORY
 from saleor_app_sdk import sqlmodel_store
 
-_TESTS = Path(__file__).parent
 LISTINGS: Mapping[Path, tuple[ModuleType, ...]] = {
-    _TESTS / "gateway" / "public_names.txt": (gateway_client, sandbox),
-    _TESTS / "saleor" / "public_names.txt": (saleor_app_sdk, sqlmodel_store),
+    REPOSITORY / "packages" / "gateway-client" / "tests" / "public_names.txt": (gateway_client, sandbox),
+    REPOSITORY / "packages" / "saleor-app-sdk" / "tests" / "public_names.txt": (saleor_app_sdk, sqlmodel_store),
 }
 """The modules whose names are for ever, by the file that lists them."""
 _CONSTRUCTORS = {"__init__", "__new__"}

@@ -6,7 +6,7 @@ from typing import Any
 
 from playwright.async_api import Locator
 
-from tests.conftest import missing
+from integration_base_tests.skipping import missing
 
 # Twice as large as it is shown, like the screens of people who have phones.
 _PIXELS = """async (image) => {

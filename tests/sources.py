@@ -4,13 +4,11 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.conftest import REPOSITORY
+from integration_base_tests.places import GATEWAY_CLIENT, INTEGRATION_BASE, REPOSITORY, SALEOR_APP_SDK
 
-PACKAGES = ("integration-base", "saleor-app-sdk", "gateway-client")
-HOUSES = (REPOSITORY / "app", *(REPOSITORY / "packages" / name / name.replace("-", "_") for name in PACKAGES))
+HOUSES = (REPOSITORY / "app", INTEGRATION_BASE, SALEOR_APP_SDK, GATEWAY_CLIENT)
 """The folders of the packages that are imported."""
 
-INTEGRATION_BASE, SALEOR_APP_SDK, GATEWAY_CLIENT = HOUSES[1:]
 _LOGGERS, _LEVELS = {"log", "_log", "logger"}, {"debug", "info", "warning", "error", "exception"}
 _PLAYED = {"sandbox", "testing", "demo"}
 

@@ -9,11 +9,12 @@ TOOLING = (
     "tests/ci/",
     "tests/docs/test_gateway_client.py",
     "tests/docs/test_site.py",
-    "tests/gateway_contract/test_docs.py",
-    "tests/gateway_contract/test_recording.py",
-    "tests/saleor_testing/",
-    "tests/sandbox/",
+    "tests/demo/",
     "tests/secrets/test_hunt.py",
+    "packages/gateway-client/tests/gateway_client_tests/contract/test_docs.py",
+    "packages/gateway-client/tests/gateway_client_tests/contract/test_recording.py",
+    "packages/gateway-client/tests/gateway_client_tests/sandbox/",
+    "packages/saleor-app-sdk/tests/saleor_app_sdk_tests/testing/",
 )
 """Tests of what the product is tested and explained with: the sandbox, the played Saleor, CI, the guide's examples and
 the documentation's site.
@@ -30,6 +31,8 @@ def mark_tooling(items: Collection[pytest.Item]) -> None:
 
 
 SECONDS: Mapping[str, float] = {
+    "packages/": 0.15,
+    "packages/gateway-client/tests/gateway_client_tests/sandbox/test_pages_in_browser.py": 2,
     "tests/": 0.15,
     "tests/chaos/": 0.6,
     "tests/chaos/test_split_stories.py::test_everybody_has": 10,
@@ -42,8 +45,7 @@ SECONDS: Mapping[str, float] = {
     "tests/model/": 14,
     "tests/packaging/": 4,
     "tests/pages/": 5,
-    "tests/sandbox/test_demo.py": 8,
-    "tests/sandbox/test_pages_in_browser.py": 2,
+    "tests/demo/test_demo.py": 8,
     "tests/shopper/test_in_browser.py": 2,
     "tests/storefront_kit/": 2,
 }

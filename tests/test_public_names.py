@@ -8,7 +8,7 @@ import gateway_client
 from tests.public_names import LISTINGS, listing, members_of
 
 
-@pytest.mark.parametrize("file", LISTINGS, ids=lambda file: file.parent.name)
+@pytest.mark.parametrize("file", LISTINGS, ids=lambda file: file.parts[-3])
 def test_public_names_and_their_signatures_are_the_listed_ones(file: Path) -> None:
     message = "programs depend on these names: note the change in the package's CHANGELOG.md, and run the module"
     assert listing(*LISTINGS[file]) == file.read_text(encoding="utf-8"), f"{message} tests.public_names"

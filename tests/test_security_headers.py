@@ -13,8 +13,9 @@ from app.store.errors import DatabaseUnavailableError
 from app.web.security_headers import PageKind, SecureApp, route_class_for
 from app.web.shopper import view_builder
 from app.web.static import version
-from tests.conftest import Clock, MigratedDatabases
-from tests.loopback import serve_app
+from integration_base_tests.clock import Clock
+from integration_base_tests.loopback import serve_app
+from tests.conftest import MigratedDatabases
 
 DASHBOARD = "https://dashboard.example.com"
 PRIVATE = {"cache-control": "no-store", "referrer-policy": "no-referrer", "x-content-type-options": "nosniff"}

@@ -21,9 +21,9 @@ from app.rules.schedule import Schedule
 from app.services import Services
 from app.settings import Settings
 from app.worker.loop import Worker
+from integration_base_tests.clock import Clock
 from tests.chaos.story import NextWebhook, Step
 from tests.chaos.transport import serve
-from tests.conftest import Clock
 
 T = TypeVar("T")
 _LIVE_TASKS: ContextVar["WeakSet[asyncio.Task[Any]] | None"] = ContextVar("life", default=None)

@@ -20,6 +20,7 @@ from app.store.moves import move
 from gateway_client.sandbox.application import create_sandbox
 from gateway_client.sandbox.sandbox import Sandbox
 from gateway_client.sandbox.settings import Behaviour, PointOfSale, SandboxSettings
+from integration_base_tests.clock import Clock
 from saleor_app_sdk.testing.engine import Saleor
 from saleor_app_sdk.testing.http import create_saleor
 from saleor_app_sdk.testing.settings import SaleorFaults, SaleorSettings
@@ -28,7 +29,6 @@ from tests.chaos.fault_gate import FaultGate
 from tests.chaos.retries import Retries
 from tests.chaos.story import TOTAL
 from tests.chaos.transport import Endpoint, PortRouter, serve
-from tests.conftest import Clock
 
 SALEOR, MOVED, GATEWAY, APP = (f"http://127.0.0.1:{port}" for port in (8000, 8001, 8077, 8100))
 MANIFEST = f"{APP}/api/manifest"

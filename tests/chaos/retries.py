@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from tests.conftest import Clock
+from integration_base_tests.clock import Clock
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.conftest import REPOSITORY
+from integration_base_tests.places import REPOSITORY
 
 HOOKS = yaml.safe_load((REPOSITORY / ".pre-commit-config.yaml").read_text())["repos"][0]["hooks"]
 LONGEST = "sync: mend " + "x" * 61

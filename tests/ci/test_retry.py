@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from integration_base_tests.places import REPOSITORY
 from tests.ci.retry import LIST, MENDED_WITHIN, MOST_BY_CHANCE, main, read_list
-from tests.conftest import REPOSITORY
 
 TODAY = date(2026, 11, 25)
 FLAKY = """

@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 
-from tests.conftest import REPOSITORY
+from integration_base_tests.places import REPOSITORY
 
 NOBODY_LISTENS = {"TEST_DATABASE_URL": "postgresql://postgres@127.0.0.1:1/postgres"}
 

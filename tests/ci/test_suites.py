@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import REPOSITORY
+from integration_base_tests.places import REPOSITORY
 from tests.suites import SECONDS, TOOLING, choose_sample, kind_of
 
 TESTS = [f"tests/room/test_file.py::test_that[sqlite-case{number}]" for number in range(2000)]
@@ -88,7 +88,7 @@ class TestMakeTest:
 
     def test_leaves_out_nothing_of_what_somebody_names(self, copy: Path) -> None:
         passed(copy)
-        assert chosen_marks(copy, "ARGS=tests/sandbox") == "not long"
+        assert chosen_marks(copy, "ARGS=tests/demo") == "not long"
 
 
 def passed(folder: Path) -> None:

@@ -25,9 +25,9 @@ from app.services import Services
 from app.settings import Settings
 from app.store.accounts import AccountKeys, NewAccount
 from app.store.tables import MerchantAccount
-from tests.conftest import REPOSITORY
+from integration_base_tests.loopback import serve_app
+from integration_base_tests.places import REPOSITORY
 from tests.fork_server import ForkServer
-from tests.loopback import serve_app
 
 # For what is decided before the database matters.
 one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)

@@ -10,9 +10,9 @@ from app.core.vocabulary import Flow, Kind, State
 from app.services import Services
 from app.store.aggregates import find_by_order
 from app.store.tables import MerchantAccount
+from integration_base_tests.loopback import json_reply
 from tests.commands.books import ORDER, operation, store_payment
 from tests.commands.conftest import Shell, add_account, one_database
-from tests.loopback import json_reply
 from tests.payments.fake_gateway import BROKEN, POS_ID, FakeGateway, open_fake_gateway, payment, refusal_reply
 from tests.payments.fake_gateway import operation as record
 from tests.payments.split.people import NAMES, POTTER, SMITH, rules

@@ -4,8 +4,8 @@ from app.services import Services
 from app.store.presence import record_token_check
 from app.store.tables import MerchantAccount
 from saleor_app_sdk.testing import ChannelSettings, SaleorSettings, serving
+from saleor_app_sdk_tests.testing.stub import open_stub
 from tests.commands.conftest import APP, SALEOR, PointOfSale, Shell, add_account, install, one_database
-from tests.saleor_testing.stub import open_stub
 
 OTHER = "https://other.example.com/graphql/"
 

@@ -18,7 +18,7 @@ from app.commands.connections import MOST_HEADER_BYTES, bounded_protocol
 from app.commands.serve import server_config
 from app.main import create_app, handle_disconnect
 from app.settings import Settings
-from tests.waiting import unless_it_hangs
+from integration_base_tests.waiting import unless_it_hangs
 
 GET = b"GET / HTTP/1.1\r\nHost: here\r\n"
 

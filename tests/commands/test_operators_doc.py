@@ -12,7 +12,7 @@ from app.cli import cli
 from app.commands.account_keys import read_keys
 from app.commands.failure import CommandFailed
 from app.settings import PREFIX, Settings
-from tests.docs.pages import OPERATORS, blocks, rows
+from integration_base_tests.pages import OPERATORS, blocks, rows
 from tests.docs.reference import show_default
 from tests.sources import source_files
 

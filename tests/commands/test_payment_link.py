@@ -8,9 +8,9 @@ from urllib.parse import quote
 
 import pytest
 
+from integration_base_tests.clock import Clock
 from saleor_app_sdk.testing.ids import key_of
 from tests.commands.conftest import Shell, one_database
-from tests.conftest import Clock
 from tests.dashboard.order_page_stack import OrderPageStack, open_order_page_stack
 from tests.payments.fake_gateway import FakeGateway, open_fake_gateway
 

@@ -10,8 +10,8 @@ import pytest
 
 from app.services import Services
 from app.store.tables import MerchantAccount, Payment
+from integration_base_tests.loopback import Behaviour, HangUp, ReceivedRequest, json_reply
 from tests.commands.conftest import Shell, add_account, one_database
-from tests.loopback import Behaviour, HangUp, ReceivedRequest, json_reply
 from tests.payments.fake_gateway import POS_ID, FakeGateway, open_fake_gateway, payment
 
 CUSTOMER = "VXNlcjo3"

@@ -17,6 +17,7 @@ from app.services import Services
 from app.settings import Settings
 from app.store.migrate import newest_revision
 from app.store.tables import MerchantAccount
+from integration_base_tests.waiting import LONGEST_WAIT
 from tests.commands.books import ORDER, operation, store_payment
 from tests.commands.conftest import (
     KEYS,
@@ -29,7 +30,6 @@ from tests.commands.conftest import (
     clean_environment,
     one_database,
 )
-from tests.waiting import LONGEST_WAIT
 
 COMMAND = (sys.executable, "-m", "app.cli")
 

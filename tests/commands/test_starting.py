@@ -13,8 +13,8 @@ import pytest
 
 from app.cli import COMMANDS
 from app.commands.deferred import Command, Group
+from integration_base_tests.waiting import LONGEST_WAIT
 from tests.commands.conftest import clean_environment
-from tests.waiting import LONGEST_WAIT
 
 # The app's own modules that take long to import bring these in, or would: a browser is for tests only.
 HEAVY = {

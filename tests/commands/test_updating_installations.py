@@ -8,9 +8,9 @@ from app.services import Services
 from app.store.installations import OpenInstallation
 from app.web.dashboard.order.widget import ORDER_WIDGET
 from saleor_app_sdk.testing import FakeSaleor, SaleorSettings, serving
+from saleor_app_sdk_tests.testing.stub import Stub, open_stub
+from saleor_app_sdk_tests.testing.test_migration import webhook
 from tests.commands.conftest import SALEOR, Shell, install, one_database
-from tests.saleor_testing.stub import Stub, open_stub
-from tests.saleor_testing.test_migration import webhook
 
 CHARGE, OLD = "TRANSACTION_CHARGE_REQUESTED", "TRANSACTION_CANCELATION_REQUESTED"
 

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Clock
+from integration_base_tests.clock import Clock
 from tests.dashboard.dashboard_app import StaffClient, open_staff_client
 from tests.dashboard.order_page_stack import OrderPageStack, open_order_page_stack
 from tests.payments.fake_gateway import FakeGateway

@@ -25,11 +25,11 @@ from saleor_app_sdk.dashboard_token import DashboardTokens
 from saleor_app_sdk.documents import Documents
 from saleor_app_sdk.graphql import SaleorClient
 from saleor_app_sdk.keyring import Keyring
+from saleor_app_sdk_tests.dashboard_tokens import claims, jwt
+from saleor_app_sdk_tests.fake_saleor import MinimalSaleor, SigningKey, signing_key
+from saleor_app_sdk_tests.served_app import MANIFEST
 from tests.commands.books import store_payment
 from tests.payments.shop import SALEOR, Shop
-from tests.saleor.dashboard_tokens import claims, jwt
-from tests.saleor.fake_saleor import MinimalSaleor, SigningKey, signing_key
-from tests.saleor.served_app import MANIFEST
 
 OTHER_STORE = "https://next-door.example.com/graphql/"
 

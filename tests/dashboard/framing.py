@@ -8,13 +8,13 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from playwright.async_api import Browser, ConsoleMessage, Error, FrameLocator, Page
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from integration_base_tests.loopback import serve_app
+from integration_base_tests.waiting import unless_it_hangs
 from saleor_app_sdk.testing import SaleorSettings
 from saleor_app_sdk.testing import serving as saleor_serving
 from saleor_app_sdk.testing.records import App
-from tests.loopback import serve_app
+from saleor_app_sdk_tests.dashboard_tokens import APP_ID
 from tests.payments.shop import SALEOR
-from tests.saleor.dashboard_tokens import APP_ID
-from tests.waiting import unless_it_hangs
 
 # What tests have the Dashboard say, beside its own setTheme(theme) and setLocale(locale).
 _SHORT_FORMS = """() => Object.assign(window, {

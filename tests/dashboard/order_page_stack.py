@@ -16,14 +16,14 @@ from app.services import Services
 from app.settings import Settings
 from app.store.accounts import AccountKeys, NewAccount
 from app.store.aggregates import find_attempts
+from integration_base_tests.clock import Clock
+from integration_base_tests.loopback import Reply, json_reply
+from integration_base_tests.loopback import serve_app as serving_app
 from saleor_app_sdk.testing import FakeSaleor, NewCheckout, Serving, serving
 from saleor_app_sdk.testing.views import OrderView
-from tests.conftest import Clock
-from tests.loopback import Reply, json_reply
-from tests.loopback import serve_app as serving_app
+from saleor_app_sdk_tests.dashboard_tokens import claims
 from tests.payments.fake_gateway import POS_ID, FakeGateway, operation, payment
 from tests.payments.shop import SECRET
-from tests.saleor.dashboard_tokens import claims
 
 WIDGET = "/widgets/order"
 

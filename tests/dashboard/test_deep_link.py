@@ -8,9 +8,9 @@ from fastapi import FastAPI
 from fastapi.responses import HTMLResponse
 from playwright.async_api import Browser, expect
 
+from integration_base_tests.loopback import serve_app
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import OTHER_STORE, StaffClient, other_store
-from tests.loopback import serve_app
 from tests.payments.shop import SALEOR
 
 DASHBOARD = "https://dashboard.example.com/"

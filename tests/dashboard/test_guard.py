@@ -5,12 +5,12 @@ from fastapi.routing import APIRoute
 
 from app.store.aggregates import find_by_order
 from app.web.dashboard.order.widget import ORDER_WIDGET
+from saleor_app_sdk_tests.dashboard_tokens import claims, forgeries, jwt
+from saleor_app_sdk_tests.fake_saleor import signing_key
 from tests.commands.books import store_payment
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import OTHER_STORE, StaffClient, names, other_store
 from tests.payments.shop import SALEOR
-from tests.saleor.dashboard_tokens import claims, forgeries, jwt
-from tests.saleor.fake_saleor import signing_key
 
 pytestmark = one_database
 

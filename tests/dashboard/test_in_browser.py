@@ -11,13 +11,13 @@ from app.rules.split.standing import chosen_shares
 from app.web.dashboard.router import create_dashboard_router
 from app.web.security_headers import SecureApp
 from app.web.static import static_files
+from saleor_app_sdk_tests.dashboard_tokens import APP_ID
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient, open_staff_client
 from tests.dashboard.framing import BrowserErrors, below, dashboard_of, messages_of, path_of, sign_in, wait_for_messages
 from tests.payments.shop import SALEOR, Shop
 from tests.payments.split.market import enable_splitting, split_checkout
 from tests.payments.split.people import POTTER, SMITH
-from tests.saleor.dashboard_tokens import APP_ID
 
 pytestmark = pytest.mark.browser
 

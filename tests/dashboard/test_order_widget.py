@@ -11,6 +11,7 @@ import pytest
 from app.core.vocabulary import Kind, State
 from app.rules.problems import UNREADABLE
 from app.store.accounts import AccountKeys, NewAccount
+from integration_base_tests.waiting import eventually
 from saleor_app_sdk import orders
 from saleor_app_sdk.testing import NewCheckout
 from tests.commands.conftest import one_database
@@ -19,7 +20,6 @@ from tests.dashboard.order_page_stack import WIDGET, OrderPageStack
 from tests.payments.fake_gateway import BROKEN, refusal_reply
 from tests.payments.problems import issue_saying, raise_problem
 from tests.payments.shop import run_concurrently
-from tests.waiting import eventually
 
 KEYS = AccountKeys(api_key="second-key", api_secret="second-secret", endpoints_key="second-endpoints")
 

@@ -6,7 +6,7 @@ from app.store.inbox import Inbox
 from app.store.installations import InstallationRepository, OpenInstallation
 from app.store.tables import MerchantAccount
 from app.store.vault import Vault
-from tests.conftest import Clock
+from integration_base_tests.clock import Clock
 from tests.db.rows import an_account, an_installation
 
 

@@ -13,7 +13,7 @@ from app.store.inbox import Inbox
 from app.store.installations import InstallationRepository, OpenInstallation
 from app.store.tables import MerchantAccount
 from app.store.vault import VaultError
-from tests.conftest import Clock
+from integration_base_tests.clock import Clock
 from tests.db.rows import KEYS, NOON, a_payment, an_account, an_installation, read_raw
 from tests.payments.test_at_once import queue_for_the_lock
 

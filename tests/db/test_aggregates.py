@@ -13,8 +13,8 @@ from app.store.aggregates import find_by_order
 from app.store.database import Database, create_engine, is_sqlite
 from app.store.search import PaymentFilter, payments_page
 from app.store.tables import MerchantAccount, Payment
+from integration_base_tests.waiting import unless_it_hangs
 from tests.db.rows import NOON, a_payment, an_event, an_operation, load_by_order, load_by_transaction
-from tests.waiting import unless_it_hangs
 
 
 @pytest.fixture

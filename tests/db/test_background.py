@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.store.database import Database, begin_in_background, in_background, is_sqlite
-from tests.waiting import unless_it_hangs
+from integration_base_tests.waiting import unless_it_hangs
 
 MANY = 60
 

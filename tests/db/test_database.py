@@ -20,9 +20,9 @@ from app.store import sqlite
 from app.store.database import Database, Timeouts, create_engine, is_sqlite
 from app.store.errors import CommitUnknownError, DatabaseUnavailableError
 from app.store.tables import MerchantAccount
+from integration_base_tests.waiting import LONGEST_WAIT, unless_it_hangs
 from tests.db.rows import a_new_payment, read_raw
 from tests.reuse import Engines
-from tests.waiting import LONGEST_WAIT, unless_it_hangs
 
 ONE = text("SELECT 1")
 

@@ -13,8 +13,8 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from app.store.database import Database
 from app.store.errors import CommitUnknownError, DatabaseUnavailableError
 from app.store.group_commit import GroupCommit
+from integration_base_tests.waiting import unless_it_hangs
 from tests.db.rows import read_raw
-from tests.waiting import unless_it_hangs
 
 
 class Register:

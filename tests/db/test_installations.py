@@ -12,8 +12,8 @@ from app.store.database import Database
 from app.store.installations import InstallationRepository
 from app.store.tables import Installation, MerchantAccount, ReportedProblem
 from app.store.vault import KEY_BYTES, Vault, VaultError
+from integration_base_tests.clock import Clock
 from saleor_app_sdk.pending_tokens import MAX_PENDING_TOKENS, MAX_UNPROVEN_INSTALLATIONS
-from tests.conftest import Clock
 from tests.db.rows import URL, an_installation, read_raw
 
 OTHER = "https://other.example.com/graphql/"

@@ -19,9 +19,9 @@ from app.store.job_queue import Capacity, Claim, DueQueues, JobQueue, Tenant, cl
 from app.store.outbox import EVENTS
 from app.store.tables import MerchantAccount, Operation, SaleorEvent
 from app.store.vault import Vault
+from integration_base_tests.waiting import unless_it_hangs
 from tests.db.rows import NOON, a_payment, an_account, an_event, an_installation, an_operation, read_raw
 from tests.notification_facts import APPLIED, Decided
-from tests.waiting import unless_it_hangs
 
 LEASE = timedelta(seconds=60)
 

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from app.store.latest_cache import Latest, LatestCache
-from tests.conftest import Clock
+from integration_base_tests.clock import Clock
 
 
 class AwayError(Exception):

@@ -14,9 +14,9 @@ from sqlalchemy.exc import DBAPIError
 from app.store.connection_errors import EncodingError, NoRightsError, describe_connection_error
 from app.store.database import Database, create_engine
 from app.store.migrate import current_revision, migrate
-from tests.outbound.tls_server import write_certificate
+from integration_base_tests.tls_server import write_certificate
+from integration_base_tests.waiting import eventually
 from tests.postgresql import Program, open_postgresql_server
-from tests.waiting import eventually
 
 HABITS = {
     "datestyle": "SQL, DMY",

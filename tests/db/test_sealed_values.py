@@ -22,7 +22,7 @@ from app.store.saved_cards import SavedCards
 from app.store.sealed_values import SEALED_COLUMNS, ResealProgress, SealedValues
 from app.store.tables import MerchantAccount, Operation, Payment, SavedCard
 from app.store.vault import KEY_BYTES, Vault
-from tests.conftest import Clock
+from integration_base_tests.clock import Clock
 from tests.db.rows import KEYS, NOON, URL, a_new_payment, an_account, an_installation, an_operation, read_raw
 
 OLD, NEW, LOST = b"\x01" * KEY_BYTES, b"\x02" * KEY_BYTES, b"\x03" * KEY_BYTES

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from app.store.ttl_cache import TTL, TtlCache
-from tests.conftest import Clock
+from integration_base_tests.clock import Clock
 
 
 class Shelf:

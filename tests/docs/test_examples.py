@@ -10,9 +10,9 @@ from graphql import OperationDefinitionNode, parse, validate
 from graphql.execution import get_variable_values
 
 from app.rules.requests.storefront import StorefrontData, allowed_return_url, parse_data
+from integration_base_tests.pages import STOREFRONT, Block, blocks
 from saleor_app_sdk.versions import Version
-from tests.docs.pages import STOREFRONT, Block, blocks
-from tests.saleor.test_schemas import VERSIONS, schema
+from saleor_app_sdk_tests.schemas import VERSIONS, schema
 
 _TEMPLATE = re.compile(r"const (?P<name>\w+) =\s*(?P<graphql>/\* GraphQL \*/)?\s*`(?P<text>[^`]*)`")
 GRAPHQL = [(str(block), block.code) for block in blocks("graphql")]

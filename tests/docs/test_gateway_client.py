@@ -13,12 +13,13 @@ import pytest
 
 from gateway_client import Method, Status
 from gateway_client.sandbox.scripting import FaultRule
-from tests.conftest import Clock
-from tests.docs.pages import DOCS, backticked, prose, rows
-from tests.docs.programs import Runner, environment_of, programs_of, read_line, write_programs
-from tests.sandbox.harness import Harness, open_harness
-from tests.sources import GATEWAY_CLIENT, HOUSES
-from tests.waiting import LONGEST_WAIT
+from gateway_client_tests.sandbox.harness import Harness, environment_of, open_harness
+from integration_base_tests.clock import Clock
+from integration_base_tests.pages import DOCS, backticked, prose, rows
+from integration_base_tests.places import GATEWAY_CLIENT
+from integration_base_tests.programs import Runner, programs_of, read_line, write_programs
+from integration_base_tests.waiting import LONGEST_WAIT
+from tests.sources import HOUSES
 
 PAGE, README = DOCS / "gateway-client.md", GATEWAY_CLIENT.parent / "README.md"
 PROGRAMS = programs_of(PAGE)

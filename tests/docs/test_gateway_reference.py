@@ -24,12 +24,12 @@ from gateway_client import (
 )
 from gateway_client.notification import encode
 from gateway_client.signature import sign
-from tests.conftest import Clock
-from tests.docs.pages import DOCS, Block, backticked, blocks, rows, section
-from tests.gateway.counterpart import PAYMENT
-from tests.gateway_contract.endpoints import calls_of_the_client
-from tests.payments.cards.seals import GOOGLE_TOKEN
-from tests.sandbox.harness import NO_MONEY, Harness, open_harness
+from gateway_client_tests.contract.endpoints import calls_of_the_client
+from gateway_client_tests.counterpart import PAYMENT
+from gateway_client_tests.examples import GOOGLE_TOKEN
+from gateway_client_tests.sandbox.harness import NO_MONEY, Harness, open_harness
+from integration_base_tests.clock import Clock
+from integration_base_tests.pages import DOCS, Block, backticked, blocks, rows, section
 
 PAGE = DOCS / "gateway-client.md"
 SHARES = [

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import REPOSITORY
-from tests.docs.pages import anchors, links, pages
+from integration_base_tests.pages import anchors, links, pages
+from integration_base_tests.places import REPOSITORY
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: page.relative_to(REPOSITORY).as_posix())

@@ -2,7 +2,7 @@
 
 import re
 
-from tests.docs.pages import DOCS, README, pages
+from integration_base_tests.pages import DOCS, README, pages
 
 _PICTURE = re.compile(r"!\[([^\]]*)\]\(([^)\s]+)\)")
 LARGEST = 150_000

@@ -4,9 +4,9 @@ import re
 
 from app.settings import PREFIX, Settings
 from gateway_client.statuses import TABLE
+from integration_base_tests.pages import DOCS, OPERATORS, backticked, prose, rows, section
 from saleor_app_sdk import WEBHOOK_EVENTS
 from tests.docs import reference
-from tests.docs.pages import DOCS, OPERATORS, backticked, prose, rows, section
 
 OBSERVABILITY = DOCS / "observability.md"
 # These belong to a developer's machine and are told in their own page.

@@ -13,10 +13,11 @@ from markdown_it import MarkdownIt
 import gateway_client
 import saleor_app_sdk
 from gateway_client import sandbox
+from integration_base_tests.pages import DOCS, OPERATORS
+from integration_base_tests.places import REPOSITORY
+from integration_base_tests.skipping import missing
 from saleor_app_sdk import testing
-from tests.conftest import REPOSITORY, missing
 from tests.docs import reference
-from tests.docs.pages import DOCS, OPERATORS
 from tests.public_names import LISTINGS, client_groups, listing, members_of
 
 MKDOCS = REPOSITORY / "build" / "docs" / "bin" / "mkdocs"

@@ -19,8 +19,7 @@ from app.rules.requests.languages import PAGE_LANGUAGES
 from app.rules.requests.storefront import StorefrontData, parse_data
 from app.settings import PREFIX, Settings
 from gateway_client.statuses import TABLE, CodeKind, Status
-from tests.conftest import REPOSITORY
-from tests.docs.pages import (
+from integration_base_tests.pages import (
     ARCHITECTURE,
     DATABASE,
     DOCS,
@@ -37,6 +36,7 @@ from tests.docs.pages import (
     rows,
     section,
 )
+from integration_base_tests.places import REPOSITORY
 from tests.docs.reference import APP_ERROR, STOREFRONT_CODES
 from tests.sources import HOUSES
 

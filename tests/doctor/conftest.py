@@ -19,13 +19,13 @@ from app.store.tables import Process
 from gateway_client.sandbox.control.client import SandboxControl
 from gateway_client.sandbox.server import running_sandbox
 from gateway_client.sandbox.settings import SandboxSettings
+from integration_base_tests.loopback import serve_app
+from integration_base_tests.waiting import eventually
 from saleor_app_sdk.testing import FakeSaleor, SaleorSettings
 from saleor_app_sdk.testing import serving as saleor_serving
 from tests.commands.conftest import Shell
 from tests.journeys.stack import Stack
-from tests.loopback import serve_app
 from tests.payments.shop_fixtures import gateway, paid_shop, shop
-from tests.waiting import eventually
 
 __all__ = ["gateway", "paid_shop", "shop"]
 

@@ -18,10 +18,10 @@ from app.ops.doctor.saleors import check_clock, check_saleor
 from app.ops.doctor.storage import check_key_file
 from app.store.tables import MerchantAccount
 from app.store.vault import KEY_BYTES, Vault
+from integration_base_tests.loopback import ReceivedRequest, Reply, json_reply, serve_replies
 from saleor_app_sdk.addresses import host_of
 from tests.commands.conftest import one_database
 from tests.doctor.conftest import DoctorEnvironment
-from tests.loopback import ReceivedRequest, Reply, json_reply, serve_replies
 
 pytestmark = one_database
 

@@ -17,12 +17,12 @@ from app.settings import Settings
 from app.store.processes import RunningProcess, record_heartbeat
 from app.store.tables import Process
 from app.store.vault import create_key_file
+from integration_base_tests.loopback import ReceivedRequest, Reply, json_reply, serve_replies
+from integration_base_tests.tls_server import https_server
 from saleor_app_sdk.testing import FakeSaleor
 from tests.commands.conftest import Shell, one_database
 from tests.conftest import MigratedDatabases
 from tests.doctor.conftest import DoctorEnvironment, open_doctor_environment
-from tests.loopback import ReceivedRequest, Reply, json_reply, serve_replies
-from tests.outbound.tls_server import https_server
 
 CLOSED = "http://127.0.0.1:9"
 ELSEWHERE = ("error webhooks", "error extensions")

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from app.bootstrap import open_saleor
+from app.ops.doctor.drift_messages import difference_message
 from app.store.installations import OpenInstallation
 from app.web.dashboard.order.widget import ORDER_WIDGET
+from saleor_app_sdk.drift import Aspect, Difference, Part, State
 from saleor_app_sdk.graphql import SaleorClient
 from saleor_app_sdk.installed_app import InstalledWebhook, fetch_app_in_saleor
 from saleor_app_sdk.testing import SaleorSettings
@@ -165,3 +167,14 @@ async def test_an_app_that_has_moved(around: DoctorEnvironment) -> None:
 async def test_a_saleor_that_does_not_tell(around: DoctorEnvironment) -> None:
     await around.saleor.set_faults(graphql_status=503)
     assert list(await around.faults()) == ["error saleor"], "it is said once"
+
+
+@pytest.mark.parametrize(
+    "difference",
+    [
+        *(Difference(Part.WEBHOOK, State.CHANGED, CHARGE, (aspect,)) for aspect in Aspect),
+        Difference(Part.WEBHOOK, State.FOREIGN, "https://log.example.com/saleor"),
+    ],
+)
+def test_message_names_the_event_or_the_address_of_a_webhook(difference: Difference) -> None:
+    assert difference.name in difference_message(difference)

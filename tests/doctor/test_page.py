@@ -9,10 +9,10 @@ import pytest
 
 from app.bootstrap import open_saleor
 from app.web.dashboard.set_up import health
+from integration_base_tests.loopback import ReceivedRequest, Reply, serve_replies
 from tests.commands.conftest import one_database
 from tests.doctor.conftest import DoctorEnvironment, open_doctor_environment
 from tests.doctor.test_drift import CHARGE, OLD_QUERY, REFUND, change, create, delete
-from tests.loopback import ReceivedRequest, Reply, serve_replies
 
 PAGE = "/parts/set-up/health"
 BUTTON = "Update the webhooks to this release"

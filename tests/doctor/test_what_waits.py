@@ -14,10 +14,10 @@ from app.ops.doctor.findings import Finding, Level, Subject
 from app.ops.doctor.workers import check_lag
 from app.store.errors import DatabaseUnavailableError
 from integration_base.server_clock import compare_clock
-from tests.loopback import ReceivedRequest, Reply, serve_replies
+from integration_base_tests.loopback import ReceivedRequest, Reply, serve_replies
+from integration_base_tests.waiting import LONGEST_WAIT
 from tests.payments.fake_gateway import payment
 from tests.payments.shop import Shop
-from tests.waiting import LONGEST_WAIT
 
 
 async def levels(shop: Shop) -> dict[Subject, Level]:

@@ -28,7 +28,7 @@ from saleor_app_sdk.errors import KeysUnusableError
 from saleor_app_sdk.jwks import find_key, parse_key_set
 from saleor_app_sdk.signature import BadSignatureError, verify
 from saleor_app_sdk.source import SaleorModel
-from tests.saleor.recordings import JWKS
+from saleor_app_sdk_tests.recordings import JWKS
 
 CORPUS = Path(__file__).parent / "corpus"
 SECRET = "the secret of the account in the corpus"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from tests.conftest import REPOSITORY
+from integration_base_tests.places import REPOSITORY
 
 NO_CRYPTOGRAM = "the app pays with the token of a wallet, not with a cryptogram"
 _PAYS, _ACTS = "`test_a_shopper_pays.py`", "`test_staff_act.py`"

@@ -18,12 +18,11 @@ from pydantic import BaseModel
 import gateway_client
 from gateway_client.notification import decode
 from gateway_client.sandbox.core import bodies
+from gateway_client_tests.contract.scrubbing import WEBHOOKS
+from gateway_client_tests.contract.tape import CASSETTES, interactions
 from integration_base import exact_json
-from tests.conftest import REPOSITORY
-from tests.gateway_contract.scrubbing import WEBHOOKS
+from integration_base_tests.places import GATEWAY_CLIENT, REPOSITORY
 from tests.gateway_contract.statement_rules import NO_CRYPTOGRAM, rules
-from tests.gateway_contract.tape import CASSETTES, interactions
-from tests.sources import GATEWAY_CLIENT
 
 SANDBOX = GATEWAY_CLIENT / "sandbox"
 PAGE = REPOSITORY / "docs" / "gateway-statements.md"
@@ -382,8 +381,8 @@ def page() -> str:
 
 Made by `make statements`; do not edit. Every call, field and rule of the interface: where the client has it, in which
 journey (`tests/journeys/`) the app sends it, where the sandbox (`packages/gateway-client/gateway_client/sandbox/`) has
-it, on which cassette (`cassettes/gateway/`) it is, and the tests (`tests/gateway/`) that pin it. Where a cell has a
-sentence instead of a place, it says why.
+it, on which cassette (`cassettes/gateway/`) it is, and the tests that pin it (in the folder
+`packages/gateway-client/tests/gateway_client_tests/`). Where a cell has a sentence instead of a place, it says why.
 """
     return f"{head}\n## Calls and fields\n\n{_table(rows())}\n## Rules, words and limits\n\n{_table(rules())}"
 

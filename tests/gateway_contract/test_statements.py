@@ -3,12 +3,13 @@
 import re
 from collections.abc import Sequence
 
-from tests.conftest import REPOSITORY
-from tests.gateway.test_docs import functions_of
+from gateway_client_tests.contract.tape import CASSETTES
+from gateway_client_tests.test_docs import functions_of
+from integration_base_tests.places import REPOSITORY
 from tests.gateway_contract import statements
 from tests.gateway_contract.statement_rules import rules
-from tests.gateway_contract.tape import CASSETTES
 
+CLIENT_TESTS = REPOSITORY / "packages" / "gateway-client" / "tests" / "gateway_client_tests"
 ROWS = [*statements.rows(), *rules()]
 
 
@@ -42,4 +43,4 @@ def check_places(row: Sequence[str]) -> None:
     for story in re.findall(r"`((?:\w+/)?\w+/\w+)`", cassette):
         assert any((CASSETTES / preset / f"{story}.yaml").is_file() for preset in ("", "public", "interface")), story
     for file, name in re.findall(r"`(test_\w+\.py)::(\w+)", tests):
-        assert name in functions_of(REPOSITORY / "tests" / "gateway" / file), name
+        assert name in functions_of(CLIENT_TESTS / file), name

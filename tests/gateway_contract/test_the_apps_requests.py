@@ -37,10 +37,10 @@ from gateway_client.models import (
     UnreadableLine,
     Void,
 )
+from gateway_client_tests.contract.harness import Harness
+from gateway_client_tests.contract.requests import AMOUNT, a_card
+from gateway_client_tests.examples import CARD
 from saleor_app_sdk.events import TransactionInitializeSession
-from tests.gateway.examples import CARD
-from tests.gateway_contract.harness import Harness
-from tests.gateway_contract.requests import AMOUNT, a_card
 from tests.payments.aggregates import an_aggregate, an_operation
 from tests.payments.baskets import line, taxed
 from tests.payments.cards.seals import BROWSER

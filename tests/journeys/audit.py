@@ -17,9 +17,9 @@ from app.store.aggregates import WITH_ACCOUNT, load_aggregates, read_payments
 from app.store.tables import Notification
 from gateway_client.dialect import DIALECTS
 from gateway_client.sandbox.control.views import PaymentView
+from integration_base_tests.waiting import eventually
 from saleor_app_sdk.testing.views import TransactionView
 from tests.journeys.stack import DIALECT, Stack
-from tests.waiting import eventually
 
 ZERO = Decimal(0)
 _CALLS = {"capture": DIALECTS[DIALECT].capture_path, "void": "/api/v1/void", "refund": "/api/v1/refund"}

@@ -19,8 +19,8 @@ from app.store.tables import SaleorEvent
 from gateway_client.dialect import DIALECTS, DialectName
 from gateway_client.sandbox.control.client import SandboxControl
 from gateway_client.sandbox.settings import PointOfSale
+from integration_base_tests.waiting import eventually  # noqa: F401 - programs that play stories take it from here
 from saleor_app_sdk.testing.client import FakeSaleor
-from tests.waiting import eventually  # noqa: F401 - programs that play stories take it from here
 
 STOREFRONT = "https://shop.test"
 # What the gateway speaks, and the account is told, in all stories of a run.

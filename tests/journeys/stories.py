@@ -5,10 +5,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from gateway_client.sandbox.control.views import PaymentView
+from integration_base_tests.waiting import eventually
 from saleor_app_sdk.testing.views import NewCheckout, SessionView, TransactionView
 from saleor_app_sdk.testing.vocabulary import Flow
 from tests.journeys.stack import STOREFRONT, Stack
-from tests.waiting import eventually
 
 TOTAL = Decimal("569.50")
 ZERO = Decimal(0)

@@ -11,12 +11,12 @@ from app.bootstrap import open_services
 from app.core.vocabulary import Kind, State
 from app.store.tables import Operation, SplitShare
 from gateway_client.sandbox.scripting import FaultRule
+from integration_base_tests.waiting import eventually
 from saleor_app_sdk.testing.views import GrantedLine, NewCheckout, NewLine, TransactionView
 from saleor_app_sdk.testing.vocabulary import Flow
 from tests.journeys.stack import Stack
 from tests.journeys.stories import assert_books_agree, begin, order_id_of, order_of, wait_for_event, wait_until_quiet
 from tests.payments.split.people import MARKET, POTTER, SMITH, WEAVER, rules
-from tests.waiting import eventually
 
 MUGS = NewLine(
     product_name="Mugs", variant_name="Blue", sku="M", unit_price=Decimal("33.33"), quantity=3,

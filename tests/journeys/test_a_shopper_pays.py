@@ -7,6 +7,7 @@ import httpx2
 import pytest
 
 from gateway_client.sandbox.scripting import FaultRule, WebhookRule
+from integration_base_tests.waiting import eventually
 from saleor_app_sdk.testing.ids import channel_id
 from saleor_app_sdk.testing.views import NewCheckout, SessionView
 from saleor_app_sdk.testing.vocabulary import Flow
@@ -21,7 +22,6 @@ from tests.journeys.stories import (
     wait_for_event,
     wait_until_quiet,
 )
-from tests.waiting import eventually
 
 
 async def test_a_one_step_payment_makes_a_paid_order(shop: Stack) -> None:

@@ -8,11 +8,11 @@ from fnmatch import fnmatch
 import pytest
 
 from gateway_client.sandbox.scripting import FaultRule
+from integration_base_tests.waiting import eventually
 from tests.journeys.stack import Stack
 from tests.journeys.stories import assert_books_agree, order_of, wait_for_event
 from tests.journeys.terminal import Terminal
 from tests.journeys.test_staff_act import paid
-from tests.waiting import eventually
 
 REFUND = Decimal("30.00")
 

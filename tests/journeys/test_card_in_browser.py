@@ -10,8 +10,9 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 from starlette.routing import Route
 
+from integration_base_tests.loopback import serve_app
+from integration_base_tests.pages import STOREFRONT, blocks
 from saleor_app_sdk.testing.views import SessionView
-from tests.docs.pages import STOREFRONT, blocks
 from tests.journeys.card_shop import (
     ASKS_THE_SHOPPER,
     GOOD,
@@ -22,7 +23,6 @@ from tests.journeys.card_shop import (
 )
 from tests.journeys.stack import Stack
 from tests.journeys.stories import TOTAL, assert_books_agree, paid_order
-from tests.loopback import serve_app
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 ONE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # the browser sees no database

@@ -7,6 +7,7 @@ import httpx2
 import pytest
 
 from gateway_client.sandbox.scripting import FaultRule
+from integration_base_tests.waiting import eventually
 from saleor_app_sdk.testing.vocabulary import Flow
 from tests.journeys.card_shop import (
     ASKS_THE_SHOPPER,
@@ -28,7 +29,6 @@ from tests.journeys.stories import (
     wait_for_event,
     wait_until_quiet,
 )
-from tests.waiting import eventually
 
 
 @pytest.fixture

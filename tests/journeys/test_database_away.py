@@ -10,8 +10,8 @@ import pytest
 
 from app.demo.processes import NotStartedError, ServerProcess, app_process, free_port
 from app.store.migrate import migrate
+from integration_base_tests.waiting import eventually
 from tests.postgresql import open_postgresql_server
-from tests.waiting import eventually
 
 # A request that would be answered otherwise if the database were there, and how.
 ASKED = {

@@ -5,11 +5,11 @@ from typing import Literal
 
 import pytest
 
+from integration_base_tests.waiting import eventually
 from saleor_app_sdk.testing.views import RequestedAction, TransactionView
 from tests.journeys.stack import Stack
 from tests.journeys.stories import assert_books_agree
 from tests.journeys.test_staff_act import paid
-from tests.waiting import eventually
 
 
 async def grant(shop: Stack, transaction: TransactionView, amount: str) -> tuple[str, str]:

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from integration_base_tests.waiting import eventually
 from tests.fork_server import ForkServer
 from tests.journeys.audit import assert_three_books_agree
 from tests.journeys.crash_points import CrashPoint
 from tests.journeys.crashing_process import CrashingProcess
 from tests.journeys.stack import Stack, open_stack
 from tests.journeys.user_requests import USER_REQUESTS
-from tests.waiting import eventually
 
 # Everything in a hurry; a claim still lasts longer than the job that it is for.
 HASTE = {

@@ -30,6 +30,7 @@ from app.store.database import is_sqlite
 from app.store.vault import read_keys
 from gateway_client.sandbox.scripting import FaultRule
 from gateway_client.sandbox.settings import PointOfSale
+from integration_base_tests.waiting import eventually
 from saleor_app_sdk.testing.views import NewCheckout, SessionView
 from saleor_app_sdk.testing.vocabulary import Flow
 from tests.journeys.stack import PATIENCE, Stack, open_stack
@@ -38,7 +39,6 @@ from tests.journeys.wallet_shop import SEALED_BY_APPLE, apple_pays, offer_wallet
 from tests.journeys.wallet_shop import pay as pay_with_wallet
 from tests.payments.cards.seals import BROWSER, seal
 from tests.secrets.hunt import CardNumber, Secret, SecurityCode, find_secrets
-from tests.waiting import eventually
 
 WALLET = apple_pays()
 BY_APPLE = Secret("what Apple's sheet gave", SEALED_BY_APPLE)

@@ -10,9 +10,9 @@ from app.bootstrap import open_services
 from app.core.vocabulary import Kind
 from app.reports.timeline import timeline
 from app.store.aggregates import ByTransaction
+from integration_base_tests.waiting import eventually
 from tests.journeys.stack import Stack
 from tests.journeys.stories import begin, order_id_of, wait_for_event
-from tests.waiting import eventually
 
 
 def lines(shop: Stack) -> list[dict[str, Any]]:

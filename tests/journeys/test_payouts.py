@@ -16,13 +16,13 @@ from app.reports.status import standing
 from app.store.payouts import payouts_page
 from gateway_client.sandbox.control.views import PaymentView
 from gateway_client.sandbox.scripting import FaultRule
+from integration_base_tests.waiting import eventually
 from saleor_app_sdk.testing.views import NewCheckout
 from tests.journeys.card_shop import GOOD, assert_no_card_data_left
 from tests.journeys.stack import Stack
 from tests.journeys.terminal import Terminal
 from tests.journeys.test_saved_cards import OLENA, keep
 from tests.payments.cards.seals import seal
-from tests.waiting import eventually
 
 KEY = "5f0c9a17d3e24b6c8f0f3a0e6a3e4c57"
 CASHIER = Person("VXNlcjox", "olena@example.com")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.store.migrate import migrate
+from integration_base_tests.waiting import eventually
 from saleor_app_sdk.testing.views import NewCheckout, SessionView
 from tests.fork_server import ForkServer
 from tests.journeys.audit import assert_three_books_agree
@@ -15,7 +16,6 @@ from tests.journeys.crashing_process import CrashingProcess
 from tests.journeys.stack import Stack, open_stack
 from tests.journeys.stories import BACK, order_id_of, paid_order, wait_for_event
 from tests.postgresql import Program, open_postgresql_server
-from tests.waiting import eventually
 
 SHOPPERS = 10
 RIGHT = {"CHARGE_ACTION_REQUIRED", "CHARGE_REQUEST", "CHARGE_FAILURE"}

@@ -19,10 +19,10 @@ from app.settings import Settings
 from app.store.accounts import AccountKeys, AccountRepository, NewAccount
 from gateway_client.sandbox.server import running_sandbox
 from gateway_client.sandbox.settings import PointOfSale, SandboxSettings
+from integration_base_tests.clock import Clock
 from saleor_app_sdk.testing.rules.responses import AsyncActionResponse, parse_action_response, parse_session_response
 from saleor_app_sdk.testing.vocabulary import Action
-from tests.conftest import Clock
-from tests.saleor.recordings import API_URL, APP_ID, IDENTIFIER, JWKS, Recorded, webhooks
+from saleor_app_sdk_tests.recordings import API_URL, APP_ID, IDENTIFIER, JWKS, Recorded, webhooks
 
 RECORDED = webhooks()
 ACTIONS = {

@@ -22,12 +22,12 @@ from starlette.routing import Route
 from app.bootstrap import open_services
 from app.demo.processes import ServerProcess, app_process, free_port
 from app.store.migrate import current_revision, migrate
+from integration_base_tests.loopback import serve_app
+from integration_base_tests.waiting import LONGEST_WAIT, eventually
 from tests.journeys.audit import assert_three_books_agree
 from tests.journeys.next_version import BEGUN_BY, REVISION
 from tests.journeys.stack import Stack, open_stack
 from tests.journeys.stories import begin, order_id_of, paid_order, wait_for_event
-from tests.loopback import serve_app
-from tests.waiting import LONGEST_WAIT, eventually
 
 _AT_ONCE = 4
 _BETWEEN_CHECKS = 0.1

@@ -10,6 +10,7 @@ import pytest
 
 from app.bootstrap import open_services
 from gateway_client.sandbox.scripting import FaultRule
+from integration_base_tests.waiting import eventually
 from saleor_app_sdk.testing.views import NewCheckout, SessionView, StoredMethodView
 from tests.fork_server import ForkServer
 from tests.journeys.card_shop import ASKS_THE_SHOPPER, assert_no_card_data_left
@@ -25,7 +26,6 @@ from tests.journeys.stories import (
     wait_until_quiet,
 )
 from tests.payments.cards.seals import BROWSER
-from tests.waiting import eventually
 
 OLENA, TARAS = "VXNlcjox", "VXNlcjoy"
 

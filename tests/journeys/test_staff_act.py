@@ -10,6 +10,7 @@ from app.core.vocabulary import Kind, State
 from app.flows.staff.actions import StaffRequest, request_action
 from gateway_client.dialect import DialectName
 from gateway_client.sandbox.scripting import FaultRule
+from integration_base_tests.waiting import eventually
 from saleor_app_sdk.testing.views import TransactionView
 from saleor_app_sdk.testing.vocabulary import Flow
 from tests.journeys.stack import DIALECT, Stack
@@ -23,7 +24,6 @@ from tests.journeys.stories import (
     wait_for_event,
     wait_until_quiet,
 )
-from tests.waiting import eventually
 
 
 async def paid(shop: Stack) -> TransactionView:

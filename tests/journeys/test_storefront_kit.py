@@ -17,17 +17,17 @@ from app.demo.processes import free_port
 from app.demo.shop import Shop
 from app.demo.timeline import Output, Timeline, standard_console
 from app.web.static import KIT
+from integration_base_tests.loopback import serve_app
+from integration_base_tests.pages import STOREFRONT, blocks
+from integration_base_tests.waiting import eventually
 from saleor_app_sdk.testing.views import NewCheckout, TransactionView
 from tests.dashboard.framing import BrowserErrors
-from tests.docs.pages import STOREFRONT, blocks
 from tests.journeys.card_shop import ASKS_THE_SHOPPER, GOOD, NO_MONEY, allow_cards, assert_no_card_data_left
 from tests.journeys.stack import Stack
 from tests.journeys.stories import TOTAL, assert_books_agree, order_of, paid_order
-from tests.loopback import serve_app
 from tests.pages.sight import faults
 from tests.qr_codes import read_qr_code
 from tests.storefront_kit.shop import KitShop, button, events_of, kit_shop, message, type_card
-from tests.waiting import eventually
 
 pytestmark = [pytest.mark.browser, pytest.mark.journey]
 ONE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # the browser sees no database

@@ -11,6 +11,7 @@ from app.flows.staff.actions import StaffRequest, request_action
 from app.flows.staff.subscription import cancel_subscription
 from app.store.aggregates import ByOrder
 from gateway_client.sandbox.scripting import FaultRule, WebhookRule
+from integration_base_tests.waiting import eventually
 from saleor_app_sdk.testing.views import TransactionView
 from tests.journeys.stack import Stack
 from tests.journeys.stories import (
@@ -23,7 +24,6 @@ from tests.journeys.stories import (
     wait_for_event,
     wait_until_quiet,
 )
-from tests.waiting import eventually
 
 A_MONTH = timedelta(days=32)
 

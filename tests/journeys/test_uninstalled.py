@@ -11,12 +11,12 @@ from sqlmodel import col, select
 from app.core.vocabulary import EventState
 from app.store.installations import OpenInstallation
 from app.store.tables import SaleorEvent
+from integration_base_tests.waiting import eventually
 from saleor_app_sdk.testing import SaleorSettings
 from tests.commands.conftest import Shell
 from tests.doctor.conftest import DoctorEnvironment, open_doctor_environment
 from tests.journeys.stories import assert_books_agree, order_id_of, wait_for_event, wait_until_quiet
 from tests.journeys.stories import begin as begin_to_pay
-from tests.waiting import eventually
 
 pytestmark = pytest.mark.journey
 

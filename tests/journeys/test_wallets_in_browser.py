@@ -11,12 +11,12 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 from starlette.routing import Route
 
+from integration_base_tests.loopback import serve_app
+from integration_base_tests.pages import STOREFRONT, blocks
 from saleor_app_sdk.testing.views import SessionView
-from tests.docs.pages import STOREFRONT, blocks
 from tests.journeys.stack import Stack
 from tests.journeys.stories import BACK, TOTAL, assert_books_agree, paid_order
 from tests.journeys.wallet_shop import apple_pays, assert_no_wallet_data_left, google_pays, offer_wallets
-from tests.loopback import serve_app
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 ONE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # the browser sees no database

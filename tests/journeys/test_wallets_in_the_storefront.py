@@ -11,6 +11,7 @@ import pytest
 
 from app.web.shopper.apple_pay import ADDRESS
 from gateway_client.sandbox.scripting import FaultRule
+from integration_base_tests.waiting import eventually
 from saleor_app_sdk.testing.vocabulary import Flow
 from tests.journeys.stack import STOREFRONT, Stack
 from tests.journeys.stories import (
@@ -23,7 +24,6 @@ from tests.journeys.stories import (
     wait_until_quiet,
 )
 from tests.journeys.wallet_shop import apple_pays, assert_no_wallet_data_left, google_pays, offer_wallets, pay
-from tests.waiting import eventually
 
 APPLES = "https://apple-pay-gateway.apple.com/paymentservices/startSession"
 EXCHANGE = "/api/v1/tokenization/tokenize"

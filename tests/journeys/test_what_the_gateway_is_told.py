@@ -6,12 +6,12 @@ from typing import Any
 
 from app.store.tables import ProductsForm
 from gateway_client.dialect import DialectName
+from integration_base_tests.waiting import eventually
 from saleor_app_sdk.testing.views import GrantedLine, NewCheckout, NewLine
 from saleor_app_sdk.testing.vocabulary import Flow
 from tests.journeys.card_shop import allow_cards, sealed_card, typed
 from tests.journeys.stack import DIALECT, Stack
 from tests.journeys.stories import BACK, assert_books_agree, begin, order_id_of, wait_for_event
-from tests.waiting import eventually
 
 JUICE = NewLine(
     product_name="Juice", variant_name="1 l", unit_price=Decimal("40.00"), quantity=3, sku="J", tax_rate=Decimal("0.2")

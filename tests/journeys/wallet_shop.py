@@ -10,13 +10,13 @@ from sqlmodel import SQLModel
 
 from app.bootstrap import open_services
 from app.store.database import is_sqlite
+from integration_base_tests.waiting import eventually
 from saleor_app_sdk.testing.views import SessionView
 from saleor_app_sdk.testing.vocabulary import Flow
 from tests.journeys.stack import Stack
 from tests.journeys.stories import BACK
 from tests.payments.cards.seals import BROWSER, seal
 from tests.secrets.hunt import Secret, find_secrets
-from tests.waiting import eventually
 
 GATEWAY_AT_GOOGLE = {"google_pay_gateway": "sandbox", "google_pay_gateway_merchant": "m-17"}
 SEALED_BY_APPLE, SEALED_BY_GOOGLE = "sealed-by-Apple-0d9f47c1", "sealed-by-Google-7be25a08"

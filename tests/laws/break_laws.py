@@ -19,7 +19,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Column, Table
 
-from tests.conftest import REPOSITORY
+from integration_base_tests.places import REPOSITORY
 from tests.laws.breaks import BREAKS, Break
 from tests.marked.marks import MarkedTest, marked_with
 from tests.marked.page import LAWS_OF_MONEY

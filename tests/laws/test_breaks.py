@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.conftest import REPOSITORY
+from integration_base_tests.places import REPOSITORY
 from tests.laws.breaks import BREAKS, Break
 from tests.marked.page import LAWS
 

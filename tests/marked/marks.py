@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias, TypeGuard
 
-from tests.conftest import REPOSITORY
+from integration_base_tests.places import REPOSITORY
 
 Name: TypeAlias = int | str
 _HOME = {"laws", "marked"}  # where marks are talked about
@@ -45,11 +45,12 @@ class Mark:
     bare: Name | None = None
 
     def tests(self, root: Path = REPOSITORY) -> list[MarkedTest]:
-        """Return all tests below ``root/tests`` that bear the mark, by file and in the order of the source.
+        """Return all tests of all houses below ``root`` that bear the mark, by file and in the order of the source.
 
         Raises ValueError for a mark that is on no test or names what is no claim.
         """
-        files = [path for path in sorted((root / "tests").rglob("*.py")) if path.parent.name not in _HOME]
+        found = sorted([*(root / "tests").rglob("*.py"), *root.glob("packages/*/tests/**/*.py")])
+        files = [path for path in found if path.parent.name not in _HOME]
         return [test for path in files for test in self._marked_in(path.read_text(), path.relative_to(root).as_posix())]
 
     def _marked_in(self, text: str, file: str) -> list[MarkedTest]:

@@ -4,13 +4,14 @@ A page of the documentation claims something where it links to the tests that sh
 ``tests-by-claim.md#threat-open-redirect``, say.
 """
 
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from tests.conftest import REPOSITORY
+from integration_base_tests.places import REPOSITORY
 from tests.marked.marks import Mark, Name, marked_with
 
 TESTS_BY_CLAIM = Path(__file__).with_name("tests-by-claim.md")
@@ -48,7 +49,7 @@ class MarkedPage:
             if claim == self.mark.bare:
                 yield from ("All of them together.", "")
             for file, those in groupby(marked_with(claim, tests), lambda test: test.file):
-                yield f"- [{file}](../{file.removeprefix('tests/')})"
+                yield f"- [{file}]({os.path.relpath(file, 'tests/marked')})"
                 yield from (f"  - `{test.name}`" for test in those)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.pages import links
+from integration_base_tests.pages import links
 from tests.docs.test_links import fault_of
 from tests.marked.marks import Mark
 from tests.marked.page import (

@@ -15,7 +15,7 @@ from app.errors import SettingsError
 from app.ops import logs
 from app.ops.monitoring.error_reports import report_errors
 from integration_base.telemetry import tracing
-from tests.loopback import Behaviour, ReceivedRequest, json_reply, serve_replies
+from integration_base_tests.loopback import Behaviour, ReceivedRequest, json_reply, serve_replies
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 SHOPPER, SECRET = "jane@shopper.example", "sk-51f0"

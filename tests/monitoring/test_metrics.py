@@ -13,8 +13,8 @@ from app.ops.monitoring.gauges import read_backlog
 from app.ops.monitoring.metrics import status_code_label
 from app.store.tables import Operation
 from integration_base.telemetry import tracing
-from tests.conftest import Clock
-from tests.loopback import json_reply
+from integration_base_tests.clock import Clock
+from integration_base_tests.loopback import json_reply
 from tests.monitoring.conftest import Metrics
 from tests.payments.shop import Shop
 from tests.statements import record_statements

@@ -13,7 +13,7 @@ from app.errors import SettingsError
 from app.ops.monitoring.spans import export_spans
 from integration_base import telemetry
 from integration_base.telemetry import Kind, Trace, step, tracing
-from tests.loopback import Behaviour, ReceivedRequest, Reply, serve_replies
+from integration_base_tests.loopback import Behaviour, ReceivedRequest, Reply, serve_replies
 
 ASKED, BY = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 

@@ -7,7 +7,7 @@ from app.rules.posting import enqueue_note
 from app.store.aggregates import ByOrder
 from integration_base import telemetry
 from integration_base.telemetry import Trace, read_traceparent, tracing
-from tests.monitoring.step_recorder import record_steps
+from integration_base_tests.step_recorder import record_steps
 from tests.payments.changes import Change
 from tests.payments.shop import Shop, run_concurrently
 

@@ -8,8 +8,8 @@ import yaml
 from prometheus_client import Metric
 
 from app.store.reconciliations import RECONCILIATIONS
-from tests.conftest import REPOSITORY
-from tests.docs.pages import DOCS, OPERATORS, anchors, backticked, rows, section
+from integration_base_tests.pages import DOCS, OPERATORS, anchors, backticked, rows, section
+from integration_base_tests.places import REPOSITORY
 from tests.monitoring.conftest import Metrics
 from tests.sources import log_calls
 

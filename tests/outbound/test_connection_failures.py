@@ -19,12 +19,12 @@ from gateway_client.credentials import Credentials
 from gateway_client.errors import NotSentError
 from integration_base.connection_failures import REASONS, ConnectionFailure, classify_connection_failure
 from integration_base.outbound import CheckedTransport, Guard, no_guard
+from integration_base_tests.loopback import Behaviour, Garbage, HangUp, ReceivedRequest, Reply, Silence, serve_replies
+from integration_base_tests.tls_server import https_server
 from saleor_app_sdk.documents import Documents
 from saleor_app_sdk.errors import KeysUnusableError, SaleorUnreachableError
 from saleor_app_sdk.graphql import SaleorClient
 from saleor_app_sdk.jwks import fetch_key_set
-from tests.loopback import Behaviour, Garbage, HangUp, ReceivedRequest, Reply, Silence, serve_replies
-from tests.outbound.tls_server import https_server
 
 TIMEOUT = dt.timedelta(seconds=30)
 

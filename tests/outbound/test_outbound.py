@@ -16,11 +16,11 @@ from gateway_client.client import GatewayClient
 from gateway_client.credentials import Credentials
 from gateway_client.errors import NotSentError
 from gateway_client.hosts import is_on_private_network, is_webhook_reachable
+from gateway_client_tests.conftest import POS_ID
+from gateway_client_tests.counterpart import ScriptedServer, open_scripted_server
 from integration_base.outbound import CheckedBackend, is_private, is_public
-from tests.gateway.conftest import POS_ID
-from tests.gateway.counterpart import ScriptedServer, open_scripted_server
-from tests.loopback import json_reply
-from tests.outbound.tls_server import https_server
+from integration_base_tests.loopback import json_reply
+from integration_base_tests.tls_server import https_server
 
 PRIVATE = [
     "localhost", "LOCALHOST", "localhost.", "sandbox", "db.internal", "x.localhost", "x.localhost.", "printer.local",

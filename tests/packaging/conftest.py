@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import REPOSITORY
-from tests.waiting import LONGEST_WAIT
+from integration_base_tests.places import REPOSITORY
+from integration_base_tests.waiting import LONGEST_WAIT
 
 PACKAGES = ("integration-base", "saleor-app-sdk", "gateway-client")
 DISTRIBUTIONS = {"product": REPOSITORY} | {name: REPOSITORY / "packages" / name for name in PACKAGES}

@@ -10,8 +10,8 @@ from typing import Any
 import yaml
 
 from app.settings import PREFIX, Settings
-from tests.conftest import REPOSITORY
-from tests.docs.pages import OPERATORS, rows
+from integration_base_tests.pages import OPERATORS, rows
+from integration_base_tests.places import REPOSITORY
 
 EXAMPLE = REPOSITORY / ".env.example"
 COMPOSE = REPOSITORY / "compose.yaml"

@@ -14,7 +14,7 @@ from dotenv import dotenv_values
 from app.errors import SettingsError
 from app.settings import PREFIX, Settings, read_settings
 from app.store.retention import INACTIVE_PERIOD
-from tests.loopback import ReceivedRequest, Reply, serve_replies
+from integration_base_tests.loopback import ReceivedRequest, Reply, serve_replies
 from tests.packaging.env_example import COMPOSE, EXAMPLE, REFERENCE, containers, fixed_settings, render_example
 
 NEEDED = {"POSTGRES_PASSWORD": "0a1b2c", "APP_BASE_URL": "https://payments.example.com"}

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from integration_base_tests.waiting import LONGEST_WAIT
 from tests.commands.conftest import clean_environment
 from tests.packaging.conftest import build
-from tests.waiting import LONGEST_WAIT
 
 FOREIGN_PROJECT = """
 [build-system]

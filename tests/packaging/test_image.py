@@ -12,9 +12,9 @@ import babel
 import yaml
 
 from app.i18n.translation import LANGUAGES
-from tests.conftest import REPOSITORY
+from integration_base_tests.places import REPOSITORY
+from integration_base_tests.waiting import LONGEST_WAIT
 from tests.packaging.test_release import project
-from tests.waiting import LONGEST_WAIT
 
 IMAGE = (REPOSITORY / "Dockerfile").read_text().replace("\\\n", " ")
 STAGES = {stage.split()[0]: stage for stage in re.split(r"^FROM \S+ AS ", IMAGE, flags=re.MULTILINE)[1:]}

@@ -15,8 +15,8 @@ from app.cli import cli
 from app.ops.monitoring.health import Readiness, health_routes
 from app.settings import PREFIX, Settings, read_settings
 from app.store.database import Database
-from tests.conftest import REPOSITORY
-from tests.docs.pages import OPERATORS, blocks
+from integration_base_tests.pages import OPERATORS, blocks
+from integration_base_tests.places import REPOSITORY
 
 FOLDER = REPOSITORY / "packaging" / "kubernetes"
 CUSTOMIZATION = yaml.safe_load((FOLDER / "kustomization.yaml").read_text())

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.conftest import REPOSITORY
-from tests.waiting import LONGEST_WAIT
+from integration_base_tests.places import REPOSITORY
+from integration_base_tests.waiting import LONGEST_WAIT
 
 pytestmark = pytest.mark.threat("supply-chain")
 

@@ -16,11 +16,11 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from app.demo.processes import free_port
+from integration_base_tests.loopback import serve_app
+from integration_base_tests.places import REPOSITORY
+from integration_base_tests.tls_server import write_certificate
+from integration_base_tests.waiting import eventually
 from saleor_app_sdk.signature import MAX_BODY_BYTES
-from tests.conftest import REPOSITORY
-from tests.loopback import serve_app
-from tests.outbound.tls_server import write_certificate
-from tests.waiting import eventually
 
 FOLDER = REPOSITORY / "packaging" / "proxy"
 CADDY = Path(os.environ.get("CADDY", "/usr/bin/caddy"))

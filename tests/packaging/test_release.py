@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from app.web.static import KIT_FOLDER
-from tests.conftest import REPOSITORY
+from integration_base_tests.places import REPOSITORY
+from integration_base_tests.waiting import LONGEST_WAIT
 from tests.packaging.conftest import PACKAGES
-from tests.waiting import LONGEST_WAIT
 
 BUILD = Path("packaging/release/build")
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.conftest import REPOSITORY
+from integration_base_tests.places import REPOSITORY
 
 GITHUB, DEVCONTAINER = REPOSITORY / ".github", REPOSITORY / ".devcontainer"
 WORKFLOWS = sorted((GITHUB / "workflows").iterdir())

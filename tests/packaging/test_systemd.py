@@ -15,9 +15,9 @@ from typer.testing import CliRunner
 
 from app.cli import cli
 from app.settings import PREFIX, Settings, read_settings
-from tests.conftest import REPOSITORY
-from tests.docs.pages import DOCS, blocks
-from tests.waiting import LONGEST_WAIT
+from integration_base_tests.pages import DOCS, blocks
+from integration_base_tests.places import REPOSITORY
+from integration_base_tests.waiting import LONGEST_WAIT
 
 FOLDER = REPOSITORY / "packaging" / "systemd"
 PAGE = DOCS / "operators" / "systemd.md"

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 from packaging.metadata import Metadata
 
+from integration_base_tests.places import REPOSITORY
+from integration_base_tests.waiting import LONGEST_WAIT
 from tests.commands.conftest import clean_environment
-from tests.conftest import REPOSITORY
 from tests.packaging.conftest import DISTRIBUTIONS, PACKAGES, build
-from tests.waiting import LONGEST_WAIT
 
 ENTRY_POINT = "saleor_gateway.py"
 FOLDERS = {"product": (REPOSITORY, ("app", "manifest"))} | {

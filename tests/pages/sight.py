@@ -9,7 +9,7 @@ from typing import Any
 
 from playwright.async_api import Frame, Page
 
-from tests.conftest import missing
+from integration_base_tests.skipping import missing
 from tests.dashboard.framing import BrowserErrors
 
 BAD = {"serious", "critical"}

@@ -21,13 +21,13 @@ from app.settings import Settings
 from gateway_client.sandbox.control.client import SandboxControl
 from gateway_client.sandbox.server import running_sandbox
 from gateway_client.sandbox.settings import SandboxSettings
+from integration_base_tests.loopback import serve_app
 from saleor_app_sdk.testing import FakeSaleor, Flow, NewCheckout
 from saleor_app_sdk.testing import serving as saleor_serving
 from tests.commands.books import store_payment
 from tests.journeys.stack import Stack
 from tests.journeys.stories import begin, order_id_of, wait_for_event, wait_until_quiet
 from tests.journeys.test_a_marketplace import LAMP, MUGS
-from tests.loopback import serve_app
 from tests.payments.problems import raise_problem
 from tests.payments.split.people import rules
 

@@ -11,7 +11,7 @@ import httpx2
 import pytest
 from playwright.async_api import Browser, Frame, Page, Route, ViewportSize, expect
 
-from tests.docs.pages import DOCS, rows
+from integration_base_tests.pages import DOCS, rows
 from tests.journeys.stories import begin, order_id_of
 from tests.pages.places import addresses_of, page_routes
 from tests.pages.screenshots.of_every_page import SHEETS, sheet_of

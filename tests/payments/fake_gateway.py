@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from uuid import uuid4
 
 from integration_base import exact_json
-from tests.loopback import Behaviour, ReceivedRequest, Reply, json_reply, serve_replies
+from integration_base_tests.loopback import Behaviour, ReceivedRequest, Reply, json_reply, serve_replies
 
 T = TypeVar("T", bound="FakeGateway")
 POS_ID = "b28c8a4e-7c6f-4f6f-9c2c-1f6f0f1d3a11"

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any
 from uuid import uuid4
 
-from tests.loopback import Behaviour, HangUp, ReceivedRequest, Reply, json_reply
+from integration_base_tests.loopback import Behaviour, HangUp, ReceivedRequest, Reply, json_reply
 from tests.payments.fake_gateway import FakeGateway, action_of, operation, payment, refusal_reply
 
 

@@ -51,6 +51,7 @@ from app.store.vault import Vault
 from app.worker.loop import Worker
 from gateway_client import notification
 from gateway_client.signature import sign
+from integration_base_tests.clock import Clock
 from saleor_app_sdk.events import (
     RequestedAction,
     TransactionCancelationRequested,
@@ -61,7 +62,6 @@ from saleor_app_sdk.events import (
 )
 from saleor_app_sdk.responses import ActionResponse, SessionResponse
 from saleor_app_sdk.testing.records import Amounts, Transaction
-from tests.conftest import Clock
 from tests.db.rows import load_by_transaction
 from tests.payments.fake_gateway import POS_ID, FakeGateway, operation, payment
 from tests.payments.fake_saleor import FakeSaleor

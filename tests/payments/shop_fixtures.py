@@ -10,7 +10,7 @@ from app.store.database import Database, create_engine
 from app.store.inbox import Inbox
 from app.store.installations import InstallationRepository
 from app.store.vault import Vault
-from tests.conftest import Clock
+from integration_base_tests.clock import Clock
 from tests.payments.fake_gateway import FakeGateway, open_fake_gateway
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop, open_shop

@@ -9,9 +9,9 @@ import pytest
 
 from app.core.vocabulary import EventState, Kind, State
 from app.store.restored_backup import mark_waiting_as_unknown
+from integration_base_tests.loopback import HangUp
 from saleor_app_sdk.reports import EventReport
 from saleor_app_sdk.responses import EventType
-from tests.loopback import HangUp
 from tests.payments.fake_gateway import operation
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import Shop

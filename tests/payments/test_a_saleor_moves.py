@@ -37,9 +37,9 @@ from app.store.tables import (
     SaleorEvent,
     SavedCard,
 )
+from integration_base_tests.loopback import json_reply
 from saleor_app_sdk.errors import SaleorUnreachableError
 from saleor_app_sdk.events import TransactionInitializeSession, TransactionProcessSession
-from tests.loopback import json_reply
 from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts
 from tests.payments.operations.test_trial_payment import a_trial

@@ -10,8 +10,8 @@ from app.flows.actions import answer_action_request
 from app.flows.notifications import process
 from app.rules.problems import problem_text
 from app.store.tables import Notification, Operation
+from integration_base_tests.loopback import Behaviour, HangUp, ReceivedRequest, Reply, Silence, json_reply
 from saleor_app_sdk.responses import ActionResponse
-from tests.loopback import Behaviour, HangUp, ReceivedRequest, Reply, Silence, json_reply
 from tests.payments.fake_gateway import BROKEN, action_of, operation, payment
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop, action_event, run_concurrently

@@ -14,7 +14,7 @@ from app.flows.notifications import Receipt, receive
 from app.rules.issues import Issue, IssueCode
 from app.rules.problems import open_problems, problem_messages, problem_text
 from app.store.tables import Notification
-from tests.loopback import json_reply
+from integration_base_tests.loopback import json_reply
 from tests.notification_facts import APPLIED
 from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts

@@ -20,12 +20,12 @@ from app.core.vocabulary import Kind, State
 from app.store.database import Database, create_engine, is_sqlite
 from app.store.tables import Notification, Operation, Payment
 from app.worker.loop import Worker
+from integration_base_tests.loopback import HangUp, ReceivedRequest, json_reply
+from integration_base_tests.waiting import unless_it_hangs
 from tests.db.rows import load_by_transaction
-from tests.loopback import HangUp, ReceivedRequest, json_reply
 from tests.payments.fake_gateway import action_of, operation, payment, refusal_reply
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop, work_at_once
-from tests.waiting import unless_it_hangs
 
 ROUNDS = range(3)
 

@@ -21,10 +21,10 @@ from app.rules.problems import KEYS, cause_of_mismatch
 from app.store.presence import CHECK_INTERVAL
 from app.store.tables import Notification
 from app.store.vault import KEY_BYTES, Vault
+from integration_base_tests.loopback import HangUp
 from saleor_app_sdk.errors import SaleorUnreachableError
 from tests.commands.books import store_payment
 from tests.dashboard.dashboard_app import names, other_store
-from tests.loopback import HangUp
 from tests.payments.alert_cases import (
     another_amount_is_paid,
     items,

@@ -18,14 +18,14 @@ from app.store.database import Database, create_engine, is_sqlite
 from app.store.errors import CommitUnknownError
 from app.store.payment_rows import StoredPayment, write
 from app.store.tables import SaleorEvent
+from integration_base_tests.loopback import json_reply
+from integration_base_tests.waiting import unless_it_hangs
 from saleor_app_sdk.events import TransactionInitializeSession
 from tests.db.rows import load_by_transaction
-from tests.loopback import json_reply
 from tests.payments.fake_gateway import action_of, operation
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import Shop, session_event, source_object
 from tests.payments.test_at_once import held_up, queue_for_the_lock
-from tests.waiting import unless_it_hangs
 
 
 @pytest.fixture

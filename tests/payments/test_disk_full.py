@@ -16,8 +16,8 @@ from app.core.vocabulary import Kind, State
 from app.flows.notifications import Receipt
 from app.store.database import Database
 from app.store.errors import DatabaseUnavailableError
+from integration_base_tests.loopback import json_reply
 from saleor_app_sdk.errors import StillUnderwayError
-from tests.loopback import json_reply
 from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop

@@ -15,7 +15,7 @@ from app.flows.staff.manual_resolution import Decision, acknowledge_problems, se
 from app.rules.problems import problem_text
 from app.web.shopper.view import PaymentState
 from app.web.shopper.view_builder import find_view
-from tests.loopback import HangUp, json_reply
+from integration_base_tests.loopback import HangUp, json_reply
 from tests.payments.alert_cases import subjects
 from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts

@@ -12,7 +12,7 @@ from app.flows.reconciliation.compare import find_differences
 from app.flows.reconciliation.entries import entries_of
 from app.rules.problems import problem_text
 from app.store.tables import DiscrepancyKind, ProductsForm
-from tests.loopback import ReceivedRequest, Reply, json_reply, text_reply
+from integration_base_tests.loopback import ReceivedRequest, Reply, json_reply, text_reply
 from tests.payments.baskets import line, taxed
 from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts

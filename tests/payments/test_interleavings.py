@@ -22,10 +22,10 @@ from app.rules.problems import problem_text
 from app.store.aggregates import find_by_order
 from app.store.database import Database
 from app.store.vault import Vault
+from integration_base_tests.clock import Clock
+from integration_base_tests.loopback import ReceivedRequest
 from saleor_app_sdk.errors import SaleorUnreachableError
 from saleor_app_sdk.testing.rules.recording import final_event
-from tests.conftest import Clock
-from tests.loopback import ReceivedRequest
 from tests.payments.fake_gateway import action_of, open_fake_gateway
 from tests.payments.fake_saleor import amounts
 from tests.payments.records import Mood, RecordKeepingGateway

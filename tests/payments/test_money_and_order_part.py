@@ -12,8 +12,8 @@ from app.flows.open_pages import CHECK_INTERVAL, OpenPageChecks, check_polled_pa
 from app.reports.order_payments import can_be_paid
 from app.rules.problems import acknowledge, problem_text
 from app.store.aggregates import ById, ByOrder
+from integration_base_tests.loopback import HangUp, json_reply
 from saleor_app_sdk.testing.records import Order
-from tests.loopback import HangUp, json_reply
 from tests.payments.aggregates import an_operation
 from tests.payments.alert_cases import subjects
 from tests.payments.changes import Change

@@ -12,10 +12,10 @@ from app.rules.posting import Posting, raise_problem
 from app.rules.problems import KEYS, problem_text
 from app.store.aggregates import save_all
 from app.store.tables import SaleorEvent
+from integration_base_tests.loopback import HangUp, json_reply
 from saleor_app_sdk.errors import SaleorRefusedError, SaleorUnreachableError
 from saleor_app_sdk.events import TransactionProcessSession
 from tests.db.rows import load_by_transaction
-from tests.loopback import HangUp, json_reply
 from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts
 from tests.payments.problems import issue_saying

@@ -15,7 +15,7 @@ from app.services import Gateways
 from app.store.accounts import AccountRepository
 from app.store.vault import KEY_BYTES, Vault
 from app.worker.loop import Worker
-from tests.loopback import HangUp, Reply, json_reply
+from integration_base_tests.loopback import HangUp, Reply, json_reply
 from tests.payments.alert_cases import items, subjects
 from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts

@@ -4,7 +4,7 @@ import pytest
 
 from app.core.vocabulary import Kind, State
 from app.rules.problems import problem_text
-from tests.loopback import HangUp, json_reply
+from integration_base_tests.loopback import HangUp, json_reply
 from tests.payments.fake_gateway import BROKEN, operation, payment
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop

@@ -12,9 +12,9 @@ from app.flows.card_keys import offered_key
 from app.flows.initialize import initialize
 from app.reports.timeline import timeline
 from app.store.vault import VaultError
+from integration_base_tests.loopback import HangUp, json_reply
 from saleor_app_sdk.events import TransactionInitializeSession
 from saleor_app_sdk.responses import SessionResponse
-from tests.loopback import HangUp, json_reply
 from tests.payments.cards.seals import BROWSER, seal
 from tests.payments.cards.seals import CARD as TYPED
 from tests.payments.fake_gateway import BROKEN, payment, refusal_reply

@@ -3,8 +3,8 @@
 import pytest
 
 from app.rules.addresses import Addresses
+from integration_base_tests.loopback import HangUp, json_reply
 from saleor_app_sdk.limits import LINK_LENGTH
-from tests.loopback import HangUp, json_reply
 from tests.payments.fake_gateway import operation
 from tests.payments.shop import SALEOR, TOTAL, Shop
 

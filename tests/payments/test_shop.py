@@ -7,7 +7,7 @@ from sqlmodel import SQLModel
 
 from app.store.database import Database
 from app.store.vault import Vault
-from tests.conftest import Clock
+from integration_base_tests.clock import Clock
 from tests.payments.fake_gateway import FakeGateway
 from tests.payments.shop import SALEOR, open_shop, set_up_store
 

@@ -14,7 +14,7 @@ from app.rules.refusal import RefusalCode, RefusalError
 from app.store.tables import TurnedAway
 from app.store.turned_away import MAX_ROWS_A_DAY, RECENT
 from app.worker.erase import erase_outdated
-from tests.loopback import Reply, json_reply
+from integration_base_tests.loopback import Reply, json_reply
 from tests.payments.alert_cases import items
 from tests.payments.fake_gateway import refusal_reply
 from tests.payments.operations.test_gateway_initialize import event

@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from app.core.vocabulary import Kind, State
-from tests.loopback import json_reply
+from integration_base_tests.loopback import json_reply
 from tests.payments.fake_gateway import operation, payment, refusal_reply
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop

@@ -15,12 +15,12 @@ from app.flows.initialize import initialize
 from app.store.database import Database, create_engine, is_sqlite
 from app.store.errors import DatabaseUnavailableError
 from integration_base.outbound import Deadline
+from integration_base_tests.loopback import Silence, json_reply
 from saleor_app_sdk import webhooks
 from saleor_app_sdk.app import SaleorApp
 from saleor_app_sdk.events import TransactionInitializeSession
 from saleor_app_sdk.webhook_definition import WebhookContext
 from tests.db.rows import load_by_transaction
-from tests.loopback import Silence, json_reply
 from tests.payments.fake_gateway import operation
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import Shop, action_event, session_event

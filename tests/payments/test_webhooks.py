@@ -7,10 +7,10 @@ import pytest
 from app.bootstrap import MANIFEST
 from app.flows.webhooks import define_webhooks
 from integration_base.outbound import Deadline
+from integration_base_tests.loopback import json_reply
 from saleor_app_sdk.app import AppInfo, SaleorApp
 from saleor_app_sdk.events import TransactionInitializeSession, TransactionProcessSession
 from saleor_app_sdk.webhook_definition import WebhookContext, WebhookDefinition
-from tests.loopback import json_reply
 from tests.payments.fake_gateway import operation
 from tests.payments.shop import Shop, action_event, session_event
 

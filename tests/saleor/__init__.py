@@ -1,0 +1,1 @@
+"""What the app and the SDK promise together: their documents, their stores of installations."""

@@ -13,12 +13,13 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from app.store.database import Database, async_url, create_engine
 from app.store.installations import InstallationRepository
 from app.store.vault import Vault
+from integration_base_tests.clock import Clock
 from saleor_app_sdk.in_memory import InMemoryInstallationStore
 from saleor_app_sdk.installation import Installation, InstallationStore
 from saleor_app_sdk.pending_tokens import MAX_PENDING_TOKENS
 from saleor_app_sdk.sealing import generate_sealing_key
 from saleor_app_sdk.sqlmodel_store import SQLModelInstallationStore, create_tables, metadata
-from tests.conftest import Clock, MigratedDatabases
+from tests.conftest import MigratedDatabases
 
 URL = "https://shop.example.com/graphql/"
 OTHER = "https://other.example.com/graphql/"

@@ -1,8 +1,6 @@
 """Every GraphQL document of ours against the schemas of every Saleor that we support."""
 
-import os
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -11,32 +9,23 @@ from graphql import (
     FieldNode,
     GraphQLNonNull,
     GraphQLObjectType,
-    GraphQLSchema,
     InlineFragmentNode,
     OperationDefinitionNode,
-    build_schema,
     parse,
     validate,
 )
 
+from integration_base_tests.places import REPOSITORY, SALEOR_APP_SDK
 from saleor_app_sdk.aliases import repeat_field
 from saleor_app_sdk.documents import Documents
 from saleor_app_sdk.versions import OLDEST_SUPPORTED, Version
-from tests.conftest import missing
-from tests.saleor.recordings import ROOT
-from tests.sources import SALEOR_APP_SDK
+from saleor_app_sdk_tests.schemas import VERSIONS, schema
 
-SCHEMAS = Path(os.environ.get("SALEOR_SCHEMAS", ROOT.parent / "shared" / "reference" / "saleor"))
-VERSIONS: tuple[Version, ...] = ((3, 21), (3, 22), (3, 23))
-FOLDERS = (ROOT / "manifest" / "subscriptions", ROOT / "manifest" / "operations", SALEOR_APP_SDK / "operations")
-
-
-@cache
-def schema(version: Version) -> GraphQLSchema:
-    path = SCHEMAS / f"schema-{version[0]}.{version[1]}.graphql"
-    if not path.exists():
-        missing(f"Saleor's schema at {path} (SALEOR_SCHEMAS says in which folder to look)")
-    return build_schema(path.read_text(), assume_valid=True)
+FOLDERS = (
+    REPOSITORY / "manifest" / "subscriptions",
+    REPOSITORY / "manifest" / "operations",
+    SALEOR_APP_SDK / "operations",
+)
 
 
 def documents() -> Iterator[tuple[Path, str, Version]]:
@@ -61,7 +50,7 @@ def test_what_a_saleor_is_given_is_valid_in_its_schema(folder: Path, name: str, 
 @pytest.mark.parametrize("version", VERSIONS, ids=_short)
 def test_a_plain_refund_is_told_from_a_granted_one(version: Version) -> None:
     """Of what does not exist Saleor makes one whose id says "None", unless something is asked that cannot be null."""
-    document = parse(Documents(ROOT / "manifest" / "subscriptions").text("transaction_refund_requested", version))
+    document = parse(Documents(REPOSITORY / "manifest" / "subscriptions").text("transaction_refund_requested", version))
     [subscription] = [each for each in document.definitions if isinstance(each, OperationDefinitionNode)]
     asked = _named(_named(subscription, "event"), "grantedRefund")
     granted = schema(version).type_map["OrderGrantedRefund"]
@@ -83,13 +72,13 @@ def _named(node: Any, name: str) -> Any:
 @pytest.mark.parametrize("version", VERSIONS, ids=_short)
 @pytest.mark.parametrize("name", ["transaction_event_report", "order_of_transaction"])
 def test_what_is_asked_together_is_valid_too(name: str, version: Version) -> None:
-    document = parse(repeat_field(Documents(ROOT / "manifest" / "operations").text(name, version), 10))
+    document = parse(repeat_field(Documents(REPOSITORY / "manifest" / "operations").text(name, version), 10))
     assert validate(schema(version), document) == []
 
 
 def test_no_document_lies_where_nobody_looks_for_it() -> None:
     """The test above sees every .graphql file of the app and of the SDK: as a document, or as a fragment of one."""
-    files = {path for home in (ROOT / "manifest", SALEOR_APP_SDK) for path in home.rglob("*.graphql")}
+    files = {path for home in (REPOSITORY / "manifest", SALEOR_APP_SDK) for path in home.rglob("*.graphql")}
     seen = set()
     for folder in FOLDERS:
         given = Documents(folder)
@@ -110,7 +99,7 @@ def test_no_document_lies_where_nobody_looks_for_it() -> None:
 
 def test_the_report_for_3_21_does_not_know_how_it_was_paid() -> None:
     """One argument that a Saleor does not know, and it refuses the whole report."""
-    operations = Documents(ROOT / "manifest" / "operations")
+    operations = Documents(REPOSITORY / "manifest" / "operations")
     assert "paymentMethodDetails" not in operations.text("transaction_event_report", (3, 21))
     assert "paymentMethodDetails" in operations.text("transaction_event_report", (3, 22))
     assert "paymentMethodDetails" in operations.text("transaction_event_report", (3, 24))

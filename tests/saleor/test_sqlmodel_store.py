@@ -13,10 +13,10 @@ from sqlalchemy import Connection, text
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlmodel import SQLModel
 
+from integration_base_tests.clock import Clock
 from saleor_app_sdk.pending_tokens import MAX_UNPROVEN_INSTALLATIONS
 from saleor_app_sdk.sealing import SealedValueError, Sealer, generate_sealing_key
 from saleor_app_sdk.sqlmodel_store import SQLModelInstallationStore, metadata
-from tests.conftest import Clock
 from tests.saleor.test_installation_stores import (
     OTHER,
     URL,

@@ -34,7 +34,7 @@ from gateway_client.models.base import _Model as GatewayModel
 from gateway_client.notification import Notification as GatewayNotification
 from gateway_client.sandbox.settings import PointOfSale
 from gateway_client.transport import Call, GatewayResponse
-from tests.conftest import REPOSITORY
+from integration_base_tests.places import REPOSITORY
 from tests.secrets.hunt import CardNumber, Secret, SecurityCode, find_secrets
 
 SECRET = Secret("secret", "s3cr3t-of-nobody")

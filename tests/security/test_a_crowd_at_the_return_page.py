@@ -6,8 +6,8 @@ import pytest
 
 from app.main import create_app
 from app.web.shopper.look_ups import LOOK_UP_INTERVAL, MAX_PER_INTERVAL
+from integration_base_tests.loopback import serve_app
 from tests.dashboard.order_page_stack import OrderPageStack
-from tests.loopback import serve_app
 
 CROWD = 100
 

@@ -21,9 +21,10 @@ from schemathesis.core.result import Ok
 
 from app.main import create_app
 from app.settings import Settings
-from tests.conftest import Clock, MigratedDatabases
-from tests.loopback import serve_app
-from tests.waiting import LONGEST_WAIT
+from integration_base_tests.clock import Clock
+from integration_base_tests.loopback import serve_app
+from integration_base_tests.waiting import LONGEST_WAIT
+from tests.conftest import MigratedDatabases
 
 pytestmark = pytest.mark.threat("hostile-text", "words-in-errors")
 

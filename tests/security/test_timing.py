@@ -9,7 +9,7 @@ from app.store.database import Database
 from app.store.installations import InstallationRepository
 from app.store.vault import Vault
 from gateway_client import signature
-from tests.conftest import Clock
+from integration_base_tests.clock import Clock
 
 pytestmark = pytest.mark.threat("timing")
 SALEOR = "https://shop.example.com/graphql/"

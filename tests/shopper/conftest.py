@@ -13,8 +13,8 @@ from app.web.shopper.limits import PageLimits
 from app.web.shopper.router import create_shopper_router
 from app.web.shopper.view import PaymentView
 from app.web.static import static_files
-from tests.conftest import Clock
-from tests.loopback import serve_app
+from integration_base_tests.clock import Clock
+from integration_base_tests.loopback import serve_app
 
 ADDRESS_HEADER = "X-Forwarded-For"
 

@@ -8,7 +8,7 @@ from fastapi import FastAPI
 
 from app.web.shopper.apple_pay import ADDRESS, create_association_router, find_association
 from app.web.shopper.limits import PageLimits
-from tests.loopback import serve_app
+from integration_base_tests.loopback import serve_app
 from tests.payments.shop import Shop
 from tests.payments.shop_fixtures import gateway, shop
 

@@ -14,7 +14,7 @@ from app.i18n.messages import LazyMessage
 from app.i18n.translation import translation
 from app.web.shopper.view import OtherAttempt, PaymentState
 from app.web.shopper.view_builder import MAX_ATTEMPTS, find_view
-from tests.loopback import json_reply
+from integration_base_tests.loopback import json_reply
 from tests.payments.fake_gateway import payment as record
 from tests.payments.shop import TOTAL, Shop
 from tests.payments.shop_fixtures import gateway, shop

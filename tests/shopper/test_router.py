@@ -16,7 +16,7 @@ from app.web.shopper.limits import MAX_CONCURRENT, MAX_PER_ADDRESS, MAX_WAITING,
 from app.web.shopper.page import POLLS
 from app.web.shopper.router import create_shopper_router
 from app.web.shopper.view import PaymentState, PaymentView
-from tests.conftest import Clock
+from integration_base_tests.clock import Clock
 from tests.shopper.conftest import ADDRESS_HEADER, Payments
 from tests.shopper.views import CHECKOUT, PAID, SHOP, payment
 

@@ -14,9 +14,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, Router
 
 from app.rules.cards.key_pair import ALG, ENC
+from integration_base_tests.waiting import unless_it_hangs
 from tests.dashboard.framing import BrowserErrors
 from tests.storefront_kit.shop import KitShop, kit_shop
-from tests.waiting import unless_it_hangs
 
 CHECKOUT, TRANSACTION, REFERENCE = "Q2hlY2tvdXQ6MQ==", "VHJhbnNhY3Rpb25JdGVtOjE=", "9424b415bc3f4765ae40a795d92aa6ed"
 OFFER, START, PROCESS = "paymentGatewayInitialize", "transactionInitialize", "transactionProcess"

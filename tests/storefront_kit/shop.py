@@ -16,8 +16,8 @@ from starlette.routing import Mount, Route, Router
 from starlette.types import ASGIApp
 
 from app.web.static import kit_tag, static_files
-from tests.loopback import serve_app
-from tests.waiting import unless_it_hangs
+from integration_base_tests.loopback import serve_app
+from integration_base_tests.waiting import unless_it_hangs
 
 REST = "; require-trusted-types-for 'script'; base-uri 'none'; form-action 'none'"
 STYLE = """

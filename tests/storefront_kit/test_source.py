@@ -11,11 +11,11 @@ from app.i18n.translation import translation_for
 from app.rules.status_messages import english_status_message
 from app.web.static import KIT, KIT_FOLDER
 from gateway_client.statuses import TABLE, CodeKind, Status
+from integration_base_tests.pages import STOREFRONT, backticked, blocks, rows, section
+from integration_base_tests.places import REPOSITORY
 from saleor_app_sdk.versions import Version
-from tests.conftest import REPOSITORY
-from tests.docs.pages import STOREFRONT, backticked, blocks, rows, section
+from saleor_app_sdk_tests.schemas import VERSIONS, schema
 from tests.docs.test_examples import _TEMPLATE
-from tests.saleor.test_schemas import VERSIONS, schema
 
 SOURCE = (KIT_FOLDER / KIT).read_text()
 TYPES = (KIT_FOLDER / "gateway-payment.d.ts").read_text()

@@ -28,7 +28,8 @@ from typing import Any
 from sqlalchemy import Connection, event
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from tests.sources import GATEWAY_CLIENT, HOUSES, SALEOR_APP_SDK, name_of
+from integration_base_tests.places import GATEWAY_CLIENT, SALEOR_APP_SDK
+from tests.sources import HOUSES, name_of
 
 _HOUSES = tuple(f"{house}/" for house in HOUSES)
 _PLAYED = (f"{SALEOR_APP_SDK}/testing/", f"{GATEWAY_CLIENT}/sandbox/")

@@ -16,12 +16,12 @@ from app.store.migrate import migrate
 from app.store.vault import KEY_BYTES, Vault
 from app.worker.loop import Worker
 from integration_base.exact_json import dumps
+from integration_base_tests.clock import Clock
+from integration_base_tests.loopback import json_reply
 from saleor_app_sdk.responses import WebhookResponse
 from saleor_app_sdk.webhook_definition import WebhookContext
-from tests.conftest import Clock
 from tests.dashboard.dashboard_app import StaffClient, open_staff_client
 from tests.dashboard.payments.test_payment_actions import forms
-from tests.loopback import json_reply
 from tests.payments.fake_gateway import FakeGateway, open_fake_gateway, operation, payment
 from tests.payments.shop import SALEOR, Shop, open_shop, session_event, source_object
 from tests.payments.test_webhooks import app_of

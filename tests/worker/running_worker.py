@@ -7,11 +7,11 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
 from app.worker.loop import Worker
+from integration_base_tests.waiting import unless_it_hangs
 from saleor_app_sdk.errors import SaleorUnreachableError
 from saleor_app_sdk.installation import Installation
 from saleor_app_sdk.reports import EventReport, ReportOutcome
 from tests.payments.shop import Shop
-from tests.waiting import unless_it_hangs
 
 
 @asynccontextmanager

@@ -22,13 +22,13 @@ from app.store.job_queue import Claim
 from app.store.outbox import EVENTS
 from app.store.tables import Notification, SaleorEvent
 from app.worker.loop import Worker
+from integration_base_tests.waiting import eventually
 from saleor_app_sdk.errors import SaleorUnreachableError
 from tests.payments.changes import Change
 from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop, source_object
 from tests.statements import count_queries, record_statements
-from tests.waiting import eventually
 from tests.worker.running_worker import SlowSaleor, run_worker, wait_until_reported
 
 

@@ -9,8 +9,8 @@ from app.store.job_queue import Capacity, claim
 from app.store.outbox import EVENTS
 from app.store.reconciliations import RECONCILIATIONS, plan_run
 from app.worker.loop import Worker
+from integration_base_tests.loopback import HangUp, Reply
 from saleor_app_sdk.errors import SaleorUnreachableError
-from tests.loopback import HangUp, Reply
 from tests.payments.fake_gateway import payment
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop

@@ -21,10 +21,10 @@ from app.store.vault import KEY_BYTES, Vault
 from app.worker.consumer import Consumer, Job
 from gateway_client.notification import digest as digest_of
 from gateway_client.notification import encode
+from integration_base_tests.waiting import unless_it_hangs
 from tests.payments.fake_gateway import payment
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop
-from tests.waiting import unless_it_hangs
 from tests.worker.running_worker import DeadSaleors, SlowSaleor, run_worker, wait_until, wait_until_reported
 
 OTHER = "https://other.example.com/graphql/"

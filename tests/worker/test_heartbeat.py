@@ -23,8 +23,8 @@ from app.store.processes import (
 from app.store.tables import Process
 from app.worker.heartbeat import Heartbeat
 from app.worker.loop import LONGEST_ROUND_SECONDS, Worker
+from integration_base_tests.waiting import LONGEST_WAIT, eventually
 from tests.payments.shop import Shop
-from tests.waiting import LONGEST_WAIT, eventually
 
 WORKER = RunningProcess("1.0", serves=False, works=True)
 

@@ -23,9 +23,9 @@ from app.store.tables import Installation
 from app.worker.consumer import Consumer
 from app.worker.loop import Worker
 from app.worker.presence import check_presence
+from integration_base_tests.loopback import HangUp, Silence, json_reply
 from saleor_app_sdk.documents import Documents
 from saleor_app_sdk.graphql import SaleorClient
-from tests.loopback import HangUp, Silence, json_reply
 from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import SALEOR, TOTAL, Shop

@@ -26,9 +26,9 @@ from app.services import Services
 from app.settings import Settings
 from app.store.accounts import AccountKeys, NewAccount
 from app.store.tables import Payment, SaleorEvent
-from tests.conftest import REPOSITORY
-from tests.loopback import serve_app
-from tests.waiting import LONGEST_WAIT, eventually
+from integration_base_tests.loopback import serve_app
+from integration_base_tests.places import REPOSITORY
+from integration_base_tests.waiting import LONGEST_WAIT, eventually
 
 pytestmark = pytest.mark.long
 SHORT = {"APP_WORKER_LEASE": "2"}  # how long a dead worker's claim stands

@@ -14,9 +14,9 @@ from app.store.job_queue import Claim
 from app.store.tables import SaleorEvent
 from app.worker.consumer import Consumer
 from app.worker.loop import Worker
+from integration_base_tests.waiting import LONGEST_WAIT
 from tests.payments.fake_gateway import operation
 from tests.payments.shop import Shop
-from tests.waiting import LONGEST_WAIT
 from tests.worker.running_worker import SlowSaleor
 
 

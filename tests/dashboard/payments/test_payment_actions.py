@@ -6,10 +6,10 @@ from decimal import Decimal
 import pytest
 
 from app.core.vocabulary import Kind, State
+from integration_base_tests.loopback import json_reply
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import OTHER_STORE, StaffClient, other_store
 from tests.dashboard.payments.test_payment_page import text
-from tests.loopback import json_reply
 from tests.payments.fake_gateway import operation, payment, refusal_reply
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, run_concurrently

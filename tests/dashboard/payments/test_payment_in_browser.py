@@ -4,11 +4,11 @@ import pytest
 from playwright.async_api import Browser, expect
 
 from app.core.vocabulary import Kind
+from integration_base_tests.loopback import ReceivedRequest, json_reply
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient
 from tests.dashboard.framing import BrowserErrors, clipboard_text, dashboard_of, messages_of, sign_in
 from tests.dashboard.test_in_browser import open_dialog, unfold
-from tests.loopback import ReceivedRequest, json_reply
 from tests.payments.fake_gateway import action_of, operation, payment
 from tests.payments.split.market import enable_splitting, recorded, split_checkout
 from tests.payments.split.people import POTTER, SMITH

@@ -13,10 +13,10 @@ from app.core.vocabulary import Kind, State
 from app.rules.split.standing import chosen_shares
 from app.web.dashboard.payments.actions import read_amounts
 from integration_base.amounts import NotAnAmountError
+from integration_base_tests.loopback import json_reply
 from tests.commands.books import event, moment_after, notification, operation
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient
-from tests.loopback import json_reply
 from tests.payments.fake_gateway import operation as operation_record
 from tests.payments.fake_gateway import payment, refusal_reply
 from tests.payments.split.market import (

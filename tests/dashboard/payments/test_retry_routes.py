@@ -6,11 +6,11 @@ from app.core.alerts import AlertKind
 from app.core.vocabulary import EventState
 from app.rules.problems import Cause
 from app.store.tables import Notification, SaleorEvent
+from integration_base_tests.loopback import json_reply
 from tests.commands.books import event, moment_after, notification, operation
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient
 from tests.dashboard.payments.test_payment_page import text
-from tests.loopback import json_reply
 from tests.payments.fake_gateway import BROKEN, payment
 
 

@@ -2,10 +2,10 @@
 
 import re
 
+from integration_base_tests.loopback import json_reply
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import OTHER_STORE, StaffClient, other_store
 from tests.dashboard.payments.test_payment_page import text
-from tests.loopback import json_reply
 from tests.payments.fake_gateway import BROKEN, operation
 from tests.payments.fake_saleor import amounts
 from tests.payments.operations.test_subscriptions import CANCELLED, charge, subscribed

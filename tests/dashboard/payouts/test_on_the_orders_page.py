@@ -5,9 +5,9 @@ from typing import cast
 
 from app.flows.pay_out import pay_out
 from app.rules.references import order_id_of
+from integration_base_tests.loopback import json_reply
 from tests.dashboard.order_page_stack import OrderPageStack
 from tests.dashboard.test_order_widget import text
-from tests.loopback import json_reply
 from tests.payments.payouts import MASK, a_payout, payout_record
 from tests.payments.shop import Shop
 

@@ -10,10 +10,10 @@ import pytest
 from app.flows.card_keys import offered_key
 from app.store.aggregates import ByOrder
 from app.store.tables import Payment
+from integration_base_tests.loopback import Behaviour, HangUp, ReceivedRequest, json_reply
 from tests.commands.books import BEGUN, DIFFERS
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient, other_store
-from tests.loopback import Behaviour, HangUp, ReceivedRequest, json_reply
 from tests.payments.cards.seals import NUMBER, seal
 from tests.payments.fake_gateway import payment
 from tests.payments.payouts import MASK, enable_payouts

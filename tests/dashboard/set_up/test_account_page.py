@@ -18,11 +18,11 @@ from app.rules.addresses import Addresses
 from app.store.reconciliations import list_runs, update_run
 from app.store.tables import MerchantAccount, ProductsForm, RunState
 from app.web.dashboard.set_up.forms import GROUPS
+from integration_base_tests.loopback import serve_app
 from tests.commands.books import store_payment
 from tests.commands.conftest import KEYS, NEW_KEYS, PointOfSale, one_database, row_of
 from tests.dashboard.dashboard_app import StaffClient, open_staff_client
 from tests.dashboard.set_up.conftest import LONG_KEYS
-from tests.loopback import serve_app
 from tests.payments.split.people import MARKET, POTTER, SMITH
 
 NO_KEYS = {"api_key": "", "api_secret": "", "endpoints_key": "", "grace": "24"}

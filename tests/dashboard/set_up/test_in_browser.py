@@ -11,13 +11,13 @@ from app.web.shopper import view_builder
 from app.web.shopper.limits import PageLimits
 from app.web.shopper.look_ups import LookUps
 from app.web.shopper.router import create_shopper_router
+from integration_base_tests.loopback import text_reply
 from tests.commands.conftest import KEYS, PointOfSale, one_database
 from tests.commands.conftest import POS_ID as TRIED_POS_ID
 from tests.commands.test_checking_accounts import NO_SUCH_ORDER as NO_ORDER_IN_WORDS
 from tests.commands.test_checking_accounts import REFUSED_KEYS
 from tests.dashboard.dashboard_app import StaffClient
 from tests.dashboard.framing import BrowserErrors, dashboard_of, path_of, sign_in
-from tests.loopback import text_reply
 from tests.payments.fake_gateway import NO_SUCH_ORDER, POS_ID, payment, refusal_reply
 
 pytestmark = pytest.mark.browser

@@ -6,9 +6,9 @@ from uuid import uuid4
 import pytest
 
 from app.store.tables import MerchantAccount
+from integration_base_tests.loopback import json_reply
 from tests.commands.conftest import add_account, one_database
 from tests.dashboard.dashboard_app import StaffClient, other_store
-from tests.loopback import json_reply
 from tests.payments.fake_gateway import operation, payment, refusal_reply
 
 

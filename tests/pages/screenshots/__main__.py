@@ -3,7 +3,7 @@
 import asyncio
 import sys
 
-from tests.browsing import chromium
+from integration_base_tests.browsing import chromium
 from tests.pages.screenshots import of_every_page, of_the_dashboard, of_the_demo, of_the_health_check
 from tests.pages.screenshots.photographer import Photographer
 

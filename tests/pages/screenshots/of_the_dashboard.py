@@ -21,6 +21,7 @@ from app.flows.reconciliation.run import begin_run, complete_run
 from app.services import Services
 from app.store.migrate import migrate
 from app.store.tables import ReconciliationRun, RunState
+from integration_base_tests.waiting import eventually
 from saleor_app_sdk.testing import staff, storefront
 from tests.journeys.stories import BACK, order_id_of, wait_for_event
 from tests.journeys.stories import begin as begin_to_pay
@@ -28,7 +29,6 @@ from tests.journeys.wallet_shop import GATEWAY_AT_GOOGLE
 from tests.pages.screenshots.photographer import Photographer
 from tests.pages.stack import AppUnderTest, open_app_under_test
 from tests.pages.two_months import add_two_months_of_payments
-from tests.waiting import eventually
 
 CHECKOUT = """<!doctype html><html lang="en"><meta charset="utf-8"><style>
 body {{ width: 440px; margin: 0; padding: 28px; box-sizing: border-box; background: #fff; color: #1c1c1c;

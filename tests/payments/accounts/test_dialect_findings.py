@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from app.flows.accounts.dialect_findings import DialectFinding, find_dialect
-from tests.loopback import text_reply
+from integration_base_tests.loopback import text_reply
 from tests.payments.fake_gateway import payment
 from tests.payments.shop import Shop
 

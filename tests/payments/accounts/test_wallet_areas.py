@@ -10,8 +10,8 @@ import pytest
 from app.flows.accounts.gateway_access import Area, check_areas
 from app.store.tables import MerchantAccount
 from gateway_client import Credentials, GatewayClient
-from tests.conftest import Clock
-from tests.sandbox.harness import POS, Harness, open_harness
+from gateway_client_tests.sandbox.harness import POS, Harness, open_harness
+from integration_base_tests.clock import Clock
 
 BOTH = {"apple_pay": True, "google_pay": True}
 

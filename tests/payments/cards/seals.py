@@ -10,25 +10,6 @@ ALGORITHMS = ["RSA-OAEP-256", "A256GCM"]
 NUMBER, CVV = "4242424242424242", "937"
 CARD: dict[str, Any] = {"number": NUMBER, "expMonth": 12, "expYear": 2030, "cvv": CVV}
 
-# What the sheets of Apple Pay and Google Pay give to a page. What is sealed in it, nobody here can open.
-APPLE_TOKEN: dict[str, Any] = {
-    "paymentData": {
-        "version": "EC_v1",
-        "data": "c2VhbGVkIGJ5IEFwcGxl-apple",
-        "signature": "MIAGCSqGSIb3DQEHAqCAMIACAQExDTALBgl",
-        "header": {
-            "ephemeralPublicKey": "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE",
-            "publicKeyHash": "tqYV",
-            "transactionId": "1a2b",
-        },
-    },
-    "paymentMethod": {"displayName": "Visa 4242", "network": "Visa", "type": "debit"},
-    "transactionIdentifier": "1A2B",
-}
-GOOGLE_TOKEN = json.dumps(
-    {"protocolVersion": "ECv2", "signature": "MEYCIQCa", "signedMessage": '{"encryptedMessage":"c2VhbGVkIGJ5-google"}'}
-)
-
 BROWSER: dict[str, Any] = {
     "browserColorDepth": "24",
     "browserScreenHeight": 1080,

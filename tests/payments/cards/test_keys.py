@@ -13,7 +13,7 @@ from app.store.card_keys import CardKeyRepository, StoreCardKeys
 from app.store.database import Database, create_engine
 from app.store.installations import InstallationRepository
 from app.store.vault import Vault, VaultError
-from tests.conftest import Clock
+from integration_base_tests.clock import Clock
 from tests.db.rows import an_installation
 from tests.payments.shop import run_concurrently
 

@@ -10,7 +10,7 @@ from app.core.vocabulary import Kind, State
 from app.i18n.messages import LazyMessage
 from app.rules.details import Details, Sum, card_mask, web_address
 from gateway_client.models import read_record
-from tests.loopback import json_reply
+from integration_base_tests.loopback import json_reply
 from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop

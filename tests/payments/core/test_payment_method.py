@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from app.rules.details import payment_method_from_row, payment_method_of, payment_method_to_row
 from gateway_client.models import PaymentRecord, read_record
 from integration_base.exact_json import dumps, loads
+from integration_base_tests.places import REPOSITORY
 from saleor_app_sdk.documents import Documents
 from saleor_app_sdk.payment_methods import CardDetails, OtherMethod, PaymentMethod
 from saleor_app_sdk.reports import EventReport
@@ -19,9 +20,8 @@ from saleor_app_sdk.responses import SessionResponse, TransactionFlow
 from saleor_app_sdk.testing.rules.responses import parse_session_response
 from saleor_app_sdk.versions import WITH_PAYMENT_METHODS, Version
 from saleor_app_sdk.vocabulary import EventType
-from tests.conftest import REPOSITORY
+from saleor_app_sdk_tests.schemas import VERSIONS, schema
 from tests.payments.fake_gateway import payment
-from tests.saleor.test_schemas import VERSIONS, schema
 
 VISA = CardDetails(name="Visa ****4242", brand="Visa", first_digits="4242", last_digits="4242")
 

@@ -21,7 +21,7 @@ from app.rules.problems import (
     problem_text,
 )
 from app.store.aggregates import ById
-from tests.loopback import Reply, json_reply
+from integration_base_tests.loopback import Reply, json_reply
 from tests.payments.aggregates import NOON, an_aggregate
 from tests.payments.changes import Change
 from tests.payments.fake_gateway import operation, payment, refusal_reply

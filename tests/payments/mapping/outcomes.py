@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from gateway_client.statuses import TABLE, Status
-from tests.loopback import Behaviour, HangUp, Reply, Silence, json_reply
+from integration_base_tests.loopback import Behaviour, HangUp, Reply, Silence, json_reply
 from tests.payments.fake_gateway import BROKEN, NO_SUCH_ORDER, refusal_reply
 
 

@@ -14,8 +14,8 @@ from app.core.vocabulary import Kind
 from app.rules.problems import problem_text
 from app.rules.schedule import Schedule
 from app.store import tables
+from integration_base_tests.loopback import Silence, json_reply
 from saleor_app_sdk.responses import ActionResponse, SessionResponse
-from tests.loopback import Silence, json_reply
 from tests.payments.fake_gateway import operation, payment
 from tests.payments.mapping.outcomes import PAGE, SHOPPERS_TURN, Outcome
 from tests.payments.operations.test_card_payment import BANK, typed

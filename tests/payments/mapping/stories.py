@@ -3,8 +3,8 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from integration_base_tests.loopback import HangUp, json_reply
 from saleor_app_sdk.responses import ActionResponse
-from tests.loopback import HangUp, json_reply
 from tests.payments.fake_gateway import NO_SUCH_ORDER, operation, payment
 from tests.payments.mapping.scenes import ConsequenceRecorder, Consequences, open_page
 from tests.payments.shop import TOTAL, Shop

@@ -12,7 +12,7 @@ from app.flows.actions import answer_action_request
 from app.rules.problems import problem_text
 from app.rules.schedule import Schedule
 from app.store.tables import Operation, ProductsForm
-from tests.loopback import ReceivedRequest, json_reply
+from integration_base_tests.loopback import ReceivedRequest, json_reply
 from tests.payments.baskets import line, taxed
 from tests.payments.fake_gateway import action_of, operation, payment, refusal_reply
 from tests.payments.fake_saleor import amounts

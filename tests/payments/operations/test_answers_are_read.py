@@ -12,6 +12,7 @@ import pytest
 from app.core.vocabulary import Kind, State
 from app.flows.actions import answer_action_request
 from app.rules.problems import problem_text
+from integration_base_tests.loopback import HangUp, ReceivedRequest, json_reply
 from saleor_app_sdk.errors import SaleorRefusedError, SaleorUnreachableError
 from saleor_app_sdk.events import TransactionRefundRequested
 from saleor_app_sdk.installation import Installation
@@ -20,7 +21,6 @@ from saleor_app_sdk.testing.records import Event, GrantedRefund
 from saleor_app_sdk.testing.rules.recording import NOT_DELIVERED, record_failure
 from saleor_app_sdk.testing.vocabulary import GrantedRefundStatus
 from saleor_app_sdk.webhook_definition import build_action_failure
-from tests.loopback import HangUp, ReceivedRequest, json_reply
 from tests.payments.fake_gateway import operation
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop, session_event

@@ -18,8 +18,8 @@ from app.rules.schedule import Schedule
 from app.rules.status_messages import status_message
 from gateway_client.models import Status
 from gateway_client.statuses import explain
+from integration_base_tests.loopback import Behaviour, HangUp, ReceivedRequest, Reply, Silence, json_reply
 from saleor_app_sdk.responses import SessionResponse
-from tests.loopback import Behaviour, HangUp, ReceivedRequest, Reply, Silence, json_reply
 from tests.payments.cards.seals import BROWSER, CARD, CVV, NUMBER, seal
 from tests.payments.fake_gateway import BROKEN, payment, refusal_reply
 from tests.payments.fake_saleor import amounts

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from app.core.payment import row_id_of
 from app.core.vocabulary import Kind, State
 from app.rules.decisions.competing_attempts import Attempt, pages_to_close
+from integration_base_tests.loopback import HangUp, ReceivedRequest, json_reply
 from saleor_app_sdk.testing.records import Transaction
-from tests.loopback import HangUp, ReceivedRequest, json_reply
 from tests.payments.fake_gateway import action_of, payment, refusal_reply
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import Shop, run_concurrently, source_object

@@ -14,8 +14,8 @@ from app.rules.problems import problem_text
 from app.rules.schedule import Schedule
 from app.store.tables import Operation, Payment
 from gateway_client.errors import GatewayError, InvalidRequestError, KeysNotOpenedError, NotSentError
+from integration_base_tests.loopback import Behaviour, HangUp, ReceivedRequest, Reply, Silence, json_reply
 from saleor_app_sdk.responses import SessionResponse
-from tests.loopback import Behaviour, HangUp, ReceivedRequest, Reply, Silence, json_reply
 from tests.payments.fake_gateway import BROKEN, POS_ID, payment, refusal_reply
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import CUSTOMER, TOTAL, Shop, run_concurrently, source_object

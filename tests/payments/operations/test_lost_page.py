@@ -10,8 +10,8 @@ import pytest
 
 from app.core.vocabulary import Kind, State
 from app.rules.problems import problem_text
+from integration_base_tests.loopback import Behaviour, HangUp, ReceivedRequest, Reply, Silence, json_reply
 from saleor_app_sdk.responses import SessionResponse
-from tests.loopback import Behaviour, HangUp, ReceivedRequest, Reply, Silence, json_reply
 from tests.payments.fake_gateway import BROKEN, NO_SUCH_ORDER, action_of, payment, refusal_reply
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop

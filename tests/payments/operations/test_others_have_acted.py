@@ -16,7 +16,7 @@ from gateway_client.errors import (
     RefusedError,
     Violation,
 )
-from tests.loopback import Behaviour, HangUp, Reply, json_reply
+from integration_base_tests.loopback import Behaviour, HangUp, Reply, json_reply
 from tests.payments.fake_gateway import operation, refusal_reply
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import Shop

@@ -14,8 +14,8 @@ from app.flows.staff.manual_resolution import Decision, settle
 from app.reports.alerts.open_alerts import find_open_alerts
 from app.rules.problems import problem_text
 from app.store.aggregates import ByOrder
+from integration_base_tests.loopback import HangUp, ReceivedRequest, json_reply
 from saleor_app_sdk.responses import SessionResponse
-from tests.loopback import HangUp, ReceivedRequest, json_reply
 from tests.payments.changes import Change
 from tests.payments.fake_gateway import BROKEN, action_of, operation, payment, refusal_reply
 from tests.payments.fake_saleor import amounts

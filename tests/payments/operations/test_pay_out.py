@@ -22,7 +22,7 @@ from app.store.repository import PaymentRepository
 from app.store.search import PaymentFilter, PaymentNames, find_by_name, payments_page
 from app.store.tables import SaleorEvent
 from app.web.shopper.view_builder import find_view as find_for_shopper
-from tests.loopback import Behaviour, HangUp, ReceivedRequest, json_reply
+from integration_base_tests.loopback import Behaviour, HangUp, ReceivedRequest, json_reply
 from tests.payments.cards.seals import NUMBER
 from tests.payments.fake_gateway import BROKEN, refusal_reply
 from tests.payments.payouts import (

@@ -13,8 +13,8 @@ from app.reports.status import standing
 from app.rules.requests.payout import PayoutRefusedError
 from app.store.payouts import similar_payouts_since
 from app.store.tables import MerchantAccount
+from integration_base_tests.loopback import HangUp, json_reply
 from tests.dashboard.dashboard_app import other_store
-from tests.loopback import HangUp, json_reply
 from tests.payments.fake_gateway import payment
 from tests.payments.payouts import MASK, a_payout, enable_payouts, order_of, payout_record, recorded
 from tests.payments.second_account import SECOND_POS, add_second_account

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from app.core.vocabulary import Kind, State
-from tests.loopback import Reply, json_reply
+from integration_base_tests.loopback import Reply, json_reply
 from tests.payments.fake_gateway import operation, refusal_reply
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import Shop

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from integration_base_tests.loopback import json_reply
 from saleor_app_sdk.responses import SessionResponse
-from tests.loopback import json_reply
 from tests.payments.fake_gateway import operation
 from tests.payments.shop import CUSTOMER, Shop
 

@@ -14,7 +14,7 @@ from app.rules.balance import balance
 from app.rules.problems import problem_text
 from app.rules.refusal import RefusalError
 from integration_base import exact_json
-from tests.loopback import json_reply
+from integration_base_tests.loopback import json_reply
 from tests.payments.fake_gateway import BROKEN, operation, payment
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import CUSTOMER, TOTAL, Shop

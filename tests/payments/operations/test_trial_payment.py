@@ -17,7 +17,7 @@ from app.rules.problems import problem_text
 from app.rules.refusal import RefusalCode, RefusalError
 from app.store.aggregates import find_by_order
 from app.store.tables import Payment, SaleorEvent
-from tests.loopback import HangUp, ReceivedRequest, json_reply
+from integration_base_tests.loopback import HangUp, ReceivedRequest, json_reply
 from tests.payments.fake_gateway import BROKEN, operation, payment, refusal_reply
 from tests.payments.shop import Shop
 

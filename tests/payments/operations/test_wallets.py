@@ -15,9 +15,10 @@ from app.core.vocabulary import Kind, Mode, State
 from app.flows.gateway_initialize import answer_gateway_initialize
 from app.rules.schedule import Schedule
 from app.store.tables import SavedCard
+from gateway_client_tests.examples import APPLE_TOKEN, GOOGLE_TOKEN
+from integration_base_tests.loopback import Behaviour, HangUp, ReceivedRequest, Reply, json_reply
 from saleor_app_sdk.responses import SessionResponse
-from tests.loopback import Behaviour, HangUp, ReceivedRequest, Reply, json_reply
-from tests.payments.cards.seals import APPLE_TOKEN, BROWSER, CARD, GOOGLE_TOKEN, seal
+from tests.payments.cards.seals import BROWSER, CARD, seal
 from tests.payments.fake_gateway import BROKEN, payment, refusal_reply
 from tests.payments.fake_saleor import amounts
 from tests.payments.operations.test_gateway_initialize import event as offer_event

@@ -22,7 +22,7 @@ from gateway_client.sandbox.control.client import SandboxControl
 from gateway_client.sandbox.sandbox import Sandbox
 from gateway_client.sandbox.server import running_sandbox
 from gateway_client.sandbox.settings import Behaviour, PointOfSale, SandboxSettings
-from tests.conftest import Clock
+from integration_base_tests.clock import Clock
 from tests.payments.fake_gateway import POS_ID, FakeGateway
 from tests.payments.shop import SECRET, Shop, open_shop
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from app.core.vocabulary import Kind
 from app.rules.split.standing import SplitStanding, standing_of
-from tests.loopback import json_reply
+from integration_base_tests.loopback import json_reply
 from tests.payments.fake_gateway import operation
 from tests.payments.shop import Shop, source_object
 from tests.payments.split.people import MARKET, POTTER, SMITH, rules

@@ -12,8 +12,8 @@ from app.rules.split.products import basket_of, granted_lines
 from app.rules.split.remainder import granted_worth
 from saleor_app_sdk.events import GrantedRefund
 from saleor_app_sdk.source import Checkout, Order
+from saleor_app_sdk_tests.recordings import webhooks
 from tests.payments.split.people import POTTER, SMITH, WEAVER, rules
-from tests.saleor.recordings import webhooks
 
 
 def taxed(amount: str) -> dict[str, Any]:

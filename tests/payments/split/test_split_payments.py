@@ -7,7 +7,7 @@ import pytest
 
 from app.core.vocabulary import Kind, State
 from app.store.tables import ProductsForm
-from tests.loopback import HangUp, ReceivedRequest, json_reply
+from integration_base_tests.loopback import HangUp, ReceivedRequest, json_reply
 from tests.payments.fake_gateway import action_of, operation, payment
 from tests.payments.shop import TOTAL, Shop
 from tests.payments.split.market import (

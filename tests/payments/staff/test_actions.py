@@ -16,9 +16,9 @@ from app.rules.refusal import RefusalError
 from app.rules.split.choice import choose_next_refund_split
 from app.store.aggregates import ByOrder
 from app.store.tables import Operation
+from integration_base_tests.loopback import ReceivedRequest, json_reply
 from saleor_app_sdk.responses import AvailableAction
 from tests.commands.conftest import one_database
-from tests.loopback import ReceivedRequest, json_reply
 from tests.payments.changes import Change
 from tests.payments.fake_gateway import BROKEN, operation, payment, refusal_reply
 from tests.payments.fake_saleor import amounts

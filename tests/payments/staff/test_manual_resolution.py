@@ -11,7 +11,7 @@ from app.flows.staff.manual_resolution import Decision, settle
 from app.rules.problems import problem_text
 from app.rules.refusal import RefusalError
 from app.store.aggregates import ByOrder
-from tests.loopback import HangUp, json_reply
+from integration_base_tests.loopback import HangUp, json_reply
 from tests.payments.changes import Change
 from tests.payments.fake_gateway import operation, payment, refusal_reply
 from tests.payments.fake_saleor import amounts

@@ -20,7 +20,7 @@ from app.rules.requests.payout import PayoutRefusedError
 from app.store.columns import table_of
 from app.store.installations import OpenInstallation
 from app.store.tables import MerchantAccount, Payment, Payout, SavedCard
-from tests.loopback import Behaviour, HangUp, ReceivedRequest, json_reply
+from integration_base_tests.loopback import Behaviour, HangUp, ReceivedRequest, json_reply
 from tests.payments.cards.seals import NUMBER, seal
 from tests.payments.fake_gateway import payment, refusal_reply
 from tests.payments.payouts import MASK, OTHER, STAFF, audit_of, enable_payouts

@@ -16,7 +16,7 @@ from app.reports.timeline import timeline
 from app.rules.posting import raise_problem
 from app.rules.problems import Cause, problem_messages, problem_text
 from app.store.aggregates import ById
-from tests.loopback import json_reply
+from integration_base_tests.loopback import json_reply
 from tests.payments.alert_cases import subjects
 from tests.payments.changes import Change
 from tests.payments.fake_gateway import operation, payment

@@ -17,7 +17,7 @@ from app.rules.problems import problem_text
 from app.store.accounts import AccountKeys, NewAccount
 from app.store.search import notifications_page
 from app.store.tables import Notification
-from tests.loopback import HangUp
+from integration_base_tests.loopback import HangUp
 from tests.notification_facts import APPLIED
 from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts

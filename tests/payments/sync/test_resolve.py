@@ -17,8 +17,8 @@ from app.store import tables
 from app.store.aggregates import save_all
 from gateway_client.models import Records
 from integration_base.outbound import Deadline
+from integration_base_tests.loopback import HangUp, ReceivedRequest, Silence, json_reply
 from tests.db.rows import load_by_transaction
-from tests.loopback import HangUp, ReceivedRequest, Silence, json_reply
 from tests.payments.fake_gateway import BROKEN, operation, payment, refusal_reply
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop, run_concurrently

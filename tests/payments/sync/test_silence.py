@@ -7,7 +7,7 @@ import pytest
 from app.core.vocabulary import Kind, State
 from app.flows.on_demand import look_up_now
 from app.rules.problems import problem_text
-from tests.loopback import HangUp, Reply, json_reply
+from integration_base_tests.loopback import HangUp, Reply, json_reply
 from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop

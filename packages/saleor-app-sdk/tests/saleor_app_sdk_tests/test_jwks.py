@@ -1,0 +1,64 @@
+"""What counts as a Saleor's key set."""
+
+from typing import Any
+
+import pytest
+from joserfc.jwk import ECKey, RSAKey
+
+from saleor_app_sdk.errors import KeysUnusableError
+from saleor_app_sdk.jwks import find_key, parse_key_set
+from saleor_app_sdk_tests.fake_saleor import b64, signing_key
+from saleor_app_sdk_tests.recordings import JWKS
+
+KEY = signing_key("first")
+
+
+def test_what_saleor_publishes() -> None:
+    kid = JWKS["keys"][0]["kid"]
+    kept = parse_key_set(JWKS)
+    assert find_key(kept, kid) is not None
+    assert find_key(kept, "another") is None
+    assert find_key(None, kid) is None
+
+
+def test_only_what_is_needed_is_kept() -> None:
+    kept = parse_key_set({"keys": [{**KEY.public, "x5u": "https://evil.example.com"}], "more": 1})
+    assert set(kept) == {"keys"}
+    assert set(kept["keys"][0]) == {"kty", "use", "alg", "kid", "n", "e"}
+
+
+def without(name: str) -> dict[str, Any]:
+    return {key: value for key, value in KEY.public.items() if key != name}
+
+
+@pytest.mark.threat("changed-saleor-key")
+@pytest.mark.parametrize(
+    "document",
+    [
+        None,
+        [],
+        {},
+        {"keys": {}},
+        {"keys": []},
+        {"keys": ["key"]},
+        {"keys": [KEY.public, "key"]},
+        {"keys": [KEY.public, KEY.public]},
+        {"keys": [{**KEY.public, "kty": "oct", "k": "c2VjcmV0"}]},
+        {"keys": [{**ECKey.generate_key("P-256").as_dict(private=False), "kid": "ec"}]},
+        {"keys": [{**RSAKey.import_key(KEY.private).as_dict(private=True), "kid": "private"}]},
+        {"keys": [{**KEY.public, "use": "enc"}]},
+        {"keys": [{**KEY.public, "alg": "HS256"}]},
+        {"keys": [{**KEY.public, "kid": ""}]},
+        {"keys": [{**KEY.public, "kid": 7}]},
+        {"keys": [{**KEY.public, "n": "%%%"}]},
+        {"keys": [{**KEY.public, "n": "AQAB"}]},
+        {"keys": [{**KEY.public, "e": "Ag"}]},
+        {"keys": [without("n")]},
+        {"keys": [without("e")]},
+        {"keys": [without("kid")]},
+        {"keys": [{**KEY.public, "n": b64(b"\xff" * 255)}]},  # 2040 bits
+    ],
+)
+def test_anything_else_is_refused_as_a_whole(document: object) -> None:
+    with pytest.raises(KeysUnusableError):
+        parse_key_set(document)

@@ -1,0 +1,348 @@
+"""The install handshake, with those who may, those who may not, and those who pretend."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+import httpx2
+import pytest
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from structlog.testing import capture_logs
+
+from integration_base_tests.clock import Clock
+from saleor_app_sdk.registration import MAX_CONCURRENT, MAX_CONCURRENT_PER_SALEOR
+from saleor_app_sdk_tests.fake_saleor import (
+    API_URL,
+    IDENTIFIER,
+    InMemoryStore,
+    InstalledApp,
+    MinimalSaleor,
+    Row,
+    refund_body,
+    signing_key,
+)
+from saleor_app_sdk_tests.served_app import AppClient, make_app, open_client
+
+GOOD_TOKEN = "good-token"
+
+
+@dataclass
+class Handshake:
+    client: httpx2.AsyncClient
+
+    async def bring(self, token: object = GOOD_TOKEN, **headers: str | None) -> httpx2.Response:
+        """Post a token as Saleor does; ``headers`` override Saleor's (None removes one)."""
+        body = token if isinstance(token, bytes) else json.dumps({"auth_token": token}).encode()
+        usual: dict[str, str | None] = {
+            "Content-Type": "application/json",
+            "Saleor-Domain": "shop.example.com",
+            "Saleor-Api-Url": API_URL,
+            "Saleor-Schema-Version": "3.23",
+        }
+        usual |= {name.replace("_", "-"): value for name, value in headers.items()}
+        sent = {name: value for name, value in usual.items() if value is not None}
+        return await self.client.post("/api/register", content=body, headers=sent)
+
+
+@pytest.fixture
+async def handshake(store: InMemoryStore, http: httpx2.AsyncClient, clock: Clock) -> AsyncIterator[Handshake]:
+    async with open_client(make_app(store, http, clock)) as client:
+        yield Handshake(client)
+
+
+def refused(answer: httpx2.Response, status: int, code: str) -> str:
+    """Check the form in which Saleor finds the message for the person who installs; return the message."""
+    said = answer.json()
+    assert (answer.status_code, said["success"], said["error"]["code"]) == (status, False, code)
+    message: str = said["error"]["message"]
+    assert message.endswith((".", "?"))
+    return message
+
+
+async def test_a_saleor_installs_us(
+    handshake: Handshake, store: InMemoryStore, saleor: MinimalSaleor, clock: Clock
+) -> None:
+    answer = await handshake.bring()
+
+    assert (answer.status_code, answer.json()) == (200, {"success": True})
+    row = store.rows[API_URL]
+    assert (row.app_id, row.token, row.pending_token) == ("QXBwOjE=", "good-token", None)
+    assert (row.saleor_domain, row.schema_version, row.jwks_fetched_at) == ("shop.example.com", "3.23", clock())
+    assert row.jwks is not None
+    assert row.jwks["keys"][0]["kid"] == saleor.key.kid
+    assert saleor.asked == [API_URL, "https://shop.example.com/.well-known/jwks.json"]
+
+
+async def test_a_second_installation_overwrites_the_first_and_keeps_all_the_rest(
+    handshake: Handshake, store: InMemoryStore, saleor: MinimalSaleor, installed: Row
+) -> None:
+    saleor.apps = {"new-token": InstalledApp("QXBwOjI=")}
+    saleor.key = signing_key("second")
+    assert (await handshake.bring("new-token")).status_code == 200
+    row = store.rows[API_URL]
+    assert (row.app_id, row.token, row.note) == ("QXBwOjI=", "new-token", "kept")
+    assert row.jwks is not None
+    assert row.jwks["keys"][0]["kid"] == "second"
+
+
+@pytest.mark.parametrize(
+    ("told", "kept"), [("3.22", "3.22"), ("3.22.67", "3.22"), (None, None), ("x" * 500, "3.21"), ("", "3.21")]
+)
+async def test_the_version_is_kept_in_one_form(
+    handshake: Handshake, store: InMemoryStore, told: str | None, kept: str | None
+) -> None:
+    await handshake.bring(Saleor_Schema_Version=told)
+    assert store.rows[API_URL].schema_version == kept
+
+
+async def test_the_domain_is_the_one_that_was_checked(handshake: Handshake, store: InMemoryStore) -> None:
+    await handshake.bring(Saleor_Domain="evil.example.com")
+    assert store.rows[API_URL].saleor_domain == "shop.example.com"
+
+
+async def test_saleor_tries_again_with_the_same_token(handshake: Handshake, store: InMemoryStore) -> None:
+    first, second = await handshake.bring(), await handshake.bring()
+    assert (first.status_code, second.status_code) == (200, 200)
+    assert store.rows[API_URL].token == "good-token"
+
+
+@pytest.mark.threat("ssrf-saleor", "stranger-installs")
+@pytest.mark.parametrize(
+    ("address", "expected"),
+    [
+        (None, (400, "MISSING_SALEOR_API_URL")),
+        ("", (400, "MISSING_SALEOR_API_URL")),
+        ("https://shop.example.com/graphql", (400, "INVALID_SALEOR_API_URL")),
+        ("https://user:word@shop.example.com/graphql/", (400, "INVALID_SALEOR_API_URL")),
+        ("file:///etc/passwd", (400, "INVALID_SALEOR_API_URL")),
+        ("gopher://shop.example.com/graphql/", (400, "INVALID_SALEOR_API_URL")),
+        ("https://evil.example.com/graphql/", (403, "SALEOR_NOT_ALLOWED")),
+        ("https://shop.example.com.evil.com/graphql/", (403, "SALEOR_NOT_ALLOWED")),
+        ("http://shop.example.com/graphql/", (403, "SALEOR_NOT_ALLOWED")),
+        ("https://shop.example.com:8443/graphql/", (403, "SALEOR_NOT_ALLOWED")),
+        ("http://169.254.169.254/graphql/", (403, "SALEOR_NOT_ALLOWED")),
+        ("http://127.0.0.1:5432/graphql/", (403, "SALEOR_NOT_ALLOWED")),
+        ("http://[::1]/graphql/", (403, "SALEOR_NOT_ALLOWED")),
+    ],
+)
+async def test_an_address_that_nobody_allowed_is_never_called(
+    handshake: Handshake, store: InMemoryStore, saleor: MinimalSaleor, address: str | None, expected: tuple[int, str]
+) -> None:
+    refused(await handshake.bring(Saleor_Api_Url=address), *expected)
+    assert saleor.asked == []
+    assert store.rows == {}
+
+
+async def test_the_old_header_does_not_stand_in_for_the_new_one(handshake: Handshake, saleor: MinimalSaleor) -> None:
+    answer = await handshake.bring(Saleor_Api_Url=None, X_Saleor_Domain="shop.example.com")
+    refused(answer, 400, "MISSING_SALEOR_API_URL")
+    assert saleor.asked == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"{}",
+        b'{"auth_token": null}',
+        b'{"auth_token": ""}',
+        b'{"auth_token": 7}',
+        b'{"auth_token": "a\\r\\nX-Evil: 1"}',
+        '{"auth_token": "токен"}'.encode(),
+        json.dumps({"auth_token": "x" * 1025}).encode(),
+        b" " * 20_000 + b'{"auth_token": "good-token"}',
+    ],
+)
+async def test_no_token(handshake: Handshake, store: InMemoryStore, saleor: MinimalSaleor, body: bytes) -> None:
+    refused(await handshake.bring(body), 400, "MISSING_AUTH_TOKEN")
+    assert saleor.asked == []
+    assert store.rows == {}
+
+
+@pytest.mark.threat("stranger-installs")
+async def test_the_token_of_another_app_of_the_same_saleor(
+    handshake: Handshake, store: InMemoryStore, saleor: MinimalSaleor, installed: Row
+) -> None:
+    saleor.apps["other"] = InstalledApp("QXBwOjk=", identifier="somebody.else")
+    message = refused(await handshake.bring("other"), 403, "NOT_THIS_APP")
+    assert "another app" in message
+    assert store.rows[API_URL] == installed
+
+
+@pytest.mark.threat("stranger-installs")
+async def test_a_token_that_is_nobodys_app(handshake: Handshake, store: InMemoryStore, saleor: MinimalSaleor) -> None:
+    saleor.graphql = JSONResponse({"data": {"app": None}})
+    refused(await handshake.bring("of-a-user"), 403, "NOT_THIS_APP")
+    assert store.rows == {}
+
+
+@pytest.mark.threat("stranger-installs")
+async def test_a_forged_token_does_not_push_out_the_proven_one(
+    handshake: Handshake, store: InMemoryStore, app_client: AppClient, installed: Row
+) -> None:
+    """It cannot be told from the token of an app that is not active yet; so it is kept aside, and nothing changes."""
+    assert (await handshake.bring("forged", Saleor_Schema_Version="3.99")).status_code == 200
+    row = store.rows[API_URL]
+    assert (row.token, row.app_id, row.pending_token) == ("good-token", "QXBwOjE=", "forged")
+    assert row.schema_version == installed.schema_version, "or reports would be written for another Saleor"
+    assert (await app_client.deliver(refund_body())).status_code == 200
+
+
+@pytest.mark.threat("stranger-installs")
+async def test_a_strangers_garbage_displaces_no_genuine_token_that_waits(
+    handshake: Handshake, store: InMemoryStore, saleor: MinimalSaleor, app_client: AppClient, clock: Clock
+) -> None:
+    saleor.apps = {"new-token": InstalledApp("QXBwOjI=", active=False)}
+    await handshake.bring("new-token")
+    for number in range(5):
+        await handshake.bring(f"garbage-{number}")
+    saleor.apps["new-token"].active = True
+    clock.forward(hours=1)
+    recipient = {"id": "QXBwOjI=", "identifier": IDENTIFIER}
+    assert (await app_client.deliver(refund_body(recipient=recipient))).status_code == 200
+    assert (store.rows[API_URL].token, store.rows[API_URL].pending_tokens) == ("new-token", ())
+
+
+@pytest.mark.threat("stranger-installs")
+async def test_nothing_that_is_known_changes_on_a_strangers_word(
+    handshake: Handshake, store: InMemoryStore, installed: Row
+) -> None:
+    await handshake.bring("garbage", Saleor_Schema_Version="3.99", Saleor_Domain="evil.example.com")
+    assert replace(store.rows[API_URL], pending_tokens=()) == installed
+
+
+@pytest.mark.threat("stranger-installs")
+async def test_however_many_strangers_have_come_before_a_store_installs_the_app(
+    handshake: Handshake, saleor: MinimalSaleor, store: InMemoryStore
+) -> None:
+    """Whoever knows the address of a store can post garbage in its name: that must not decide about the store."""
+    for number in range(200):
+        await handshake.bring(f"garbage-{number}")
+    assert (await handshake.bring("good-token")).status_code == 200
+    assert store.rows[API_URL].verified
+
+
+@pytest.mark.threat("stranger-installs")
+async def test_a_store_installs_the_app_amid_strangers_who_post_garbage_in_its_name(
+    handshake: Handshake, saleor: MinimalSaleor, store: InMemoryStore
+) -> None:
+    saleor.delay = 0.005
+    garbage = [asyncio.create_task(handshake.bring(f"garbage-{number}")) for number in range(100)]
+    await asyncio.sleep(0)
+    assert (await handshake.bring("good-token")).status_code == 200
+    assert store.rows[API_URL].verified
+    await asyncio.gather(*garbage)
+
+
+@pytest.mark.threat("flood")
+async def test_a_saleor_is_asked_about_a_few_tokens_at_once(handshake: Handshake, saleor: MinimalSaleor) -> None:
+    saleor.delay = 0.005
+    await asyncio.gather(*(handshake.bring(f"garbage-{number}") for number in range(50)))
+    assert saleor.most_at_once == MAX_CONCURRENT_PER_SALEOR
+
+
+@pytest.mark.threat("flood")
+async def test_a_saleor_that_is_slow_holds_up_the_installation_of_no_other(
+    store: InMemoryStore, http: httpx2.AsyncClient, clock: Clock, saleor: MinimalSaleor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("saleor_app_sdk.registration.MAX_WAIT", timedelta(seconds=0.1))
+    saleor.delay = 0.5
+    async with open_client(make_app(store, http, clock, allowed=("https://*.saleor.example.com/graphql/",))) as client:
+        slow = "https://slow.saleor.example.com/graphql/"
+        bringing = [
+            asyncio.create_task(Handshake(client).bring(f"garbage-{number}", Saleor_Api_Url=slow))
+            for number in range(MAX_CONCURRENT_PER_SALEOR + 2)
+        ]
+        await asyncio.sleep(0.2)
+        saleor.delay = 0
+        other = await Handshake(client).bring(Saleor_Api_Url="https://other.saleor.example.com/graphql/")
+        answers = await asyncio.gather(*bringing)
+    assert other.status_code == 200
+    waited = [answer for answer in answers if answer.status_code == 429]
+    assert len(waited) == 2
+    refused(waited[0], 429, "TOO_MANY_REQUESTS")
+
+
+@pytest.mark.threat("flood")
+async def test_all_saleors_together_are_asked_about_so_many_tokens_at_once(
+    store: InMemoryStore, http: httpx2.AsyncClient, clock: Clock, saleor: MinimalSaleor
+) -> None:
+    saleor.delay = 0.05
+    async with open_client(make_app(store, http, clock, allowed=("https://*.saleor.example.com/graphql/",))) as client:
+        addresses = [f"https://s{number}.saleor.example.com/graphql/" for number in range(MAX_CONCURRENT + 20)]
+        bringing = [Handshake(client).bring("garbage", Saleor_Api_Url=address) for address in addresses]
+        answers = await asyncio.gather(*bringing)
+    assert {answer.status_code for answer in answers} == {200}
+    assert saleor.most_at_once == MAX_CONCURRENT
+
+
+async def test_an_app_that_is_not_active_yet_is_installed_all_the_same(
+    handshake: Handshake, store: InMemoryStore, saleor: MinimalSaleor
+) -> None:
+    saleor.apps = {"new-token": InstalledApp("QXBwOjI=", active=False)}
+    assert (await handshake.bring("new-token")).json() == {"success": True}
+    row = store.rows[API_URL]
+    assert (row.verified, row.app_id, row.pending_token) == (False, None, "new-token")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [Response(status_code=503), Response("hello"), RedirectResponse("https://evil.com/")]
+    + [Response(text) for text in ("null", "5", "[]", '{"data": 5}', '{"errors": 7}', '{"data": {"app": 5}}')],
+)
+async def test_a_saleor_that_cannot_be_asked(
+    handshake: Handshake, store: InMemoryStore, saleor: MinimalSaleor, answer: Response
+) -> None:
+    saleor.graphql = answer
+    message = refused(await handshake.bring(), 502, "SALEOR_UNREACHABLE")
+    assert API_URL in message
+    assert saleor.asked == [API_URL]
+    assert store.rows == {}
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [Response(status_code=404), JSONResponse({"keys": []}), RedirectResponse("https://evil.com/")]
+    + [Response(text) for text in ("null", "5", "[]", '{"keys": 5}', '{"keys": [5]}')],
+)
+async def test_a_saleor_whose_keys_cannot_be_had(
+    handshake: Handshake, store: InMemoryStore, saleor: MinimalSaleor, keys: Response
+) -> None:
+    saleor.jwks = keys
+    refused(await handshake.bring(), 502, "KEYS_UNUSABLE")
+    assert store.rows == {}
+
+
+async def test_a_store_that_is_down(handshake: Handshake, store: InMemoryStore) -> None:
+    store.broken = True
+    message = refused(await handshake.bring(), 500, "APP_ERROR")
+    assert "disk" not in message
+
+
+@pytest.mark.threat("secrets-in-logs")
+async def test_no_token_stands_in_a_log(handshake: Handshake, saleor: MinimalSaleor, store: InMemoryStore) -> None:
+    with capture_logs() as logs:
+        await handshake.bring()
+        await handshake.bring("forged-token")
+        await handshake.bring(Saleor_Api_Url="https://evil.example.com/graphql/")
+        saleor.graphql = Response(status_code=503)
+        await handshake.bring()
+    assert len(logs) >= 4
+    assert "-token" not in str(logs)
+
+
+async def test_without_an_allow_list_the_app_warns_and_serves_this_machine_only(
+    store: InMemoryStore, http: httpx2.AsyncClient, clock: Clock, saleor: MinimalSaleor
+) -> None:
+    with capture_logs() as logs:
+        client = open_client(make_app(store, http, clock, allowed=()))
+    assert [(log["event"], log["log_level"]) for log in logs] == [("saleor_allow_list_empty", "warning")]
+    async with client:
+        refused(await Handshake(client).bring(), 403, "SALEOR_NOT_ALLOWED")
+        local = await Handshake(client).bring(Saleor_Api_Url="http://127.0.0.1:8000/graphql/")
+    assert local.status_code == 200
+    assert {url.split("/")[2] for url in saleor.asked} == {"127.0.0.1:8000"}

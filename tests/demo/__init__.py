@@ -1,0 +1,1 @@
+"""The demo: a Saleor, a gateway and the app on one machine."""

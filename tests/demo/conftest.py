@@ -1,0 +1,5 @@
+"""The harness of the sandbox's own tests."""
+
+from gateway_client_tests.sandbox.conftest import harness
+
+__all__ = ["harness"]
