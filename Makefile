@@ -90,10 +90,13 @@ TOOLING_TESTED := build/.tooling-tested
 TOOLING_CHANGED = $(shell [ ! -e $(TOOLING_TESTED) ] && echo yes || \
 	find $(TOOLING) -type f -not -name '*.pyc' -newer $(TOOLING_TESTED) | head -n 1)
 
+# SINCE=HEAD^ runs first the tests of the houses that have changed since that commit: so does CI.
+SINCE ?=
 .PHONY: test
 test: check ## All checks, then the tests but for the long campaigns, and those of the tooling if it has changed
 	@mkdir -p build && touch build/.test-begun
-	$(PYTEST) -n $(WORKERS) --dist worksteal -m 'not long$(if $(ARGS)$(TOOLING_CHANGED),, and not tooling)' $(ARGS)
+	$(PYTEST) -n $(WORKERS) --dist worksteal -m 'not long$(if $(ARGS)$(TOOLING_CHANGED),, and not tooling)' \
+		$(if $(SINCE),--since $(SINCE)) $(ARGS)
 	@$(if $(ARGS),,mv build/.test-begun $(TOOLING_TESTED))
 
 # A house's own tests alone: what others install is tested in half a minute.

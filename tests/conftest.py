@@ -1,7 +1,7 @@
 """What the tests of the app can use beside what those of every house can: migrated databases of both kinds."""
 
 import shutil
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from pathlib import Path
 
 import psycopg
@@ -19,12 +19,13 @@ from tests.database_turns import alternate_databases
 from tests.fork_server import ForkServer, open_fork_server
 from tests.memory import folder_in_memory
 from tests.reuse import Connections, Engines, reuse_connections, reuse_engines
-from tests.suites import choose_sample, mark_tooling
+from tests.suites import changed_houses, choose_sample, house_of, mark_tooling, put_first
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--sample", type=float, metavar="SECONDS", help="of the long tests, run what takes so long")
     parser.addoption("--sample-seed", default="", metavar="TEXT", help="which of them: CI gives the commit")
+    parser.addoption("--since", default="", metavar="COMMIT", help="run first the tests of houses changed since then")
 
 
 def pytest_collection(session: pytest.Session) -> None:
@@ -39,8 +40,8 @@ def pytest_collection(session: pytest.Session) -> None:
     config.args = places[first:] + places[:first]
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Generator[None, None, None]:
     """Run some tests on one kind of database now, and on the other in the long campaigns, of which CI runs a sample.
 
     All processes need the same order, wherever each began; pytest then groups tests that share fixtures.
@@ -50,6 +51,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if postgresql_answers():
         alternate_databases(items)
     _leave_out_of_sample(config, items)
+    yield
+    if since := config.getoption("--since"):
+        houses = changed_houses(REPOSITORY, since)
+        workers: int = getattr(config, "workerinput", {"workercount": 1})["workercount"]
+        items[:] = put_first(items, lambda item: house_of(item.nodeid) in houses, workers)
 
 
 def _leave_out_of_sample(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -1,9 +1,14 @@
-"""Which tests belong to which suite: those of the tooling, and a sample of the long campaigns."""
+"""Which tests belong to which suite: those of the tooling, and a sample of the long campaigns. Which are run first."""
 
-from collections.abc import Collection, Mapping
+import subprocess
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TypeVar
 from zlib import crc32
 
 import pytest
+
+T = TypeVar("T")
 
 TOOLING = (
     "tests/ci/",
@@ -82,3 +87,50 @@ def choose_sample(tests: Collection[str], seconds: float, seed: str) -> set[str]
             break
         chosen.add(test)
     return chosen
+
+
+BASE = "integration-base"
+
+
+def house_of(path: str) -> str | None:
+    """Return the house to which a file belongs: a package's name, or ``app``; None for what belongs to no house."""
+    first, _, rest = path.partition("/")
+    if first == "packages":
+        return rest.partition("/")[0]
+    return "app" if first in {"app", "manifest", "tests", "saleor_gateway.py"} else None
+
+
+def changed_houses(repository: Path, since: str) -> set[str]:
+    """Return the houses with files that differ from those of the commit ``since``; none where git cannot say.
+
+    All stand on integration-base: when it has changed, so has every house, and none is put first.
+    """
+    command = ["git", "diff", "--name-only", "--no-renames", since]
+    try:
+        told = subprocess.run(command, cwd=repository, capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return set()
+    houses = {house for path in told.splitlines() if (house := house_of(path))}
+    return set() if BASE in houses else houses
+
+
+def put_first(tests: Sequence[T], is_first: Callable[[T], bool], workers: int) -> list[T]:
+    """Return the tests in the order in which each of several processes runs some of the first ones first.
+
+    With ``--dist worksteal`` each process begins with one of as many even pieces.
+    """
+    first = _pieces([test for test in tests if is_first(test)], workers)
+    others = iter([test for test in tests if not is_first(test)])
+    ordered = []
+    for piece, beginning in zip(_pieces(tests, workers), first, strict=True):
+        ordered += [*beginning, *(next(others) for _ in range(len(piece) - len(beginning)))]
+    return ordered
+
+
+def _pieces(tests: Sequence[T], number: int) -> Iterator[Sequence[T]]:
+    """Cut as pytest-xdist does: into pieces of the same size, the last ones with one more."""
+    done = 0
+    for left in range(number, 0, -1):
+        size = (len(tests) - done) // left
+        yield tests[done : done + size]
+        done += size

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from integration_base_tests.places import REPOSITORY
-from tests.suites import SECONDS, TOOLING, choose_sample, kind_of
+from tests.suites import SECONDS, TOOLING, changed_houses, choose_sample, house_of, kind_of, put_first
 
 TESTS = [f"tests/room/test_file.py::test_that[sqlite-case{number}]" for number in range(2000)]
 DEAR = [f"tests/model/test_model.py::test_it[{number}]" for number in range(20)]
@@ -61,6 +61,88 @@ def test_known_times_are_of_tests_that_exist(beginning: str) -> None:
 def test_each_place_of_the_tooling_has_tests(place: str) -> None:
     path = REPOSITORY / place
     assert path.is_file() or list(path.rglob("test_*.py"))
+
+
+@pytest.mark.parametrize(
+    ("path", "house"),
+    [
+        ("packages/gateway-client/tests/gateway_client_tests/test_wire.py::test_it[a/b]", "gateway-client"),
+        ("packages/saleor-app-sdk/README.md", "saleor-app-sdk"),
+        ("app/main.py", "app"),
+        ("tests/ci/test_suites.py::test_it", "app"),
+        ("manifest/manifest.toml", "app"),
+        ("docs/gateway.md", None),
+        ("Makefile", None),
+    ],
+)
+def test_file_belongs_to_a_house_or_to_none(path: str, house: str | None) -> None:
+    assert house_of(path) == house
+
+
+@pytest.mark.parametrize(
+    ("changed", "houses"),
+    [
+        (["packages/gateway-client/a.py", "docs/a.md"], {"gateway-client"}),
+        (["packages/saleor-app-sdk/a.py", "app/a.py"], {"saleor-app-sdk", "app"}),
+        (["docs/a.md"], set()),
+        (["packages/integration-base/a.py", "app/a.py"], set()),  # all stand on it
+    ],
+)
+def test_changed_houses_are_those_with_files_that_differ(tmp_path: Path, changed: list[str], houses: set[str]) -> None:
+    git(tmp_path, "init")
+    commit(tmp_path, "packages/gateway-client/a.py", "before")
+    for name in changed:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("after")
+    commit(tmp_path, "README.md", "after")
+    assert changed_houses(tmp_path, "HEAD^") == houses
+
+
+def test_nothing_has_changed_where_there_is_no_history(tmp_path: Path) -> None:
+    assert changed_houses(tmp_path, "HEAD^") == set()
+    git(tmp_path, "init")
+    commit(tmp_path, "app/a.py", "first")
+    assert changed_houses(tmp_path, "HEAD^") == set()
+
+
+@pytest.mark.parametrize("workers", [1, 2, 4, 7])
+@pytest.mark.parametrize("number", [0, 3, 20, 41])
+def test_each_process_runs_its_share_of_the_first_tests_first(number: int, workers: int) -> None:
+    """pytest-xdist gives each process an even piece to begin with."""
+    tests = list(range(number))
+    ordered = put_first(tests, lambda test: test % 3 == 0, workers)
+    assert sorted(ordered) == tests
+    for piece in initial_pieces(ordered, workers):
+        assert [test % 3 == 0 for test in piece] == sorted((test % 3 == 0 for test in piece), reverse=True)
+    shares = [sum(test % 3 == 0 for test in piece) for piece in initial_pieces(ordered, workers)]
+    assert max(shares) - min(shares) <= 1
+
+
+def test_order_stays_where_nothing_is_first_or_everything() -> None:
+    tests = list(range(41))
+    assert put_first(tests, lambda _: False, 4) == tests
+    assert put_first(tests, lambda _: True, 4) == tests
+
+
+def initial_pieces(tests: list[int], workers: int) -> list[list[int]]:
+    """Return what each process is given to begin with by ``--dist worksteal``."""
+    pending, pieces = list(tests), []
+    for left in range(workers, 0, -1):
+        pieces.append(pending[: len(pending) // left])
+        del pending[: len(pending) // left]
+    return pieces
+
+
+def git(folder: Path, *words: str) -> None:
+    names = ("-c", "user.name=a", "-c", "user.email=a@example.com")
+    subprocess.run(["git", *names, *words], cwd=folder, capture_output=True, check=True)
+
+
+def commit(folder: Path, name: str, text: str) -> None:
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(text)
+    git(folder, "add", "--all")
+    git(folder, "commit", "--message", name)
 
 
 class TestMakeTest:
