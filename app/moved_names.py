@@ -37,6 +37,7 @@ MOVED: Mapping[str, str] = {
     "app.payments.cards.keys": "app.flows.card_keys",
     "app.payments.cards.saved": "app.flows.saved_cards",
     "app.payments.core": "app.rules",
+    "app.payments.core.posting": "app.rules.decision_context",
     "app.payments.decisions": "app.rules.decisions",
     "app.payments.operations": "app.flows",
     "app.payments.reconciliation": "app.flows.reconciliation",

@@ -8,8 +8,8 @@ from typing import TypeAlias
 import httpx2
 
 from app.rules.addresses import Addresses
+from app.rules.decision_context import DecisionContext
 from app.rules.dialects import dialect_of
-from app.rules.posting import Posting
 from app.rules.schedule import Schedule
 from app.store.accounts import AccountRepository
 from app.store.card_keys import CardKeyRepository
@@ -115,6 +115,10 @@ class Services:
         """The payments of all stores."""
         return PaymentRepository(self.database)
 
-    def posting(self, *, answered_operation_id: int | None = None, is_single_record: bool = False) -> Posting:
-        """Return the context of a posting made now (see ``Posting``)."""
-        return Posting(self.now(), self.schedule, answered_operation_id, is_single_record, self.saved_cards.build_card)
+    def decision_context(
+        self, *, answered_operation_id: int | None = None, is_single_record: bool = False
+    ) -> DecisionContext:
+        """Return the context of a decision made now."""
+        return DecisionContext(
+            self.now(), self.schedule, answered_operation_id, is_single_record, self.saved_cards.build_card
+        )

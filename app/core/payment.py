@@ -289,7 +289,7 @@ class PaymentAggregate:
     operations: list[Operation]
     events: list[SaleorEvent]
     links: list[tuple[SaleorEvent | Problem, Operation]] = field(default_factory=list)
-    cards_to_save: list[Any] = field(default_factory=list)  # as ``Posting.new_card`` builds them
+    cards_to_save: list[Any] = field(default_factory=list)  # as ``DecisionContext.new_card`` builds them
     refused_cards: list[RefusedCard] = field(default_factory=list)
 
     @property

@@ -46,7 +46,7 @@ async def perform_action(
     the request; None: it begins now.
     """
     deadline = deadline or Deadline(services.schedule.budget.total_seconds())
-    requested = ActionRequested(request, services.posting(), partial(opens_keys, services))
+    requested = ActionRequested(request, services.decision_context(), partial(opens_keys, services))
     # An action that is not recorded in time is not performed: it must not begin after it was answered as failed.
     async with asyncio.timeout(deadline.left):
         try:

@@ -53,10 +53,10 @@ async def execute(
 ) -> PaymentAggregate:
     """Call the gateway for a committed operation, record the outcome, and return the payment as it stands then.
 
-    ``answering``: a webhook waits for the outcome (see ``Posting``). ``debt``: the outcome is compared with the other
-    attempts to pay it, with all of them locked. After an operation has ended, the whole order is looked up once more;
-    immediately if the gateway reports that the operation no longer fits the payment, because then someone else has
-    acted on it (laws of money, 2 and 10).
+    ``answering``: a webhook waits for the outcome (see ``DecisionContext``). ``debt``: the outcome is compared with the
+    other attempts to pay it, with all of them locked. After an operation has ended, the whole order is looked up once
+    more; immediately if the gateway reports that the operation no longer fits the payment, because then someone else
+    has acted on it (laws of money, 2 and 10).
 
     Errors of the gateway are recorded, not raised. Raises DatabaseUnavailableError; then the outcome is looked up.
     """
@@ -72,8 +72,8 @@ async def execute(
         log.warning(
             "gateway call without a record", operation=operation_id, kind=operation.kind.value, error=str(outcome)
         )
-    posting = services.posting(answered_operation_id=operation_id if answering else None)
-    returned = CallReturned(operation_id, outcome, posting, others_acted, shown)
+    context = services.decision_context(answered_operation_id=operation_id if answering else None)
+    returned = CallReturned(operation_id, outcome, context, others_acted, shown)
     which, among = ById(payment_id), None if failed else debt
     try:
         payment = await services.payments.record_of_attempt(which, among, returned)

@@ -290,7 +290,7 @@ async def recorded_response(services: Services, installation: OpenInstallation, 
     """
     too_high = is_above_debt(event)
     page = PaymentPage(services.addresses, installation.saleor_api_url)
-    asked = SessionAsked(page, services.posting(), event.source if too_high else None)
+    asked = SessionAsked(page, services.decision_context(), event.source if too_high else None)
     which = ByTransaction(installation.id, event.transaction.id)
     debt = debt_of(installation, event) if too_high else None
     return await services.payments.record_of_attempt(which, debt, asked)

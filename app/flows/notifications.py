@@ -74,13 +74,13 @@ async def process(services: Services, notification_id: int, known: StoredNotific
 
     If that fails, the notification stays in the inbox to be retried later, and None is returned.
     """
-    posting = services.posting(is_single_record=True)
+    context = services.decision_context(is_single_record=True)
     try:
-        processed = await services.inbox.process(notification_id, NotificationReceived(posting), posting.now, known)
+        processed = await services.inbox.process(notification_id, NotificationReceived(context), context.now, known)
     except Exception as error:
         reason = type(error).__name__
         log.exception("notification not processed", notification=notification_id, error=reason)
-        until = next_attempt_at(services.posting(), (await services.inbox.get(notification_id)).attempts)
+        until = next_attempt_at(services.decision_context(), (await services.inbox.get(notification_id)).attempts)
         outcome = Outcome(OutcomeCode.FAILED, (reason,))
         await services.inbox.postpone(notification_id, outcome=outcome, until=until, trouble=AlertKind.FAILED)
         return None

@@ -62,7 +62,7 @@ async def post_records(services: Services, account: MerchantAccount, records: Re
     payment with the same order is not ours, unless ours began a subscription: then it is a later charge of that.
     """
     orders = dict.fromkeys(record.order_id for record in records)
-    posted, posting = [], services.posting(is_single_record=True)
+    posted, context = [], services.decision_context(is_single_record=True)
     for order_id in orders:
         found = await services.payments.find(ByOrder(order_id, installation_id=account.installation_id))
         if found is None or found.payment.account_id != account.id:
@@ -76,7 +76,7 @@ async def post_records(services: Services, account: MerchantAccount, records: Re
         if not matching:
             continue
         shown = Observations.from_records(matching, found.payment.language)
-        await services.payments.record(ById(row_id_of(found.payment)), OrderShown(shown, posting, is_whole=False))
+        await services.payments.record(ById(row_id_of(found.payment)), OrderShown(shown, context, is_whole=False))
         posted.append(order_id)
     return tuple(posted)
 
@@ -138,7 +138,7 @@ async def _look_up_and_post(
     records = await look_up_order(services, account, aggregate.payment, deadline)
     if isinstance(records, GatewayError):
         return records
-    await services.payments.record(ById(row_id_of(aggregate.payment)), OrderShown(records, services.posting()))
+    await services.payments.record(ById(row_id_of(aggregate.payment)), OrderShown(records, services.decision_context()))
     return None
 
 

@@ -46,8 +46,8 @@ async def resolve_operation(
 
     Returns the gateway's error if the look-up failed.
 
-    ``answering``: a webhook will be answered with the result (see ``Posting``). ``scheduled``: the worker polls because
-    the operation was due. Each such poll lengthens the pause before the next; look-ups for shoppers do not.
+    ``answering``: a webhook will be answered with the result (see ``DecisionContext``). ``scheduled``: the worker polls
+    because the operation was due. Each such poll lengthens the pause before the next; look-ups for shoppers do not.
     """
     due = await _load_due(services, operation_row_id)
     if due is None:
@@ -56,9 +56,9 @@ async def resolve_operation(
         await _send_waiting(services, due, deadline)
         return None
     records = await look_up_order(services, due.account, due.aggregate.payment, deadline)
-    posting = services.posting(answered_operation_id=operation_row_id if answering else None)
+    context = services.decision_context(answered_operation_id=operation_row_id if answering else None)
     ended = frozenset(operation.id for operation in due.aggregate.operations if operation.state.final)
-    looked_up = OrderLookedUp(operation_row_id, ended, records, posting, scheduled)
+    looked_up = OrderLookedUp(operation_row_id, ended, records, context, scheduled)
     unpaid = await services.payments.record(due.payment, looked_up)
     if not isinstance(records, GatewayError):
         await clear_account_problems(services, due.aggregate)
@@ -80,7 +80,7 @@ async def _load_due(services: Services, operation_row_id: int) -> _Due | None:
 
 async def _send_waiting(services: Services, due: _Due, deadline: Deadline) -> None:
     """Turn a waiting operation into an intent and send it, unless another operation is in flight."""
-    turn = TurnCame(due.row_id, services.posting(), can_be_sent=opens_keys(services, due.aggregate.payment))
+    turn = TurnCame(due.row_id, services.decision_context(), can_be_sent=opens_keys(services, due.aggregate.payment))
     aggregate = await services.payments.record(due.payment, turn)
     if aggregate is not None:
         await send(services, aggregate, aggregate.operation_by_id(due.row_id), deadline, answering=False)

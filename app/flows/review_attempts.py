@@ -9,4 +9,4 @@ async def compare_attempts(services: Services, payment_id: int) -> None:
     """Compare a payment with all attempts to pay the same, locked together."""
     known = await services.payments.read(payment_id)
     debt = SameDebt(known.installation_id, known.source_id)
-    await services.payments.record_of_attempt(ById(payment_id), debt, AttemptsDue(services.posting()))
+    await services.payments.record_of_attempt(ById(payment_id), debt, AttemptsDue(services.decision_context()))

@@ -51,7 +51,7 @@ def define_webhooks(saleor: SaleorApp, services: Services, *, customers: bool = 
         """After an internal error answer from the record: an operation is pending until settled, never failed."""
         installation = _installation(context)
         page = PaymentPage(services.addresses, installation.saleor_api_url)
-        repeated = ActionRepeated(event.kind, event.request_keys, context.digest, page, services.posting())
+        repeated = ActionRepeated(event.kind, event.request_keys, context.digest, page, services.decision_context())
         try:
             recorded = await services.payments.record(ByTransaction(installation.id, event.transaction.id), repeated)
         except PaymentNotFoundError:

@@ -11,6 +11,7 @@ from app.core.payment import Operation, Payment, PaymentAggregate
 from app.core.vocabulary import EXTERNAL_KEY_PREFIX, Kind, Origin, State
 from app.i18n.messages import Money, gettext_noop
 from app.rules.balance import ZERO, balance, is_overdrawn, status_of, update_booking
+from app.rules.decision_context import DecisionContext, enqueue_note, flag_unexplained, raise_problem, report_operation
 from app.rules.details import Details, payment_method_to_row
 from app.rules.dialects import keeps_rest
 from app.rules.disputes import report_dispute
@@ -34,7 +35,6 @@ from app.rules.observation import (
     reference_of_external_operation,
 )
 from app.rules.page_cancellation import PAGE_CLOSED, is_retried_until_confirmed, reason_of_closing
-from app.rules.posting import Posting, enqueue_note, flag_unexplained, raise_problem, report_operation
 from app.rules.problems import (
     Cause,
     cause_of_dispute,
@@ -61,7 +61,7 @@ _NEVER = datetime.max.replace(tzinfo=UTC)
 _TOO_LATE = gettext_noop("The shopper paid before the payment could be cancelled: refund it instead")
 
 
-def apply(aggregate: PaymentAggregate, pos_id: str, records: Sequence[Observation], posting: Posting) -> None:
+def apply(aggregate: PaymentAggregate, pos_id: str, records: Sequence[Observation], context: DecisionContext) -> None:
     """Post ``records`` of one gateway order to its payment.
 
     A record belongs to the operation with its id; otherwise to an operation of the same kind and amount whose id is
@@ -72,39 +72,39 @@ def apply(aggregate: PaymentAggregate, pos_id: str, records: Sequence[Observatio
         if seen.kind is Kind.RECURRING and aggregate.payment.recurring_id is None:
             if seen.state is State.SUCCESS:
                 money = UnexplainedMoney("recurrent", seen.amount, seen.currency, seen.gateway_id)
-                flag_unexplained(aggregate, money, posting.now)
+                flag_unexplained(aggregate, money, context.now)
             continue
-        if is_superseded_attempt(aggregate, seen, records, is_single_record=posting.is_single_record):
+        if is_superseded_attempt(aggregate, seen, records, is_single_record=context.is_single_record):
             continue
         if is_first_charge(aggregate, seen):
-            _bind_first_charge(aggregate, pos_id, seen, posting)
-        operation = find_matching_operation(aggregate, seen, posting.answered_operation_id)
+            _bind_first_charge(aggregate, pos_id, seen, context)
+        operation = find_matching_operation(aggregate, seen, context.answered_operation_id)
         if operation is None and is_of_unknown_payment(aggregate, seen.payment_id, seen.kind):
-            _flag_other_payment(aggregate, seen, posting)
+            _flag_other_payment(aggregate, seen, context)
         elif operation is None:
-            _post_external_operation(aggregate, pos_id, seen, posting)
+            _post_external_operation(aggregate, pos_id, seen, context)
         else:
             before, bound = operation.state, operation.operation_id is not None
             transition = compute_transition(expectation_of(aggregate.payment, operation, pos_id), seen)
-            _post(aggregate, operation, transition, seen, posting)
+            _post(aggregate, operation, transition, seen, context)
             if seen.kind is Kind.CREATE and transition.problem is None:
-                update_cards(aggregate, seen.card, posting.new_card, posting.now, transition.state)
+                update_cards(aggregate, seen.card, context.new_card, context.now, transition.state)
             matched_by_amount = not bound and operation.operation_id is not None
             ended = operation.state.final and not before.final and is_ours(operation)
             turned = operation.kind is Kind.DISPUTE and before.final and operation.state is not before
             is_unsure = matched_by_amount or ended or turned
             if operation.kind is Kind.CREATE:
                 is_unsure = ended and seen.subscription is not None
-            if posting.is_single_record and is_unsure:
+            if context.is_single_record and is_unsure:
                 # Matched to ours by its amount only, the record may be of an identical operation from outside. And
                 # when an operation ends, the notification of an outside operation may have been lost. And the turns
                 # of a dispute may arrive in another order than they happened. And the first charge of a subscription
                 # that we hear of may be a later one. Looking up the whole order settles all of this (7, 10).
-                operation.next_poll_at = posting.schedule.next_order_look_up(posting.now)
-    correct_released_rest(aggregate, posting)
-    report_released_rest(aggregate, posting)
-    _conclude_cancellation(aggregate, posting)
-    _wake_next_operation(aggregate, posting.now)
+                operation.next_poll_at = context.schedule.next_order_look_up(context.now)
+    correct_released_rest(aggregate, context)
+    report_released_rest(aggregate, context)
+    _conclude_cancellation(aggregate, context)
+    _wake_next_operation(aggregate, context.now)
 
 
 def _posting_order(seen: Observation) -> tuple[int, datetime]:
@@ -121,7 +121,7 @@ def conclude(
     aggregate: PaymentAggregate,
     operation: Operation,
     state: State,
-    posting: Posting,
+    context: DecisionContext,
     *,
     message: str,
     shopper_message: str = "",
@@ -139,18 +139,20 @@ def conclude(
     operation.message = message
     operation.shopper_message = shopper_message or operation.shopper_message
     operation.status_code = status_code or operation.status_code
-    _reschedule(aggregate.payment, operation, posting)
-    _book(aggregate, operation, posting)
+    _reschedule(aggregate.payment, operation, context)
+    _book(aggregate, operation, context)
     event = event_type_of(operation.kind, aggregate.payment.flow, state)
     if operation.kind is Kind.DISPUTE:
-        report_dispute(aggregate, operation, posting)
+        report_dispute(aggregate, operation, context)
     elif event is not None:
-        report_operation(aggregate, operation, event, posting, amount=operation.amount, message=message)
-    _conclude_cancellation(aggregate, posting)
-    _wake_next_operation(aggregate, posting.now)
+        report_operation(aggregate, operation, event, context, amount=operation.amount, message=message)
+    _conclude_cancellation(aggregate, context)
+    _wake_next_operation(aggregate, context.now)
 
 
-def withdraw_contradiction(aggregate: PaymentAggregate, operation: Operation, message: str, posting: Posting) -> None:
+def withdraw_contradiction(
+    aggregate: PaymentAggregate, operation: Operation, message: str, context: DecisionContext
+) -> None:
     """End the contradiction about an operation that staff have settled or reviewed, and tell Saleor what is possible.
 
     The state stays what it is; a new one is reported with the actions anyway.
@@ -158,12 +160,14 @@ def withdraw_contradiction(aggregate: PaymentAggregate, operation: Operation, me
     if not operation.contradicted:
         return
     operation.contradicted = False
-    _book(aggregate, operation, posting)
-    reference = reference_of_problem(aggregate.payment.order_id, f"{operation.id} {posting.now.isoformat()}")
-    enqueue_note(aggregate, message, posting, reference=reference)
+    _book(aggregate, operation, context)
+    reference = reference_of_problem(aggregate.payment.order_id, f"{operation.id} {context.now.isoformat()}")
+    enqueue_note(aggregate, message, context, reference=reference)
 
 
-def _post_external_operation(aggregate: PaymentAggregate, pos_id: str, seen: Observation, posting: Posting) -> None:
+def _post_external_operation(
+    aggregate: PaymentAggregate, pos_id: str, seen: Observation, context: DecisionContext
+) -> None:
     """Post an operation that was requested outside this app.
 
     A record that cannot be right only raises a problem: as an operation it would be in flight for ever.
@@ -181,19 +185,19 @@ def _post_external_operation(aggregate: PaymentAggregate, pos_id: str, seen: Obs
         psp_reference=reference,
         operation_id=seen.gateway_id,
         charge_id=charge_id_of(aggregate, seen.payment_id),
-        created_at=posting.now,
-        updated_at=posting.now,
+        created_at=context.now,
+        updated_at=context.now,
     )
     transition = compute_transition(expectation_of(aggregate.payment, operation, pos_id), seen)
     if transition.state is not None:
         aggregate.operations.append(operation)
-    _post(aggregate, operation, transition, seen, posting)
-    if operation.kind is Kind.RECURRING and operation.state.final and posting.is_single_record:
+    _post(aggregate, operation, transition, seen, context)
+    if operation.kind is Kind.RECURRING and operation.state.final and context.is_single_record:
         # The notification of an earlier charge may be lost: looking up the whole order shows it.
-        operation.next_poll_at = posting.schedule.next_order_look_up(posting.now)
+        operation.next_poll_at = context.schedule.next_order_look_up(context.now)
 
 
-def _bind_first_charge(aggregate: PaymentAggregate, pos_id: str, seen: Observation, posting: Posting) -> None:
+def _bind_first_charge(aggregate: PaymentAggregate, pos_id: str, seen: Observation, context: DecisionContext) -> None:
     """Bind the payment to the first charge of its subscription, and book as a later one what it was bound to."""
     create = aggregate.create
     later = replace(
@@ -207,42 +211,46 @@ def _bind_first_charge(aggregate: PaymentAggregate, pos_id: str, seen: Observati
         details=Details.from_row(create.details),
     )
     create.operation_id, create.details, create.booked_at = seen.gateway_id, {}, None
-    _post_external_operation(aggregate, pos_id, later, posting)
+    _post_external_operation(aggregate, pos_id, later, context)
 
 
-def _flag_other_payment(aggregate: PaymentAggregate, seen: Observation, posting: Posting) -> None:
+def _flag_other_payment(aggregate: PaymentAggregate, seen: Observation, context: DecisionContext) -> None:
     """Put to staff what was done to a payment that we do not know; it is booked nowhere.
 
     It may be a later charge whose notification is late: looking up the whole order shows that one, and ends the issue.
     """
-    if posting.is_single_record:
-        aggregate.create.next_poll_at = posting.schedule.next_order_look_up(posting.now)
+    if context.is_single_record:
+        aggregate.create.next_poll_at = context.schedule.next_order_look_up(context.now)
     if seen.state is not State.SUCCESS:
         return
     amount = Money(seen.amount, seen.currency)
     issue = Issue(IssueCode.OTHER_PAYMENT, what=seen.kind, sum=amount, payment=seen.payment_id or "")
-    raise_problem(aggregate, issue, posting.now, cause=cause_of_mismatch(issue, None, seen.gateway_id))
+    raise_problem(aggregate, issue, context.now, cause=cause_of_mismatch(issue, None, seen.gateway_id))
 
 
 def _post(
-    aggregate: PaymentAggregate, operation: Operation, transition: Transition, seen: Observation, posting: Posting
+    aggregate: PaymentAggregate,
+    operation: Operation,
+    transition: Transition,
+    seen: Observation,
+    context: DecisionContext,
 ) -> None:
     payment = aggregate.payment
     _store_details(operation, transition, seen)
     if transition.problem is not None:
         cause = cause_of_mismatch(transition.problem, operation.id, seen.gateway_id)
-        _raise_mismatch(aggregate, operation, transition, cause, posting)
+        _raise_mismatch(aggregate, operation, transition, cause, context)
         # Polling does not resolve a mismatch. A person must look; the problem stays until the operation has ended (13).
         operation.next_poll_at = None
         if operation.state is State.INTENT:
             operation.state = State.UNKNOWN  # the call is over, and its outcome is not known
     if transition.state is None:
-        _book(aggregate, operation, posting)  # its fee may arrive late
+        _book(aggregate, operation, context)  # its fee may arrive late
         if transition.problem is None:
-            _post_repeated(payment, operation, seen, posting)
+            _post_repeated(payment, operation, seen, context)
         return
     if transition.state.final:
-        clear_mismatches(payment, operation.id, seen.gateway_id, posting.now)
+        clear_mismatches(payment, operation.id, seen.gateway_id, context.now)
     left_the_page = operation.kind is Kind.CREATE and operation.state is State.INIT
     # The shopper has already seen why it failed; when the gateway confirms the failure, that message stays (4).
     already_reported = operation.state is transition.state and operation.status_code is not None
@@ -259,14 +267,14 @@ def _post(
         operation.shopper_message = seen.shopper_message or operation.shopper_message
     if transition.amount is not None:
         operation.amount = transition.amount
-    _reschedule(payment, operation, posting)
-    _book(aggregate, operation, posting)
+    _reschedule(payment, operation, context)
+    _book(aggregate, operation, context)
     if transition.event is not None and operation.kind is not Kind.DISPUTE:
         report_operation(
             aggregate,
             operation,
             transition.event,
-            posting,
+            context,
             amount=operation.amount,
             message=reason or transition.message,
             card=payment_method_to_row(seen.method),
@@ -274,14 +282,14 @@ def _post(
     elif left_the_page:
         # Saleor still offers to cancel the payment, which the gateway would now refuse.
         reference = reference_of_note(payment.order_id, operation.state)
-        enqueue_note(aggregate, operation.message or "", posting, reference=reference)
+        enqueue_note(aggregate, operation.message or "", context, reference=reference)
     if operation.kind is Kind.DISPUTE:
-        report_dispute(aggregate, operation, posting)
+        report_dispute(aggregate, operation, context)
     elif is_turned:
-        _flag_overdrawn(aggregate, operation, posting)
+        _flag_overdrawn(aggregate, operation, context)
 
 
-def _post_repeated(payment: Payment, operation: Operation, seen: Observation, posting: Posting) -> None:
+def _post_repeated(payment: Payment, operation: Operation, seen: Observation, context: DecisionContext) -> None:
     """Post a record that leaves the state of its operation as it is."""
     if operation.decision is not None and seen.state is operation.state:
         operation.operation_id = operation.operation_id or seen.gateway_id  # staff settled it before it was named
@@ -290,11 +298,11 @@ def _post_repeated(payment: Payment, operation: Operation, seen: Observation, po
     turn = operation.waits_for_shopper
     update_shopper_turn(payment, operation, seen)
     if operation.waits_for_shopper is not turn and payment.has_rivals:
-        payment.attempts_due_at = posting.now
+        payment.attempts_due_at = context.now
 
 
 def _raise_mismatch(
-    aggregate: PaymentAggregate, operation: Operation, transition: Transition, cause: Cause, posting: Posting
+    aggregate: PaymentAggregate, operation: Operation, transition: Transition, cause: Cause, context: DecisionContext
 ) -> None:
     """Raise the problem of a record; unless staff have judged that record, it can be in doubt how the operation ended.
 
@@ -306,26 +314,26 @@ def _raise_mismatch(
     operation.contradicted = known or transition.contradicted
     possible = balance(payment.flow, aggregate.operations).actions
     actions = None if possible == offered else [action.value for action in possible]
-    problem = raise_problem(aggregate, issue, posting.now, cause=cause, actions=actions)
+    problem = raise_problem(aggregate, issue, context.now, cause=cause, actions=actions)
     if problem.acknowledged_at is not None:
         operation.contradicted = known
     if operation.contradicted and operation.kind is Kind.CREATE and payment.has_rivals:
-        payment.attempts_due_at = posting.now
+        payment.attempts_due_at = context.now
 
 
-def _flag_overdrawn(aggregate: PaymentAggregate, operation: Operation, posting: Posting) -> None:
+def _flag_overdrawn(aggregate: PaymentAggregate, operation: Operation, context: DecisionContext) -> None:
     """Show staff an operation that was carried out after it had failed, when its money had been used again."""
     if not is_overdrawn(aggregate.payment.flow, aggregate.operations):
         return
     amount = Money(operation.amount, operation.currency)
     issue = Issue(IssueCode.OVERDRAWN, what=operation.kind, sum=amount)
     cause = cause_of_mismatch(issue, operation.id, operation.operation_id or "")
-    raise_problem(aggregate, issue, posting.now, cause=cause)
+    raise_problem(aggregate, issue, context.now, cause=cause)
 
 
-def _book(aggregate: PaymentAggregate, operation: Operation, posting: Posting) -> None:
+def _book(aggregate: PaymentAggregate, operation: Operation, context: DecisionContext) -> None:
     """Update the booking of an operation, for the daily sums, and the status of the payment, for the payment list."""
-    update_booking(aggregate.payment, operation, posting.arrived_at or posting.now)
+    update_booking(aggregate.payment, operation, context.arrived_at or context.now)
     aggregate.payment.status = status_of(aggregate.payment.flow, aggregate.operations)
 
 
@@ -341,7 +349,7 @@ def _store_details(operation: Operation, transition: Transition, seen: Observati
         operation.details = merged.to_row()
 
 
-def _conclude_cancellation(aggregate: PaymentAggregate, posting: Posting) -> None:
+def _conclude_cancellation(aggregate: PaymentAggregate, context: DecisionContext) -> None:
     """Conclude cancellations from the payment's state: the gateway has no record of a cancellation itself."""
     create, unclear = aggregate.create, has_mismatch(aggregate.payment)
     if (not create.state.final and not unclear) or create.inferred:
@@ -359,10 +367,10 @@ def _conclude_cancellation(aggregate: PaymentAggregate, posting: Posting) -> Non
             operation.state = State.FAILURE
             operation.message = _TOO_LATE
         operation.next_poll_at = None
-        operation.updated_at = posting.now
+        operation.updated_at = context.now
         event = event_type_of(Kind.CANCEL, aggregate.payment.flow, operation.state)
         if event is not None:
-            report_operation(aggregate, operation, event, posting, amount=operation.amount, message=operation.message)
+            report_operation(aggregate, operation, event, context, amount=operation.amount, message=operation.message)
 
 
 def _wake_next_operation(aggregate: PaymentAggregate, now: datetime) -> None:
@@ -388,12 +396,12 @@ def _wake_next_operation(aggregate: PaymentAggregate, now: datetime) -> None:
         waiting.next_poll_at = now
 
 
-def _reschedule(payment: Payment, operation: Operation, posting: Posting) -> None:
-    operation.updated_at = payment.updated_at = posting.now
+def _reschedule(payment: Payment, operation: Operation, context: DecisionContext) -> None:
+    operation.updated_at = payment.updated_at = context.now
     if payment.has_rivals:
-        payment.attempts_due_at = posting.now
-    operation.next_poll_at = posting.schedule.next_poll(
-        operation.state, operation.polls, posting.now, since=posting.now, expires_at=payment.expires_at
+        payment.attempts_due_at = context.now
+    operation.next_poll_at = context.schedule.next_poll(
+        operation.state, operation.polls, context.now, since=context.now, expires_at=payment.expires_at
     )
     if operation.kind is Kind.DISPUTE and not operation.state.final:
-        operation.next_poll_at = posting.schedule.next_dispute_poll(posting.now)
+        operation.next_poll_at = context.schedule.next_dispute_poll(context.now)

@@ -7,9 +7,9 @@ from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import Kind, State
 from app.i18n.messages import Verbatim, gettext_noop
 from app.rules.apply import conclude
+from app.rules.decision_context import DecisionContext, raise_problem
 from app.rules.issues import Issue, IssueCode
 from app.rules.page_cancellation import is_retried_until_confirmed, postpone_closing
-from app.rules.posting import Posting, raise_problem
 from app.rules.problems import (
     ADDRESS,
     KEYS,
@@ -68,25 +68,27 @@ def report_to_staff(aggregate: PaymentAggregate, error: GatewayError, now: datet
         raise_problem(aggregate, Issue(IssueCode.KEYS_REFUSED), now, cause=KEYS)
 
 
-def post_error(aggregate: PaymentAggregate, operation: Operation, error: GatewayError, posting: Posting) -> None:
+def post_error(
+    aggregate: PaymentAggregate, operation: Operation, error: GatewayError, context: DecisionContext
+) -> None:
     """Post a failed call to the aggregate (laws of money, 2).
 
     Refused by the gateway itself, or provably not sent: the operation has failed. Any other error: its outcome is
     unknown, and will be looked up. An order id that the gateway already knows is our own earlier attempt, so it is
     looked up too. The closing of a page that must not be paid never fails by an error: it is retried.
     """
-    report_to_staff(aggregate, error, posting.now)
+    report_to_staff(aggregate, error, context.now)
     if is_retried_until_confirmed(operation):
         if not operation.state.final:
             reason = _unknown_message(error) if is_outcome_unknown(error) else _staff_message(error)
-            postpone_closing(operation, reason, posting.schedule, posting.now)
+            postpone_closing(operation, reason, context.schedule, context.now)
         return
     if is_outcome_unknown(error):
         conclude(
             aggregate,
             operation,
             State.UNKNOWN,
-            posting,
+            context,
             message=_unknown_message(error),
         )
         return
@@ -95,13 +97,13 @@ def post_error(aggregate: PaymentAggregate, operation: Operation, error: Gateway
         aggregate,
         operation,
         State.FAILURE,
-        posting,
+        context,
         message=_staff_message(error),
         shopper_message=_shopper_message(code, aggregate.payment.language) if code else "",
         status_code=code or error.code,
     )
     if operation.kind is Kind.CREATE and isinstance(error, RefusedError) and is_card_refused(error):
-        mark_card_refused(aggregate, posting.now)
+        mark_card_refused(aggregate, context.now)
 
 
 def is_state_conflict(outcome: Checkout | PaymentRecord | OperationRecord | GatewayError) -> bool:

@@ -10,8 +10,8 @@ from app.core.payment import Operation, PaymentAggregate, SaleorEvent
 from app.core.vocabulary import State
 from app.i18n.messages import LazyMessage, Money
 from app.rules.balance import ZERO, balance
+from app.rules.decision_context import DecisionContext, enqueue_note, raise_problem, report_operation
 from app.rules.issues import Issue, IssueCode
-from app.rules.posting import Posting, enqueue_note, raise_problem, report_operation
 from app.rules.problems import cause_of_dispute, cause_of_mismatch, clear_problem
 from app.rules.references import ensure_reference, reference_of_note, reference_of_turn
 from saleor_app_sdk.responses import EventType
@@ -19,7 +19,7 @@ from saleor_app_sdk.responses import EventType
 _SIGNS = {EventType.CHARGE_BACK.value: 1, EventType.CHARGE_SUCCESS.value: -1}
 
 
-def report_dispute(aggregate: PaymentAggregate, operation: Operation, posting: Posting) -> None:
+def report_dispute(aggregate: PaymentAggregate, operation: Operation, context: DecisionContext) -> None:
     """Tell Saleor and staff how a dispute stands: what the bank took or gave back, and what there is to do."""
     turns = _reported_turns(aggregate, operation)
     reported = sum((_SIGNS[event.type] * event.amount for event in turns), ZERO)
@@ -32,24 +32,24 @@ def report_dispute(aggregate: PaymentAggregate, operation: Operation, posting: P
         reference = reference_of_turn(own, str(len(turns))) if turns else own
         message = _message(operation, returned=taken < reported)
         difference = abs(taken - reported)
-        report_operation(aggregate, operation, kind, posting, amount=difference, message=message, reference=reference)
+        report_operation(aggregate, operation, kind, context, amount=difference, message=message, reference=reference)
     lost = cause_of_dispute(operation, lost=True)
     if taken != reported:
-        clear_problem(aggregate.payment, lost, posting.now)  # of the turn before
+        clear_problem(aggregate.payment, lost, context.now)  # of the turn before
     if operation.state is State.SUCCESS:
         issue = Issue(IssueCode.DISPUTE_LOST, sum=amount)
-        aggregate.link(raise_problem(aggregate, issue, posting.now, cause=lost), operation)
-        _flag_paid_back_twice(aggregate, operation, posting)
+        aggregate.link(raise_problem(aggregate, issue, context.now, cause=lost), operation)
+        _flag_paid_back_twice(aggregate, operation, context)
         return
     if operation.state is State.FAILURE:
         if taken == reported:
             reference = reference_of_note(f"{operation.operation_id or ''}{_turn(len(turns))}", operation.state)
-            enqueue_note(aggregate, _message(operation, returned=False), posting, reference=reference)
+            enqueue_note(aggregate, _message(operation, returned=False), context, reference=reference)
         return
     actions = [action.value for action in balance(aggregate.payment.flow, aggregate.operations).actions]
     cause = cause_of_dispute(operation, lost=False)
     issue = Issue(IssueCode.DISPUTE_OPEN, sum=amount)
-    aggregate.link(raise_problem(aggregate, issue, posting.now, cause=cause, actions=actions), operation)
+    aggregate.link(raise_problem(aggregate, issue, context.now, cause=cause, actions=actions), operation)
 
 
 def _message(operation: Operation, *, returned: bool) -> LazyMessage:
@@ -86,7 +86,7 @@ def _turn(count: int) -> str:
     return f"-{count}" if count else ""
 
 
-def _flag_paid_back_twice(aggregate: PaymentAggregate, operation: Operation, posting: Posting) -> None:
+def _flag_paid_back_twice(aggregate: PaymentAggregate, operation: Operation, context: DecisionContext) -> None:
     """Show staff that the payer got the same money twice: by a refund, and from the bank."""
     now = balance(aggregate.payment.flow, aggregate.operations)
     back = now.refunded + now.refunding + now.disputed
@@ -98,4 +98,4 @@ def _flag_paid_back_twice(aggregate: PaymentAggregate, operation: Operation, pos
         disputed=Money(now.disputed, operation.currency),
     )
     cause = cause_of_mismatch(issue, operation.id, operation.operation_id or "")
-    raise_problem(aggregate, issue, posting.now, cause=cause)
+    raise_problem(aggregate, issue, context.now, cause=cause)

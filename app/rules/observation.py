@@ -211,7 +211,7 @@ def find_matching_operation(
 ) -> Operation | None:
     """Return the operation that ``seen`` is about; None when it was requested outside this app.
 
-    ``answered_operation_id``: see ``Posting``.
+    ``answered_operation_id``: see ``DecisionContext``.
     """
     if seen.kind is Kind.CREATE:
         return aggregate.create

@@ -18,10 +18,10 @@ from app.core.payment import Payment, PaymentAggregate
 from app.core.vocabulary import CloseReason, Kind, Mode, State
 from app.i18n.messages import Money
 from app.rules.balance import ZERO, balance
+from app.rules.decision_context import raise_problem
 from app.rules.event_queue import has_unreported_money
 from app.rules.issues import Issue, IssueCode
 from app.rules.page_cancellation import NOT_OWED_PAGE, create_cancellation, is_link_missing
-from app.rules.posting import raise_problem
 from app.rules.problems import (
     PAID_TWICE,
     Unowed,

@@ -6,9 +6,9 @@ What a gateway is assumed to do is corrected as soon as it does otherwise (laws 
 from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import EventState, Kind, State
 from app.rules.balance import ZERO, balance
+from app.rules.decision_context import DecisionContext, raise_problem, report_operation
 from app.rules.event_queue import supersede
 from app.rules.issues import Issue, IssueCode
-from app.rules.posting import Posting, raise_problem, report_operation
 from app.rules.problems import cause_of_mismatch
 from app.rules.references import is_release, reference_of_release
 from saleor_app_sdk.responses import EventType
@@ -16,7 +16,7 @@ from saleor_app_sdk.responses import EventType
 _NOT_RELEASED = Issue(IssueCode.REST_NOT_RELEASED)
 
 
-def correct_released_rest(aggregate: PaymentAggregate, posting: Posting) -> None:
+def correct_released_rest(aggregate: PaymentAggregate, context: DecisionContext) -> None:
     """Take back that the rest of a reservation was released, once more of it is captured (laws of money, 10).
 
     The gateway then does otherwise than its dialect says, for this payment at least: staff are told.
@@ -29,22 +29,22 @@ def correct_released_rest(aggregate: PaymentAggregate, posting: Posting) -> None
     releases = [event for event in aggregate.events if is_release(event.psp_reference)]
     for release in releases:
         if release.state is EventState.WAITING and release.attempts == 0:
-            supersede(aggregate.payment, release, posting.now)
+            supersede(aggregate.payment, release, context.now)
         else:
             report_operation(
                 aggregate,
                 captures[-1],
                 EventType.CANCEL_FAILURE,
-                posting,
+                context,
                 amount=release.amount,
                 message="The rest of the authorization was not released: more of it was charged",
                 reference=release.psp_reference,
             )
     cause = cause_of_mismatch(_NOT_RELEASED, captures[-1].id, captures[-1].operation_id or "")
-    raise_problem(aggregate, _NOT_RELEASED, posting.now, cause=cause)
+    raise_problem(aggregate, _NOT_RELEASED, context.now, cause=cause)
 
 
-def report_released_rest(aggregate: PaymentAggregate, posting: Posting) -> None:
+def report_released_rest(aggregate: PaymentAggregate, context: DecisionContext) -> None:
     """Report to Saleor that a partial capture released the rest of the reservation, where the dialect says so.
 
     Computed from the whole aggregate, because the record of the capture can arrive before that of the reservation.
@@ -61,7 +61,7 @@ def report_released_rest(aggregate: PaymentAggregate, posting: Posting) -> None:
             aggregate,
             captures[-1],
             EventType.CANCEL_SUCCESS,
-            posting,
+            context,
             amount=rest,
             message="The rest of the authorization was released",
             reference=references[-1],

@@ -27,7 +27,7 @@ async def confirm_answer(services: Services, saleor: SaleorClient, awaited: Awai
     except SaleorError as error:
         await _retry_later(services, awaited, error)
         return
-    read = HistoryRead(awaited, history, services.posting())
+    read = HistoryRead(awaited, history, services.decision_context())
     found = await services.payments.record(ByEvent(awaited.event_id), read)
     if found.reference is not None:
         payment = awaited.payment.order_id
@@ -47,7 +47,7 @@ async def _repeat_request(services: Services, saleor: SaleorClient, awaited: Awa
     except SaleorError as error:
         await _retry_later(services, awaited, error)
         return
-    requested = RefundRerequested(awaited, services.posting(), refused_with)
+    requested = RefundRerequested(awaited, services.decision_context(), refused_with)
     await services.payments.record(ByEvent(awaited.event_id), requested)
 
 

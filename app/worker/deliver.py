@@ -43,7 +43,7 @@ async def deliver(
         if outcome is None:
             return True
         await record_presence(services, payment.installation_id, outcome if isinstance(outcome, SaleorError) else None)
-        await services.payments.record(payment_key, EventReported(event_id, outcome, services.posting()))
+        await services.payments.record(payment_key, EventReported(event_id, outcome, services.decision_context()))
         responded = not isinstance(outcome, SaleorUnreachableError)
         _log_outcome(payment, due.event, outcome)
     return responded

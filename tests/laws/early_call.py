@@ -12,7 +12,7 @@ async def call_gateway_first(services: Services, request: ActionRequest, which: 
     """Call the gateway for what is requested, and commit nothing."""
     known = await services.payments.find(which)
     if known is not None:
-        requested = ActionRequested(request, services.posting(), opens_keys=lambda _payment: True)
+        requested = ActionRequested(request, services.decision_context(), opens_keys=lambda _payment: True)
         operation = requested.decide(known).operation
         if operation.state is State.INTENT:
             await _call_gateway(services, account_of(known.payment), known, operation, 2.0)

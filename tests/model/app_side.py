@@ -13,6 +13,7 @@ from app.rules.action_request import ActionRequest
 from app.rules.addresses import Addresses, PaymentPage
 from app.rules.apply import apply
 from app.rules.balance import balance
+from app.rules.decision_context import DecisionContext
 from app.rules.decisions.action import ActionRequested
 from app.rules.decisions.answer_confirmation import HistoryRead
 from app.rules.decisions.competing_attempts import AttemptBegun, AttemptsDue
@@ -22,7 +23,6 @@ from app.rules.decisions.look_up import OrderLookedUp, OrderShown, TurnCame
 from app.rules.decisions.session import SessionAsked
 from app.rules.observation import Observations, observation_from_record
 from app.rules.page_cancellation import needs_look_up_first
-from app.rules.posting import Posting
 from app.rules.refusal import RefusalError
 from app.rules.responses import action_response, session_refusal_response, session_response
 from app.rules.schedule import Schedule
@@ -55,9 +55,9 @@ _ACTIONS = {
 }
 
 
-def posting_at(world: World, *, answering: int | None = None, single: bool = False) -> Posting:
+def context_at(world: World, *, answering: int | None = None, single: bool = False) -> DecisionContext:
     """Return the context of a decision now."""
-    return Posting(world.now, SCHEDULE, answering, is_single_record=single)
+    return DecisionContext(world.now, SCHEDULE, answering, is_single_record=single)
 
 
 def _aggregates(world: World) -> list[PaymentAggregate]:
@@ -132,7 +132,7 @@ def begin(world: World, attempt: Attempt, request: Event) -> None:
 def answer_session_from_record(world: World, attempt: Attempt, request: Event) -> None:
     """Answer a session of a payment that is known."""
     assert attempt.aggregate is not None
-    asked = SessionAsked(_PAYMENT_PAGE, posting_at(world))
+    asked = SessionAsked(_PAYMENT_PAGE, context_at(world))
     answer = _record_of_attempt(world, attempt, asked, [attempt.aggregate])
     attempt.answers.append(Answer(request, _json(answer.dump())))
 
@@ -144,7 +144,7 @@ def receive_action(world: World, attempt: Attempt, request: Event, action: Actio
         action=_ACTIONS[action], amount=request.amount, currency="UAH", keys=(key,), digest=f"digest of {key}"
     )
     try:
-        recorded = _record(attempt, ActionRequested(asked, posting_at(world), opens_keys=lambda _payment: True))
+        recorded = _record(attempt, ActionRequested(asked, context_at(world), opens_keys=lambda _payment: True))
     except RefusalError as refusal:
         body = ActionResponse.failure(
             _ACTIONS[action], psp_reference=f"refused {key}", message=refusal.message, external_url=PAGE
@@ -172,9 +172,9 @@ def record_call(world: World, attempt: Attempt, call: Call) -> None:
     assert result is not None
     attempt.calls.remove(call)
     operation = aggregate.operation_by_id(call.operation_id)
-    posting = posting_at(world, answering=None if call.request is None else call.operation_id)
+    context = context_at(world, answering=None if call.request is None else call.operation_id)
     is_creation = operation.kind is Kind.CREATE and not isinstance(result, GatewayError)
-    returned = CallReturned(call.operation_id, result, posting)
+    returned = CallReturned(call.operation_id, result, context)
     _record_of_attempt(world, attempt, returned, _aggregates(world) if is_creation else [aggregate])
     if call.request is None:
         return
@@ -191,7 +191,7 @@ def process_notification(world: World, attempt: Attempt, record: Record) -> None
         return
     seen = observation_from_record(record.read_as(attempt.order.order_id), "en")
     assert seen is not None
-    apply(aggregate, ACCOUNT.pos_id, [seen], posting_at(world, single=True))
+    apply(aggregate, ACCOUNT.pos_id, [seen], context_at(world, single=True))
     attempt.store()
 
 
@@ -229,7 +229,7 @@ def needs_no_look_up(operation: Operation) -> bool:
 def send_due(world: World, attempt: Attempt, operation: Operation) -> None:
     """Send an operation that has waited for its turn."""
     assert operation.id is not None
-    is_sent = _record(attempt, TurnCame(operation.id, posting_at(world), can_be_sent=True)) is not None
+    is_sent = _record(attempt, TurnCame(operation.id, context_at(world), can_be_sent=True)) is not None
     if not is_sent and operation.next_poll_at is not None and operation.next_poll_at <= world.now:
         operation.next_poll_at = world.now + SCHEDULE.lease  # the claim of the worker, which is not renewed
     attempt.store()
@@ -239,7 +239,7 @@ def send_due(world: World, attempt: Attempt, operation: Operation) -> None:
 
 def finish_look_up(world: World, attempt: Attempt, look_up: LookUp) -> None:
     """Post what a look-up has shown, and send what follows from it."""
-    looked_up = OrderLookedUp(look_up.operation_id, look_up.ended, look_up.records, posting_at(world), scheduled=True)
+    looked_up = OrderLookedUp(look_up.operation_id, look_up.ended, look_up.records, context_at(world), scheduled=True)
     closing = _record(attempt, looked_up)
     if closing is not None:
         assert closing[1].id is not None
@@ -248,7 +248,7 @@ def finish_look_up(world: World, attempt: Attempt, look_up: LookUp) -> None:
 
 def review(world: World, attempt: Attempt) -> None:
     """Review the other attempts to pay the same."""
-    _record_of_attempt(world, attempt, AttemptsDue(posting_at(world)), _aggregates(world))
+    _record_of_attempt(world, attempt, AttemptsDue(context_at(world)), _aggregates(world))
 
 
 def claim_event(world: World, attempt: Attempt) -> int | None:
@@ -267,7 +267,7 @@ def prepare_report(world: World, attempt: Attempt, event_id: int) -> Any:
     aggregate.event_by_id(event_id).attempts += 1
     due = find_ready_event(aggregate, event_id) or _record(attempt, EventDue(event_id, world.now))
     if due.awaited is not None:
-        _record(attempt, HistoryRead(due.awaited, history_of(attempt.transaction.events), posting_at(world)))
+        _record(attempt, HistoryRead(due.awaited, history_of(attempt.transaction.events), context_at(world)))
         due = _record(attempt, EventDue(event_id, world.now, confirmed=True))
     attempt.store()
     return due.event
@@ -275,7 +275,7 @@ def prepare_report(world: World, attempt: Attempt, event_id: int) -> Any:
 
 def record_report(world: World, attempt: Attempt, event_id: int, outcome: ReportOutcome | SaleorError) -> None:
     """Record what Saleor has answered to a report."""
-    _record(attempt, EventReported(event_id, outcome, posting_at(world)))
+    _record(attempt, EventReported(event_id, outcome, context_at(world)))
 
 
 def history_of(events: Sequence[Event]) -> tuple[HistoryEntry, ...]:
@@ -305,4 +305,4 @@ def differs_from_register(attempt: Attempt) -> bool:
 def compare_with_register(world: World, attempt: Attempt) -> None:
     """Post the whole order, as the night's comparison does with one that differs."""
     shown = Observations.from_records(attempt.order.shown(), "en")
-    _record(attempt, OrderShown(shown, posting_at(world)))
+    _record(attempt, OrderShown(shown, context_at(world)))

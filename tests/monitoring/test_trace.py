@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import event
 
-from app.rules.posting import enqueue_note
+from app.rules.decision_context import enqueue_note
 from app.store.aggregates import ByOrder
 from integration_base import telemetry
 from integration_base.telemetry import Trace, read_traceparent, tracing
@@ -41,10 +41,10 @@ async def test_what_is_committed_together_is_done_in_the_trace_of_each(paid_shop
 
     async def note(number: int) -> None:
         with tracing(f"{number:032x}"):
-            posting = paid_shop.services.posting()
+            context = paid_shop.services.decision_context()
             await paid_shop.services.payments.record(
                 ByOrder(paid_shop.order_id),
-                Change(lambda payment: enqueue_note(payment, f"note {number}", posting, reference=f"note-{number}")),
+                Change(lambda payment: enqueue_note(payment, f"note {number}", context, reference=f"note-{number}")),
             )
 
     def count(_connection: object) -> None:

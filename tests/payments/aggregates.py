@@ -7,8 +7,8 @@ from typing import Any
 
 from app.core.payment import Operation, Payment, PaymentAggregate
 from app.core.vocabulary import Flow, Kind, State
+from app.rules.decision_context import DecisionContext
 from app.rules.mapper import Expectation, Observation
-from app.rules.posting import Posting
 from app.rules.schedule import Schedule
 from app.store.tables import MerchantAccount
 
@@ -91,6 +91,6 @@ def known_operation(kind: Kind, state: State, flow: Flow = Flow.CHARGE, **more: 
     return Expectation(flow=flow, kind=kind, state=state, **(members | more))
 
 
-def posting(answering: int | None = None, now: datetime = NOON) -> Posting:
-    """Return the circumstances of a posting at noon."""
-    return Posting(now=now, schedule=Schedule(), answered_operation_id=answering)
+def decision_context(answering: int | None = None, now: datetime = NOON) -> DecisionContext:
+    """Return the context of a decision at noon."""
+    return DecisionContext(now=now, schedule=Schedule(), answered_operation_id=answering)

@@ -48,7 +48,7 @@ async def test_telling_a_note_and_superseding_it_do_not_wait_for_each_other(
             supersede_notes(aggregate.events, shop.clock.now, has_actions=True)
             await save_all(session, [aggregate])
     except OperationalError as error:
-        pytest.fail(f"the posting of what was paid is undone: {type(error.orig).__name__}")
+        pytest.fail(f"the context of what was paid is undone: {type(error.orig).__name__}")
     finally:
         await holder.close()
         if telling is not None:

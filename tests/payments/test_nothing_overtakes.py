@@ -8,7 +8,7 @@ from app.flows.on_demand import resend_events
 from app.flows.process_session import process
 from app.flows.staff.manual_resolution import resend_refused_events
 from app.rules.apply import conclude
-from app.rules.posting import Posting, raise_problem
+from app.rules.decision_context import DecisionContext, raise_problem
 from app.rules.problems import KEYS, problem_text
 from app.store.aggregates import save_all
 from app.store.tables import SaleorEvent
@@ -53,13 +53,13 @@ async def untold(shop: Shop) -> None:
     async with shop.services.database.transaction() as session:
         aggregate = await load_by_transaction(session, shop.installation.id, shop.transaction.id)
         assert aggregate is not None
-        posting = Posting(now=shop.clock.now, schedule=shop.services.schedule)
+        context = DecisionContext(now=shop.clock.now, schedule=shop.services.schedule)
         raise_problem(aggregate, issue_saying("Something that is told before"), shop.clock.now, cause=KEYS)
         conclude(
             aggregate,
             aggregate.create,
             State.FAILURE,
-            posting,
+            context,
             message="The gateway knows of no payment",
             inferred=True,
         )

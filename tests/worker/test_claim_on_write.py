@@ -13,7 +13,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from app.core.payment import PaymentAggregate
 from app.core.vocabulary import EventState
 from app.flows.notifications import process
-from app.rules.posting import enqueue_note
+from app.rules.decision_context import enqueue_note
 from app.services import Services
 from app.store.aggregates import ByOrder
 from app.store.database import begin_in_background, in_background
@@ -251,7 +251,7 @@ async def test_an_event_that_others_may_claim_already_is_left_to_them(paid_shop:
     services = paid_shop.services
 
     def add_note(aggregate: PaymentAggregate) -> None:
-        enqueue_note(aggregate, "a note", services.posting(), reference=f"note-{len(aggregate.events)}")
+        enqueue_note(aggregate, "a note", services.decision_context(), reference=f"note-{len(aggregate.events)}")
 
     await services.payments.record(ByOrder(paid_shop.order_id), Change(add_note))  # nobody works here
     worker = Worker(paid_shop.saleor)

@@ -37,7 +37,7 @@ async def settle(
     """Settle an operation of that payment by hand and commit it. Raises RefusalError; nothing is changed then."""
     try:
         return await services.payments.record(
-            ByOrder(order_id), OperationSettled(operation_row_id, decision, services.posting())
+            ByOrder(order_id), OperationSettled(operation_row_id, decision, services.decision_context())
         )
     except PaymentNotFoundError:
         raise RefusalError(RefusalCode.NOT_POSSIBLE, LazyMessage("There is no such payment.")) from None
@@ -50,7 +50,7 @@ async def acknowledge_problems(services: Services, installation_id: int, order_i
     """
     which = ByOrder(order_id, installation_id=installation_id)
     try:
-        return await services.payments.record(which, ProblemsReviewed(services.posting()))
+        return await services.payments.record(which, ProblemsReviewed(services.decision_context()))
     except PaymentNotFoundError:
         return None
 

@@ -42,7 +42,7 @@ async def cancel_subscription(
     if not has_running_subscription(found.payment):
         return found
     status = await _cancel_at_gateway(services, found, recurring_id)
-    cancelled = SubscriptionCancelled(Subscription(recurring_id, status), by, services.posting())
+    cancelled = SubscriptionCancelled(Subscription(recurring_id, status), by, services.decision_context())
     return await services.payments.record(ById(row_id_of(found.payment)), cancelled)
 
 

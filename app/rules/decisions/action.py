@@ -15,6 +15,7 @@ from app.rules.addresses import PaymentPage
 from app.rules.balance import ZERO, Balance, balance, check_amount
 from app.rules.call_errors import KEYS_NOT_OPENED
 from app.rules.cards.card_form import holds_card_number
+from app.rules.decision_context import DecisionContext, enqueue_note
 from app.rules.decisions.answer_window import (
     find_granted_refund,
     mark_answered,
@@ -28,7 +29,6 @@ from app.rules.decisions.rejections import (
 )
 from app.rules.dialects import keeps_rest
 from app.rules.page_cancellation import sentence_for_earlier_version
-from app.rules.posting import Posting, enqueue_note
 from app.rules.references import ensure_reference, reference_of_request
 from app.rules.refusal import RefusalCode, RefusalError
 from app.rules.responses import action_response
@@ -129,24 +129,24 @@ class ActionRequested(Fact[RecordedAction]):
     """
 
     request: ActionRequest
-    posting: Posting
+    context: DecisionContext
     opens_keys: Callable[[Payment], bool]
     is_retry: bool = False
 
     def decide(self, aggregate: PaymentAggregate) -> RecordedAction:
         """Record the operation that fulfils the request, once (laws of money, 3 and 4)."""
-        operation, is_new = _find_or_create(aggregate, self.request, self.posting)
+        operation, is_new = _find_or_create(aggregate, self.request, self.context)
         if is_new:
             if not operation.state.final and not self.opens_keys(aggregate.payment):
                 raise RefusalError(RefusalCode.NOT_POSSIBLE, LazyMessage(KEYS_NOT_OPENED))
             aggregate.operations.append(operation)
             operation.shares = requested_shares(operation)
-            _report_to_saleor(aggregate, operation, self.posting)
+            _report_to_saleor(aggregate, operation, self.context)
         elif self.is_retry:  # an intent of this very moment is ours, not that of another delivery (laws of money, 4)
-            is_new = operation.state is State.INTENT and operation.created_at == self.posting.now
+            is_new = operation.state is State.INTENT and operation.created_at == self.context.now
         is_sent_now = is_new and operation.state is State.INTENT
         if self.request.by is None and not is_sent_now:
-            _prepare_answer(aggregate, operation, self.posting)
+            _prepare_answer(aggregate, operation, self.context)
         return RecordedAction(aggregate, operation, is_new)
 
 
@@ -161,7 +161,7 @@ class ActionRepeated(Fact[ActionResponse | None]):
     keys: Sequence[str]
     digest: str
     page: PaymentPage
-    posting: Posting
+    context: DecisionContext
 
     def decide(self, aggregate: PaymentAggregate) -> ActionResponse | None:
         """Prepare the operation for the answer: it is pending until it is settled, and never failed."""
@@ -171,19 +171,21 @@ class ActionRepeated(Fact[ActionResponse | None]):
         if operation is None:
             return None
         ensure_reference(aggregate.payment, operation)
-        mark_answered(aggregate, operation, self.posting)
+        mark_answered(aggregate, operation, self.context)
         return action_response(aggregate, operation, self.action, self.page.address(aggregate.payment.order_id))
 
 
-def _prepare_answer(aggregate: PaymentAggregate, operation: Operation, posting: Posting) -> None:
+def _prepare_answer(aggregate: PaymentAggregate, operation: Operation, context: DecisionContext) -> None:
     """Prepare an operation for the answer that Saleor gets now, without a call of the gateway."""
     ensure_reference(aggregate.payment, operation)  # the answer names it
     if operation.state is not State.INTENT:  # an intent is being sent by another webhook right now
-        mark_answered(aggregate, operation, posting)
+        mark_answered(aggregate, operation, context)
 
 
-def _find_or_create(aggregate: PaymentAggregate, request: ActionRequest, posting: Posting) -> tuple[Operation, bool]:
-    known, key = _find_recorded(aggregate, request, posting)
+def _find_or_create(
+    aggregate: PaymentAggregate, request: ActionRequest, context: DecisionContext
+) -> tuple[Operation, bool]:
+    known, key = _find_recorded(aggregate, request, context)
     if known is not None:
         return known, False
     if request.currency not in {None, aggregate.payment.currency}:
@@ -191,11 +193,11 @@ def _find_or_create(aggregate: PaymentAggregate, request: ActionRequest, posting
             RefusalCode.CURRENCY_NOT_SUPPORTED,
             LazyMessage("This payment is in %(currency)s.", currency=aggregate.payment.currency),
         )
-    return _new_operation(aggregate, request, key, posting), True
+    return _new_operation(aggregate, request, key, context), True
 
 
 def _find_recorded(
-    aggregate: PaymentAggregate, request: ActionRequest, posting: Posting
+    aggregate: PaymentAggregate, request: ActionRequest, context: DecisionContext
 ) -> tuple[Operation | None, str]:
     """Return the recorded operation of a request, or None for a new request; and the key of the request.
 
@@ -210,7 +212,7 @@ def _find_recorded(
     granted = None if request.granted is None else find_granted_refund(aggregate, request.granted.id)
     if granted is not None:
         if new_key is not None:
-            record_repeated_request(aggregate, granted, new_key, request.digest, posting)
+            record_repeated_request(aggregate, granted, new_key, request.digest, context)
         return granted, granted.idempotency_key
     if new_key is not None:
         return None, new_key
@@ -222,14 +224,16 @@ def _find_recorded(
     return known, known.idempotency_key
 
 
-def _new_operation(aggregate: PaymentAggregate, request: ActionRequest, key: str, posting: Posting) -> Operation:
+def _new_operation(
+    aggregate: PaymentAggregate, request: ActionRequest, key: str, context: DecisionContext
+) -> Operation:
     """Return a new operation: an intent, one that has to wait, or one that the state of the payment rules out.
 
     The last is recorded as a failure if Saleor requests it: when the same request is repeated, the payment may have
     another state; but Saleor has been told that it failed, and staff may have acted on that. For staff in the app
     nothing is recorded, and RefusalError is raised.
     """
-    now = posting.now
+    now = context.now
     current = balance(aggregate.payment.flow, aggregate.operations)
     # It must not overtake a waiting operation either, in the moment before the worker sends that one.
     waits = current.in_flight or any(operation.state is State.WAITING for operation in aggregate.operations)
@@ -267,12 +271,12 @@ def _new_operation(aggregate: PaymentAggregate, request: ActionRequest, key: str
         granted_refund_id=None if request.granted is None else request.granted.id,
         charge_id=request.charge_id,
         message=message,
-        next_poll_at=posting.schedule.intent_deadline(now) if state is State.INTENT else None,
+        next_poll_at=context.schedule.intent_deadline(now) if state is State.INTENT else None,
         created_at=now,
         updated_at=now,
     )
     if request.by is None:
-        record_request(operation, key, request.digest, posting)
+        record_request(operation, key, request.digest, context)
     return operation
 
 
@@ -303,9 +307,9 @@ def _gateway_comment(reason: str) -> str:
     return _CARD_IN_REASON if holds_card_number(reason) else fit_text(reason, _LONGEST_COMMENT)
 
 
-def _report_to_saleor(aggregate: PaymentAggregate, operation: Operation, posting: Posting) -> None:
+def _report_to_saleor(aggregate: PaymentAggregate, operation: Operation, context: DecisionContext) -> None:
     """Report at once an operation that Saleor did not request: it must not offer what is already being done."""
     if operation.requester is not Origin.STAFF:
         return
     message = f"Staff requested in the app to {describe_request(operation)}"
-    enqueue_note(aggregate, message, posting, reference=reference_of_request(operation.idempotency_key))
+    enqueue_note(aggregate, message, context, reference=reference_of_request(operation.idempotency_key))

@@ -11,9 +11,9 @@ from app.core.fact import Fact
 from app.core.payment import Operation, Payment, PaymentAggregate, SaleorEvent, row_id_of
 from app.core.vocabulary import EventState, Kind
 from app.rules.answer_status import AnswerStatus, answer_status_of, has_conflicting_failure
+from app.rules.decision_context import DecisionContext
 from app.rules.decisions.answer_window import change_reference, events_of
 from app.rules.decisions.placed_order import schedule_order_look_up
-from app.rules.posting import Posting
 from app.rules.problems import cause_of_refused_event, clear_problem
 from saleor_app_sdk.errors import SaleorError, SaleorNotAuthorisedError
 from saleor_app_sdk.history import REFUND_IS_PENDING, HistoryEntry
@@ -89,11 +89,11 @@ class HistoryRead(Fact[Confirmation]):
 
     awaited: AwaitedAnswer
     history: Sequence[HistoryEntry] | None
-    posting: Posting
+    context: DecisionContext
 
     def decide(self, aggregate: PaymentAggregate) -> Confirmation:
         """Let the events of the operation be reported once Saleor has read its answer, or never will."""
-        now, history = self.posting.now, self.history
+        now, history = self.context.now, self.history
         event, operation = aggregate.event_by_id(self.awaited.event_id), self.awaited.operation_in(aggregate)
         if operation is None:
             _check_again_later(aggregate, event, now)
@@ -103,7 +103,7 @@ class HistoryRead(Fact[Confirmation]):
         }
         reading: AnswerStatus | str = AnswerStatus.READ
         if history is not None:
-            reading = answer_status_of(operation, history, taken, now, self.posting.schedule)
+            reading = answer_status_of(operation, history, taken, now, self.context.schedule)
         match reading:
             case AnswerStatus.AWAITED:
                 _check_again_later(aggregate, event, now)
@@ -137,7 +137,7 @@ class RefundRerequested(Fact[None]):
     """Saleor was asked to request a granted refund again. ``refused_with``: the code with which it refused; or None."""
 
     awaited: AwaitedAnswer
-    posting: Posting
+    context: DecisionContext
     refused_with: str | None = None
 
     def decide(self, aggregate: PaymentAggregate) -> None:
@@ -149,7 +149,7 @@ class RefundRerequested(Fact[None]):
         if self.refused_with not in {None, REFUND_IS_PENDING}:
             operation.answer_awaited_until = None
             return
-        until = self.posting.now + self.posting.schedule.answer_window
+        until = self.context.now + self.context.schedule.answer_window
         if self.refused_with is None:
             operation.answer_awaited_until = until
         # With REFUND_IS_PENDING the webhook of an earlier request may be on its way.

@@ -11,8 +11,8 @@ from app.core.payment import Operation, PaymentAggregate, SaleorEvent
 from app.core.vocabulary import EventState, Kind
 from app.i18n.messages import gettext_noop
 from app.rules.balance import balance
+from app.rules.decision_context import DecisionContext, enqueue_note
 from app.rules.event_queue import enqueue, has_available_actions
-from app.rules.posting import Posting, enqueue_note
 from app.rules.references import ensure_reference, new_reference, reference_of_pending
 from saleor_app_sdk.responses import EventType
 
@@ -20,25 +20,25 @@ _PENDING = gettext_noop("The gateway has not reported the outcome yet: until the
 _REFUND_REBOOKED = gettext_noop("Saleor requested this refund again: it is recorded again, and no money moves")
 
 
-def record_request(operation: Operation, key: str, digest: str, posting: Posting) -> None:
+def record_request(operation: Operation, key: str, digest: str, context: DecisionContext) -> None:
     """Record a webhook that requests an operation. Until it is answered, no event of the operation is reported."""
     operation.saleor_requests = [*operation.saleor_requests, {"key": key, "digest": digest}]
-    operation.answer_awaited_until = posting.now + posting.schedule.answer_window
+    operation.answer_awaited_until = context.now + context.schedule.answer_window
 
 
-def mark_answered(aggregate: PaymentAggregate, operation: Operation, posting: Posting) -> None:
+def mark_answered(aggregate: PaymentAggregate, operation: Operation, context: DecisionContext) -> None:
     """Release the events of an operation for the time when Saleor will have read the answer that is sent now."""
     if operation.answer_awaited_until is None:
         return
-    due = posting.now + posting.schedule.first_reading_check
+    due = context.now + context.schedule.first_reading_check
     operation.answer_awaited_until = min(operation.answer_awaited_until, due)
-    _report_possible_actions(aggregate, operation, posting)
+    _report_possible_actions(aggregate, operation, context)
     for event in events_of(aggregate, operation):
         if event.state is EventState.WAITING and event.next_attempt_at is not None:
             event.next_attempt_at = min(event.next_attempt_at, due)
 
 
-def _report_possible_actions(aggregate: PaymentAggregate, operation: Operation, posting: Posting) -> None:
+def _report_possible_actions(aggregate: PaymentAggregate, operation: Operation, context: DecisionContext) -> None:
     """Withdraw the actions that an open outcome rules out: an asynchronous answer cannot do that (contract, A.10)."""
     if operation.state.final:
         return
@@ -49,12 +49,12 @@ def _report_possible_actions(aggregate: PaymentAggregate, operation: Operation, 
     if offered is None or set(offered) == set(actions):
         return
     enqueue_note(
-        aggregate, _PENDING, posting, reference=reference_of_pending(operation.idempotency_key), operation=operation
+        aggregate, _PENDING, context, reference=reference_of_pending(operation.idempotency_key), operation=operation
     )
 
 
 def record_repeated_request(
-    aggregate: PaymentAggregate, operation: Operation, key: str, digest: str, posting: Posting
+    aggregate: PaymentAggregate, operation: Operation, key: str, digest: str, context: DecisionContext
 ) -> None:
     """Record that Saleor requests a granted refund again that is made or pending: it missed the report, or lost it.
 
@@ -63,7 +63,7 @@ def record_repeated_request(
     """
     old = ensure_reference(aggregate.payment, operation)
     unread = operation.answer_awaited_until is not None
-    record_request(operation, key, digest, posting)
+    record_request(operation, key, digest, context)
     success = next(
         (
             event
@@ -75,7 +75,7 @@ def record_repeated_request(
     reported = success is not None and not unread and (success.state is EventState.DELIVERED or success.attempts > 0)
     if success is not None and reported:
         operation.psp_reference = new_reference(Kind.REFUND.value)
-        _rebook_refund(aggregate, operation, success, posting.now)
+        _rebook_refund(aggregate, operation, success, context.now)
     else:
         change_reference(aggregate, operation, new_reference(Kind.REFUND.value))
 

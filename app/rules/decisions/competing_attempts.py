@@ -18,9 +18,9 @@ from app.core.payment import Payment, PaymentAggregate, row_id_of
 from app.core.vocabulary import CloseReason, Mode, State
 from app.i18n.messages import Money
 from app.rules.balance import ZERO, balance
+from app.rules.decision_context import DecisionContext, raise_problem
 from app.rules.issues import Issue, IssueCode
 from app.rules.page_cancellation import REPLACED_BY, create_cancellation, is_link_missing
-from app.rules.posting import Posting, raise_problem
 from app.rules.problems import PAID_TWICE, Unowed, clear_problem, clear_unowed_money
 from app.rules.refusal import RefusalCode, RefusalError, shopper_message_of
 from integration_base.amounts import CENT
@@ -149,7 +149,7 @@ def refusal_code(others: Sequence[PaymentAggregate], newest: Payment) -> Refusal
 
 
 def close_competing_pages(
-    aggregates: Sequence[PaymentAggregate], newest: Payment, posting: Posting, *, replacing: bool
+    aggregates: Sequence[PaymentAggregate], newest: Payment, context: DecisionContext, *, replacing: bool
 ) -> None:
     """Record which pages must be closed, and flag a double payment for staff; the worker closes the pages.
 
@@ -166,21 +166,21 @@ def close_competing_pages(
     for aggregate in of_currency:
         if row_id_of(aggregate.payment) in closing:
             reason = too_much if row_id_of(aggregate.payment) in exceeding else CloseReason.REPLACED
-            _schedule_closing(aggregate, newest, posting.now, reason=reason)
+            _schedule_closing(aggregate, newest, context.now, reason=reason)
     paid = {each.number: each.paid + each.perhaps_paid for each in known}
     flag_double_payment(
-        [(aggregate, paid[row_id_of(aggregate.payment)]) for aggregate in of_currency], newest.to_pay, posting.now
+        [(aggregate, paid[row_id_of(aggregate.payment)]) for aggregate in of_currency], newest.to_pay, context.now
     )
 
 
-def compare_with_debt(attempts: Sequence[PaymentAggregate], source: Checkout | Order, posting: Posting) -> None:
+def compare_with_debt(attempts: Sequence[PaymentAggregate], source: Checkout | Order, context: DecisionContext) -> None:
     """Close the pages for more than is left to pay now: Saleor has stated the debt once more.
 
     ``attempts`` are all attempts to pay it, oldest first; all are locked.
     """
     newest = attempts[-1].payment  # it has the latest amount to pay
     newest.to_pay = amount_to_pay(source, {attempt.payment.transaction_id for attempt in attempts})
-    close_competing_pages(attempts, newest, posting, replacing=False)
+    close_competing_pages(attempts, newest, context, replacing=False)
 
 
 def attempts_of(aggregates: Sequence[PaymentAggregate], currency: str) -> list[Attempt]:
@@ -253,11 +253,11 @@ def flag_double_payment(attempts: Sequence[tuple[PaymentAggregate, Decimal]], to
 class AttemptsDue(AttemptFact[None]):
     """A payment has progressed, so the other attempts to pay the same are due for a review."""
 
-    posting: Posting
+    context: DecisionContext
 
     def decide(self, aggregate: PaymentAggregate, attempts: Sequence[PaymentAggregate]) -> None:
         """Close the pages of competing attempts that must not be paid any more, and flag a double payment for staff."""
         aggregate.payment.attempts_due_at = None
         # The newest has the latest amount to pay.
         replacing = aggregate.payment.account.cancel_older
-        close_competing_pages(attempts, attempts[-1].payment, self.posting, replacing=replacing)
+        close_competing_pages(attempts, attempts[-1].payment, self.context, replacing=replacing)

@@ -8,6 +8,7 @@ from app.core.fact import Fact
 from app.core.payment import PaymentAggregate, SaleorEvent, row_id_of
 from app.core.vocabulary import EventState
 from app.i18n.messages import Money
+from app.rules.decision_context import DecisionContext
 from app.rules.decisions.answer_confirmation import AwaitedAnswer, awaited_answer, mark_delivered, postpone
 from app.rules.decisions.placed_order import schedule_comparison
 from app.rules.event_queue import (
@@ -20,7 +21,6 @@ from app.rules.event_queue import (
 )
 from app.rules.issues import Issue, IssueCode
 from app.rules.order_standing import MONEY_ARRIVES, compare_with_source
-from app.rules.posting import Posting
 from app.rules.problems import add_problem, cause_of_refused_event
 from saleor_app_sdk.errors import SaleorError, SaleorNotAuthorisedError, SaleorRefusedError
 from saleor_app_sdk.reports import ReportOutcome
@@ -91,15 +91,15 @@ class EventReported(Fact[None]):
 
     event_id: int
     outcome: ReportOutcome | SaleorError
-    posting: Posting
+    context: DecisionContext
 
     def decide(self, aggregate: PaymentAggregate) -> None:
         """Record the delivery and compare the order that came with it; or decide when the report is tried again."""
-        event, payment, now = aggregate.event_by_id(self.event_id), aggregate.payment, self.posting.now
+        event, payment, now = aggregate.event_by_id(self.event_id), aggregate.payment, self.context.now
         if event.state is not EventState.WAITING:
             return  # the report took so long that another worker has delivered the event
         if not isinstance(self.outcome, ReportOutcome):
-            _record_failure(event, aggregate, self.outcome, self.posting)
+            _record_failure(event, aggregate, self.outcome, self.context)
             return
         mark_delivered(event, payment, now, self.outcome)
         if self.outcome.source is not None:
@@ -108,8 +108,10 @@ class EventReported(Fact[None]):
             schedule_comparison(payment, now)
 
 
-def _record_failure(event: SaleorEvent, aggregate: PaymentAggregate, error: SaleorError, posting: Posting) -> None:
-    payment, now = aggregate.payment, posting.now
+def _record_failure(
+    event: SaleorEvent, aggregate: PaymentAggregate, error: SaleorError, context: DecisionContext
+) -> None:
+    payment, now = aggregate.payment, context.now
     event.last_error = str(error)
     if isinstance(error, SaleorRefusedError):
         event.state = EventState.REFUSED
@@ -121,7 +123,7 @@ def _record_failure(event: SaleorEvent, aggregate: PaymentAggregate, error: Sale
             supersede(payment, event, now)
         return
     first, longest = _UNAUTHORISED_RETRY_PAUSES if isinstance(error, SaleorNotAuthorisedError) else _RETRY_PAUSES
-    event.next_attempt_at = now + posting.schedule.pause(first, event.attempts, longest)
+    event.next_attempt_at = now + context.schedule.pause(first, event.attempts, longest)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from datetime import datetime
 from app.core.fact import Fact
 from app.core.payment import PaymentAggregate
 from app.core.vocabulary import EventState
+from app.rules.decision_context import raise_problem
 from app.rules.issues import Issue
-from app.rules.posting import raise_problem
 from app.rules.problems import Cause, clear_problem, has_mismatch, has_problem
 
 

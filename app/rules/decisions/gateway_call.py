@@ -15,6 +15,7 @@ from app.core.vocabulary import CloseReason, Kind, Mode, State
 from app.i18n.messages import gettext_noop
 from app.rules.apply import apply, conclude
 from app.rules.call_errors import is_outcome_unknown, post_error, report_to_staff
+from app.rules.decision_context import DecisionContext, enqueue_note
 from app.rules.decisions.answer_window import mark_answered
 from app.rules.decisions.competing_attempts import close_competing_pages, refusal_code
 from app.rules.observation import Observations, gateway_id_of, observation_from_record
@@ -24,7 +25,6 @@ from app.rules.page_cancellation import (
     is_closing_for,
     is_link_missing,
 )
-from app.rules.posting import Posting, enqueue_note
 from app.rules.problems import has_mismatch
 from app.rules.references import ensure_reference
 from app.rules.refusal import TRY_AGAIN, shopper_message_of
@@ -60,56 +60,58 @@ class CallReturned(AttemptFact[PaymentAggregate]):
 
     operation_id: int
     outcome: Outcome | GatewayError
-    posting: Posting
+    context: DecisionContext
     others_acted: bool = False
     observations: Observations | None = None
 
     def decide(self, aggregate: PaymentAggregate, attempts: Sequence[PaymentAggregate]) -> PaymentAggregate:
         """Record the outcome; a new page can close other pages for the same debt, or be withheld."""
-        account, posting = aggregate.payment.account, self.posting
+        account, context = aggregate.payment.account, self.context
         operation = aggregate.operation_by_id(self.operation_id)
         match self.outcome:
             case GatewayError() as error:
-                _record_error(aggregate, operation, error, posting)
+                _record_error(aggregate, operation, error, context)
             case Checkout() as checkout:
-                _record_link(aggregate, checkout, posting)
-                _withhold_if_covered(aggregate, attempts, posting, replacing=account.cancel_older)
+                _record_link(aggregate, checkout, context)
+                _withhold_if_covered(aggregate, attempts, context, replacing=account.cancel_older)
             case record:
                 _store_gateway_id(aggregate, operation, record)
                 seen = observation_from_record(record, aggregate.payment.language)
-                apply(aggregate, account.pos_id, [seen] if seen else [], posting)
+                apply(aggregate, account.pos_id, [seen] if seen else [], context)
                 if operation.kind is Kind.CREATE:
-                    _conclude_creation(aggregate, operation, posting)
-                    close_competing_pages(attempts, aggregate.payment, posting, replacing=account.cancel_older)
+                    _conclude_creation(aggregate, operation, context)
+                    close_competing_pages(attempts, aggregate.payment, context, replacing=account.cancel_older)
         if operation.kind is not Kind.CREATE:
             self._schedule_look_up(aggregate, operation)
         ensure_reference(aggregate.payment, operation)
-        if operation.kind is not Kind.CREATE and posting.answered_operation_id is not None:
-            mark_answered(aggregate, operation, posting)
+        if operation.kind is not Kind.CREATE and context.answered_operation_id is not None:
+            mark_answered(aggregate, operation, context)
         return aggregate
 
     def _schedule_look_up(self, aggregate: PaymentAggregate, operation: Operation) -> None:
         """Have the whole order looked up after an operation that has ended, unless that was done just now."""
-        posting = self.posting
+        context = self.context
         if self.observations is not None:
-            apply(aggregate, aggregate.payment.account.pos_id, self.observations, posting)
+            apply(aggregate, aggregate.payment.account.pos_id, self.observations, context)
         elif operation.state.final:
             operation.next_poll_at = (
-                posting.now if self.others_acted else posting.schedule.next_order_look_up(posting.now)
+                context.now if self.others_acted else context.schedule.next_order_look_up(context.now)
             )
 
 
-def _record_error(aggregate: PaymentAggregate, operation: Operation, error: GatewayError, posting: Posting) -> None:
+def _record_error(
+    aggregate: PaymentAggregate, operation: Operation, error: GatewayError, context: DecisionContext
+) -> None:
     """Record a call without a readable answer. If that loses the link of a page, its shopper must start again."""
     creation = operation.kind is Kind.CREATE
     if not (creation and is_outcome_unknown(error) and can_abandon_page(aggregate)):
-        post_error(aggregate, operation, error, posting)
+        post_error(aggregate, operation, error, context)
         return
-    report_to_staff(aggregate, error, posting.now)
-    abandon_page(aggregate, posting)
+    report_to_staff(aggregate, error, context.now)
+    abandon_page(aggregate, context)
 
 
-def _record_link(aggregate: PaymentAggregate, checkout: Checkout, posting: Posting) -> None:
+def _record_link(aggregate: PaymentAggregate, checkout: Checkout, context: DecisionContext) -> None:
     """Record the link of a page. If a notification has overtaken the answer, the payment keeps its later state.
 
     A failed payment gets no link any more: it may have been abandoned because the answer came too late.
@@ -122,20 +124,20 @@ def _record_link(aggregate: PaymentAggregate, checkout: Checkout, posting: Posti
     if create.state.rank > State.INIT.rank:
         return
     message = f"Waiting for the shopper on the payment page until {payment.expires_at:%Y-%m-%d %H:%M} UTC"
-    conclude(aggregate, create, State.INIT, posting, message=message)
+    conclude(aggregate, create, State.INIT, context, message=message)
     # Due after Saleor has read our answer. If the shopper pays before that, the note is superseded and never sent.
-    enqueue_note(aggregate, message, posting, due=posting.now + posting.schedule.answer_window)
+    enqueue_note(aggregate, message, context, due=context.now + context.schedule.answer_window)
 
 
 def _withhold_if_covered(
-    aggregate: PaymentAggregate, attempts: Sequence[PaymentAggregate], posting: Posting, *, replacing: bool
+    aggregate: PaymentAggregate, attempts: Sequence[PaymentAggregate], context: DecisionContext, *, replacing: bool
 ) -> None:
     """Close the pages that a new one replaces, or withhold this one if its debt was covered while it was opening."""
     payment = aggregate.payment
     if len(attempts) > 1:
         for attempt in attempts:  # two that began at the same moment have not seen each other
             attempt.payment.has_rivals = True
-    close_competing_pages(attempts, payment, posting, replacing=replacing)
+    close_competing_pages(attempts, payment, context, replacing=replacing)
     if not is_closing_for(aggregate, CloseReason.COVERED):
         return
     code = refusal_code(attempts, payment).value
@@ -144,7 +146,7 @@ def _withhold_if_covered(
         aggregate,
         aggregate.create,
         State.FAILURE,
-        posting,
+        context,
         message=_PAGE_WITHHELD_MESSAGE,
         shopper_message=shopper_message_of(code, payment.language),
         status_code=code,
@@ -152,15 +154,15 @@ def _withhold_if_covered(
     )
 
 
-def _conclude_creation(aggregate: PaymentAggregate, operation: Operation, posting: Posting) -> None:
+def _conclude_creation(aggregate: PaymentAggregate, operation: Operation, context: DecisionContext) -> None:
     """Conclude a creation that was answered with a record: a hosted payment is over then, and has no page.
 
     A card payment about which the record settles nothing becomes UNKNOWN, and nothing is booked.
     """
     if aggregate.payment.mode is Mode.HOSTED:
-        abandon_page(aggregate, posting)
+        abandon_page(aggregate, context)
     else:
-        conclude(aggregate, operation, State.UNKNOWN, posting, message=_ANSWER_MISMATCH_MESSAGE)
+        conclude(aggregate, operation, State.UNKNOWN, context, message=_ANSWER_MISMATCH_MESSAGE)
 
 
 def _store_gateway_id(
@@ -188,7 +190,7 @@ def can_abandon_page(aggregate: PaymentAggregate) -> bool:
     return hosted and waiting and is_link_missing(aggregate.payment) and not has_mismatch(aggregate.payment)
 
 
-def abandon_page(aggregate: PaymentAggregate, posting: Posting) -> None:
+def abandon_page(aggregate: PaymentAggregate, context: DecisionContext) -> None:
     """Conclude that a payment failed whose page no one can open, and let the worker close that page.
 
     Call it once no answer with the link can arrive any more. Does nothing if the gateway has reported more since then.
@@ -199,20 +201,20 @@ def abandon_page(aggregate: PaymentAggregate, posting: Posting) -> None:
         aggregate,
         aggregate.create,
         State.FAILURE,
-        posting,
+        context,
         message=_LINK_LOST_MESSAGE,
         shopper_message=shopper_message_of(TRY_AGAIN, aggregate.payment.language),
         status_code=TRY_AGAIN,
         inferred=True,
     )
     if aggregate.operation_by_key(LOST_PAGE) is None:
-        soon = posting.now + posting.schedule.first_settle  # a slow gateway may still be opening it
+        soon = context.now + context.schedule.first_settle  # a slow gateway may still be opening it
         closing = create_cancellation(
             aggregate.payment,
             key=LOST_PAGE,
             reason=CloseReason.LINK_LOST,
             state=State.WAITING,
             next_poll_at=soon,
-            now=posting.now,
+            now=context.now,
         )
         aggregate.operations.append(closing)

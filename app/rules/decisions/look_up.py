@@ -10,6 +10,7 @@ from app.i18n.messages import Money, gettext_noop
 from app.rules.apply import apply, conclude
 from app.rules.balance import balance
 from app.rules.call_errors import report_to_staff
+from app.rules.decision_context import DecisionContext, flag_unexplained, raise_problem
 from app.rules.decisions.gateway_call import abandon_page
 from app.rules.issues import Issue, IssueCode
 from app.rules.observation import Observations
@@ -20,7 +21,6 @@ from app.rules.page_cancellation import (
     is_link_missing,
     is_retried_until_confirmed,
 )
-from app.rules.posting import Posting, flag_unexplained, raise_problem
 from app.rules.problems import (
     ADDRESS,
     KEYS,
@@ -47,7 +47,7 @@ class OrderLookedUp(Fact["tuple[PaymentAggregate, Operation] | None"]):
     operation_id: int
     ended_before: frozenset[int | None]
     records: Observations | GatewayError
-    posting: Posting
+    context: DecisionContext
     scheduled: bool = False
 
     def decide(self, aggregate: PaymentAggregate) -> tuple[PaymentAggregate, Operation] | None:
@@ -56,26 +56,26 @@ class OrderLookedUp(Fact["tuple[PaymentAggregate, Operation] | None"]):
         A page whose link no one has is abandoned once no answer with the link can arrive any more, whatever the look-up
         shows.
         """
-        closing, records, posting = None, self.records, self.posting
+        closing, records, context = None, self.records, self.context
         operation = aggregate.operation_by_id(self.operation_id)
         operation.polls += self.scheduled
-        operation.polled_at = posting.now
+        operation.polled_at = context.now
         if isinstance(records, GatewayError):
-            report_to_staff(aggregate, records, posting.now)
+            report_to_staff(aggregate, records, context.now)
         else:
-            apply(aggregate, aggregate.payment.account.pos_id, records, posting)
-            flag_unclear(aggregate, records, posting.now)
-        if operation.kind is Kind.CREATE and posting.now >= posting.schedule.intent_deadline(operation.created_at):
-            abandon_page(aggregate, posting)
+            apply(aggregate, aggregate.payment.account.pos_id, records, context)
+            flag_unclear(aggregate, records, context.now)
+        if operation.kind is Kind.CREATE and context.now >= context.schedule.intent_deadline(operation.created_at):
+            abandon_page(aggregate, context)
         if is_retried_until_confirmed(operation):
             shown = None if isinstance(records, GatewayError) else records
-            closing = operation if advance_closing(aggregate, operation, shown, posting.schedule, posting.now) else None
+            closing = operation if advance_closing(aggregate, operation, shown, context.schedule, context.now) else None
         elif not isinstance(records, GatewayError):
-            _conclude_from_silence(aggregate, operation, records, posting)
-            closing = _close_expired_page(aggregate, operation, posting)
+            _conclude_from_silence(aggregate, operation, records, context)
+            closing = _close_expired_page(aggregate, operation, context)
             self._cancel_needless_polls(aggregate)
         self._schedule_next(aggregate, operation)
-        _flag_overdue(aggregate, operation, posting)
+        _flag_overdue(aggregate, operation, context)
         return None if closing is None else (aggregate, closing)
 
     def _cancel_needless_polls(self, aggregate: PaymentAggregate) -> None:
@@ -86,10 +86,10 @@ class OrderLookedUp(Fact["tuple[PaymentAggregate, Operation] | None"]):
 
     def _schedule_next(self, aggregate: PaymentAggregate, operation: Operation) -> None:
         failed = isinstance(self.records, GatewayError)
-        if operation.state.final and not (failed and _should_look_up_again(operation, self.posting)):
+        if operation.state.final and not (failed and _should_look_up_again(operation, self.context)):
             operation.next_poll_at = None
         elif self.scheduled and operation.next_poll_at is not None and not is_retried_until_confirmed(operation):
-            operation.next_poll_at = _next_poll(aggregate, operation, self.posting)
+            operation.next_poll_at = _next_poll(aggregate, operation, self.context)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +100,14 @@ class OrderShown(Fact[None]):
     """
 
     records: Observations
-    posting: Posting
+    context: DecisionContext
     is_whole: bool = True
 
     def decide(self, aggregate: PaymentAggregate) -> None:
         """Post the records; others may have acted on the payment (laws of money, 10)."""
-        apply(aggregate, aggregate.payment.account.pos_id, self.records, self.posting)
+        apply(aggregate, aggregate.payment.account.pos_id, self.records, self.context)
         if self.is_whole:
-            flag_unclear(aggregate, self.records, self.posting.now)
+            flag_unclear(aggregate, self.records, self.context.now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,34 +118,34 @@ class TurnCame(Fact["PaymentAggregate | None"]):
     """
 
     operation_id: int
-    posting: Posting
+    context: DecisionContext
     can_be_sent: bool
 
     def decide(self, aggregate: PaymentAggregate) -> PaymentAggregate | None:
         """Turn the operation into an intent, unless another one is in flight (laws of money, 3)."""
-        operation, posting = aggregate.operation_by_id(self.operation_id), self.posting
+        operation, context = aggregate.operation_by_id(self.operation_id), self.context
         if operation.state is not State.WAITING or balance(aggregate.payment.flow, aggregate.operations).in_flight:
             return None
         if not self.can_be_sent:
-            operation.next_poll_at = posting.now + posting.schedule.longest_pause
+            operation.next_poll_at = context.now + context.schedule.longest_pause
             return None
         try:
             recompute_shares(aggregate, operation)
         except RefusalError as refusal:
-            conclude(aggregate, operation, State.FAILURE, posting, message=refusal.message)
+            conclude(aggregate, operation, State.FAILURE, context, message=refusal.message)
             return None
         operation.shares = requested_shares(operation)
         operation.state = State.INTENT
-        operation.updated_at = posting.now
-        operation.next_poll_at = posting.schedule.intent_deadline(posting.now)
+        operation.updated_at = context.now
+        operation.next_poll_at = context.schedule.intent_deadline(context.now)
         return aggregate
 
 
 def _conclude_from_silence(
-    aggregate: PaymentAggregate, operation: Operation, records: Observations, posting: Posting
+    aggregate: PaymentAggregate, operation: Operation, records: Observations, context: DecisionContext
 ) -> None:
     """Conclude that an operation of which the gateway has shown nothing for long enough did not happen."""
-    now, schedule, payment = posting.now, posting.schedule, aggregate.payment
+    now, schedule, payment = context.now, context.schedule, aggregate.payment
     if operation.operation_id is not None or (operation.kind is Kind.CREATE and has_mismatch(payment)):
         return  # the gateway has reported it: silence does not undo that, and a mismatch is for a person
     if operation.state in {State.INTENT, State.UNKNOWN}:
@@ -154,10 +154,10 @@ def _conclude_from_silence(
         )
         if waited_long and _is_silent(aggregate, operation, records):
             message = gettext_noop("The gateway has no record of it: nothing was charged or changed")
-            conclude(aggregate, operation, State.FAILURE, posting, message=message, inferred=True)
+            conclude(aggregate, operation, State.FAILURE, context, message=message, inferred=True)
         elif operation.state is State.INTENT:
             message = gettext_noop("The outcome is not yet known: the payment is being looked up")
-            conclude(aggregate, operation, State.UNKNOWN, posting, message=message)
+            conclude(aggregate, operation, State.UNKNOWN, context, message=message)
     elif operation.state is State.INIT and operation.kind is Kind.CREATE:
         ends = payment.expires_at
         not_closed = any(
@@ -170,7 +170,7 @@ def _conclude_from_silence(
         over = ends is not None and schedule.is_settled_by_silence(ends, now)
         if over and (not_closed or _is_silent(aggregate, operation, records)):
             message = gettext_noop("The time to pay has run out, and the gateway has no record of a payment")
-            conclude(aggregate, operation, State.FAILURE, posting, message=message, inferred=True)
+            conclude(aggregate, operation, State.FAILURE, context, message=message, inferred=True)
 
 
 def _is_silent(aggregate: PaymentAggregate, operation: Operation, records: Observations) -> bool:
@@ -191,12 +191,14 @@ def _is_silent(aggregate: PaymentAggregate, operation: Operation, records: Obser
     )
 
 
-def _close_expired_page(aggregate: PaymentAggregate, operation: Operation, posting: Posting) -> Operation | None:
+def _close_expired_page(
+    aggregate: PaymentAggregate, operation: Operation, context: DecisionContext
+) -> Operation | None:
     """Add and return the intent to cancel a payment whose time to pay is over; None if its page stays open."""
-    payment, now = aggregate.payment, posting.now
+    payment, now = aggregate.payment, context.now
     if operation.kind is not Kind.CREATE or operation.state is not State.INIT or has_mismatch(payment):
         return None
-    over = payment.expires_at is not None and now >= payment.expires_at + posting.schedule.expiry_grace
+    over = payment.expires_at is not None and now >= payment.expires_at + context.schedule.expiry_grace
     if is_being_closed(aggregate) or not over:
         return None
     closing = create_cancellation(
@@ -204,49 +206,49 @@ def _close_expired_page(aggregate: PaymentAggregate, operation: Operation, posti
         key=f"close-page-{len(aggregate.operations)}",
         reason=CloseReason.NOT_PAID_IN_TIME,
         state=State.INTENT,
-        next_poll_at=posting.schedule.intent_deadline(now),
+        next_poll_at=context.schedule.intent_deadline(now),
         now=now,
     )
     aggregate.operations.append(closing)
     return closing
 
 
-def _should_look_up_again(operation: Operation, posting: Posting) -> bool:
+def _should_look_up_again(operation: Operation, context: DecisionContext) -> bool:
     """Return whether the failed look-up after an operation that has ended is retried; after a day it is abandoned."""
-    return not posting.schedule.is_overdue(operation.updated_at, posting.now)
+    return not context.schedule.is_overdue(operation.updated_at, context.now)
 
 
-def _flag_overdue(aggregate: PaymentAggregate, operation: Operation, posting: Posting) -> None:
+def _flag_overdue(aggregate: PaymentAggregate, operation: Operation, context: DecisionContext) -> None:
     """Raise a problem for staff if an outcome is open for too long, so that nothing waits for ever unnoticed."""
     if is_retried_until_confirmed(operation):
         if operation.state.final:
-            clear_problem(aggregate.payment, cause_of_overdue_operation(operation), posting.now)
-        if not operation.state.final and posting.schedule.is_settled_by_silence(operation.created_at, posting.now):
+            clear_problem(aggregate.payment, cause_of_overdue_operation(operation), context.now)
+        if not operation.state.final and context.schedule.is_settled_by_silence(operation.created_at, context.now):
             issue = Issue(IssueCode.PAGE_NOT_CLOSED, since=operation.created_at)
-            raise_problem(aggregate, issue, posting.now, cause=cause_of_overdue_operation(operation))
+            raise_problem(aggregate, issue, context.now, cause=cause_of_overdue_operation(operation))
         return
     since = operation.updated_at
     if operation.state is State.INIT and aggregate.payment.expires_at is not None:
         since = max(since, aggregate.payment.expires_at)  # until then the shopper may still pay
     awaited = not operation.state.final and operation.kind is not Kind.DISPUTE  # disputes take weeks, and staff know
-    if not awaited or not posting.schedule.is_overdue(since, posting.now):
+    if not awaited or not context.schedule.is_overdue(since, context.now):
         return
     amount = Money(operation.amount, operation.currency)
     issue = Issue(IssueCode.OUTCOME_UNKNOWN, since=since, what=operation.kind, sum=amount)
-    raise_problem(aggregate, issue, posting.now, cause=cause_of_overdue_operation(operation))
+    raise_problem(aggregate, issue, context.now, cause=cause_of_overdue_operation(operation))
 
 
-def _next_poll(aggregate: PaymentAggregate, operation: Operation, posting: Posting) -> datetime | None:
-    payment, now = aggregate.payment, posting.now
+def _next_poll(aggregate: PaymentAggregate, operation: Operation, context: DecisionContext) -> datetime | None:
+    payment, now = aggregate.payment, context.now
     if operation.kind is Kind.DISPUTE and not operation.state.final:
-        return posting.schedule.next_dispute_poll(now)
+        return context.schedule.next_dispute_poll(now)
     # The answer with the link may still arrive: the gateway's notification can overtake it.
-    link_due = posting.schedule.intent_deadline(payment.created_at)
+    link_due = context.schedule.intent_deadline(payment.created_at)
     if operation.state is State.INIT and is_link_missing(payment) and now < link_due:
         return link_due
     # A final operation is looked up once more (see ``apply``); until that works, as often as one that is at the bank.
     state = State.PENDING if operation.state.final else operation.state
-    return posting.schedule.next_poll(
+    return context.schedule.next_poll(
         state, operation.polls, now, since=operation.updated_at, expires_at=payment.expires_at
     )
 

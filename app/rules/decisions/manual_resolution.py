@@ -14,7 +14,7 @@ from app.core.vocabulary import Kind, State
 from app.i18n.messages import gettext_noop
 from app.rules.apply import apply, conclude, withdraw_contradiction
 from app.rules.balance import balance
-from app.rules.posting import Posting
+from app.rules.decision_context import DecisionContext
 from app.rules.problems import acknowledge, needs_decision, open_problems
 from app.rules.refusal import RefusalCode, RefusalError
 from integration_base.amounts import format_amount, is_amount
@@ -63,7 +63,7 @@ class OperationSettled(Fact[PaymentAggregate]):
 
     operation_id: int | None
     decision: Decision
-    posting: Posting
+    context: DecisionContext
 
     def decide(self, aggregate: PaymentAggregate) -> PaymentAggregate:
         """Post the decision, unless it cannot be right.
@@ -72,9 +72,9 @@ class OperationSettled(Fact[PaymentAggregate]):
         no way back from a success, except of a dispute, which turns: Saleor has booked it, and cannot unbook it under
         the same reference.
         """
-        operation, posting = operation_to_settle(aggregate, self.operation_id), self.posting
+        operation, context = operation_to_settle(aggregate, self.operation_id), self.context
         amount = operation.amount if self.decision.amount is None else self.decision.amount
-        _check(aggregate, operation, self.decision, amount, posting)
+        _check(aggregate, operation, self.decision, amount, context)
         moves = self.decision.state is not operation.state
         turns = operation.kind is Kind.DISPUTE and operation.state.final and amount != operation.amount
         moves = moves or turns
@@ -85,7 +85,7 @@ class OperationSettled(Fact[PaymentAggregate]):
             "amount": str(amount),
             "by": self.decision.by,
             "reason": self.decision.reason,
-            "at": posting.now.isoformat(),
+            "at": context.now.isoformat(),
         }
         operation.next_poll_at = None
         message = f"Settled by {self.decision.by}: {self.decision.reason}"
@@ -93,12 +93,12 @@ class OperationSettled(Fact[PaymentAggregate]):
             operation.contradicted = False
             if self.decision.state is State.SUCCESS:
                 operation.amount = amount
-            conclude(aggregate, operation, self.decision.state, posting, message=message)
-        withdraw_contradiction(aggregate, operation, message, posting)
+            conclude(aggregate, operation, self.decision.state, context, message=message)
+        withdraw_contradiction(aggregate, operation, message, context)
         operation.inferred = False
-        acknowledge(aggregate.payment, posting.now, aggregate.operations)
+        acknowledge(aggregate.payment, context.now, aggregate.operations)
         # The consequences: the rest of a reservation, a page to close, waiting operations.
-        apply(aggregate, aggregate.payment.account.pos_id, [], posting)
+        apply(aggregate, aggregate.payment.account.pos_id, [], context)
         return aggregate
 
 
@@ -109,27 +109,27 @@ class ProblemsReviewed(Fact["tuple[str, ...]"]):
     A problem of an operation that is still open stays until that has ended (``problems.acknowledge``).
     """
 
-    posting: Posting
+    context: DecisionContext
 
     def decide(self, aggregate: PaymentAggregate) -> tuple[str, ...]:
         """Acknowledge the problems; when nothing is left to decide, a success that was in doubt counts."""
-        reviewed = tuple(acknowledge(aggregate.payment, self.posting.now, aggregate.operations))
+        reviewed = tuple(acknowledge(aggregate.payment, self.context.now, aggregate.operations))
         if reviewed and not any(map(needs_decision, open_problems(aggregate.payment))):
             for operation in aggregate.operations:
                 if operation.state is State.SUCCESS:  # nothing else can be decided about it
-                    withdraw_contradiction(aggregate, operation, _REVIEWED, self.posting)
+                    withdraw_contradiction(aggregate, operation, _REVIEWED, self.context)
         return reviewed
 
 
 def _check(
-    aggregate: PaymentAggregate, operation: Operation, decision: Decision, amount: Decimal, posting: Posting
+    aggregate: PaymentAggregate, operation: Operation, decision: Decision, amount: Decimal, context: DecisionContext
 ) -> None:
     state, kind = operation.state, operation.kind
     if kind is Kind.CANCEL:
         raise _refusal("A cancellation ends with its payment: settle the payment instead.")
     if state is State.WAITING:
         raise _refusal("It has not been sent yet: it is waiting for the operation before it.")
-    in_flight = state is State.INTENT and posting.now < posting.schedule.intent_deadline(operation.updated_at)
+    in_flight = state is State.INTENT and context.now < context.schedule.intent_deadline(operation.updated_at)
     if in_flight:
         raise _refusal("A request to the gateway is in progress: try again in a minute.")
     if (
@@ -139,12 +139,12 @@ def _check(
     ):
         raise _refusal("It has succeeded, and Saleor has recorded it: correct what is wrong by a refund, or in Saleor.")
     if decision.state is State.FAILURE:
-        _check_failure(aggregate, operation, posting)
+        _check_failure(aggregate, operation, context)
     elif state is not State.SUCCESS:
         _check_success(aggregate, operation, amount)
 
 
-def _check_failure(aggregate: PaymentAggregate, operation: Operation, posting: Posting) -> None:
+def _check_failure(aggregate: PaymentAggregate, operation: Operation, context: DecisionContext) -> None:
     if operation.kind is not Kind.CREATE:
         return
     if any(
@@ -152,7 +152,7 @@ def _check_failure(aggregate: PaymentAggregate, operation: Operation, posting: P
     ):
         raise _refusal("Money of this payment was charged or refunded, so it cannot have failed.")
     ends = aggregate.payment.expires_at
-    if operation.state is State.INIT and ends is not None and posting.now < ends:
+    if operation.state is State.INIT and ends is not None and context.now < ends:
         raise _refusal("The shopper can still pay: cancel the payment on the order in the Dashboard.")
 
 

@@ -8,11 +8,11 @@ from app.core.notification import NotificationFact, Outcome, OutcomeCode, Proces
 from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import Kind
 from app.rules.apply import apply
+from app.rules.decision_context import DecisionContext, flag_unexplained, raise_problem
 from app.rules.dialects import dialect_of
 from app.rules.issues import Issue, IssueCode
 from app.rules.mapper import Observation
 from app.rules.observation import observation_from_record, unexplained_money
-from app.rules.posting import Posting, flag_unexplained, raise_problem
 from app.rules.problems import ADDRESS, SEALED, clear_problem, has_problem
 from app.rules.subscription import is_of_unknown_payment
 from gateway_client.errors import UnreadableNotificationError
@@ -23,16 +23,16 @@ _FIRST_PAUSE = timedelta(seconds=2)
 _LONGEST_PAUSE = timedelta(minutes=30)
 
 
-def next_attempt_at(posting: Posting, attempts: int) -> datetime:
+def next_attempt_at(context: DecisionContext, attempts: int) -> datetime:
     """Return when the processing of a notification is tried again after so many attempts."""
-    return posting.now + posting.schedule.pause(_FIRST_PAUSE, attempts, _LONGEST_PAUSE)
+    return context.now + context.schedule.pause(_FIRST_PAUSE, attempts, _LONGEST_PAUSE)
 
 
 @dataclass(frozen=True, slots=True)
 class NotificationReceived(NotificationFact):
-    """The gateway has notified of something. ``posting``: the context of a single record."""
+    """The gateway has notified of something. ``context``: the context of a single record."""
 
-    posting: Posting
+    context: DecisionContext
 
     def decide(self, notification: StoredNotification, aggregate: PaymentAggregate | None) -> ProcessingResult:
         """Post the record; without a payment, or when it cannot be opened or read, say what a person must see."""
@@ -40,8 +40,8 @@ class NotificationReceived(NotificationFact):
             return ProcessingResult(notification.outcome or Outcome(OutcomeCode.ERASED))
         if notification.data is None:
             if aggregate is not None:
-                raise_problem(aggregate, Issue(IssueCode.NOT_DECRYPTED), self.posting.now, cause=SEALED)
-            retry_at = next_attempt_at(self.posting, notification.attempts)
+                raise_problem(aggregate, Issue(IssueCode.NOT_DECRYPTED), self.context.now, cause=SEALED)
+            retry_at = next_attempt_at(self.context, notification.attempts)
             return ProcessingResult(Outcome(OutcomeCode.NOT_DECRYPTED), AlertKind.SEALED, retry_at=retry_at)
         zone = UTC if aggregate is None else dialect_of(aggregate.payment.account).zone
         try:
@@ -49,15 +49,17 @@ class NotificationReceived(NotificationFact):
         except UnreadableNotificationError:
             return ProcessingResult(Outcome(OutcomeCode.UNREADABLE), AlertKind.UNREADABLE)
         if aggregate is not None:
-            posting = replace(self.posting, arrived_at=notification.received_at)
-            return replace(_post(aggregate, record, posting), order_id=aggregate.payment.order_id)
+            context = replace(self.context, arrived_at=notification.received_at)
+            return replace(_post(aggregate, record, context), order_id=aggregate.payment.order_id)
         if notification.is_of_others:
             return ProcessingResult(Outcome(OutcomeCode.OF_ANOTHER_SHOP))
         return ProcessingResult(Outcome(OutcomeCode.UNMATCHED), AlertKind.UNMATCHED)
 
 
-def _post(aggregate: PaymentAggregate, record: PaymentRecord | OperationRecord, posting: Posting) -> ProcessingResult:
-    payment, now = aggregate.payment, posting.now
+def _post(
+    aggregate: PaymentAggregate, record: PaymentRecord | OperationRecord, context: DecisionContext
+) -> ProcessingResult:
+    payment, now = aggregate.payment, context.now
     seen = observation_from_record(record, payment.language)
     if seen is None:
         money = unexplained_money(record)
@@ -66,11 +68,11 @@ def _post(aggregate: PaymentAggregate, record: PaymentRecord | OperationRecord, 
         code = OutcomeCode.NOTHING_TO_DO if money is None else OutcomeCode.TO_REVIEW
         return ProcessingResult(Outcome(code, (record.method,)))
     clear_problem(payment, SEALED, now)
-    apply(aggregate, payment.account.pos_id, [seen], posting)
+    apply(aggregate, payment.account.pos_id, [seen], context)
     if has_problem(payment, ADDRESS) and aggregate.create.next_poll_at is None:
         # Something other than the gateway answered our call, yet the gateway reports the outcome: one look-up shows
         # whether it answers at that address again, so that the problem is cleared by itself (laws of money, 13).
-        aggregate.create.next_poll_at = posting.schedule.next_order_look_up(now)
+        aggregate.create.next_poll_at = context.schedule.next_order_look_up(now)
     operation = _find_operation(aggregate, seen)
     is_unbooked = operation is None and is_of_unknown_payment(aggregate, seen.payment_id, seen.kind)
     code = OutcomeCode.TO_REVIEW if is_unbooked else OutcomeCode.APPLIED

@@ -7,8 +7,8 @@ from app.core.fact import AttemptFact
 from app.core.payment import PaymentAggregate
 from app.core.vocabulary import State
 from app.rules.addresses import PaymentPage
+from app.rules.decision_context import DecisionContext
 from app.rules.decisions.competing_attempts import compare_with_debt
-from app.rules.posting import Posting
 from app.rules.references import ensure_reference
 from app.rules.responses import session_response
 from saleor_app_sdk.responses import SessionResponse
@@ -24,7 +24,7 @@ class SessionAsked(AttemptFact[SessionResponse]):
     """
 
     page: PaymentPage
-    posting: Posting
+    context: DecisionContext
     source: Checkout | Order | None = None
 
     def decide(self, aggregate: PaymentAggregate, attempts: Sequence[PaymentAggregate]) -> SessionResponse:
@@ -36,8 +36,8 @@ class SessionAsked(AttemptFact[SessionResponse]):
         """
         create = aggregate.create
         if self.source is not None:
-            compare_with_debt(attempts, self.source, self.posting)
+            compare_with_debt(attempts, self.source, self.context)
         ensure_reference(aggregate.payment, create)
         if create.state is State.FAILURE:
-            create.answer_awaited_until = self.posting.now + self.posting.schedule.answer_window
+            create.answer_awaited_until = self.context.now + self.context.schedule.answer_window
         return session_response(aggregate, self.page.address(aggregate.payment.order_id))

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from app.core.fact import Fact
 from app.core.payment import PaymentAggregate
-from app.rules.posting import Posting, enqueue_note
+from app.rules.decision_context import DecisionContext, enqueue_note
 from app.rules.references import reference_of_subscription_end
 from app.rules.subscription import Subscription, has_running_subscription, update_subscription
 
@@ -15,7 +15,7 @@ class SubscriptionCancelled(Fact[PaymentAggregate]):
 
     subscription: Subscription
     by: str
-    posting: Posting
+    context: DecisionContext
 
     def decide(self, aggregate: PaymentAggregate) -> PaymentAggregate:
         """Store its status, and tell Saleor who has ended it, once."""
@@ -23,8 +23,8 @@ class SubscriptionCancelled(Fact[PaymentAggregate]):
         ended_here = has_running_subscription(payment)
         update_subscription(payment, self.subscription)
         if ended_here:
-            payment.updated_at = self.posting.now
+            payment.updated_at = self.context.now
             message = f"Staff cancelled the subscription in the app ({self.by})"
             reference = reference_of_subscription_end(payment.order_id)
-            enqueue_note(aggregate, message, self.posting, reference=reference)
+            enqueue_note(aggregate, message, self.context, reference=reference)
         return aggregate

@@ -1,4 +1,4 @@
-"""Posting to an aggregate: whatever the order and the repeats in which the gateway speaks, one story comes of it.
+"""Records are posted: whatever the order and the repeats in which the gateway speaks, one story comes of it.
 
 Pure: the aggregates are on paper. Saleor's side of the story is booked by Saleor's own rules.
 """
@@ -16,16 +16,25 @@ from app.core.payment import PaymentAggregate
 from app.core.vocabulary import Flow, Kind, State
 from app.rules.apply import apply, conclude
 from app.rules.balance import balance
+from app.rules.decision_context import enqueue_note, raise_problem
 from app.rules.decisions.action import step_for
 from app.rules.mapper import Observation
-from app.rules.posting import enqueue_note, raise_problem
 from app.rules.problems import cause_of_mismatch, problem_text
 from app.rules.refusal import RefusalError
 from saleor_app_sdk.responses import AvailableAction
 from saleor_app_sdk.testing.records import Transaction
 from saleor_app_sdk.testing.rules.reports import Report, record_report
 from saleor_app_sdk.testing.vocabulary import EventType
-from tests.payments.aggregates import HUNDRED, NOON, ORDER, POS, an_aggregate, an_operation, observation, posting
+from tests.payments.aggregates import (
+    HUNDRED,
+    NOON,
+    ORDER,
+    POS,
+    an_aggregate,
+    an_operation,
+    decision_context,
+    observation,
+)
 from tests.payments.fake_saleor import FakeSaleor
 from tests.payments.problems import issue_saying
 
@@ -135,13 +144,13 @@ def both_ledgers_agree(aggregate: PaymentAggregate, transaction: Transaction) ->
 def test_the_order_in_which_the_gateway_speaks_does_not_matter(data: st.DataObject, history: History) -> None:
     in_order = an_aggregate(history.flow, State.INIT)
     for word in history.words:
-        apply(in_order, POS, [word], posting())
+        apply(in_order, POS, [word], decision_context())
     aggregate, saleor = an_aggregate(history.flow, State.INIT), FakeSaleor(lambda: NOON)
     transaction = saleor.new_transaction()
     ranks: dict[str | None, int] = {}
     for batch in data.draw(retellings(history)):
         already = len(aggregate.events)
-        apply(aggregate, POS, batch, posting())
+        apply(aggregate, POS, batch, decision_context())
         told_to_saleor(aggregate, saleor, transaction, already)
         for operation in aggregate.operations:
             assert operation.state.rank >= ranks.get(operation.operation_id, 0)
@@ -171,13 +180,13 @@ def test_an_operation_of_ours_in_flight_is_bound_wherever_its_word_comes(
     ours = an_operation(meant.kind, state, meant.amount, psp_reference="ours")
     aggregate = an_aggregate(history.flow, State.INIT, ours)
     if given_up:
-        conclude(aggregate, ours, State.FAILURE, posting(), message="no trace", inferred=True)
+        conclude(aggregate, ours, State.FAILURE, decision_context(), message="no trace", inferred=True)
     for batch in data.draw(retellings(history)):
-        apply(aggregate, POS, batch, posting())
+        apply(aggregate, POS, batch, decision_context())
     assert ours.operation_id == meant.gateway_id
     told = {event.type for event in aggregate.events if event.psp_reference == "ours"}
     alone = an_aggregate(history.flow, State.INIT)
-    apply(alone, POS, [word for word in history.words if word.gateway_id == meant.gateway_id], posting())
+    apply(alone, POS, [word for word in history.words if word.gateway_id == meant.gateway_id], decision_context())
     expected = {event.type for event in alone.events if event.psp_reference == meant.gateway_id}
     assert told == (expected | {f"{KINDS[meant.kind]}_FAILURE"} if given_up else expected)
     assert not ours.inferred  # it is the gateway's word now, whatever it says
@@ -195,7 +204,7 @@ def test_nothing_that_does_not_agree_is_ever_a_success(history: History, wrong: 
     """Whatever is wrong with every word, Saleor's amounts stay as they are, and nothing is left in flight."""
     aggregate = an_aggregate(history.flow, State.INIT)
     for word in history.words:
-        apply(aggregate, POS, [replace(word, **wrong)], posting())  # type: ignore[arg-type] # fields of Observation
+        apply(aggregate, POS, [replace(word, **wrong)], decision_context())  # type: ignore[arg-type] # fields of Observation
     assert not [event.type for event in aggregate.events if event.type.endswith("_SUCCESS")]
     assert not balance(history.flow, aggregate.operations).in_flight
 
@@ -215,7 +224,7 @@ class TestTwoCardsOnOnePage:
     ) -> None:
         aggregate = an_aggregate(Flow.CHARGE, before)
         for number in order:
-            apply(aggregate, POS, [TWO_CARDS[number]], replace(posting(), is_single_record=True))
+            apply(aggregate, POS, [TWO_CARDS[number]], replace(decision_context(), is_single_record=True))
         assert (aggregate.create.state, aggregate.create.operation_id) == (State.SUCCESS, "second-card")
         assert [event.type for event in aggregate.events if event.type != "INFO"][-1] == "CHARGE_SUCCESS"
         assert not aggregate.create.contradicted
@@ -223,7 +232,7 @@ class TestTwoCardsOnOnePage:
 
     def test_all_of_them_in_one_look_up(self, order: tuple[int, ...], before: State) -> None:
         aggregate = an_aggregate(Flow.CHARGE, before)
-        apply(aggregate, POS, [TWO_CARDS[number] for number in order], posting())
+        apply(aggregate, POS, [TWO_CARDS[number] for number in order], decision_context())
         assert (aggregate.create.state, aggregate.create.operation_id) == (State.SUCCESS, "second-card")
         assert {event.type for event in aggregate.events} <= {"INFO", "CHARGE_SUCCESS"}
         assert problem_text(aggregate.payment) is None
@@ -236,34 +245,39 @@ class TestADeclinedCardBesideOneThatIsPending:
 
     def _pending(self) -> PaymentAggregate:
         aggregate = an_aggregate(Flow.CHARGE, State.INIT)
-        apply(aggregate, POS, [self.PENDING], posting())
+        apply(aggregate, POS, [self.PENDING], decision_context())
         return aggregate
 
     @pytest.mark.parametrize("both", [False, True], ids=["notification", "look-up"])
     def test_fails_nothing(self, both: bool) -> None:
         aggregate = self._pending()
         records = [self.DECLINED, self.PENDING] if both else [self.DECLINED]
-        apply(aggregate, POS, records, replace(posting(), is_single_record=not both))
+        apply(aggregate, POS, records, replace(decision_context(), is_single_record=not both))
         assert aggregate.create.state is State.PENDING
         assert "CHARGE_FAILURE" not in {event.type for event in aggregate.events}
 
     def test_the_payment_fails_with_the_last_card(self) -> None:
         aggregate = self._pending()
-        apply(aggregate, POS, [self.DECLINED, replace(self.PENDING, state=State.FAILURE)], posting())
+        apply(aggregate, POS, [self.DECLINED, replace(self.PENDING, state=State.FAILURE)], decision_context())
         assert aggregate.create.state is State.FAILURE
 
     def test_the_payment_fails_when_the_gateway_shows_no_other(self) -> None:
         """What a look-up of the whole order does not show any more is not waited for."""
         aggregate = self._pending()
-        apply(aggregate, POS, [self.DECLINED], posting())
+        apply(aggregate, POS, [self.DECLINED], decision_context())
         assert aggregate.create.state is State.FAILURE
 
     def test_a_card_tried_since_takes_the_place_of_one_that_was_pending(self) -> None:
         aggregate = self._pending()
-        apply(aggregate, POS, [replace(self.DECLINED, state=State.PENDING)], posting())
-        apply(aggregate, POS, [replace(self.PENDING, state=State.FAILURE)], replace(posting(), is_single_record=True))
+        apply(aggregate, POS, [replace(self.DECLINED, state=State.PENDING)], decision_context())
+        apply(
+            aggregate,
+            POS,
+            [replace(self.PENDING, state=State.FAILURE)],
+            replace(decision_context(), is_single_record=True),
+        )
         assert (aggregate.create.state, aggregate.create.operation_id) == (State.PENDING, "second-card")
-        apply(aggregate, POS, [self.DECLINED], replace(posting(), is_single_record=True))
+        apply(aggregate, POS, [self.DECLINED], replace(decision_context(), is_single_record=True))
         assert aggregate.create.state is State.FAILURE
 
 
@@ -272,7 +286,7 @@ def test_what_is_offered_is_possible(history: History) -> None:
     """After every word of the gateway: what staff are offered is not refused, and what is not offered is."""
     aggregate = an_aggregate(history.flow, State.INIT)
     for word in history.words:
-        apply(aggregate, POS, [word], posting())
+        apply(aggregate, POS, [word], decision_context())
         standing = balance(history.flow, aggregate.operations)
         for action, amount in (
             (AvailableAction.CHARGE, standing.capturable),
@@ -291,7 +305,7 @@ def test_what_is_offered_is_possible(history: History) -> None:
 def test_what_is_captured_and_what_is_released_sum_to_what_was_reserved(part: int) -> None:
     captured = part * CENT
     aggregate = an_aggregate(Flow.AUTHORIZATION, State.SUCCESS)
-    apply(aggregate, POS, [observation(Kind.CAPTURE, State.SUCCESS, captured, "the-capture")], posting())
+    apply(aggregate, POS, [observation(Kind.CAPTURE, State.SUCCESS, captured, "the-capture")], decision_context())
     told = {event.type: event for event in aggregate.events}
     assert told["CHARGE_SUCCESS"].amount + told["CANCEL_SUCCESS"].amount == HUNDRED
     assert told["CHARGE_SUCCESS"].psp_reference != told["CANCEL_SUCCESS"].psp_reference
@@ -299,7 +313,7 @@ def test_what_is_captured_and_what_is_released_sum_to_what_was_reserved(part: in
 
 def test_a_full_capture_releases_nothing() -> None:
     aggregate = an_aggregate(Flow.AUTHORIZATION, State.SUCCESS)
-    apply(aggregate, POS, [observation(Kind.CAPTURE, State.SUCCESS, HUNDRED, "the-capture")], posting())
+    apply(aggregate, POS, [observation(Kind.CAPTURE, State.SUCCESS, HUNDRED, "the-capture")], decision_context())
     assert [event.type for event in aggregate.events] == ["CHARGE_SUCCESS"]
 
 
@@ -307,7 +321,7 @@ def test_a_second_capture_by_others_releases_nothing_twice() -> None:
     """The gateway takes a reservation once; if it does otherwise for others, at least our sums stay right."""
     aggregate = an_aggregate(Flow.AUTHORIZATION, State.SUCCESS)
     for name, amount in (("first", "30.00"), ("second", "40.00")):
-        apply(aggregate, POS, [observation(Kind.CAPTURE, State.SUCCESS, Decimal(amount), name)], posting())
+        apply(aggregate, POS, [observation(Kind.CAPTURE, State.SUCCESS, Decimal(amount), name)], decision_context())
     assert [event.amount for event in aggregate.events if event.type == "CANCEL_SUCCESS"] == [Decimal("70.00")]
 
 
@@ -317,34 +331,39 @@ class TestWhoseRecordItIs:
         open_one = an_operation(Kind.REFUND, State.UNKNOWN)
         named = an_operation(Kind.REFUND, State.PENDING, operation_id="refund-1")
         aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, open_one, named)
-        apply(aggregate, POS, [observation(Kind.REFUND, State.SUCCESS, gateway_id="refund-1")], posting())
+        apply(aggregate, POS, [observation(Kind.REFUND, State.SUCCESS, gateway_id="refund-1")], decision_context())
         assert (open_one.state, named.state) == (State.UNKNOWN, State.SUCCESS)
 
     def test_the_one_that_is_being_answered_before_another_one(self) -> None:
         first, second = an_operation(Kind.REFUND, State.INTENT), an_operation(Kind.REFUND, State.INTENT)
         aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, first, second)
-        apply(aggregate, POS, [observation(Kind.REFUND, State.SUCCESS, gateway_id="refund-1")], posting(second.id))
+        apply(
+            aggregate,
+            POS,
+            [observation(Kind.REFUND, State.SUCCESS, gateway_id="refund-1")],
+            decision_context(second.id),
+        )
         assert (first.operation_id, second.operation_id) == (None, "refund-1")
 
     def test_the_one_in_flight_before_one_that_was_given_up(self) -> None:
         given_up = an_operation(Kind.REFUND, State.FAILURE, inferred=True)
         in_flight = an_operation(Kind.REFUND, State.UNKNOWN)
         aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, given_up, in_flight)
-        apply(aggregate, POS, [observation(Kind.REFUND, State.SUCCESS, gateway_id="refund-1")], posting())
+        apply(aggregate, POS, [observation(Kind.REFUND, State.SUCCESS, gateway_id="refund-1")], decision_context())
         assert (given_up.state, in_flight.state) == (State.FAILURE, State.SUCCESS)
 
     def test_never_one_of_another_amount_nor_one_that_was_not_sent(self) -> None:
         other = an_operation(Kind.REFUND, State.UNKNOWN, Decimal("99.00"))
         not_sent = an_operation(Kind.REFUND, State.WAITING)
         aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, other, not_sent)
-        apply(aggregate, POS, [observation(Kind.REFUND, State.SUCCESS, gateway_id="refund-1")], posting())
+        apply(aggregate, POS, [observation(Kind.REFUND, State.SUCCESS, gateway_id="refund-1")], decision_context())
         assert (other.state, not_sent.state) == (State.UNKNOWN, State.WAITING)
         assert aggregate.operations[-1].asked_by_saleor is False
 
     def test_a_void_is_always_of_the_whole(self) -> None:
         ours = an_operation(Kind.VOID, State.UNKNOWN)
         aggregate = an_aggregate(Flow.AUTHORIZATION, State.SUCCESS, ours)
-        apply(aggregate, POS, [observation(Kind.VOID, State.SUCCESS, gateway_id="void-1")], posting())
+        apply(aggregate, POS, [observation(Kind.VOID, State.SUCCESS, gateway_id="void-1")], decision_context())
         assert ours.state is State.SUCCESS
 
 
@@ -354,18 +373,18 @@ class TestOurOwnConclusions:
         refund = an_operation(Kind.REFUND, State.SUCCESS, operation_id="refund-1", psp_reference="refund-1")
         aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, refund)
         for state in (State.UNKNOWN, State.FAILURE):
-            conclude(aggregate, refund, state, posting(), message="we thought otherwise")
+            conclude(aggregate, refund, state, decision_context(), message="we thought otherwise")
         assert (refund.state, aggregate.events) == (State.SUCCESS, [])
 
     def test_a_page_that_we_closed_is_our_own_affair(self) -> None:
         """Saleor never asked for that cancellation: it hears of the payment, not of the cancellation."""
         closing = an_operation(Kind.CANCEL, State.INTENT, Decimal(0), asked_by_saleor=False)
         aggregate = an_aggregate(Flow.CHARGE, State.INIT, closing)
-        conclude(aggregate, closing, State.FAILURE, posting(), message="refused")
+        conclude(aggregate, closing, State.FAILURE, decision_context(), message="refused")
         assert aggregate.events == []
         again = an_operation(Kind.CANCEL, State.INTENT, Decimal(0), asked_by_saleor=False)
         aggregate.operations.append(again)
-        apply(aggregate, POS, [observation(Kind.CREATE, State.FAILURE)], posting())
+        apply(aggregate, POS, [observation(Kind.CREATE, State.FAILURE)], decision_context())
         assert again.state is State.SUCCESS
         assert [event.type for event in aggregate.events] == ["CHARGE_FAILURE"]
 
@@ -378,14 +397,14 @@ class TestOurOwnConclusions:
     ) -> None:
         cancel = an_operation(Kind.CANCEL, State.UNKNOWN, Decimal(0), psp_reference="cancel-1")
         aggregate = an_aggregate(Flow.CHARGE, State.INIT, cancel)
-        apply(aggregate, POS, [observation(Kind.CREATE, said)], posting())
+        apply(aggregate, POS, [observation(Kind.CREATE, said)], decision_context())
         assert cancel.state is ends
         assert (aggregate.events[-1].type, aggregate.events[-1].psp_reference) == (event, "cancel-1")
 
     def test_silence_about_the_payment_does_not_say_that_it_was_cancelled(self) -> None:
         cancel = an_operation(Kind.CANCEL, State.UNKNOWN, Decimal(0))
         aggregate = an_aggregate(Flow.CHARGE, State.INIT, cancel)
-        conclude(aggregate, aggregate.create, State.FAILURE, posting(), message="no trace", inferred=True)
+        conclude(aggregate, aggregate.create, State.FAILURE, decision_context(), message="no trace", inferred=True)
         assert cancel.state is State.UNKNOWN
 
     @pytest.mark.law(3)
@@ -394,9 +413,9 @@ class TestOurOwnConclusions:
             (State.UNKNOWN, "10.00"), (State.WAITING, "20.00"), (State.WAITING, "30.00")
         ))  # fmt: skip
         aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, first, second, third)
-        apply(aggregate, POS, [], posting())
+        apply(aggregate, POS, [], decision_context())
         assert [each.next_poll_at for each in (second, third)] == [None, None]
-        conclude(aggregate, first, State.FAILURE, posting(), message="no trace")
+        conclude(aggregate, first, State.FAILURE, decision_context(), message="no trace")
         assert [each.next_poll_at for each in (second, third)] == [NOON, None]
 
 
@@ -405,9 +424,14 @@ class TestEvents:
     def test_what_the_answer_carries_waits_until_saleor_must_have_read_it(self) -> None:
         refund = an_operation(Kind.REFUND, State.INTENT)
         aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, refund)
-        apply(aggregate, POS, [observation(Kind.REFUND, State.SUCCESS, gateway_id="refund-1")], posting(refund.id))
+        apply(
+            aggregate,
+            POS,
+            [observation(Kind.REFUND, State.SUCCESS, gateway_id="refund-1")],
+            decision_context(refund.id),
+        )
         [event] = aggregate.events
-        assert event.next_attempt_at == NOON + posting().schedule.answer_window
+        assert event.next_attempt_at == NOON + decision_context().schedule.answer_window
         assert event.created_at == NOON
 
     def test_the_same_problem_is_told_once_and_a_second_one_too(self) -> None:
@@ -422,12 +446,12 @@ class TestEvents:
 
     def test_a_note_says_what_is_possible_and_changes_nothing(self) -> None:
         aggregate = an_aggregate(Flow.CHARGE, State.INIT)
-        enqueue_note(aggregate, "Waiting for the shopper", posting())
+        enqueue_note(aggregate, "Waiting for the shopper", decision_context())
         [event] = aggregate.events
         assert (event.type, event.psp_reference, event.amount) == ("INFO", ORDER, Decimal(0))
         assert event.available_actions == ["CANCEL"]
 
     def test_a_message_is_cut_where_saleor_would_cut_it(self) -> None:
         aggregate = an_aggregate(Flow.CHARGE, State.INIT)
-        apply(aggregate, POS, [observation(Kind.CREATE, State.FAILURE, message="x" * 2000)], posting())
+        apply(aggregate, POS, [observation(Kind.CREATE, State.FAILURE, message="x" * 2000)], decision_context())
         assert len(aggregate.events[0].message) == 512

@@ -11,8 +11,8 @@ from app.core.payment import Payment, Problem
 from app.core.vocabulary import Flow, Kind, State
 from app.i18n.messages import LazyMessage, Money, Verbatim
 from app.rules import issues
+from app.rules.decision_context import raise_problem
 from app.rules.issues import Issue, IssueCode, IssueFact, is_stored, issue_from_json, stored_message
-from app.rules.posting import raise_problem
 from app.rules.problems import acknowledge, add_problem, cause_of_mismatch, open_problems
 from tests.payments.aggregates import NOON, an_aggregate
 

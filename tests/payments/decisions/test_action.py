@@ -9,14 +9,14 @@ from app.rules.action_request import ActionRequest
 from app.rules.decisions.action import ActionRequested
 from app.rules.refusal import RefusalError
 from saleor_app_sdk.responses import AvailableAction
-from tests.payments.aggregates import an_aggregate, posting
+from tests.payments.aggregates import an_aggregate, decision_context
 
 REFUND = ActionRequest(AvailableAction.REFUND, Decimal("40.00"), "UAH", keys=("key",), digest="digest")
 
 
 def requested(*, keys_open: bool = True) -> ActionRequested:
     """Return the request, of an account whose keys open or do not."""
-    return ActionRequested(REFUND, posting(), opens_keys=lambda _payment: keys_open)
+    return ActionRequested(REFUND, decision_context(), opens_keys=lambda _payment: keys_open)
 
 
 @pytest.mark.law(1)

@@ -12,7 +12,7 @@ from app.core.vocabulary import Flow, State
 from app.rules.decisions.notification import NotificationReceived
 from app.rules.problems import SEALED, has_problem
 from gateway_client import notification as notifications
-from tests.payments.aggregates import NOON, ORDER, POS, an_aggregate, posting
+from tests.payments.aggregates import NOON, ORDER, POS, an_aggregate, decision_context
 from tests.payments.fake_gateway import payment
 
 
@@ -26,12 +26,12 @@ def a_notification(**more: Any) -> StoredNotification:
 @pytest.mark.law(6, 13)
 def test_notification_that_is_opened_ends_the_problem_of_one_that_was_not() -> None:
     aggregate = an_aggregate(Flow.CHARGE, State.PENDING)
-    sealed = NotificationReceived(posting()).decide(a_notification(data=None), aggregate)
+    sealed = NotificationReceived(decision_context()).decide(a_notification(data=None), aggregate)
     assert has_problem(aggregate.payment, SEALED)
     assert (sealed.outcome.code, sealed.trouble) == (OutcomeCode.NOT_DECRYPTED, AlertKind.SEALED)
     assert sealed.retry_at is not None
     assert sealed.retry_at > NOON
-    opened = NotificationReceived(posting(now=NOON + timedelta(minutes=1))).decide(a_notification(), aggregate)
+    opened = NotificationReceived(decision_context(now=NOON + timedelta(minutes=1))).decide(a_notification(), aggregate)
     assert not has_problem(aggregate.payment, SEALED)
     assert (opened.outcome, opened.trouble, opened.retry_at) == (
         Outcome(OutcomeCode.APPLIED, ("create", "success")),
@@ -55,5 +55,5 @@ def test_notification_that_is_opened_ends_the_problem_of_one_that_was_not() -> N
 def test_notification_without_a_payment_says_whether_a_person_must_look(
     changed: dict[str, Any], outcome: OutcomeCode, trouble: AlertKind | None
 ) -> None:
-    result = NotificationReceived(posting()).decide(a_notification(**changed), None)
+    result = NotificationReceived(decision_context()).decide(a_notification(**changed), None)
     assert (result.outcome, result.trouble, result.retry_at) == (Outcome(outcome), trouble, None)

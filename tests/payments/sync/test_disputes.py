@@ -13,7 +13,7 @@ from app.flows.on_demand import look_up_now
 from app.flows.staff.manual_resolution import Decision, acknowledge_problems, settle
 from app.reports.status import standing
 from app.reports.timeline import timeline
-from app.rules.posting import raise_problem
+from app.rules.decision_context import raise_problem
 from app.rules.problems import Cause, problem_messages, problem_text
 from app.store.aggregates import ById
 from integration_base_tests.loopback import json_reply

@@ -1,4 +1,4 @@
-"""The context in which records are posted to a payment, and how Saleor and staff are told of what follows. Pure."""
+"""The context in which a fact decides, and how Saleor and staff are told of what follows. Pure."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,8 +19,8 @@ from saleor_app_sdk.responses import EventType
 
 
 @dataclass(frozen=True, slots=True)
-class Posting:
-    """The context in which records are posted.
+class DecisionContext:
+    """The context in which a fact decides.
 
     ``answered_operation_id``: row id of the operation whose outcome the answer to the current webhook will carry. Its
     events are also in the outbox, because an answer can get lost; but they are reported only once Saleor must have
@@ -40,7 +40,7 @@ class Posting:
 def enqueue_note(
     aggregate: PaymentAggregate,
     message: str,
-    posting: Posting,
+    context: DecisionContext,
     *,
     reference: str | None = None,
     due: datetime | None = None,
@@ -59,7 +59,7 @@ def enqueue_note(
         amount=ZERO,
         message=message,
         actions=[action.value for action in actions],
-        now=posting.now,
+        now=context.now,
         due=due,
         operation=operation,
     )
@@ -95,7 +95,7 @@ def report_operation(
     aggregate: PaymentAggregate,
     operation: Operation,
     event: EventType,
-    posting: Posting,
+    context: DecisionContext,
     *,
     amount: Decimal,
     message: str,
@@ -112,7 +112,7 @@ def report_operation(
     elif operation.kind is Kind.CANCEL and operation.requester is Origin.APP:
         return
     own_reference = ensure_reference(aggregate.payment, operation)
-    answered = reference is None and operation.id is not None and posting.answered_operation_id == operation.id
+    answered = reference is None and operation.id is not None and context.answered_operation_id == operation.id
     enqueue(
         aggregate,
         event,
@@ -120,8 +120,8 @@ def report_operation(
         amount=amount,
         message=message,
         actions=[action.value for action in balance(aggregate.payment.flow, aggregate.operations).actions],
-        now=posting.now,
-        due=posting.now + posting.schedule.answer_window if answered else posting.now,
+        now=context.now,
+        due=context.now + context.schedule.answer_window if answered else context.now,
         card=card,
         operation=operation,
     )
