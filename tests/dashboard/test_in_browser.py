@@ -252,6 +252,43 @@ async def test_a_reload_finds_the_page_again_and_a_link_the_one_that_it_names(
         await expect(frame.get_by_role("heading", name="Money", exact=True)).to_be_visible()
 
 
+@one_database
+async def test_back_after_a_reload_leads_through_the_pages_seen_before_it(
+    browser: Browser, market: StaffClient
+) -> None:
+    async with dashboard_of(browser, market.app, "/payments?problems=1") as (page, frame):
+        await sign_in(page, market.token())
+        await frame.get_by_role("link", name="Order 1002").click()
+        await frame.get_by_role("link", name="Money").click()
+        money = frame.get_by_role("heading", name="Money", exact=True)
+        await expect(money).to_be_visible()
+        for _ in range(2):  # what is restored survives the next reload
+            await page.reload()
+            await sign_in(page, market.token())
+            await expect(money).to_be_visible()
+            steps = await page.evaluate("history.length")
+        # Browsers skip what a page adds to the history before its user has touched it: nothing is added until then.
+        await money.click()
+        assert await page.evaluate("history.length") == steps + 2
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url) if "/parts/" in request.url else None)
+        await page.evaluate("history.back()")
+        await expect(frame.get_by_role("heading", name="Payment of 100.00")).to_be_visible()
+        await page.evaluate("history.back()")
+        await expect(frame.get_by_role("row")).to_have_count(2)
+        assert await path_of(frame) == "/payments?problems=1"
+        assert len(asked) == 2
+        # From there one step is one entry, as before.
+        await frame.get_by_role("link", name="Order 1002").click()
+        await expect(frame.get_by_role("heading", name="Payment of 100.00")).to_be_visible()
+        assert await page.evaluate("history.length") == steps + 1
+        await page.reload()
+        await sign_in(page, market.token())
+        await frame.get_by_role("heading", name="Payment of 100.00").click()
+        await page.evaluate("history.back()")
+        await expect(frame.get_by_role("row")).to_have_count(2)
+
+
 @pytest.mark.long
 @one_database
 async def test_the_dashboard_says_its_own_path_and_nobody_minds(browser: Browser, market: StaffClient) -> None:

@@ -7,7 +7,7 @@ import { copyBy } from "./copying.js";
 import { save, saveWithProgress } from "./file.js";
 import { fold, keepFolding, unfolded } from "./folding.js";
 import { findInvalid, readForm, reveal, showFieldErrors } from "./forms.js";
-import { currentPlace, frameAddress, pathOf, pushPath, rememberPlace, restorePlace, stay } from "./place.js";
+import { currentPlace, frameAddress, noticeStep, pathOf, pushPath, rememberPlace, restorePlace, stay } from "./place.js";
 import { errorMessage, readRefusal, request, requestedLanguage } from "./request.js";
 import { addRow, removeRow } from "./rows.js";
 import { localise } from "./times.js";
@@ -361,7 +361,7 @@ window.addEventListener("popstate", () => {
     });
     return;
   }
-  rememberPlace();
+  noticeStep();
   showCurrent();
 });
 dashboardEvents.addEventListener("locale", () => {
