@@ -77,7 +77,15 @@ def test_an_amount_is_above_zero_and_no_larger_than_any() -> None:
 
 @pytest.mark.parametrize(
     ("typed", "amount"),
-    [("40", "40"), ("40.5", "40.5"), ("40,50", "40.50"), ("1 234,50", "1234.50"), (" 7 ", "7"), ("1\xa0234", "1234")],
+    [
+        ("40", "40"),
+        ("40.5", "40.5"),
+        ("40,50", "40.50"),
+        ("1 234,50", "1234.50"),
+        ("1,234.50", "1234.50"),
+        (" 7 ", "7"),
+        ("1\xa0234", "1234"),
+    ],
 )
 def test_amounts_are_typed_as_people_write_them(typed: str, amount: str) -> None:
     assert str(read_amount(typed)) == amount

@@ -9,13 +9,13 @@ from rich.table import Table
 from app.commands import account_flags as flags
 from app.commands.failure import CommandFailed
 from app.commands.finders import find_account
+from app.commands.messages import amount_text
 from app.commands.services import with_services
 from app.commands.terminal import AsJson, add_fact, fact_sheet, plain, print_error, print_line, show, show_json, table
 from app.rules.split.example import Example, Step, worked_example
 from app.rules.split.rules import MAX_CHARACTERS, RulesError, SplitMode, SplitRules, parse_rules, read_rules
 from app.services import Services
 from app.store.tables import MerchantAccount
-from integration_base.amounts import format_amount
 
 _NAMES = {"default": "the default sub-merchant", "lines": "by the lines, in proportion"}
 
@@ -123,7 +123,7 @@ def _name(rules: SplitRules, who: str) -> str:
 
 def _share(step: Step, sub_merchant: str) -> str:
     share = step.shares.get(sub_merchant)
-    return "" if share is None else format_amount(share)
+    return "" if share is None else amount_text(share)
 
 
 def _print_example(worked: Example, rules: SplitRules) -> None:
@@ -132,11 +132,10 @@ def _print_example(worked: Example, rules: SplitRules) -> None:
         print_line(f"  {line}")
     print_line("")
     sub_merchants = sorted({who for step in worked.steps for who in step.shares}, key=rules.name_of)
-    rows = table("", *(plain(rules.name_of(who)) for who in sub_merchants), "Total")
-    for column in rows.columns[1:]:
-        column.justify = "right"
+    columns = (*(plain(rules.name_of(who)) for who in sub_merchants), "Total")
+    rows = table("", *columns, amounts=columns)
     for step in worked.steps:
-        rows.add_row(step.words, *(_share(step, who) for who in sub_merchants), format_amount(step.amount))
+        rows.add_row(step.words, *(_share(step, who) for who in sub_merchants), amount_text(step.amount))
     show(rows)
 
 

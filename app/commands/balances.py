@@ -7,12 +7,12 @@ import typer
 
 from app.commands.failure import CommandFailed
 from app.commands.finders import find_account
+from app.commands.messages import amount_text
 from app.commands.services import with_services
 from app.commands.terminal import AsJson, moment, plain, print_error, print_line, show, show_json, table
 from app.flows.accounts.balances import AccountBalances, read_balances
 from app.flows.accounts.gateway_access import CONSEQUENCES
 from app.services import Services
-from integration_base.amounts import format_amount
 
 _TIMEOUT = 12.0  # seconds: longer than the timeout of the gateway
 
@@ -55,9 +55,8 @@ def balances(
 
 
 def _print_balances(results: list[AccountBalances]) -> None:
-    rows = table("Merchant account", "Balance", "Currency", "Available", "In reserve")
-    for column in rows.columns[3:]:
-        column.justify = "right"
+    amounts = ("Available", "In reserve")
+    rows = table("Merchant account", "Balance", "Currency", *amounts, amounts=amounts)
     for result in results:
         for one in result.balances or ():
             reserve = one.balances.rolling_reserve
@@ -65,8 +64,8 @@ def _print_balances(results: list[AccountBalances]) -> None:
                 plain(result.account.name),
                 plain(one.name),
                 plain(one.currency),
-                format_amount(one.balances.available),
-                "" if reserve is None else format_amount(reserve),
+                amount_text(one.balances.available),
+                "" if reserve is None else amount_text(reserve),
             )
     if rows.row_count:
         show(rows)

@@ -13,7 +13,7 @@ from rich.text import Text
 from app.bootstrap import open_deployment, open_services
 from app.commands.finders import find_installation
 from app.commands.progress_bar import Stage, show_progress
-from app.commands.terminal import AsJson, plain, print_line, show, show_json
+from app.commands.terminal import AsJson, grid, plain, print_line, show, show_json
 from app.ops.doctor.checks import (
     Check,
     checks_of_service,
@@ -120,10 +120,8 @@ def _print_findings(found: Sequence[tuple[str | None, Finding]]) -> None:
 
 
 def _table(findings: Sequence[Finding]) -> Table:
-    lines = Table.grid(padding=(0, 2))
-    lines.add_column(no_wrap=True)
-    lines.add_column(overflow="fold", max_width=22)
-    lines.add_column(overflow="fold")
+    lines = grid(fixed=1, columns=3)
+    lines.columns[1].max_width = 22
     for each, following in zip_longest(findings, findings[1:]):
         title = TITLES[each.subject] + (f" {each.about}" if each.about else "")
         message = Text(_capitalize(plain(each.what)))

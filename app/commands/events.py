@@ -7,12 +7,13 @@ import typer
 from rich.text import Text
 
 from app.commands.failure import CommandFailed
+from app.commands.messages import amount_text, message_text
 from app.commands.services import with_services
 from app.commands.terminal import AsJson, moment, plain, print_line, show, show_json, table
 from app.core.payment import Payment, SaleorEvent
 from app.core.vocabulary import EventState
 from app.flows.on_demand import resend_events
-from app.i18n.messages import Money
+from app.reports.descriptions import event_name
 from app.services import Services
 from app.store.search import events_page
 
@@ -52,7 +53,8 @@ def show_events(
         due = f"\nnext: {event.next_attempt_at:%Y-%m-%d %H:%M:%S}" if event.next_attempt_at else ""
         text = Text(f"{event.state.value} ({event.attempts}){due}{error}", _STYLES.get(event.state, ""))
         order = f"{payment.order_id}\n{event.created_at:%Y-%m-%d %H:%M:%S}"
-        rows.add_row(str(event.id), order, f"{event.type}\n{Money(event.amount, payment.currency)}", text)
+        reports = f"{message_text(event_name(event.type))}\n{amount_text(event.amount, payment.currency)}"
+        rows.add_row(str(event.id), order, reports, text)
     show(rows)
 
 

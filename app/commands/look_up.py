@@ -11,6 +11,7 @@ import typer
 from app.commands.arguments import read_moment
 from app.commands.failure import CommandFailed
 from app.commands.finders import find_account, find_payment
+from app.commands.messages import amount_text
 from app.commands.progress_bar import Stage, show_progress
 from app.commands.services import with_services
 from app.commands.terminal import AsJson, moment, plain, print_line, print_warning, show, show_json, table
@@ -24,7 +25,6 @@ from app.flows.staff.look_ups import (
     look_up_period,
     look_up_subscription,
 )
-from app.i18n.messages import Money
 from app.reports.raw import raw_records
 from app.rules.refusal import RefusalError
 from app.services import Services
@@ -32,7 +32,6 @@ from app.store.tables import MerchantAccount
 from gateway_client.errors import GatewayError
 from gateway_client.models import Method, Status
 from gateway_client.models.reports import TransactionLine
-from integration_base.amounts import format_amount
 from integration_base.exact_json import dumps, loads
 
 T = TypeVar("T")
@@ -168,15 +167,14 @@ def _print_records(found: FoundRecords, *, as_json: bool) -> None:
     if not found.records and not found.records.unreadable:
         print_line("The gateway has no records.")
         return
-    rows = table("At (UTC)", "What", "Status", "Amount", "Gateway ID")
-    rows.columns[3].justify = "right"
+    rows = table("At (UTC)", "What", "Status", "Amount", "Gateway ID", amounts=["Amount"])
     for record in found.records:
         code = f" [{record.status_code}]" if record.status_code else ""
         rows.add_row(
             (moment(record.created_at) or "")[:19].replace("T", " "),
             plain(str(record.method)),
             plain(f"{record.status}{code}"),
-            plain(str(Money(record.amount, record.currency))),
+            amount_text(record.amount, record.currency),
             plain(getattr(record, "operation_id", record.payment_id)),
         )
     show(rows)
@@ -188,6 +186,6 @@ def _print_records(found: FoundRecords, *, as_json: bool) -> None:
 
 def _row(line: TransactionLine) -> str:
     at = "" if line.date_time is None else f"{line.date_time:%Y-%m-%d %H:%M:%S}"
-    amount = "" if line.amount is None else f"{format_amount(line.amount)} {line.currency or ''}"
+    amount = "" if line.amount is None else amount_text(line.amount, line.currency)
     cells = (at.ljust(19), plain(str(line.method or "")).ljust(10), str(line.status or "").ljust(8))
     return "  ".join((*cells, plain(amount).rjust(18), plain(line.order_id or "")))

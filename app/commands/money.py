@@ -10,6 +10,7 @@ import typer
 from app.commands import sheets
 from app.commands.failure import CommandFailed
 from app.commands.finders import find_account, find_installation
+from app.commands.messages import amount_text
 from app.commands.services import with_services
 from app.commands.terminal import AsJson, moment, plain, print_line, show, show_json, table
 from app.reports.money import (
@@ -27,7 +28,6 @@ from app.reports.money_rows import DEFAULT_GROUPING, label, money_batches
 from app.services import Services
 from app.store.day_sums import Days
 from app.store.tables import MerchantAccount
-from integration_base.amounts import format_amount
 
 
 def money(
@@ -119,9 +119,8 @@ def _print_rows(found: MoneyReport, by: GroupBy, rows: Sequence[Row]) -> None:
     # A terminal is narrow, and most stores make no payouts.
     payouts = any(each.ours.payouts or each.gateway.payouts for each in rows)
     out = ["Paid out"] if payouts else []
-    lines = table(by.value.capitalize(), "", "Charged", "Refunded", "Charged back", *out, "Fees", "Net")
-    for column in lines.columns[2:]:
-        column.justify = "right"
+    figures = ("Charged", "Refunded", "Charged back", *out, "Fees", "Net")
+    lines = table(by.value.capitalize(), "", *figures, amounts=figures)
     for row in rows:
         name = row.currency if by is GroupBy.CURRENCY else f"{label(found, by, row.names[0])} {row.currency}"
         lines.add_row(plain(name), "ours", *_cells(row.ours, payouts=payouts))
@@ -142,11 +141,9 @@ def _describe_agreement(row: Row) -> str:
 
 
 def _cells(figures: Figures, *, payouts: bool) -> list[str]:
-    fee = format_amount(figures.fee) + (
-        f" ({figures.count - figures.no_fee}/{figures.count})" if figures.no_fee else ""
-    )
+    fee = amount_text(figures.fee) + (f" ({figures.count - figures.no_fee}/{figures.count})" if figures.no_fee else "")
     sums = (figures.charged, figures.refunded, figures.charged_back, *([figures.paid_out] if payouts else []))
-    return [*(format_amount(amount) for amount in sums), fee, format_amount(figures.net)]
+    return [*(amount_text(amount) for amount in sums), fee, amount_text(figures.net)]
 
 
 def _print_books(found: MoneyReport, books: BooksComparison) -> None:

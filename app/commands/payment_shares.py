@@ -6,25 +6,24 @@ from decimal import Decimal
 from rich.table import Table
 from rich.text import Text
 
+from app.commands.messages import amount_text
 from app.commands.terminal import plain, table
 from app.core.payment import PaymentAggregate
 from app.i18n.messages import Money
 from app.rules.split.allocation import ZERO
 from app.rules.split.overview import overview
 from app.rules.split.standing import allocated_shares, chosen_shares, standing_of
-from integration_base.amounts import format_amount
 
 
 def share_table(aggregate: PaymentAggregate, names: Mapping[str, str]) -> Table:
     """Return a table of what each sub-merchant is to get, has received, gave back and has left."""
     rows = overview(aggregate, names)
     chosen = any(row.chosen is not None for row in rows)
-    shares = table("Sub-merchant", "Share", "Received", "Refunded", "Left", *(["Next refund"] if chosen else []))
-    for column in shares.columns[1:]:
-        column.justify = "right"
+    columns = ("Share", "Received", "Refunded", "Left", *(["Next refund"] if chosen else []))
+    shares = table("Sub-merchant", *columns, amounts=columns)
     for row in rows:
         amounts = [row.to_get, row.received, row.given_back, row.left] + ([row.chosen or ZERO] if chosen else [])
-        shares.add_row(plain(row.name), *map(format_amount, amounts))
+        shares.add_row(plain(row.name), *map(amount_text, amounts))
     if standing_of(aggregate).assumed:
         shares.caption = (
             "Some of this money was moved outside the app without stating whose it was: that part "

@@ -3,34 +3,43 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Annotated
 
+import typer
 from rich.table import Table
 from rich.text import Text
 
 from app.commands.finders import find_payments
+from app.commands.messages import amount_text, message_text
 from app.commands.payment_shares import share_table, shares_to_json
-from app.commands.payment_view import AnyName, payment_table, summary
+from app.commands.payment_view import AnyName, payment_amount, payment_table, summary
 from app.commands.services import with_services
-from app.commands.terminal import AsJson, add_fact, fact_sheet, moment, plain, print_line, show, show_json
+from app.commands.terminal import AsJson, add_fact, fact_sheet, grid, moment, print_line, show, show_json
 from app.core.notification import StoredNotification
 from app.core.payment import PaymentAggregate
-from app.reports.status import PendingStep, pending_steps, shown_amount, standing
+from app.reports.status import PendingStep, pending_steps, standing
 from app.reports.timeline import Entry, Tone, timeline
 from app.rules.balance import balance
-from app.rules.problems import problem_text
+from app.rules.problems import problem_messages
 from app.rules.split.rules import names_of
 from app.rules.split.standing import is_split
 from app.services import Services
 from app.store.tables import MerchantAccount
-from integration_base.amounts import format_amount
 
+_MOMENT = "%Y-%m-%d %H:%M:%S"
 _STYLES = {Tone.NEUTRAL: "", Tone.GOOD: "green", Tone.OPEN: "yellow", Tone.BAD: "red"}
 
 
-def show_payment(payment: AnyName, as_json: AsJson = False) -> None:
-    """Show the timeline of a payment: requests and responses, events sent to Saleor, and what is pending.
+def show_payment(
+    payment: AnyName,
+    every_step: Annotated[
+        bool, typer.Option("--every-step", help="Also steps that need nobody's attention while all goes well.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show a payment as its page in the Dashboard does: what was done, the newest first, and what is pending.
 
-    If several payments match (an order can have several), they are listed.
+    Times are in UTC. If several payments match (an order can have several), they are listed.
     """
 
     async def read(services: Services) -> _PaymentHistory | list[PaymentAggregate]:
@@ -58,16 +67,19 @@ def show_payment(payment: AnyName, as_json: AsJson = False) -> None:
         show_json(_to_json(found, entries, expected))
         return
     show(_facts(found))
-    if (problem := problem_text(aggregate.payment)) is not None:
+    for problem in problem_messages(aggregate.payment):
         show()
-        show(Text(f"Problem: {plain(problem)}", "bold red"))
+        show(Text(f"Problem: {message_text(problem)}", "bold red"))
     if is_split(aggregate):
         show()
         show(share_table(aggregate, names))
     show()
-    show(_timeline_table(entries))
-    show()
     show(_expected_table(expected) if expected else "Nothing is pending.")
+    show()
+    shown = [entry for entry in reversed(entries) if every_step or not entry.is_routine]
+    show(_timeline_table(shown))
+    if len(shown) < len(entries):
+        print_line("--every-step shows all steps.", "dim")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,39 +124,32 @@ def _facts(history: _PaymentHistory) -> Table:
     aggregate, account, payment = history.aggregate, history.account, history.aggregate.payment
     now = balance(payment.flow, aggregate.operations)
     facts = fact_sheet()
-    add_fact(facts, "payment", f"{shown_amount(aggregate)}: {standing(aggregate)}", "bold")
+    add_fact(facts, "payment", f"{payment_amount(aggregate)}: {standing(aggregate)}", "bold")
     add_fact(facts, "gateway order", payment.order_id)
     add_fact(facts, "transaction", payment.transaction_id)
     number = f"order {payment.order_number}, " if payment.order_number else ""
     add_fact(facts, "Saleor", f"{history.saleor} ({number}channel {payment.channel})")
     add_fact(facts, "account", f"{account.name} ({account.id})")
-    reserved = f"{format_amount(now.authorized)} authorized, " if now.authorized else ""
-    add_fact(facts, "money", f"{reserved}{format_amount(now.taken)} charged, {format_amount(now.returned)} refunded")
+    reserved = f"{amount_text(now.authorized)} authorized, " if now.authorized else ""
+    add_fact(facts, "money", f"{reserved}{amount_text(now.taken)} charged, {amount_text(now.returned)} refunded")
     possible = ", ".join(action.value.lower() for action in now.actions)
     add_fact(facts, "possible actions", possible or "none")
     return facts
 
 
 def _timeline_table(entries: Sequence[Entry]) -> Table:
-    lines = Table.grid(padding=(0, 2))
-    lines.add_column(no_wrap=True, style="dim")
-    lines.add_column(no_wrap=True)
-    lines.add_column(overflow="fold")
-    day = None
+    lines = grid(fixed=2, columns=3)
+    lines.add_row(Text("Activity (UTC)", "bold not dim"))
     for entry in entries:
-        if entry.at.date() != day:
-            day = entry.at.date()
-            lines.add_row(f"{day:%Y-%m-%d}", Text("UTC", "dim"), "")
-        lines.add_row(f"  {entry.at:%H:%M:%S}", entry.who.value, Text(plain(entry.words), _STYLES[entry.tone]))
+        words = Text(message_text(entry.words), _STYLES[entry.tone])
+        lines.add_row(f"  {entry.at:{_MOMENT}}", entry.who.value, words)
     return lines
 
 
 def _expected_table(expected: Sequence[PendingStep]) -> Table:
-    rows = Table.grid(padding=(0, 2))
-    rows.add_column(no_wrap=True, style="dim")
-    rows.add_column(overflow="fold")
-    rows.add_row(Text("Waiting for", "bold"), "")
+    rows = grid(fixed=1, columns=2)
+    rows.add_row(Text("Waiting for (UTC)", "bold not dim"))
     for step in expected:
-        until = f"{step.until:%Y-%m-%d %H:%M:%S}" if step.until else ""
-        rows.add_row(f"  {until}", Text(plain(step.words), "yellow"))
+        until = f"{step.until:{_MOMENT}}" if step.until else ""
+        rows.add_row(f"  {until}", Text(message_text(step.words), "yellow"))
     return rows

@@ -7,12 +7,12 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from app.commands.messages import amount_text
 from app.commands.terminal import moment, plain, table
 from app.core.payment import PaymentAggregate
 from app.reports.status import ShownAmount, shown_amount, standing
 from app.rules.balance import balance
 from app.rules.problems import problem_text
-from integration_base.amounts import format_amount
 
 AnyName: TypeAlias = Annotated[
     str,
@@ -26,9 +26,8 @@ AnyName: TypeAlias = Annotated[
 
 def payment_table(aggregates: Sequence[PaymentAggregate]) -> Table:
     """Return payments as a table."""
-    rows = table("Started (UTC)", "Gateway order", "Amount", "Status")
+    rows = table("Started (UTC)", "Gateway order", "Amount", "Status", amounts=["Amount"])
     rows.columns[1].width = 32  # an order id, which people copy
-    rows.columns[2].justify = "right"
     for aggregate in aggregates:
         payment = aggregate.payment
         text = Text(standing(aggregate))
@@ -45,8 +44,15 @@ def payment_table(aggregates: Sequence[PaymentAggregate]) -> Table:
 
 
 def _amount_cell(shown: ShownAmount) -> str:
-    requested = "" if shown.requested is None else f"\nof {format_amount(shown.requested)}"
-    return f"{format_amount(shown.amount)}{requested}\n{shown.currency}"
+    requested = "" if shown.requested is None else f"\nof {amount_text(shown.requested)}"
+    return f"{amount_text(shown.amount)}{requested}\n{shown.currency}"
+
+
+def payment_amount(aggregate: PaymentAggregate) -> str:
+    """Return a payment's amount in one line: ``1,234.50 of 2,000.00 UAH``."""
+    shown = shown_amount(aggregate)
+    requested = "" if shown.requested is None else f" of {amount_text(shown.requested)}"
+    return f"{amount_text(shown.amount)}{requested} {shown.currency}"
 
 
 def summary(aggregate: PaymentAggregate) -> dict[str, object]:

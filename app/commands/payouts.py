@@ -14,6 +14,7 @@ from app.commands import account_flags as flags
 from app.commands import sheets
 from app.commands.failure import CommandFailed
 from app.commands.finders import find_account, find_installation, find_payment
+from app.commands.messages import amount_text
 from app.commands.payment_act import RequestName, Yes
 from app.commands.payment_view import AnyName
 from app.commands.services import with_services
@@ -41,7 +42,6 @@ from app.rules.requests.payout import RECIPIENT_FIELDS, PayoutRefusedError
 from app.services import Services
 from app.store.payouts import PayoutRecord, payout_of, payouts_page
 from app.store.tables import MerchantAccount, SavedCard
-from integration_base.amounts import format_amount
 
 _HERE = "127.0.0.1"
 _NAMESPACE = uuid.UUID("8f0f3a0e-6a3e-4c57-9d55-3a4f0a3a7f10")  # derives a key from the name of a request
@@ -89,7 +89,7 @@ def list_payouts(
         rows.add_row(
             payout["confirmed_at"],
             payout["order_id"],
-            f"{format_amount(payout['amount'])}\n{payout['currency']}",
+            f"{amount_text(payout['amount'])}\n{payout['currency']}",
             to,
             Text("\n".join(plain(text) for text in (payout["standing"], *payout["problem"].splitlines()))),
         )

@@ -4,8 +4,10 @@ External text (names, messages of the gateway) is printed literally: it is never
 characters never reach the terminal.
 """
 
+import os
 import re
 import sys
+from collections.abc import Collection
 from datetime import datetime
 from typing import Annotated
 
@@ -20,6 +22,7 @@ from integration_base.exact_json import dumps
 
 AsJson = Annotated[bool, typer.Option("--json", help="Write JSON for scripts, and nothing else to standard output.")]
 
+_WITHOUT_TERMINAL = 10_000  # columns: a program that reads lines wants each row on one
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
@@ -29,13 +32,13 @@ def plain(text: str) -> str:
 
 
 def show(what: RenderableType = "") -> None:
-    """Print to standard output, in the terminal's width (80 columns where there is none)."""
+    """Print to standard output, in the terminal's width; where there is none nothing is wrapped."""
     _console().print(what)
 
 
-def print_line(text: str, style: str = "") -> None:
+def print_line(text: str, style: str = "", *, indent: int = 0) -> None:
     """Print a line without wrapping it, so that a command or an address in it can be copied."""
-    _console().print(Text(plain(text), style), soft_wrap=True)
+    _console().print(Text(" " * indent + plain(text), style), soft_wrap=True)
 
 
 def print_warning(text: str) -> None:
@@ -69,20 +72,25 @@ def moment(at: datetime | None) -> str | None:
     return None if at is None else at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def table(*headings: str) -> Table:
-    """Return a table that folds long words, and never truncates them."""
+def table(*headings: str, amounts: Collection[str] = ()) -> Table:
+    """Return a table that folds long words, and never truncates them; ``amounts``: columns with these headings."""
     layout = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold", show_edge=False)
     for heading in headings:
-        layout.add_column(heading, overflow="fold")
+        layout.add_column(heading, overflow="fold", justify="right" if heading in amounts else "left")
+    return layout
+
+
+def grid(*, fixed: int, columns: int) -> Table:
+    """Return a table without headings, whose first ``fixed`` columns are never wrapped."""
+    layout = Table.grid(padding=(0, 2))
+    for column in range(columns):
+        layout.add_column(no_wrap=column < fixed, overflow="fold", style="" if column else "dim")
     return layout
 
 
 def fact_sheet() -> Table:
     """Return an empty list of names and values, to be filled with ``add_fact``."""
-    layout = Table.grid(padding=(0, 2))
-    layout.add_column(no_wrap=True, style="dim")
-    layout.add_column(overflow="fold")
-    return layout
+    return grid(fixed=1, columns=2)
 
 
 def add_fact(sheet: Table, name: str, value: str, style: str = "") -> None:
@@ -95,4 +103,6 @@ def _print_message(label: str, style: str, text: str) -> None:
 
 
 def _console(*, stderr: bool = False) -> Console:
-    return Console(stderr=stderr, markup=False, highlight=False, emoji=False)
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() or "COLUMNS" in os.environ else _WITHOUT_TERMINAL
+    return Console(stderr=stderr, markup=False, highlight=False, emoji=False, width=width)

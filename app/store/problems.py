@@ -81,10 +81,11 @@ async def payments_with_problem(
     *,
     most: int,
     after: tuple[datetime, int] | None = None,
+    account_id: str | None = None,
 ) -> Sequence[tuple[core.Payment, datetime]]:
     """Return payments that have an open problem of that kind, and since when; the newest problems first.
 
-    ``after``: only those that follow the payment with that moment and row id.
+    ``after``: only those that follow the payment with that moment and row id. ``account_id``: only those of an account.
     """
     order = (col(Problem.raised_at), col(Problem.payment_id))
     query: Any = (
@@ -95,6 +96,8 @@ async def payments_with_problem(
     )
     if after is not None:
         query = query.where(tuple_(*order) < after)
+    if account_id is not None:
+        query = query.where(Problem.account_id == account_id)
     rows = (await session.exec(query.order_by(*(column.desc() for column in order)).limit(most))).all()
     payments = [PAYMENTS.read(row[:-1]) for row in rows]
     await load_problems(session, payments)

@@ -107,7 +107,7 @@ class Shell:
     environment: dict[str, str]
     everything: list[CommandResult] = field(default_factory=list)
 
-    async def __call__(self, *words: str, typed: str | None = None, **environment: str) -> CommandResult:
+    async def __call__(self, *words: str, typed: str | None = None, **environment: str | None) -> CommandResult:
         mine = {name: None for name in os.environ if name.startswith(("APP_", "GATEWAY_"))}
         try:
             result = await asyncio.to_thread(

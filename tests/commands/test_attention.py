@@ -1,9 +1,11 @@
 """``attention``: what needs a person, in a terminal; and what a person has looked at."""
 
+from decimal import Decimal
+
 from app.rules.problems import cause_of_mismatch
 from app.services import Services
 from app.store.tables import MerchantAccount
-from tests.commands.books import ORDER, moment_after, store_payment
+from tests.commands.books import ORDER, moment_after, operation, store_payment
 from tests.commands.conftest import SALEOR, Shell, install, one_database
 from tests.payments.problems import issue_saying, raise_problem
 
@@ -29,7 +31,7 @@ async def test_the_exit_status_says_whether_there_is_something(
     assert (said.status, said.err) == (1, "")
     assert said.out.startswith("The gateway's report does not match the request\n")
     assert "2026-11-21 13:00 UTC" in said.out
-    assert "saleor-gateway payments list --problems" in said.out
+    assert f"saleor-gateway payments settle {ORDER}" in said.out
     said = await shell("attention", "--json", "--saleor", SALEOR)
     assert said.status == 1
     [item] = said.json
@@ -40,6 +42,29 @@ async def test_the_exit_status_says_whether_there_is_something(
     other = "https://other.example.com/graphql/"
     await install(services, other)
     assert (await shell("attention", "--saleor", other)).status == 0
+
+
+@one_database
+async def test_attention_names_the_payments_and_what_to_run(
+    shell: Shell, services: Services, account: MerchantAccount
+) -> None:
+    await store_payment(
+        services, account, [operation(amount=Decimal("1708.50"))], order_number="1042", amount=Decimal("1708.50"),
+        problem="The amount differs.",
+    )  # fmt: skip
+    said = await shell("attention")
+    assert "  order 1042: 1,708.50 UAH, paid\n" in said.out
+    assert f"    run: saleor-gateway payments settle {ORDER}\n" in said.out
+    assert "payments list --problems" not in said.out
+
+    for number in range(6):
+        await store_payment(
+            services, account, transaction_id=str(number), order_id=f"{number:032x}", problem="The amount differs."
+        )
+    said = await shell("attention")
+    assert said.out.count("run: saleor-gateway payments settle ") == 5
+    assert "gateway order 00000000000000000000000000000005: 100.00 UAH, paid" in said.out
+    assert "  and 2 more\n  run: saleor-gateway payments list --problems\n" in said.out
 
 
 async def test_what_a_person_has_looked_at_needs_nobody(

@@ -82,7 +82,7 @@ async def test_those_with_a_problem_can_be_had_alone(
 
 async def test_a_payment_tells_its_story(shell: Shell, services: Services, account: MerchantAccount) -> None:
     await a_story(services, account)
-    said = await shell("payments", "show", ORDER)
+    said = await shell("payments", "show", ORDER, "--every-step")
 
     assert said.status == 0
     told = " ".join(said.out.split())
@@ -97,11 +97,59 @@ async def test_a_payment_tells_its_story(shell: Shell, services: Services, accou
         "12:05:00 Saleor asks to refund 30.00 UAH",
         "12:05:00 app concludes that the refund of 30.00 UAH (requested in Saleor) has an unknown outcome: No answer",
         "Saleor refused it permanently (INVALID)",
-        "Waiting for 2026-11-21 12:06:00 the app looks up the refund",
+        "Waiting for (UTC) 2026-11-21 12:06:00 the app looks up the refund",
     ):
         assert words in told, said.out
     assert "olena" not in told
     assert "4242" not in told
+
+
+@one_database
+async def test_a_payment_reads_as_on_its_page(shell: Shell, services: Services, account: MerchantAccount) -> None:
+    amount = Decimal("1708.50")
+    await store_payment(
+        services,
+        account,
+        [
+            operation(message="Successful [1000]", amount=amount),
+            operation(
+                Kind.REFUND, amount=amount, created_at=moment_after(minutes=5), updated_at=moment_after(minutes=5)
+            ),
+        ],
+        [event(amount=amount), event("REFUND_SUCCESS", created_at=moment_after(minutes=5), amount=amount)],
+        amount=amount,
+    )
+    said = (await shell("payments", "show", ORDER)).out
+    activity = " ".join(said[said.index("Activity (UTC)") :].split())
+    assert activity == (
+        "Activity (UTC)"
+        " 2026-11-21 12:05:00 gateway responds that the refund of 1,708.50 UAH (requested in Saleor) succeeded"
+        " 2026-11-21 12:00:01 gateway responds that the payment succeeded: Successful [1000]"
+        " 2026-11-21 12:00:00 Saleor requests a payment: 1,708.50 UAH, charged immediately"
+        " --every-step shows all steps."
+    )
+    for stream in (
+        said,
+        (await shell("payments", "show", ORDER, "--every-step")).out,
+        (await shell("events", "list")).out,
+    ):
+        assert "_SUCCESS" not in stream
+    assert "1,708.50" in (await shell("payments", "list")).out
+    # Scripts get the same as ever: codes, and the oldest first.
+    story = (await shell("payments", "show", ORDER, "--json")).json["timeline"]
+    assert story[0]["words"] == "requests a payment: 1708.50 UAH, charged immediately"
+    assert [entry["type"] for entry in story if entry["what"] == "reported"] == ["CHARGE_SUCCESS", "REFUND_SUCCESS"]
+
+
+@one_database
+async def test_a_pipe_gets_rows_that_are_not_wrapped(
+    shell: Shell, services: Services, account: MerchantAccount
+) -> None:
+    reason = "The gateway's record does not match, for a reason that needs more than a line of a terminal."
+    await store_payment(services, account, problem=reason)
+    assert reason not in (await shell("payments", "list")).out
+    piped = await shell("payments", "list", "--problems", COLUMNS=None)
+    assert f"problem: {reason}" in piped.out
 
 
 async def test_a_script_gets_it_all(shell: Shell, services: Services, account: MerchantAccount) -> None:

@@ -138,7 +138,7 @@ async def a_split_payment(services: Services, account: MerchantAccount) -> Payme
 
 async def test_a_payment_tells_whose_money_it_is(shell: Shell, services: Services, account: MerchantAccount) -> None:
     await a_split_payment(services, account)
-    said = await shell("payments", "show", ORDER)
+    said = await shell("payments", "show", ORDER, "--every-step")
     told = " ".join(said.out.split())
     for words in (
         "Sub-merchant Share Received Refunded Left",

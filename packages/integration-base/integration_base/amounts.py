@@ -16,6 +16,7 @@ _MOST_DIGITS = 40  # of a number that is written out: a hostile one is as short 
 _LARGEST_SUM = Decimal("999999999999.999999")  # what a column of millionths holds
 
 # A comma is a decimal comma, as in Ukrainian. "1,000" is rejected: some readers would take it for a thousand.
+_GROUPED = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+\.[0-9]{1,2}")  # "1,234.50", and not "1,234", which may be a fraction
 _TYPED = re.compile(r"([0-9]{1,15})(?:[.,]([0-9]{1,2}))?")
 
 
@@ -71,8 +72,9 @@ def format_amount(amount: Decimal) -> str:
 
 def read_amount(text: str) -> Decimal:
     """Parse a typed amount; the result may be zero, or too large. Raises NotAnAmountError."""
-    # Amounts may be typed as they are displayed, without the currency: "1 234,50".
-    found = _TYPED.fullmatch("".join(text.split()))
+    # Amounts may be typed as they are displayed, without the currency: "1 234,50", "1,234.50".
+    typed = "".join(text.split())
+    found = _TYPED.fullmatch(typed.replace(",", "") if _GROUPED.fullmatch(typed) else typed)
     if found is None:
         raise NotAnAmountError(text)
     return Decimal(f"{found[1]}.{found[2]}" if found[2] else found[1])
