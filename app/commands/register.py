@@ -1,6 +1,5 @@
-"""``register``: the gateway's own list of what was done at a point of sale, for any period, as CSV or JSON lines."""
+"""``register``: the gateway's own list of what was done at a point of sale, for any period, as a file."""
 
-import sys
 from contextlib import aclosing
 from typing import Annotated
 
@@ -18,6 +17,7 @@ from app.reports.register import (
     Form,
     RegisterProgress,
     RegisterQuery,
+    describe_unreadable,
     incomplete_marker,
     stream_register,
 )
@@ -32,7 +32,7 @@ def register(
     account: Annotated[str, typer.Option(metavar="ACCOUNT", help="The account's ID or name.")],
     since: Annotated[str, typer.Option("--from", metavar="DATE", help="The first day, or a time with its zone.")],
     until: Annotated[str, typer.Option("--to", metavar="DATE", help="The last day, or a time with its zone.")],
-    form: Annotated[Form, typer.Option(help="CSV for spreadsheets, or one JSON object per line.")] = Form.CSV,
+    form: Annotated[Form, typer.Option(help="CSV or XLSX for spreadsheets, or one JSON object per line.")] = Form.CSV,
     status: Annotated[
         list[Status] | None, typer.Option(help="Only lines with this status; can be repeated.", show_default=False)
     ] = None,
@@ -48,10 +48,12 @@ def register(
     language: sheets.InLanguage = sheets.DEFAULT_LANGUAGE,
     time_zone: sheets.InZone = sheets.DEFAULT_ZONE,
 ) -> None:
-    """Write the gateway's register for a period, as CSV or JSON lines, to standard output. Days are in UTC.
+    """Write the gateway's register for a period, as CSV, XLSX or JSON lines, to standard output. Days are in UTC.
 
-    If it is interrupted, the last line states that it is incomplete, and the exit status is 1.
+    If it is interrupted, the last line states that it is incomplete, and the exit status is 1; no XLSX is written then.
     """
+    if form is Form.XLSX:
+        sheets.require_file()
     start, end = read_moment(since, "--from"), read_moment(until, "--to", last=True)
     if start is None or end is None or start >= end:
         raise CommandFailed("the period ends before it starts", status=2)
@@ -73,17 +75,17 @@ def register(
             aclosing(stream_register(client, query, progress)) as pieces,
         ):
             async for piece in pieces:
-                sys.stdout.write(piece)
+                sheets.write_bytes(piece)
 
     try:
         with_services(write)
     except GatewayError as error:
         if progress.start is not None:
-            sys.stdout.write(incomplete_marker(query, "the register was interrupted here; download it again"))
+            sheets.write_bytes(incomplete_marker(query, "the register was interrupted here; download it again"))
         raise CommandFailed(f"the register is incomplete: {error}") from error
     if progress.unreadable:
-        message = f"{progress.unreadable} lines of the register could not be read and were left out"
-        sys.stdout.write(incomplete_marker(query, message))
+        message = describe_unreadable(progress)
+        sheets.write_bytes(incomplete_marker(query, message))
         raise CommandFailed(message)
 
 

@@ -25,11 +25,16 @@ def chosen_form(*, as_csv: bool, as_xlsx: bool) -> SheetForm | None:
     """Return the format of the requested file, if any. Raises CommandFailed."""
     if as_csv and as_xlsx:
         raise CommandFailed("use either --csv or --xlsx", status=2)
-    if as_xlsx and sys.stdout.isatty():
-        raise CommandFailed("an XLSX file is not for a terminal: add > FILE.xlsx", status=2)
     if as_xlsx:
+        require_file()
         return SheetForm.XLSX
     return SheetForm.CSV if as_csv else None
+
+
+def require_file() -> None:
+    """Raise CommandFailed if standard output, which is to be an XLSX file, is a terminal."""
+    if sys.stdout.isatty():
+        raise CommandFailed("an XLSX file is not for a terminal: add > FILE.xlsx", status=2)
 
 
 def read_style(language: str, zone: str) -> SheetStyle:
@@ -45,7 +50,11 @@ def read_style(language: str, zone: str) -> SheetStyle:
 async def write_sheet(batches: AsyncIterator[Sequence[Row]], form: SheetForm, style: SheetStyle) -> None:
     """Write the file to standard output."""
     async for piece in sheet_bytes(batches, form, style):
-        if form is SheetForm.CSV:
-            sys.stdout.write(piece.decode())
-        else:
-            sys.stdout.buffer.write(piece)
+        write_bytes(piece)
+
+
+def write_bytes(piece: bytes) -> None:
+    """Write a piece of a file to standard output."""
+    sys.stdout.flush()  # text that was written before
+    sys.stdout.buffer.write(piece)
+    sys.stdout.buffer.flush()

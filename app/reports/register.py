@@ -1,18 +1,17 @@
-"""The gateway's register of any period, as CSV for spreadsheets or as JSON lines (gateway interface, 10).
+"""The gateway's register of any period, as CSV or XLSX for spreadsheets or as JSON lines (gateway interface, 10).
 
 For staff on a page and for operators in a terminal. It is streamed in pieces while it arrives, so it needs no memory
 however long it is. Periods longer than the gateway allows are requested window by window.
 """
 
-import io
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 
-from app.reports.sheet import Cell, SheetStyle, csv_lines
+from app.reports.sheet import Cell, Row, SheetForm, SheetStyle, csv_lines, sheet_bytes
 from gateway_client.client import GatewayClient
 from gateway_client.models import Method, Status
 from gateway_client.models.reports import (
@@ -26,7 +25,7 @@ from gateway_client.models.reports import (
 from integration_base.exact_json import dumps
 
 _TOTAL_TIMEOUT, _READ_TIMEOUT = 600.0, 60.0  # seconds: for a whole register; between two pieces of it
-_PIECE_SIZE = 32_000  # characters in one piece
+_BATCH_SIZE = 200  # lines in one piece
 _AMOUNTS = {column for column in RegisterColumn if column.value.endswith(("mount", "Fee", "Rate"))}
 
 USUAL_FIELDS = (*DEFAULT_DETAILS, RegisterColumn.ORIGINAL_AMOUNT)
@@ -34,10 +33,16 @@ USUAL_FIELDS = (*DEFAULT_DETAILS, RegisterColumn.ORIGINAL_AMOUNT)
 
 
 class Form(StrEnum):
-    """The output format of lines."""
+    """The output format."""
 
     CSV = "csv"
+    XLSX = "xlsx"
     NDJSON = "ndjson"
+
+    @property
+    def media_type(self) -> str:
+        """The media type of such a file."""
+        return "application/x-ndjson" if self is Form.NDJSON else SheetForm(self).media_type
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,37 +75,71 @@ class RegisterProgress:
 
 async def stream_register(
     client: GatewayClient, query: RegisterQuery, progress: RegisterProgress
-) -> AsyncGenerator[str, None]:
-    """Yield the register as text, in pieces, the first when the gateway has begun to create it.
+) -> AsyncGenerator[bytes, None]:
+    """Yield the register as a file, in pieces; the first, which is empty, when the gateway has begun to create it.
 
     Raises GatewayError, also in the middle: then the output is incomplete, and ``incomplete_marker`` must follow it.
-    Unreadable lines are counted and left out.
+    Of XLSX nothing but the first piece has been yielded then. Unreadable lines are counted and left out.
     """
-    written = io.StringIO()
+    async with aclosing(_batches(client, query, progress)) as batches:
+        async for _ in batches:  # a window has begun
+            break
+        yield b""
+        if query.form is Form.NDJSON:
+            async for lines in batches:
+                yield "".join(dumps(line.to_wire()) + "\n" for line in lines).encode()
+            return
+        async with aclosing(sheet_bytes(_rows(batches, query, progress), SheetForm(query.form), query.style)) as pieces:
+            async for piece in pieces:
+                yield piece
+
+
+def incomplete_marker(query: RegisterQuery, why: str) -> bytes:
+    """Return the last line of a register that broke off, so that it is not mistaken for a complete one. Pure.
+
+    XLSX has none: without its end it cannot be opened.
+    """
+    if query.form is Form.XLSX:
+        return b""
+    text = dumps({"not_whole": why}) + "\n"
+    return (text if query.form is Form.NDJSON else csv_lines([[_incomplete(why)]], query.style)).encode()
+
+
+def describe_unreadable(progress: RegisterProgress) -> str:
+    """Describe the lines that were left out, in English."""
+    return f"{progress.unreadable} lines of the register could not be read and were left out"
+
+
+def _incomplete(why: str) -> str:
+    return f"NOT WHOLE: {why}"
+
+
+async def _rows(
+    batches: AsyncIterator[Sequence[RegisterLine]], query: RegisterQuery, progress: RegisterProgress
+) -> AsyncGenerator[Sequence[Row], None]:
+    """Yield the rows of a file for spreadsheets, the first with the headings."""
+    yield [_headings(query)]
+    async for lines in batches:
+        yield [_cells(line, query.fields) for line in lines]
+    if progress.unreadable and query.form is Form.XLSX:  # nothing can be appended to it
+        yield [[_incomplete(describe_unreadable(progress))]]
+
+
+async def _batches(
+    client: GatewayClient, query: RegisterQuery, progress: RegisterProgress
+) -> AsyncGenerator[Sequence[RegisterLine], None]:
+    """Yield the lines in batches, the first, which is empty, as the first window begins. Raises GatewayError."""
+    batch: list[RegisterLine] = []
     begun = False
     async with aclosing(_lines(client, query, progress)) as lines:
         async for line in lines:
-            if not begun and query.form is Form.CSV:
-                written.write(csv_lines([_headings(query)], query.style))
-            if line is None:  # a window has begun
-                if not begun:
-                    yield _drain(written)
-                begun = True
-                continue
-            if query.form is Form.CSV:
-                written.write(csv_lines([_cells(line, query.fields)], query.style))
-            else:
-                written.write(dumps(line.to_wire()) + "\n")
-            if written.tell() >= _PIECE_SIZE:
-                yield _drain(written)
-    yield _drain(written)
-
-
-def incomplete_marker(query: RegisterQuery, why: str) -> str:
-    """Return the last line of a register that broke off, so that it is not mistaken for a complete one. Pure."""
-    if query.form is Form.NDJSON:
-        return dumps({"not_whole": why}) + "\n"
-    return csv_lines([[f"NOT WHOLE: {why}"]], query.style)
+            if line is not None:
+                batch.append(line)
+            if len(batch) == _BATCH_SIZE or not begun:
+                yield batch
+                batch, begun = [], True
+    if batch:
+        yield batch
 
 
 async def _lines(
@@ -138,13 +177,6 @@ def _requests(query: RegisterQuery) -> Iterator[RegisterRequest]:
             methods=query.methods or None,
             transaction_details=query.fields,
         )
-
-
-def _drain(written: io.StringIO) -> str:
-    text = written.getvalue()
-    written.seek(0)
-    written.truncate()
-    return text
 
 
 def _headings(query: RegisterQuery) -> list[str]:

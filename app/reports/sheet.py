@@ -7,7 +7,7 @@ formula: in CSV an apostrophe precedes one, in XLSX a cell states that it is tex
 import asyncio
 import csv
 import io
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, tzinfo
 from decimal import Decimal
@@ -118,7 +118,7 @@ def _csv_cell(cell: Cell, style: SheetStyle) -> str:
 
 async def sheet_bytes(
     batches: AsyncIterator[Sequence[Row]], form: SheetForm, style: SheetStyle
-) -> AsyncIterator[bytes]:
+) -> AsyncGenerator[bytes, None]:
     """Yield a file in pieces. The first row has the headings."""
     if form is SheetForm.CSV:
         async for rows in batches:

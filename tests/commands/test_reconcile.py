@@ -178,7 +178,7 @@ async def test_what_the_merchant_has_at_the_gateway(
 ) -> None:
     said = await shell("balances", "--account", "Shop")
     assert said.status == 0, said
-    assert "10000.00" in said.out
+    assert "10,000.00" in said.out
     [shop] = (await shell("balances", "--json")).json
     [balance] = shop["balances"]
     assert (balance["currency"], balance["available"]) == ("UAH", Decimal("10000.00"))
@@ -224,6 +224,10 @@ class TestRegister:
         await control.fault(FaultRule(path="/streaming-report/fetch/*", effect="truncate"))
         said = await shell("register", *self.PERIOD)
         assert said.out.splitlines()[-1] == "NOT WHOLE: the register was interrupted here; download it again"
+        await control.fault(FaultRule(path="/streaming-report/fetch/*", effect="truncate"))
+        said = await shell("register", *self.PERIOD, "--form", "xlsx")
+        assert (said.status, said.out) == (1, ""), "no book that can be opened and is not whole"
+        assert (await shell("register", *self.PERIOD, "--form", "xlsx")).out.startswith("PK")
 
     async def test_a_period_that_ends_before_it_begins(self, shell: Shell) -> None:
         said = await shell("register", "--account", "Shop", "--from", "2026-11-21", "--to", "2026-11-19")

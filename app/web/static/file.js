@@ -22,8 +22,9 @@ export async function save(answer, name, report) {
 export async function saveWithProgress(answer, report) {
   const pieces = [];
   const about = {};
-  const take = ({ text, told, ...more }) => {
+  const take = ({ text, base64, told, ...more }) => {
     if (text) pieces.push(text);
+    if (base64) pieces.push(Uint8Array.from(atob(base64), (character) => character.charCodeAt(0)));
     if (told) report(told);
     Object.assign(about, more);
   };

@@ -231,6 +231,13 @@ async function send(form, path, fields) {
   }
 }
 
+/** Return the fields of a form that requests a file, with the zone of the times in it. */
+function fileRequest(form) {
+  const body = new URLSearchParams(readForm(form));
+  body.set("zone", Intl.DateTimeFormat().resolvedOptions().timeZone);
+  return body;
+}
+
 /** Save the response to a form as the file that the form names. */
 async function fetchFile(form, path, file) {
   if (form.hasAttribute("aria-busy")) return;
@@ -242,9 +249,7 @@ async function fetchFile(form, path, file) {
   };
   let failure = "";
   try {
-    const body = new URLSearchParams(readForm(form));
-    body.set("zone", Intl.DateTimeFormat().resolvedOptions().timeZone); // of the times in the file
-    const answer = await request(path, { method: "POST", body });
+    const answer = await request(path, { method: "POST", body: fileRequest(form) });
     if (answer.ok) await save(answer, file, report);
     else failure = (await readRefusal(answer)).message;
   } catch (error) {
@@ -264,7 +269,7 @@ async function fetchWithProgress(form, path) {
   let failure = "";
   let fields = {};
   try {
-    const answer = await request(path, { method: "POST", body: new URLSearchParams(readForm(form)) });
+    const answer = await request(path, { method: "POST", body: fileRequest(form) });
     if (answer.ok) failure = await saveWithProgress(answer, (words) => (place.value = words));
     else ({ message: failure, fields } = await readRefusal(answer));
   } catch (error) {

@@ -2,9 +2,12 @@
 
 import asyncio
 import json
+from base64 import b64decode
 from datetime import UTC, datetime
+from io import BytesIO
 from typing import Any
 from uuid import uuid4
+from zipfile import ZipFile
 
 import httpx2
 import pytest
@@ -19,6 +22,7 @@ from tests.dashboard.dashboard_app import StaffClient, other_store
 from tests.dashboard.framing import BrowserErrors, dashboard_of, sign_in
 from tests.dashboard.gateway.conftest import SandboxGateway
 from tests.dashboard.gateway.test_balances import text
+from tests.payments.staff.test_sheet import cells
 
 DAY = datetime(2026, 10, 5, 12, 0, tzinfo=UTC)
 PERIOD = {"from": "2026-10-01", "to": "2026-10-31", "form": "csv"}
@@ -59,6 +63,26 @@ async def test_a_register_as_csv_that_no_spreadsheet_computes(
     ]
     assert "Oct 1, 2026 to Oct 31, 2026: 1 of 1 lines received." in [each.get("told") for each in lines]
     assert lines[-1] == {"whole": "1 lines saved."}
+
+
+@one_database
+async def test_a_register_as_xlsx_in_the_zone_of_the_browser(
+    staff_client: StaffClient, account: MerchantAccount, at_hand: SandboxGateway
+) -> None:
+    at_hand.add_payment("=1+1", DAY, "1708.50")
+    columns = ["orderId", "amount", "dateTime"]
+    answer = await download(staff_client, account, form="xlsx", zone="Europe/Kyiv", field=columns)
+    lines = told(answer)
+    assert lines[0]["name"] == "register-2026-10-01-2026-10-31.xlsx"
+    assert lines[-1] == {"whole": "1 lines saved."}
+    book = b"".join(b64decode(line.get("base64", "")) for line in lines)
+    assert cells(ZipFile(BytesIO(book))) == [
+        ("inlineStr", "orderId"), ("inlineStr", "amount"), ("inlineStr", "dateTime (Europe/Kyiv)"),
+        ("inlineStr", "=1+1"), ("", "1708.50"), ("", "46300.625"),
+    ]  # fmt: skip
+    csv = file_in(await download(staff_client, account, zone="Europe/Kyiv", field=columns)).splitlines()
+    assert csv[1] == "'=1+1,1708.50,2026-10-05 15:00:00"
+    assert csv[0].endswith("dateTime (Europe/Kyiv)")
 
 
 async def test_json_lines_of_a_year_window_by_window(

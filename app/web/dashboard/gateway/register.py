@@ -6,6 +6,7 @@ anywhere, at the gateway, here or on the way, is never mistaken for a register.
 """
 
 import asyncio
+from base64 import b64encode
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
@@ -22,12 +23,12 @@ from app.flows.look_up import gateway_client
 from app.i18n.messages import LazyMessage, Value, gettext_noop
 from app.i18n.translation import Translation
 from app.reports.register import USUAL_FIELDS, Form, RegisterProgress, RegisterQuery, stream_register
-from app.reports.sheet import SheetStyle
 from app.services import Services
 from app.store.tables import MerchantAccount
 from app.web.dashboard.form import read_form_fields
 from app.web.dashboard.navigation import BALANCES
 from app.web.dashboard.renderer import Renderer
+from app.web.dashboard.sheet_response import style_of
 from app.web.dashboard.staff import AnyStaff, Staff, http_error
 from gateway_client.errors import GatewayError
 from gateway_client.models import Method, Status
@@ -104,7 +105,8 @@ class RegisterParts:
 
     async def _download(self, request: Request, staff: AnyStaff) -> StreamingResponse:
         try:
-            form = read_form(await read_form_fields(request))
+            fields = await read_form_fields(request)
+            form = read_form(fields)
         except InvalidFieldsError as error:
             raise http_error(422, "INVALID_DATA", staff.translation, _NOT_RIGHT, fields=error.fields) from error
         account = await self._account(staff, form.account)
@@ -113,7 +115,7 @@ class RegisterParts:
         self._active_downloads += 1
         progress = RegisterProgress()
         try:
-            query = replace(form.query, style=SheetStyle(staff.translation))
+            query = replace(form.query, style=style_of(staff, dict(fields)))
             pieces = stream_register(gateway_client(self._services, account), query, progress)
             first = await anext(pieces)
         except GatewayError as error:
@@ -187,8 +189,8 @@ def _parse_day(text: str) -> date | None:
 
 
 async def _stream_lines(
-    first: str,
-    pieces: AsyncGenerator[str, None],
+    first: bytes,
+    pieces: AsyncGenerator[bytes, None],
     query: RegisterQuery,
     progress: RegisterProgress,
     language: Translation,
@@ -199,9 +201,9 @@ async def _stream_lines(
     """
     last = query.end - timedelta(days=1)
     name = f"register-{query.start:%Y-%m-%d}-{last:%Y-%m-%d}.{query.form}"
-    yield _line(name=name, type="text/csv" if query.form is Form.CSV else "application/x-ndjson")
+    yield _line(name=name, type=query.form.media_type)
     mark = "\N{BYTE ORDER MARK}" if query.form is Form.CSV else ""  # without it spreadsheets do not recognise UTF-8
-    yield _line(text=mark + first)
+    yield _piece_line(mark.encode() + first, query.form)
     try:
         async with aclosing(pieces):
             while True:
@@ -216,7 +218,7 @@ async def _stream_lines(
                 piece = pending.result()
                 if piece is None:
                     break
-                yield _line(text=piece, told=_format_progress(progress, language))
+                yield _piece_line(piece, query.form, told=_format_progress(progress, language))
     except GatewayError as error:
         log.warning("register broke off", error=str(error))
         yield _line(failed=language.gettext(_BROKEN))
@@ -244,6 +246,11 @@ def _format_progress(progress: RegisterProgress, language: Translation) -> str:
     return language.plain_text(
         LazyMessage("%(first)s to %(last)s: %(count)s of %(all)s lines received.", **values, all=progress.announced)
     )
+
+
+def _piece_line(piece: bytes, form: Form, **more: str) -> bytes:
+    text = {"base64": b64encode(piece).decode()} if form is Form.XLSX else {"text": piece.decode()}
+    return _line(**text, **more)
 
 
 def _line(**members: str) -> bytes:
