@@ -96,7 +96,7 @@ def money(
         show_json(_to_json(found, books, chosen, rows))
         return
     if rows:
-        _print_rows(found, chosen, rows)
+        _print_rows(found, chosen, found.rows_and_trials(chosen))
     else:
         print_line("Nothing was charged, refunded or charged back.")
     _print_books(found, books)
@@ -115,14 +115,15 @@ def _day(text: str | None, flag: str) -> date | None:
         raise CommandFailed(f"{flag}: {text!r} is not a date: write it like 2026-11-21", status=2) from None
 
 
-def _print_rows(found: MoneyReport, by: GroupBy, rows: Sequence[Row]) -> None:
+def _print_rows(found: MoneyReport, by: GroupBy, rows: Sequence[tuple[Row, bool]]) -> None:
     # A terminal is narrow, and most stores make no payouts.
-    payouts = any(each.ours.payouts or each.gateway.payouts for each in rows)
+    payouts = any(each.ours.payouts or each.gateway.payouts for each, _ in rows)
     out = ["Paid out"] if payouts else []
     figures = ("Charged", "Refunded", "Charged back", *out, "Fees", "Net")
     lines = table(by.value.capitalize(), "", *figures, amounts=figures)
-    for row in rows:
+    for row, is_trial in rows:
         name = row.currency if by is GroupBy.CURRENCY else f"{label(found, by, row.names[0])} {row.currency}"
+        name += ", trials" if is_trial else ""
         lines.add_row(plain(name), "ours", *_cells(row.ours, payouts=payouts))
         theirs = _cells(row.gateway, payouts=payouts) if row.days_compared else []
         style = "yellow" if row.agreement is Agreement.DIFFER else "dim"

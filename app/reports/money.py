@@ -215,6 +215,13 @@ class MoneyReport:
         """Return the report of the trials alone."""
         return self._selected(lambda total: total.is_trial)
 
+    def rows_and_trials(self, *by: GroupBy) -> list[tuple[Row, bool]]:
+        """Return the sums grouped so, trials last: each row, and whether it is of trials, which have no receiver."""
+        if GroupBy.RECEIVER in by:
+            return [(row, False) for row in self.rows(*by)]
+        sales = [(row, False) for row in self.without_trials().rows(*by)]
+        return sales + [(row, True) for row in self.trials().rows(*by)]
+
     def _selected(self, belongs: Callable[[Total], bool]) -> "MoneyReport":
         return replace(self, ours=list(filter(belongs, self.ours)), gateway=list(filter(belongs, self.gateway)))
 

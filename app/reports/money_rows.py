@@ -32,6 +32,7 @@ _FIGURES = (
 )  # fmt: skip
 _LAST = (gettext_noop("Number of days"), gettext_noop("Days compared"), gettext_noop("Our records and the gateway’s"))
 _THE_GATEWAYS = gettext_noop("the gateway’s")
+_TRIALS = gettext_noop("Trials")
 _NO_CHANNELS = {"": gettext_noop("(trial or payout)"), UNKNOWN_CHANNEL: gettext_noop("(orders of nobody)")}
 _NO_RECEIVER = {"": gettext_noop("(not divided)")}
 
@@ -55,17 +56,20 @@ def money_rows(money: MoneyReport, by: Sequence[GroupBy], style: SheetStyle) -> 
         said("Currency"),
         *figures,
         *(f"{figure} ({said(_THE_GATEWAYS)})" for figure in figures),
-        *map(said, _LAST),
+        *map(said, (*_LAST, _TRIALS)),
     ]
-    return [headings, *(_cells(money, named, row, style.language) for row in money.rows(*by))]
+    return [
+        headings,
+        *(_cells(money, named, row, is_trial, style.language) for row, is_trial in money.rows_and_trials(*by)),
+    ]
 
 
-def _cells(money: MoneyReport, named: Sequence[GroupBy], row: MoneyRow, language: Translation) -> Row:
+def _cells(money: MoneyReport, named: Sequence[GroupBy], row: MoneyRow, is_trial: bool, language: Translation) -> Row:
     account = [group for group in named if group is GroupBy.ACCOUNT]
     is_compared = row.agreement is not Agreement.NOT_COMPARED
     return (
         *(
-            name if group is GroupBy.DAY else label(money, group, name, language)
+            name if group is GroupBy.DAY else _file_label(money, group, name, language)
             for group, name in zip(named, row.names, strict=True)
         ),
         *(language.gettext(project(row.names[named.index(group)] in money.tests)) for group in account),
@@ -75,7 +79,13 @@ def _cells(money: MoneyReport, named: Sequence[GroupBy], row: MoneyRow, language
         row.days,
         row.days_compared,
         language.gettext(row.agreement.value),
+        language.gettext(_TRIALS) if is_trial else "",
     )
+
+
+def _file_label(money: MoneyReport, by: GroupBy, name: object, language: Translation) -> str:
+    """Return the label of a value in a file, in which a column of its own marks trials."""
+    return "" if by is GroupBy.CHANNEL and name == "" else label(money, by, name, language)
 
 
 def label(money: MoneyReport, by: GroupBy, name: object, language: Translation | None = None) -> str:

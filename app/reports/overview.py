@@ -2,7 +2,8 @@
 
 A period is a number of days of UTC, today included, and is compared with as many days before it; today is compared with
 yesterday up to the same time of day. Past days are read from their stored sums (``store.summed_days``), the others are
-summed now, by an index. So the cost is the same however many payments there are.
+summed now, by an index. So the cost is the same however many payments there are. Trials of accounts by staff, which are
+no sales, are in no figure.
 """
 
 from collections import Counter, defaultdict
@@ -223,8 +224,8 @@ class _OverviewReader:
             totals = await our_totals(session, self._account_ids, span)
             ended = await our_outcomes(session, self._account_ids, span)
         return (
-            [total for total in totals if self._channel in {None, total.channel}],
-            [outcome for outcome in ended if self._channel in {None, outcome.channel}],
+            [total for total in totals if self._channel in {None, total.channel} and not total.is_trial],
+            [outcome for outcome in ended if self._channel in {None, outcome.channel} and outcome.channel],
         )
 
 

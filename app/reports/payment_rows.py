@@ -26,7 +26,7 @@ _HEADINGS = (
     gettext_noop("Merchant account"), gettext_noop("Project"), gettext_noop("Needs attention"),
     gettext_noop("Released"), gettext_noop("Charged back"), gettext_noop("Gateway payment ID"),
 )  # fmt: skip
-_LAST_HEADINGS = (gettext_noop("Fee"), gettext_noop("Activity"))
+_LAST_HEADINGS = (gettext_noop("Fee"), gettext_noop("Activity"), gettext_noop("Trial"))
 BATCH_SIZE = 200
 """Payments that are read in one batch, and held in memory."""
 
@@ -90,6 +90,7 @@ def _row(aggregate: PaymentAggregate, account: MerchantAccount, style: SheetStyl
         processed_at_of(payment, aggregate.create, aggregate.create.updated_at),
         _fee(aggregate),
         "; ".join(_describe(payment, operation, style) for operation in _succeeded(aggregate)),
+        language.gettext("Trial") if payment.trial else "",
     )
 
 

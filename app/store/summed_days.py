@@ -23,6 +23,7 @@ from app.store.columns import table_of
 from app.store.day_sums import Days, Span, Total, our_totals, utc_day
 from app.store.job_queue import JobQueue
 from app.store.tables import (
+    Booked,
     ChangedDay,
     DayOutcome,
     DayTotal,
@@ -139,13 +140,14 @@ async def stored_totals(
 ) -> list[Total]:
     """Return what moved on those days by the stored sums: for all accounts together, and all channels or a given one.
 
-    One query. ``without``: days to leave out.
+    Without trials. One query. ``without``: days to leave out.
     """
     table: Any = DayTotal
     by: tuple[Any, ...] = (col(DayTotal.day), col(DayTotal.currency), col(DayTotal.kind))
     query: Any = (
         sa.select(*by, *[func.sum(column) for column in (table.amount, table.count, table.fee, table.fees)])
-        .where(*_in_days(DayTotal, account_ids, days), table.day.not_in(without), *_in_channel(table, channel))
+        .where(*_in_days(DayTotal, account_ids, days), table.day.not_in(without))
+        .where(*_in_channel(table, channel), sa.or_(table.channel != "", table.kind == Booked.PAID_OUT))
         .group_by(*by)
     )
     return [
@@ -162,12 +164,16 @@ async def stored_outcomes(
     without: Collection[date],
     channel: str | None = None,
 ) -> list[Outcome]:
-    """Return how payments ended on those days by the stored sums: all days together, dated the first. One query."""
+    """Return how payments ended on those days by the stored sums: all days together, dated the first. One query.
+
+    Without trials and payouts.
+    """
     table: Any = DayOutcome
     by: tuple[Any, ...] = (col(DayOutcome.currency), col(DayOutcome.state), col(DayOutcome.reason))
     query: Any = (
         sa.select(*by, func.sum(table.count))
-        .where(*_in_days(DayOutcome, account_ids, days), table.day.not_in(without), *_in_channel(table, channel))
+        .where(*_in_days(DayOutcome, account_ids, days), table.day.not_in(without))
+        .where(*_in_channel(table, channel), table.channel != "")
         .group_by(*by)
     )
     return [

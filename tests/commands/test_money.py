@@ -74,6 +74,28 @@ async def test_books_that_agree(
     assert "Our records and the gateway's agree up to" in shown
 
 
+@one_database
+async def test_trials_are_apart(shell: Shell, services: Services, account: MerchantAccount) -> None:
+    day = {"created_at": NOON, "updated_at": NOON}
+    for number, different in enumerate(({}, {"channel": "", "trial": True})):
+        await store_payment(
+            services, account, [operation(**day)], transaction_id=str(number), order_id=f"{number:032x}", **different
+        )
+    period = ("money", "--from", DAY, "--to", DAY)
+    for grouping in ((), ("--by", "currency")):
+        lines = list(csv.DictReader((await shell(*period, "--csv", *grouping)).out.splitlines()))
+        assert [(line["Trials"], line["Charged"]) for line in lines] == [("", "100.00"), ("Trials", "100.00")]
+    assert [line["Channel"] for line in csv.DictReader((await shell(*period, "--csv")).out.splitlines())] == [
+        "default-channel", "",
+    ]  # fmt: skip
+    said = (await shell(*period, "--by", "currency")).out
+    assert "200.00" not in said
+    assert "UAH, trials" in said
+    assert (await shell(*period, "--by", "currency", "--json")).json["rows"][0]["ours"]["charged"] == 200
+    lines = list(csv.DictReader((await shell("payments", "list", "--csv")).out.splitlines()))
+    assert sorted(line["Trial"] for line in lines) == ["", "Trial"]
+
+
 @pytest.mark.threat("csv-formulas")
 @one_database
 async def test_a_file_for_the_accountant_that_no_spreadsheet_computes(

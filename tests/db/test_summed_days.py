@@ -165,16 +165,25 @@ class History:
             totals = await stored_totals(session, [self.account.id], days, without=live)
             ended = await stored_outcomes(session, [self.account.id], days, without=live)
             for day in live:
-                totals += await our_totals(session, [self.account.id], Days(day, day))
-                ended += await our_outcomes(session, [self.account.id], Days(day, day))
+                totals += without_trials(await our_totals(session, [self.account.id], Days(day, day)))
+                ended += with_channel(await our_outcomes(session, [self.account.id], Days(day, day)))
         return totals_by_kind(totals), outcomes_by_reason(ended)
 
     async def over_all_rows(self, days: Days) -> tuple[Sums, Sums]:
         async with self.database.transaction() as session:
             return (
-                totals_by_kind(await our_totals(session, [self.account.id], days)),
-                outcomes_by_reason(await our_outcomes(session, [self.account.id], days)),
+                totals_by_kind(without_trials(await our_totals(session, [self.account.id], days))),
+                outcomes_by_reason(with_channel(await our_outcomes(session, [self.account.id], days))),
             )
+
+
+def without_trials(totals: list[Total]) -> list[Total]:
+    return [total for total in totals if not total.is_trial]
+
+
+def with_channel(outcomes: list[Outcome]) -> list[Outcome]:
+    """Return those of neither trials nor payouts."""
+    return [outcome for outcome in outcomes if outcome.channel]
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(3, 12))])

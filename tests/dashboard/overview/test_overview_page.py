@@ -171,6 +171,21 @@ async def test_numbers_are_written_as_the_reader_writes_them(staff_client: Staff
 
 
 @one_database
+@pytest.mark.parametrize("summed_already", [True, False])
+async def test_trials_are_in_no_figure(staff_client: StaffClient, summed_already: bool) -> None:
+    await sold(staff_client, 1, "100.00", NOON - DAY)
+    await sold(staff_client, 2, "7.00", NOON - DAY, channel="", trial=True)
+    await sold(staff_client, 3, "7.00", NOON - DAY, code="4009", channel="", trial=True)
+    if summed_already:
+        await summed(staff_client)
+    page = await seen(staff_client)
+    assert "Charged 100.00 UAH" in page
+    assert "Success rate 100.0%" in page
+    assert "Average payment 100.00 UAH" in page
+    assert "107.00" not in page
+    assert "Trial payments are in none of these figures." in page
+
+
 async def test_a_store_that_has_sold_nothing_is_led_to_a_trial(staff_client: StaffClient) -> None:
     staff_client.permissions = ("HANDLE_PAYMENTS", "MANAGE_APPS")
     page = (await staff_client.see("/")).text
