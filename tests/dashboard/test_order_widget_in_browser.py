@@ -97,6 +97,27 @@ async def test_it_does_not_blink_while_nothing_changes(browser: Browser, stack: 
         assert await widget.locator("html").evaluate("() => window.changes ?? []") == []
 
 
+@one_database
+async def test_what_is_wrong_with_an_amount_is_said_at_its_field(browser: Browser, stack: OrderPageStack) -> None:
+    order = await stack.order()
+    async with order_page(browser, stack, order.id) as (page, widget):
+        await expect(widget.get_by_role("button", name="Create payment link")).to_be_visible()
+        await page.evaluate("embedded[0].send('localeChanged', { locale: 'uk' })")
+        amount = widget.locator("[name=amount]")
+        create = widget.locator("form:has([name=amount]) button")
+        await expect(widget.locator("html")).to_have_attribute("lang", "uk")
+        await amount.fill("")
+        await create.click()
+        await expect(amount).to_have_accessible_error_message("Заповніть це поле.")
+        await expect(amount).to_be_focused()
+        await amount.fill("1,000")
+        await create.click()
+        await expect(amount).to_have_accessible_error_message("Вводьте суми так: 1234,50.")
+        await expect(amount).to_have_value("1,000")
+        await expect(widget.locator("[role=alert]:visible")).to_have_count(0)
+    assert await stack.saleor.transactions() == []
+
+
 @pytest.mark.long
 @one_database
 async def test_what_does_not_come_is_asked_for_again_by_a_button(browser: Browser, stack: OrderPageStack) -> None:

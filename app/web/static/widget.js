@@ -5,6 +5,7 @@ import {
   NoToken, dashboardEvents, framed, getToken, languageKnown, onPageLink, openInDashboard, postToDashboard, saleorApiUrl,
 } from "./bridge.js";
 import { copyBy } from "./copying.js";
+import { findInvalid, showFieldErrors } from "./forms.js";
 import { localise } from "./times.js";
 
 const root = document.documentElement;
@@ -50,10 +51,10 @@ async function show(path = here, fields = [], { quietly = false } = {}) {
   main.removeAttribute("aria-busy");
   alarm.textContent = html === null ? failure || root.dataset.failed : "";
   alarm.hidden = again.hidden = html !== null;
-  if (html !== null) fill(html, quietly);
+  if (html !== null) fill(html, quietly, fields);
 }
 
-function fill(html, quietly) {
+function fill(html, quietly, fields) {
   const changed = shown !== null && differs(html, shown);
   if (!quietly || changed) {
     const open = [...main.querySelectorAll("details[open][id]")].map(({ id }) => id);
@@ -64,11 +65,23 @@ function fill(html, quietly) {
       for (const id of open) document.getElementById(id)?.setAttribute("open", "");
       if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
     }
+    showRefused(fields);
     main.querySelector("[role=alert], [role=status]")?.scrollIntoView({ block: "nearest" });
   }
   shown = html;
   if (changed) postToDashboard("refreshEntity"); // the order's page still shows the data of when it was opened
   watch();
+}
+
+/** Show why a form was refused at the field that the response names, with what was entered: `fields`. */
+function showRefused(fields) {
+  const refusal = main.querySelector("[data-field]");
+  const { field: name } = refusal?.dataset ?? {};
+  const field = name && main.querySelector(`[name="${CSS.escape(name)}"]`);
+  if (!field) return;
+  field.value = new Map(fields).get(name) ?? field.value;
+  showFieldErrors(main, field.form, { [name]: refusal.textContent.trim() }, { title: field.form.dataset.wrong });
+  refusal.remove();
 }
 
 /** Return whether two responses differ in their text: their forms always have different keys and tokens. */
@@ -98,6 +111,10 @@ function watch() {
 main.addEventListener("submit", (event) => {
   event.preventDefault();
   if (main.hasAttribute("aria-busy")) return; // a second click does not send it again
+  const words = event.target.dataset;
+  const invalid = findInvalid(event.target, words);
+  showFieldErrors(main, event.target, invalid, { title: words.wrong });
+  if (Object.keys(invalid).length) return;
   show(new URL(event.target.action).pathname, [...new FormData(event.target, event.submitter)]);
 });
 

@@ -106,9 +106,10 @@ class OrderWidget:
                 language=read_page_language(form.get("language", "")),
             )
         except NotAnAmountError:
-            return await self._render(submission, Flash(_NOT_AN_AMOUNT, "error"))
+            return await self._render(submission, Flash(_NOT_AN_AMOUNT, "error", field="amount"))
         except RefusalError as refusal:
-            return await self._render(submission, Flash(FAILED, "error", refusal.message))
+            field = "amount" if refusal.field == "amount" else None
+            return await self._render(submission, Flash(FAILED, "error", refusal.message, field))
         log.info("payment link given", payment=aggregate.payment.order_id, staff=staff.id)
         return await self._render(submission, Flash(_LINK_READY))
 

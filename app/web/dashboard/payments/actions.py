@@ -46,11 +46,15 @@ class ChargeOffer:
 
 @dataclass(frozen=True, slots=True)
 class Flash:
-    """The result of an action that staff have just taken. ``status`` is one of the Dashboard's."""
+    """The result of an action that staff have just taken. ``status`` is one of the Dashboard's.
+
+    ``field`` is the field of the form that has to be corrected, if there is one.
+    """
 
     words: str
     status: str = "success"
     why: str | None = None
+    field: str | None = None
 
 
 _SUCCEEDED: Mapping[Kind, str] = {
