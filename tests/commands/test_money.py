@@ -3,6 +3,7 @@
 import csv
 from datetime import timedelta
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
@@ -76,8 +77,9 @@ async def test_books_that_agree(
 
 @one_database
 async def test_trials_are_apart(shell: Shell, services: Services, account: MerchantAccount) -> None:
-    day = {"created_at": NOON, "updated_at": NOON}
-    for number, different in enumerate(({}, {"channel": "", "trial": True})):
+    day: dict[str, Any] = {"created_at": NOON, "updated_at": NOON}
+    kinds: tuple[dict[str, Any], ...] = ({}, {"channel": "", "trial": True})
+    for number, different in enumerate(kinds):
         await store_payment(
             services, account, [operation(**day)], transaction_id=str(number), order_id=f"{number:032x}", **different
         )
