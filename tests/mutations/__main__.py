@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from tests.mutations.mutants import Mutant, mutants_of
-from tests.mutations.places import LEFT_OUT, REPOSITORY, ROOMS, TESTS
+from tests.mutations.places import LEFT_OUT, REPOSITORY, ROOMS, TESTS, modules_of
 from tests.mutations.reach import Reach
 from tests.mutations.trial import Outcome, failed_tests, import_all, import_and_run_tests, outcome_of, run_tests
 
@@ -68,7 +68,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _record_reach(reach: Path, tests: Sequence[str]) -> None:
     reach.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2", "-p", "tests.mutations.reach"]
-    environment = os.environ | {"MUTATION_REACH": str(reach), "PYTHONPATH": str(REPOSITORY)}
+    path = os.pathsep.join([str(REPOSITORY), *filter(None, [os.environ.get("PYTHONPATH")])])
+    environment = os.environ | {"MUTATION_REACH": str(reach), "PYTHONPATH": path}
     subprocess.run(
         [*command, "-k", "not postgresql", "-m", LEFT_OUT, *tests],
         cwd=REPOSITORY,
@@ -82,9 +83,8 @@ def _choose(only: Sequence[str], examples: int, seed: int) -> list[Mutant]:
     found = [
         mutant
         for room in ROOMS
-        for path in sorted((REPOSITORY / room).rglob("*.py"))
-        if "migrations" not in path.parts
-        for mutant in mutants_of(path.relative_to(REPOSITORY))
+        for path in modules_of(room)
+        for mutant in mutants_of(path)
         if mutant.place.startswith(tuple(only))
     ]
     if examples and len(found) > examples:

@@ -26,7 +26,7 @@ import pytest
 from tests.mutations.mutants import Mutant
 from tests.mutations.places import REPOSITORY, ROOMS
 
-_PREFIXES = tuple(f"{REPOSITORY / room}{os.sep}" for room in ROOMS)
+_PREFIXES = tuple(f"{REPOSITORY / room}" + ("" if room.endswith(".py") else os.sep) for room in ROOMS)
 _ENTERED = ""  # in place of a line: the function was called
 _IN_AN_EXPRESSION = re.compile(r"(\.<locals>\.<\w+>)+$")  # a comprehension or lambda is part of its function
 _reached: dict[str, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))

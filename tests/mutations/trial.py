@@ -18,7 +18,7 @@ from typing import NoReturn
 import pytest
 
 from tests.mutations.mutants import Mutant, compile_mutant, mutants_of
-from tests.mutations.places import REPOSITORY
+from tests.mutations.places import REPOSITORY, module_name
 
 _BROKEN = 99  # the exit status of a trial that came to nothing
 
@@ -109,8 +109,7 @@ def _main(told: str) -> NoReturn:
     with _redirect_output(Path(log)):
         [mutant] = [each for each in mutants_of(Path(name)) if each.number == number]
         path = REPOSITORY / mutant.path
-        module = ".".join(mutant.path.with_suffix("").parts)
-        sys.meta_path.insert(0, _ChangedModuleLoader(module, path, compile_mutant(mutant, path)))
+        sys.meta_path.insert(0, _ChangedModuleLoader(module_name(mutant.path), path, compile_mutant(mutant, path)))
         _run(tests)
 
 
