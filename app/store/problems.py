@@ -7,7 +7,7 @@ Stored beside them: which problems of the app were reported to the Saleor of eac
 next.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -19,10 +19,11 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.core import payment as core
 from app.core.alerts import AlertKind
+from app.core.vocabulary import Kind
 from app.store.aggregates import ALONE, load_problems
 from app.store.job_queue import JobQueue
 from app.store.payment_rows import PAYMENTS
-from app.store.tables import Installation, Payment, Problem, ReportedProblem
+from app.store.tables import Installation, MerchantAccount, Operation, Payment, Problem, ReportedProblem
 
 PROBLEMS = JobQueue(
     "reported_problems",
@@ -62,6 +63,26 @@ async def payment_ids_with_problem(
     theirs = (Problem.installation_id == installation_id, Problem.account_id == account_id)
     query = select(Problem.payment_id).where(*theirs, col(Problem.kind).in_(kinds), *_OPEN).distinct()
     return [payment_id for payment_id in (await session.exec(query)).all() if payment_id is not None]
+
+
+async def mismatches_of_payments(
+    session: AsyncSession, account: MerchantAccount, *, most: int
+) -> Sequence[Mapping[str, Any]]:
+    """Return the newest open mismatches of an account's payments themselves, and not of what followed, as stored."""
+    query = (
+        select(Problem.message)
+        .join(Operation, col(Operation.id) == Problem.operation_id)
+        .where(
+            Problem.installation_id == account.installation_id,
+            Problem.account_id == account.id,
+            Problem.kind == AlertKind.MISMATCH,
+            Operation.kind == Kind.CREATE,
+            *_OPEN,
+        )
+        .order_by(col(Problem.raised_at).desc())
+        .limit(most)
+    )
+    return (await session.exec(query)).all()
 
 
 def problem_counts(installation_id: int) -> Any:

@@ -6,12 +6,16 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
+from app.core.alerts import AlertKind
 from app.flows.accounts.check import CheckFailure, check_credentials
 from app.flows.accounts.gateway_access import WALLETS, AreaFinding, check_wallet
 from app.flows.accounts.gateway_endpoint import GatewayEndpoint, build_credentials
 from app.rules.accounts.options import DEFAULT_CURRENCIES
+from app.rules.decisions.look_up import ExpectationChanged
 from app.services import Services
 from app.store.accounts import GRACE, AccountError, AccountKeys, NewAccount
+from app.store.aggregates import ById
+from app.store.problems import payment_ids_with_problem
 from app.store.tables import MerchantAccount
 from gateway_client.credentials import Credentials
 from gateway_client.dialect import DIALECTS
@@ -134,7 +138,7 @@ async def change_account(
     Raises KeysRequiredError, NameTakenError, AccountCheckFailedError, WalletNotAllowedError and OptionsRefusedError:
     then nothing is changed.
     """
-    columns, keys = dict(change.columns), dict(change.keys)
+    columns, keys, fee_before = dict(change.columns), dict(change.keys), row.payer_fee_percent
     require_keys(row, change)
     await require_free_name(services, row.installation_id, columns.get("name"), except_id=row.id)
     if change.endpoint is not None or change.keys:
@@ -148,7 +152,18 @@ async def change_account(
         keys = {name: key for name, key in change.keys.items() if key != getattr(present, name)}
     elif verify:
         await _check_wallets(services, row, columns)
-    return await services.accounts.change_keys(row.id, **keys, grace=change.grace, columns=columns)
+    changed = await services.accounts.change_keys(row.id, **keys, grace=change.grace, columns=columns)
+    if changed.payer_fee_percent != fee_before:
+        await _look_up_reviewed(services, changed)
+    return changed
+
+
+async def _look_up_reviewed(services: Services, account: MerchantAccount) -> None:
+    """Have the worker look up the payments with a mismatch again, which may be none by what the account says now."""
+    async with services.database.transaction() as session:
+        found = await payment_ids_with_problem(session, account.installation_id, account.id, {AlertKind.MISMATCH})
+    for payment_id in found:
+        await services.payments.record(ById(payment_id), ExpectationChanged(services.now()))
 
 
 def changes_address(row: MerchantAccount, change: AccountChange) -> bool:

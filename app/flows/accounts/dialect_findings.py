@@ -1,22 +1,27 @@
 """What the app has found out about a gateway where its interface leaves something open, and the account says otherwise.
 
-Found harmlessly: by calls that cannot move money, and by notifications that have just arrived (laws of money, 15, 16).
-Nothing changes by itself: the store owner decides.
+Found harmlessly: by calls that cannot move money, by new notifications, and by payments that wait for staff
+(laws of money, 8, 15, 16). Nothing changes by itself: the store owner decides.
 """
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from decimal import ROUND_UP, Decimal
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from pydantic import TypeAdapter, ValidationError
 
 from app.core.notification import StoredNotification
-from app.i18n.messages import LazyMessage
+from app.i18n.messages import LazyMessage, Money
+from app.rules.accounts.dialect_options import DIALECT_OPTIONS
+from app.rules.accounts.readers import LARGEST_FEE
 from app.rules.dialects import dialect_of
+from app.rules.issues import IssueCode, issue_from_json
 from app.services import Services
+from app.store.problems import mismatches_of_payments
 from app.store.tables import MerchantAccount
 from gateway_client.client import GatewayClient
 from gateway_client.dialect import CAPTURE_PATH, CaptureEndpoint
@@ -24,6 +29,7 @@ from gateway_client.discovery import zone_offset
 from gateway_client.errors import GatewayError, NotificationError
 from gateway_client.models.values import Timestamp
 from gateway_client.notification import decode
+from integration_base.amounts import CENT
 
 _TIMEOUT = 10.0
 _RECENTLY = timedelta(days=7)  # in which no zone changes its clocks twice
@@ -36,6 +42,10 @@ _NO_CAPTURE_PATH = LazyMessage(
     "the gateway has no address %(path)s, where charges of authorized money are sent: they would fail",
     path=CAPTURE_PATH,
 )
+_PAYER_FEE = "payer_fee_percent"
+PROPOSED_OPTIONS = (*(option.name for option in DIALECT_OPTIONS), _PAYER_FEE)
+"""The options that a finding may propose to change."""
+_MISMATCHES = 20
 _HAS_CAPTURE_PATH = LazyMessage(
     "the gateway seems to have an address %(path)s for charges that are not split, which the account does not use",
     path=CAPTURE_PATH,
@@ -54,7 +64,13 @@ class DialectFinding:
 async def find_dialect(services: Services, client: GatewayClient, account: MerchantAccount) -> list[DialectFinding]:
     """Return what the gateway seems to decide otherwise than the account says. Takes some seconds; never raises."""
     notifications = await services.inbox.newest(account.id, most=_NOTIFICATIONS)
-    found = [await _capture_endpoint(client, account), _time_zone(account, notifications, services.now())]
+    async with services.database.transaction() as session:
+        mismatches = await mismatches_of_payments(session, account, most=_MISMATCHES)
+    found = [
+        await _capture_endpoint(client, account),
+        _time_zone(account, notifications, services.now()),
+        _payer_fee(account, mismatches),
+    ]
     return [finding for finding in found if finding is not None]
 
 
@@ -88,6 +104,31 @@ def _time_zone(
         said=dialect_of(account).time_zone,
     )
     return DialectFinding("time_zone", zone, why)
+
+
+def _payer_fee(account: MerchantAccount, mismatches: Sequence[Mapping[str, Any]]) -> DialectFinding | None:
+    """Return the fee that payers seem to pay on top: no record states it, only that more was paid (interface, 8)."""
+    percents = filter(None, map(_percent_on_top, mismatches))
+    highest = max((percent for percent in percents if percent <= LARGEST_FEE), default=Decimal(0))
+    if highest <= (account.payer_fee_percent or Decimal(0)):
+        return None
+    why = LazyMessage(
+        "payments come with up to %(percent)s more than was requested and wait for staff, as where payers pay the "
+        "gateway's fee on top, which the account does not expect",
+        percent=f"{highest} %",
+    )
+    return DialectFinding(_PAYER_FEE, f"{highest.normalize():f}", why)
+
+
+def _percent_on_top(mismatch: Mapping[str, Any]) -> Decimal | None:
+    """Return the percentage by which a payment was reported with more than was requested; None for other mismatches."""
+    issue = issue_from_json(mismatch)
+    if issue is None or issue.code is not IssueCode.OTHER_AMOUNT:
+        return None
+    paid, asked = issue.facts["sum"], issue.facts["asked"]
+    if not isinstance(paid, Money) or not isinstance(asked, Money) or paid.amount <= asked.amount:
+        return None
+    return ((paid.amount - asked.amount) * 100 / asked.amount).quantize(CENT, ROUND_UP)
 
 
 def _times_without_zone(notification: StoredNotification) -> Iterator[datetime]:

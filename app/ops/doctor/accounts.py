@@ -81,7 +81,7 @@ def _area_finding(found: AreaFinding, account: str) -> Finding:
 
 
 def _dialect_finding(found: DialectFinding, account: str) -> Finding:
-    remedy = LazyMessage("Look at “What the gateway decides” on the account's page under “Set up”.")
+    remedy = LazyMessage("Test the account's keys on its page under “Set up”: the page offers to change the option.")
     return warning(Subject.ACCOUNT, _sentence(found.why), remedy, about=account)
 
 

@@ -124,7 +124,8 @@ ALERT_TEXTS: Mapping[AlertKind, AlertText] = {
         gettext_noop(
             "Compare the payment with the merchant portal, and refund there what should not have been paid. Then mark "
             "it here. If its outcome stays open although the portal shows one, tell it to the app operator, with the "
-            "gateway order ID."
+            "gateway order ID. If shoppers pay the gateway's fee on top of the amount, test the account's keys under "
+            "“Set up”: the page offers the option for it, and these payments are then booked."
         ),
         "saleor-gateway payments list --problems",
     ),

@@ -21,7 +21,7 @@ _ADDRESS = re.compile(r"[-A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%]{1,500}")  # the cha
 LONGEST_ASSOCIATION = 16_384  # characters; Apple's are about nine thousand
 _SMALL_LETTERS = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 _LONGEST_ORDER_ID = 32  # gateway interface, Conventions
-_LARGEST_FEE = Decimal(25)  # percent: more is a wrong amount rather than a fee
+LARGEST_FEE = Decimal(25)  # percent: more is a wrong amount rather than a fee
 _LONGEST_TIMEOUT = 366 * 24 * 3600  # seconds; no gateway keeps a page for longer
 
 
@@ -90,8 +90,8 @@ def fee_percent(text: str) -> Decimal:
         read = read_amount(text.strip().removesuffix("%")).quantize(CENT)
     except NotAnAmountError:
         read = Decimal(0)
-    if not 0 < read <= _LARGEST_FEE:
-        raise ValueError(f"{text!r} is not a percentage above 0, up to {_LARGEST_FEE}: write it like 1.5")
+    if not 0 < read <= LARGEST_FEE:
+        raise ValueError(f"{text!r} is not a percentage above 0, up to {LARGEST_FEE}: write it like 1.5")
     return read
 
 

@@ -141,6 +141,19 @@ class TurnCame(Fact["PaymentAggregate | None"]):
         return aggregate
 
 
+@dataclass(frozen=True, slots=True)
+class ExpectationChanged(Fact[None]):
+    """The account expects something else of the gateway's records than before: a payer's fee on top of the amount."""
+
+    now: datetime
+
+    def decide(self, aggregate: PaymentAggregate) -> None:
+        """Have a payment under review looked up again; what still does not match stays for staff."""
+        create = aggregate.create
+        if has_mismatch(aggregate.payment) and not create.state.final and create.next_poll_at is None:
+            create.next_poll_at = self.now
+
+
 def _conclude_from_silence(
     aggregate: PaymentAggregate, operation: Operation, records: Observations, context: DecisionContext
 ) -> None:

@@ -4,6 +4,7 @@ import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from decimal import Decimal
 
 import pytest
 from sqlalchemy import text
@@ -200,6 +201,16 @@ async def test_all_options_are_changed_at_once(staff_client: StaffClient, accoun
     assert (kept.balances_url, kept.register_url) == ("https://balances.example", "http://127.0.0.1:7")
     assert kept.pci_dss_confirmed_at == staff_client.shop.clock()
     assert 'value="fiscal" selected' in answer.text
+
+
+@pytest.mark.law(8)
+async def test_a_proposed_fee_of_the_payer_is_adopted_and_nothing_else(
+    staff_client: StaffClient, account: MerchantAccount
+) -> None:
+    answer = await staff_client.do(f"/set-up/accounts/{account.id}/adopt", payer_fee_percent="1.5", name="Other")
+    assert answer.status_code == 200, answer.text
+    kept = await row(staff_client, account)
+    assert (kept.payer_fee_percent, kept.name) == (Decimal("1.5"), "Main")
 
 
 async def test_what_is_as_it_was_is_left_alone(staff_client: StaffClient, account: MerchantAccount) -> None:

@@ -9,11 +9,10 @@ from fastapi.responses import HTMLResponse
 from app.flows.accounts.changes import AccountChange, change_account, changes_address
 from app.flows.accounts.channels import load_view
 from app.flows.accounts.check import check_merchant_account
-from app.flows.accounts.dialect_findings import DialectFinding
+from app.flows.accounts.dialect_findings import PROPOSED_OPTIONS, DialectFinding
 from app.flows.accounts.gateway_access import CONSEQUENCES, Access, Area, AreaFinding
 from app.flows.reconciliation.run import schedule_comparison
 from app.i18n.messages import Joined, LazyMessage, gettext_noop
-from app.rules.accounts.dialect_options import DIALECT_OPTIONS
 from app.rules.accounts.option_values import read_options
 from app.rules.accounts.options import OPTIONS
 from app.rules.split.rules import RulesError, SplitRules, parse_rules
@@ -128,9 +127,9 @@ class OneAccountParts:
         return await self.render(staff, account, Flash(works_not, good=False))
 
     async def _adopt(self, request: Request, account_id: str, staff: AnyStaff) -> HTMLResponse:
-        """Change the options that a check has proposed; those of the dialect only."""
+        """Change the options that a check has proposed, and no others."""
         account, fields = await self.find_account(staff, account_id), await _read_fields(request)
-        given = {option.name: text_of(fields, option.name) or None for option in DIALECT_OPTIONS}
+        given = {name: text_of(fields, name) or None for name in PROPOSED_OPTIONS}
         with refusals_as_http_errors(staff):
             columns = read_options(given, self._services.now())
         return await self._change(staff, account, AccountChange(columns))
