@@ -116,6 +116,13 @@ class Issue:
         return {"code": self.code.value, "facts": facts, **self.message.to_json()}
 
 
+def while_disputed(issue: LazyMessage) -> LazyMessage:
+    """Return the message of an issue that advises a refund, as long as the payer disputes the payment at the bank."""
+    return LazyMessage(
+        "The payer is disputing this payment: refund nothing until the dispute has ended. Then: %(issue)s", issue=issue
+    )
+
+
 def issue_from_json(stored: Mapping[str, Any]) -> Issue | None:
     """Return a stored issue; None when a version without codes, or a later one with others, has stored it."""
     code = next((code for code in IssueCode if code.value == stored.get("code")), None)

@@ -43,7 +43,7 @@ from app.core.payment import Operation, Payment, Problem, SaleorEvent
 from app.core.text import fit_text
 from app.core.vocabulary import State
 from app.i18n.messages import LazyMessage
-from app.rules.issues import Issue, IssueCode, is_stored, stored_message
+from app.rules.issues import Issue, IssueCode, is_stored, stored_message, while_disputed
 
 _MAX_PROBLEMS = 20  # of a payment: nobody reads more, and there is no limit to the mismatches in gateway records
 _MAX_TEXT_LENGTH = 4000  # characters, of all messages of one payment
@@ -82,6 +82,9 @@ SEALED = Cause(AlertKind.SEALED)
 UNREADABLE = Cause(AlertKind.MISMATCH, "unreadable")
 _MORE = Cause(AlertKind.MISMATCH, "more")
 
+_OPEN_DISPUTE = "open:"  # how the key of a problem with an open dispute begins
+_ADVISE_REFUND = frozenset({AlertKind.NOT_OWED, AlertKind.PAID_TWICE})
+
 ACCOUNT_KINDS = frozenset({AlertKind.KEYS, AlertKind.ADDRESS})
 """Problems of the whole merchant account, not of a single payment; they end when the gateway answers again."""
 
@@ -111,7 +114,7 @@ def cause_of_mismatch(issue: Issue, operation_id: int | None, gateway_id: str) -
 
 def cause_of_dispute(operation: Operation, *, lost: bool) -> Cause:
     """Return the cause of the problem with a dispute that is open, or that the store lost (``lost``)."""
-    key = fit_text(f"{'lost' if lost else 'open'}:{operation.operation_id}", 100)
+    key = fit_text(f"{'lost:' if lost else _OPEN_DISPUTE}{operation.operation_id}", 100)
     return Cause(AlertKind.DISPUTE, key, operation_id=operation.id)
 
 
@@ -154,8 +157,18 @@ def message_of(problem: Problem) -> LazyMessage:
 
 
 def problem_messages(payment: Payment) -> list[LazyMessage]:
-    """Return the messages of the problems that staff must still look at, oldest first."""
-    return [message_of(problem) for problem in open_problems(payment)]
+    """Return the messages of the problems that staff must still look at, oldest first.
+
+    What is refunded while the payer's bank decides on a dispute, the payer may get twice.
+    """
+    is_disputed = any(
+        problem.kind is AlertKind.DISPUTE and problem.key.startswith(_OPEN_DISPUTE)
+        for problem in _unended_problems(payment)
+    )
+    return [
+        while_disputed(message_of(problem)) if is_disputed and problem.kind in _ADVISE_REFUND else message_of(problem)
+        for problem in open_problems(payment)
+    ]
 
 
 def problem_text(payment: Payment) -> str | None:

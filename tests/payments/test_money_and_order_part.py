@@ -4,14 +4,17 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from sqlalchemy import text
 
 from app.core.alerts import AlertKind
-from app.core.payment import row_id_of
+from app.core.payment import PaymentAggregate, row_id_of
 from app.core.vocabulary import CloseReason, Kind, State
 from app.flows.open_pages import CHECK_INTERVAL, OpenPageChecks, check_polled_page
 from app.reports.order_payments import can_be_paid
 from app.rules.problems import acknowledge, problem_text
 from app.store.aggregates import ById, ByOrder
+from app.store.database import create_engine
+from app.store.migrate import migrate
 from integration_base_tests.loopback import HangUp, json_reply
 from saleor_app_sdk.testing.records import Order
 from tests.payments.aggregates import an_operation
@@ -87,6 +90,23 @@ def will_close(shop: Shop) -> None:
 async def acknowledge_all(shop: Shop) -> None:
     which = ById(row_id_of((await shop.aggregate()).payment))
     await shop.services.payments.record(which, Change(lambda locked: acknowledge(locked.payment, shop.clock.now)))
+
+
+async def version_before_has_asked(shop: Shop) -> None:
+    def abandon_polls(locked: PaymentAggregate) -> None:
+        locked.payment.order_polls, locked.payment.next_order_poll_at = 6, None
+
+    which = ById(row_id_of((await shop.aggregate()).payment))
+    await shop.services.payments.record(which, Change(abandon_polls))
+
+
+async def upgrade_from(revision: str, database_url: str) -> None:
+    """Let the migrations after ``revision`` run over the rows that the version before has left."""
+    engine = create_engine(database_url)
+    async with engine.begin() as connection:
+        await connection.execute(text("UPDATE alembic_version SET version_num = :name"), {"name": revision})
+    await engine.dispose()
+    await migrate(database_url)
 
 
 class TestPaidEvenSo:
@@ -167,6 +187,7 @@ class TestNeverOrdered:
         await shop.pass_time(minutes=30)
         assert "569.50 UAH was paid or authorized for a checkout" in (await told(shop)).replace("\u00a0", " ")
         assert "Complete the checkout in Saleor, or refund it" in await told(shop)
+        assert "disputing" not in await told(shop)
         assert await subjects(shop) == NOT_OWED
 
     async def test_order_placed_after_all_ends_it_within_the_hour(self, shop: Shop) -> None:
@@ -204,6 +225,41 @@ class TestNeverOrdered:
         await acknowledge_all(shop)
         await shop.pass_time(days=3)
         assert await subjects(shop) == []
+        assert (await shop.aggregate()).payment.next_order_poll_at is None
+
+    async def test_no_refund_is_advised_while_the_payer_disputes_it(self, shop: Shop) -> None:
+        """What is refunded meanwhile, the bank takes back as well."""
+        await begin_on_checkout(shop)
+        await pay(shop)
+        await shop.pass_time(hours=2)
+        await shop.notify(operation("dispute", shop.order_id, TOTAL, "pending", operation_id="the-dispute"))
+        await shop.work()
+        first, _ = (await told(shop)).splitlines()
+        assert first.startswith("The payer is disputing this payment: refund nothing until the dispute has ended.")
+        assert "checkout that was never completed" in first
+        await shop.notify(operation("dispute", shop.order_id, TOTAL, "failure", operation_id="the-dispute"))
+        await shop.work()
+        assert "Complete the checkout in Saleor, or refund it" in await told(shop)
+        assert "disputing" not in await told(shop)
+
+    async def test_payment_whose_polls_had_ended_before_an_upgrade_raises_alert(
+        self, shop: Shop, database_url: str
+    ) -> None:
+        """The version before asked for the order for two days, found none, and told nobody."""
+        await begin_on_checkout(shop)
+        await pay(shop)
+        await version_before_has_asked(shop)
+        assert await subjects(shop) == []
+        await upgrade_from("0011.0001", database_url)
+        await shop.pass_time(hours=2)
+        assert await subjects(shop) == NOT_OWED
+
+    async def test_payment_of_an_order_is_not_asked_about_after_an_upgrade(self, shop: Shop, database_url: str) -> None:
+        await begin_on_checkout(shop)
+        await pay(shop)
+        shop.saleor.order(shop.transaction)
+        await shop.pass_time(minutes=2)
+        await upgrade_from("0011.0001", database_url)
         assert (await shop.aggregate()).payment.next_order_poll_at is None
 
     async def test_checkout_that_vanishes_meanwhile_is_the_one_problem(self, shop: Shop) -> None:
