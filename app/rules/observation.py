@@ -151,7 +151,7 @@ def normalize_observation(aggregate: PaymentAggregate, seen: Observation) -> Obs
         return replace(seen, gateway_id=seen.details.payment_id or "")  # as an operation that names its payment
     if seen.kind is not Kind.CREATE:
         return seen
-    if is_later_charge(aggregate, seen.gateway_id, seen.subscription, seen.details.created_at):
+    if is_later_charge(aggregate, seen.gateway_id, seen.subscription, seen.details.created_at, seen.state):
         return replace(seen, kind=Kind.RECURRING, flow=None, payment_id=None)
     if aggregate.payment.mode is Mode.DIRECT and seen.state is State.INIT:
         return replace(seen, state=State.PENDING)

@@ -50,28 +50,26 @@ def has_running_subscription(payment: Payment) -> bool:
 
 
 def is_later_charge(
-    aggregate: PaymentAggregate, payment_id: str, seen: Subscription | None, created_at: datetime | None
+    aggregate: PaymentAggregate, payment_id: str, seen: Subscription | None, created_at: datetime | None, state: State
 ) -> bool:
     """Return True when a gateway payment is a later charge of the subscription that our payment has begun.
 
     Another subscription under the same order id is not ours: somebody has paid a second time. A payment that the
     gateway created before the first charge succeeded was another attempt at that one: another card on the same page.
+    Where no time says which of both it is, its id does, if it is known as that of a later charge; else only money is
+    taken for one, since a declined card of the page would be reported as a charge that failed.
     """
     create = aggregate.create
     if seen is None or seen.recurring_id != aggregate.payment.recurring_id:
         return False
     if find_later_charge(aggregate, payment_id) is not None:
         return True
-    begun = create.state is State.SUCCESS and create.operation_id is not None
-    return begun and payment_id != create.operation_id and not _is_attempt_at_first_charge(aggregate, created_at)
-
-
-def _is_attempt_at_first_charge(aggregate: PaymentAggregate, created_at: datetime | None) -> bool:
-    """Return True for what was created between our payment and its success; a time that cannot be says nothing."""
-    succeeded_at = aggregate.create.booked_at
-    if created_at is None or succeeded_at is None:
+    if create.state is not State.SUCCESS or payment_id == create.operation_id or create.operation_id is None:
         return False
-    return aggregate.payment.created_at - _CLOCKS_DIFFER <= created_at < succeeded_at
+    succeeded_at = create.booked_at
+    if created_at is None or succeeded_at is None or created_at < aggregate.payment.created_at - _CLOCKS_DIFFER:
+        return state is State.SUCCESS  # there is no time, or one that cannot be
+    return created_at >= succeeded_at
 
 
 def charge_id_of(aggregate: PaymentAggregate, payment_id: str | None) -> str | None:

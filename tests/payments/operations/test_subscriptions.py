@@ -346,6 +346,30 @@ async def test_a_card_that_was_declined_on_the_page_is_no_later_charge(shop: Sho
 
 
 @pytest.mark.law(7)
+@pytest.mark.law(15)
+@pytest.mark.parametrize("created_at", [None, "", "1970-01-01T00:00:00.000"])
+@pytest.mark.parametrize("status", ["pending", "failure"])
+async def test_without_a_time_a_decline_is_no_later_charge_unless_its_id_is_known(
+    shop: Shop, status: str, created_at: str | None
+) -> None:
+    """A card that was tried first, or a later charge: nobody said which. It moves nothing, so nothing is told."""
+    await subscribed(shop)
+    await shop.notify(charge(shop, "first-card", status, created_at=created_at, processed_at=created_at))
+    await shop.pass_time(minutes=30)
+    assert await charges(shop) == []
+    kept = await shop.aggregate()
+    assert (shop.amounts, kept.payment.has_problems) == (amounts(charged=TOTAL), False)
+    assert [event for event in kept.events if event.type == "CHARGE_FAILURE"] == []
+
+    await shop.notify(charge(shop, "second", "pending"))
+    await shop.notify(charge(shop, "second", "failure", created_at=created_at, processed_at=created_at))
+    await shop.notify(charge(shop, "third", created_at=created_at, processed_at=created_at))
+    await shop.pass_time(minutes=1)
+    assert await charges(shop) == [("second", State.FAILURE, SUM), ("third", State.SUCCESS, SUM)]
+    assert shop.amounts == amounts(charged="1139.00")
+
+
+@pytest.mark.law(7)
 async def test_a_second_card_that_was_accepted_on_the_page_is_no_later_charge(shop: Shop) -> None:
     await subscribed(shop)
     await shop.notify(charge(shop, "first-card", mode="hosted", created_at=EARLIER))
