@@ -12,6 +12,8 @@ import structlog
 from app.store.errors import DatabaseUnavailableError
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 10.0, 600.0
+_CALM = 60.0
+_BELIEVED_RETURNS = 3  # without ``_CALM`` between them; from then on it is back when nothing fails for ``_FIRST_PAUSE``
 _AWAY_STATES = ("08", "57P", "53300")  # SQLSTATEs: no connection, shut down or starting, too many connections
 _BUSY = ("SQLITE_BUSY", "SQLITE_LOCKED")
 
@@ -28,6 +30,8 @@ class Outage:
         self._next_line_at = 0.0
         self._pause = _FIRST_PAUSE
         self._failures = 0
+        self._last_failure_at = self._ended_at = -_CALM
+        self._returns = 0
 
     def record_failure(self, error: DatabaseUnavailableError) -> None:
         """Record that a transaction has failed; mark its error as logged if the database is away.
@@ -38,6 +42,8 @@ class Outage:
         if self._since is None:
             if not self._was_there or not _is_away(error.__cause__):
                 return
+            if now - self._ended_at >= _CALM:
+                self._returns = 0
             self._since, self._failures, self._pause = now, 1, _FIRST_PAUSE
             self._next_line_at = now + self._pause
             log.error("database went away", error=str(error))
@@ -47,14 +53,23 @@ class Outage:
                 self._pause = min(2 * self._pause, _LONGEST_PAUSE)
                 self._next_line_at = now + self._pause
                 log.error("database still away", error=str(error), **self._facts(now))
+        self._last_failure_at = now
         error.is_logged = True
 
     def record_success(self) -> None:
-        """Record that a transaction has been committed."""
+        """Record that a transaction has been committed.
+
+        A database on a full disk can be read, and fails again with the next write: it is not back each time.
+        """
         self._was_there = True
-        if self._since is not None:
-            log.warning("database is back", **self._facts(self._clock()))
-            self._since = None
+        if self._since is None:
+            return
+        now = self._clock()
+        if self._returns >= _BELIEVED_RETURNS and now - self._last_failure_at < _FIRST_PAUSE:
+            return
+        log.warning("database is back", **self._facts(now))
+        self._since, self._ended_at = None, now
+        self._returns += 1
 
     def _facts(self, now: float) -> dict[str, float]:
         return {"seconds": round(now - (self._since or now), 1), "failures": self._failures}

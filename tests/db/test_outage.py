@@ -65,6 +65,26 @@ def test_each_time_it_goes_is_told() -> None:
     assert [log["event"] for log in logs] == ["database went away", "database is back"] * 2
 
 
+@pytest.mark.fault("disk-full")
+def test_one_that_can_be_read_and_not_written_is_a_few_lines() -> None:
+    """On a full disk reading works, and writing does not: each success looked like its return."""
+    seconds = Seconds()
+    outage = outage_of_a_database_that_was_there(seconds)
+    with capture_logs() as logs:
+        for _ in range(1800):
+            error = failure()
+            outage.record_failure(error)
+            assert error.is_logged
+            outage.record_success()
+            seconds.now += 0.1
+        seconds.now += 10
+        outage.record_success()
+    told = [log["event"] for log in logs]
+    came_and_went = ["database went away", "database is back"] * 3
+    assert told == [*came_and_went, "database went away", *["database still away"] * 4, "database is back"]
+    assert logs[-1]["failures"] == 1797
+
+
 def test_one_that_was_never_there_has_not_gone_away() -> None:
     error = failure()
     with capture_logs() as logs:
