@@ -298,7 +298,7 @@ async def open_load(url: str, folder: Path) -> AsyncIterator[Load]:
             saleors.append(await stack.enter_async_context(FakeSaleor(played.url)))
             installed = await saleors[-1].install(f"{app[name].url}/api/manifest")
             assert installed.status == "INSTALLED", installed.message
-            await _connect(services, saleors[-1].api_url, sandbox.url)
+            await connect_account(services, saleors[-1].api_url, sandbox.url)
         yield Load(saleors, gateway, services, app, others)
 
 
@@ -316,7 +316,8 @@ async def slow_gateway_down(gateway: SandboxControl) -> None:
     await gateway.fault(FaultRule(http_method="POST", path="/api/v1/payment", **slow))
 
 
-async def _connect(services: Services, saleor: str, gateway: str) -> None:
+async def connect_account(services: Services, saleor: str, gateway: str) -> None:
+    """Add the account of the sandbox at ``gateway`` to the store with that address, and map its channel."""
     point = PointOfSale()
     installation = await services.installations.find(saleor)
     assert installation is not None
