@@ -23,7 +23,7 @@ Time
     ``AttemptsDue`` (``competing_attempts``): the other attempts to pay the same are reviewed
 
 People
-    ``ShopperReturned`` (``look_up``): is there something to look up?
+    ``ShopperReturned``, ``ExpectationChanged`` (``look_up``): is there something to look up?
     ``OperationSettled``, ``ProblemsReviewed`` (``manual_resolution``): staff have decided
     ``RefundSplitChosen`` (``refund_split``), ``SubscriptionCancelled`` (``subscription_end``): by staff, too
 """
