@@ -18,6 +18,7 @@ from app.rules.apply import apply, conclude
 from app.rules.balance import balance
 from app.rules.decision_context import enqueue_note, raise_problem
 from app.rules.decisions.action import step_for
+from app.rules.details import Details
 from app.rules.mapper import Observation
 from app.rules.problems import cause_of_mismatch, problem_text
 from app.rules.refusal import RefusalError
@@ -455,3 +456,22 @@ class TestEvents:
         aggregate = an_aggregate(Flow.CHARGE, State.INIT)
         apply(aggregate, POS, [observation(Kind.CREATE, State.FAILURE, message="x" * 2000)], decision_context())
         assert len(aggregate.events[0].message) == 512
+
+
+@pytest.mark.law(7)
+@pytest.mark.parametrize("seen", [State.INIT, State.PENDING])
+def test_a_late_record_of_an_earlier_state_only_fills_in_what_is_not_known(seen: State) -> None:
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
+    aggregate.create.details = Details(card_mask="411111******1111").to_row()
+    late = Details(card_mask="555555******4444", bank="A Bank")
+    apply(aggregate, POS, [observation(Kind.CREATE, seen, details=late)], posting())
+    assert Details.from_row(aggregate.create.details) == Details(card_mask="411111******1111", bank="A Bank")
+
+
+@pytest.mark.law(8)
+def test_a_record_that_does_not_match_only_fills_in_what_is_not_known() -> None:
+    aggregate = an_aggregate(Flow.CHARGE, State.INIT)
+    aggregate.create.details = Details(card_mask="411111******1111").to_row()
+    other = Details(card_mask="555555******4444", bank="A Bank")
+    apply(aggregate, POS, [observation(Kind.CREATE, State.SUCCESS, Decimal("1.00"), details=other)], posting())
+    assert Details.from_row(aggregate.create.details) == Details(card_mask="411111******1111", bank="A Bank")

@@ -120,6 +120,13 @@ def test_a_granted_refund_may_give_the_delivery_back() -> None:
     assert said == {article(aggregate, 1): Decimal("40.00"), DELIVERY: Decimal("70.00")}
 
 
+def test_a_granted_refund_of_a_delivery_that_was_free_keeps_to_its_lines() -> None:
+    """Staff may include the shipping costs of an order that had none: no product stands for them."""
+    aggregate = sold(checkout(line(1, "120.00", 3)), Decimal("120.00"))
+    said = again(aggregate, Kind.REFUND, Decimal("40.00"), granted((1, 1, 3, "120.00"), shipping=True))
+    assert said == {article(aggregate, 1): Decimal("40.00")}
+
+
 def test_a_granted_refund_of_another_total_keeps_to_its_lines() -> None:
     aggregate = sold(checkout(line(1, "120.00", 3), line(2, "80.00")), Decimal("200.00"))
     assert again(aggregate, Kind.REFUND, Decimal("50.00"), granted((1, 1, 3, "120.00"))) == {
