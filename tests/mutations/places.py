@@ -24,9 +24,12 @@ TESTS = (
     "tests/commands",
     "tests/dashboard",
     "tests/test_amounts.py",
-    *("tests/gateway/test_notification.py", "tests/gateway/test_laws.py", "tests/gateway/test_library.py"),
     *(
-        f"tests/saleor/test_{name}.py"
+        f"packages/gateway-client/tests/gateway_client_tests/test_{name}.py"
+        for name in ("notification", "laws", "library")
+    ),
+    *(
+        f"packages/saleor-app-sdk/tests/saleor_app_sdk_tests/test_{name}.py"
         for name in ("signature", "jwks", "dashboard_token", "pending_installation", "webhooks", "recorded_signatures")
     ),
 )
