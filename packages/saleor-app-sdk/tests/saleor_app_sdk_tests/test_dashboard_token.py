@@ -32,6 +32,11 @@ async def test_staff_are_known_by_what_saleor_says_of_them(
     assert user.expires_at.timestamp() == clock().timestamp() + 300
 
 
+async def test_a_token_that_names_nobody_has_no_id(tokens: DashboardTokens, key: SigningKey, clock: Clock) -> None:
+    user = await tokens.check(API_URL, jwt(key, claims(clock, user_id=None, email=None)))
+    assert (user.id, user.email) == ("", "")
+
+
 @pytest.mark.threat("missing-permission")
 async def test_what_the_person_may_not_do_is_named(tokens: DashboardTokens, key: SigningKey, clock: Clock) -> None:
     token = jwt(key, claims(clock))
