@@ -464,7 +464,7 @@ def test_a_late_record_of_an_earlier_state_only_fills_in_what_is_not_known(seen:
     aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
     aggregate.create.details = Details(card_mask="411111******1111").to_row()
     late = Details(card_mask="555555******4444", bank="A Bank")
-    apply(aggregate, POS, [observation(Kind.CREATE, seen, details=late)], posting())
+    apply(aggregate, POS, [observation(Kind.CREATE, seen, details=late)], decision_context())
     assert Details.from_row(aggregate.create.details) == Details(card_mask="411111******1111", bank="A Bank")
 
 
@@ -473,5 +473,5 @@ def test_a_record_that_does_not_match_only_fills_in_what_is_not_known() -> None:
     aggregate = an_aggregate(Flow.CHARGE, State.INIT)
     aggregate.create.details = Details(card_mask="411111******1111").to_row()
     other = Details(card_mask="555555******4444", bank="A Bank")
-    apply(aggregate, POS, [observation(Kind.CREATE, State.SUCCESS, Decimal("1.00"), details=other)], posting())
+    apply(aggregate, POS, [observation(Kind.CREATE, State.SUCCESS, Decimal("1.00"), details=other)], decision_context())
     assert Details.from_row(aggregate.create.details) == Details(card_mask="411111******1111", bank="A Bank")

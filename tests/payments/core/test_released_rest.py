@@ -8,7 +8,7 @@ from app.core.payment import PaymentAggregate, SaleorEvent
 from app.core.vocabulary import EventState, Flow, Kind, State
 from app.rules.references import reference_of_release
 from app.rules.released_rest import correct_released_rest
-from tests.payments.aggregates import NOON, an_aggregate, an_operation, posting
+from tests.payments.aggregates import NOON, an_aggregate, an_operation, decision_context
 
 FORTY = Decimal("40.00")
 
@@ -32,7 +32,7 @@ def charged_twice(release: EventState, attempts: int) -> PaymentAggregate:
 
 
 def taken_back(aggregate: PaymentAggregate) -> list[tuple[str, Decimal]]:
-    correct_released_rest(aggregate, posting())
+    correct_released_rest(aggregate, decision_context())
     return [(event.psp_reference, event.amount) for event in aggregate.events if event.type == "CANCEL_FAILURE"]
 
 
