@@ -9,8 +9,9 @@ from app.commands.finders import find_installation
 from app.commands.payment_view import payment_amount
 from app.commands.services import with_services
 from app.commands.terminal import AsJson, add_fact, fact_sheet, moment, print_line, show, show_json
+from app.core.alerts import PAYMENT_ALERTS, AlertKind
 from app.core.payment import PaymentAggregate
-from app.reports.alerts.open_alerts import PAYMENT_ALERTS, Alert, AlertKind, find_open_alerts
+from app.reports.alerts.open_alerts import Alert, find_open_alerts
 from app.reports.alerts.texts import ALERT_TEXTS, command_for
 from app.reports.status import standing
 from app.services import Services
@@ -56,9 +57,8 @@ async def _payments_of(services: Services, store: OpenInstallation, item: Alert)
     if item.what not in PAYMENT_ALERTS:
         return ()
     async with services.database.transaction() as session:
-        kind = PAYMENT_ALERTS[item.what]
         found = await payments_with_problem(
-            session, store.id, kind, account_id=item.account_id, most=_PAYMENTS_SHOWN + 1
+            session, store.id, item.what, account_id=item.account_id, most=_PAYMENTS_SHOWN + 1
         )
         return await load_outlines(session, [payment for payment, _ in found])
 
