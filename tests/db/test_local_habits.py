@@ -1,6 +1,7 @@
 """PostgreSQL as administrators set it up for a country or for other programs: what we rely on, we set."""
 
 import shutil
+import socket
 from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,7 +13,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError
 
 from app.store.connection_errors import EncodingError, NoRightsError, describe_connection_error
-from app.store.database import Database, create_engine
+from app.store.database import Database, Timeouts, create_engine
 from app.store.migrate import current_revision, migrate
 from integration_base_tests.tls_server import write_certificate
 from integration_base_tests.waiting import eventually
@@ -197,6 +198,52 @@ async def test_a_certificate_that_is_not_trusted_is_named(tls_server: Program, t
         with pytest.raises(DBAPIError) as caught:
             await current_revision(url)
         assert words in describe_connection_error(url, caught.value)
+
+
+async def test_a_certificate_for_another_name_is_named(tls_server: Program, tmp_path: Path) -> None:
+    port = make_url(tls_server.url).port
+    url = f"postgresql://postgres@localhost:{port}/postgres?sslmode=verify-full&sslrootcert={tmp_path / 'server.pem'}"
+    with pytest.raises(DBAPIError) as caught:
+        await current_revision(url)
+    said = describe_connection_error(url, caught.value)
+    assert said == (
+        f"the certificate of the server at localhost:{port} is for another name: use that name in the address"
+    )
+    assert await current_revision(url.replace("@localhost:", "@127.0.0.1:")) is None
+
+
+async def test_a_server_that_demands_a_certificate_is_named_and_gets_one(tls_server: Program, tmp_path: Path) -> None:
+    file = tls_server.folder / "data" / "server.pem"
+    (tls_server.folder / "data" / "pg_hba.conf").write_text("local all all trust\nhostssl all all all cert map=any\n")
+    (tls_server.folder / "data" / "pg_ident.conf").write_text("any /^.*$ postgres\n")
+    _run(_by_socket(tls_server), f"ALTER SYSTEM SET ssl_ca_file = '{file}'", "SELECT pg_reload_conf()")
+    url, said = f"{tls_server.url}?sslmode=require", ""
+
+    async def is_refused() -> bool:
+        nonlocal said
+        try:
+            await current_revision(url)
+        except DBAPIError as error:
+            said = describe_connection_error(url, error)
+        return bool(said)
+
+    await eventually(is_refused)
+    place = f"{make_url(url).host}:{make_url(url).port}"
+    assert said == f"the server at {place} demands a certificate: add `sslcert` and `sslkey`"
+    ours = tmp_path / "server.pem"
+    ours.chmod(0o600)
+    assert await current_revision(f"{url}&sslcert={ours}&sslkey={ours}") is None
+
+
+async def test_a_server_that_never_responds_is_named() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"postgresql://me@127.0.0.1:{silent.getsockname()[1]}/shop"
+        database = Database(create_engine(url, timeouts=Timeouts(connect=2)))
+        with pytest.raises(DBAPIError) as caught:
+            async with database.engine.connect():
+                pass
+        await database.close()
+    assert describe_connection_error(url, caught.value) == f"no response from {make_url(url).host}:{make_url(url).port}"
 
 
 async def test_a_server_without_tls_is_named(new_postgresql: Callable[[], str]) -> None:
