@@ -14,7 +14,7 @@ from prometheus_client import (
     disable_created_metrics,
 )
 
-from app.core.vocabulary import State
+from app.core.vocabulary import EventState, State
 from app.rules.refusal import GATEWAY_REFUSALS, RefusalCode
 from gateway_client.statuses import TABLE
 from integration_base.telemetry import Kind, Step, TelemetryEvent, current_trace_id
@@ -106,6 +106,9 @@ _NOTIFICATION_DELAY = Histogram(
 )
 for _sender in ("saleor", "gateway"):  # a counter first exported at its first event would miss it in rates
     _SIGNATURES.labels(_sender)
+for _outcome in EventState:
+    if _outcome is not EventState.WAITING:
+        _EVENTS.labels(_outcome)
 for _code in (*RefusalCode, *sorted(GATEWAY_REFUSALS)):
     _TURNED_AWAY.labels(str(_code))
 
