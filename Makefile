@@ -292,6 +292,10 @@ wheels: $(STAMP) ## Build what is installed elsewhere into dist/: the app, and t
 	@for package in $(PACKAGES); do \
 		(cd packages/$$package && $(abspath $(BIN))/python -m hatchling build -t wheel -d $(abspath dist)) || exit 1; done
 
+.PHONY: image-check
+image-check: $(STAMP) ## Build the image without a registry, and run it read-only, as nobody in particular (as root, on Debian)
+	packaging/image/check $(BIN)/python
+
 .PHONY: clean
 clean: ## Remove the environment, caches and builds (never data/)
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,23 +1,30 @@
 """The image: two layers on a pinned base, nothing to install with, and only what the app uses."""
 
+import asyncio
 import json
+import os
 import re
 import shutil
 import subprocess
 import sys
+from asyncio.subprocess import DEVNULL, PIPE
+from collections.abc import Mapping
 from fnmatch import fnmatch
 from pathlib import Path
 
 import babel
+import pytest
 import yaml
 
 from app.i18n.translation import LANGUAGES
+from integration_base_tests.loopback import ReceivedRequest, Reply, serve_replies
 from integration_base_tests.places import REPOSITORY
 from integration_base_tests.waiting import LONGEST_WAIT
 from tests.packaging.test_release import project
 
 IMAGE = (REPOSITORY / "Dockerfile").read_text().replace("\\\n", " ")
 STAGES = {stage.split()[0]: stage for stage in re.split(r"^FROM \S+ AS ", IMAGE, flags=re.MULTILINE)[1:]}
+HEALTHY = REPOSITORY / "packaging" / "image" / "healthy"
 LOCALES = Path(babel.__file__).parent / "locale-data"
 
 # Every format of every language, as `Translation` writes it.
@@ -110,7 +117,61 @@ def test_compose_checks_its_health_as_the_image_does() -> None:
     options, command = re.findall(r"^HEALTHCHECK (.*?) CMD (\[.*\])$", re.sub(r" +", " ", IMAGE), re.MULTILINE)[0]
     told = {name.replace("-", "_"): value for name, value in re.findall(r"--([\w-]+)=(\S+)", options)}
     services = yaml.safe_load((REPOSITORY / "compose.yaml").read_text())["services"]
-    for name in ("app", "web-2"):
+    for name in ("app", "web-2", "worker"):
         check = services[name]["healthcheck"]
-        assert [word.replace("$$", "$") for word in check["test"]] == ["CMD", *json.loads(command)]
+        assert check["test"] == ["CMD", *json.loads(command)]
         assert {key: str(value) for key, value in check.items() if key != "test"} == told
+    assert (
+        f"install -D {HEALTHY.relative_to(REPOSITORY)} /own/usr/local/bin/{json.loads(command)[0]}" in STAGES["build"]
+    )
+
+
+@pytest.mark.fault("no-worker")
+@pytest.mark.parametrize(
+    ("command", "port", "path"),
+    [("run", "APP_PORT", "/readyz"), ("sandbox", "APP_PORT", "/readyz"), ("worker", "APP_METRICS_PORT", "/healthz")],
+)
+async def test_a_container_is_healthy_while_its_process_says_so(command: str, port: str, path: str) -> None:
+    status, asked = 200, []
+
+    async def answer(received: ReceivedRequest) -> Reply:
+        asked.append(received.path)
+        return Reply(status)
+
+    async with serve_replies(answer) as url:
+        environment = {port: url.rpartition(":")[2]}
+        assert await _is_healthy(command, environment)
+        status = 503
+        assert not await _is_healthy(command, environment)
+    assert not await _is_healthy(command, environment), "nothing listens there"
+    assert asked == [path] * 2
+
+
+@pytest.mark.fault("no-worker")
+@pytest.mark.parametrize("is_seen", [True, False])
+async def test_a_worker_that_listens_nowhere_is_looked_up(tmp_path: Path, is_seen: bool) -> None:
+    """It has a database in which it tells that it lives, and nobody asks a port where nothing listens."""
+    program = tmp_path / "saleor-gateway"
+    program.write_text(f'#!/bin/sh\n[ "$*" = alive ] && {str(is_seen).lower()}\n')
+    program.chmod(0o755)
+    environment = {"APP_PORT": "9", "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    assert await _is_healthy("worker", environment) is is_seen
+
+
+async def test_a_migration_is_healthy_however_long_it_takes() -> None:
+    assert await _is_healthy("migrate", {"APP_PORT": "9"})
+
+
+async def _is_healthy(command: str, environment: Mapping[str, str]) -> bool:
+    """Whether a container whose process was started by ``command`` is healthy."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", "input()", "saleor-gateway", command, stdin=PIPE, stderr=DEVNULL
+    )
+    try:
+        check = await asyncio.create_subprocess_exec(
+            HEALTHY, str(process.pid), env={"PATH": os.environ["PATH"], **environment}
+        )
+        return await check.wait() == 0
+    finally:
+        process.kill()
+        await process.wait()

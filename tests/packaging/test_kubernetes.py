@@ -1,6 +1,8 @@
 """The manifests for Kubernetes: what they name exists in the app, and nothing in them has more rights than it needs."""
 
 import re
+import shutil
+import subprocess
 from collections.abc import Iterator
 from io import StringIO
 from pathlib import PurePosixPath
@@ -17,6 +19,7 @@ from app.settings import PREFIX, Settings, read_settings
 from app.store.database import Database
 from integration_base_tests.pages import OPERATORS, blocks
 from integration_base_tests.places import REPOSITORY
+from integration_base_tests.waiting import LONGEST_WAIT
 
 FOLDER = REPOSITORY / "packaging" / "kubernetes"
 CUSTOMIZATION = yaml.safe_load((FOLDER / "kustomization.yaml").read_text())
@@ -157,6 +160,27 @@ def test_the_service_and_the_policies_choose_the_pods_that_there_are() -> None:
     admitted = {port["port"] for rule in policy["spec"]["ingress"] for port in rule["ports"]}
     assert admitted == ports
     assert all(rule["from"] for rule in policy["spec"]["ingress"])
+
+
+def test_kustomize_makes_of_them_what_is_in_the_files() -> None:
+    """Its settings get a name that changes with them, and every workload refers to that."""
+    kubectl = shutil.which("kubectl")
+    if kubectl is None:
+        pytest.skip("there is no kubectl, and Debian has none")
+    said = subprocess.run(
+        [kubectl, "kustomize", str(FOLDER)], capture_output=True, text=True, check=True, timeout=LONGEST_WAIT
+    )
+    made = list(yaml.safe_load_all(said.stdout))
+    (settings,) = [manifest for manifest in made if manifest["kind"] == "ConfigMap"]
+    assert settings["data"] == SETTINGS_FILE
+    assert len(made) == len(MANIFESTS) + 1
+    templates = [manifest["spec"]["template"]["spec"] for manifest in made if "template" in manifest.get("spec", {})]
+    containers = [container for template in templates for container in template["containers"]]
+    assert len(containers) == len(WORKLOADS)
+    name, tag = CUSTOMIZATION["images"][0]["newName"], CUSTOMIZATION["images"][0]["newTag"]
+    for container in containers:
+        assert container["envFrom"] == [{"configMapRef": {"name": settings["metadata"]["name"]}}]
+        assert container["image"] == f"{name}:{tag}"
 
 
 def test_the_documents_name_the_folder() -> None:

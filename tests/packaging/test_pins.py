@@ -51,6 +51,13 @@ def test_the_image_stands_on_one_that_is_named_by_its_digest() -> None:
     assert {of for of, _ in stages} - {name for _, name in stages} == {"${PYTHON_IMAGE}"}
 
 
+def test_what_runs_beside_the_image_is_named_by_its_digest_too() -> None:
+    services = yaml.safe_load((REPOSITORY / "compose.yaml").read_text())["services"]
+    images = {service["image"] for service in services.values()} - {"saleor-gateway"}
+    assert {image.partition(":")[0] for image in images} == {"caddy", "postgres"}
+    assert all(re.fullmatch(r"[a-z]+:\d+-alpine@sha256:[0-9a-f]{64}", image) for image in images)
+
+
 def test_the_image_runs_as_nobody_in_particular_and_the_container_cannot_change_itself() -> None:
     image = (REPOSITORY / "Dockerfile").read_text()
     production = image.partition("AS base\n")[2]
