@@ -14,18 +14,25 @@ _NO_RIGHTS = (
 )
 _REFUSED_BY_HBA = r"(?:no pg_hba\.conf entry|pg_hba\.conf rejects connection)"
 
+_NO_HOST = (
+    "this host does not exist; in a password, write @ as %40, / as %2F, : as %3A, # as %23, ? as %3F and % as %25"
+)
+_NO_SERVER = "no server is listening at {place}: is it running?"
+_NO_RESPONSE = "no response from {place}"
+
 # Libpq has no codes for errors before a connection is established: patterns of its messages, and what they mean.
 _POSTGRESQL: Sequence[tuple[str, str]] = (
-    (
-        "resolve host|translate host name",
-        "this host does not exist; in a password, write @ as %40, / as %2F, : as %3A, # as %23, ? as %3F and % as %25",
-    ),
+    ("resolve host|translate host name", _NO_HOST),
     (
         "lock timeout",
         "a table was in use for too long (a backup, a query): nothing was changed, try again when that has finished",
     ),
-    ("Connection refused|No such file or directory", "no server is listening at {place}: is it running?"),
-    ("timeout|timed out|No route to host|unreachable", "no response from {place}"),
+    (
+        "private key file",
+        "the private key in `sslkey` is missing, or others than its owner may read it: give its path, and chmod 600",
+    ),
+    ("Connection refused|No such file or directory", _NO_SERVER),
+    ("timeout|timed out|No route to host|unreachable", _NO_RESPONSE),
     ('database ".*" does not exist', "the server at {place} has no database {name!r}: create it or correct the name"),
     (
         'password authentication failed|no password supplied|role ".*" does not exist',
@@ -129,12 +136,21 @@ def describe_connection_error(database_url: str, error: UnusableDatabaseError | 
         return str(error)
     url = make_url(database_url)
     place = f"{url.host or 'this machine'}:{url.port or 5432}"
-    sentence = _SQLITE.get(getattr(error.orig, "sqlite_errorname", "")) or next(
-        (sentence for pattern, sentence in _POSTGRESQL if re.search(pattern, str(error.orig))), None
-    )
+    sentence = _find_sentence(error)
     if sentence is None:
         return f"the database does not respond ({type(error.orig).__name__})"
     return sentence.format(place=place, name=url.database, user=url.username or "")
+
+
+def is_away(error: UnusableDatabaseError | DBAPIError) -> bool:
+    """Return True when nothing shows that the database responds, so that it may have to be started."""
+    return isinstance(error, DBAPIError) and _find_sentence(error) in {None, _NO_HOST, _NO_SERVER, _NO_RESPONSE}
+
+
+def _find_sentence(error: DBAPIError) -> str | None:
+    return _SQLITE.get(getattr(error.orig, "sqlite_errorname", "")) or next(
+        (sentence for pattern, sentence in _POSTGRESQL if re.search(pattern, str(error.orig))), None
+    )
 
 
 def missing_sqlite_file(database_url: str) -> Path | None:

@@ -231,8 +231,13 @@ async def test_a_server_that_demands_a_certificate_is_named_and_gets_one(tls_ser
     place = f"{make_url(url).host}:{make_url(url).port}"
     assert said == f"the server at {place} demands a certificate: add `sslcert` and `sslkey`"
     ours = tmp_path / "server.pem"
+    given = f"{url}&sslcert={ours}"
+    for key in (tmp_path / "none.key", ours):  # one that is not there, and one that everybody may read
+        with pytest.raises(DBAPIError) as caught:
+            await current_revision(f"{given}&sslkey={key}")
+        assert describe_connection_error(url, caught.value).startswith("the private key in `sslkey` is missing, or")
     ours.chmod(0o600)
-    assert await current_revision(f"{url}&sslcert={ours}&sslkey={ours}") is None
+    assert await current_revision(f"{given}&sslkey={ours}") is None
 
 
 async def test_a_server_that_never_responds_is_named() -> None:

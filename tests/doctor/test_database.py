@@ -28,3 +28,23 @@ async def test_an_encoding_that_has_not_all_letters_is_named(new_postgresql: Cal
     assert (found.level, found.subject) == (Level.ERROR, Subject.DATABASE)
     assert "encoding is SQL_ASCII" in (found.detail or "")
     assert "Set the database up as the detail says" in (found.remedy or LazyMessage("")).message
+
+
+async def test_only_a_database_that_is_away_is_to_be_started(new_postgresql: Callable[[], str], tmp_path: Path) -> None:
+    url = make_url(new_postgresql())
+    no_file = tmp_path / "text.sqlite"
+    no_file.write_text("This is no database. " * 100)
+    remedies = {}
+    for address in (url.set(database="nothing"), url.set(port=9), make_url(f"sqlite:///{no_file}")):
+        settings = Settings(data_dir=tmp_path, database_url=address.render_as_string(hide_password=False))
+        settings.open_vault()
+        async with open_deployment(settings) as deployment:
+            (found,) = await check_database(deployment)
+        remedies[found.detail] = (found.remedy or LazyMessage("")).message.partition(",")[0]
+    assert remedies == {
+        f"the server at {url.host}:{url.port or 5432} has no database 'nothing': create it or correct the name": (
+            "Set the database up as the detail says"
+        ),
+        f"no server is listening at {url.host}:9: is it running?": "Start the database",
+        f"the file {no_file} is not an SQLite database": "Set the database up as the detail says",
+    }

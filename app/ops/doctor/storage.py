@@ -9,7 +9,12 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from app.i18n.messages import LazyMessage
 from app.ops.doctor.deployment import Deployment
 from app.ops.doctor.findings import Finding, Subject, error, fine, warning
-from app.store.connection_errors import UnusableDatabaseError, describe_connection_error, missing_sqlite_file
+from app.store.connection_errors import (
+    UnusableDatabaseError,
+    describe_connection_error,
+    is_away,
+    missing_sqlite_file,
+)
 from app.store.migrate import Fit, current_revision, fit_of, newest_revision
 from app.store.vault import Vault, VaultError, read_keys
 
@@ -90,7 +95,7 @@ async def check_database(deployment: Deployment) -> Sequence[Finding]:
         revision = await current_revision(url)
     except (UnusableDatabaseError, DBAPIError) as exc:
         what = LazyMessage("The database does not answer, or cannot be used.")
-        remedy = _SET_UP if isinstance(exc, UnusableDatabaseError) else _DATABASE
+        remedy = _DATABASE if is_away(exc) else _SET_UP
         return [error(Subject.DATABASE, what, remedy, detail=describe_connection_error(url, exc))]
     except (SQLAlchemyError, OSError) as exc:
         what = LazyMessage("The database does not answer, or cannot be used.")
