@@ -4,19 +4,21 @@ They vary as real ones do: three accounts and three channels of which one is har
 and checkouts, cards and declines, some refunds, few problems, and amounts of which one is very frequent.
 """
 
+import asyncio
+import sqlite3
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import psycopg
-from sqlalchemy import create_engine, select
-from sqlmodel import SQLModel
+from sqlalchemy import make_url
 
-from app.store.database import async_url
+from app.store.database import create_engine, is_sqlite
+from app.store.database_copy import open_copy
 
 _FILL = Path(__file__).with_suffix(".sql")
-_AT_ONCE = 5000
 
 
 @dataclass(frozen=True)
@@ -44,15 +46,16 @@ def create_payments(url: str, store: Store, rows: int) -> None:
 
 
 def copy(source: str, target: str) -> None:
-    """Copy all rows of a PostgreSQL database to an SQLite file, which has the tables and no rows."""
-    from_there = create_engine(async_url(source))
-    to_here = create_engine(async_url(target).set(drivername="sqlite"))
-    with from_there.connect() as reading, to_here.begin() as writing:
-        for table in SQLModel.metadata.sorted_tables:
-            rows = reading.execution_options(yield_per=_AT_ONCE).execute(select(table)).mappings()
-            for part in rows.partitions():
-                writing.execute(table.insert(), [dict(row) for row in part])
-    with to_here.begin() as writing:
-        writing.exec_driver_sql("ANALYZE")
-    from_there.dispose()
-    to_here.dispose()
+    """Copy all rows of a database to another one, which has the tables and no rows, as ``data copy`` does."""
+
+    async def copy() -> None:
+        engines = [create_engine(url, pool_size=1, timeouts=None) for url in (source, target)]
+        async with open_copy(*engines) as copying:
+            await copying.copy()
+        for engine in engines:
+            await engine.dispose()
+
+    asyncio.run(copy())
+    if is_sqlite(target):
+        with closing(sqlite3.connect(make_url(target).database or "")) as file:
+            file.execute("ANALYZE")

@@ -1,7 +1,7 @@
 """A database is copied into another: every table, every value, whenever it is interrupted."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import ExitStack, asynccontextmanager
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -20,8 +20,10 @@ from app.store.database_copy import CopyError, DatabaseCopy, SourceUnavailableEr
 from app.store.migrate import current_revision, migrate, newest_revision
 from app.store.processes import SILENT_AFTER, RunningProcess, record_heartbeat
 from app.store.tables import ChangedDay
+from tests.conftest import MigratedDatabases
 from tests.db.filled_tables import fill_every_table
 from tests.db.rows import NOON
+from tests.postgresql import open_pooler
 
 SOURCE = "where it was"
 
@@ -236,3 +238,36 @@ async def test_tables_are_read_in_batches(
 async def _execute(database: Database, statement: str) -> None:
     async with database.engine.begin() as connection:
         await connection.execute(text(statement))
+
+
+@pytest.fixture(params=["directly", "through a pooler"])
+async def two_servers(
+    request: pytest.FixtureRequest, migrated: MigratedDatabases, new_postgresql: Callable[[], str]
+) -> AsyncIterator[tuple[Database, Database]]:
+    """Two migrated databases of PostgreSQL, or the addresses of PgBouncer in front of each."""
+    urls = [await migrated.postgresql(new_postgresql), new_postgresql()]
+    await migrate(urls[1])
+    with ExitStack() as ending:
+        if request.param == "through a pooler":
+            urls = [ending.enter_context(open_pooler(url, connections=1)).url for url in urls]
+        source, target = [Database(create_engine(url, pool_size=1, timeouts=None)) for url in urls]
+        yield source, target
+        await source.close()
+        await target.close()
+
+
+async def test_a_server_moves_to_another_also_behind_a_pooler(two_servers: tuple[Database, Database]) -> None:
+    source, target = two_servers
+    await fill_every_table(source)
+    async with _begun(source, target) as copy:
+        await copy.copy()
+        compared = await copy.compare()
+        await copy.finish()
+    assert all(each.is_equal and each.rows == (4, 4) for each in compared)
+    assert await _all_rows(target.engine) == await _all_rows(source.engine)
+    async with target.transaction() as session:
+        row = ChangedDay(account_id="account", day=NOON.date())
+        session.add(row)
+        await session.flush()
+        assert row.id is not None
+        assert row.id > 1000
