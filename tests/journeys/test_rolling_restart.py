@@ -4,7 +4,7 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -87,35 +87,35 @@ async def a_proxy() -> AsyncIterator[tuple[Proxy, str]]:
         watching.cancel()
 
 
-@pytest.fixture
-async def behind_a_proxy(
-    new_postgresql: Callable[[], str], tmp_path: Path, neighbours: tuple[str, str]
+@asynccontextmanager
+async def open_behind_a_proxy(
+    database: str,
+    folder: Path,
+    neighbours: tuple[str, str],
+    environment: Mapping[str, str],
+    open_account: Callable[[Stack], Awaitable[object]],
 ) -> AsyncIterator[tuple[Stack, Proxy, list[ServerProcess]]]:
-    """A shop with two web processes behind a proxy, and two workers; all of them, the web first."""
-    database = new_postgresql()  # its own: the next version leaves it with a migration more
-    await migrate(database)
+    """Yield a shop with two web processes behind a proxy, and two workers; all of them, the web first."""
     async with AsyncExitStack() as ending:
         proxy, url = await ending.enter_async_context(a_proxy())
+        told = {**environment, "APP_BASE_URL": url, "APP_WORKER": "false", "APP_DRAIN": _DRAIN}
 
         def process(*words: Any) -> ServerProcess:
             started = ServerProcess(*words)
-            return replace(
-                started,
-                environment={**started.environment, "APP_BASE_URL": url, "APP_WORKER": "false", "APP_DRAIN": _DRAIN},
-            )
+            return replace(started, environment={**started.environment, **told})
 
-        stack = await ending.enter_async_context(open_stack(database, tmp_path, neighbours, process=process))
+        stack = await ending.enter_async_context(open_stack(database, folder, neighbours, process=process))
         processes = [stack.app]
         for name in ("web", "worker-1", "worker-2"):
             port = free_port()
-            told = {**stack.app.environment, "APP_PORT": str(port), "APP_METRICS_PORT": str(port)}
+            its_own = {**stack.app.environment, "APP_PORT": str(port), "APP_METRICS_PORT": str(port)}
             words = ["app.cli", "worker"]
             if name == "web":
-                words, told = ["app.cli", "run"], {**told, "APP_METRICS_PORT": ""}
+                words, its_own = ["app.cli", "run"], {**its_own, "APP_METRICS_PORT": ""}
             other = replace(
                 stack.app,
-                name=name, arguments=words, url=f"http://127.0.0.1:{port}", log=tmp_path / f"{name}.log",
-                environment=told, process=None,
+                name=name, arguments=words, url=f"http://127.0.0.1:{port}", log=folder / f"{name}.log",
+                environment=its_own, process=None,
             )  # fmt: skip
             await other.start()
             ending.push_async_callback(other.stop)
@@ -128,8 +128,18 @@ async def behind_a_proxy(
         await eventually(both_are_ready)
         installed = await stack.saleor.install(f"{url}/api/manifest")
         assert installed.status == "INSTALLED", installed.message
-        await stack.open_account()
+        await open_account(stack)
         yield stack, proxy, processes
+
+
+@pytest.fixture
+async def behind_a_proxy(
+    new_postgresql: Callable[[], str], tmp_path: Path, neighbours: tuple[str, str]
+) -> AsyncIterator[tuple[Stack, Proxy, list[ServerProcess]]]:
+    database = new_postgresql()  # its own: the next version leaves it with a migration more
+    await migrate(database)
+    async with open_behind_a_proxy(database, tmp_path, neighbours, {}, Stack.open_account) as shop:
+        yield shop
 
 
 async def test_one_that_was_asked_to_end_says_so_before_it_closes_its_port(tmp_path: Path) -> None:
