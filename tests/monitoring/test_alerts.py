@@ -11,8 +11,8 @@ import pytest
 from prometheus_client import generate_latest
 
 from app.ops.monitoring.metrics import METRICS
-from tests.conftest import REPOSITORY
-from tests.waiting import LONGEST_WAIT
+from integration_base_tests.places import REPOSITORY
+from integration_base_tests.waiting import LONGEST_WAIT
 
 RULES = REPOSITORY / "packaging" / "monitoring" / "alerts.yaml"
 PROCESS = 'instance="shop:9108", job="saleor-gateway"'
