@@ -6,6 +6,7 @@ An answer of the gateway clears the problems of the account's keys and address.
 import structlog
 
 from app.core.payment import Payment, PaymentAggregate
+from app.rules.call_errors import KeysNotOpenedError
 from app.rules.decisions.look_up import GatewayAnswered
 from app.rules.observation import Observations
 from app.rules.problems import ACCOUNT_KINDS, open_problems
@@ -15,7 +16,7 @@ from app.store.problems import payment_ids_with_problem
 from app.store.tables import MerchantAccount
 from app.store.vault import VaultError
 from gateway_client.client import GatewayClient
-from gateway_client.errors import GatewayError, KeysNotOpenedError
+from gateway_client.errors import GatewayError
 from integration_base.outbound import Deadline
 
 log = structlog.get_logger(__name__)

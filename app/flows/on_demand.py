@@ -12,6 +12,7 @@ from app.flows.notifications import process
 from app.flows.resolve import resolve_operation
 from app.i18n.messages import LazyMessage
 from app.rules.balance import is_in_flight
+from app.rules.call_errors import KeysNotOpenedError
 from app.rules.decisions.delivery import ResendRequested
 from app.rules.decisions.look_up import OrderShown
 from app.rules.observation import Observations
@@ -20,7 +21,7 @@ from app.services import Services
 from app.store.aggregates import ByEvent, ById, ByOrder, account_of
 from app.store.repository import PaymentNotFoundError
 from app.store.tables import MerchantAccount
-from gateway_client.errors import GatewayError, KeysNotOpenedError
+from gateway_client.errors import GatewayError
 from gateway_client.models import Records
 from gateway_client.models.values import Method
 from integration_base.outbound import Deadline

@@ -29,7 +29,6 @@ from gateway_client.errors import (
     DuplicateOrderError,
     GatewayError,
     InvalidRequestError,
-    KeysNotOpenedError,
     NotFoundError,
     NotSentError,
     NotTheGatewayError,
@@ -50,6 +49,10 @@ _UNREADABLE = gettext_noop("The gateway gave no readable response: the payment i
 _NOT_REACHED = gettext_noop("The gateway could not be reached. Nothing was charged or changed: try again")
 _KEYS_REFUSED = gettext_noop("The gateway rejects the keys of this merchant account. Nothing was charged or changed")
 _BUSY = gettext_noop("The gateway is busy. Nothing was charged or changed: try again in a minute")
+
+
+class KeysNotOpenedError(GatewayError):
+    """None of this machine's secret keys opens the account's keys. Nothing was sent, and nothing can be."""
 
 
 def is_outcome_unknown(error: GatewayError) -> bool:

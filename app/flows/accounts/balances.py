@@ -10,11 +10,12 @@ from decimal import Decimal
 
 from app.flows.accounts.gateway_access import Area, AreaFinding, finding_of
 from app.i18n.messages import LazyMessage, Money
+from app.rules.call_errors import KeysNotOpenedError
 from app.services import Services
 from app.store.latest_cache import Latest
 from app.store.tables import MerchantAccount
 from app.store.vault import VaultError
-from gateway_client.errors import GatewayError, KeysNotOpenedError, sanitize
+from gateway_client.errors import GatewayError, sanitize
 from gateway_client.models.accounts import BalanceAccount
 from integration_base.amounts import has_whole_cents, quantize_to_cents
 

@@ -12,12 +12,12 @@ from types import MappingProxyType
 from urllib.parse import urlsplit
 
 from app.i18n.messages import LazyMessage, gettext_noop
+from app.rules.call_errors import KeysNotOpenedError
 from app.store.tables import MerchantAccount
 from gateway_client.client import GatewayClient
 from gateway_client.errors import (
     BadCredentialsError,
     GatewayError,
-    KeysNotOpenedError,
     NotFoundError,
     NotSentError,
     OutcomeUnknownError,

@@ -18,6 +18,7 @@ from app.flows.on_demand import fetch_records, look_up_now
 from app.flows.reconciliation.compare import Difference, Period, differences_of_unknown_order, find_differences
 from app.flows.reconciliation.entries import BookLine, Entry, entries_of
 from app.flows.reconciliation.issues import issue_of
+from app.rules.call_errors import KeysNotOpenedError
 from app.rules.decisions.difference import DifferenceEnded, DifferenceFound
 from app.rules.observation import gateway_id_of
 from app.rules.problems import Cause
@@ -26,7 +27,7 @@ from app.services import Services
 from app.store.aggregates import ById
 from app.store.reconciliations import Finding, payments_of_orders
 from app.store.tables import Discrepancy, DiscrepancyKind, DiscrepancyState, MerchantAccount
-from gateway_client.errors import GatewayError, KeysNotOpenedError, RateLimitedError
+from gateway_client.errors import GatewayError, RateLimitedError
 from gateway_client.models import Records, Status
 
 log = structlog.get_logger(__name__)

@@ -9,13 +9,13 @@ from app.core.payment import PaymentAggregate, row_id_of
 from app.flows.look_up import gateway_client
 from app.flows.on_demand import look_up_now
 from app.i18n.messages import LazyMessage
-from app.rules.call_errors import KEYS_NOT_OPENED
+from app.rules.call_errors import KEYS_NOT_OPENED, KeysNotOpenedError
 from app.rules.decisions.subscription_end import SubscriptionCancelled
 from app.rules.refusal import RefusalCode, RefusalError
 from app.rules.subscription import CANCELED, Subscription, has_running_subscription
 from app.services import Services
 from app.store.aggregates import ById, ByOrder, account_of
-from gateway_client.errors import GatewayError, KeysNotOpenedError
+from gateway_client.errors import GatewayError
 
 log = structlog.get_logger(__name__)
 

@@ -5,7 +5,6 @@
     GatewayError
     |- InvalidRequestError          the request breaks rules of the interface (``broken``); nothing was sent
     |- NotSentError                 no connection: nothing was sent, safe to retry
-    |- KeysNotOpenedError           the account's keys cannot be opened on this machine: nothing was sent
     |- RefusedError                 the gateway read the request and did not do it (4xx)
     |  |- DuplicateOrderError       this order id was used before: perhaps by our own, lost attempt. Look it up
     |  |- NotFoundError             the gateway has no such record, or no such endpoint; stated in its own shape
@@ -137,10 +136,6 @@ class InvalidRequestError(GatewayError):
 
 class NotSentError(GatewayError):
     """The request did not leave this machine. Nothing happened; the same request may be retried."""
-
-
-class KeysNotOpenedError(GatewayError):
-    """None of this machine's secret keys opens the account's keys. Nothing was sent, and nothing can be."""
 
 
 class RefusedError(GatewayError):

@@ -9,11 +9,11 @@ import pytest
 from sqlmodel import select
 
 from app.core.vocabulary import EventState, Flow, Kind, State
-from app.rules.call_errors import shopper_code_of
+from app.rules.call_errors import KeysNotOpenedError, shopper_code_of
 from app.rules.problems import problem_text
 from app.rules.schedule import Schedule
 from app.store.tables import Operation, Payment
-from gateway_client.errors import GatewayError, InvalidRequestError, KeysNotOpenedError, NotSentError
+from gateway_client.errors import GatewayError, InvalidRequestError, NotSentError
 from integration_base_tests.loopback import Behaviour, HangUp, ReceivedRequest, Reply, Silence, json_reply
 from saleor_app_sdk.responses import SessionResponse
 from tests.payments.fake_gateway import BROKEN, POS_ID, payment, refusal_reply

@@ -44,8 +44,7 @@ def test_its_table_names_every_error_that_the_client_raises() -> None:
     named = {name for row in rows(prose(README)) for name in backticked(row[0]) if name.endswith("Error")}
     errors = {name for name in gateway_client.__all__ if name.endswith("Error")}
     bases = {"GatewayError", "NotificationError"}
-    raised_by_others = {"KeysNotOpenedError"}  # by programs that encrypt the keys of their accounts
-    assert named == errors - bases - raised_by_others - {"SignedButUnreadableError"}
+    assert named == errors - bases - {"SignedButUnreadableError"}
 
 
 def test_the_sandbox_starts_with_what_it_says() -> None:
