@@ -35,6 +35,7 @@ from saleor_app_sdk.testing.rules.requests import request_granted_refund
 from saleor_app_sdk.testing.saleor_state import SaleorState
 from saleor_app_sdk.testing.settings import SaleorFaults, SaleorSettings
 from saleor_app_sdk.testing.staff import Staff
+from saleor_app_sdk.testing.stored_methods import StoredMethods
 from saleor_app_sdk.testing.storefront import Storefront
 from saleor_app_sdk.testing.views import ActionView, ErrorView
 from saleor_app_sdk.testing.vocabulary import HANDLE_PAYMENTS, Action, EventType
@@ -58,7 +59,7 @@ class FakeSaleor(SaleorClient):
         self.document_failures: deque[SaleorError | None] = deque()
         self._documents = Documents(MANIFEST / "operations")
         # There is no HTTP here, so there is no storefront to call the app.
-        self._api = Api(self.state, cast("Storefront", None), cast("Staff", self))
+        self._api = Api(self.state, cast("Storefront", None), cast("Staff", self), cast("StoredMethods", None))
         self.app = App(
             id="QXBwOjE=",
             identifier="gateway.payments.app",

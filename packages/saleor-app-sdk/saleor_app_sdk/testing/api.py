@@ -25,11 +25,12 @@ from saleor_app_sdk.testing.records import App, Order, Transaction
 from saleor_app_sdk.testing.rules.problems import ProblemRefusedError, add_problem, dismiss_problems
 from saleor_app_sdk.testing.rules.recording import update_available_actions
 from saleor_app_sdk.testing.rules.reports import Report, ReportRefusedError, record_report
-from saleor_app_sdk.testing.saleor_state import NotFoundError, ReceivedReport, SaleorState
+from saleor_app_sdk.testing.saleor_state import NotFoundError, PermissionDeniedError, ReceivedReport, SaleorState
 from saleor_app_sdk.testing.schema import schema
 from saleor_app_sdk.testing.selection import FieldFailedError
 from saleor_app_sdk.testing.settings import SaleorFaults
 from saleor_app_sdk.testing.staff import Staff
+from saleor_app_sdk.testing.stored_methods import StoredMethods
 from saleor_app_sdk.testing.storefront import Storefront
 from saleor_app_sdk.testing.storefront_api import StorefrontApi
 from saleor_app_sdk.testing.views import ErrorView
@@ -41,17 +42,10 @@ Info = GraphQLResolveInfo[Any]
 _COST = {"cost": {"requestedQueryCost": 0, "maximumAvailable": 50000}}
 
 
-class PermissionDeniedError(Exception):
-    """The token is missing, unknown, revoked, or lacks the permission."""
-
-    def __init__(self, *permissions: str) -> None:
-        super().__init__(f"To access this path, you need one of the following permissions: {', '.join(permissions)}")
-
-
 class Api:
     """Executes GraphQL requests, with or without an app's token."""
 
-    def __init__(self, state: SaleorState, storefront: Storefront, staff: Staff) -> None:
+    def __init__(self, state: SaleorState, storefront: Storefront, staff: Staff, stored_methods: StoredMethods) -> None:
         self._state = state
         self._staff = staff
         self._root: dict[str, Any] = {
@@ -63,7 +57,7 @@ class Api:
             "transactionEventReport": self._report_event,
             "transactionUpdate": self._update_transaction,
             "updateMetadata": self._update_metadata,
-            **StorefrontApi(state, storefront).resolvers(),
+            **StorefrontApi(state, storefront, stored_methods).resolvers(),
             "transactionRequestRefundForGrantedRefund": self._request_refund_for_granted_refund,
             **PrivateMetadataApi(self._own_app).resolvers(),
             **WebhooksApi(state, self._authenticated_app).resolvers(),

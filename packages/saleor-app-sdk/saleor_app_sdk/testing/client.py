@@ -191,6 +191,11 @@ class FakeSaleor:
         """``customerDelete`` by staff, or ``accountDelete`` by that customer: checkouts are deleted, orders stay."""
         await self._post("/customers/delete", {"user_id": user_id, "themselves": themselves})
 
+    async def customer_token(self, user_id: str) -> str:
+        """Sign the customer with that global id in; return the access token with which a storefront acts for them."""
+        token: str = (await self._post("/customers/token", {"user_id": user_id})).json()
+        return token
+
     # Staff
 
     async def send_event(self, event: str, fields: Mapping[str, Any]) -> list[DeliveryView]:

@@ -68,6 +68,7 @@ def control_routes() -> APIRouter:
         "/storefront/stored-methods": _stored_methods,
         "/storefront/delete-method": _delete_method,
         "/customers/delete": _delete_customer,
+        "/customers/token": _customer_token,
         "/staff/sign-in": _sign_in,
         "/staff/action": _request_action,
         "/staff/at-once": _request_actions,
@@ -203,6 +204,10 @@ async def _delete_customer(
     saleor: CurrentSaleor, user_id: Text, *, themselves: Annotated[bool, Body()] = False
 ) -> None:
     saleor.customers.delete(user_id, themselves=themselves)
+
+
+async def _customer_token(saleor: CurrentSaleor, user_id: Annotated[str, Body(embed=True)]) -> str:
+    return saleor.state.customer_token(user_id)
 
 
 async def _sign_in(

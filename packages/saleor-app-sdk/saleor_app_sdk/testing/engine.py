@@ -40,4 +40,4 @@ class Saleor:
         self.notifications = Notifications(self.state, app_client)
         self.customers = Customers(self.state, self.notifications)
         self.staff = Staff(self.state, app_client, self.notifications)
-        self.api = Api(self.state, self.storefront, self.staff)
+        self.api = Api(self.state, self.storefront, self.staff, self.stored_methods)

@@ -72,7 +72,10 @@ async def _jwks(request: Request) -> Response:
 
 
 async def _preflight() -> Response:
-    headers = {"Access-Control-Allow-Methods": "POST, OPTIONS", "Access-Control-Allow-Headers": "content-type"}
+    headers = {
+        "Access-Control-Allow-Methods": "POST, OPTIONS",
+        "Access-Control-Allow-Headers": "content-type, authorization",
+    }
     return Response(headers=headers | _ANY_ORIGIN)
 
 

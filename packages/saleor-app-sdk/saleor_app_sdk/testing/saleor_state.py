@@ -23,6 +23,13 @@ class NotFoundError(LookupError):
     """No such app, checkout, order or transaction."""
 
 
+class PermissionDeniedError(Exception):
+    """The token is missing, unknown, revoked, or lacks the permission."""
+
+    def __init__(self, *permissions: str) -> None:
+        super().__init__(f"To access this path, you need one of the following permissions: {', '.join(permissions)}")
+
+
 @dataclass
 class Delivery:
     """A request to an app and its response. ``status`` is None if there was no response; ``error`` gives the reason."""
@@ -81,6 +88,7 @@ class SaleorState:
         self.apps: dict[str, App] = {}
         self.members = members()
         self.signed_in: Member | None = next(iter(self.members.values()))
+        self._customers: dict[str, str] = {}
         self.checkouts: dict[str, Checkout] = {}
         self.orders: dict[str, Order] = {}
         self.transactions: dict[str, Transaction] = {}
@@ -132,6 +140,18 @@ class SaleorState:
         if not token or self.faults.refuse_token:
             return None
         return next((app for app in self.apps.values() if app.token == token and app.active), None)
+
+    def customer_token(self, user_id: str) -> str:
+        """Sign a customer in; return the access token that storefronts send as theirs."""
+        issued_at = int(self.event_clock.now().timestamp())
+        claims = {"iat": issued_at, "exp": issued_at + 300, "owner": "saleor", "type": "access", "is_staff": False}
+        token = self.key.token(claims | {"iss": self.settings.public_url, "user_id": user_id})
+        self._customers[token] = user_id
+        return token
+
+    def customer_by_token(self, token: str | None) -> str | None:
+        """Return the global id of the customer with that access token; None if there is none."""
+        return self._customers.get(token or "")
 
     def source(self, source_id: str) -> Checkout | Order:
         """Return a checkout or an order by its global id; raise NotFoundError."""

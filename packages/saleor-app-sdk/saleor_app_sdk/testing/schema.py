@@ -24,6 +24,8 @@ type Query {
   shop: Shop!
   transaction(id: ID, token: UUID): TransactionItem
   order(id: ID): Order
+  checkout(id: ID): Checkout
+  me: User
 }
 
 type Mutation {
@@ -55,6 +57,7 @@ type Mutation {
     paymentGateways: [PaymentGatewayToInitialize!]
   ): PaymentGatewayInitialize
   checkoutComplete(id: ID): CheckoutComplete
+  storedPaymentMethodRequestDelete(id: ID!, channel: String!): StoredPaymentMethodRequestDelete
   transactionRequestRefundForGrantedRefund(
     grantedRefundId: ID!
     id: ID
@@ -175,7 +178,13 @@ type TransactionItem implements Node {
 }
 type Checkout implements Node {
   id: ID! token: UUID! email: String channel: Channel! totalPrice: TaxedMoney! totalBalance: Money!
+  chargeStatus: String! authorizeStatus: String!
 }
+type User implements Node { id: ID! storedPaymentMethods(channel: String!): [StoredPaymentMethod!] }
+type StoredPaymentMethod { id: ID! type: String! name: String creditCardInfo: CreditCard paymentMethodId: String! }
+type CreditCard { brand: String! firstDigits: String lastDigits: String! expMonth: Int expYear: Int }
+type StoredPaymentMethodRequestDelete { result: String! errors: [PaymentMethodRequestDeleteError!]! }
+type PaymentMethodRequestDeleteError { field: String message: String code: String! }
 type Order implements Node & ObjectWithMetadata {
   id: ID!
   metadata: [MetadataItem!]!

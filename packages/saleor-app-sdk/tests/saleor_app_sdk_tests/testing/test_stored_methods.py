@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import httpx2
 import pytest
 
 from integration_base_tests.loopback import Reply, json_reply
@@ -91,3 +92,28 @@ def test_ids_and_results() -> None:
     assert parse_method_id("app:gateway.payments.app:card-1") == ("gateway.payments.app", "card-1")
     assert parse_deletion(None)[0] == "FAILED_TO_DELIVER"
     assert parse_deletion({})[0] == parse_deletion({"result": "GONE"})[0] == "FAILED_TO_DELETE"
+
+
+async def test_a_storefront_lists_and_deletes_with_the_customers_token(saleor: FakeSaleor, keeping: Stub) -> None:
+    keeping.answer(LIST, json_reply({"paymentMethods": [CARD | {"creditCardInfo": INFO}]}))
+    keeping.answer(DELETE, json_reply({"result": "SUCCESSFULLY_DELETED"}))
+    listing = """query ($channel: String!) { me { storedPaymentMethods(channel: $channel) {
+      id paymentMethodId name creditCardInfo { brand lastDigits expMonth expYear } } } }"""
+    deletion = """mutation ($id: ID!, $channel: String!) {
+      storedPaymentMethodRequestDelete(id: $id, channel: $channel) { result errors { code message } } }"""
+
+    async def ask(query: str, token: str | None, **variables: str) -> Any:
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        body = {"query": query, "variables": {"channel": "uah", **variables}}
+        async with httpx2.AsyncClient(trust_env=False) as http:
+            return (await http.post(saleor.api_url, json=body, headers=headers)).json()
+
+    token = await saleor.customer_token(OLENA)
+    [method] = (await ask(listing, token))["data"]["me"]["storedPaymentMethods"]
+    assert method.pop("id").endswith(":card-1")
+    assert method == {"paymentMethodId": "card-1", "name": CARD["name"], "creditCardInfo": INFO}
+    [shown] = await saleor.stored_methods(OLENA)
+    deleted = (await ask(deletion, token, id=shown.id))["data"]["storedPaymentMethodRequestDelete"]
+    assert deleted == {"result": "SUCCESSFULLY_DELETED", "errors": []}
+    assert (await ask(listing, None))["data"] == {"me": None}
+    assert "AUTHENTICATED_USER" in (await ask(deletion, None, id=shown.id))["errors"][0]["message"]
