@@ -272,3 +272,53 @@ async def test_the_documented_page_pays_and_makes_the_order(shop: Stack, browser
     transaction = await shop.saleor.transaction(returned)
     assert transaction.amounts.charged == TOTAL
     assert transaction.order_id is not None
+
+
+@pytest.mark.long
+@pytest.mark.threat("saved-card-of-another")
+@ONE
+async def test_a_customer_keeps_a_card_pays_with_it_and_deletes_it(till: Till) -> None:
+    saleor, olena = till.shop.saleor, "VXNlcjox"
+    await allow_cards(till.shop, storefront_origins=[till.storefront.url], saved_cards=True)
+    token = await saleor.customer_token(olena)
+
+    async def come_to_a_new_checkout() -> None:
+        till.checkout_id = (await saleor.create_checkout(NewCheckout(user={"id": olena}))).id
+        await till.opens()
+        await sign_in(token)
+
+    async def sign_in(token: str) -> None:
+        await till.page.locator("gateway-payment").evaluate("(kit, token) => { kit.customerToken = token; }", token)
+
+    async def offered() -> bool:  # the app remembers the account for a moment
+        return bool((await saleor.gateway_initialize(till.checkout_id)).data["saveCard"])
+
+    await come_to_a_new_checkout()
+    await eventually(offered)
+    await sign_in("")
+    await sign_in(token)
+    await till.page.get_by_label("Save my card for the next time").check()
+    await button(till.page).click()
+    await till.pays_at_the_gateway()
+    await expect(message(till.page)).to_contain_text("Payment received")
+    [paid] = await till.transactions()
+    await till.has_paid(paid.id)
+    # Saleor keeps the list for five minutes, unless a deletion has been requested.
+    await saleor.delete_method(olena, "app:gateway.payments.app:none")
+
+    await come_to_a_new_checkout()
+    await expect(till.page.get_by_role("radio", name=re.compile(r"Mastercard \*{4}5454"))).to_be_checked()
+    await button(till.page).click()
+    await expect(message(till.page)).to_contain_text("Payment received")
+    [again] = await till.transactions()
+    await till.has_paid(again.id)
+
+    await come_to_a_new_checkout()
+    await sign_in(await saleor.customer_token("VXNlcjoy"))  # somebody else, at Olena's checkout
+    await expect(till.page.get_by_role("radio")).to_have_count(0)
+    await sign_in(token)
+    await till.page.get_by_role("button", name="Delete: Mastercard").click()
+    await till.page.get_by_role("button", name="Really delete: Mastercard").click()
+    await expect(message(till.page)).to_contain_text("The card is deleted.")
+    assert await saleor.stored_methods(olena) == []
+    assert till.complaints == []

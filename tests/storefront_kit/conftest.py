@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -20,6 +21,8 @@ from tests.storefront_kit.shop import KitShop, kit_shop
 
 CHECKOUT, TRANSACTION, REFERENCE = "Q2hlY2tvdXQ6MQ==", "VHJhbnNhY3Rpb25JdGVtOjE=", "9424b415bc3f4765ae40a795d92aa6ed"
 OFFER, START, PROCESS = "paymentGatewayInitialize", "transactionInitialize", "transactionProcess"
+OWED, SAVED, DELETE = "checkout", "me", "storedPaymentMethodRequestDelete"
+_ASKED = re.compile(rf"\b({OFFER}|{START}|{PROCESS}|{OWED}|{SAVED}|{DELETE})(?:\(| \{{)")
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 SETTLES = """(() => {
@@ -45,16 +48,17 @@ SETTLES = """(() => {
 })()"""
 """Gives a page ``settled``, which waits until all that the page has asked for is there and the page has read it."""
 
-Answer = dict[str, Any] | int
+Answer = dict[str, Any] | int | None
 """What a mutation gives, or an HTTP status without anything."""
 
 
 @dataclass
 class ScriptedSaleor:
-    """A Saleor that answers each mutation with what is next; the last answer is given again and again."""
+    """A Saleor that answers each question with what is next; the last answer is given again and again."""
 
     answers: dict[str, list[Answer]] = field(default_factory=dict)
     asked: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    tokens: list[tuple[str, str | None]] = field(default_factory=list)
     gate: asyncio.Event = field(default_factory=asyncio.Event)
 
     def set_answers(self, mutation: str, *answers: Answer) -> None:
@@ -72,13 +76,16 @@ class ScriptedSaleor:
     async def answer(self, request: Request) -> Response:
         """Answer as GraphQL does."""
         asked = json.loads(await request.body())
-        (mutation,) = [each for each in (OFFER, START, PROCESS) if f"{each}(" in asked["query"]]
+        mutation = _ASKED.findall(asked["query"])[0]
         self.asked.append((mutation, asked["variables"]))
+        self.tokens.append((mutation, request.headers.get("authorization")))
         await self.gate.wait()
         answers = self.answers[mutation]
         answer = answers.pop(0) if len(answers) > 1 else answers[0]
         if isinstance(answer, int):
             return Response(status_code=answer)
+        if answer and "extensions" in answer:
+            return JSONResponse({"data": None, "errors": [answer]})
         return JSONResponse({"data": {mutation: answer}})
 
 
@@ -157,6 +164,7 @@ async def visit(browser: Browser) -> AsyncIterator[Visit]:
     saleor = ScriptedSaleor()
     saleor.gate.set()
     saleor.set_answers(OFFER, gateway_config())
+    saleor.set_answers(OWED, None)
     code = Route("/{name}.svg", lambda _request: Response(SVG, media_type="image/svg+xml"))
     routes = {"/graphql": Router([Route("/", saleor.answer, methods=["POST"])]), "/pay": Router([code])}
     async with kit_shop(routes=routes) as shop:

@@ -2,11 +2,20 @@
 export class GatewayPaymentElement extends HTMLElement {
   /** What the storefront knows of the shopper beside what the checkout says: `customer` in the payment app's `data`. */
   customer: GatewayPaymentCustomer | null;
+  /**
+   * The signed-in customer's access token for Saleor, or a function that returns it: with it, customers see their saved
+   * cards. Set to another token, the element begins anew; after another function call `refresh()`.
+   */
+  customerToken: GatewayPaymentToken;
   /** Where the payment stands, as in the attribute `state`; null before the element is in a page. */
   readonly state: GatewayPaymentState | null;
+  /** Ask again what is to be paid and how: when the basket has changed, say. */
+  refresh(): void;
   /** Forget the attempt and begin anew, over what is left to pay. */
   reset(): void;
 }
+
+export type GatewayPaymentToken = string | null | (() => string | null | Promise<string | null>);
 
 export type GatewayPaymentState =
   | "loading"

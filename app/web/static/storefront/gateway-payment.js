@@ -20,6 +20,20 @@ const PROCESS = /* GraphQL */ `
     transactionProcess(id: $transactionId, data: $data) { ${SESSION} }
   }`;
 
+// What is to be paid. Only a checkout or an order can be asked for at once; their ids say which it is.
+const OWED = /* GraphQL */ `
+  query WhatIsOwed($id: ID!) {
+    checkout(id: $id) { channel { slug } }
+  }`;
+const SAVED = /* GraphQL */ `
+  query SavedCards($channel: String!) {
+    me { storedPaymentMethods(channel: $channel) { id paymentMethodId name creditCardInfo { expMonth expYear } } }
+  }`;
+const DELETE = /* GraphQL */ `
+  mutation DeleteCard($id: ID!, $channel: String!) {
+    storedPaymentMethodRequestDelete(id: $id, channel: $channel) { result errors { code message } }
+  }`;
+
 const ATTRIBUTES = [
   "saleor-api-url", "checkout-id", "return-url", "gateway-id", "mode", "language", "label", "app-url", "no-qr",
 ];
@@ -54,6 +68,7 @@ const TEXTS = {
     loading: ["One moment", "The payment is being prepared."],
     ready: ["Payment", "You pay on the payment page, and come back here."],
     card: ["Payment by card", "Your card is encrypted before it leaves this page."],
+    choose: ["Payment", "Choose how you want to pay."],
     opening: ["One moment", "The payment page is being opened."],
     paying: ["One moment", "Your payment is being made. Please do not close this page."],
     phone: ["Pay with your phone", "Scan the code with your phone's camera. This page notices when you have paid."],
@@ -76,6 +91,13 @@ const TEXTS = {
     number: ["Card number", "The card number is not valid. Please check it."],
     expiry: ["Expiry date (MM/YY)", "The card's expiry date is not valid. Please check it."],
     cvv: ["Security code", "The card's security code is not valid: it has three or four digits. Please check it."],
+    saved: "Your saved cards",
+    another: "Another way to pay",
+    keep: "Save my card for the next time",
+    delete: "Delete",
+    sure: "Really delete",
+    deleted: "The card is deleted.",
+    undeleted: "The card was not deleted. Please try again.",
     4001: "The card has expired. Please use another card.",
     4009: "There is not enough money on the card. Please top it up or use another card.",
     4010: "This card has reached its limit on the number of payments. Please use another card or try again later.",
@@ -88,6 +110,7 @@ const TEXTS = {
     loading: ["Зачекайте хвилинку", "Готуємо оплату."],
     ready: ["Оплата", "Ви перейдете на сторінку оплати й повернетеся сюди."],
     card: ["Оплата карткою", "Дані картки шифруються ще до того, як залишать цю сторінку."],
+    choose: ["Оплата", "Виберіть, як хочете заплатити."],
     opening: ["Зачекайте хвилинку", "Відкриваємо сторінку оплати."],
     paying: ["Зачекайте хвилинку", "Опрацьовуємо вашу оплату. Будь ласка, не закривайте цю сторінку."],
     phone: ["Заплатіть телефоном", "Наведіть камеру телефона на код. Ця сторінка сама дізнається, що ви заплатили."],
@@ -110,6 +133,13 @@ const TEXTS = {
     number: ["Номер картки", "Номер картки неправильний. Будь ласка, перевірте його."],
     expiry: ["Термін дії (ММ/РР)", "Термін дії картки неправильний. Будь ласка, перевірте його."],
     cvv: ["Код безпеки", "Код безпеки картки неправильний: він має три або чотири цифри. Будь ласка, перевірте його."],
+    saved: "Ваші збережені картки",
+    another: "Заплатити інакше",
+    keep: "Зберегти мою картку на наступний раз",
+    delete: "Видалити",
+    sure: "Справді видалити",
+    deleted: "Картку видалено.",
+    undeleted: "Картку не видалено. Спробуйте ще раз.",
     4001: "Термін дії картки закінчився. Будь ласка, використайте іншу картку.",
     4009: "На картці недостатньо коштів. Будь ласка, поповніть її або використайте іншу картку.",
     4010: "Вичерпано ліміт кількості платежів цією карткою. Використайте іншу картку або спробуйте пізніше.",
@@ -170,13 +200,23 @@ const STYLE = `
 [part="input"][aria-invalid="true"] { border-color: var(--_bad); }
 [part="field-error"] { min-block-size: 2.8em; font-size: 0.8125em; color: var(--_bad); }
 [part="field"]:first-child [part="field-error"] { min-block-size: 1.4em; }
+[part="saved-cards"] { display: grid; gap: 0.5em; margin: 0; padding: 0; border: 0; min-inline-size: 0; }
+[part="saved-cards"] legend { padding: 0 0 0.25em; font-size: 0.875em; }
+[part="saved-card"] {
+  display: flex; align-items: center; justify-content: space-between; gap: 0.5em; padding: 0 0 0 0.75em;
+  background: var(--_field); border: 1px solid var(--_line); border-radius: var(--_radius);
+}
+[part="saved-card"] label, [part="consent"] { display: flex; flex: 1; align-items: center; gap: 0.625em; min-block-size: 2.75rem; cursor: pointer; }
+input:is([type="radio"], [type="checkbox"]) { flex: none; inline-size: 1.125rem; block-size: 1.125rem; margin: 0; accent-color: var(--_accent); }
+[hidden] { display: none !important; }
 button {
   min-block-size: 2.75rem; padding: 0.5em 1.25em; font: inherit; font-weight: 600; cursor: pointer;
   border: 1px solid transparent; border-radius: var(--_radius);
 }
 [part="button"] { background: var(--_accent); color: var(--_on-accent); }
+[part="card-delete"] { padding: 0.5em 0.75em; background: none; color: var(--_quiet); font-weight: 400; text-decoration: underline; }
 button[aria-disabled="true"] { cursor: progress; opacity: 0.6; }
-button:focus-visible, [part="input"]:focus-visible { outline: 2px solid var(--_accent); outline-offset: 2px; }
+:is(button, input):focus-visible { outline: 2px solid var(--_accent); outline-offset: 2px; }
 [part="qr"] { display: none; place-items: center; inline-size: 11rem; block-size: 11rem; }
 [part="qr-button"] { inline-size: 100%; block-size: 100%; background: none; color: inherit; border: 1px dashed var(--_line); }
 [part="qr-code"] { inline-size: 100%; block-size: 100%; padding: 0.5rem; background: #fff; border-radius: var(--_radius); }
@@ -331,10 +371,32 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
   #attempt = null;
   #open = null; // a payment page that can be paid
   #offer = null;
+  #owed = null; // what Saleor says of the checkout
+  #cards = []; // the signed-in customer's
+  #token = null;
   #acted = false; // the shopper has pressed something: what comes of it gets the focus
 
   /** What the storefront knows of the shopper beside what the checkout says: `customer` of the app's `data`. */
   customer = this.customer ?? null; // it may have been set before this file was loaded
+
+  constructor() {
+    super();
+    const early = this.customerToken;
+    if (!Object.hasOwn(this, "customerToken")) return;
+    delete this.customerToken; // it was set before this file was loaded, and would hide the setter
+    this.#token = early;
+  }
+
+  /** The signed-in customer's access token for Saleor, or a function that returns it (or a promise of it). */
+  get customerToken() {
+    return this.#token;
+  }
+
+  set customerToken(token) {
+    const before = this.#token;
+    this.#token = token ?? null;
+    if (this.isConnected && typeof token !== "function" && before !== this.#token) this.#restart();
+  }
 
   /** Where the payment stands, as in the attribute `state`. */
   get state() {
@@ -356,6 +418,11 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
 
   attributeChangedCallback(_name, before, after) {
     if (before !== after && this.isConnected) this.#restart();
+  }
+
+  /** Ask again what is to be paid and how: when the basket has changed, say, or the customer has signed in. */
+  refresh() {
+    if (this.isConnected) this.#restart();
   }
 
   /** Forget the attempt and begin anew, over what is left to pay: when the basket has grown after it was paid, say. */
@@ -424,7 +491,9 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
     this.#show("loading", "loading");
     const now = this.#attempt?.transactionId ? await this.#process() : null;
     if (now && ["paid", "reserved"].includes(now.is)) return this.#conclude(now);
-    if (!(await this.#fetchOffer())) return undefined;
+    const [offered] = await Promise.all([this.#fetchOffer(), this.#fetchOwed()]);
+    if (!offered) return undefined;
+    await this.#fetchCards();
     if (!now || (now.is === "open" && !returned)) return this.#ready(now);
     return now.is === "open" ? this.#follow(now, PATIENCE.back) : this.#conclude(now);
   }
@@ -443,40 +512,92 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
     return false;
   }
 
-  #ready(page = null) {
+  /** Ask what is to be paid. That it is not told hinders nobody from paying. */
+  async #fetchOwed() {
+    this.#owed = await this.#optional(this.#ask(OWED, { id: this.#said("checkout-id") }));
+  }
+
+  /** Ask for the customer's cards, where the store keeps cards and knows the customer. */
+  async #fetchCards() {
+    this.#cards = [];
+    if (!this.#token || !this.#offer.saveCard || !this.#owed) return;
+    const me = await this.#optional(this.#ask(SAVED, { channel: this.#owed.channel.slug }));
+    const ours = `app:${this.#gateway}:`;
+    this.#cards = (me?.storedPaymentMethods ?? []).filter(({ id }) => id.startsWith(ours));
+  }
+
+  async #optional(answer) {
+    const { signal } = this.#turn;
+    try {
+      return await answer;
+    } catch (error) {
+      signal.throwIfAborted();
+      console.error(`<gateway-payment>: ${error.message}`);
+      return null;
+    }
+  }
+
+  async #deleteCard({ id, paymentMethodId }) {
+    const gone = await this.#optional(this.#ask(DELETE, { id, channel: this.#owed.channel.slug }));
+    const deleted = gone?.result === "SUCCESSFULLY_DELETED";
+    if (deleted) this.#dropCard(paymentMethodId);
+    else if (gone) console.error(`<gateway-payment>: ${gone.errors[0]?.code}: ${gone.errors[0]?.message}`);
+    this.#ready(this.#open, this.#words[deleted ? "deleted" : "undeleted"]);
+    this.#parts.message.focus();
+  }
+
+  #dropCard(paymentMethodId) {
+    this.#cards = this.#cards.filter((card) => card.paymentMethodId !== paymentMethodId);
+  }
+
+  #ready(page = null, text = undefined) {
     this.#open = page;
     const card = this.#takesCards && !page?.bank; // a card that waits for its bank is not typed again
     this.#build({ card });
-    this.#show("ready", page ? "unpaid" : card ? "card" : "ready", { press: () => this.#pay(), code: !page?.bank });
+    const words = page ? "unpaid" : this.#cards.length ? "choose" : card ? "card" : "ready";
+    this.#show("ready", words, { text, press: () => this.#pay(), code: !page?.bank });
     this.#tell("ready", { modes: this.#offer.modes ?? ["hosted"] });
   }
 
   async #pay(phone = false) {
-    const card = this.#parts.fields && !phone ? this.#readCard().card : null;
+    const means = this.#means(phone);
     const over = this.#open?.expiresAt && Date.parse(this.#open.expiresAt) < Date.now();
-    if (over || (this.#attempt && Boolean(card) !== Boolean(this.#attempt.card) && !this.#open?.bank)) this.#forget();
+    const another = this.#attempt && (this.#attempt.by ?? "page") !== means.by;
+    if (over || (another && !this.#open?.bank)) this.#forget();
     if (this.#open) return phone ? this.#showCode(this.#open) : this.#leaveFor(this.#open);
-    this.#show("waiting", card ? "paying" : "opening", { card: Boolean(card) });
-    let now = await this.#begin(card);
+    this.#show("waiting", means.by.startsWith("page") ? "opening" : "paying", { card: Boolean(means.content) });
+    let now = await this.#begin(means);
     if (now.code === "SEAL_OUTDATED" && (await this.#fetchOffer())) {
       this.#forget(); // the page was open for long: the key is another one by now
-      now = await this.#begin(card);
+      now = await this.#begin(means);
     }
+    if (now.code === "SAVED_CARD_UNUSABLE") this.#dropCard(means.data?.savedCardId);
     if (now.is !== "open") return this.#conclude(now);
     return phone ? this.#showCode(now) : this.#leaveFor(now);
   }
 
+  /** What the shopper has chosen to pay with; `by` names it, so that an attempt with something else is another one. */
+  #means(phone = false) {
+    const { ways, fields, consent } = this.#parts;
+    const savedCardId = phone ? null : ways?.querySelector(":checked")?.value;
+    if (savedCardId) return { by: `saved ${savedCardId}`, data: { savedCardId } };
+    const content = fields && !phone ? this.#readCard().card : null;
+    const saveCard = Boolean(consent?.checked);
+    return { by: `${content ? "card" : "page"}${saveCard ? " to keep" : ""}`, content, data: saveCard && { saveCard } };
+  }
+
   /** transactionInitialize: the same key for the same attempt, whatever is pressed or lost on the way. */
-  async #begin(card) {
+  async #begin({ by, content, data }) {
     for (let first = true; ; first = false) {
-      this.#attempt ??= { key: newKey(), card: Boolean(card) };
+      this.#attempt ??= { key: newKey(), by };
       this.#keep();
       const id = this.#said("checkout-id");
       const { signal } = this.#turn;
-      const content = { ...card, at: new Date().toISOString(), for: id };
-      const sealed = card && { card: await sealCard(content, this.#offer.card), browserFingerprint: browserFingerprint() };
+      const sealing = { ...content, at: new Date().toISOString(), for: id };
+      const sealed = content && { card: await sealCard(sealing, this.#offer.card) };
+      const browser = !by.startsWith("page") && { browserFingerprint: browserFingerprint() };
       signal.throwIfAborted(); // encrypting is not interrupted
-      const gateway = { id: this.#gateway, data: { ...this.#data, ...sealed } };
+      const gateway = { id: this.#gateway, data: { ...this.#data, ...data, ...sealed, ...browser } };
       const { amount, key: idempotencyKey } = this.#attempt;
       const session = await this.#ask(START, { id, amount, gateway, idempotencyKey });
       if (first && session.errors.some(({ code }) => code === "UNIQUE")) {
@@ -486,7 +607,7 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
       const now = standing(session);
       if (now.left > 0 && !amount) {
         // Nothing was opened or charged: the rest is another attempt. What is refused once more is told to the shopper.
-        this.#attempt = { key: newKey(), card: Boolean(card), amount: now.left };
+        this.#attempt = { key: newKey(), by, amount: now.left };
         continue;
       }
       this.#attempt.transactionId = now.transactionId;
@@ -621,13 +742,19 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
   }
 
   async #answer(query, variables, signal) {
+    const token = typeof this.#token === "function" ? await this.#token() : this.#token;
     const response = await fetch(this.#said("saleor-api-url"), {
       method: "POST",
-      headers: { "Content-Type": "application/json" },
+      headers: { "Content-Type": "application/json", ...(token && { Authorization: `Bearer ${token}` }) },
       body: JSON.stringify({ query, variables }),
       signal,
     });
     const { data, errors } = await response.json();
+    if (token && errors?.some(({ extensions }) => /Signature|Token/.test(extensions?.exception?.code))) {
+      console.error("<gateway-payment>: Saleor refuses `customerToken`, so the shopper pays as a guest");
+      this.#token = null;
+      return this.#answer(query, variables, signal);
+    }
     if (!data || errors) throw new Error(errors?.[0]?.message ?? `Saleor: HTTP ${response.status}`);
     return Object.values(data)[0];
   }
@@ -680,18 +807,59 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
 
   #build({ card }) {
     const words = this.#words;
-    if (this.#parts.built === `${card} ${this.#language}`) return this.#offerCode();
+    const cards = this.#open?.bank ? [] : this.#cards;
+    const consent = Boolean(this.#token && this.#offer?.saveCard && !this.#open?.bank);
+    const built = JSON.stringify([card, this.#language, cards, consent, Boolean(this.#open)]);
+    if (this.#parts.built === built) return this.#offerCode();
     const title = node("strong", { part: "title" });
     const text = node("span", { part: "text" });
     const message = node("div", { part: "message", role: "status", tabindex: "-1" }, title, text);
     const button = node("button", { part: "button", type: "submit" });
     const fields = card ? this.#cardFields(words) : null;
+    const ways = cards.length ? this.#savedCards(words, cards) : null;
+    const keep = node("input", { type: "checkbox" });
+    const asked = consent ? node("label", { part: "consent" }, keep, words.keep) : null;
     const form = node("form", { part: "form", novalidate: "", on: { submit: (event) => this.#submit(event) } });
-    form.append(...(fields ? [fields.set] : []), button);
+    form.append(...[ways, fields?.set, asked, button].filter(Boolean));
     const qr = node("div", { part: "qr" });
     this.#root.replaceChildren(node("section", { part: "container", lang: words === TEXTS.uk ? "uk" : "en" }, message, form, qr));
-    this.#parts = { built: `${card} ${this.#language}`, title, text, message, button, form, qr, fields };
+    this.#parts = { built, title, text, message, button, form, qr, fields, ways, consent: consent ? keep : null, asked };
+    this.#chosen();
     return this.#offerCode();
+  }
+
+  #savedCards(words, cards) {
+    const way = (value, text, checked) =>
+      node("label", {}, node("input", { type: "radio", name: "way", value, ...(checked && { checked: "" }) }), text);
+    const rows = cards.map((card, place) => {
+      const { expMonth, expYear } = card.creditCardInfo ?? {};
+      const until = expMonth ? ` · ${String(expMonth).padStart(2, "0")}/${String(expYear).slice(-2)}` : "";
+      // Pressed once it asks, pressed again it deletes.
+      const remove = node("button", { part: "card-delete", type: "button" });
+      const say = (text) => {
+        remove.textContent = text;
+        remove.setAttribute("aria-label", `${text}: ${card.name}`);
+      };
+      remove.addEventListener("blur", () => say(words.delete));
+      remove.addEventListener("click", () => {
+        if (this.#busy) return;
+        if (remove.textContent === words.sure) this.#run(() => this.#deleteCard(card));
+        else say(words.sure);
+      });
+      say(words.delete);
+      return node("div", { part: "saved-card" }, way(card.paymentMethodId, `${card.name}${until}`, !place && !this.#open), remove);
+    });
+    rows.push(node("div", { part: "saved-card" }, way("", words.another, this.#open)));
+    return node("fieldset", { part: "saved-cards", on: { change: () => this.#chosen() } }, node("legend", {}, words.saved), ...rows);
+  }
+
+  // What belongs to another way to pay is not in the way of whoever pays with a saved card.
+  #chosen() {
+    const { ways, fields, consent, asked } = this.#parts;
+    const saved = Boolean(ways?.querySelector(":checked")?.value);
+    if (fields) fields.set.hidden = saved;
+    if (asked) asked.hidden = saved;
+    if (saved && consent) consent.checked = false;
   }
 
   #offerCode() {
@@ -734,7 +902,7 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
     event.preventDefault();
     if (this.#busy || !this.#press) return;
     const { fields } = this.#parts;
-    if (fields && !fields.set.disabled) {
+    if (fields && !fields.set.disabled && !fields.set.hidden) {
       const { wrong } = this.#readCard();
       this.#mark(wrong);
       if (wrong.length) return;
@@ -764,7 +932,7 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
   }
 
   #show(state, words, { text = this.#words[words][1], press = null, button = "pay", code = false, card = press && button !== "check" } = {}) {
-    const { title, text: line, message, button: main, qr, fields } = this.#parts;
+    const { title, text: line, message, button: main, qr, fields, ways, asked } = this.#parts;
     this.#press = press;
     this.setAttribute("state", state);
     title.textContent = this.#words[words][0];
@@ -775,6 +943,8 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
     main.classList.toggle("away", !press && !early && words !== "opening" && words !== "paying");
     qr.classList.toggle("away", !code && !early);
     if (fields) fields.set.disabled = !card || !press;
+    if (ways) ways.disabled = !press;
+    asked?.classList.toggle("away", !press);
     fields?.set.classList.toggle("away", !card && !early);
     if (this.#acted && ["declined", "expired", "error"].includes(state)) message.focus();
   }
