@@ -22,7 +22,7 @@ from tests.storefront_kit.shop import KitShop, kit_shop
 CHECKOUT, TRANSACTION, REFERENCE = "Q2hlY2tvdXQ6MQ==", "VHJhbnNhY3Rpb25JdGVtOjE=", "9424b415bc3f4765ae40a795d92aa6ed"
 OFFER, START, PROCESS = "paymentGatewayInitialize", "transactionInitialize", "transactionProcess"
 OWED, SAVED, DELETE = "checkout", "me", "storedPaymentMethodRequestDelete"
-_ASKED = re.compile(rf"\b({OFFER}|{START}|{PROCESS}|{OWED}|{SAVED}|{DELETE})(?:\(| \{{)")
+_ASKED = re.compile(rf"\b({OFFER}|{START}|{PROCESS}|{OWED}|order|{SAVED}|{DELETE})(?:\(| \{{)")
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 SETTLES = """(() => {

@@ -1,6 +1,7 @@
 """A storefront's checkout with the kit in it, behind a Content-Security-Policy as strict as there can be."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -31,7 +32,7 @@ gateway-payment[mode="direct"]:not(:defined) { min-block-size: 24rem; }
 """
 LISTENS = """
 window.told = [];
-const names = ["ready", "redirect", "waiting", "paid", "reserved", "failed", "unavailable", "error"];
+const names = ["ready", "redirect", "waiting", "paid", "reserved", "part", "failed", "unavailable", "error"];
 for (const name of names) {
   document.addEventListener(`gateway-payment-${name}`, ({ detail }) => window.told.push([name, detail]));
 }
@@ -94,8 +95,8 @@ async def kit_shop(
 
 
 def button(page: Page, name: str = "Pay") -> Locator:
-    """Return a button of the kit."""
-    return page.get_by_role("button", name=name, exact=True)
+    """Return a button of the kit, whatever amount it names."""
+    return page.get_by_role("button", name=re.compile(rf"^{re.escape(name)}(\s[\d.,\s]+\sUAH)?$"))
 
 
 def message(page: Page) -> Locator:

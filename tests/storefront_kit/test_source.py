@@ -43,7 +43,7 @@ def test_what_it_asks_is_valid_in_every_saleor(saleor: Version) -> None:
     asked = [
         each["text"].replace("${SESSION}", parts["SESSION"]) for each in _TEMPLATE.finditer(SOURCE) if each["graphql"]
     ]
-    assert len(asked) == 6
+    assert len(asked) == 7
     for document in asked:
         assert validate(schema(saleor), parse(document)) == []
 

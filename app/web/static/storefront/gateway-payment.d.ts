@@ -23,6 +23,7 @@ export type GatewayPaymentState =
   | "waiting"
   | "paid"
   | "reserved"
+  | "part"
   | "declined"
   | "expired"
   | "unavailable"
@@ -71,6 +72,14 @@ export interface GatewayPaymentCoveredDetail {
   code?: "ALREADY_PAID" | "INVALID_AMOUNT";
 }
 
+/** A part is paid, and `left` is not yet: another part may pay it, or another way to pay. */
+export interface GatewayPaymentPartDetail {
+  transactionId: string;
+  confirmed: boolean;
+  left: number;
+  currency: string;
+}
+
 /** `message` is for the shopper, who reads it already. `details`, where there are any, are the app's own words. */
 export interface GatewayPaymentFailedDetail {
   transactionId?: string;
@@ -99,6 +108,7 @@ export interface GatewayPaymentEventMap {
   "gateway-payment-waiting": CustomEvent<GatewayPaymentWaitingDetail>;
   "gateway-payment-paid": CustomEvent<GatewayPaymentCoveredDetail>;
   "gateway-payment-reserved": CustomEvent<GatewayPaymentCoveredDetail>;
+  "gateway-payment-part": CustomEvent<GatewayPaymentPartDetail>;
   "gateway-payment-failed": CustomEvent<GatewayPaymentFailedDetail>;
   "gateway-payment-unavailable": CustomEvent<GatewayPaymentUnavailableDetail>;
   "gateway-payment-error": CustomEvent<GatewayPaymentErrorDetail>;

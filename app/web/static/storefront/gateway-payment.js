@@ -20,10 +20,14 @@ const PROCESS = /* GraphQL */ `
     transactionProcess(id: $transactionId, data: $data) { ${SESSION} }
   }`;
 
-// What is to be paid. Only a checkout or an order can be asked for at once; their ids say which it is.
+// What is to be paid: of an order where the id is one of an order.
 const OWED = /* GraphQL */ `
   query WhatIsOwed($id: ID!) {
-    checkout(id: $id) { channel { slug } }
+    checkout(id: $id) { channel { slug } authorizeStatus totalPrice { gross { amount currency } } totalBalance { amount } }
+  }`;
+const OWED_OF_ORDER = /* GraphQL */ `
+  query WhatIsOwedOfOrder($id: ID!) {
+    order(id: $id) { channel { slug } authorizeStatus total { gross { amount currency } } totalBalance { amount } }
   }`;
 const SAVED = /* GraphQL */ `
   query SavedCards($channel: String!) {
@@ -35,7 +39,7 @@ const DELETE = /* GraphQL */ `
   }`;
 
 const ATTRIBUTES = [
-  "saleor-api-url", "checkout-id", "return-url", "gateway-id", "mode", "language", "label", "app-url", "no-qr",
+  "saleor-api-url", "checkout-id", "return-url", "gateway-id", "mode", "amount", "language", "label", "app-url", "no-qr",
 ];
 const REQUIRED = ATTRIBUTES.slice(0, 3);
 
@@ -76,6 +80,7 @@ const TEXTS = {
     slow: ["No confirmation yet", "If you have paid, do not pay again."],
     unpaid: ["Not paid yet", "You can go on to the payment page."],
     paid: ["Payment received", "Thank you! The shop takes it from here."],
+    part: ["A part is paid", "Left to pay:"],
     already: ["Nothing is left to pay", "This has already been paid. Please do not pay again."],
     reserved: ["Amount reserved", "The amount is on hold on your card. The shop will charge it when it confirms your order."],
     declined: ["The payment did not go through", "The shop received no money."],
@@ -84,6 +89,8 @@ const TEXTS = {
     network: ["No connection", "The shop does not answer. Please try again: you will not pay twice."],
     setup: ["This payment form is not set up", "Missing or wrong: "],
     pay: "Pay",
+    done: "Paid",
+    held: "Reserved",
     again: "Try again",
     check: "Check again",
     showCode: "Pay with your phone: show the QR code",
@@ -118,6 +125,7 @@ const TEXTS = {
     slow: ["Відповіді ще немає", "Якщо ви вже заплатили, не платіть удруге."],
     unpaid: ["Ще не оплачено", "Можна перейти на сторінку оплати."],
     paid: ["Оплату отримано", "Дякуємо! Далі замовленням займеться магазин."],
+    part: ["Частину сплачено", "Залишилося сплатити:"],
     already: ["Платити більше нічого", "Це вже сплачено. Будь ласка, не платіть ще раз."],
     reserved: ["Суму зарезервовано", "Гроші заблоковано на вашій картці. Магазин спише їх, коли підтвердить замовлення."],
     declined: ["Оплата не пройшла", "Магазин не отримав грошей."],
@@ -126,6 +134,8 @@ const TEXTS = {
     network: ["Немає з’єднання", "Магазин не відповідає. Спробуйте ще раз: двічі ви не заплатите."],
     setup: ["Форму оплати не налаштовано", "Бракує або неправильно вказано: "],
     pay: "Оплатити",
+    done: "Сплачено",
+    held: "Зарезервовано",
     again: "Спробувати ще раз",
     check: "Перевірити ще раз",
     showCode: "Оплата телефоном: показати QR-код",
@@ -178,6 +188,7 @@ const STYLE = `
   --_bad: var(--gateway-payment-bad, light-dark(#b3261e, #ffb4ab));
   --_good: var(--gateway-payment-good, light-dark(#1b6e3a, #8fdcaa));
 } }
+:host(:is([state="paid"], [state="reserved"], [state="part"], [state="unavailable"])) { min-block-size: 0; }
 :host([hidden]) { display: none; }
 * { box-sizing: border-box; }
 .away { visibility: hidden; }
@@ -186,8 +197,12 @@ const STYLE = `
 [part="message"]:focus-visible { outline: 2px solid var(--_bad); outline-offset: 4px; }
 [part="title"] { display: block; font-size: 1.125em; font-weight: 600; }
 [part="text"] { color: var(--_quiet); }
-:host([state="paid"]) [part="title"], :host([state="reserved"]) [part="title"] { color: var(--_good); }
+:host(:is([state="paid"], [state="reserved"], [state="part"])) [part="title"] { color: var(--_good); }
 :is(:host([state="declined"]), :host([state="expired"]), :host([state="error"])) [part="title"] { color: var(--_bad); }
+[part="done"] {
+  display: grid; place-items: center; min-block-size: 2.75rem; padding: 0.5em 1.25em; font-weight: 600;
+  color: var(--_good); border: 1px solid; border-radius: var(--_radius);
+}
 [part="form"] { align-content: start; }
 [part="card"] { grid-template-columns: 1fr 1fr; align-items: start; }
 [part="field"] { display: grid; gap: 0.25em; }
@@ -287,6 +302,22 @@ function remember(checkoutId, attempt) {
 }
 // Random rather than crypto.randomUUID(), which is missing on plain http.
 const newKey = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+
+const isOrder = (id) => {
+  try {
+    return atob(id).startsWith("Order:");
+  } catch {
+    return false;
+  }
+};
+
+/** What nobody has paid yet; undefined where only a part is reserved: shoppers are not told how much that is. */
+function leftToPay({ authorizeStatus, totalBalance }, total) {
+  if (!total || !totalBalance) return undefined;
+  const left = Math.max(-totalBalance.amount, 0);
+  if (authorizeStatus === "FULL") return 0;
+  return authorizeStatus === "PARTIAL" && left === total.amount ? undefined : left;
+}
 
 /** Where a payment stands, read from what Saleor answered (docs/storefront.md, "What an event means"). */
 function standing({ transaction, transactionEvent: event, data, errors }) {
@@ -416,8 +447,10 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
     this.#turn?.abort();
   }
 
-  attributeChangedCallback(_name, before, after) {
-    if (before !== after && this.isConnected) this.#restart();
+  attributeChangedCallback(name, before, after) {
+    if (before === after || !this.isConnected) return;
+    if (name === "amount" && this.state === "part") this.reset(); // another part is another attempt
+    else this.#restart();
   }
 
   /** Ask again what is to be paid and how: when the basket has changed, say, or the customer has signed in. */
@@ -491,8 +524,10 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
     this.#show("loading", "loading");
     const now = this.#attempt?.transactionId ? await this.#process() : null;
     if (now && ["paid", "reserved"].includes(now.is)) return this.#conclude(now);
-    const [offered] = await Promise.all([this.#fetchOffer(), this.#fetchOwed()]);
-    if (!offered) return undefined;
+    await this.#fetchOwed();
+    // Paid in another way, or before this page was opened: whatever is begun would be refused.
+    if (this.#owed?.left === 0 && now?.is !== "waiting") return this.#nothingLeft("ALREADY_PAID");
+    if (!(await this.#fetchOffer())) return undefined;
     await this.#fetchCards();
     if (!now || (now.is === "open" && !returned)) return this.#ready(now);
     return now.is === "open" ? this.#follow(now, PATIENCE.back) : this.#conclude(now);
@@ -507,6 +542,7 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
       return true;
     }
     const [error] = [...(data?.errors ?? []), ...refused, ...errors, { code: "NOT_FOUND", message: "no such gateway" }];
+    console.error(`<gateway-payment>: not available: ${error.code}: ${error.message}`);
     this.#show("unavailable", "unavailable");
     this.#tell("unavailable", { code: error.code, message: error.message });
     return false;
@@ -514,14 +550,17 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
 
   /** Ask what is to be paid. That it is not told hinders nobody from paying. */
   async #fetchOwed() {
-    this.#owed = await this.#optional(this.#ask(OWED, { id: this.#said("checkout-id") }));
+    const id = this.#said("checkout-id");
+    const told = await this.#optional(this.#ask(isOrder(id) ? OWED_OF_ORDER : OWED, { id }));
+    const total = (told?.totalPrice ?? told?.total)?.gross;
+    this.#owed = told && { channel: told.channel.slug, currency: total?.currency, left: leftToPay(told, total) };
   }
 
   /** Ask for the customer's cards, where the store keeps cards and knows the customer. */
   async #fetchCards() {
     this.#cards = [];
     if (!this.#token || !this.#offer.saveCard || !this.#owed) return;
-    const me = await this.#optional(this.#ask(SAVED, { channel: this.#owed.channel.slug }));
+    const me = await this.#optional(this.#ask(SAVED, { channel: this.#owed.channel }));
     const ours = `app:${this.#gateway}:`;
     this.#cards = (me?.storedPaymentMethods ?? []).filter(({ id }) => id.startsWith(ours));
   }
@@ -538,7 +577,7 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
   }
 
   async #deleteCard({ id, paymentMethodId }) {
-    const gone = await this.#optional(this.#ask(DELETE, { id, channel: this.#owed.channel.slug }));
+    const gone = await this.#optional(this.#ask(DELETE, { id, channel: this.#owed.channel }));
     const deleted = gone?.result === "SUCCESSFULLY_DELETED";
     if (deleted) this.#dropCard(paymentMethodId);
     else if (gone) console.error(`<gateway-payment>: ${gone.errors[0]?.code}: ${gone.errors[0]?.message}`);
@@ -598,19 +637,19 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
       const browser = !by.startsWith("page") && { browserFingerprint: browserFingerprint() };
       signal.throwIfAborted(); // encrypting is not interrupted
       const gateway = { id: this.#gateway, data: { ...this.#data, ...data, ...sealed, ...browser } };
-      const { amount, key: idempotencyKey } = this.#attempt;
+      const { amount = this.#amount, key: idempotencyKey } = this.#attempt;
       const session = await this.#ask(START, { id, amount, gateway, idempotencyKey });
       if (first && session.errors.some(({ code }) => code === "UNIQUE")) {
         this.#forget(); // that attempt has ended, or the amount is another one by now
         continue;
       }
       const now = standing(session);
-      if (now.left > 0 && !amount) {
+      if (now.left > 0 && !this.#attempt.amount) {
         // Nothing was opened or charged: the rest is another attempt. What is refused once more is told to the shopper.
         this.#attempt = { key: newKey(), by, amount: now.left };
         continue;
       }
-      this.#attempt.transactionId = now.transactionId;
+      Object.assign(this.#attempt, { transactionId: now.transactionId, paid: amount });
       this.#keep();
       return now;
     }
@@ -679,17 +718,8 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
   /** Say how it ended, to the shopper and to the storefront. */
   #conclude(now) {
     const { is, transactionId, code, said } = now;
-    if (is === "paid" || is === "reserved") {
-      this.#clearCard();
-      this.#show(is, is);
-      return this.#tell(is, { transactionId, confirmed: now.confirmed });
-    }
-    if (COVERED.has(code)) {
-      this.#forget();
-      this.#clearCard();
-      this.#show("paid", "already");
-      return this.#tell("paid", { confirmed: false, code });
-    }
+    if (is === "paid" || is === "reserved") return this.#covered(now);
+    if (COVERED.has(code)) return this.#nothingLeft(code);
     const text = this.#shoppersWords(now);
     if (STANDS_STILL.has(code)) {
       this.#show("waiting", "waiting", { text });
@@ -707,6 +737,34 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
     if (code === "INVALID_CARD" && field && this.#parts.fields) this.#mark([field]);
     if (!FOR_SHOPPERS.has(code) && !/^\d{4}$/.test(code)) console.error(`<gateway-payment>: ${code}: ${said}`);
     return this.#tell("failed", { transactionId, code, message: text, retryAfter: now.retryAfter, details: said });
+  }
+
+  /** Say what is paid, and what is then left to pay. */
+  async #covered({ is, transactionId, confirmed }) {
+    this.#clearCard();
+    await this.#fetchOwed();
+    const { left, currency } = this.#owed ?? {};
+    const { paid } = this.#attempt ?? {};
+    const done = this.#words[is === "paid" ? "done" : "held"] + (paid && currency ? ` ${this.#money(paid)}` : "");
+    if (!(left > 0)) {
+      this.#show(is, is, { done });
+      return this.#tell(is, { transactionId, confirmed });
+    }
+    const text = `${this.#words.part[1]} ${this.#money(left)}`;
+    if (this.#said("amount")) this.#show("part", "part", { text, done });
+    else {
+      this.#forget();
+      this.#leaveTheOldOne();
+      if (await this.#fetchOffer()) this.#ready(null, `${done}. ${text}`);
+    }
+    return this.#tell("part", { transactionId, confirmed, left, currency });
+  }
+
+  #nothingLeft(code) {
+    this.#forget();
+    this.#clearCard();
+    this.#show("paid", "already", { done: this.#words.done });
+    return this.#tell("paid", { confirmed: false, code });
   }
 
   #payAgain() {
@@ -776,6 +834,22 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
     return TEXTS[this.#language] ?? TEXTS.en;
   }
 
+  /** What the button asks for; undefined: what Saleor takes for it. */
+  get #amount() {
+    const part = Number(this.#said("amount").replace(",", "."));
+    const left = this.#owed?.left;
+    return part > 0 ? Math.min(part, left ?? part) : left;
+  }
+
+  /** As the app writes it: `1,234.50 UAH`. */
+  #money(amount) {
+    const { currency } = this.#owed;
+    const { maximumFractionDigits } = new Intl.NumberFormat("en", { style: "currency", currency }).resolvedOptions();
+    const digits = { minimumFractionDigits: maximumFractionDigits, maximumFractionDigits };
+    const number = new Intl.NumberFormat(this.#language in TEXTS ? this.#language : "en", digits).format(amount);
+    return `${number} ${currency}`;
+  }
+
   get #data() {
     const returnUrl = new URL(this.#said("return-url"), document.baseURI).href;
     return { returnUrl, language: this.#language, ...(this.customer && { customer: this.customer }) };
@@ -822,8 +896,9 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
     const form = node("form", { part: "form", novalidate: "", on: { submit: (event) => this.#submit(event) } });
     form.append(...[ways, fields?.set, asked, button].filter(Boolean));
     const qr = node("div", { part: "qr" });
-    this.#root.replaceChildren(node("section", { part: "container", lang: words === TEXTS.uk ? "uk" : "en" }, message, form, qr));
-    this.#parts = { built, title, text, message, button, form, qr, fields, ways, consent: consent ? keep : null, asked };
+    const done = node("div", { part: "done", hidden: "" });
+    this.#root.replaceChildren(node("section", { part: "container", lang: words === TEXTS.uk ? "uk" : "en" }, message, form, done, qr));
+    this.#parts = { built, title, text, message, button, form, qr, done, fields, ways, consent: consent ? keep : null, asked };
     this.#chosen();
     return this.#offerCode();
   }
@@ -931,13 +1006,22 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
     for (const name of this.#parts.fields ? names : []) this.#parts.fields[name].input.value = "";
   }
 
-  #show(state, words, { text = this.#words[words][1], press = null, button = "pay", code = false, card = press && button !== "check" } = {}) {
-    const { title, text: line, message, button: main, qr, fields, ways, asked } = this.#parts;
+  #show(state, words, options = {}) {
+    const { text = this.#words[words][1], press = null, button = "pay", done = "", code = false } = options;
+    const { card = press && button !== "check" } = options;
+    const { title, text: line, message, button: main, form, qr, fields, ways, asked, done: mark } = this.#parts;
     this.#press = press;
     this.setAttribute("state", state);
     title.textContent = this.#words[words][0];
     line.textContent = text;
     main.textContent = (button === "pay" && this.#said("label")) || this.#words[button];
+    const sum = button === "pay" && !this.#said("label") && this.#owed?.currency && this.#amount;
+    if (sum) main.textContent += ` ${this.#money(sum)}`;
+    // Where there is nothing to press, nothing empty stays.
+    form.hidden = Boolean(done) || state === "unavailable";
+    qr.hidden = form.hidden || !this.#showsCodes;
+    mark.hidden = !done;
+    mark.textContent = `✓ ${done}`;
     this.#pressable(!this.#busy);
     const early = state === "loading";
     main.classList.toggle("away", !press && !early && words !== "opening" && words !== "paying");
