@@ -5,8 +5,8 @@
 
 const SESSION = `transaction { id } transactionEvent { type pspReference message } data errors { code message }`;
 const OFFER = /* GraphQL */ `
-  mutation Offer($id: ID!, $gateway: String!) {
-    paymentGatewayInitialize(id: $id, paymentGateways: [{ id: $gateway }]) {
+  mutation Offer($id: ID!, $gateway: String!, $data: JSON) {
+    paymentGatewayInitialize(id: $id, paymentGateways: [{ id: $gateway, data: $data }]) {
       gatewayConfigs { data errors { code message } }
       errors { code message }
     }
@@ -39,7 +39,7 @@ const DELETE = /* GraphQL */ `
   }`;
 
 const ATTRIBUTES = [
-  "saleor-api-url", "checkout-id", "return-url", "gateway-id", "mode", "amount", "language", "label", "app-url", "no-qr",
+  "saleor-api-url", "checkout-id", "return-url", "gateway-id", "mode", "amount", "language", "label", "country", "app-url", "no-qr",
 ];
 const REQUIRED = ATTRIBUTES.slice(0, 3);
 
@@ -66,6 +66,11 @@ const COVERED = new Set(["ALREADY_PAID", "INVALID_AMOUNT"]);
 // More was requested than is left to pay, and the answer says how much that is. Saleor's default amount ignores gift cards.
 const TOO_HIGH = new Set(["ALREADY_PAID", "AMOUNT_TOO_HIGH"]);
 const CLOSED = new Set(["4149", "6007"]);
+
+// What the wallets accept for the gateway (docs/storefront.md, "Apple Pay and Google Pay").
+const NETWORKS = ["VISA", "MASTERCARD"];
+const GOOGLE_PAY = { apiVersion: 2, apiVersionMinor: 0 };
+const GOOGLE_CARD = { type: "CARD", parameters: { allowedAuthMethods: ["PAN_ONLY", "CRYPTOGRAM_3DS"], allowedCardNetworks: NETWORKS } };
 
 const TEXTS = {
   en: {
@@ -215,6 +220,12 @@ const STYLE = `
 [part="input"][aria-invalid="true"] { border-color: var(--_bad); }
 [part="field-error"] { min-block-size: 2.8em; font-size: 0.8125em; color: var(--_bad); }
 [part="field"]:first-child [part="field-error"] { min-block-size: 1.4em; }
+[part="wallets"]:empty { display: none !important; }
+[part="wallets"] { display: grid; grid-template-columns: repeat(auto-fit, minmax(9rem, 1fr)); gap: 0.5em; }
+[part="wallet-button"] { inline-size: 100%; background: #000; color: #fff; border-color: light-dark(#000, #fff); }
+@supports (-webkit-appearance: -apple-pay-button) {
+  [part="wallet-button"][name="applePay"] { -webkit-appearance: -apple-pay-button; -apple-pay-button-style: black; font-size: 0; }
+}
 [part="saved-cards"] { display: grid; gap: 0.5em; margin: 0; padding: 0; border: 0; min-inline-size: 0; }
 [part="saved-cards"] legend { padding: 0 0 0.25em; font-size: 0.875em; }
 [part="saved-card"] {
@@ -302,6 +313,9 @@ function remember(checkoutId, attempt) {
 }
 // Random rather than crypto.randomUUID(), which is missing on plain http.
 const newKey = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+
+const pageIsLoaded = () =>
+  document.readyState === "complete" || new Promise((resolve) => addEventListener("load", resolve, { once: true }));
 
 const isOrder = (id) => {
   try {
@@ -405,6 +419,9 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
   #owed = null; // what Saleor says of the checkout
   #cards = []; // the signed-in customer's
   #token = null;
+  #google = null; // its client, once its script is there
+  #retry = null; // a wallet's payment whose answer was lost
+  #saidMissing = "";
   #acted = false; // the shopper has pressed something: what comes of it gets the focus
 
   /** What the storefront knows of the shopper beside what the checkout says: `customer` of the app's `data`. */
@@ -504,12 +521,13 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
   // The same attempt again, from where it is known to stand.
   #goOn() {
     if (!this.#offer) return this.#start();
+    if (this.#retry) return this.#retry();
     return this.#attempt?.transactionId ? this.#look(PATIENCE.waiting) : this.#pay();
   }
 
   async #start() {
     const returned = new URLSearchParams(location.search).get("transactionId");
-    this.#offer = this.#open = null;
+    this.#offer = this.#open = this.#retry = null;
     this.#acted = false;
     this.#attempt = recall(this.#said("checkout-id"));
     if (returned && returned !== this.#attempt?.transactionId) this.#attempt = { key: newKey(), transactionId: returned };
@@ -596,6 +614,146 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
     const words = page ? "unpaid" : this.#cards.length ? "choose" : card ? "card" : "ready";
     this.#show("ready", words, { text, press: () => this.#pay(), code: !page?.bank });
     this.#tell("ready", { modes: this.#offer.modes ?? ["hosted"] });
+    this.#sayWhatIsMissing();
+  }
+
+  /** Say on the console what is not offered here, and why: once for each beginning. */
+  async #sayWhatIsMissing() {
+    await pageIsLoaded();
+    if (!this.#offer) return;
+    const { card, saveCard } = this.#offer;
+    const cards = {
+      "saved cards": !this.#token ? "no `customerToken`" : !saveCard ? "the store keeps no cards, or not those of this customer" : "",
+      "the card form": this.#said("mode") !== "direct" ? "" : !card ? "the store takes no cards on this page" : this.#takesCards ? "" : "the page is not served over https",
+      "the QR code": this.hasAttribute("no-qr") || this.#showsCodes ? "" : "`app-url` is missing",
+    };
+    const missing = Object.entries({ ...cards, "Apple Pay": this.#noWallet("applePay"), "Google Pay": this.#noWallet("googlePay") });
+    const said = missing.filter(([, reason]) => reason).map(([way, reason]) => `${way} (${reason})`).join(", ");
+    if (said && said !== this.#saidMissing) console.info(`<gateway-payment>: not offered here: ${said}`);
+    this.#saidMissing = said;
+  }
+
+  /** Why a wallet has no button; "" if it has one. */
+  #noWallet(name) {
+    if (!this.#offer.wallets?.[name]) return "the store does not offer it";
+    if (!globalThis.crypto?.subtle) return "the page is not served over https";
+    if (!(this.#amount > 0)) return "the amount is not known";
+    if (name === "googlePay") return globalThis.google?.payments?.api?.PaymentsClient ? "" : "the page has not loaded Google's script";
+    try {
+      return globalThis.ApplePaySession?.canMakePayments() ? "" : "this browser has no Apple Pay";
+    } catch (error) {
+      return error.message; // Apple's answer to a page that is not served over https
+    }
+  }
+
+  /** Show a button for each wallet that can be used; Google's script may come with the rest of the page. */
+  async #offerWallets() {
+    const { wallets } = this.#parts;
+    if (!this.#noWallet("applePay")) wallets.append(this.#walletButton("applePay", "Apple Pay"));
+    if (!this.#offer.wallets?.googlePay) return;
+    await pageIsLoaded();
+    if (!wallets.isConnected || this.#noWallet("googlePay")) return;
+    const client = new google.payments.api.PaymentsClient({ environment: this.#offer.wallets.googlePay.environment });
+    const { result } = await client.isReadyToPay({ ...GOOGLE_PAY, allowedPaymentMethods: [GOOGLE_CARD] }).catch(() => ({}));
+    if (!result) return console.info("<gateway-payment>: not offered here: Google Pay (Google cannot be used in this browser)");
+    this.#google = client;
+    const press = () => this.#pressWallet("googlePay");
+    const look = { onClick: press, buttonType: "pay", buttonSizeMode: "fill", buttonLocale: this.#language, buttonRootNode: this.#root };
+    wallets.append(client.createButton?.(look) ?? this.#walletButton("googlePay", "Google Pay"));
+  }
+
+  #walletButton(name, label) {
+    const on = { click: () => this.#pressWallet(name) };
+    return node("button", { part: "wallet-button", type: "button", name, lang: this.#language, on }, label);
+  }
+
+  #pressWallet(name) {
+    if (this.#busy || !this.#press) return;
+    this.#acted = true;
+    this.#run(() => (name === "applePay" ? this.#payWithApple() : this.#payWithGoogle()));
+  }
+
+  // Apple opens its sheet only while the shopper's press is being handled: nothing is awaited before.
+  async #payWithApple() {
+    const { currency } = this.#owed;
+    const total = { label: this.#offer.wallets.applePay.merchantName, amount: this.#amount.toFixed(2), type: "final" };
+    const sheet = new ApplePaySession(3, {
+      countryCode: this.#country,
+      currencyCode: currency,
+      supportedNetworks: NETWORKS.map((name) => ({ VISA: "visa", MASTERCARD: "masterCard" })[name]),
+      merchantCapabilities: ["supports3DS"],
+      total,
+    });
+    const given = new Promise((resolve) => {
+      sheet.onvalidatemerchant = async ({ validationURL }) => {
+        const session = await this.#optional(this.#merchantSession(validationURL));
+        if (session) return sheet.completeMerchantValidation(session);
+        sheet.abort();
+        return resolve(null);
+      };
+      sheet.onpaymentauthorized = ({ payment }) => resolve(payment.token);
+      sheet.oncancel = () => resolve(null);
+    });
+    sheet.begin();
+    const token = await given;
+    if (!token) return this.#ready(this.#open);
+    const done = ({ is }) =>
+      sheet.completePayment(["paid", "reserved", "open"].includes(is) ? ApplePaySession.STATUS_SUCCESS : ApplePaySession.STATUS_FAILURE);
+    return this.#payWithWallet("applePay", token, done);
+  }
+
+  async #merchantSession(validationUrl) {
+    const variables = { id: this.#said("checkout-id"), gateway: this.#gateway, data: { applePay: { validationUrl } } };
+    const { data } = (await this.#ask(OFFER, variables)).gatewayConfigs[0];
+    if (!data.applePay) throw new Error(`Apple Pay: ${data.errors?.[0]?.code}: ${data.errors?.[0]?.message}`);
+    return data.applePay.merchantSession;
+  }
+
+  async #payWithGoogle() {
+    const { gateway, gatewayMerchantId, merchantId, merchantName } = this.#offer.wallets.googlePay;
+    const tokenizationSpecification = { type: "PAYMENT_GATEWAY", parameters: { gateway, gatewayMerchantId } };
+    let given;
+    try {
+      given = await this.#google.loadPaymentData({
+        ...GOOGLE_PAY,
+        merchantInfo: { merchantId, merchantName },
+        allowedPaymentMethods: [{ ...GOOGLE_CARD, tokenizationSpecification }],
+        transactionInfo: {
+          totalPriceStatus: "FINAL",
+          totalPrice: this.#amount.toFixed(2),
+          currencyCode: this.#owed.currency,
+          countryCode: this.#country,
+        },
+      });
+    } catch (error) {
+      if (error.statusCode !== "CANCELED") console.error(`<gateway-payment>: Google Pay: ${error.statusCode ?? ""} ${error.statusMessage ?? error.message}`);
+      return this.#ready(this.#open);
+    }
+    return this.#payWithWallet("googlePay", given.paymentMethodData.tokenizationData.token);
+  }
+
+  // A wallet's token pays once. Whether an answer was lost or a payment declined: what comes next is another attempt,
+  // but the same request may be sent again.
+  async #payWithWallet(name, token, done = () => {}) {
+    const means = { by: name, content: { [name]: token }, key: this.#offer.wallets.key };
+    this.#forget();
+    this.#retry = async () => {
+      this.#show("waiting", "paying");
+      let now = await this.#begin(means);
+      if (now.code === "SEAL_OUTDATED" && (await this.#fetchOffer())) {
+        this.#forget();
+        now = await this.#begin({ ...means, key: this.#offer.wallets.key });
+      }
+      done(now);
+      this.#retry = null;
+      return now.is === "open" ? this.#leaveFor(now) : this.#conclude(now);
+    };
+    try {
+      return await this.#retry();
+    } catch (error) {
+      done({ is: "error" });
+      throw error;
+    }
   }
 
   async #pay(phone = false) {
@@ -626,14 +784,14 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
   }
 
   /** transactionInitialize: the same key for the same attempt, whatever is pressed or lost on the way. */
-  async #begin({ by, content, data }) {
+  async #begin({ by, content, data, key: sealFor = this.#offer.card }) {
     for (let first = true; ; first = false) {
       this.#attempt ??= { key: newKey(), by };
       this.#keep();
       const id = this.#said("checkout-id");
       const { signal } = this.#turn;
       const sealing = { ...content, at: new Date().toISOString(), for: id };
-      const sealed = content && { card: await sealCard(sealing, this.#offer.card) };
+      const sealed = content && { card: await sealCard(sealing, sealFor) };
       const browser = !by.startsWith("page") && { browserFingerprint: browserFingerprint() };
       signal.throwIfAborted(); // encrypting is not interrupted
       const gateway = { id: this.#gateway, data: { ...this.#data, ...data, ...sealed, ...browser } };
@@ -850,6 +1008,10 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
     return `${number} ${currency}`;
   }
 
+  get #country() {
+    return this.#said("country") || "UA";
+  }
+
   get #data() {
     const returnUrl = new URL(this.#said("return-url"), document.baseURI).href;
     return { returnUrl, language: this.#language, ...(this.customer && { customer: this.customer }) };
@@ -883,7 +1045,7 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
     const words = this.#words;
     const cards = this.#open?.bank ? [] : this.#cards;
     const consent = Boolean(this.#token && this.#offer?.saveCard && !this.#open?.bank);
-    const built = JSON.stringify([card, this.#language, cards, consent, Boolean(this.#open)]);
+    const built = JSON.stringify([card, this.#language, cards, consent, Boolean(this.#open), this.#offer?.wallets]);
     if (this.#parts.built === built) return this.#offerCode();
     const title = node("strong", { part: "title" });
     const text = node("span", { part: "text" });
@@ -891,15 +1053,17 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
     const button = node("button", { part: "button", type: "submit" });
     const fields = card ? this.#cardFields(words) : null;
     const ways = cards.length ? this.#savedCards(words, cards) : null;
+    const wallets = node("div", { part: "wallets" });
     const keep = node("input", { type: "checkbox" });
     const asked = consent ? node("label", { part: "consent" }, keep, words.keep) : null;
     const form = node("form", { part: "form", novalidate: "", on: { submit: (event) => this.#submit(event) } });
-    form.append(...[ways, fields?.set, asked, button].filter(Boolean));
+    form.append(...[wallets, ways, fields?.set, asked, button].filter(Boolean));
     const qr = node("div", { part: "qr" });
     const done = node("div", { part: "done", hidden: "" });
     this.#root.replaceChildren(node("section", { part: "container", lang: words === TEXTS.uk ? "uk" : "en" }, message, form, done, qr));
-    this.#parts = { built, title, text, message, button, form, qr, done, fields, ways, consent: consent ? keep : null, asked };
+    this.#parts = { built, title, text, message, button, form, qr, done, wallets, fields, ways, consent: consent ? keep : null, asked };
     this.#chosen();
+    if (this.#offer && !this.#open?.bank) this.#offerWallets();
     return this.#offerCode();
   }
 
@@ -1009,7 +1173,7 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
   #show(state, words, options = {}) {
     const { text = this.#words[words][1], press = null, button = "pay", done = "", code = false } = options;
     const { card = press && button !== "check" } = options;
-    const { title, text: line, message, button: main, form, qr, fields, ways, asked, done: mark } = this.#parts;
+    const { title, text: line, message, button: main, form, qr, fields, ways, asked, wallets, done: mark } = this.#parts;
     this.#press = press;
     this.setAttribute("state", state);
     title.textContent = this.#words[words][0];
@@ -1017,6 +1181,7 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
     main.textContent = (button === "pay" && this.#said("label")) || this.#words[button];
     const sum = button === "pay" && !this.#said("label") && this.#owed?.currency && this.#amount;
     if (sum) main.textContent += ` ${this.#money(sum)}`;
+    wallets.hidden = !press || button === "check" || Boolean(this.#open?.bank);
     // Where there is nothing to press, nothing empty stays.
     form.hidden = Boolean(done) || state === "unavailable";
     qr.hidden = form.hidden || !this.#showsCodes;
