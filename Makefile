@@ -21,6 +21,8 @@ TOOLS_STAMP := $(TOOLS)/.installed
 # So does what builds the documentation's site.
 DOCS := build/docs
 DOCS_STAMP := $(DOCS)/.installed
+STOREFRONT := build/storefront
+STOREFRONT_STAMP := $(STOREFRONT)/.installed
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Some machines say that Python shall keep nothing of what it compiles: then each of the tests' processes compiles all
 # of the app and of its own tests again.
@@ -164,6 +166,16 @@ export DOCS_REFERENCE ?= build/reference
 docs: $(STAMP) $(DOCS_STAMP) ## Build the documentation as a site: build/site/index.html (a link to nothing is an error)
 	$(BIN)/python -m tests.docs.reference $(DOCS_REFERENCE)
 	$(DOCS)/bin/mkdocs build --strict $(ARGS)
+
+# What checks the pages for React, Next and Vue in docs/storefront.md; it needs npm.
+.PHONY: storefront-tools
+storefront-tools: $(STOREFRONT_STAMP) ## Install what checks the storefront's pages for React, Next and Vue
+
+$(STOREFRONT_STAMP): $(wildcard tests/storefront_kit/frameworks/*.json)
+	@mkdir -p $(STOREFRONT)
+	cp $^ $(STOREFRONT)
+	npm ci --prefix $(STOREFRONT) --no-audit --no-fund --ignore-scripts --loglevel=error
+	@touch $@
 
 .PHONY: docs-tools
 docs-tools: $(DOCS_STAMP) ## Install what builds the site, into an environment of its own

@@ -53,6 +53,7 @@ SECONDS: Mapping[str, float] = {
     "tests/demo/test_demo.py": 8,
     "tests/shopper/test_in_browser.py": 2,
     "tests/storefront_kit/": 2,
+    "tests/storefront_kit/test_frameworks.py": 10,
 }
 """How much processor time a long test takes whose name begins like that, roughly; the longest beginning counts."""
 

@@ -15,6 +15,21 @@ export class GatewayPaymentElement extends HTMLElement {
   reset(): void;
 }
 
+/** What the element's attributes may be. */
+export interface GatewayPaymentAttributes {
+  "saleor-api-url": string;
+  "checkout-id": string;
+  "return-url": string;
+  "gateway-id"?: string;
+  mode?: "direct" | "hosted";
+  amount?: string | number;
+  language?: string;
+  label?: string;
+  country?: string;
+  "app-url"?: string;
+  "no-qr"?: "" | true;
+}
+
 export type GatewayPaymentToken = string | null | (() => string | null | Promise<string | null>);
 
 export type GatewayPaymentState =
