@@ -155,7 +155,8 @@ class Demo:
             "--dialect",
             self.dialect,
         )
-        account = await self._run_cli("accounts", "add", "--name", "Sandbox", *pos, "--storefront", self.urls["shop"])
+        shop = ("--storefront", self.urls["shop"], "--saved-cards")
+        account = await self._run_cli("accounts", "add", "--name", "Sandbox", *pos, *shop)
         await self._wait_until_idle()
         check = account.get("check") or {}
         self._check("the gateway takes the keys", check.get("ok") is True, check.get("wrong"))

@@ -33,6 +33,9 @@ HEADERS = {
 }
 PLACED = {"CHARGE_SUCCESS", "AUTHORIZATION_SUCCESS", "CHARGE_REQUEST", "AUTHORIZATION_REQUEST"}
 Field = Annotated[str, Form()]
+OLENA = "VXNlcjox"
+"""The customer who is signed in where the payment button is."""
+PART = "200.00"
 
 
 class Shop:
@@ -91,13 +94,13 @@ class Shop:
         async with self._timeline.record("shopper", "shop", "checks out (payment button)") as exchange:
             basket = await self._call_saleor(
                 "checkoutCreate: apple juice and delivery",
-                self._saleor.create_checkout(NewCheckout(language_code=language)),
+                self._saleor.create_checkout(NewCheckout(language_code=language, user={"id": OLENA})),
                 lambda basket: f"{basket.total:.2f} {basket.currency} to pay",
             )
             exchange.response = "the button is on the shop's page"
         return RedirectResponse(f"/checkout?{urlencode({'checkout': basket.id, 'language': language.lower()})}", 303)
 
-    async def checkout(self, checkout: str, language: str = "en") -> Response:
+    async def checkout(self, checkout: str, language: str = "en", amount: str = "") -> Response:
         """Return the page with the payment button: from here on the shopper's browser calls Saleor itself.
 
         It does so before the payment and after it.
@@ -106,13 +109,18 @@ class Shop:
             basket = await self._saleor.checkout(checkout)
         except LookupError:  # it has become an order, or does not exist
             return RedirectResponse("/", 303)
+        here = f"/checkout?{urlencode({'checkout': checkout, 'language': language})}"
         page = self._page(
             "checkout.html",
             kit=kit_tag(self._app_url),
             basket=basket,
             language="uk" if language == "uk" else "en",
             api_url=self._saleor.api_url,
-            return_url=f"/checkout?{urlencode({'checkout': checkout, 'language': language})}",
+            here=here,
+            return_url=f"{here}&amount={PART}" if amount else here,
+            part=PART,
+            amount=PART if amount else "",
+            token=await self._saleor.customer_token(OLENA),
         )
         script, saleor = f"script-src 'self' {self._app_url}", f"connect-src {self._saleor.url}"
         policy = HEADERS["Content-Security-Policy"].replace("img-src 'self'", f"img-src 'self' {self._app_url}")
