@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from app.web.static import KIT_FOLDER
-from tests.conftest import REPOSITORY, missing
+from integration_base_tests.skipping import missing
+from tests.conftest import REPOSITORY
 from tests.docs.pages import STOREFRONT, blocks
 
 pytestmark = pytest.mark.long

@@ -16,12 +16,12 @@ from starlette.responses import Response
 from starlette.routing import Route, Router
 from websockets.asyncio.client import ClientConnection, connect
 
-from tests.conftest import missing
+from integration_base_tests.skipping import missing
+from integration_base_tests.waiting import unless_it_hangs
 from tests.storefront_kit.conftest import OFFER, OWED, SAVED, START, ScriptedSaleor, gateway_config, session
 from tests.storefront_kit.shop import kit_shop
 from tests.storefront_kit.test_amount import owed
 from tests.storefront_kit.test_saved_cards import MASTERCARD, VISA
-from tests.waiting import unless_it_hangs
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 
