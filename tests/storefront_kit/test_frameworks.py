@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from app.web.static import KIT_FOLDER
+from integration_base_tests.pages import STOREFRONT, blocks
+from integration_base_tests.places import REPOSITORY
 from integration_base_tests.skipping import missing
-from tests.conftest import REPOSITORY
-from tests.docs.pages import STOREFRONT, blocks
 
 pytestmark = pytest.mark.long
 
