@@ -7,7 +7,7 @@ on a running Saleor 3.23, accepts the app's reports over GraphQL, and records ev
 - ``serving(...)``, ``serving_in_thread(...)``: the app on a real port (``saleor_app_sdk.testing.server``)
 - ``serving_app_in_thread(create)``: your app on a real port
 - ``FakeSaleor(url)``: the client for people's actions: ``await saleor.install(...)``, ``await saleor.initialize(...)``
-- ``saleor_app_sdk.testing.plugin``: pytest fixtures
+- ``saleor_url``, ``saleor_settings``: fixtures that pytest finds by itself (``pytest_saleor_app_sdk``)
 - ``/dashboard/``: the Dashboard, for people and browsers: apps in their frames, orders with payments and widgets
 - ``find_webhook_errors(manifest, schema)``: a manifest's subscriptions against a file of Saleor's schema
 - ``python -m saleor_app_sdk.testing --port 8000``: the same as a separate process

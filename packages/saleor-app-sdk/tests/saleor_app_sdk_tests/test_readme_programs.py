@@ -16,7 +16,6 @@ from integration_base_tests.places import SALEOR_APP_SDK
 from integration_base_tests.programs import Runner, programs_of, python_environment, write_programs
 from saleor_app_sdk.sqlmodel_store import SQLModelInstallationStore, generate_sealing_key
 from saleor_app_sdk.testing import FakeSaleor, find_webhook_errors, serving_app_in_thread
-from saleor_app_sdk.testing.plugin import saleor_settings, saleor_url  # noqa: F401 - fixtures
 from saleor_app_sdk_tests.schemas import SCHEMAS, schema
 
 PROGRAMS = programs_of(SALEOR_APP_SDK.parent / "README.md")
@@ -46,10 +45,9 @@ def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[
 
 
 async def test_payment_app_is_tested_as_the_readme_says(tmp_path: Path) -> None:
-    """In a project of its own, with the fixtures asked for as the README says."""
+    """In a project of its own: pytest finds the fixtures by itself."""
     names = ("payments.py", "test_payments.py")
     write_programs({name: PROGRAMS[name] for name in names}, tmp_path)
-    (tmp_path / "conftest.py").write_text('pytest_plugins = ["saleor_app_sdk.testing.plugin"]\n', encoding="utf-8")
     options = ("-q", "-p", "no:cacheprovider", *WARNINGS, "-o", "asyncio_mode=auto", "-o", LOOP_SCOPE)
     _, said = await Runner(tmp_path, python_environment()).run("-m", "pytest", *options)
     assert "1 passed" in said, said
@@ -57,7 +55,7 @@ async def test_payment_app_is_tested_as_the_readme_says(tmp_path: Path) -> None:
 
 async def test_repeated_payment_keeps_its_reference(
     load: Callable[[str], ModuleType],
-    saleor_url: str,  # noqa: F811 - the fixture
+    saleor_url: str,
 ) -> None:
     create: Callable[[str], FastAPI] = load("payments").create_app
     with serving_app_in_thread(create) as app_url:
@@ -72,7 +70,7 @@ async def test_repeated_payment_keeps_its_reference(
 
 async def test_order_webhook_writes_metadata_back_and_the_page_shows_it(
     load: Callable[[str], ModuleType],
-    saleor_url: str,  # noqa: F811 - the fixture
+    saleor_url: str,
 ) -> None:
     create: Callable[[str], FastAPI] = load("gifts").create_app
     with serving_app_in_thread(create) as app_url:
@@ -96,7 +94,7 @@ async def test_order_webhook_writes_metadata_back_and_the_page_shows_it(
 
 async def test_installation_is_in_the_database_until_the_app_is_removed(
     load: Callable[[str], ModuleType],
-    saleor_url: str,  # noqa: F811 - the fixture
+    saleor_url: str,
     lasting_database: SQLModelInstallationStore,
 ) -> None:
     create: Callable[[str], FastAPI] = load("lasting").create_app
@@ -148,3 +146,9 @@ async def test_every_saleor_accepts_the_subscriptions(
 @pytest.mark.parametrize("name", ["payments", "gifts", "lasting"])
 def test_program_has_about_fifty_lines(name: str) -> None:
     assert len(PROGRAMS[f"{name}.py"].splitlines()) <= 55
+
+
+async def test_pytest_imports_no_saleor_for_tests_without_one(tmp_path: Path) -> None:
+    program = "import sys, pytest_saleor_app_sdk; sys.exit('saleor_app_sdk' in sys.modules)"
+    status, said = await Runner(tmp_path, python_environment()).run("-c", program)
+    assert status == 0, said

@@ -21,9 +21,6 @@ from saleor_app_sdk import (
     generate_sealing_key,
 )
 from saleor_app_sdk.testing import FakeSaleor, serving_app_in_thread
-from saleor_app_sdk.testing.plugin import saleor_settings, saleor_url
-
-__all__ = ["saleor_settings", "saleor_url"]
 
 OLD, NEW = generate_sealing_key(), generate_sealing_key()
 METADATA = "query { app { privateMetadata { key value } } }"
