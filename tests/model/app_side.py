@@ -299,6 +299,10 @@ def differs_from_register(attempt: Attempt) -> bool:
     if attempt.aggregate is None or attempt.order.payment is None:
         return False
     ours, order = balance(attempt.aggregate.payment.flow, attempt.aggregate.operations), attempt.order
+    disputes = {one.state for one in attempt.aggregate.operations if one.kind is Kind.DISPUTE and one.state.final}
+    lost = order.disputed > 0
+    if (lost and disputes != {State.SUCCESS}) or (not lost and State.SUCCESS in disputes):
+        return True
     return (ours.charged, ours.refunded, ours.reserved) != (order.charged, order.refunded, order.reserved)
 
 

@@ -20,7 +20,10 @@ ZERO = Decimal("0.00")
 
 @dataclass
 class Record:
-    """A payment, or an operation on it: ``method`` is purchase, auth, capture, void or refund."""
+    """A payment, or an operation on it: ``method`` is purchase, auth, capture, void, refund or dispute.
+
+    The interface shows no record of a dispute; it comes like a payment of its own under the order.
+    """
 
     id: str
     method: str
@@ -30,12 +33,12 @@ class Record:
 
     def read_as(self, order_id: str) -> PaymentRecord | OperationRecord:
         """Return the record as the app's client reads it."""
-        is_payment = self.method in {"purchase", "auth"}
+        is_payment = self.method in {"purchase", "auth", "dispute"}
         members: dict[str, Any] = {
             "payment_id": self.id if is_payment else f"payment-of-{order_id}",
             "order_id": order_id,
             "pos_id": POS,
-            "mode": "hosted" if is_payment else "direct",
+            "mode": "hosted" if self.method in {"purchase", "auth"} else "direct",
             "method": self.method,
             "amount": self.amount,
             "currency": "UAH",
@@ -73,6 +76,16 @@ class GatewayOrder:
     def refunded(self) -> Decimal:
         """What was given back."""
         return self.done("refund")
+
+    @property
+    def disputed(self) -> Decimal:
+        """What the payer's bank took back."""
+        return self.done("dispute")
+
+    @property
+    def dispute(self) -> Record | None:
+        """The dispute, once the payer has opened one."""
+        return next((record for record in self.records if record.method == "dispute"), None)
 
     @property
     def reserved(self) -> Decimal:

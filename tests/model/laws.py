@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal
 
-from app.core.payment import PaymentAggregate
+from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import EventState, Flow, Kind, Origin, State
 from app.rules.balance import balance, is_in_flight
 from app.rules.problems import PAID_TWICE, has_problem, open_problems
@@ -77,14 +77,23 @@ def unequal_books(world: World) -> Iterator[str]:
             yield "12: paid twice, and staff are not told"
 
 
+def _is_lost_dispute(operation: Operation) -> bool:
+    return operation.kind is Kind.DISPUTE and operation.state is State.SUCCESS
+
+
 def _differences(attempt: Attempt, world: World) -> Iterator[str]:
     aggregate, order, amounts = attempt.aggregate, attempt.order, attempt.transaction.amounts
     if aggregate is None:
         return
     ours = balance(aggregate.payment.flow, aggregate.operations)
     problems = bool(open_problems(aggregate.payment))
+    taken_back = sum((one.amount for one in aggregate.operations if _is_lost_dispute(one)), ZERO)
     books = {
-        "charged": (order.charged, ours.charged, amounts.charged + amounts.refunded),
+        "charged": (
+            order.charged - order.disputed,
+            ours.charged - taken_back,
+            amounts.charged + amounts.refunded,
+        ),
         "refunded": (order.refunded, ours.refunded, amounts.refunded),
         "reserved": (order.reserved, ours.reserved, amounts.authorized if world.flow is Flow.AUTHORIZATION else ZERO),
     }

@@ -304,8 +304,9 @@ def _people(world: World, attempt: Attempt, move: _Make) -> Iterator[Move]:
         yield move("the shopper pays, and the bank takes its time", partial(_pay, status="pending"), wish="pending")
     if payment is not None and payment.status == "failure" and payment.code == "4009" and is_shown:
         yield move("the shopper pays with another card", partial(_pay, status="success"), wish="second card")
+    yield from _disputes(attempt, move)
     for place, record in enumerate(order.records):
-        if record in pending_records(order):
+        if record in pending_records(order) and record is not order.dispute:
             yield move(
                 f"the bank carries out: {record.method}", partial(_end, place=place, status="success"), fair=True
             )
@@ -325,6 +326,29 @@ def _people(world: World, attempt: Attempt, move: _Make) -> Iterator[Move]:
                 partial(_portal, method=method, amount=amount),
                 wish=f"portal {method}",
             )
+
+
+def _disputes(attempt: Attempt, move: _Make) -> Iterator[Move]:
+    """A dispute turns by nature: the bank decides, and may decide again."""
+    order = attempt.order
+    if order.dispute is None and order.charged:
+        yield move("the payer opens a dispute", _dispute, wish="dispute")
+    elif order.dispute is not None:
+        for status, whom in (("success", "payer"), ("failure", "store")):
+            if order.dispute.status != status:
+                decide = partial(_decide, status=status)
+                is_open = order.dispute.status == "pending"
+                wish = "decide" if is_open else "decide again"
+                yield move(f"the bank decides for the {whom}", decide, fair=is_open and status == "failure", wish=wish)
+
+
+def _dispute(world: World, attempt: Attempt) -> None:
+    attempt.order.operate("dispute", attempt.order.charged, "pending")
+
+
+def _decide(world: World, attempt: Attempt, *, status: str) -> None:
+    assert attempt.order.dispute is not None
+    attempt.order.change(attempt.order.dispute, status)
 
 
 _PARTS = (("all", Decimal("100.00")), ("part", Decimal("40.00")))

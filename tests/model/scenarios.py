@@ -49,6 +49,8 @@ SCENARIOS = (
     Scenario("the bank takes its time", Flow.CHARGE, _wishes(pending=1, decline=1, come_back=1), before=("begin",)),
     Scenario("two refunds", Flow.CHARGE, _wishes(refund_part=2, pending=1), before=_PAID),
     Scenario("refunds here and in the portal", Flow.CHARGE, _wishes(refund_part=1, portal_refund=1), before=_PAID),
+    Scenario("a dispute turns", Flow.CHARGE, _wishes(dispute=1, decide=1, decide_again=2), before=_PAID),
+    Scenario("disputed and refunded", Flow.CHARGE, _wishes(dispute=1, decide=1, refund_part=1), before=_PAID),
     Scenario("charged and refunded", Flow.AUTHORIZATION, _wishes(charge_all=1, refund_part=1), before=_PAID),
     Scenario("charged in part", Flow.AUTHORIZATION, _wishes(charge_part=1, decline=1), before=_PAID),
     Scenario("charged or released", Flow.AUTHORIZATION, _wishes(charge_all=1, cancel_all=1), before=_PAID),
