@@ -146,7 +146,9 @@ COMMANDS: Mapping[str, Command | Group] = {
         "Payments: their state, their history, and actions on them.",
         {
             "list": Command("app.commands.payment_list:list_payments", "Show the newest payments."),
-            "show": Command("app.commands.payment_show:show_payment", "Show the timeline of a payment."),
+            "show": Command(
+                "app.commands.payment_show:show_payment", "Show a payment as its page in the Dashboard does."
+            ),
             "raw": Command(
                 "app.commands.payment_raw:show_raw",
                 "Show the requests to the gateway, its notifications, and the events sent to Saleor.",
@@ -229,7 +231,7 @@ COMMANDS: Mapping[str, Command | Group] = {
     ),
     "balances": Command("app.commands.balances:balances", "Show the merchant's balances at the gateway."),
     "register": Command(
-        "app.commands.register:register", "Write the gateway's register for a period, as CSV or JSON lines."
+        "app.commands.register:register", "Write the gateway's register for a period, as CSV, XLSX or JSON lines."
     ),
     "events": Group(
         "The events for Saleor, and those that it has refused.",

@@ -52,7 +52,7 @@ async def test_a_refund(shell: Shell, services: Services, account: MerchantAccou
     assert told.json["asked"]["state"] == "pending"
     assert told.json["standing"] == "partially refunded, refund under way"
     assert [each.asked_by_saleor for each in await asked_for(services)] == [False, False]
-    story = (await shell("payments", "show", ORDER)).out
+    story = (await shell("payments", "show", ORDER, "--every-step")).out
     assert "asks in the app to refund 30.00 UAH" in " ".join(story.split())
     (await shell("payments", "refund", ORDER, "--yes")).failed("nothing is left to refund")
 

@@ -189,7 +189,7 @@ async def test_what_the_merchant_has_at_the_gateway(
     await add_account(services, installed, name="Away")  # nobody is there
     said = await shell("balances")
     assert said.status == 1
-    assert "10000.00" in said.out
+    assert "10,000.00" in said.out
     assert "Away: " in said.err
 
 

@@ -62,7 +62,7 @@ async def test_a_payment_without_problems_is_loaded_without_asking_for_them(
             len([each for each, _ in asked if each.startswith("SELECT")]),
             [each.kind for each in aggregate.payment.problems],
         )
-    assert counts == {"order1": (3, []), "order2": (4, [MISMATCH])}
+    assert counts == {"order1": (2, []), "order2": (3, [MISMATCH])}
 
 
 async def test_problems_that_were_not_loaded_are_not_taken_for_none(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
-from sqlalchemy import Insert, event
+from sqlalchemy import Insert, Update, event
 from sqlalchemy.orm import ORMExecuteState, Session
 from sqlmodel.ext.asyncio.session import AsyncSession
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -25,6 +25,7 @@ from app.core.vocabulary import EventState, State
 from app.main import create_app
 from app.settings import read_settings
 from app.store import aggregates
+from app.store.inbox import Inbox
 from app.store.payment_rows import EVENTS, OPERATIONS, StoredPayment, write
 from app.store.repository import PaymentRepository
 from app.store.tables import Notification
@@ -113,22 +114,24 @@ def watch_commits(fate: CrashTrigger) -> None:
 
     aggregates.write = written  # type: ignore[attr-defined]  # as it was imported there
 
-    @event.listens_for(Session, "after_flush")
-    def processed(session: Session, _context: Any) -> None:
-        if any(isinstance(row, Notification) and row.processed_at is not None for row in session.dirty):
-            session.info.setdefault("before", set()).add(CrashPoint.NOTIFICATION_NOT_POSTED)
-            session.info.setdefault("after", set()).add(CrashPoint.NOTIFICATION_POSTED)
-
     @event.listens_for(Session, "do_orm_execute")
     def executed(state: ORMExecuteState) -> None:
         statement = state.statement
         if isinstance(statement, Insert) and getattr(statement.table, "name", "") == Notification.__tablename__:
             state.session.info.setdefault("before", set()).add(CrashPoint.NOTIFICATION_NOT_KEPT)
+        rows = state.parameters if isinstance(statement, Update) and isinstance(state.parameters, list) else []
+        if any(row.get("processed_at") is not None for row in rows):
+            state.session.info.setdefault("before", set()).add(CrashPoint.NOTIFICATION_NOT_POSTED)
+            state.session.info.setdefault("after", set()).add(CrashPoint.NOTIFICATION_POSTED)
 
-    @event.listens_for(Notification, "load")
-    def claimed(_row: Notification, _context: Any) -> None:
+    read = Inbox._read
+
+    async def claimed(inbox: Inbox, session: AsyncSession, many: Any) -> Any:
         if not _asked_by_somebody.get():
             fate.reach(CrashPoint.NOTIFICATION_CLAIMED)
+        return await read(inbox, session, many)
+
+    Inbox._read = claimed  # type: ignore[assignment,method-assign]
 
     @event.listens_for(Session, "before_commit")
     def about_to_commit(session: Session) -> None:

@@ -68,6 +68,7 @@ async def test_a_line_says_how_a_payment_stands_and_nothing_of_the_shopper(shop:
         "Fee": "1.50",
         "Activity": "charged 100.00, 2026-11-21 12:00:03, fee 1.50 UAH; "
         "refunded 30.50, 2026-11-21 12:00:01, fee 0.10 EUR",
+        "Trial": "",
     }
 
 
