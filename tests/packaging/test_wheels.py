@@ -19,6 +19,7 @@ from tests.commands.conftest import clean_environment
 from tests.packaging.conftest import DISTRIBUTIONS, PACKAGES, build
 
 ENTRY_POINT = "saleor_gateway.py"
+BESIDE_FOLDERS = {"product": {ENTRY_POINT}, "saleor-app-sdk": {"pytest_saleor_app_sdk.py"}}
 FOLDERS = {"product": (REPOSITORY, ("app", "manifest"))} | {
     name: (REPOSITORY / "packages" / name, (name.replace("-", "_"),)) for name in PACKAGES
 }
@@ -111,7 +112,7 @@ def test_a_wheel_has_the_files_of_its_folders_and_no_other(name: str, wheels: di
         for path in (home / folder).rglob("*")
         if path.is_file() and path.suffix != ".pyc"
     }
-    assert files_in(wheels[name]) == here | ({ENTRY_POINT} if name == "product" else set())
+    assert files_in(wheels[name]) == here | BESIDE_FOLDERS.get(name, set())
 
 
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
