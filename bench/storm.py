@@ -181,7 +181,7 @@ async def pending_operations(load: Load) -> int:
 async def pending_transactions(load: Load) -> int:
     """Return the number of transactions of which Saleor waits for an outcome that is not only a shopper's turn."""
     amounts = [transaction.amounts for transaction in await load.saleors[0].transactions()]
-    return sum(bool(each.charge_pending or each.refund_pending or each.cancel_pending) for each in amounts)
+    return sum(bool(sums.charge_pending or sums.refund_pending or sums.cancel_pending) for sums in amounts)
 
 
 @dataclass

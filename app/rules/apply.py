@@ -12,7 +12,7 @@ from app.core.vocabulary import EXTERNAL_KEY_PREFIX, Kind, Origin, State
 from app.i18n.messages import Money, gettext_noop
 from app.rules.balance import ZERO, balance, is_overdrawn, status_of, update_booking
 from app.rules.decision_context import DecisionContext, enqueue_note, flag_unexplained, raise_problem, report_operation
-from app.rules.details import Details, payment_method_to_row
+from app.rules.details import Details, payment_method_to_row, update_details
 from app.rules.dialects import keeps_rest
 from app.rules.disputes import report_dispute
 from app.rules.issues import Issue, IssueCode
@@ -236,7 +236,8 @@ def _post(
     context: DecisionContext,
 ) -> None:
     payment = aggregate.payment
-    _store_details(operation, transition, seen)
+    behind = transition.problem is not None or seen.state.rank < operation.state.rank
+    update_details(operation, seen.details, behind=behind)
     if transition.problem is not None:
         cause = cause_of_mismatch(transition.problem, operation.id, seen.gateway_id)
         _raise_mismatch(aggregate, operation, transition, cause, context)
@@ -335,18 +336,6 @@ def _book(aggregate: PaymentAggregate, operation: Operation, context: DecisionCo
     """Update the booking of an operation, for the daily sums, and the status of the payment, for the payment list."""
     update_booking(aggregate.payment, operation, context.arrived_at or context.now)
     aggregate.payment.status = status_of(aggregate.payment.flow, aggregate.operations)
-
-
-def _store_details(operation: Operation, transition: Transition, seen: Observation) -> None:
-    """Store a record's details, also for an operation that is final: its fee and its receipt may arrive late.
-
-    A record of an earlier state, or one that does not match the request, only fills in details that are not known.
-    """
-    known = Details.from_row(operation.details)
-    behind = transition.problem is not None or seen.state.rank < operation.state.rank
-    merged = seen.details.merged_with(known) if behind else known.merged_with(seen.details)
-    if merged != known:
-        operation.details = merged.to_row()
 
 
 def _conclude_cancellation(aggregate: PaymentAggregate, context: DecisionContext) -> None:

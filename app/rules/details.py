@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict
 
+from app.core.payment import Operation
 from app.i18n.messages import Joined, LazyMessage, Money, Value, Verbatim
 from gateway_client.errors import sanitize
 from gateway_client.models import OperationRecord, PaymentRecord
@@ -200,6 +201,17 @@ def payment_method_from_row(row: Mapping[str, Any] | None) -> PaymentMethod | No
         return None
     details = {name: value for name, value in row.items() if name != "type"}
     return OtherMethod(**details) if row.get("type") == "OTHER" else CardDetails.from_known(**details)
+
+
+def update_details(operation: Operation, stated: Details, *, behind: bool) -> None:
+    """Store a record's details, also of an operation that is final: its fee and its receipt may arrive late.
+
+    ``behind``: it is of an earlier state, or does not match the request; then it only fills in what is not known.
+    """
+    known = Details.from_row(operation.details)
+    merged = stated.merged_with(known) if behind else known.merged_with(stated)
+    if merged != known:
+        operation.details = merged.to_row()
 
 
 _WALLETS = {"applepay": "Apple Pay", "googlepay": "Google Pay", "gpay": "Google Pay"}

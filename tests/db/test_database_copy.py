@@ -66,7 +66,7 @@ async def test_every_value_of_every_table_is_the_same_afterwards(database: Datab
     assert there == here
     assert {len(rows) for rows in here.values()} == {4}
     assert [each.name for each in compared] == [table.name for table in SQLModel.metadata.sorted_tables]
-    assert all(each.is_equal and each.rows == (4, 4) for each in compared)
+    assert all(table.is_equal and table.rows == (4, 4) for table in compared)
     (payment,) = [each for each in compared if each.name == "payment"]
     total = sum(Decimal("90071992547409.93") + number for number in range(4))
     assert payment.sums["amount"] == (total, total)
@@ -263,7 +263,7 @@ async def test_a_server_moves_to_another_also_behind_a_pooler(two_servers: tuple
         await copy.copy()
         compared = await copy.compare()
         await copy.finish()
-    assert all(each.is_equal and each.rows == (4, 4) for each in compared)
+    assert all(table.is_equal and table.rows == (4, 4) for table in compared)
     assert await _all_rows(target.engine) == await _all_rows(source.engine)
     async with target.transaction() as session:
         row = ChangedDay(account_id="account", day=NOON.date())

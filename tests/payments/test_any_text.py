@@ -128,7 +128,11 @@ async def test_any_words_at_all(shop: Shop, said_of_it: dict[str, Any]) -> None:
         Receipt.UNREADABLE,
     }
     await shop.work()
-    assert {each.trouble for each in await inbox(shop)} <= {None, AlertKind.UNMATCHED, AlertKind.UNREADABLE}
+    assert {notification.trouble for notification in await inbox(shop)} <= {
+        None,
+        AlertKind.UNMATCHED,
+        AlertKind.UNREADABLE,
+    }
 
 
 async def test_a_payment_has_no_more_problems_than_anybody_reads(shop: Shop) -> None:

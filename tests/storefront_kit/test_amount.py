@@ -166,4 +166,6 @@ async def test_nothing_empty_is_left(visit: Visit, state: str, mode: str) -> Non
     box = await visit.page.locator("gateway-payment").bounding_box()
     assert box is not None
     assert box["height"] < 160
-    assert [each for each in visit.complaints if "CHANNEL_NOT_MAPPED: Map it." in each] or state == "paid"
+    assert [
+        complaint for complaint in visit.complaints if "CHANNEL_NOT_MAPPED: Map it." in complaint
+    ] or state == "paid"

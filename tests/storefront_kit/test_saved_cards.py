@@ -195,7 +195,7 @@ async def test_a_token_that_has_expired_leaves_a_guest(keeping: Visit) -> None:
     await button(keeping.page).click()
     await keeping.wait_for_state("paid")
     assert keeping.saleor.tokens[-1] == (START, None)
-    assert [each for each in keeping.complaints if "customerToken" in each]
+    assert [complaint for complaint in keeping.complaints if "customerToken" in complaint]
 
 
 async def test_a_token_that_was_set_before_the_file_was_loaded_counts(keeping: Visit) -> None:

@@ -169,7 +169,7 @@ async def test_a_sheet_without_apples_session_closes_and_says_why(offering: Visi
     await offering.wait_for_state("ready")
     await expect(wallet(offering, "Apple Pay")).to_have_attribute("aria-disabled", "false")
     assert (await offering.page.evaluate("window.sheet.ended")) == "aborted"
-    assert [each for each in offering.complaints if "WALLET_NOT_ENABLED: Register the domain." in each]
+    assert [complaint for complaint in offering.complaints if "WALLET_NOT_ENABLED: Register the domain." in complaint]
     assert offering.saleor.times(START) == 0
 
 

@@ -171,7 +171,7 @@ def _certificates_are_read_once() -> Iterator[None]:
 @pytest.fixture(scope="session", autouse=True)
 def _logged_errors_are_plain() -> None:
     """Log exceptions as Python prints them: structlog would colour the source code of each step, in 50 ms."""
-    [renderer] = [each for each in structlog.get_config()["processors"] if isinstance(each, ConsoleRenderer)]
+    [renderer] = [step for step in structlog.get_config()["processors"] if isinstance(step, ConsoleRenderer)]
     renderer.exception_formatter = plain_traceback
 
 
