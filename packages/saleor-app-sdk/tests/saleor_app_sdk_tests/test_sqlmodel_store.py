@@ -17,17 +17,8 @@ from integration_base_tests.clock import Clock
 from saleor_app_sdk.pending_tokens import MAX_UNPROVEN_INSTALLATIONS
 from saleor_app_sdk.sealing import SealedValueError, Sealer, generate_sealing_key
 from saleor_app_sdk.sqlmodel_store import SQLModelInstallationStore, metadata
-from tests.saleor.test_installation_stores import (
-    OTHER,
-    URL,
-    bring,
-    engine,
-    find,
-    in_database,
-    install,
-    keys,
-    own_postgresql,
-)
+from saleor_app_sdk_tests.installation_store_cases import OTHER, URL, bring, find, install
+from saleor_app_sdk_tests.test_installation_stores import engine, in_database, keys, own_postgresql
 
 __all__ = ["engine", "keys", "own_postgresql"]
 
