@@ -1,6 +1,5 @@
-"""Every GraphQL document of ours against the schemas of every Saleor that we support."""
+"""Every GraphQL document of the app against the schemas of every Saleor that we support."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,43 +14,30 @@ from graphql import (
     validate,
 )
 
-from integration_base_tests.places import REPOSITORY, SALEOR_APP_SDK
+from integration_base_tests.places import REPOSITORY
 from saleor_app_sdk.aliases import repeat_field
 from saleor_app_sdk.documents import Documents
-from saleor_app_sdk.versions import OLDEST_SUPPORTED, Version
-from saleor_app_sdk_tests.schemas import VERSIONS, schema
+from saleor_app_sdk.versions import Version
+from saleor_app_sdk_tests.schemas import VERSIONS, assert_valid, document_files, documents, id_of, schema
 
 FOLDERS = (
     REPOSITORY / "manifest" / "subscriptions",
     REPOSITORY / "manifest" / "operations",
-    SALEOR_APP_SDK / "operations",
 )
 
 
-def documents() -> Iterator[tuple[Path, str, Version]]:
-    for folder in FOLDERS:
-        for name in Documents(folder).names:
-            oldest = Documents(folder).versions(name)[0]  # what older Saleors do not know at all is never said to them
-            for version in VERSIONS:
-                if version >= oldest:
-                    yield folder, name, version
-
-
-def _short(part: Path | str | Version) -> str:
-    return part.name if isinstance(part, Path) else str(part)
-
-
-@pytest.mark.parametrize(("folder", "name", "version"), list(documents()), ids=_short)
+@pytest.mark.parametrize(("folder", "name", "version"), list(documents(*FOLDERS)), ids=id_of)
 def test_what_a_saleor_is_given_is_valid_in_its_schema(folder: Path, name: str, version: Version) -> None:
-    document = parse(Documents(folder).text(name, version))
-    assert validate(schema(version), document) == []
+    assert_valid(Documents(folder).text(name, version), version)
 
 
-@pytest.mark.parametrize("version", VERSIONS, ids=_short)
+@pytest.mark.parametrize("version", VERSIONS, ids=id_of)
 def test_a_plain_refund_is_told_from_a_granted_one(version: Version) -> None:
     """Of what does not exist Saleor makes one whose id says "None", unless something is asked that cannot be null."""
     document = parse(Documents(REPOSITORY / "manifest" / "subscriptions").text("transaction_refund_requested", version))
-    [subscription] = [each for each in document.definitions if isinstance(each, OperationDefinitionNode)]
+    [subscription] = [
+        definition for definition in document.definitions if isinstance(definition, OperationDefinitionNode)
+    ]
     asked = _named(_named(subscription, "event"), "grantedRefund")
     granted = schema(version).type_map["OrderGrantedRefund"]
     assert isinstance(granted, GraphQLObjectType)
@@ -69,32 +55,15 @@ def _named(node: Any, name: str) -> Any:
     raise LookupError(name)
 
 
-@pytest.mark.parametrize("version", VERSIONS, ids=_short)
+@pytest.mark.parametrize("version", VERSIONS, ids=id_of)
 @pytest.mark.parametrize("name", ["transaction_event_report", "order_of_transaction"])
 def test_what_is_asked_together_is_valid_too(name: str, version: Version) -> None:
-    document = parse(repeat_field(Documents(REPOSITORY / "manifest" / "operations").text(name, version), 10))
-    assert validate(schema(version), document) == []
+    assert_valid(repeat_field(Documents(REPOSITORY / "manifest" / "operations").text(name, version), 10), version)
 
 
 def test_no_document_lies_where_nobody_looks_for_it() -> None:
-    """The test above sees every .graphql file of the app and of the SDK: as a document, or as a fragment of one."""
-    files = {path for home in (REPOSITORY / "manifest", SALEOR_APP_SDK) for path in home.rglob("*.graphql")}
-    seen = set()
-    for folder in FOLDERS:
-        given = Documents(folder)
-        texts = []
-        for name in given.names:
-            for since in given.versions(name):
-                assert since in VERSIONS, f"{name} has a file for {since}, which no schema here checks"
-                seen.add(
-                    folder
-                    / (f"{name}.graphql" if since == OLDEST_SUPPORTED else f"{name}.{since[0]}.{since[1]}.graphql")
-                )
-                texts.append(given.text(name, since))
-        for fragment in (folder / "fragments").glob("*.graphql"):
-            if any(f"...{fragment.stem}" in text for text in texts):
-                seen.add(fragment)
-    assert seen == files
+    """The test above sees every .graphql file of the app: as a document, or as a fragment of one."""
+    assert document_files(*FOLDERS) == set((REPOSITORY / "manifest").rglob("*.graphql"))
 
 
 def test_the_report_for_3_21_does_not_know_how_it_was_paid() -> None:

@@ -1,21 +1,13 @@
 """Lists of a period, and registers (gateway interface, 8 and 10)."""
 
-import gzip
 import json
-import zlib
-from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
-from itertools import pairwise
-from typing import TypeVar
-from zoneinfo import ZoneInfo, available_timezones
 
 import httpx2
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
 
 from gateway_client.client import GatewayClient
 from gateway_client.credentials import Credentials
@@ -23,64 +15,16 @@ from gateway_client.errors import InvalidRequestError, OutcomeUnknownError, Refu
 from gateway_client.models import Method, Status
 from gateway_client.models.reports import (
     DEFAULT_DETAILS,
-    LONGEST_PERIOD,
     RegisterColumn,
     RegisterLine,
     RegisterRequest,
     RegisterTicket,
-    TransactionLine,
-    UnreadableLine,
-    split_period,
 )
 from gateway_client_tests.conftest import POS_ID, RecordedSleeps
 from gateway_client_tests.counterpart import ScriptedServer, lines
+from gateway_client_tests.report_lines import END, LINE, NOT_READY, START, TICKET, period, register
 from integration_base import exact_json
 from integration_base_tests.loopback import HangUp, Reply, json_reply, text_reply
-
-START = datetime(2026, 11, 1, tzinfo=UTC)
-END = datetime(2026, 11, 21, tzinfo=UTC)
-LINE = {
-    "projectId": POS_ID,
-    "orderId": "order1",
-    "paymentId": "p-1",
-    "amount": "100.10",
-    "currency": "UAH",
-    "method": "purchase",
-    "status": "success",
-    "dateTime": 1795255200123,
-    "authCode": "",
-    "payload": "one\u2028line\x85still",
-    "customerFee": "0.00",
-    "merchantFee": "1.5",
-}
-NOT_READY = {"message": "Report is not ready", "code": "report_not_ready"}
-L = TypeVar("L", bound=TransactionLine)
-TICKET = RegisterTicket(report_id="r/1", count=2)
-
-
-async def period(client: GatewayClient) -> list[TransactionLine]:
-    return readable(await all_of_period(client))
-
-
-async def register(client: GatewayClient, ticket: RegisterTicket = TICKET, patience: float = 100) -> list[RegisterLine]:
-    return readable(await all_of_register(client, ticket, patience))
-
-
-async def all_of_period(client: GatewayClient) -> list[TransactionLine | UnreadableLine]:
-    async with aclosing(client.reports.period(START, END, timeout=30)) as found:
-        return [line async for line in found]
-
-
-async def all_of_register(
-    client: GatewayClient, ticket: RegisterTicket = TICKET, patience: float = 100
-) -> list[RegisterLine | UnreadableLine]:
-    async with aclosing(client.reports.fetch(ticket, patience=patience, timeout=30)) as found:
-        return [line async for line in found]
-
-
-def readable(found: Sequence[L | UnreadableLine]) -> list[L]:
-    assert not [line for line in found if isinstance(line, UnreadableLine)]
-    return [line for line in found if not isinstance(line, UnreadableLine)]
 
 
 async def test_a_period_comes_line_by_line(client: GatewayClient, gateway: ScriptedServer) -> None:
@@ -270,94 +214,6 @@ async def test_how_many_records_are_announced_must_be_a_number(client: GatewayCl
         assert (await client.reports.start(request, timeout=30)).count is None
 
 
-class TestWhatCannotBeRead:
-    """No money is lost in silence: a line that cannot be read is one, and says so."""
-
-    @pytest.mark.parametrize(
-        ("strange", "field"),
-        [
-            ({"amount": "100,10"}, "amount"),
-            ({"amount": "a lot"}, "amount"),
-            ({"amount": ["100.10"]}, "amount"),
-            ({"amount": Decimal("1e20")}, "amount"),
-            ({"merchantFee": "one and a half"}, "merchantFee"),
-            ({"currency": ["UAH"]}, "currency"),
-            ({"orderId": {"id": "order1"}}, "orderId"),
-            ({"method": 5}, "method"),
-            ({"status": True}, "status"),
-        ],
-    )
-    async def test_a_line_says_which_of_its_fields(
-        self, client: GatewayClient, gateway: ScriptedServer, strange: dict[str, object], field: str
-    ) -> None:
-        gateway.will_answer(lines(LINE, LINE | strange, LINE), lines(LINE, LINE | strange, LINE))
-        for found in (await all_of_period(client), await all_of_register(client, replace_count(3))):
-            first, second, third = found
-            assert isinstance(first, TransactionLine)
-            assert isinstance(third, TransactionLine)
-            assert isinstance(second, UnreadableLine)
-            assert (second.number, second.payment_id) == (2, "p-1")
-            assert second.order_id == (None if field == "orderId" else LINE["orderId"])
-            assert second.why.endswith(f": {field}")
-            assert "a lot" not in repr(second)
-
-    async def test_what_decides_nothing_does_not_spoil_a_line(
-        self, client: GatewayClient, gateway: ScriptedServer
-    ) -> None:
-        gateway.will_answer(
-            lines(
-                LINE
-                | {"description": ["odd"], "authCode": {}, "dateTime": "yesterday", "merchantFee": None, "currency": ""}
-            )
-        )
-        [line] = await period(client)
-        assert (line.description, line.auth_code, line.date_time, line.merchant_fee) == (None, None, None, None)
-
-    async def test_a_line_that_is_no_record_is_not_counted_as_one(
-        self, client: GatewayClient, gateway: ScriptedServer
-    ) -> None:
-        gateway.will_answer(lines(LINE, {}, LINE), lines(LINE, {"unheard of": 1}))
-        first, second, third = await all_of_register(client)
-        assert isinstance(second, UnreadableLine)
-        assert second.why == "no record"
-        assert isinstance(first, RegisterLine)
-        assert isinstance(third, RegisterLine)
-        with pytest.raises(OutcomeUnknownError, match="1 of 2"):
-            await all_of_register(client)
-
-    @pytest.mark.parametrize(
-        "words", [{"message": "Internal error"}, {"message": "Internal error", "details": None}, {"code": "E-1"}]
-    )
-    async def test_an_error_in_the_middle_ends_the_list(
-        self, client: GatewayClient, gateway: ScriptedServer, words: dict[str, object]
-    ) -> None:
-        gateway.will_answer(lines(LINE, words, LINE), lines(LINE, words, LINE))
-        with pytest.raises((OutcomeUnknownError, RefusedError)):
-            await all_of_period(client)
-        with pytest.raises((OutcomeUnknownError, RefusedError)):
-            await all_of_register(client)
-
-    async def test_an_error_in_a_list_does_not_repeat_the_keys(
-        self, client: GatewayClient, gateway: ScriptedServer
-    ) -> None:
-        words = {"message": "not good: key-of-the-api", "code": "R-1"}
-        gateway.will_answer(lines(words), json_reply(words, 400))
-        for _ in range(2):
-            with pytest.raises(RefusedError, match=r"not good: \(not shown\)"):
-                await all_of_period(client)
-
-    async def test_an_unknown_status_keeps_its_word(self, client: GatewayClient, gateway: ScriptedServer) -> None:
-        gateway.will_answer(lines(LINE | {"status": "charged_back"}, LINE))
-        odd, usual = await period(client)
-        assert (odd.status, odd.reported_status) == (Status.PENDING, "charged_back")
-        assert odd.to_wire()["status"] == "charged_back"
-        assert (usual.status, usual.reported_status) == (Status.SUCCESS, None)
-
-
-def replace_count(count: int) -> RegisterTicket:
-    return RegisterTicket(report_id=TICKET.report_id, count=count)
-
-
 PRETTY = json.dumps(NOT_READY, indent=2)
 
 
@@ -379,62 +235,6 @@ async def test_only_200_is_a_list(client: GatewayClient, gateway: ScriptedServer
             await period(client)
 
 
-WHOLE = b"".join(exact_json.dumps(LINE | {"orderId": str(number)}).encode() + b"\n" for number in range(50))
-GZIPPED = gzip.compress(WHOLE, mtime=0)  # else the second is in it, and in the names of tests
-DEFLATED = zlib.compress(WHOLE)
-
-
-class TestCompressedLists:
-    """We ask for none; somebody on the way may compress all the same."""
-
-    @pytest.mark.parametrize(
-        ("coding", "content"),
-        [
-            ("gzip", GZIPPED),
-            ("x-gzip", GZIPPED),
-            ("gzip", gzip.compress(WHOLE[:700], mtime=0) + gzip.compress(WHOLE[700:], mtime=0)),
-            ("deflate", DEFLATED),
-            ("identity", WHOLE),
-        ],
-    )
-    async def test_are_read(self, client: GatewayClient, gateway: ScriptedServer, coding: str, content: bytes) -> None:
-        pieces = tuple(content[at : at + 100] for at in range(0, len(content), 100))
-        gateway.will_answer(Reply(headers={"Content-Encoding": coding}, body=pieces))
-        assert len(await period(client)) == 50
-
-    @pytest.mark.parametrize(
-        ("coding", "content"),
-        [
-            ("gzip", GZIPPED[:-9]),
-            ("gzip", GZIPPED[:10]),
-            ("gzip", GZIPPED[:-8] + b"12345678"),
-            ("gzip", GZIPPED + b"rubbish"),
-            ("gzip", b""),
-            ("gzip", WHOLE),
-            ("deflate", DEFLATED[:-5]),
-            ("br", WHOLE),
-            ("gzip, gzip", gzip.compress(GZIPPED, mtime=0)),
-        ],
-    )
-    async def test_are_not_taken_for_shorter_ones(
-        self, client: GatewayClient, gateway: ScriptedServer, coding: str, content: bytes
-    ) -> None:
-        gateway.will_answer(*[Reply(headers={"Content-Encoding": coding}, body=(content,))] * 2)
-        with pytest.raises(OutcomeUnknownError):
-            await period(client)
-        with pytest.raises(OutcomeUnknownError):
-            await client.get_order("order1", timeout=30)
-
-    @pytest.mark.threat("decompression-bomb")
-    async def test_may_not_fill_the_memory(self, client: GatewayClient, gateway: ScriptedServer) -> None:
-        bomb = gzip.compress(b" " * 64 * 1024 * 1024)
-        gateway.will_answer(*[Reply(headers={"Content-Encoding": "gzip"}, body=(bomb,))] * 2)
-        with pytest.raises(OutcomeUnknownError, match="too long"):
-            await period(client)
-        with pytest.raises(OutcomeUnknownError, match="too large"):
-            await client.get_order("order1", timeout=30)
-
-
 def test_what_a_register_holds_by_default() -> None:
     assert [detail.value for detail in DEFAULT_DETAILS] == [
         "orderId", "paymentId", "amount", "currency", "method", "status", "dateTime", "cardMask", "payway",
@@ -445,81 +245,3 @@ def test_what_a_register_holds_by_default() -> None:
 def test_every_detail_has_its_field() -> None:
     names = {field.alias for field in RegisterLine.model_fields.values()}
     assert names == {detail.value for detail in RegisterColumn}
-
-
-def test_a_register_covers_31_days_at_most() -> None:
-    RegisterRequest(start_date=START, end_date=START + timedelta(days=31))
-    with pytest.raises(InvalidRequestError, match="31 days"):
-        RegisterRequest(start_date=START, end_date=START + timedelta(days=31, seconds=1))
-
-
-moments = st.datetimes(min_value=datetime(2000, 1, 1), max_value=datetime(2040, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001 - hypothesis adds the zone
-
-
-@given(start=moments, days=st.floats(min_value=0.001, max_value=400))
-def test_longer_periods_are_cut_without_a_gap(start: datetime, days: float) -> None:
-    end = start + timedelta(days=days)
-    cut = list(split_period(start, end))
-    assert cut[0][0] == start
-    assert cut[-1][1] == end
-    assert all(one[1] == other[0] for one, other in pairwise(cut))
-    for one, other in cut:
-        RegisterRequest(start_date=one, end_date=other)
-
-
-def test_31_days_over_the_end_of_summer_time_are_31_days() -> None:
-    kyiv = ZoneInfo("Europe/Kyiv")
-    start, end = datetime(2026, 10, 1, tzinfo=kyiv), datetime(2026, 11, 1, tzinfo=kyiv)
-    first, second = split_period(start, end)
-    assert first[1] - first[0] == timedelta(days=31)
-    assert second == (datetime(2026, 10, 31, 21, tzinfo=UTC), datetime(2026, 10, 31, 22, tzinfo=UTC))
-    with pytest.raises(InvalidRequestError, match="31 days"):
-        RegisterRequest(start_date=start, end_date=end)
-
-
-def test_the_hour_that_comes_twice_is_an_hour() -> None:
-    kyiv = ZoneInfo("Europe/Kyiv")
-    first, again = datetime(2026, 10, 25, 3, 30, tzinfo=kyiv), datetime(2026, 10, 25, 3, 10, fold=1, tzinfo=kyiv)
-    RegisterRequest(start_date=first, end_date=again)
-    with pytest.raises(InvalidRequestError, match="after"):
-        RegisterRequest(start_date=again, end_date=first)
-
-
-zones = st.sampled_from(sorted(available_timezones())).map(ZoneInfo)
-local_moments = st.datetimes(
-    min_value=datetime(1890, 1, 1),  # noqa: DTZ001 - hypothesis adds the zone
-    max_value=datetime(2040, 1, 1),  # noqa: DTZ001 - as above
-    timezones=zones,
-    allow_imaginary=True,
-)
-
-
-@given(start=local_moments, days=st.integers(min_value=1, max_value=400))
-@example(start=datetime(2026, 10, 1, tzinfo=ZoneInfo("Europe/Kyiv")), days=31)
-def test_the_clocks_of_no_zone_stretch_a_period(start: datetime, days: int) -> None:
-    end = start + timedelta(days=days)
-    cut = [(one.astimezone(UTC), other.astimezone(UTC)) for one, other in split_period(start, end)]
-    assert (cut[0][0], cut[-1][1]) == (start.astimezone(UTC), end.astimezone(UTC))
-    assert all(one[1] == other[0] for one, other in pairwise(cut))
-    assert all(timedelta() < other - one <= LONGEST_PERIOD for one, other in cut)
-
-
-@given(start=local_moments, over=st.timedeltas(min_value=timedelta(milliseconds=1), max_value=timedelta(days=2)))
-def test_a_register_is_asked_for_by_the_time_that_passes(start: datetime, over: timedelta) -> None:
-    """In the zone of the shop, whatever its clocks do meanwhile."""
-    exact = (start.astimezone(UTC) + LONGEST_PERIOD).astimezone(start.tzinfo)
-    asked = RegisterRequest(start_date=start, end_date=exact).to_wire()
-    told = [datetime.fromisoformat(asked[name]) for name in ("start_date", "end_date")]
-    assert told[1].astimezone(UTC) - told[0].astimezone(UTC) == LONGEST_PERIOD
-    with pytest.raises(InvalidRequestError, match="31 days"):
-        RegisterRequest(start_date=start, end_date=(exact.astimezone(UTC) + over).astimezone(start.tzinfo))
-
-
-async def test_a_period_that_is_none_is_named_as_the_caller_named_it(client: GatewayClient) -> None:
-    with pytest.raises(InvalidRequestError, match=r"enddate: after startDate;") as of_list:
-        await anext(client.reports.period(END, START, timeout=30))
-    with pytest.raises(InvalidRequestError, match=r"end_date: after start_date;") as of_register:
-        RegisterRequest(start_date=END, end_date=START)
-    with pytest.raises(InvalidRequestError, match=r"end: after start;") as of_both:
-        next(split_period(END, START))
-    assert [caught.value.field for caught in (of_list, of_register, of_both)] == ["enddate", "end_date", "end"]

@@ -7,7 +7,7 @@ import httpcore2
 import pytest
 
 from integration_base.outbound import CheckedBackend, is_private, is_public
-from integration_base_tests.loopback import Reply, serve_replies
+from integration_base_tests.loopback import ReceivedRequest, Reply, serve_replies
 from integration_base_tests.outbound import PRIVATE, PUBLIC, Dialled, Names, guarded
 from integration_base_tests.tls_server import https_server
 
@@ -53,7 +53,11 @@ async def test_of_several_addresses_none_may_be_private(names: Names, led_to: li
 
 async def test_one_address_after_the_other_is_tried(names: Names) -> None:
     names.told["gateway.example.com"] = [["8.8.8.8", "93.184.216.34"]]
-    async with serve_replies(lambda _: Reply()) as address:
+
+    async def answer(_heard: ReceivedRequest) -> Reply:
+        return Reply()
+
+    async with serve_replies(answer) as address:
         dialled = Dialled(urlsplit(address).port, deaf=["8.8.8.8"])
         stream = await CheckedBackend(guarded, dialled).connect_tcp("gateway.example.com", 443, timeout=30)
         await stream.aclose()

@@ -1,0 +1,58 @@
+"""Reports that Saleor would refuse cannot be made."""
+
+import json
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from saleor_app_sdk.graphql import (
+    EventReport,
+)
+from saleor_app_sdk.payment_methods import CardDetails
+from saleor_app_sdk.vocabulary import AvailableAction, EventType
+from saleor_app_sdk_tests.recordings import CASSETTES
+
+REPORT = EventReport(
+    transaction_id="VHJhbnNhY3Rpb25JdGVtOjE=",
+    type=EventType.CHARGE_SUCCESS,
+    psp_reference="pay-1",
+    amount=Decimal("569.5"),
+    message="Оплачено",
+    available_actions=(AvailableAction.REFUND,),
+    external_url="https://payments.example.com/payments/1",
+    payment_method_details=CardDetails(name="Visa", last_digits="4242"),
+)
+RECORDED: dict[str, Any] = json.loads((CASSETTES / "scenarios" / "event_report.json").read_text())
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        {"psp_reference": ""},
+        {"psp_reference": "x" * 513},
+        {"amount": None},
+        {"amount": Decimal("1.005")},
+        {"amount": Decimal(-1)},
+        {"amount": 1.0},
+        {"external_url": "http://app/"},
+        {"external_url": ""},
+        {"time": "2026-11-21T00:00:00Z"},
+    ],
+)
+def test_a_report_that_saleor_would_refuse_cannot_be_made(harm: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        EventReport(
+            **({"transaction_id": "x", "type": "CHARGE_SUCCESS", "psp_reference": "x", "amount": Decimal(1)} | harm)
+        )
+
+
+@pytest.mark.parametrize("kind", ["CHARGE_FAILURE", "REFUND_REVERSE", "CHARGE_BACK", "INFO"])
+def test_saleor_finds_some_amounts_out_by_itself(kind: str) -> None:
+    assert EventReport(transaction_id="x", type=EventType(kind), psp_reference="x").amount is None
+
+
+def test_a_long_message_is_cut() -> None:
+    report = EventReport(transaction_id="x", type=EventType.INFO, psp_reference="x", message="я" * 600)
+    assert report.message == "я" * 512
