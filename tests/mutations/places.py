@@ -23,7 +23,7 @@ TESTS = (
     "tests/shopper/test_router.py",
     "tests/commands",
     "tests/dashboard",
-    "tests/test_amounts.py",
+    "packages/integration-base/tests/integration_base_tests/test_amounts.py",
     *(
         f"packages/gateway-client/tests/gateway_client_tests/test_{name}.py"
         for name in ("notification", "laws", "library")
