@@ -8,14 +8,14 @@ from typing import Any, TypeVar
 
 from app.core.fact import AttemptFact, Fact
 from app.core.payment import Operation, Payment, PaymentAggregate
-from app.core.vocabulary import EventState, Kind, Origin, State
+from app.core.vocabulary import EventState, Kind, Mode, Origin, State
 from app.rules.action_request import ActionRequest
 from app.rules.addresses import Addresses, PaymentPage
 from app.rules.apply import apply
 from app.rules.balance import balance
 from app.rules.decision_context import DecisionContext
 from app.rules.decisions.action import ActionRequested
-from app.rules.decisions.answer_confirmation import HistoryRead
+from app.rules.decisions.answer_confirmation import HistoryRead, RefundRerequested
 from app.rules.decisions.competing_attempts import AttemptBegun, AttemptsDue
 from app.rules.decisions.delivery import EventDue, EventReported, find_ready_event
 from app.rules.decisions.gateway_call import CallReturned
@@ -23,17 +23,21 @@ from app.rules.decisions.look_up import OrderLookedUp, OrderShown, TurnCame
 from app.rules.decisions.session import SessionAsked
 from app.rules.observation import Observations, observation_from_record
 from app.rules.page_cancellation import needs_look_up_first
+from app.rules.problems import open_problems
 from app.rules.refusal import RefusalError
 from app.rules.responses import action_response, session_refusal_response, session_response
 from app.rules.schedule import Schedule
 from gateway_client.errors import GatewayError, OutcomeUnknownError
 from integration_base import exact_json
 from saleor_app_sdk.errors import SaleorError
+from saleor_app_sdk.events import GrantedRefund
 from saleor_app_sdk.history import HistoryEntry
 from saleor_app_sdk.reports import ReportOutcome
 from saleor_app_sdk.responses import ActionResponse, AvailableAction, TransactionFlow
 from saleor_app_sdk.source import Checkout
 from saleor_app_sdk.testing.records import Event
+from saleor_app_sdk.testing.rules import requests
+from saleor_app_sdk.testing.rules.grants import GrantRefusedError, update_granted_refund_status
 from saleor_app_sdk.testing.vocabulary import Action
 from tests.model.gateway import Record
 from tests.model.world import ACCOUNT, TO_PAY, Answer, Attempt, Call, World
@@ -102,8 +106,9 @@ def begin(world: World, attempt: Attempt, request: Event) -> None:
         amount=request.amount,
         currency="UAH",
         channel="uah",
+        mode=world.mode,
         source_id="checkout",
-        expires_at=world.now + PAGE_LIFETIME,
+        expires_at=world.now + PAGE_LIFETIME if world.mode is Mode.HOSTED else None,
         created_at=world.now,
         updated_at=world.now,
     )
@@ -141,7 +146,12 @@ def receive_action(world: World, attempt: Attempt, request: Event, action: Actio
     """Record what Saleor requests, and send it, let it wait, or answer from the record."""
     key = request.idempotency_key or ""
     asked = ActionRequest(
-        action=_ACTIONS[action], amount=request.amount, currency="UAH", keys=(key,), digest=f"digest of {key}"
+        action=_ACTIONS[action],
+        amount=request.amount,
+        currency="UAH",
+        keys=(key,),
+        digest=f"digest of {key}",
+        granted=None if request.granted_refund is None else GrantedRefund(id=request.granted_refund.id),
     )
     try:
         recorded = _record(attempt, ActionRequested(asked, context_at(world), opens_keys=lambda _payment: True))
@@ -267,10 +277,27 @@ def prepare_report(world: World, attempt: Attempt, event_id: int) -> Any:
     aggregate.event_by_id(event_id).attempts += 1
     due = find_ready_event(aggregate, event_id) or _record(attempt, EventDue(event_id, world.now))
     if due.awaited is not None:
-        _record(attempt, HistoryRead(due.awaited, history_of(attempt.transaction.events), context_at(world)))
+        read = HistoryRead(due.awaited, history_of(attempt.transaction.events), context_at(world))
+        if _record(attempt, read).granted is not None:
+            refused_with = request_grant(world, attempt)
+            _record(attempt, RefundRerequested(due.awaited, context_at(world), refused_with))
         due = _record(attempt, EventDue(event_id, world.now, confirmed=True))
     attempt.store()
     return due.event
+
+
+def request_grant(world: World, attempt: Attempt) -> str | None:
+    """Have Saleor request the granted refund; return the code with which it refuses."""
+    granted = attempt.granted
+    assert granted is not None
+    key = f"action-{len(attempt.transaction.events)}"
+    try:
+        request = requests.request_granted_refund(granted, attempt.transaction, world.event_clock, idempotency_key=key)
+    except GrantRefusedError as refusal:
+        return refusal.code
+    update_granted_refund_status(granted)
+    receive_action(world, attempt, request, Action.REFUND)
+    return None
 
 
 def record_report(world: World, attempt: Attempt, event_id: int, outcome: ReportOutcome | SaleorError) -> None:
@@ -298,6 +325,8 @@ def differs_from_register(attempt: Attempt) -> bool:
     """Return whether the night's comparison with the gateway's register finds a difference."""
     if attempt.aggregate is None or attempt.order.payment is None:
         return False
+    if open_problems(attempt.aggregate.payment) and any(record.turned for record in attempt.order.records):
+        return False  # it still does, and people know
     ours, order = balance(attempt.aggregate.payment.flow, attempt.aggregate.operations), attempt.order
     disputes = {one.state for one in attempt.aggregate.operations if one.kind is Kind.DISPUTE and one.state.final}
     lost = order.disputed > 0

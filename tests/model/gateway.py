@@ -4,7 +4,7 @@ Rules: gateway interface, States and transitions. Every change of a record is no
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
@@ -22,7 +22,8 @@ ZERO = Decimal("0.00")
 class Record:
     """A payment, or an operation on it: ``method`` is purchase, auth, capture, void, refund or dispute.
 
-    The interface shows no record of a dispute; it comes like a payment of its own under the order.
+    The interface shows no record of a dispute; it comes like a payment of its own under the order. ``turned``: its
+    final status was another one before.
     """
 
     id: str
@@ -30,6 +31,8 @@ class Record:
     amount: Decimal
     status: str
     code: str | None
+    mode: str = "hosted"
+    turned: bool = False
 
     def read_as(self, order_id: str) -> PaymentRecord | OperationRecord:
         """Return the record as the app's client reads it."""
@@ -38,7 +41,7 @@ class Record:
             "payment_id": self.id if is_payment else f"payment-of-{order_id}",
             "order_id": order_id,
             "pos_id": POS,
-            "mode": "hosted" if self.method in {"purchase", "auth"} else "direct",
+            "mode": self.mode if self.method in {"purchase", "auth"} else "direct",
             "method": self.method,
             "amount": self.amount,
             "currency": "UAH",
@@ -96,17 +99,19 @@ class GatewayOrder:
         """Return what a look-up shows: every record of the order."""
         return Records([record.read_as(self.order_id) for record in self.records])
 
-    def open_page(self, method: str, amount: Decimal) -> None:
-        """Open the page. An order id is used once."""
+    def create(self, method: str, amount: Decimal, mode: str = "hosted") -> Record:
+        """Open a page, or begin to charge a card. An order id is used once."""
         assert not self.records
-        self.records.append(Record(f"payment-of-{self.order_id}", method, amount, "init", None))
+        record = Record(f"payment-of-{self.order_id}", method, amount, "init", None, mode)
+        self.records.append(record)
+        return record
 
     def change(self, record: Record, status: str, code: str | None = None) -> None:
         """Change a record, and notify of it."""
         record.status = status
         default = _OPERATION_CODES.get(record.method, "1000") if status == "success" else _CODES[status]
         record.code = code or default
-        self.notifications.append(Record(record.id, record.method, record.amount, record.status, record.code))
+        self.notifications.append(replace(record))
 
     def allows(self, method: str, amount: Decimal) -> bool:
         """Return whether an operation is possible now."""

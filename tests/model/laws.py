@@ -8,7 +8,7 @@ from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import EventState, Flow, Kind, Origin, State
 from app.rules.balance import balance, is_in_flight
 from app.rules.problems import PAID_TWICE, has_problem, open_problems
-from saleor_app_sdk.testing.vocabulary import Action
+from saleor_app_sdk.testing.vocabulary import Action, GrantedRefundStatus
 from tests.model.world import TO_PAY, Attempt, World
 
 ZERO = Decimal("0.00")
@@ -32,7 +32,8 @@ def _broken_by_attempt(attempt: Attempt) -> Iterator[str]:
         if times > 1 and attempt.operation(operation_id).kind is not Kind.CANCEL:
             yield f"2: the gateway was called {times} times for one operation"
     for operation_id, record in attempt.carried_out.items():
-        if attempt.operation(operation_id).state is State.FAILURE and record.status != "failure":
+        has_failed = attempt.operation(operation_id).state is State.FAILURE
+        if has_failed and record.status != "failure" and not record.turned:
             yield f"2: a {record.method} has failed for us, and the gateway carries it out"
     asked = [event for event in attempt.transaction.events if event.type in _REQUESTS]
     made = [one for one in operations if one.requester is Origin.SALEOR and one.kind is not Kind.CREATE]
@@ -41,9 +42,12 @@ def _broken_by_attempt(attempt: Attempt) -> Iterator[str]:
     taken = [operation.psp_reference for operation in operations if operation.psp_reference is not None]
     if max(Counter(taken).values(), default=0) > 1:
         yield "9: two operations share a reference"
+    amounts = attempt.transaction.amounts
+    if any(record.turned for record in order.records):
+        yield from _waiting_in_silence(attempt, aggregate)
+        return  # what was true when Saleor was told need not be any more: the books are compared at the end
     if order.refunded > order.charged:
         yield "3: more was refunded than charged"
-    amounts = attempt.transaction.amounts
     if amounts.charged + amounts.refunded > order.charged:
         yield f"8: Saleor counts {amounts.charged + amounts.refunded} as charged, the gateway {order.charged}"
     if amounts.refunded > order.refunded:
@@ -63,6 +67,13 @@ def _waiting_in_silence(attempt: Attempt, aggregate: PaymentAggregate) -> Iterat
             yield "13: an event waits in silence"
 
 
+def waits_for_people(world: World) -> bool:
+    """Return whether all that has not ended is something that staff have been told of (laws of money, 13)."""
+    known = [attempt.aggregate for attempt in world.attempts if attempt.aggregate is not None]
+    waiting = [one for one in known if not all(operation.state.final for operation in one.operations)]
+    return bool(waiting) and all(open_problems(one.payment) for one in waiting)
+
+
 def unequal_books(world: World) -> Iterator[str]:
     """Yield what differs between the three books, once all that can happen by itself has happened."""
     for attempt in world.attempts:
@@ -75,6 +86,24 @@ def unequal_books(world: World) -> Iterator[str]:
         assert attempt.aggregate is not None
         if len(paid) > 1 and total > TO_PAY and not has_problem(attempt.aggregate.payment, PAID_TWICE):
             yield "12: paid twice, and staff are not told"
+
+
+def _unsettled_grant(attempt: Attempt, *, problems: bool) -> Iterator[str]:
+    """A granted refund ends as the refund did; one that failed can be requested again."""
+    granted = attempt.granted
+    if granted is None or problems:
+        return
+    paid_out = [
+        record
+        for operation_id, record in attempt.carried_out.items()
+        if attempt.operation(operation_id).granted_refund_id is not None and record.status == "success"
+    ]
+    if len(paid_out) > 1:
+        yield "4: a granted refund was paid out twice"
+    if granted.status is GrantedRefundStatus.PENDING:
+        yield "5: a granted refund is pending for ever"
+    if granted.status is not GrantedRefundStatus.SUCCESS and paid_out:
+        yield f"5: a granted refund was paid out, and Saleor has it as {granted.status.value}"
 
 
 def _is_lost_dispute(operation: Operation) -> bool:
@@ -103,6 +132,7 @@ def _differences(attempt: Attempt, world: World) -> Iterator[str]:
     pending = amounts.charge_pending, amounts.refund_pending, amounts.authorize_pending, amounts.cancel_pending
     if any(pending) and not problems:
         yield f"Saleor waits for ever: {pending}"
+    yield from _unsettled_grant(attempt, problems=problems)
     still_open = [operation for operation in aggregate.operations if not operation.state.final]
     if still_open and not problems:
         yield f"13: {still_open[0].kind.value} never ends"

@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from functools import partial
+from typing import Any
 
-from app.core.vocabulary import Flow, Kind, State
+from app.core.vocabulary import Flow, Kind, Mode, State
 from gateway_client.errors import NotFoundError, OutcomeUnknownError, RefusedError
 from gateway_client.models import Checkout
 from saleor_app_sdk.errors import SaleorRefusedError, SaleorUnreachableError
 from saleor_app_sdk.reports import ReportOutcome
+from saleor_app_sdk.testing.records import GrantedRefund
 from saleor_app_sdk.testing.rules import requests
 from saleor_app_sdk.testing.rules.recording import (
     create_request_event,
@@ -21,7 +23,7 @@ from saleor_app_sdk.testing.rules.recording import (
 from saleor_app_sdk.testing.rules.reports import Report, ReportRefusedError, record_report
 from saleor_app_sdk.testing.vocabulary import Action, EventType
 from tests.model import app_side
-from tests.model.gateway import CANCELLED, EXPIRED, pending_records
+from tests.model.gateway import CANCELLED, DECLINED, EXPIRED, pending_records
 from tests.model.world import Attempt, Call, Fault, World, dues_of
 
 _METHODS = {Kind.CAPTURE: "capture", Kind.VOID: "void", Kind.REFUND: "refund"}
@@ -111,7 +113,7 @@ def _calls(attempt: Attempt, move: _Make) -> Iterator[Move]:
         what = attempt.operation(call.operation_id).kind.value
         if call.result is None:
             yield move(f"the gateway does it: {what}", partial(_execute, place=place, status="success"), fair=True)
-            if what not in {"create", "cancel"}:
+            if what != "cancel" and not (what == "create" and _is_hosted(attempt)):
                 yield move(
                     f"the gateway begins it: {what}", partial(_execute, place=place, status="pending"), wish="pending"
                 )
@@ -125,13 +127,21 @@ def _calls(attempt: Attempt, move: _Make) -> Iterator[Move]:
         yield move(f"the process dies: {what}", partial(_die, place=place), fault=Fault.PROCESS_DIES)
 
 
+def _is_hosted(attempt: Attempt) -> bool:
+    return attempt.aggregate is not None and attempt.aggregate.payment.mode is Mode.HOSTED
+
+
 def _execute(world: World, attempt: Attempt, *, place: int, status: str) -> None:
     call, order = attempt.calls[place], attempt.order
     operation = attempt.operation(call.operation_id)
     attempt.calls_made[call.operation_id] = attempt.calls_made.get(call.operation_id, 0) + 1
     if operation.kind is Kind.CREATE:
-        order.open_page("purchase" if world.flow is Flow.CHARGE else "auth", operation.amount)
+        record = order.create("purchase" if world.flow is Flow.CHARGE else "auth", operation.amount, world.mode.value)
         call.result = Checkout.from_form(f"https://gateway.example/checkout/{order.order_id}/form")
+        if world.mode is Mode.DIRECT:
+            order.change(record, status)
+            attempt.carried_out[call.operation_id] = record
+            call.result = record.read_as(order.order_id)
         return
     payment = order.payment
     if operation.kind is Kind.CANCEL:
@@ -305,6 +315,7 @@ def _people(world: World, attempt: Attempt, move: _Make) -> Iterator[Move]:
     if payment is not None and payment.status == "failure" and payment.code == "4009" and is_shown:
         yield move("the shopper pays with another card", partial(_pay, status="success"), wish="second card")
     yield from _disputes(attempt, move)
+    yield from _turns(attempt, move)
     for place, record in enumerate(order.records):
         if record in pending_records(order) and record is not order.dispute:
             yield move(
@@ -318,6 +329,8 @@ def _people(world: World, attempt: Attempt, move: _Make) -> Iterator[Move]:
             for part, amount in _PARTS:
                 wish = f"{action.value} {part}".lower()
                 yield move(f"staff request: {wish}", partial(_request, action=action, amount=amount), wish=wish)
+    if attempt.transaction.amounts.charged and not attempt.calls and not attempt.answers:
+        yield move("staff request a granted refund", _grant, wish="grant")
     for method in ("capture", "void", "refund"):
         amount = Decimal("100.00") if method != "refund" else Decimal("40.00")
         if order.allows(method, amount):
@@ -340,6 +353,21 @@ def _disputes(attempt: Attempt, move: _Make) -> Iterator[Move]:
                 is_open = order.dispute.status == "pending"
                 wish = "decide" if is_open else "decide again"
                 yield move(f"the bank decides for the {whom}", decide, fair=is_open and status == "failure", wish=wish)
+
+
+def _turns(attempt: Attempt, move: _Make) -> Iterator[Move]:
+    """A gateway contradicts a final word of its own: once for each record."""
+    for place, record in enumerate(attempt.order.records):
+        is_word = record.status == "success" or (record.status == "failure" and record.code == DECLINED)
+        if is_word and record.method != "dispute" and not record.turned:
+            other = "failure" if record.status == "success" else "success"
+            yield move(f"the gateway says otherwise: {record.method} {other}", partial(_turn, place=place), wish="turn")
+
+
+def _turn(world: World, attempt: Attempt, *, place: int) -> None:
+    record = attempt.order.records[place]
+    record.turned = True
+    attempt.order.change(record, "failure" if record.status == "success" else "success")
 
 
 def _dispute(world: World, attempt: Attempt) -> None:
@@ -390,6 +418,12 @@ def _request(world: World, attempt: Attempt, *, action: Action, amount: Decimal)
     key = f"action-{len(attempt.transaction.events)}"
     request = requests.request_action(attempt.transaction, action, amount, world.event_clock, idempotency_key=key)
     app_side.receive_action(world, attempt, request, action)
+
+
+def _grant(world: World, attempt: Attempt) -> None:
+    order: Any = None  # whose it is decides nothing here
+    attempt.granted = attempt.granted or GrantedRefund("granted-1", order, Decimal("40.00"), "", False, [])
+    app_side.request_grant(world, attempt)
 
 
 def _portal(world: World, attempt: Attempt, *, method: str, amount: Decimal) -> None:

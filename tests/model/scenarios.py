@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from app.core.vocabulary import Flow
+from app.core.vocabulary import Flow, Mode
 from tests.model.moves import moves_of, next_fair_move
 from tests.model.world import Fault, World, new_world
 
@@ -20,6 +20,7 @@ class Scenario:
     name: str
     flow: Flow
     wishes: Mapping[str, int]
+    mode: Mode = Mode.HOSTED
     attempts: int = 1
     faults: int = 1
     before: tuple[str, ...] = ()
@@ -29,7 +30,9 @@ class Scenario:
         """Return the world in which the exploration begins."""
         most = self.faults if faults is None else faults
         wishes = Counter(self.wishes) + Counter(self.before)
-        world = new_world(self.flow, attempts=self.attempts, wishes=wishes, faults=most, allowed=self.allowed)
+        world = new_world(
+            self.flow, self.mode, attempts=self.attempts, wishes=wishes, faults=most, allowed=self.allowed
+        )
         for wish in self.before:
             world = next(move for move in moves_of(world) if move.wish == wish).apply(world)
             while (move := next_fair_move(world)) is not None and not move.passes_time:
@@ -56,5 +59,11 @@ SCENARIOS = (
     Scenario("charged or released", Flow.AUTHORIZATION, _wishes(charge_all=1, cancel_all=1), before=_PAID),
     Scenario("charged by others", Flow.AUTHORIZATION, _wishes(charge_all=1, portal_capture=1), before=_PAID),
     Scenario("cancelled before it is paid", Flow.CHARGE, _wishes(pay=1, cancel_all=1), before=("begin",)),
+    Scenario("a card pays", Flow.CHARGE, _wishes(begin=1, pending=1, decline=1), mode=Mode.DIRECT),
+    Scenario("a card is authorized", Flow.AUTHORIZATION, _wishes(begin=1, charge_all=1), mode=Mode.DIRECT),
+    Scenario("a granted refund", Flow.CHARGE, _wishes(grant=2, decline=1), before=_PAID),
+    Scenario("a granted refund and another", Flow.CHARGE, _wishes(grant=1, refund_part=1), before=_PAID),
+    Scenario("the word on a refund turns", Flow.CHARGE, _wishes(refund_part=1, decline=1, turn=1), before=_PAID),
+    Scenario("the word on a charge turns", Flow.CHARGE, _wishes(pay=1, decline=1, turn=1), before=("begin",)),
     Scenario("two attempts compete", Flow.CHARGE, _wishes(begin=1, pay=2), attempts=2, before=("begin",)),
 )

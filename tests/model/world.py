@@ -13,11 +13,11 @@ from re import compile as pattern
 from typing import Any
 
 from app.core.payment import Account, Operation, PaymentAggregate
-from app.core.vocabulary import EventState, Flow, State
+from app.core.vocabulary import EventState, Flow, Mode, State
 from app.rules.decisions.gateway_call import Outcome
 from app.store.tables import MerchantAccount
 from gateway_client.errors import GatewayError
-from saleor_app_sdk.testing.records import Event, EventClock, Transaction
+from saleor_app_sdk.testing.records import Event, EventClock, GrantedRefund, Transaction
 from saleor_app_sdk.testing.vocabulary import Action
 from tests.model.gateway import GatewayOrder, Record
 from tests.payments.aggregates import HUNDRED, NOON, an_aggregate
@@ -92,12 +92,13 @@ class Attempt:
     """One attempt to pay: Saleor's transaction, the app's payment, the gateway's order, and what is between them.
 
     ``calls_made``: how many calls for each operation have reached the gateway. ``carried_out``: the gateway's record of
-    each operation of ours.
+    each operation of ours. ``granted`` is a refund that staff have granted on the order.
     """
 
     transaction: Transaction
     order: GatewayOrder
     aggregate: PaymentAggregate | None = None
+    granted: GrantedRefund | None = None
     calls: list[Call] = field(default_factory=list)
     answers: list[Answer] = field(default_factory=list)
     calls_made: dict[int, int] = field(default_factory=dict)
@@ -132,6 +133,7 @@ class World:
     """Everything. ``wishes`` is how often people may still do each thing, ``faults`` how much may still go wrong."""
 
     flow: Flow
+    mode: Mode
     clock: ModelClock
     event_clock: ModelEventClock
     attempts: list[Attempt]
@@ -175,14 +177,16 @@ def dues_of(attempt: Attempt) -> list[datetime]:
     return [due for due in dues if due is not None]
 
 
-def new_world(flow: Flow, *, attempts: int, wishes: dict[str, int], faults: int, allowed: frozenset[Fault]) -> World:
+def new_world(
+    flow: Flow, mode: Mode, *, attempts: int, wishes: dict[str, int], faults: int, allowed: frozenset[Fault]
+) -> World:
     """Return a world in which nothing has happened yet."""
     clock = ModelClock()
     transactions = [
         Transaction(f"token-{number}", "UAH", "app", NOON, NOON, f"key-{number}") for number in range(attempts)
     ]
     begun = [Attempt(transaction, GatewayOrder(f"{number:032x}")) for number, transaction in enumerate(transactions, 1)]
-    return World(flow, clock, ModelEventClock(clock), begun, dict(wishes), faults, allowed)
+    return World(flow, mode, clock, ModelEventClock(clock), begun, dict(wishes), faults, allowed)
 
 
 def _shared_account() -> Account:
@@ -239,5 +243,6 @@ _FROZEN_AS: Mapping[type, Callable[[Any, datetime, dict[str, str]], Any]] = {
     list: _freeze_all,
     tuple: _freeze_all,
     dict: _freeze_by_name,
+    GrantedRefund: lambda granted, _now, _names: granted.status.name,
     frozenset: lambda values, _now, _names: sorted(map(str, values)),
 }
