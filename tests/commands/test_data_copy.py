@@ -16,7 +16,7 @@ from app.store.processes import RunningProcess, record_heartbeat
 from app.store.tables import MerchantAccount
 from tests.commands.books import event, notification, operation, store_payment
 from tests.commands.conftest import Shell, one_database
-from tests.db.test_migrations import stand_at
+from tests.db.revisions import stand_at
 
 PASSWORD = "hunter2%40secret"
 

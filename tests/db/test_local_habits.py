@@ -2,7 +2,8 @@
 
 import shutil
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -112,20 +113,30 @@ async def test_a_database_that_cannot_hold_all_names_is_refused_before_anything_
         assert connection.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").fetchone() == (0,)
 
 
-async def test_missing_rights_are_named(new_postgresql: Callable[[], str]) -> None:
-    url = new_postgresql()
+@contextmanager
+def stranger_to(url: str) -> Iterator[str]:
+    """Give the address for a role that has no rights on the schema, with its name."""
     name = make_url(url).database
     role = f"{name}_r"
     _run(url, "REVOKE ALL ON SCHEMA public FROM PUBLIC")
     _run(_server_of(url), f"CREATE ROLE \"{role}\" LOGIN PASSWORD 'secret'")
-    theirs = make_url(url).set(username=role, password="secret").render_as_string(hide_password=False)
     try:
-        with pytest.raises(DBAPIError) as caught:
-            await migrate(theirs)
-        said = describe_connection_error(theirs, caught.value)
-        assert said.startswith(f"the user {role!r} may not use tables in {name!r}: make it the owner, or grant CREATE")
+        yield make_url(url).set(username=role, password="secret").render_as_string(hide_password=False)
     finally:
         _run(_server_of(url), f'DROP ROLE "{role}"')
+
+
+def assert_names_missing_rights(url: str, error: NoRightsError | DBAPIError) -> None:
+    role, name = make_url(url).username, make_url(url).database
+    said = describe_connection_error(url, error)
+    assert said.startswith(f"the user {role!r} may not use tables in {name!r}: make it the owner, or grant CREATE")
+
+
+async def test_missing_rights_are_named(new_postgresql: Callable[[], str]) -> None:
+    with stranger_to(new_postgresql()) as theirs:
+        with pytest.raises(DBAPIError) as caught:
+            await migrate(theirs)
+        assert_names_missing_rights(theirs, caught.value)
 
 
 async def test_tables_that_a_user_may_not_see_do_not_look_like_an_empty_database(
@@ -134,21 +145,14 @@ async def test_tables_that_a_user_may_not_see_do_not_look_like_an_empty_database
     url = new_postgresql()
     await migrate(url)
     name = make_url(url).database
-    role = f"{name}_r"
-    _run(url, "REVOKE ALL ON SCHEMA public FROM PUBLIC")
-    _run(_server_of(url), f"CREATE ROLE \"{role}\" LOGIN PASSWORD 'secret'")
-    theirs = make_url(url).set(username=role, password="secret").render_as_string(hide_password=False)
-    try:
+    with stranger_to(url) as theirs:
         with pytest.raises(NoRightsError) as caught:
             await current_revision(theirs)
-        said = describe_connection_error(theirs, caught.value)
-        assert said.startswith(f"the user {role!r} may not use tables in {name!r}: make it the owner, or grant CREATE")
+        assert_names_missing_rights(theirs, caught.value)
         _run(_server_of(url), f'REVOKE CONNECT ON DATABASE "{name}" FROM PUBLIC')
         with pytest.raises(DBAPIError) as refused:
             await current_revision(theirs)
         assert f"may not connect to {name!r}" in describe_connection_error(theirs, refused.value)
-    finally:
-        _run(_server_of(url), f'DROP ROLE "{role}"')
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from app.store.database import Database, create_engine
 from app.store.inbox import NOTIFICATIONS
 from app.store.migrate import Fit, MigrationResult, Revision, current_revision, fit_of, migrate, newest_revision
 from app.store.outbox import EVENTS
+from tests.db.revisions import stand_at
 from tests.journeys.next_version import REVISION, next_migrations
 
 
@@ -95,13 +96,6 @@ async def test_a_database_that_a_newer_program_has_migrated_is_left_as_it_is(dat
         assert await current_revision(database_url) == "0999.0998"
     finally:
         await stand_at(database_url, newest_revision())
-
-
-async def stand_at(database_url: str, revision: str) -> None:
-    engine = create_engine(database_url)
-    async with engine.begin() as connection:
-        await connection.execute(text("UPDATE alembic_version SET version_num = :name"), {"name": revision})
-    await engine.dispose()
 
 
 async def test_a_migration_does_not_make_everybody_wait_behind_somebody_who_reads_for_long(
