@@ -4,6 +4,7 @@ It is a payment like any other: intent first, looked up, notified of, refunded a
 Saleor has no transaction for it, so nothing is reported there: its outbox stays empty (``apply``).
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
@@ -13,9 +14,10 @@ from app.core.payment import Payment, PaymentAggregate
 from app.core.vocabulary import Flow
 from app.flows.execute import execute
 from app.flows.initialize import creation_intent, hosted_payment_call
+from app.i18n.messages import LazyMessage
 from app.rules.balance import check_amount
 from app.rules.references import order_id_of
-from app.rules.refusal import RefusalCode, RefusalError
+from app.rules.refusal import RefusalCode, RefusalError, Refusals
 from app.rules.requests.languages import page_language
 from app.rules.requests.payment import check_account
 from app.rules.requests.storefront import check_typed_fields
@@ -26,17 +28,18 @@ from app.store.tables import MerchantAccount
 from gateway_client.errors import InvalidRequestError
 from gateway_client.models import Sector
 from gateway_client.models.payments import HostedPayment
+from integration_base.amounts import CENT
 from integration_base.outbound import Deadline
 
 SUGGESTED_AMOUNT = Decimal("1.00")
 """The proposed amount: enough for a bank to take it seriously, and too little to matter."""
 
-_FIELD_NAMES = {
-    "customer_email": "e-mail address",
-    "customer_phone": "phone number",
-    "customer_fname": "first name",
-    "customer_lname": "last name",
-    "customer_birthday": "date of birth",
+_MISSING = {
+    "customer_email": LazyMessage("Enter an e-mail address: the gateway requires one."),
+    "customer_phone": LazyMessage("Enter a phone number: the gateway requires one."),
+    "customer_fname": LazyMessage("Enter a first name: the gateway requires one."),
+    "customer_lname": LazyMessage("Enter a last name: the gateway requires one."),
+    "customer_birthday": LazyMessage("Enter the date of birth, like 1991-08-24: the gateway requires it."),
 }
 
 
@@ -83,15 +86,40 @@ async def begin_trial(services: Services, account: MerchantAccount, trial: Trial
     return await execute(services, journaled, journaled.create, call, deadline, answering=False)
 
 
+def check_trial(account: MerchantAccount, trial: Trial) -> None:
+    """Check what a person can correct. Raises RefusalError with all reasons, each with its field. Pure."""
+    refusals = Refusals()
+    refusals.collect(check_account, account, "", trial.currency)
+    refusals.collect(check_amount, trial.amount)
+    for field, value in _required(account, trial).items():
+        refusals.collect(_require, field, value)
+    typed = {"customer_email": trial.email, "customer_fname": trial.first_name, "customer_lname": trial.last_name}
+    for field, text in typed.items():
+        refusals.collect(check_typed_fields, {field: text}, trial.language)
+    refusals.raise_if_any()
+
+
+def _required(account: MerchantAccount, trial: Trial) -> Mapping[str, object]:
+    """Return the fields that the gateway requires of this merchant's shoppers."""
+    required: dict[str, object] = {"customer_email": trial.email, "customer_phone": trial.phone}
+    if account.sector != Sector.GENERAL:
+        required |= {"customer_fname": trial.first_name, "customer_lname": trial.last_name}
+    if account.sector == Sector.MICROFINANCE:
+        required["customer_birthday"] = trial.birthday
+    return required
+
+
+def _require(field: str, value: object) -> None:
+    if not value:
+        raise RefusalError(RefusalCode.INVALID_DATA, _MISSING[field], field)
+
+
 def _build_request(services: Services, account: MerchantAccount, trial: Trial, saleor_api_url: str) -> HostedPayment:
     """Return the request (gateway interface, 1b), without products or shares: nothing was sold. Raises RefusalError."""
-    amount = check_amount(trial.amount)
-    check_account(account, "", trial.currency)
-    typed = {"customer_email": trial.email, "customer_fname": trial.first_name, "customer_lname": trial.last_name}
-    check_typed_fields(typed, trial.language)
+    check_trial(account, trial)
     order_id = order_id_of(trial.transaction_id, saleor_api_url)
     fields: dict[str, Any] = {
-        "amount": amount,
+        "amount": trial.amount.quantize(CENT),
         "currency": trial.currency,
         "order_id": order_id,
         "description": f"Trial payment {order_id}",
@@ -111,7 +139,7 @@ def _build_request(services: Services, account: MerchantAccount, trial: Trial, s
         request = HostedPayment(**fields)
         request.check_sector(Sector(account.sector))
     except InvalidRequestError as exc:
-        message = f"The gateway needs the {_FIELD_NAMES.get(exc.field, exc.field)}: {exc.limit}."
+        message = f"The gateway does not accept this: {exc.message}."
         raise RefusalError(RefusalCode.INVALID_DATA, message, exc.field) from exc
     return request
 

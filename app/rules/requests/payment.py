@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import Any, TypeVar
 
 from app.core.vocabulary import Flow
+from app.i18n.messages import LazyMessage
 from app.rules.addresses import Addresses
 from app.rules.balance import check_amount
 from app.rules.references import order_id_of
@@ -147,7 +148,11 @@ def check_account(account: MerchantAccount | None, channel: str, currency: str) 
     if currency not in account.currencies:
         raise RefusalError(
             RefusalCode.CURRENCY_NOT_SUPPORTED,
-            f"The merchant account accepts {', '.join(account.currencies)}, not {currency}.",
+            LazyMessage(
+                "The merchant account accepts %(currencies)s, not %(currency)s.",
+                currencies=", ".join(account.currencies),
+                currency=currency,
+            ),
         )
     return account
 

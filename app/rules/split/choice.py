@@ -5,13 +5,14 @@ the next refund, which must be of the chosen amount.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 
 from app.core.payment import PaymentAggregate
 from app.i18n.messages import LazyMessage
 from app.rules.balance import check_amount
-from app.rules.refusal import RefusalCode, RefusalError
+from app.rules.refusal import RefusalCode, RefusalError, Refusals
 from app.rules.split.allocation import Shares
 from app.rules.split.planning import check_choice
 from app.rules.split.rules import parse_sub_merchant
@@ -37,26 +38,34 @@ def choose_next_refund_split(
 
 
 def parse_choice(taken_from: Mapping[str, Decimal]) -> Shares:
-    """Return a choice by canonical sub-merchant UUID. Raises RefusalError when it is invalid. Pure."""
+    """Return a choice by canonical sub-merchant UUID. Pure.
+
+    Raises RefusalError with all reasons, whose ``field`` is the sub-merchant as given.
+    """
     chosen: dict[str, Decimal] = {}
+    refusals = Refusals()
     for text, amount in taken_from.items():
-        money = check_amount(amount)
-        try:
-            who = parse_sub_merchant(text)
-        except ValueError:
-            raise RefusalError(
-                RefusalCode.INVALID_DATA, LazyMessage("%(text)s is not a sub-merchant.", text=repr(text))
-            ) from None
-        if who in chosen:
-            raise RefusalError(
-                RefusalCode.INVALID_DATA, LazyMessage("The sub-merchant %(who)s is given twice.", who=who)
-            )
-        chosen[who] = money
+        refusals.collect(_add_share, chosen, text, amount)
+    refusals.raise_if_any()
     if not chosen:
         raise RefusalError(
             RefusalCode.INVALID_DATA, LazyMessage("No sub-merchant is chosen: enter who pays back how much.")
         )
     return chosen
+
+
+def _add_share(chosen: dict[str, Decimal], text: str, amount: Decimal) -> None:
+    try:
+        who, money = parse_sub_merchant(text), check_amount(amount)
+    except ValueError:
+        message = LazyMessage("%(text)s is not a sub-merchant.", text=repr(text))
+        raise RefusalError(RefusalCode.INVALID_DATA, message, text) from None
+    except RefusalError as refusal:
+        raise replace(refusal, field=text) from None
+    if who in chosen:
+        message = LazyMessage("The sub-merchant %(who)s is given twice.", who=who)
+        raise RefusalError(RefusalCode.INVALID_DATA, message, text)
+    chosen[who] = money
 
 
 def clear_choice(aggregate: PaymentAggregate, now: datetime) -> None:

@@ -21,7 +21,7 @@ from app.core.request import GatewayObject, RequestDetails, with_split
 from app.core.vocabulary import Kind
 from app.i18n.messages import LazyMessage, Money
 from app.rules.action_request import ActionRequest
-from app.rules.refusal import RefusalCode, RefusalError
+from app.rules.refusal import RefusalCode, RefusalError, combine
 from app.rules.split.allocation import ZERO, IndivisibleError, Shares, allocate, owner_of, total_of
 from app.rules.split.fiscal_products import fiscal_details
 from app.rules.split.products import DELIVERY, article_of, basket_of, granted_lines, line_of, products_of
@@ -196,7 +196,11 @@ def _validated_choice(
 def check_choice(
     chosen: Mapping[str, Decimal], at_most: Mapping[str, Decimal], currency: str, names: Mapping[str, str] | None = None
 ) -> None:
-    """Reject a choice that takes more from a sub-merchant than it can have left. Raises RefusalError."""
+    """Reject a choice that takes more from sub-merchants than they can have left.
+
+    Raises RefusalError with a reason for each of them, whose ``field`` is the sub-merchant.
+    """
+    refusals = []
     for who, part in chosen.items():
         left = at_most.get(who, ZERO)
         if part > left:
@@ -207,7 +211,9 @@ def check_choice(
                 who=name,
                 left=Money(left, currency),
             )
-            raise RefusalError(RefusalCode.NOT_POSSIBLE, message)
+            refusals.append(RefusalError(RefusalCode.NOT_POSSIBLE, message, who))
+    if refusals:
+        raise combine(refusals)
 
 
 def _granted_worth(rules: SplitRules, granted: GrantedRefund, order: Order | None) -> dict[str, Decimal]:

@@ -1,19 +1,47 @@
-"""Reads the submitted forms of the pages."""
+"""Reads the submitted forms of the pages, and says what is wrong with them: with all of their fields at once."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from fastapi import Request
+from fastapi import HTTPException, Request
 from starlette.types import Message, Receive
 
-from app.i18n.messages import gettext_noop
+from app.i18n.messages import Joined, gettext_noop
 from app.i18n.translation import translation_for
-from app.web.dashboard.staff import http_error
+from app.rules.refusal import RefusalError
+from app.web.dashboard.staff import Staff, http_error
 
 MAX_BYTES = 1024 * 1024
 """The limit of a whole form. The largest forms are split rules, which name each sub-merchant."""
 
 _MOST_FIELDS = 1000
 _TOO_LARGE = gettext_noop("The submitted form is too large. Nothing was changed.")
+
+
+class InvalidFieldsError(Exception):
+    """A form is invalid; ``fields`` are its invalid fields, each with the message to show beside it."""
+
+    def __init__(self, fields: Mapping[str, str]) -> None:
+        super().__init__(", ".join(fields))
+        self.fields = dict(fields)
+
+
+def refused_form_error(
+    staff: Staff, refusal: RefusalError, field_of: Callable[[RefusalError], str | None], *, status: int = 422
+) -> HTTPException:
+    """Return the error for a form whose request was refused, with each reason beside its field.
+
+    ``field_of`` returns the name of the field that a reason concerns, None if there is none.
+    """
+    fields: dict[str, str] = {}
+    messages: dict[str, None] = {}
+    for reason in refusal.reasons or (refusal,):
+        message = reason.shopper_message or reason.message
+        name = field_of(reason)
+        if name is None or name not in fields:  # one reason for each field is enough
+            messages[message] = None
+        if name is not None:
+            fields.setdefault(name, message)
+    return http_error(status, refusal.code, staff.translation, Joined(tuple(messages), by=" "), fields=fields)
 
 
 async def read_form_fields(request: Request) -> Sequence[tuple[str, str]]:

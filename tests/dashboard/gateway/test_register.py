@@ -14,7 +14,8 @@ import pytest
 from playwright.async_api import Browser, expect
 
 from app.store.tables import MerchantAccount
-from app.web.dashboard.gateway.register import InvalidFieldsError, read_form
+from app.web.dashboard.form import InvalidFieldsError
+from app.web.dashboard.gateway.register import read_form
 from gateway_client.models.reports import RegisterColumn
 from gateway_client.sandbox.scripting import FaultRule
 from tests.commands.conftest import one_database

@@ -11,8 +11,8 @@ import pytest
 from app.core.payment import Operation
 from app.core.vocabulary import Kind, State
 from app.rules.split.standing import chosen_shares
+from app.web.dashboard.form import InvalidFieldsError
 from app.web.dashboard.payments.actions import read_amounts
-from integration_base.amounts import NotAnAmountError
 from integration_base_tests.loopback import json_reply
 from tests.commands.books import event, moment_after, notification, operation
 from tests.commands.conftest import one_database
@@ -316,6 +316,19 @@ async def test_what_cannot_be_chosen_changes_nothing(market: StaffClient, fields
 
 
 @one_database
+@pytest.mark.parametrize("what", ["next-refund", "refund"])
+@pytest.mark.parametrize(("potter", "smith"), [("1,000", "much"), ("300.01", "199.51"), ("0", "0.00")])
+async def test_what_is_wrong_with_each_share_is_said_at_once_beside_it(
+    market: StaffClient, what: str, potter: str, smith: str
+) -> None:
+    fields = {"key": "0" * 32, f"from_{POTTER}": potter, f"from_{SMITH}": smith}
+    answer = await market.do(f"/payments/{market.shop.order_id}/{what}", **fields)
+    assert answer.status_code == 422
+    assert list(answer.json()["detail"]["fields"]) == [f"from.{POTTER}", f"from.{SMITH}"]
+    assert market.shop.gateway.requests == []
+
+
+@one_database
 async def test_a_payment_that_is_not_split_has_nothing_to_choose(staff_client: StaffClient) -> None:
     kept = await staff_client.payment(1)
     answer = await staff_client.do(f"/payments/{kept.order_id}/next-refund", **{f"from_{SMITH}": "1.00"})
@@ -326,8 +339,9 @@ async def test_a_payment_that_is_not_split_has_nothing_to_choose(staff_client: S
 def test_amounts_are_read_by_whom_they_are_taken_from() -> None:
     typed = [("from.me", "40,50"), ("else", "1"), ("from.you", " ")]
     assert read_amounts(typed) == {"me": Decimal("40.50")}
-    with pytest.raises(NotAnAmountError):
-        read_amounts([*typed, ("from.him", "1,000")])
+    with pytest.raises(InvalidFieldsError) as invalid:
+        read_amounts([*typed, ("from.him", "1,000"), ("from.her", "much")])
+    assert [*invalid.value.fields] == ["from.him", "from.her"]
 
 
 async def test_a_stamp_tells_that_the_page_would_show_something_else(staff_client: StaffClient) -> None:

@@ -147,6 +147,16 @@ async def test_refusals_are_told_in_the_readers_language(nothing: StaffClient, p
     )
 
 
+@one_database
+async def test_a_private_address_is_said_with_whatever_else_is_wrong(nothing: StaffClient, pos: PointOfSale) -> None:
+    shop = nothing.shop
+    shop.services = replace(shop.services, addresses=Addresses("https://pay.example.com"))
+    async with open_staff_client(shop) as public:
+        public.permissions = nothing.permissions
+        answer = await public.do("/set-up/accounts", **new_account(pos, base_url="http://10.0.0.7", pos_id="mine"))
+        assert set(answer.json()["detail"]["fields"]) == {"base_url", "pos_id"}
+
+
 @pytest.mark.threat("ssrf-gateway")
 @one_database
 @pytest.mark.parametrize(

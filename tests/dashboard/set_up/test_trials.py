@@ -112,14 +112,29 @@ async def test_a_payment_that_was_found_by_looking_says_that_nobody_notified(sta
 @one_database
 @pytest.mark.parametrize(
     ("typed", "field"),
-    [({"amount": "a lot"}, "amount"), ({"amount": "0"}, "amount"), ({"currency": "EUR"}, None),
+    [({"amount": "a lot"}, "amount"), ({"amount": "0"}, "amount"), ({"currency": "EUR"}, "currency"),
      ({"email": ""}, "email"), ({"phone": ""}, "phone"), ({"birthday": "yesterday"}, "birthday"),
-     ({"key": "mine"}, None)],
+     ({"first_name": "4111 1111 1111 1111"}, "first_name"), ({"key": "mine"}, None)],
 )  # fmt: skip
 async def test_what_cannot_be_is_refused(staff_client: StaffClient, typed: dict[str, str], field: str | None) -> None:
     answer = await staff_client.do("/set-up/try", **form(staff_client.shop.account, **typed))
     assert (answer.status_code, list(answer.json()["detail"].get("fields", []))) == (422, [field] if field else [])
     assert staff_client.shop.gateway.requests == []
+
+
+@one_database
+async def test_all_that_is_wrong_is_said_at_once_and_in_the_language_of_the_page(staff_client: StaffClient) -> None:
+    """A microfinance merchant's form, whose browser has checked nothing."""
+    shop = staff_client.shop
+    await staff_client.services.accounts.change(shop.account.id, sector="microfinance")
+    typed = {"amount": "багато", "currency": "EUR", "email": "", "phone": "", "first_name": "", "last_name": ""}
+    staff_client.http.headers["Accept-Language"] = "uk"
+    answer = await staff_client.do("/set-up/try", **form(shop.account, **typed, birthday="вчора"))
+    assert answer.status_code == 422
+    fields = answer.json()["detail"]["fields"]
+    assert set(fields) == {*typed, "birthday"}
+    assert all(re.search("[а-яії]", message) for message in fields.values()), fields
+    assert shop.gateway.requests == []
 
 
 @one_database

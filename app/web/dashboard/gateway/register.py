@@ -25,7 +25,7 @@ from app.i18n.translation import Translation
 from app.reports.register import USUAL_FIELDS, Form, RegisterProgress, RegisterQuery, stream_register
 from app.services import Services
 from app.store.tables import MerchantAccount
-from app.web.dashboard.form import read_form_fields
+from app.web.dashboard.form import InvalidFieldsError, read_form_fields
 from app.web.dashboard.navigation import BALANCES
 from app.web.dashboard.renderer import Renderer
 from app.web.dashboard.sheet_response import style_of
@@ -57,14 +57,6 @@ _TOO_MANY = gettext_noop("Too many registers are being downloaded right now. Try
 _BROKEN = gettext_noop(
     "The download was interrupted, and nothing was saved: the gateway did not send the whole register. Try again."
 )
-
-
-class InvalidFieldsError(Exception):
-    """A form is invalid; ``fields`` are its invalid fields, each with the message to show beside it."""
-
-    def __init__(self, fields: dict[str, str]) -> None:
-        super().__init__(", ".join(fields))
-        self.fields = fields
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,14 @@ from app.rules.requests.languages import read_page_language
 from app.services import Services
 from app.web.dashboard.order.view import build_view
 from app.web.dashboard.order.widget_auth import UNREADABLE, Submission, read_submission
-from app.web.dashboard.payments.actions import FAILED, Flash, InvalidFormError, flash_for, read_staff_request
+from app.web.dashboard.payments.actions import (
+    FAILED,
+    NOT_AN_AMOUNT,
+    Flash,
+    InvalidFormError,
+    flash_for,
+    read_staff_request,
+)
 from app.web.dashboard.projects import test_ids
 from app.web.dashboard.renderer import TEMPLATES, THEMES
 from app.web.dashboard.staff import HANDLE_PAYMENTS
@@ -41,7 +48,6 @@ ORDER_WIDGET = Widget(
 )
 
 _LONGEST_ATTEMPT = 64
-_NOT_AN_AMOUNT = gettext_noop("Enter amounts like 1234.50.")
 _LINK_READY = gettext_noop("The link is ready: send it to the customer.")
 
 Action = Callable[[Submission], Awaitable[HTMLResponse]]
@@ -106,7 +112,7 @@ class OrderWidget:
                 language=read_page_language(form.get("language", "")),
             )
         except NotAnAmountError:
-            return await self._render(submission, Flash(_NOT_AN_AMOUNT, "error", field="amount"))
+            return await self._render(submission, Flash(NOT_AN_AMOUNT, "error", field="amount"))
         except RefusalError as refusal:
             field = "amount" if refusal.field == "amount" else None
             return await self._render(submission, Flash(FAILED, "error", refusal.message, field))

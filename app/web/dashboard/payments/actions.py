@@ -1,7 +1,7 @@
 """The actions of staff on a payment's page: the offered ones, the parsing of forms, and the results. No I/O."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -12,10 +12,13 @@ from app.core.vocabulary import Kind, State
 from app.flows.staff.actions import StaffRequest, possible_actions
 from app.i18n.messages import StoredMessage, gettext_noop
 from app.rules.balance import Balance, RecurringCharge
+from app.rules.refusal import RefusalError
+from app.web.dashboard.form import InvalidFieldsError
 from integration_base.amounts import NotAnAmountError, read_amount
 
 KINDS = (Kind.CAPTURE, Kind.VOID, Kind.REFUND, Kind.CANCEL)
 _KEY = re.compile(r"[0-9a-f]{32}")
+_AMOUNT = "amount"
 _SHARE = "from."  # before the sub-merchant's id in the name of a field
 
 
@@ -63,6 +66,7 @@ _SUCCEEDED: Mapping[Kind, str] = {
     Kind.REFUND: gettext_noop("The amount was refunded."),
     Kind.CANCEL: gettext_noop("The payment was cancelled, and its payment page is closed."),
 }
+NOT_AN_AMOUNT = gettext_noop("Enter amounts like 1234.50.")
 _WAITING = gettext_noop("Request accepted. It will be sent when the operation in progress has finished.")
 _PENDING = gettext_noop("Request sent. The outcome is not known yet: the app will find out and report it to Saleor.")
 FAILED = gettext_noop("The operation failed:")
@@ -84,13 +88,13 @@ def charge_offers(now: Balance, operations: Sequence[Operation]) -> list[ChargeO
 
 
 def read_staff_request(kind: Kind, by: str, fields: Sequence[tuple[str, str]]) -> StaffRequest:
-    """Parse the form of an action. Raises NotAnAmountError and InvalidFormError."""
+    """Parse the form of an action. Raises InvalidFormError, and InvalidFieldsError with all invalid amounts."""
     params = dict(fields)
     if not _KEY.fullmatch(params.get("key", "")):
         raise InvalidFormError
-    amount_text = params.get("amount", "").strip()
-    amount = read_amount(amount_text) if amount_text and kind in {Kind.CAPTURE, Kind.REFUND} else None
-    taken_from = read_amounts(fields) if kind is Kind.REFUND else {}
+    amounts = _read_amounts(fields, _is_amount) if kind in {Kind.CAPTURE, Kind.REFUND} else {}
+    amount = amounts.pop(_AMOUNT, None)
+    taken_from = {name.removeprefix(_SHARE): part for name, part in amounts.items()} if kind is Kind.REFUND else {}
     reason = params.get("reason", "").strip()
     charge_id = params.get("charge") or None if kind is Kind.REFUND else None
     return StaffRequest(
@@ -105,12 +109,42 @@ def read_staff_request(kind: Kind, by: str, fields: Sequence[tuple[str, str]]) -
 
 
 def read_amounts(fields: Iterable[tuple[str, str]]) -> dict[str, Decimal]:
-    """Return the amounts of a form by the sub-merchant from whom they are taken. Raises NotAnAmountError.
+    """Return the amounts of a form by the sub-merchant from whom they are taken. Raises InvalidFieldsError.
 
     Empty fields belong to sub-merchants from whom nothing is taken.
     """
-    typed = [(name.removeprefix(_SHARE), text.strip()) for name, text in fields if name.startswith(_SHARE)]
-    return {who: read_amount(text) for who, text in typed if text}
+    amounts = _read_amounts(fields, _is_share)
+    return {name.removeprefix(_SHARE): amount for name, amount in amounts.items()}
+
+
+def _is_share(name: str) -> bool:
+    return name.startswith(_SHARE)
+
+
+def _is_amount(name: str) -> bool:
+    return name == _AMOUNT or _is_share(name)
+
+
+def _read_amounts(fields: Iterable[tuple[str, str]], is_wanted: Callable[[str], bool]) -> dict[str, Decimal]:
+    """Return the amounts in those fields that are not empty. Raises InvalidFieldsError with all that are none."""
+    amounts: dict[str, Decimal] = {}
+    invalid: dict[str, str] = {}
+    for name, text in fields:
+        if not is_wanted(name) or not text.strip():
+            continue
+        try:
+            amounts[name] = read_amount(text.strip())
+        except NotAnAmountError:
+            invalid[name] = NOT_AN_AMOUNT
+    if invalid:
+        raise InvalidFieldsError(invalid)
+    return amounts
+
+
+def field_of(refusal: RefusalError, fields: Sequence[tuple[str, str]]) -> str | None:
+    """Return the field of a form that a refusal concerns: the amount, or that of a sub-merchant."""
+    names = dict(fields)
+    return next((name for name in (refusal.field or "", f"{_SHARE}{refusal.field}") if name in names), None)
 
 
 def typed_amount(fields: Sequence[tuple[str, str]]) -> Decimal | None:
@@ -119,7 +153,7 @@ def typed_amount(fields: Sequence[tuple[str, str]]) -> Decimal | None:
     try:
         parts = read_amounts(fields)
         return sum(parts.values(), Decimal()) if parts else read_amount(amount_text)
-    except NotAnAmountError:
+    except (NotAnAmountError, InvalidFieldsError):
         return None
 
 

@@ -25,7 +25,7 @@ from app.rules.refusal import RefusalError
 from app.services import Services
 from app.store.aggregates import account_of
 from app.store.tables import MerchantAccount
-from app.web.dashboard.form import read_form_fields
+from app.web.dashboard.form import InvalidFieldsError, read_form_fields
 from app.web.dashboard.payments.actions import Flash
 from app.web.dashboard.payments.days import Day
 from app.web.dashboard.payments.payment_view import PaymentRenderer
@@ -76,12 +76,6 @@ class LookUpResult:
     more: bool = False
 
 
-class _InvalidFieldsError(Exception):
-    def __init__(self, **fields: str) -> None:
-        super().__init__(", ".join(fields))
-        self.fields = fields
-
-
 class LookUpParts:
     """The routes of the look-ups at the gateway."""
 
@@ -98,7 +92,7 @@ class LookUpParts:
         params = dict(await read_form_fields(request))
         try:
             answer = await self._query(account_of(payment), payment.order_id, params)
-        except _InvalidFieldsError as error:
+        except InvalidFieldsError as error:
             raise http_error(422, "INVALID_DATA", staff.translation, _NOT_RIGHT, fields=error.fields) from error
         except RefusalError as refusal:
             raise http_error(422, refusal.code, staff.translation, refusal.message) from refusal
@@ -108,7 +102,7 @@ class LookUpParts:
         return await self._payment_page.render(staff, order_id, Flash(_LOOKED_UP), answer)
 
     async def _query(self, account: MerchantAccount, order_id: str, params: Mapping[str, str]) -> LookUpResult:
-        """Query the gateway. Raises _InvalidFieldsError, RefusalError, GatewayError and GatewayUnavailableError."""
+        """Query the gateway. Raises InvalidFieldsError, RefusalError, GatewayError and GatewayUnavailableError."""
         services = self._services
         match params.get("what"):
             case "order":
@@ -116,20 +110,19 @@ class LookUpParts:
                 if not method:
                     return _to_result(await look_up_order(services, account, order_id))
                 if method not in {each.value for each in Method}:
-                    raise _InvalidFieldsError(method=_NOT_OFFERED)
+                    raise InvalidFieldsError({"method": _NOT_OFFERED})
                 return _to_result(await look_up_operation(services, account, order_id, Method(method)))
             case "subscription":
                 kinds: dict[str, SubscriptionMethod] = {"purchase": Method.PURCHASE, "refund": Method.REFUND}
                 kind, status = kinds.get(params.get("method", "")), params.get("status", "")
-                if kind is None:
-                    raise _InvalidFieldsError(method=_NOT_OFFERED)
-                if status not in {each.value for each in Status}:
-                    raise _InvalidFieldsError(status=_NOT_OFFERED)
+                if kind is None or status not in set(Status):
+                    given = {"method": kind is not None, "status": status in set(Status)}
+                    raise InvalidFieldsError({name: _NOT_OFFERED for name, offered in given.items() if not offered})
                 name = params.get("subscription", "")
                 return _to_result(await look_up_subscription(services, account, name, kind, Status(status)))
             case "period":
                 return await self._look_up_period(account, *_read_period(params))
-        raise _InvalidFieldsError(what=_NOT_OFFERED)
+        raise InvalidFieldsError({"what": _NOT_OFFERED})
 
     async def _look_up_period(self, account: MerchantAccount, start: datetime, end: datetime) -> LookUpResult:
         rows: list[Row] = []
@@ -153,16 +146,16 @@ class LookUpParts:
 
 
 def _read_period(params: Mapping[str, str]) -> tuple[datetime, datetime]:
-    """Return the period from the start of one day to the end of another. Raises _InvalidFieldsError."""
+    """Return the period from the start of one day to the end of another. Raises InvalidFieldsError."""
     days = {name: Day.parse(params.get(name, "")) for name in ("from", "to")}
     errors = {name: _NO_DAY for name, day in days.items() if day is None}
     first, last = days["from"], days["to"]
     if errors or first is None or last is None:
-        raise _InvalidFieldsError(**errors)
+        raise InvalidFieldsError(errors)
     if last.ends <= first.begins:
-        raise _InvalidFieldsError(to=_BACKWARDS)
+        raise InvalidFieldsError({"to": _BACKWARDS})
     if last.ends - first.begins > LONGEST_PERIOD + timedelta(hours=1):  # clocks may be put back in it
-        raise _InvalidFieldsError(to=_TOO_LONG)
+        raise InvalidFieldsError({"to": _TOO_LONG})
     return first.begins, last.ends
 
 

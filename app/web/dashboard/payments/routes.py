@@ -3,11 +3,12 @@
 A page at `/payments/7` fetches `/parts/payments/7`. Every route that changes something is a POST.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from decimal import Decimal
+from functools import partial
 
 import structlog
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import HTMLResponse, PlainTextResponse
 
 from app.core.payment import PaymentAggregate
@@ -21,11 +22,13 @@ from app.rules.refusal import RefusalCode, RefusalError
 from app.services import Services
 from app.store.aggregates import ByOrder, account_of
 from app.store.repository import PaymentNotFoundError
-from app.web.dashboard.form import read_form_fields
+from app.web.dashboard.form import InvalidFieldsError, read_form_fields, refused_form_error
 from app.web.dashboard.payments.actions import (
     KINDS,
+    NOT_AN_AMOUNT,
     Flash,
     InvalidFormError,
+    field_of,
     flash_for,
     read_amounts,
     read_staff_request,
@@ -37,13 +40,11 @@ from app.web.dashboard.payments.payment_view import PaymentRenderer, unknown_pay
 from app.web.dashboard.payments.retry_routes import RetryParts
 from app.web.dashboard.renderer import Renderer
 from app.web.dashboard.staff import AnyStaff, Staff, http_error
-from integration_base.amounts import NotAnAmountError
 
 log = structlog.get_logger(__name__)
 
 _LONGEST_ORDER = 32  # for logs: an address can contain longer text
 
-_NOT_AN_AMOUNT = gettext_noop("Enter amounts like 1234.50.")
 _INVALID_FORM = gettext_noop("This form cannot be submitted. Reload the page.")
 _CHOSEN = gettext_noop("Your choice was saved for the next refund.")
 _SUBSCRIPTION_CANCELLED = gettext_noop("The subscription was cancelled. Nothing more will be charged for it.")
@@ -80,12 +81,13 @@ class PaymentParts:
 
     def _action_route(self, kind: Kind) -> Callable[..., Awaitable[HTMLResponse]]:
         async def act(request: Request, order_id: str, staff: AnyStaff) -> HTMLResponse:
+            fields = await read_form_fields(request)
             try:
-                staff_request = read_staff_request(kind, staff.name, await read_form_fields(request))
-            except (NotAnAmountError, InvalidFormError) as wrong:
+                staff_request = read_staff_request(kind, staff.name, fields)
+            except (InvalidFieldsError, InvalidFormError) as wrong:
                 await self._payment_page.load(staff, order_id)  # for another store's payment: 404, whatever the form
-                if isinstance(wrong, NotAnAmountError):
-                    raise http_error(422, "INVALID_AMOUNT", staff.translation, _NOT_AN_AMOUNT) from wrong
+                if isinstance(wrong, InvalidFieldsError):
+                    raise _amounts_error(staff, wrong) from wrong
                 raise http_error(422, "INVALID_DATA", staff.translation, _INVALID_FORM) from wrong
             log.info("staff act", payment=order_id[:_LONGEST_ORDER], kind=kind.value, staff=staff.id)
             try:
@@ -95,7 +97,7 @@ class PaymentParts:
             except RefusalError as refusal:
                 if refusal.code is RefusalCode.UNKNOWN_PAYMENT:
                     raise unknown_payment_error(staff) from refusal
-                raise http_error(422, refusal.code, staff.translation, refusal.message) from refusal
+                raise refused_form_error(staff, refusal, partial(field_of, fields=fields)) from refusal
             return await self._payment_page.render_aggregate(staff, aggregate, flash_for(operation))
 
         return act
@@ -129,18 +131,25 @@ class PaymentParts:
         )
 
     async def _choose_shares(self, request: Request, order_id: str, staff: AnyStaff) -> HTMLResponse:
+        fields = await read_form_fields(request)
         try:
-            amounts = read_amounts(await read_form_fields(request))
-        except NotAnAmountError as typed:
-            raise http_error(422, "INVALID_AMOUNT", staff.translation, _NOT_AN_AMOUNT) from typed
-        aggregate = await self._store_choice(staff, order_id, amounts)
+            amounts = read_amounts(fields)
+        except InvalidFieldsError as invalid:
+            raise _amounts_error(staff, invalid) from invalid
+        aggregate = await self._store_choice(staff, order_id, amounts, fields)
         return await self._payment_page.render_aggregate(staff, aggregate, Flash(_CHOSEN))
 
     async def _clear_choice(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
         aggregate = await self._store_choice(staff, order_id, None)
         return await self._payment_page.render_aggregate(staff, aggregate, Flash(_REMOVED))
 
-    async def _store_choice(self, staff: Staff, order_id: str, amounts: dict[str, Decimal] | None) -> PaymentAggregate:
+    async def _store_choice(
+        self,
+        staff: Staff,
+        order_id: str,
+        amounts: dict[str, Decimal] | None,
+        fields: Sequence[tuple[str, str]] = (),
+    ) -> PaymentAggregate:
         """Store from whom the next refund is taken, and return the payment; None leaves it to the rules."""
         which = ByOrder(order_id, installation_id=staff.installation.id)
         try:
@@ -148,7 +157,11 @@ class PaymentParts:
         except PaymentNotFoundError as unknown:
             raise unknown_payment_error(staff) from unknown
         except RefusalError as refusal:
-            raise http_error(422, refusal.code, staff.translation, refusal.message) from refusal
+            raise refused_form_error(staff, refusal, partial(field_of, fields=fields)) from refusal
         event = "next refund chosen" if amounts is not None else "next refund left to the rules"
         log.info(event, payment=aggregate.payment.order_id, staff=staff.id)
         return aggregate
+
+
+def _amounts_error(staff: Staff, invalid: InvalidFieldsError) -> HTTPException:
+    return http_error(422, "INVALID_AMOUNT", staff.translation, NOT_AN_AMOUNT, fields=invalid.fields)

@@ -145,12 +145,16 @@ def read_new_account(form: FormFields, services: Services, installation_id: int)
     """Return the account that the form of a new one describes. Raises OptionsRefusedError."""
     pos_id, keys = text_of(form, "pos_id"), AccountKeys(**{name: text_of(form, name) for name in KEYS})
     options = partial(read_options, _new_account_options(form), services.now())
-    endpoint = partial(read_endpoint, form)
+    endpoint = partial(_read_public_endpoint, form, services)
     # Validate all of them first, so that all errors are reported at once.
     read_all(options, endpoint, partial(check_point_of_sale, pos_id, keys), partial(_check_kind, form))
-    new = build_account(installation_id, pos_id, endpoint(), keys, options())
-    require_public_addresses(services, {"base_url": new.base_url})
-    return new
+    return build_account(installation_id, pos_id, endpoint(), keys, options())
+
+
+def _read_public_endpoint(form: FormFields, services: Services) -> GatewayEndpoint:
+    endpoint = read_endpoint(form)
+    require_public_addresses(services, {"base_url": endpoint.base_url})
+    return endpoint
 
 
 def _new_account_options(form: FormFields) -> dict[str, OptionInput]:

@@ -12,14 +12,14 @@ from fastapi.responses import HTMLResponse
 
 from app.core.payment import PaymentAggregate
 from app.core.vocabulary import State
-from app.flows.trial_payment import SUGGESTED_AMOUNT, Trial, begin_trial
-from app.i18n.messages import gettext_noop
+from app.flows.trial_payment import SUGGESTED_AMOUNT, Trial, begin_trial, check_trial
+from app.i18n.messages import LazyMessage, gettext_noop
 from app.reports.status import Standing, standings
-from app.rules.refusal import RefusalError
+from app.rules.refusal import RefusalCode, RefusalError, Refusals
 from app.services import Services
 from app.store.aggregates import find_by_order
 from app.store.tables import MerchantAccount
-from app.web.dashboard.form import read_form_fields
+from app.web.dashboard.form import read_form_fields, refused_form_error
 from app.web.dashboard.set_up.forms import FormFields, group_fields, text_of
 from app.web.dashboard.set_up.refusals import refusals_as_http_errors
 from app.web.dashboard.set_up.setup_page import TRIAL, SetUpRenderer
@@ -31,8 +31,8 @@ log = structlog.get_logger(__name__)
 
 _NO_ACCOUNT = gettext_noop("This store has no such merchant account.")
 _NO_TRIAL = gettext_noop("This store has no such trial.")
-_NOT_AN_AMOUNT = gettext_noop("Enter amounts like 1234.50.")
-_NOT_A_DAY = gettext_noop("Enter the date of birth like 1991-08-24.")
+_NOT_AN_AMOUNT = LazyMessage("Enter amounts like 1234.50.")
+_NOT_A_DAY = LazyMessage("Enter the date of birth like 1991-08-24.")
 _INVALID_FORM = gettext_noop("This form cannot be submitted. Reload the page.")
 
 
@@ -87,11 +87,9 @@ class TrialParts:
         account = await self._account(staff, text_of(form, "account"))
         with refusals_as_http_errors(staff):
             try:
-                aggregate = await begin_trial(self._services, account, _parse_form(staff, form))
+                aggregate = await begin_trial(self._services, account, _parse_form(staff, account, form))
             except RefusalError as refusal:
-                raise http_error(
-                    422, refusal.code, staff.translation, refusal.message, fields=_field_errors(refusal)
-                ) from refusal
+                raise refused_form_error(staff, refusal, _field_of) from refusal
         order_id = aggregate.payment.order_id
         log.info("trial begun", payment=order_id, account=account.id, staff=staff.id)
         return await self._render(staff, order_id, at=f"{TRIAL}/{order_id}")
@@ -133,32 +131,26 @@ _FIELDS = {
 }
 
 
-def _field_errors(refusal: RefusalError) -> dict[str, str]:
-    """Return the form field that a refusal concerns, if there is one, with the message to show beside it."""
-    name = _FIELDS.get(refusal.field or "")
-    return {} if name is None else {name: refusal.message}
+def _field_of(reason: RefusalError) -> str | None:
+    """Return the form field that a refusal concerns, if there is one."""
+    if reason.code is RefusalCode.CURRENCY_NOT_SUPPORTED:
+        return "currency"
+    return _FIELDS.get(reason.field or "")
 
 
-def _parse_form(staff: Staff, form: FormFields) -> Trial:
-    """Parse the form of a trial. Raises HTTPException."""
-    try:
-        amount = read_amount(text_of(form, "amount"))
-    except NotAnAmountError as error:
-        raise http_error(
-            422, "INVALID_AMOUNT", staff.translation, _NOT_AN_AMOUNT, fields={"amount": _NOT_AN_AMOUNT}
-        ) from error
-    try:
-        birthday = date.fromisoformat(text_of(form, "birthday")) if text_of(form, "birthday") else None
-    except ValueError as error:
-        raise http_error(422, "INVALID_DATA", staff.translation, _NOT_A_DAY, fields={"birthday": _NOT_A_DAY}) from error
+def _parse_form(staff: Staff, account: MerchantAccount, form: FormFields) -> Trial:
+    """Parse the form of a trial. Raises RefusalError for all invalid fields, and HTTPException for a form not ours."""
     try:
         key = uuid.UUID(text_of(form, "key")).hex
     except ValueError as error:
         raise http_error(422, "INVALID_DATA", staff.translation, _INVALID_FORM) from error
-    return Trial(
+    refusals = Refusals()
+    amount = refusals.collect(_read_amount, text_of(form, "amount"))
+    birthday = refusals.collect(_read_day, text_of(form, "birthday"))
+    trial = Trial(
         key=key,
         by=staff.name,
-        amount=amount,
+        amount=SUGGESTED_AMOUNT if amount is None else amount,  # what cannot be read is refused already
         currency=text_of(form, "currency"),
         email=text_of(form, "email"),
         phone=text_of(form, "phone"),
@@ -167,6 +159,23 @@ def _parse_form(staff: Staff, form: FormFields) -> Trial:
         birthday=birthday,
         language=staff.translation.language,
     )
+    refusals.collect(check_trial, account, trial)
+    refusals.raise_if_any()
+    return trial
+
+
+def _read_amount(text: str) -> Decimal:
+    try:
+        return read_amount(text)
+    except NotAnAmountError:
+        raise RefusalError(RefusalCode.INVALID_AMOUNT, _NOT_AN_AMOUNT, "amount") from None
+
+
+def _read_day(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text) if text else None
+    except ValueError:
+        raise RefusalError(RefusalCode.INVALID_DATA, _NOT_A_DAY, "customer_birthday") from None
 
 
 def _build_page(aggregate: PaymentAggregate, account: MerchantAccount, notified_at: datetime | None) -> TrialPage:
