@@ -57,6 +57,20 @@ async def test_the_payment_button_is_on_a_page_that_lets_nothing_else_in(shop: s
     assert (gone.status_code, gone.headers["location"]) == (303, "/")
 
 
+async def test_the_page_with_the_payment_button_is_in_the_language_of_the_button(
+    shop: str, http: httpx2.AsyncClient
+) -> None:
+    browser = Browser(http)
+    for language, whole, part in (
+        ("EN", "Pay everything that is left", "Pay only 200.00\u00a0UAH now"),
+        ("UK", "Сплатити все, що лишилося", "Сплатити зараз лише 200,00\u00a0UAH"),
+    ):
+        sent = await http.post(f"{shop}/buy", data={"way": "button", "language": language})
+        page = await browser.open(f"{shop}{sent.headers['location']}")
+        assert (await browser.open(page.link(part))).link(whole)
+        assert ("Checkout" in page.words, "Demo shop" in page.words) == (language == "EN", language == "EN")
+
+
 async def test_another_site_cannot_press_the_buttons(shop: str, http: httpx2.AsyncClient) -> None:
     answer = await http.post(f"{shop}/buy", data={"way": "pay"}, headers={"sec-fetch-site": "cross-site"})
     assert answer.status_code == 403

@@ -6,6 +6,7 @@ storefront kit does this, in the shopper's browser.
 """
 
 from collections.abc import Awaitable, Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, TypeVar
 from urllib.parse import urlencode
@@ -14,7 +15,9 @@ from fastapi import Depends, FastAPI, Form, Query
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
 
+from app.demo.shop.texts import TEXTS
 from app.demo.timeline import Timeline
+from app.i18n.translation import translation
 from app.web.static import kit_tag
 from gateway_client.sandbox.control.access import reject_cross_site
 from gateway_client.sandbox.pages.rendering import STATIC, template_environment
@@ -109,12 +112,16 @@ class Shop:
             basket = await self._saleor.checkout(checkout)
         except LookupError:  # it has become an order, or does not exist
             return RedirectResponse("/", 303)
+        language = "uk" if language == "uk" else "en"
+        formats = translation(language)
         here = f"/checkout?{urlencode({'checkout': checkout, 'language': language})}"
         page = self._page(
             "checkout.html",
             kit=kit_tag(self._app_url),
             basket=basket,
-            language="uk" if language == "uk" else "en",
+            language=language,
+            total=formats.money(basket.total, basket.currency),
+            part_of_it=formats.money(Decimal(PART), basket.currency),
             api_url=self._saleor.api_url,
             here=here,
             return_url=f"{here}&amount={PART}" if amount else here,
@@ -162,8 +169,10 @@ class Shop:
         )
         return self._page("unpaid.html", status, says=says, checkout=checkout)
 
-    def _page(self, template: str, status: int = 200, **values: object) -> HTMLResponse:
-        html = self._templates.get_template(template).render(dashboard=self._saleor.dashboard_url, **values)
+    def _page(self, template: str, status: int = 200, *, language: str = "en", **values: object) -> HTMLResponse:
+        html = self._templates.get_template(template).render(
+            dashboard=self._saleor.dashboard_url, language=language, words=TEXTS[language], **values
+        )
         return HTMLResponse(html, status, headers=HEADERS)
 
 
