@@ -1,10 +1,18 @@
 """The shopper's pages in a real browser, with JavaScript and without."""
 
+import asyncio
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import httpx2
 import pytest
 from playwright.async_api import Browser, Page, expect
+from playwright.async_api import TimeoutError as NotInTime
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.web.shopper.page import POLLS
 from app.web.shopper.view import PaymentState
+from integration_base_tests.loopback import serve_app
 from tests.qr_codes import read_qr_code
 from tests.shopper.conftest import Payments
 from tests.shopper.views import CHECKOUT, PAID, payment
@@ -47,6 +55,9 @@ LAYOUT_SHIFT = """async () => {
 }"""
 
 
+PAINTED = "() => performance.getEntriesByName('first-contentful-paint').length > 0"
+
+
 @pytest.mark.parametrize("language", ["en", "uk"])
 async def test_pages_are_set_in_the_font_of_the_app_without_moving(
     payments: Payments, address: str, browser: Browser, language: str
@@ -60,6 +71,48 @@ async def test_pages_are_set_in_the_font_of_the_app_without_moving(
         assert await page.evaluate(LAYOUT_SHIFT) == 0
     assert refused == []
     await page.close()
+
+
+@pytest.mark.parametrize("part", ["page", "script"])
+async def test_nothing_is_painted_before_all_of_it_is_there(
+    payments: Payments, address: str, browser: Browser, part: str
+) -> None:
+    """What is centred moves when more comes below it, and when the script writes moments in the shopper's time."""
+    payments.add(replace(OPEN, expires_at=datetime(2026, 11, 28, 9, 5, tzinfo=UTC)))
+    arrived = asyncio.Event()
+    async with serve_app(in_two_pieces(address, part, arrived)) as slow:
+        page = await browser.new_page(timezone_id="Europe/Kyiv")
+        await page.goto(f"{slow}{LINK}", wait_until="commit")
+        await page.get_by_role("heading").wait_for(state="attached")
+        try:
+            await page.wait_for_function(PAINTED, polling=50, timeout=1_000)
+            painted_early = True
+        except NotInTime:
+            painted_early = False
+        arrived.set()
+        await page.wait_for_function(PAINTED, polling=50)
+        assert not painted_early
+        await expect(page.get_by_text("11:05")).to_be_visible()
+        assert await page.evaluate(LAYOUT_SHIFT) == 0
+        await page.close()
+
+
+def in_two_pieces(address: str, part: str, arrived: asyncio.Event) -> ASGIApp:
+    """Return the app behind a network that holds back the end of the page, or of its script, until it has arrived."""
+
+    async def forward(scope: Scope, receive: Receive, send: Send) -> None:
+        async with httpx2.AsyncClient(base_url=address, trust_env=False) as http:
+            answer = await http.get(scope["path"])
+        kind = answer.headers["content-type"]
+        headers = [(name, value) for name, value in answer.headers.raw if name.lower() == b"content-type"]
+        await send({"type": "http.response.start", "status": answer.status_code, "headers": headers})
+        middle = len(answer.content) * 2 // 3
+        await send({"type": "http.response.body", "body": answer.content[:middle], "more_body": True})
+        if {"page": "html", "script": "javascript"}[part] in kind:
+            await arrived.wait()
+        await send({"type": "http.response.body", "body": answer.content[middle:]})
+
+    return forward
 
 
 async def test_news_appear_in_place_and_then_the_shop_opens(
