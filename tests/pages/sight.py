@@ -29,6 +29,11 @@ _SHIFT = """() => new Promise((resolve) => {
   }, 50));
 })"""
 MOST_SHIFT = 0.01
+# Of fields that a browser checks itself, and of files: its words for them are in its language, not in the page's.
+_BROWSERS_WORDS = """() => [...document.querySelectorAll("input, select, textarea")]
+  .filter((field) => field.type === "file" || (field.form && !field.form.noValidate && field.willValidate &&
+    (field.matches("[required], [pattern], [min], [max]") || /^(email|url|number|date)$/.test(field.type))))
+  .map((field) => field.outerHTML)"""
 
 
 @cache
@@ -45,6 +50,7 @@ async def faults(page: Page | Frame) -> list[str]:
     """Return what is wrong with a page as it stands, everything unfolded."""
     moved, what = await page.evaluate(_SHIFT)
     found = [f"things jump about: {moved:.3f} ({what})"] if moved > MOST_SHIFT else []
+    found += [f"the browser's own words: {field}" for field in await page.evaluate(_BROWSERS_WORDS)]
     await page.evaluate(_UNFOLD)
     await page.evaluate(_axe())
     result: dict[str, Any] = await page.evaluate(_AXE)
