@@ -8,9 +8,10 @@ import pytest
 
 from app.core.vocabulary import Kind, State
 from app.i18n.messages import LazyMessage
-from app.rules.details import Details, Sum, card_mask, web_address
+from app.rules.details import Details, Sum, card_mask, update_details, web_address
 from gateway_client.models import read_record
 from integration_base_tests.loopback import json_reply
+from tests.payments.aggregates import an_operation
 from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop
@@ -108,6 +109,14 @@ def test_later_words_go_before_earlier_ones_and_take_nothing_away() -> None:
     early = Details(payway="cc", eci="05")
     late = Details(payway="bank_pay", bank="Privat")
     assert early.merged_with(late) == Details(payway="bank_pay", eci="05", bank="Privat")
+
+
+@pytest.mark.parametrize(("behind", "eci"), [(False, "07"), (True, "05")])
+def test_a_record_from_further_back_replaces_nothing_and_adds_what_is_missing(behind: bool, eci: str) -> None:
+    known, stated = Details(payway="cc", eci="05"), Details(eci="07", bank="Privat")
+    operation = an_operation(Kind.CREATE, State.SUCCESS, details=known.to_row())
+    update_details(operation, stated, behind=behind)
+    assert Details.from_row(operation.details) == Details(payway="cc", eci=eci, bank="Privat")
 
 
 async def kept(shop: Shop, kind: Kind = Kind.CREATE) -> Details:
