@@ -27,7 +27,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -151,7 +151,7 @@ class Outcome:
     night: str
     log_bytes: int
     log_bound: int
-    tracebacks: int
+    tracebacks: list[str]
 
     @property
     def wrong(self) -> list[str]:
@@ -164,7 +164,7 @@ class Outcome:
             f"{self.jobs} jobs are due": self.jobs,
             f"the night's comparison disagrees: {self.night}": self.night,
             f"the log is larger than {self.log_bound} bytes": self.log_bytes > self.log_bound,
-            f"{self.tracebacks} tracebacks are in the log": self.tracebacks,
+            "\n".join([f"{len(self.tracebacks)} tracebacks are in the log:", *self.tracebacks[:3]]): self.tracebacks,
         }
         return [words for words, is_so in found.items() if is_so]
 
@@ -208,6 +208,14 @@ async def wait_until_settled(load: Load) -> Settled:
             f"{seconds:4.0f} s after it: {len(books.differ)} differ, {books.open} untold, {pending} pending, {jobs} due"
         )
         await asyncio.sleep(1)
+
+
+def tracebacks_in(log: Sequence[str]) -> Iterator[str]:
+    """Yield each traceback in the lines of a log, with the line above it, which says what was logged."""
+    for number, line in enumerate(log):
+        if "Traceback" in line:
+            last = next((end for end in range(number + 1, len(log)) if not log[end].startswith(" ")), len(log) - 1)
+            yield "".join(log[max(number - 1, 0) : last + 1])
 
 
 def compare_as_at_night(environment: dict[str, str]) -> str:
@@ -313,7 +321,7 @@ async def run_storm(server: str | None, seconds: float, rate: float, seed: int) 
                 night=await asyncio.to_thread(compare_as_at_night, environment),
                 log_bytes=sum(map(len, written)),
                 log_bound=int(storm.shoppers * _LOG_BYTES_PER_SHOPPER + seconds * _LOG_BYTES_PER_SECOND),
-                tracebacks=sum("Traceback" in line for line in written),
+                tracebacks=list(tracebacks_in(written)),
             )
 
 

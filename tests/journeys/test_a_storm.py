@@ -6,7 +6,7 @@ import socket
 import pytest
 
 from bench.cut_lines import open_line
-from bench.storm import run_storm
+from bench.storm import run_storm, tracebacks_in
 
 
 @pytest.mark.long
@@ -20,6 +20,12 @@ async def test_after_a_short_storm_the_books_agree_and_nothing_is_pending(databa
     assert outcome.books.payments > 0
     assert outcome.happened
     assert outcome.wrong == []
+
+
+def test_whoever_reads_how_a_storm_ended_sees_what_the_log_says_of_a_fault() -> None:
+    told = ["job failed\n", "Traceback (most recent call last):\n", "  File ...\n", "    wait()\n", "KeyError: 7\n"]
+    assert list(tracebacks_in(["all is well\n", *told, "all is well\n"])) == ["".join(told)]
+    assert list(tracebacks_in(told[1:4])) == ["".join(told[1:4])]
 
 
 async def test_a_line_breaks_its_connections_and_takes_none_while_it_is_down() -> None:
