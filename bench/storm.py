@@ -73,15 +73,20 @@ class Storm:
     happened: Counter[str] = field(default_factory=Counter)
     phase: Phase = field(default_factory=lambda: Phase(0, 0))
     shoppers: int = 0
+    paid: int = 0
     refunds: int = 0
+    seconds: float = 0
 
-    async def run(self, seconds: float, rate: float, seed: int) -> None:
-        """Let shoppers arrive through the storm; when it returns, all faults are over and all processes run."""
+    async def run(self, seconds: float, rate: float, seed: int, least_paid: int) -> None:
+        """Let shoppers arrive through the storm; when it returns, all faults are over and all processes run.
+
+        It lasts ``seconds``, and longer until ``least_paid`` have paid: a storm in which nobody pays shows nothing.
+        """
         begun, shoppers = time.monotonic(), set[asyncio.Task[None]]()
         async with asyncio.TaskGroup() as together:
             together.create_task(self._rage(f"{seed} faults", faults_of(self.load, self.lines, self.disk), calm=6))
             together.create_task(self._rage(f"{seed} deaths", {"a process is killed": self._kill}, calm=30))
-            while (late := time.monotonic() - begun) < seconds:
+            while (late := time.monotonic() - begun) < seconds or self.paid < least_paid:
                 for number in range(len(shoppers), int(late * rate) + 1):
                     shoppers.add(together.create_task(self._shopper(number)))
                 _show(
@@ -90,12 +95,13 @@ class Storm:
                 )
                 await asyncio.sleep(0.1)
             self.over.set()
-        self.shoppers = len(shoppers)
+        self.shoppers, self.seconds = len(shoppers), late
         await self.load.gateway.clear_rules()
 
     async def _shopper(self, number: int) -> None:
         """Pay, and perhaps ask for half of it back, as staff do."""
         transaction = await self.load.shopper(number, self.phase)
+        self.paid += transaction is not None
         if transaction is None or number % _ONE_REFUND_IN:
             return
         saleor = self.load.saleors[0]
@@ -297,12 +303,12 @@ def _port_of(url: str) -> int:
     return int(url.rpartition(":")[2])
 
 
-async def run_storm(server: str | None, seconds: float, rate: float, seed: int) -> Outcome:
-    """Start everything, let the storm rage for so long, and see how it ended."""
+async def run_storm(server: str | None, seconds: float, rate: float, seed: int, least_paid: int = 0) -> Outcome:
+    """Start everything, let the storm rage for so long (``Storm.run``), and see how it ended."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         async with open_storm(server, folder) as (storm, environment):
-            await storm.run(seconds, rate, seed)
+            await storm.run(seconds, rate, seed, least_paid)
             settled = await wait_until_settled(storm.load)
             load, phase = storm.load, storm.phase
             logs = [process.log for process in load.app.values()]
@@ -320,13 +326,14 @@ async def run_storm(server: str | None, seconds: float, rate: float, seed: int) 
                 jobs=settled.jobs,
                 night=await asyncio.to_thread(compare_as_at_night, environment),
                 log_bytes=sum(map(len, written)),
-                log_bound=int(storm.shoppers * _LOG_BYTES_PER_SHOPPER + seconds * _LOG_BYTES_PER_SECOND),
+                log_bound=int(storm.shoppers * _LOG_BYTES_PER_SHOPPER + storm.seconds * _LOG_BYTES_PER_SECOND),
                 tracebacks=list(tracebacks_in(written)),
             )
 
 
 def _show(words: str) -> None:
-    print(f"\r{words}   ", end="", file=sys.stderr, flush=True)
+    if sys.stderr.isatty():
+        print(f"\r{words}   ", end="", file=sys.stderr, flush=True)
 
 
 def render(outcome: Outcome) -> str:
