@@ -4,11 +4,14 @@ from decimal import Decimal
 
 import pytest
 
+from app.core.payment import Payment
 from app.core.vocabulary import Flow, Kind, State
 from app.i18n.messages import Money
+from app.rules.apply import apply
 from app.rules.disputes import report_dispute
 from app.rules.issues import IssueCode, issue_from_json
-from tests.payments.aggregates import an_aggregate, an_operation, decision_context
+from app.rules.problems import open_problems
+from tests.payments.aggregates import POS, an_aggregate, an_operation, decision_context, observation
 
 
 @pytest.mark.law(10)
@@ -26,3 +29,20 @@ def test_refunds_under_way_count_as_paid_back_beside_a_lost_dispute() -> None:
         "refunded": Money(Decimal("50.00"), "UAH"),
         "disputed": Money(Decimal("60.00"), "UAH"),
     }
+
+
+def _open_issues(payment: Payment) -> list[IssueCode]:
+    read = [issue_from_json(problem.message) for problem in open_problems(payment)]
+    return [issue.code for issue in read if issue is not None]
+
+
+@pytest.mark.law(10)
+@pytest.mark.parametrize(("ends", "issues"), [(State.SUCCESS, [IssueCode.DISPUTE_LOST]), (State.FAILURE, [])])
+def test_staff_see_an_open_dispute_until_it_ends(ends: State, issues: list[IssueCode]) -> None:
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
+    opened = observation(Kind.DISPUTE, State.PENDING, gateway_id="dispute")
+    for records in ([opened], [observation(Kind.CREATE, State.SUCCESS)]):
+        apply(aggregate, POS, records, decision_context())
+        assert _open_issues(aggregate.payment) == [IssueCode.DISPUTE_OPEN]
+    apply(aggregate, POS, [observation(Kind.DISPUTE, ends, gateway_id="dispute")], decision_context())
+    assert _open_issues(aggregate.payment) == issues
