@@ -11,6 +11,7 @@ from itertools import permutations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import SecretStr
 
 from app.core.payment import PaymentAggregate
 from app.core.vocabulary import Flow, Kind, State
@@ -22,6 +23,7 @@ from app.rules.details import Details
 from app.rules.mapper import Observation
 from app.rules.problems import cause_of_mismatch, problem_text
 from app.rules.refusal import RefusalError
+from app.rules.saved_cards import CardToken
 from saleor_app_sdk.responses import AvailableAction
 from saleor_app_sdk.testing.records import Transaction
 from saleor_app_sdk.testing.rules.reports import Report, record_report
@@ -475,3 +477,35 @@ def test_a_record_that_does_not_match_only_fills_in_what_is_not_known() -> None:
     other = Details(card_mask="555555******4444", bank="A Bank")
     apply(aggregate, POS, [observation(Kind.CREATE, State.SUCCESS, Decimal("1.00"), details=other)], decision_context())
     assert Details.from_row(aggregate.create.details) == Details(card_mask="411111******1111", bank="A Bank")
+
+
+def test_an_order_is_looked_up_when_an_operation_of_ours_ends_and_not_each_time_that_is_repeated() -> None:
+    refund = an_operation(Kind.REFUND, State.PENDING, operation_id="refund-1")
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, refund)
+    context = replace(decision_context(), is_single_record=True)
+    ended = observation(Kind.REFUND, State.SUCCESS, gateway_id="refund-1")
+    apply(aggregate, POS, [ended], context)
+    assert refund.next_poll_at == context.schedule.next_order_look_up(NOON)
+    refund.next_poll_at = None
+    apply(aggregate, POS, [ended], context)
+    assert refund.next_poll_at is None
+
+
+@pytest.mark.law(8)
+@pytest.mark.parametrize(("amount", "is_saved"), [("100.00", True), ("1.00", False)])
+def test_a_card_is_saved_from_a_record_that_matches(amount: str, is_saved: bool) -> None:
+    """What does not match may be of somebody else's payment, and so is its card."""
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
+    aggregate.payment.card_owner = "owner"
+    card = CardToken(SecretStr("token"), "424242******4242")
+    context = replace(decision_context(), new_card=lambda *_, **card: card["token"])
+    apply(aggregate, POS, [observation(Kind.CREATE, State.SUCCESS, Decimal(amount), card=card)], context)
+    assert aggregate.cards_to_save == (["token"] if is_saved else [])
+
+
+def test_of_two_payments_under_one_order_the_one_whose_time_is_known_goes_first() -> None:
+    aggregate = an_aggregate(Flow.CHARGE, State.INIT)
+    untimed = observation(Kind.CREATE, State.SUCCESS, gateway_id="untimed")
+    timed = observation(Kind.CREATE, State.SUCCESS, gateway_id="timed", details=Details(created_at=NOON))
+    apply(aggregate, POS, [untimed, timed], decision_context())
+    assert aggregate.create.operation_id == "timed"
