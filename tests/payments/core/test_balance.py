@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from app.core.payment import Operation
 from app.core.vocabulary import Flow, Kind, PaymentStatus, State
-from app.rules.balance import ZERO, Balance, balance, is_in_flight, status_of
+from app.rules.balance import ZERO, Balance, balance, is_in_flight, is_overdrawn, status_of
 from app.rules.decisions.action import Step, step_for
 from app.rules.refusal import RefusalCode, RefusalError
 from saleor_app_sdk.responses import AvailableAction
@@ -240,3 +240,28 @@ def test_what_a_subscription_gave_back_later_is_not_of_its_first_payment() -> No
     refund = an_operation(Kind.REFUND, State.SUCCESS, HUNDRED)
     refund.charge_id = "a later charge"
     assert status_of(Flow.CHARGE, [create(State.SUCCESS), refund]) is PaymentStatus.PAID
+
+
+@pytest.mark.law(7)
+@pytest.mark.parametrize("doubtful", [Kind.CREATE, Kind.CAPTURE])
+def test_money_of_which_the_gateway_has_said_two_things_is_promised_to_nobody(doubtful: Kind) -> None:
+    """One doubt is enough, whatever is known of the rest."""
+    paid, captured = create(State.SUCCESS), an_operation(Kind.CAPTURE, State.SUCCESS, Decimal("40.00"), keeps_rest=True)
+    assert set(balance(Flow.AUTHORIZATION, [paid, captured]).actions) == {REFUND, CHARGE, CANCEL}
+    (paid if doubtful is Kind.CREATE else captured).contradicted = True
+    now = balance(Flow.AUTHORIZATION, [paid, captured])
+    assert (now.in_doubt, now.capturable, now.refundable, now.actions) == (True, ZERO, ZERO, ())
+
+
+@pytest.mark.parametrize(("kind", "voiding"), [(Kind.VOID, True), (Kind.CAPTURE, False), (Kind.REFUND, False)])
+def test_only_a_void_under_way_releases_the_reservation(kind: Kind, voiding: bool) -> None:
+    assert balance(Flow.AUTHORIZATION, [create(State.SUCCESS), an_operation(kind, State.PENDING)]).voiding is voiding
+    assert not balance(Flow.AUTHORIZATION, [create(State.SUCCESS), an_operation(kind, State.FAILURE)]).voiding
+
+
+@pytest.mark.law(10)
+@pytest.mark.parametrize("second", [Kind.CAPTURE, Kind.VOID])
+@pytest.mark.parametrize(("state", "overdrawn"), [(State.SUCCESS, True), (State.FAILURE, False)])
+def test_a_reservation_that_was_used_twice_is_overdrawn(second: Kind, state: State, overdrawn: bool) -> None:
+    uses = [an_operation(Kind.CAPTURE, State.SUCCESS, HUNDRED), an_operation(second, state, HUNDRED)]
+    assert is_overdrawn(Flow.AUTHORIZATION, [create(State.SUCCESS), *uses]) is overdrawn
