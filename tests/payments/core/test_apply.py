@@ -492,11 +492,15 @@ def test_an_order_is_looked_up_when_an_operation_of_ours_ends_and_not_each_time_
 
 
 @pytest.mark.law(8)
-@pytest.mark.parametrize(("amount", "is_saved"), [("100.00", True), ("1.00", False)])
-def test_a_card_is_saved_from_a_record_that_matches(amount: str, is_saved: bool) -> None:
+@pytest.mark.parametrize(
+    ("owner", "amount", "is_saved"), [("owner", "100.00", True), ("owner", "1.00", False), (None, "100.00", False)]
+)
+def test_a_card_is_saved_if_its_owner_agreed_and_the_record_matches(
+    owner: str | None, amount: str, is_saved: bool
+) -> None:
     """What does not match may be of somebody else's payment, and so is its card."""
     aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
-    aggregate.payment.card_owner = "owner"
+    aggregate.payment.card_owner = owner
     card = CardToken(SecretStr("token"), "424242******4242")
     context = replace(decision_context(), new_card=lambda *_, **card: card["token"])
     apply(aggregate, POS, [observation(Kind.CREATE, State.SUCCESS, Decimal(amount), card=card)], context)

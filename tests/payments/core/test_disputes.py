@@ -11,7 +11,7 @@ from app.rules.apply import apply
 from app.rules.disputes import report_dispute
 from app.rules.issues import IssueCode, issue_from_json
 from app.rules.problems import open_problems
-from tests.payments.aggregates import POS, an_aggregate, an_operation, decision_context, observation
+from tests.payments.aggregates import HUNDRED, POS, an_aggregate, an_operation, decision_context, observation
 
 
 @pytest.mark.law(10)
@@ -46,3 +46,16 @@ def test_staff_see_an_open_dispute_until_it_ends(ends: State, issues: list[Issue
         assert _open_issues(aggregate.payment) == [IssueCode.DISPUTE_OPEN]
     apply(aggregate, POS, [observation(Kind.DISPUTE, ends, gateway_id="dispute")], decision_context())
     assert _open_issues(aggregate.payment) == issues
+
+
+@pytest.mark.law(7, 10)
+def test_each_turn_of_a_dispute_moves_the_money_once() -> None:
+    """Saleor is told the difference to what it has been told, however often the bank repeats itself."""
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
+    told = []
+    for state in (State.PENDING, State.SUCCESS, State.SUCCESS, State.FAILURE, State.FAILURE, State.SUCCESS):
+        before = len(aggregate.events)
+        apply(aggregate, POS, [observation(Kind.DISPUTE, state, gateway_id="dispute")], decision_context())
+        told.append([(event.type, event.amount) for event in aggregate.events[before:] if event.type != "INFO"])
+    back, again = ("CHARGE_BACK", HUNDRED), ("CHARGE_SUCCESS", HUNDRED)
+    assert told == [[], [back], [], [again], [], [back]]

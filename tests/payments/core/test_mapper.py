@@ -174,3 +174,15 @@ def test_what_nobody_of_ours_asked_for_may_have_any_amount_of_money() -> None:
 )
 def test_what_is_an_amount_of_money(amount: str, good: bool) -> None:
     assert is_amount(Decimal(amount)) is good
+
+
+@pytest.mark.law(8)
+@pytest.mark.parametrize(
+    ("amount", "matches"),
+    [("99.99", False), ("100.00", True), ("100.01", True), ("101.50", True), ("101.51", False)],
+)
+def test_a_payer_pays_what_was_requested_and_at_most_the_fee_on_top(amount: str, matches: bool) -> None:
+    known = known_operation(Kind.CREATE, State.INIT, payer_fee=Decimal("1.50"))
+    followed = compute_transition(known, observation(Kind.CREATE, State.SUCCESS, Decimal(amount)))
+    assert (followed.state is State.SUCCESS) is matches
+    assert (followed.problem is None) is matches

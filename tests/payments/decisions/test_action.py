@@ -1,15 +1,17 @@
 """What follows from a request of Saleor's: on paper."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
 
-from app.core.vocabulary import Flow, State
+from app.core.payment import Operation, PaymentAggregate
+from app.core.vocabulary import CloseReason, Flow, Kind, State
 from app.rules.action_request import ActionRequest
 from app.rules.decisions.action import ActionRequested
 from app.rules.refusal import RefusalError
 from saleor_app_sdk.responses import AvailableAction
-from tests.payments.aggregates import an_aggregate, decision_context
+from tests.payments.aggregates import HUNDRED, an_aggregate, an_operation, decision_context
 
 REFUND = ActionRequest(AvailableAction.REFUND, Decimal("40.00"), "UAH", keys=("key",), digest="digest")
 
@@ -35,3 +37,42 @@ def test_request_that_is_known_is_answered_although_the_keys_do_not_open() -> No
     assert (first.is_new, first.operation.state) == (True, State.INTENT)
     again = requested(keys_open=False).decide(aggregate)
     assert (again.is_new, again.operation) == (False, first.operation)
+
+
+def operation_for(aggregate: PaymentAggregate, request: ActionRequest) -> Operation:
+    return ActionRequested(request, decision_context(), opens_keys=lambda _payment: True).decide(aggregate).operation
+
+
+@pytest.mark.parametrize(("amount", "is_full"), [(HUNDRED, True), (Decimal("99.99"), False)])
+def test_a_refund_is_full_that_takes_all_that_was_charged(amount: Decimal, is_full: bool) -> None:
+    refund = operation_for(an_aggregate(Flow.CHARGE, State.SUCCESS), replace(REFUND, amount=amount))
+    assert refund.requested.is_full is is_full
+
+
+@pytest.mark.parametrize("captures", [["100.00"], ["60.00", "40.00"]])
+def test_only_a_refund_is_full_and_only_of_one_charge(captures: list[str]) -> None:
+    """The gateway may count otherwise what was captured in parts."""
+    reserved = an_aggregate(Flow.AUTHORIZATION, State.SUCCESS)
+    capture = operation_for(reserved, replace(REFUND, action=AvailableAction.CHARGE, amount=HUNDRED))
+    assert (capture.kind, capture.requested.is_full) == (Kind.CAPTURE, False)
+    done = [an_operation(Kind.CAPTURE, State.SUCCESS, Decimal(each), keeps_rest=True) for each in captures]
+    captured = an_aggregate(Flow.AUTHORIZATION, State.SUCCESS, *done)
+    assert operation_for(captured, replace(REFUND, amount=HUNDRED)).requested.is_full is (len(captures) == 1)
+
+
+@pytest.mark.parametrize(("by", "reason"), [("staff@shop.test", CloseReason.BY_STAFF), (None, None)])
+def test_a_page_that_staff_close_says_so_and_one_that_saleor_cancels_does_not(
+    by: str | None, reason: CloseReason | None
+) -> None:
+    cancel = replace(REFUND, action=AvailableAction.CANCEL, amount=Decimal(0), by=by)
+    assert operation_for(an_aggregate(Flow.CHARGE, State.INIT), cancel).close_reason is reason
+    paid = an_aggregate(Flow.CHARGE, State.SUCCESS)
+    assert operation_for(paid, replace(REFUND, by=by)).close_reason is None
+
+
+@pytest.mark.law(4)
+def test_a_repetition_requests_the_same_action_over_the_same_amount() -> None:
+    first = operation_for(an_aggregate(Flow.CHARGE, State.SUCCESS), REFUND)
+    assert REFUND.is_repeated_by(first)
+    assert not replace(REFUND, amount=Decimal("39.99")).is_repeated_by(first)
+    assert not replace(REFUND, action=AvailableAction.CHARGE).is_repeated_by(first)
