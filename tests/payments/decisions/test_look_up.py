@@ -17,6 +17,7 @@ def test_waiting_operation_whose_turn_has_come_becomes_an_intent() -> None:
     aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, waiting)
     assert TurnCame(waiting.id or 0, decision_context(), can_be_sent=True).decide(aggregate) is aggregate
     assert waiting.state is State.INTENT
+    assert waiting.next_poll_at == decision_context().schedule.intent_deadline(NOON)  # not looked up while it is sent
 
 
 @pytest.mark.law(3)
