@@ -6,6 +6,7 @@ An invalid setting stops the start with one line that names it and states what t
 import os
 import random
 import re
+import shlex
 from collections.abc import Mapping
 from datetime import timedelta
 from difflib import get_close_matches
@@ -197,9 +198,10 @@ class Settings(BaseSettings):
         except FileNotFoundError as exc:
             raise SettingsError(f"{PREFIX}SECRET_KEY_FILE: the file {self.key_file} does not exist") from exc
         except PermissionError as exc:
+            file = shlex.quote(str(self.key_file.absolute()))
             raise SettingsError(
                 f"{PREFIX}SECRET_KEY_FILE: user {os.geteuid()} may not read {self.key_file}: "
-                f"as root, give it to this user (chown {os.geteuid()}), and let only that user read it (chmod 400)"
+                f"as root, run `chown {os.geteuid()} {file}` and `chmod 400 {file}`"
             ) from exc
         except (OSError, VaultError) as exc:
             raise SettingsError(f"{PREFIX}SECRET_KEY_FILE: {exc}") from exc

@@ -1,5 +1,6 @@
 """Explains why a database cannot be used and what to do, without revealing any part of a password."""
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,8 +10,14 @@ from sqlalchemy.exc import DBAPIError
 
 from app.store.database import is_sqlite
 
+# What the owner of a database may do in its schema differs between servers; the grant is enough on all of them.
 _NO_RIGHTS = (
-    "the user {user!r} may not use tables in {name!r}: make it the owner, or grant CREATE and USAGE on the schema"
+    "the user {user!r} may not use tables in {name!r}: in that database, as its administrator, run "
+    '`GRANT CREATE, USAGE ON SCHEMA public TO "{user}"`'
+)
+_TABLES_OF_ANOTHER = (
+    "the tables in {name!r} belong to another user than {user!r}: make it their owner (ALTER TABLE ... OWNER TO), or "
+    "connect as the user that created them"
 )
 _REFUSED_BY_HBA = r"(?:no pg_hba\.conf entry|pg_hba\.conf rejects connection)"
 
@@ -62,6 +69,7 @@ _POSTGRESQL: Sequence[tuple[str, str]] = (
         "permission denied for database",
         "the user {user!r} may not connect to {name!r}: make it the owner, or grant CONNECT on the database",
     ),
+    ("permission denied for (table|sequence)|must be owner of", _TABLES_OF_ANOTHER),
     ("permission denied for|no schema has been selected", _NO_RIGHTS),
     # If neither is accepted, libpq quotes the refusal of its attempt with TLS and of the one without.
     (
@@ -82,12 +90,18 @@ _POSTGRESQL: Sequence[tuple[str, str]] = (
     ("too many clients|connection slots", "the server at {place} has no free connections"),
     ("invalid (dsn|connection option)", "the address has a parameter that PostgreSQL does not know"),
 )
+# By the names of SQLite's result codes: that of the primary code also stands for its extended ones.
 _SQLITE: Mapping[str, str] = {
     "SQLITE_CANTOPEN": "the file {name} cannot be opened: does its folder exist, and may this user write to it?",
     "SQLITE_NOTADB": "the file {name} is not an SQLite database",
+    "SQLITE_CORRUPT": "the file {name} is damaged: stop the app, and put the backup back",
     "SQLITE_READONLY": "this user may not write to {name}",
+    "SQLITE_READONLY_DIRECTORY": "this user may not create files in the folder of {name}, as SQLite has to",
     "SQLITE_PERM": "this user may not open {name}",
     "SQLITE_BUSY": "another process is writing to {name}: try again",
+    "SQLITE_LOCKED": "another process is writing to {name}: try again",
+    "SQLITE_FULL": "the disk with {name} is full: free some space there",
+    "SQLITE_IOERR": "the disk with {name} is full or does not work: free some space there, or check it",
 }
 
 
@@ -101,7 +115,7 @@ class EncodingError(UnusableDatabaseError):
     def __init__(self, encoding: str) -> None:
         super().__init__(
             f"the database's encoding is {encoding}, which has not the letters of all languages: create a new one with "
-            "ENCODING 'UTF8'"
+            "ENCODING 'UTF8' TEMPLATE template0"
         )
 
 
@@ -126,7 +140,7 @@ def describe_place(database_url: str) -> str:
     """Return which database the address names, without user and password."""
     url = make_url(database_url)
     if is_sqlite(database_url):
-        return str(Path(url.database or "").absolute())
+        return str(sqlite_file(database_url))
     return f"{url.host or 'this machine'}:{url.port or 5432}/{url.database}"
 
 
@@ -144,18 +158,35 @@ def describe_connection_error(database_url: str, error: UnusableDatabaseError | 
 
 def is_away(error: UnusableDatabaseError | DBAPIError) -> bool:
     """Return True when nothing shows that the database responds, so that it may have to be started."""
-    return isinstance(error, DBAPIError) and _find_sentence(error) in {None, _NO_HOST, _NO_SERVER, _NO_RESPONSE}
+    if not isinstance(error, DBAPIError) or hasattr(error.orig, "sqlite_errorname"):  # nobody starts a file
+        return False
+    return _find_sentence(error) in {None, _NO_HOST, _NO_SERVER, _NO_RESPONSE}
 
 
 def _find_sentence(error: DBAPIError) -> str | None:
-    return _SQLITE.get(getattr(error.orig, "sqlite_errorname", "")) or next(
-        (sentence for pattern, sentence in _POSTGRESQL if re.search(pattern, str(error.orig))), None
-    )
+    name: str | None = getattr(error.orig, "sqlite_errorname", None)
+    if name is not None:
+        primary = "_".join(name.split("_")[:2])
+        return _SQLITE.get(name) or _SQLITE.get(primary)
+    return next((sentence for pattern, sentence in _POSTGRESQL if re.search(pattern, str(error.orig))), None)
+
+
+def describe_missing_right(file: Path) -> str | None:
+    """Return why this user cannot write to an SQLite file, None if it can. SQLite says so only when it writes."""
+    for path, code in ((file, "SQLITE_READONLY"), (file.parent, "SQLITE_READONLY_DIRECTORY")):
+        if not os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
+            return _SQLITE[code].format(name=file)
+    return None
 
 
 def missing_sqlite_file(database_url: str) -> Path | None:
     """Return the SQLite file of this address if it does not exist; connecting would create an empty one."""
     if not is_sqlite(database_url):
         return None
-    file = Path(make_url(database_url).database or "")
-    return None if file.is_file() else file.absolute()
+    file = sqlite_file(database_url)
+    return None if file.is_file() else file
+
+
+def sqlite_file(database_url: str) -> Path:
+    """Return the absolute path of the file of an SQLite address."""
+    return Path(make_url(database_url).database or "").absolute()

@@ -129,7 +129,7 @@ def stranger_to(url: str) -> Iterator[str]:
 def assert_names_missing_rights(url: str, error: NoRightsError | DBAPIError) -> None:
     role, name = make_url(url).username, make_url(url).database
     said = describe_connection_error(url, error)
-    assert said.startswith(f"the user {role!r} may not use tables in {name!r}: make it the owner, or grant CREATE")
+    assert said.startswith(f"the user {role!r} may not use tables in {name!r}: in that database, as its admin")
 
 
 async def test_missing_rights_are_named(new_postgresql: Callable[[], str]) -> None:

@@ -1,9 +1,13 @@
 """What is said of a database that responds and cannot be used."""
 
-from collections.abc import Callable
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
+import pytest
 from sqlalchemy.engine import make_url
 
 from app.bootstrap import open_deployment
@@ -11,6 +15,9 @@ from app.i18n.messages import LazyMessage
 from app.ops.doctor.findings import Level, Subject
 from app.ops.doctor.storage import check_database
 from app.settings import Settings
+from app.store.migrate import migrate
+
+OTHER_USER = 10001
 
 
 async def test_an_encoding_that_has_not_all_letters_is_named(new_postgresql: Callable[[], str], tmp_path: Path) -> None:
@@ -48,3 +55,42 @@ async def test_only_a_database_that_is_away_is_to_be_started(new_postgresql: Cal
         f"no server is listening at {url.host}:9: is it running?": "Start the database",
         f"the file {no_file} is not an SQLite database": "Set the database up as the detail says",
     }
+
+
+@pytest.mark.parametrize("what", ["file", "folder"])
+async def test_a_file_that_can_only_be_read_is_named(tmp_path: Path, what: str) -> None:
+    """SQLite says so when it writes, and ``doctor`` writes nothing."""
+    folder = tmp_path / "data"
+    settings = Settings(data_dir=folder, database_url=f"sqlite:///{folder / 'app.sqlite'}")
+    settings.open_vault()
+    await migrate(settings.database)
+    async with open_deployment(settings) as deployment:
+        with read_only(folder / "app.sqlite", folder if what == "folder" else None):
+            found = (await check_database(deployment))[0]
+    assert (found.level, found.subject) == (Level.ERROR, Subject.DATABASE)
+    assert "may not " in (found.detail or "")
+    assert str(folder / "app.sqlite") in (found.detail or "")
+    assert "Set the database up as the detail says" in (found.remedy or LazyMessage("")).message
+
+
+@contextmanager
+def read_only(file: Path, folder: Path | None) -> Iterator[None]:
+    """Nothing is forbidden to root: then become somebody else, whose file it is."""
+    is_root = os.geteuid() == 0
+    if is_root:
+        for path in (file.parent, file):
+            os.chown(path, OTHER_USER, OTHER_USER)
+        for above in file.parent.parents:
+            if above.stat().st_uid == 0 and above.is_relative_to(tempfile.gettempdir()):
+                above.chmod(above.stat().st_mode | 0o055)
+        os.seteuid(OTHER_USER)
+    if folder is None:
+        file.chmod(0o400)
+    else:
+        folder.chmod(0o500)
+    try:
+        yield
+    finally:
+        file.parent.chmod(0o700)
+        if is_root:
+            os.seteuid(0)

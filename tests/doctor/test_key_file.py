@@ -54,7 +54,8 @@ async def test_a_file_that_may_not_be_read(deployment: Deployment) -> None:
 def test_the_start_says_that_the_file_may_not_be_read(settings: Settings) -> None:
     with no_right_to_read(settings.key_file), pytest.raises(SettingsError) as told:
         settings.open_vault()
-    assert re.fullmatch(r"APP_SECRET_KEY_FILE: user \d+ may not read /.*: as root, .*\(chmod 400\)", str(told.value))
+    advice = r"as root, run `chown \d+ /.*` and `chmod 400 /.*`"
+    assert re.fullmatch(rf"APP_SECRET_KEY_FILE: user \d+ may not read /.*: {advice}", str(told.value))
 
 
 @pytest.mark.parametrize("mode", [0o644, 0o640])

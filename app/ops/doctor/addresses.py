@@ -99,8 +99,9 @@ def _connection_finding(subject: Subject, address: str, failure: ConnectionFailu
     if failure in _NOTHING_THERE:
         what = LazyMessage("Nothing answers at %(address)s when requested from the app's own machine.", address=address)
         remedy = LazyMessage(
-            "Start the app and the proxy in front of it. If they are running, check whether this machine can "
-            "reach its own public address."
+            "Start the app (“saleor-gateway run”) and the proxy in front of it. If they are running, correct "
+            "%(setting)s, or check whether this machine can reach its own public address.",
+            setting=_SETTINGS[subject],
         )
         return error(subject, what, remedy, detail=REASONS[failure])
     what = LazyMessage(

@@ -18,7 +18,7 @@ from app.ops.doctor.deployment import Deployment
 from app.ops.doctor.drift import check_drift
 from app.ops.doctor.findings import Finding, FixedBy, Subject, error, fine, warning
 from app.ops.doctor.saleors import check_channels, check_clock, check_saleor, check_signing_keys, check_turned_away
-from app.ops.doctor.storage import check_database, check_key_file
+from app.ops.doctor.storage import check_database, check_disk, check_key_file
 from app.ops.doctor.workers import check_lag, check_worker
 from app.services import Services
 from app.store.errors import DatabaseError
@@ -47,6 +47,7 @@ def checks_of_storage(deployment: Deployment) -> list[Check]:
     return [
         Check(Subject.KEY_FILE, partial(check_key_file, deployment)),
         Check(Subject.DATABASE, partial(check_database, deployment)),
+        Check(Subject.DATABASE, partial(check_disk, deployment)),
     ]
 
 
@@ -91,7 +92,8 @@ async def find_installations(services: Services, base_url: str) -> tuple[list[Op
     except VaultError:
         what = LazyMessage("No key in the secret key file decrypts the tokens that Saleor gave the app.")
         remedy = LazyMessage(
-            "Put the missing line back into the secret key file, or have every store install the app again."
+            "Put the missing line back into the secret key file, or have every store remove the app and install "
+            "it again."
         )
         return [], [error(Subject.INSTALLATIONS, what, remedy)]
     except DatabaseError:

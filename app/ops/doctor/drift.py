@@ -38,6 +38,10 @@ _MOVE = gettext_noop(
     "If the app now runs there, run “saleor-gateway installations update --saleor %(saleor)s”. If it does not, "
     "correct APP_BASE_URL first."
 )
+_REINSTALL_MOVED = gettext_noop(
+    "If the app now runs there, remove it in the Dashboard, and install it again: nothing is lost. If it does not, "
+    "have %(setting)s corrected first."
+)
 _STAFF = LazyMessage("Change it in the Dashboard: Extensions, the app, its permissions.")
 _REINSTALL = LazyMessage("Remove the app in the Dashboard, and install it again: nothing is lost.")
 
@@ -99,7 +103,8 @@ def _address_findings(
     if parts - {Part.WEBHOOK}:
         address = deployment.iframe_base_url or deployment.base_url
         what = LazyMessage("The Dashboard opens the app at an address other than %(address)s.", address=address)
-        found.append(error(Subject.EXTENSIONS, what, _REINSTALL))
+        setting = "APP_BASE_URL" if deployment.iframe_base_url is None else "APP_IFRAME_BASE_URL"
+        found.append(error(Subject.EXTENSIONS, what, LazyMessage(_REINSTALL_MOVED, setting=setting)))
     return found
 
 

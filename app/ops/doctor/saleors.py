@@ -24,7 +24,10 @@ from saleor_app_sdk.jwks import fetch_key_set
 
 _TIMEOUT = timedelta(seconds=8)
 
-_ACTIVATE = LazyMessage("Activate the app in the Dashboard, under Extensions, or install it again: nothing is lost.")
+_ACTIVATE = LazyMessage(
+    "Activate the app in the Dashboard, under Extensions. If it is not there, install it; if it is active, "
+    "remove it and install it again: nothing is lost."
+)
 _INSTALL = LazyMessage("To continue, install the app there again: what was not reported to Saleor is reported then.")
 _REACH = LazyMessage("Check whether it is running, and whether the app's machine may connect to it.")
 
@@ -45,7 +48,9 @@ async def check_saleor(deployment: Deployment, installation: OpenInstallation) -
         return [error(Subject.SALEOR, what, _ACTIVATE, detail=str(exc))]
     if identity.identifier not in {None, deployment.app_id}:
         what = LazyMessage("Saleor knows the app by another id: its requests use that one.")
-        remedy = LazyMessage("Set APP_ID back to %(id)s, or install the app again.", id=str(identity.identifier))
+        remedy = LazyMessage(
+            "Set APP_ID back to %(id)s, or remove the app and install it again.", id=str(identity.identifier)
+        )
         return [error(Subject.SALEOR, what, remedy, by=FixedBy.OPERATOR)]
     return [fine(Subject.SALEOR, LazyMessage("Saleor answers, and accepts the app's token."))]
 

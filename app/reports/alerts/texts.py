@@ -28,7 +28,8 @@ ALERT_TEXTS: Mapping[AlertKind, AlertText] = {
             "Saleor has not confirmed the app's new token. Payments may be refused, and may not be reported to Saleor."
         ),
         gettext_noop(
-            "Activate the app in the Dashboard, under Extensions. If it is active, install it again: nothing is lost."
+            "Activate the app in the Dashboard, under Extensions. If it is not there, install it; if it is active, "
+            "remove it and install it again: nothing is lost."
         ),
         "saleor-gateway installations list",
     ),
@@ -38,7 +39,10 @@ ALERT_TEXTS: Mapping[AlertKind, AlertText] = {
             "The app was removed from this Saleor or switched off there. No payment is reported to Saleor until "
             "the app is back."
         ),
-        gettext_noop("Activate the app in the Dashboard, under Extensions, or install it again: nothing is lost."),
+        gettext_noop(
+            "Activate the app in the Dashboard, under Extensions. If it is not there, install it; if it is active, "
+            "remove it and install it again: nothing is lost."
+        ),
         "saleor-gateway installations list",
     ),
     AlertKind.UNOPENED: AlertText(

@@ -1,0 +1,214 @@
+"""Whoever does what ``doctor`` says, to the letter, has an app that is fine: commands are taken from its own output."""
+
+import os
+import re
+import shlex
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import psycopg
+import pytest
+from sqlalchemy.engine import URL, make_url
+
+from app.bootstrap import open_deployment
+from app.i18n.messages import LazyMessage
+from app.ops.doctor.findings import Finding, Level
+from app.ops.doctor.storage import check_database, check_disk, check_key_file
+from app.settings import Settings
+from app.store.migrate import migrate
+from integration_base_tests.loopback import serve_app
+from tests.commands.conftest import Shell, one_database
+from tests.doctor.conftest import DoctorEnvironment
+
+_QUOTED = re.compile(r"[“`]([^”`]+)[”`]")
+OTHER_USER = 10001
+
+
+def quoted(*texts: object) -> Sequence[str]:
+    """Return the commands in what was said, as an operator copies them."""
+    return [command for each in texts for command in _QUOTED.findall(str(each or ""))]
+
+
+def run(command: str) -> None:
+    """Run chmod or chown, as ``doctor`` says it."""
+    subprocess.run(shlex.split(command), check=True)
+
+
+async def follow(around: DoctorEnvironment, check: str, **environment: str) -> Sequence[str]:
+    """Run the commands that ``doctor`` says of a check, in a terminal; return them."""
+    found = [each for each in await around.findings(**environment) if each["check"] == check]
+    commands = quoted(*(each["to_do"] for each in found if each["level"] != "fine"))
+    for command in commands:
+        program, *words = shlex.split(command)
+        if program == "saleor-gateway":
+            said = await Shell(around.environment)(*words, **environment)
+            assert said.status == 0, said.err
+        else:
+            run(command)
+    return commands
+
+
+@one_database
+async def test_a_key_file_that_others_may_read(around: DoctorEnvironment, tmp_path: Path) -> None:
+    file = tmp_path / "keys of the app" / "secret.key"
+    file.parent.mkdir()
+    around.stack.settings.key_file.rename(file)
+    file.chmod(0o644)
+    elsewhere = {"APP_SECRET_KEY_FILE": str(file)}
+    assert await follow(around, "key-file", **elsewhere) == [f"chmod 600 '{file}'"]
+    assert await around.faults(**elsewhere) == {}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+@pytest.mark.parametrize("mode", [0o644, 0o600])
+async def test_a_key_file_of_somebody_else(tmp_path: Path, mode: int) -> None:
+    settings = Settings(data_dir=tmp_path / "data")
+    settings.open_vault()
+    settings.key_file.chmod(mode)
+    os.chown(settings.key_file, OTHER_USER + 1, OTHER_USER + 1)
+    async with open_deployment(settings) as deployment:
+        (found,) = await check_key_file(deployment, user=OTHER_USER, groups=())
+        assert found.level is Level.WARNING
+        for command in quoted(found.remedy):
+            run(command)
+        (then,) = await check_key_file(deployment, user=OTHER_USER, groups=())
+    assert then.level is Level.FINE
+
+
+async def test_a_database_that_was_never_migrated(around: DoctorEnvironment, tmp_path: Path) -> None:
+    (tmp_path / "empty.sqlite").touch()
+    empty = {"APP_DATABASE_URL": f"sqlite:///{tmp_path / 'empty.sqlite'}"}
+    assert await follow(around, "migrations", **empty) == ["saleor-gateway migrate"]
+    assert not any("migrations" in fault for fault in await around.faults(**empty))
+
+
+@one_database
+async def test_a_database_of_a_newer_version_is_not_to_be_migrated(around: DoctorEnvironment) -> None:
+    """``migrate`` cannot do anything for it."""
+    async with around.services.database.transaction() as session:
+        await (await session.connection()).exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
+    (found,) = [each for each in await around.findings() if each["check"] == "migrations"]
+    assert quoted(found["to_do"]) == []
+    assert "Run the newer version of the app, or restore the backup" in found["to_do"]
+
+
+@one_database
+async def test_a_database_that_is_lost_is_not_to_be_replaced_by_an_empty_one(
+    around: DoctorEnvironment, tmp_path: Path
+) -> None:
+    lost = {"APP_DATABASE_URL": f"sqlite:///{tmp_path / 'lost.sqlite'}"}
+    (found,) = [each for each in await around.findings(**lost) if each["check"] == "database"]
+    assert found["to_do"].startswith("If the app has run before, put the database back from its backup")
+
+
+@one_database
+async def test_an_app_at_another_port(around: DoctorEnvironment) -> None:
+    """Its webhooks follow it with the command; what the Dashboard opens follows with a new installation."""
+    moved = f"http://127.0.0.1:{int(around.stack.app.url.rpartition(':')[2]) + 1}"
+    wrong = [each for each in await around.findings(APP_BASE_URL=moved) if each["level"] == "error"]
+    assert {each["check"] for each in wrong} == {"address", "webhooks", "extensions"}
+    for each in wrong:
+        assert "correct APP_BASE_URL" in each["to_do"] or "have APP_BASE_URL corrected" in each["to_do"]
+    async with serve_app(around.application, int(moved.rpartition(":")[2])):
+        (update,) = await follow(around, "webhooks", APP_BASE_URL=moved)
+        assert update.startswith("saleor-gateway installations update")
+        assert list(await around.faults(APP_BASE_URL=moved)) == ["error extensions"]
+
+
+@one_database
+async def test_a_token_that_saleor_no_longer_accepts(around: DoctorEnvironment) -> None:
+    """Saleor lets nobody install an app that is installed: it has to be removed first."""
+    await around.saleor.set_faults(refuse_token=True)
+    (found,) = [each for each in await around.findings() if each["level"] == "error"]
+    assert "if it is active, remove it and install it again" in found["to_do"]
+    manifest = f"{around.stack.app.url}/api/manifest"
+    assert (await around.saleor.install(manifest)).status == "FAILED"
+    await around.saleor.uninstall()
+    await around.saleor.clear_faults()
+    assert (await around.saleor.install(manifest)).status == "INSTALLED"
+    assert await around.faults() == {}
+
+
+def address(url: str, **parts: str) -> str:
+    return make_url(url).set(**parts).render_as_string(hide_password=False)  # type: ignore[arg-type] # parts of it
+
+
+async def examine(settings: Settings) -> Finding:
+    async with open_deployment(settings) as deployment:
+        return (await check_database(deployment))[0]
+
+
+def administrator(url: URL) -> str:
+    return url.set(drivername="postgresql").render_as_string(hide_password=False)
+
+
+async def test_a_role_without_rights(new_postgresql: Callable[[], str], tmp_path: Path) -> None:
+    url = make_url(new_postgresql())
+    role = f"no-rights-{url.database}"
+    with psycopg.connect(administrator(url), autocommit=True) as server:
+        server.execute(f'CREATE ROLE "{role}" LOGIN'.encode())
+        server.execute(b"REVOKE ALL ON SCHEMA public FROM public")
+        try:
+            settings = Settings(data_dir=tmp_path, database_url=address(str(url), username=role))
+            settings.open_vault()
+            found = await examine(settings)
+            assert found.level is Level.ERROR
+            (command,) = quoted(found.detail)
+            server.execute(command.encode())
+            await migrate(settings.database)
+            assert (await examine(settings)).level is Level.FINE
+        finally:
+            server.execute(f'DROP OWNED BY "{role}"'.encode())
+            server.execute(f'DROP ROLE "{role}"'.encode())
+
+
+async def test_the_tables_of_another_role(new_postgresql: Callable[[], str], tmp_path: Path) -> None:
+    """A backup was put back by the administrator: rights on the schema do not help."""
+    url = make_url(new_postgresql())
+    role = f"no-rights-{url.database}"
+    await migrate(administrator(url))
+    with psycopg.connect(administrator(url), autocommit=True) as server:
+        server.execute(f'CREATE ROLE "{role}" LOGIN'.encode())
+        try:
+            settings = Settings(data_dir=tmp_path, database_url=address(str(url), username=role))
+            settings.open_vault()
+            found = await examine(settings)
+            assert "make it their owner" in (found.detail or "")
+        finally:
+            server.execute(f'DROP OWNED BY "{role}"'.encode())
+            server.execute(f'DROP ROLE "{role}"'.encode())
+
+
+@pytest.fixture
+def deployed(tmp_path: Path) -> Settings:
+    settings = Settings(data_dir=tmp_path / "data", database_url=f"sqlite:///{tmp_path / 'data' / 'app.sqlite'}")
+    settings.open_vault()
+    return settings
+
+
+@pytest.mark.fault("disk-full")
+@pytest.mark.parametrize(
+    ("free", "level"), [(10_000_000_000, None), (150_000_000, Level.WARNING), (1_000_000, Level.ERROR)]
+)
+async def test_a_disk_that_is_nearly_full(deployed: Settings, free: int, level: Level | None) -> None:
+    await migrate(deployed.database)
+    async with open_deployment(deployed) as deployment:
+        found = await check_disk(deployment, free_bytes=lambda _: free)
+    assert [each.level for each in found] == ([] if level is None else [level])
+    for each in found:
+        assert str(each.what).endswith(f"{free // 1_000_000} MB are free.")
+        assert isinstance(each.remedy, LazyMessage)
+
+
+async def test_the_disk_that_is_looked_at_is_that_of_the_database(deployed: Settings) -> None:
+    await migrate(deployed.database)
+    asked: list[Path] = []
+
+    def free_bytes(folder: Path) -> int:
+        asked.append(folder)
+        return 10**12
+
+    async with open_deployment(deployed) as deployment:
+        assert await check_disk(deployment, free_bytes=free_bytes) == []
+    assert asked == [deployed.data_dir.absolute()]
