@@ -8,7 +8,7 @@ job is postponed for longer than its queue's ``max_delay``, so any that lies bey
 (``reset_far_future_jobs``).
 """
 
-from collections import Counter
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -49,12 +49,14 @@ class Claim:
 class Capacity:
     """How many more jobs a worker can take: at most ``most`` in all, and at most ``share`` at once for each tenant.
 
-    ``busy`` is how many jobs it is doing already, for each tenant that has any.
+    ``busy`` is how many jobs it is doing already, for each tenant that has any, and ``begun`` how many it has begun so
+    far: of a long backlog, the oldest job and the newest are taken in turn.
     """
 
     most: int
     share: int | None = None
     busy: Mapping[Tenant, int] = field(default_factory=dict)
+    begun: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,8 +111,9 @@ async def claim(
 ) -> list[Claim]:
     """Claim due jobs for ``lease``: tenants take turns, each with the jobs that have been due longest.
 
-    However large one tenant's backlog, the others are considered: where the front of the queue is not all of it, the
-    front of each tenant's backlog is read.
+    However large one tenant's backlog, the others are considered: where the front of the queue is not all of it, both
+    ends of each tenant's backlog are read. Every other job of a tenant is then the newest: a shopper who pays now does
+    not wait for all that has piled up while a Saleor was away, which takes minutes.
 
     Rows that another worker is claiming at this moment are left to it, without waiting.
     """
@@ -118,7 +121,7 @@ async def claim(
     for _ in range(_TRIES):
         rows = (await session.exec(_front_query(work, _LOOK_AHEAD), params={"now": now})).all()
         if len(rows) >= _LOOK_AHEAD:
-            rows = await _first_rows_of_each_tenant(session, work, (work.due <= now, *work.ready), capacity)
+            rows = await _both_ends_of_each_tenant(session, work, (work.due <= now, *work.ready), capacity)
         wanted = _round_robin(rows, capacity)
         if not wanted:
             break
@@ -192,19 +195,20 @@ def _claim_statement(work: JobQueue) -> Any:
 
 
 def _longest_due_query(
-    work: JobQueue, due: Sequence[ColumnElement[bool]], *more: ColumnElement[bool], rows: int
+    work: JobQueue, due: Sequence[ColumnElement[bool]], *more: ColumnElement[bool], rows: int, newest: bool = False
 ) -> Any:
-    """Return the query of the ``rows`` rows that have been due longest, in that order."""
+    """Return the query of the ``rows`` rows that have been due longest, in that order; or of the ``newest`` ones."""
     query: Any = select(work.row_id, work.tenant, work.due).where(*due, *more)
     if work.payment is not None:
         query = query.join(Payment, col(Payment.id) == work.payment)
-    return query.order_by(work.due, work.row_id).limit(rows)
+    order = (work.due.desc(), work.row_id.desc()) if newest else (work.due, work.row_id)
+    return query.order_by(*order).limit(rows)
 
 
-async def _first_rows_of_each_tenant(
+async def _both_ends_of_each_tenant(
     session: AsyncSession, work: JobQueue, due: Sequence[ColumnElement[bool]], capacity: Capacity
 ) -> Sequence[_Row]:
-    """Return the longest-due rows of each tenant whose share is not used up.
+    """Return the longest-due and the newest rows, in turn, of each tenant whose share is not used up.
 
     If there are more such tenants than can be served, those that have waited longest.
     """
@@ -216,11 +220,28 @@ async def _first_rows_of_each_tenant(
     tenants = [tenant for tenant, _ in (await session.exec(longest)).all()]
     if not tenants:
         return []
-    each = min(capacity.most, max(1, _LOOK_AHEAD // len(tenants)))
-    fronts = [_longest_due_query(work, due, work.tenant == tenant, rows=each).subquery() for tenant in tenants]
-    together: Any = union_all(*[select(front) for front in fronts])
-    rows: Sequence[_Row] = (await session.exec(together)).all()
-    return rows
+    half = (min(capacity.most, max(1, _LOOK_AHEAD // len(tenants))) + 1) // 2
+    ends = [
+        _longest_due_query(work, due, work.tenant == tenant, rows=half, newest=newest).subquery()
+        for tenant in tenants
+        for newest in (False, True)
+    ]
+    together: Any = union_all(*[select(end) for end in ends])
+    found: Sequence[_Row] = (await session.exec(together)).all()
+    return _in_turn(found, capacity.begun)
+
+
+def _in_turn(rows: Sequence[_Row], begun: int) -> list[_Row]:
+    """Return each tenant's rows from both ends in turn: those due longest at even numbers, counted from ``begun``."""
+    backlogs: dict[Tenant, deque[_Row]] = defaultdict(deque)
+    distinct = {row_id: (row_id, tenant, due) for row_id, tenant, due in rows}  # both ends of a short one share some
+    for row in sorted(distinct.values(), key=lambda row: (row[2], row[0])):
+        backlogs[row[1]].append(row)
+    return [
+        backlog.pop() if number % 2 else backlog.popleft()
+        for backlog in backlogs.values()
+        for number in range(begun, begun + len(backlog))
+    ]
 
 
 def _saturated_tenants(capacity: Capacity, share: int) -> Iterable[Tenant]:
@@ -228,12 +249,12 @@ def _saturated_tenants(capacity: Capacity, share: int) -> Iterable[Tenant]:
 
 
 def _round_robin(rows: Sequence[_Row], capacity: Capacity) -> dict[int, Tenant]:
-    """Return the ids of the rows to claim, each with its tenant.
+    """Return the ids of the rows to claim, each with its tenant, whose rows are in the order in which it wants them.
 
     Every tenant's first row comes before any tenant's second; jobs in progress count as a tenant's first ones.
     """
     turns, line = Counter(capacity.busy), []
-    for row_id, tenant, due in sorted(rows, key=lambda row: (row[2], row[0])):
+    for row_id, tenant, due in rows:
         turns[tenant] += 1
         if capacity.share is None or turns[tenant] <= capacity.share:
             line.append((turns[tenant], due, row_id, tenant))

@@ -120,7 +120,7 @@ class Consumer:
         overdue, self.overdue = self.overdue, False
         job = self._job
         busy = self._busy()
-        capacity = Capacity(most=job.limit - self._used, share=job.share, busy=busy)
+        capacity = Capacity(most=job.limit - self._used, share=job.share, busy=busy, begun=self.begun_jobs)
         if capacity.most <= 0 or not (overdue or self.has_room):
             self._may_have_more = True
             return []

@@ -353,6 +353,30 @@ class TestFairness:
         assert await self.served(database, Capacity(20, share=2)) == {big: 2, small: 1, other: 1}
         assert await self.served(database, Capacity(18, share=2, busy={big: 2, small: 1, other: 1})) == {}
 
+    async def test_what_is_new_does_not_wait_for_the_end_of_a_long_backlog(
+        self, database: Database, stores: list[MerchantAccount], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Saleor was away for a day: a shopper who pays now is not reported after all of yesterday's."""
+        monkeypatch.setattr("app.store.job_queue._LOOK_AHEAD", 4)
+        payment, _ = await a_payment(database, stores[0], 99)
+        assert payment.id is not None
+        async with database.transaction() as session:
+            session.add(an_event(payment.id, "new", due=NOON, installation_id=payment.installation_id))
+        oldest_first, newest_first = [
+            await self.payments_of(database, stores[0], Capacity(20, share=1, begun=begun)) for begun in (0, 1)
+        ]
+        assert (oldest_first, newest_first) == ([1], [payment.id])
+        assert await self.payments_of(database, stores[0], Capacity(20, share=4)) == [2, 3, 9, 10]
+
+    @staticmethod
+    async def payments_of(database: Database, store: MerchantAccount, capacity: Capacity) -> list[int]:
+        """Return the payments of a store of which events are claimed."""
+        async with database.transaction() as session:
+            claims = await claim(session, EVENTS, NOON, LEASE, capacity)
+            ids = [each.row_id for each in claims if each.tenant == store.installation_id]
+            rows = await session.exec(select(SaleorEvent.payment_id).where(col(SaleorEvent.id).in_(ids)))
+        return sorted(rows.all())
+
     async def test_of_too_many_stores_with_a_backlog_those_that_wait_longest(
         self, database: Database, stores: list[MerchantAccount], monkeypatch: pytest.MonkeyPatch
     ) -> None:
