@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import make_url
 
-from app.store.migrate import newest_revision
+from app.store.migrate import migrate, newest_revision
 from tests.commands.conftest import Run
 
 PASSWORD = "pass-word-of-mine"
@@ -214,3 +214,14 @@ async def test_migrate_says_what_it_did(tmp_path: Path, run: Run) -> None:
 )
 async def test_what_was_mistyped_is_suggested(words: tuple[str, ...], suggested: str, run: Run) -> None:
     assert suggested in said(await run({}, *words))
+
+
+@pytest.mark.fault("database-away-at-start")
+@pytest.mark.parametrize("command", ["worker", "migrate"])
+async def test_a_damaged_file_is_named(tmp_path: Path, run: Run, command: str) -> None:
+    file = tmp_path / "shop.sqlite"
+    await migrate(f"sqlite:///{file}")
+    content = file.read_bytes()
+    file.write_bytes(content[:100] + b"\xff" * (len(content) - 100))
+    outcome = await run({"APP_DATA_DIR": str(tmp_path), "APP_DATABASE_URL": f"sqlite:///{file}"}, command)
+    assert said(outcome) == f"APP_DATABASE_URL: the file {file} is damaged: stop the app, and put the backup back"
