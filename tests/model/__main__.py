@@ -14,6 +14,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("scenarios", nargs="*", help="parts of their names; without one, all")
     parser.add_argument("--states", type=int, default=20_000, help="the most states to explore of each")
     parser.add_argument("--faults", type=int, help="how much may go wrong on one way")
+    parser.add_argument("--until-found", action="store_true", help="end with the first scenario that finds something")
     parser.add_argument("--found", type=int, default=1, help="the most counter-examples of each")
     chosen = parser.parse_args(arguments)
     found = 0
@@ -28,6 +29,8 @@ def main(arguments: list[str]) -> int:
         for example in explored.found:
             print(example)
         found += len(explored.found)
+        if found and chosen.until_found:
+            break
     return 1 if found else 0
 
 

@@ -28,6 +28,7 @@ from app.rules.refusal import RefusalError
 from app.rules.responses import action_response, session_refusal_response, session_response
 from app.rules.schedule import Schedule
 from gateway_client.errors import GatewayError, OutcomeUnknownError
+from gateway_client.models import Records
 from integration_base import exact_json
 from saleor_app_sdk.errors import SaleorError
 from saleor_app_sdk.events import GrantedRefund
@@ -40,7 +41,7 @@ from saleor_app_sdk.testing.rules import requests
 from saleor_app_sdk.testing.rules.grants import GrantRefusedError, update_granted_refund_status
 from saleor_app_sdk.testing.vocabulary import Action
 from tests.model.gateway import Record
-from tests.model.world import ACCOUNT, TO_PAY, Answer, Attempt, Call, World
+from tests.model.world import ACCOUNT, ACTION_KEY, TO_PAY, Answer, Attempt, Call, World
 from tests.payments.shop import source_object
 
 SCHEDULE = Schedule()
@@ -222,12 +223,12 @@ class LookUp:
     records: Observations | GatewayError
 
 
-def begin_look_up(attempt: Attempt, operation: Operation, *, fails: bool = False) -> LookUp:
+def begin_look_up(attempt: Attempt, operation: Operation, *, fails: bool = False, lags: bool = False) -> LookUp:
     """Return what the gateway shows now of the order of an operation that is due."""
     assert attempt.aggregate is not None
     assert operation.id is not None
     ended = frozenset(one.id for one in attempt.aggregate.operations if one.state.final)
-    shown = Observations.from_records(attempt.order.shown(), "en")
+    shown = Observations.from_records(Records([]) if lags else attempt.order.shown(), "en")
     return LookUp(operation.id, ended, OutcomeUnknownError("no answer") if fails else shown)
 
 
@@ -290,7 +291,7 @@ def request_grant(world: World, attempt: Attempt) -> str | None:
     """Have Saleor request the granted refund; return the code with which it refuses."""
     granted = attempt.granted
     assert granted is not None
-    key = f"action-{len(attempt.transaction.events)}"
+    key = f"{ACTION_KEY}{len(attempt.transaction.events)}"
     try:
         request = requests.request_granted_refund(granted, attempt.transaction, world.event_clock, idempotency_key=key)
     except GrantRefusedError as refusal:

@@ -2,12 +2,15 @@
 
 from collections import deque
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 from tests.model.laws import broken_laws, unequal_books, waits_for_people
 from tests.model.moves import Move, moves_of, next_fair_move
 from tests.model.world import World
+from tests.payments.aggregates import NOON
 
 _LONGEST_FUTURE = 400  # moves; a day and more of look-ups
+_LONGEST_TIME = timedelta(days=4)  # a dispute is looked up once a day
 
 
 @dataclass
@@ -86,6 +89,8 @@ def _fault_of_future(world: World, story: tuple[str, ...], ends_well: set[bytes]
         if move is None or len(future) > _LONGEST_FUTURE:
             ends = move is None or waits_for_people(world)  # what they are told of is looked up until they settle it
             wrong = next(unequal_books(world), None) if ends else "a fair future never ends"
+            if move is None and world.now - NOON > _LONGEST_TIME:
+                wrong = wrong or f"13: it takes {(world.now - NOON).days} days until all has ended"
             if wrong is not None:
                 return CounterExample(wrong, story, tuple(future))
             break

@@ -8,25 +8,34 @@ from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import EventState, Flow, Kind, Origin, State
 from app.rules.balance import balance, is_in_flight
 from app.rules.problems import PAID_TWICE, has_problem, open_problems
-from saleor_app_sdk.testing.vocabulary import Action, GrantedRefundStatus
-from tests.model.world import TO_PAY, Attempt, World
+from saleor_app_sdk.testing.vocabulary import GrantedRefundStatus
+from tests.model.world import ACTION_KEY, TO_PAY, Attempt, World
 
 ZERO = Decimal("0.00")
-_REQUESTS = frozenset(action.request for action in Action)
 
 
 def broken_laws(world: World) -> Iterator[str]:
     """Yield what does not hold in this state."""
     for attempt in world.attempts:
         yield from _broken_by_attempt(attempt)
+        yield from _open_pages(attempt, world)
 
 
 def _broken_by_attempt(attempt: Attempt) -> Iterator[str]:
-    aggregate, order = attempt.aggregate, attempt.order
+    aggregate = attempt.aggregate
     if aggregate is None:
         return
-    operations = aggregate.operations
-    if len([operation for operation in operations if is_in_flight(operation)]) > 1:
+    yield from _broken_by_calls(attempt, aggregate)
+    yield from _broken_by_requests(attempt, aggregate)
+    yield from _broken_by_reports(attempt, aggregate)
+    if not any(record.turned for record in attempt.order.records):
+        # Else what was true when Saleor was told need not be any more: the books are compared at the end.
+        yield from _broken_by_sums(attempt)
+    yield from _waiting_in_silence(attempt, aggregate)
+
+
+def _broken_by_calls(attempt: Attempt, aggregate: PaymentAggregate) -> Iterator[str]:
+    if len([operation for operation in aggregate.operations if is_in_flight(operation)]) > 1:
         yield "3: two operations are in flight"
     for operation_id, times in attempt.calls_made.items():
         if times > 1 and attempt.operation(operation_id).kind is not Kind.CANCEL:
@@ -35,24 +44,70 @@ def _broken_by_attempt(attempt: Attempt) -> Iterator[str]:
         has_failed = attempt.operation(operation_id).state is State.FAILURE
         if has_failed and record.status != "failure" and not record.turned:
             yield f"2: a {record.method} has failed for us, and the gateway carries it out"
-    asked = [event for event in attempt.transaction.events if event.type in _REQUESTS]
-    made = [one for one in operations if one.requester is Origin.SALEOR and one.kind is not Kind.CREATE]
+
+
+def _broken_by_requests(attempt: Attempt, aggregate: PaymentAggregate) -> Iterator[str]:
+    asked = [event for event in attempt.transaction.events if (event.idempotency_key or "").startswith(ACTION_KEY)]
+    made = [one for one in aggregate.operations if one.requester is Origin.SALEOR and one.kind is not Kind.CREATE]
     if len(made) > len(asked):
         yield f"4: {len(asked)} operations were requested, and {len(made)} made"
-    taken = [operation.psp_reference for operation in operations if operation.psp_reference is not None]
+    taken = [operation.psp_reference for operation in aggregate.operations if operation.psp_reference is not None]
     if max(Counter(taken).values(), default=0) > 1:
         yield "9: two operations share a reference"
-    amounts = attempt.transaction.amounts
-    if any(record.turned for record in order.records):
-        yield from _waiting_in_silence(attempt, aggregate)
-        return  # what was true when Saleor was told need not be any more: the books are compared at the end
+
+
+def _broken_by_reports(attempt: Attempt, aggregate: PaymentAggregate) -> Iterator[str]:
+    for operation in aggregate.operations:
+        turns = operation.kind is Kind.DISPUTE or operation.state is State.SUCCESS
+        if not turns and _is_told(aggregate, operation):
+            yield f"7: a {operation.kind.value} that Saleor was told of is {operation.state.value} again"
+    succeeded = set[tuple[str, str | None]]()
+    for event in attempt.transaction.events:
+        what, _, outcome = event.type.value.partition("_")
+        if outcome == "SUCCESS":
+            succeeded.add((what, event.psp_reference))
+        elif outcome == "FAILURE" and event.counts and (what, event.psp_reference) in succeeded:
+            yield f"5: Saleor was told of a failed {what.lower()} after its success"
+
+
+def _broken_by_sums(attempt: Attempt) -> Iterator[str]:
+    order, amounts = attempt.order, attempt.transaction.amounts
     if order.refunded > order.charged:
         yield "3: more was refunded than charged"
     if amounts.charged + amounts.refunded > order.charged:
         yield f"8: Saleor counts {amounts.charged + amounts.refunded} as charged, the gateway {order.charged}"
     if amounts.refunded > order.refunded:
         yield f"8: Saleor counts {amounts.refunded} as refunded, the gateway {order.refunded}"
-    yield from _waiting_in_silence(attempt, aggregate)
+
+
+def _open_pages(attempt: Attempt, world: World) -> Iterator[str]:
+    """A page on which nobody shall pay any more is closed, or is being closed."""
+    aggregate, payment = attempt.aggregate, attempt.order.payment
+    if aggregate is None or payment is None or payment.status != "init":
+        return
+    is_closing = any(one.kind is Kind.CANCEL and not one.state.final for one in aggregate.operations)
+    if is_closing or open_problems(aggregate.payment):
+        return
+    if aggregate.create.state is State.FAILURE:
+        yield "2: a page is open that has failed for Saleor, and is not being closed"
+    others = [other.aggregate for other in world.attempts if other is not attempt and other.aggregate is not None]
+    is_shown = aggregate.create.state is State.INIT and aggregate.payment.attempts_due_at is None
+    if is_shown and any(_is_covered_by(other) for other in others):
+        yield "12: a page is open beside an attempt that is paid, and is not being closed"
+
+
+def _is_covered_by(other: PaymentAggregate) -> bool:
+    return other.create.state is State.SUCCESS and other.payment.attempts_due_at is None
+
+
+def _is_told(aggregate: PaymentAggregate, operation: Operation) -> bool:
+    """Return whether the success of an operation was reported, or is to be."""
+    return any(
+        (event.operation_id == operation.id or event.psp_reference == operation.psp_reference)
+        and event.type.endswith("_SUCCESS")
+        and event.state is not EventState.SUPERSEDED
+        for event in aggregate.events
+    )
 
 
 def _waiting_in_silence(attempt: Attempt, aggregate: PaymentAggregate) -> Iterator[str]:

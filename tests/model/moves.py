@@ -24,7 +24,7 @@ from saleor_app_sdk.testing.rules.reports import Report, ReportRefusedError, rec
 from saleor_app_sdk.testing.vocabulary import Action, EventType
 from tests.model import app_side
 from tests.model.gateway import CANCELLED, DECLINED, EXPIRED, pending_records
-from tests.model.world import Attempt, Call, Fault, World, dues_of
+from tests.model.world import ACTION_KEY, Attempt, Call, Fault, World, dues_of
 
 _METHODS = {Kind.CAPTURE: "capture", Kind.VOID: "void", Kind.REFUND: "refund"}
 
@@ -245,12 +245,15 @@ def _work(world: World, attempt: Attempt, move: _Make) -> Iterator[Move]:
         else:
             yield move(f"the worker looks up: {operation.kind.value}", _look_up, fair=True)
             yield move("a look-up fails", partial(_look_up, fails=True), fault=Fault.LOOK_UP_FAILS)
+            if operation.kind is not Kind.CREATE:  # of a payment the gateway's "no such order" is believed
+                yield move("a look-up shows nothing", partial(_look_up, lags=True), fault=Fault.LOOK_UP_LAGS)
             yield move("a look-up takes long", _begin_stale, fault=Fault.STALE_LOOK_UP)
     due = None if attempt.aggregate is None else attempt.aggregate.payment.attempts_due_at
     if due is not None and due <= world.now:
         yield move("the worker compares the attempts", app_side.review, fair=True)
     if app_side.claim_event(world, attempt) is not None:
         yield move("the worker reports to Saleor", _report, fair=True)
+        yield move("a report does not reach Saleor", partial(_report, sent=False), fault=Fault.REPORT_NOT_SENT)
         yield move(
             "Saleor records a report, and its answer is lost", partial(_report, lost=True), fault=Fault.REPORT_LOST
         )
@@ -262,10 +265,10 @@ def _send_due(world: World, attempt: Attempt) -> None:
     app_side.send_due(world, attempt, operation)
 
 
-def _look_up(world: World, attempt: Attempt, *, fails: bool = False) -> None:
+def _look_up(world: World, attempt: Attempt, *, fails: bool = False, lags: bool = False) -> None:
     operation = app_side.due_operation(world, attempt)
     assert operation is not None
-    app_side.finish_look_up(world, attempt, app_side.begin_look_up(attempt, operation, fails=fails))
+    app_side.finish_look_up(world, attempt, app_side.begin_look_up(attempt, operation, fails=fails, lags=lags))
 
 
 def _begin_stale(world: World, attempt: Attempt) -> None:
@@ -280,11 +283,14 @@ def _post_stale(world: World, attempt: Attempt) -> None:
     app_side.finish_look_up(world, attempt, look_up)
 
 
-def _report(world: World, attempt: Attempt, *, lost: bool = False) -> None:
+def _report(world: World, attempt: Attempt, *, lost: bool = False, sent: bool = True) -> None:
     event_id = app_side.claim_event(world, attempt)
     assert event_id is not None
     event = app_side.prepare_report(world, attempt, event_id)
     if event is None:
+        return
+    if not sent:
+        app_side.record_report(world, attempt, event_id, SaleorUnreachableError("not reached"))
         return
     report = Report(
         EventType(event.type), event.psp_reference, event.amount, message=event.message, external_url=app_side.PAGE,
@@ -415,7 +421,7 @@ def _end(world: World, attempt: Attempt, *, place: int, status: str) -> None:
 
 
 def _request(world: World, attempt: Attempt, *, action: Action, amount: Decimal) -> None:
-    key = f"action-{len(attempt.transaction.events)}"
+    key = f"{ACTION_KEY}{len(attempt.transaction.events)}"
     request = requests.request_action(attempt.transaction, action, amount, world.event_clock, idempotency_key=key)
     app_side.receive_action(world, attempt, request, action)
 

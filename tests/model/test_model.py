@@ -12,8 +12,8 @@ from tests.model.explore import explore
 from tests.model.moves import moves_of
 from tests.model.scenarios import SCENARIOS, Scenario
 
-_MOST_STATES = 800
-"""Of each scenario: together some thirty seconds of one core. ``make model`` explores further."""
+_MOST_STATES = 500
+"""Of each scenario: together less than a minute of one core. ``make model`` explores further."""
 
 pytestmark = pytest.mark.law(2, 3, 5, 7, 8, 9, 10, 12, 13)
 

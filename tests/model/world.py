@@ -24,6 +24,8 @@ from tests.payments.aggregates import HUNDRED, NOON, an_aggregate
 
 ACCOUNT = an_aggregate(Flow.CHARGE, State.INIT).payment.account
 TO_PAY = HUNDRED
+ACTION_KEY = "action-"
+"""How the idempotency keys begin of what Saleor requests of a payment that was made."""
 
 
 class Fault(Enum):
@@ -36,8 +38,10 @@ class Fault(Enum):
     NOTIFICATION_REPEATED = auto()
     OVERTAKEN = auto()  # a later notification arrives first
     LOOK_UP_FAILS = auto()
+    LOOK_UP_LAGS = auto()  # the gateway shows nothing of the order
     STALE_LOOK_UP = auto()  # what a look-up showed is posted after something else has happened
     ANSWER_UNREAD = auto()  # Saleor does not read our answer to its webhook
+    REPORT_NOT_SENT = auto()  # our report has not reached Saleor
     REPORT_LOST = auto()  # Saleor has recorded our report, and we have not read that
     WORKER_SLEEPS = auto()  # time passes although work is due
 
