@@ -298,7 +298,7 @@ async def test_an_installation_that_was_not_activated(around: DoctorEnvironment)
 async def test_another_id_than_the_app_was_installed_with(around: DoctorEnvironment) -> None:
     found = await around.findings(APP_ID="another.app")
     (fault,) = [each for each in found if each["check"] == "saleor"]
-    assert fault["to_do"] == "Set APP_ID back to gateway.payments.app, or install the app again."
+    assert fault["to_do"] == "Set APP_ID back to gateway.payments.app, or remove the app and install it again."
 
 
 @one_database
