@@ -57,15 +57,22 @@ async def test_only_a_database_that_is_away_is_to_be_started(new_postgresql: Cal
     }
 
 
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """Give a folder that another user can be given: others may not enter the folders of pytest."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder)
+
+
 @pytest.mark.parametrize("what", ["file", "folder"])
-async def test_a_file_that_can_only_be_read_is_named(tmp_path: Path, what: str) -> None:
+async def test_a_file_that_can_only_be_read_is_named(open_folder: Path, what: str) -> None:
     """SQLite says so when it writes, and ``doctor`` writes nothing."""
-    folder = tmp_path / "data"
+    folder = open_folder / "data"
     settings = Settings(data_dir=folder, database_url=f"sqlite:///{folder / 'app.sqlite'}")
     settings.open_vault()
     await migrate(settings.database)
     async with open_deployment(settings) as deployment:
-        with read_only(folder / "app.sqlite", folder if what == "folder" else None):
+        with read_only(folder / "app.sqlite", folder if what == "folder" else folder / "app.sqlite"):
             found = (await check_database(deployment))[0]
     assert (found.level, found.subject) == (Level.ERROR, Subject.DATABASE)
     assert "may not " in (found.detail or "")
@@ -74,23 +81,18 @@ async def test_a_file_that_can_only_be_read_is_named(tmp_path: Path, what: str) 
 
 
 @contextmanager
-def read_only(file: Path, folder: Path | None) -> Iterator[None]:
-    """Nothing is forbidden to root: then become somebody else, whose file it is."""
+def read_only(file: Path, place: Path) -> Iterator[None]:
+    """Forbid to write to ``place``, the file or its folder. Nothing is forbidden to root: be another user meanwhile."""
+    place.chmod(0o500 if place.is_dir() else 0o400)
     is_root = os.geteuid() == 0
     if is_root:
-        for path in (file.parent, file):
+        for path in (file.parent.parent, file.parent, file):
             os.chown(path, OTHER_USER, OTHER_USER)
-        for above in file.parent.parents:
-            if above.stat().st_uid == 0 and above.is_relative_to(tempfile.gettempdir()):
-                above.chmod(above.stat().st_mode | 0o055)
-        os.seteuid(OTHER_USER)
-    if folder is None:
-        file.chmod(0o400)
-    else:
-        folder.chmod(0o500)
     try:
+        if is_root:
+            os.seteuid(OTHER_USER)
         yield
     finally:
-        file.parent.chmod(0o700)
         if is_root:
             os.seteuid(0)
+        place.chmod(0o700)
