@@ -101,7 +101,7 @@ test: check ## All checks, then the tests but for the long campaigns, and those 
 		$(if $(SINCE),--since $(SINCE)) $(ARGS)
 	@$(if $(ARGS),,mv build/.test-begun $(TOOLING_TESTED))
 
-# A house's own tests alone: what others install is tested in half a minute.
+# A house's own tests alone: what others install is tested in a minute or two.
 .PHONY: test-sdk test-client test-app
 test-sdk: $(STAMP) ## Only the tests of saleor-app-sdk and integration-base
 	$(PYTEST) -n $(WORKERS) --dist worksteal -q -m 'not long' $(addprefix packages/,$(filter-out gateway-client,$(PACKAGES))) $(ARGS)
