@@ -373,7 +373,7 @@ class TestFairness:
         """Return the payments of a store of which events are claimed."""
         async with database.transaction() as session:
             claims = await claim(session, EVENTS, NOON, LEASE, capacity)
-            ids = [each.row_id for each in claims if each.tenant == store.installation_id]
+            ids = [claimed.row_id for claimed in claims if claimed.tenant == store.installation_id]
             rows = await session.exec(select(SaleorEvent.payment_id).where(col(SaleorEvent.id).in_(ids)))
         return sorted(rows.all())
 

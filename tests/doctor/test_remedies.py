@@ -27,7 +27,7 @@ OTHER_USER = 10001
 
 def quoted(*texts: object) -> Sequence[str]:
     """Return the commands in what was said, as an operator copies them."""
-    return [command for each in texts for command in _QUOTED.findall(str(each or ""))]
+    return [command for text in texts for command in _QUOTED.findall(str(text or ""))]
 
 
 def run(command: str) -> None:
@@ -37,8 +37,8 @@ def run(command: str) -> None:
 
 async def follow(around: DoctorEnvironment, check: str, **environment: str) -> Sequence[str]:
     """Run the commands that ``doctor`` says of a check, in a terminal; return them."""
-    found = [each for each in await around.findings(**environment) if each["check"] == check]
-    commands = quoted(*(each["to_do"] for each in found if each["level"] != "fine"))
+    found = [finding for finding in await around.findings(**environment) if finding["check"] == check]
+    commands = quoted(*(finding["to_do"] for finding in found if finding["level"] != "fine"))
     for command in commands:
         program, *words = shlex.split(command)
         if program == "saleor-gateway":
@@ -88,7 +88,7 @@ async def test_a_database_of_a_newer_version_is_not_to_be_migrated(around: Docto
     """``migrate`` cannot do anything for it."""
     async with around.services.database.transaction() as session:
         await (await session.connection()).exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
-    (found,) = [each for each in await around.findings() if each["check"] == "migrations"]
+    (found,) = [finding for finding in await around.findings() if finding["check"] == "migrations"]
     assert quoted(found["to_do"]) == []
     assert "Run the newer version of the app, or restore the backup" in found["to_do"]
 

@@ -1,6 +1,5 @@
 """Reports that Saleor would refuse cannot be made."""
 
-import json
 from decimal import Decimal
 from typing import Any
 
@@ -10,21 +9,7 @@ from pydantic import ValidationError
 from saleor_app_sdk.graphql import (
     EventReport,
 )
-from saleor_app_sdk.payment_methods import CardDetails
-from saleor_app_sdk.vocabulary import AvailableAction, EventType
-from saleor_app_sdk_tests.recordings import CASSETTES
-
-REPORT = EventReport(
-    transaction_id="VHJhbnNhY3Rpb25JdGVtOjE=",
-    type=EventType.CHARGE_SUCCESS,
-    psp_reference="pay-1",
-    amount=Decimal("569.5"),
-    message="Оплачено",
-    available_actions=(AvailableAction.REFUND,),
-    external_url="https://payments.example.com/payments/1",
-    payment_method_details=CardDetails(name="Visa", last_digits="4242"),
-)
-RECORDED: dict[str, Any] = json.loads((CASSETTES / "scenarios" / "event_report.json").read_text())
+from saleor_app_sdk.vocabulary import EventType
 
 
 @pytest.mark.parametrize(
