@@ -233,6 +233,24 @@ async def test_what_there_is_no_room_for_is_written_unclaimed_and_claimed_as_soo
     assert {kept.processed_at is None for kept in await notifications(shop)} == {False}
 
 
+async def test_what_the_first_of_several_notifications_in_a_transaction_makes_due_is_claimed(shop: Shop) -> None:
+    """The event is written before the second notification is looked at, and claimed as if it were alone."""
+    shop.gateway.will_answer(shop.gateway.page())
+    await shop.begin()
+    async with first_round_done(shop) as worker:
+        places = [worker.reserve(shop.services, NOTIFICATIONS, shop.account.id) for _ in range(50)]
+        await shop.notify(payment(shop.order_id))
+        await shop.notify(payment(shop.order_id, extra="again"))
+        for place in places:
+            assert place is not None
+            place.release()
+        worker.wake(NOTIFICATIONS)
+        await wait_until_reported(shop, "CHARGE_SUCCESS")
+        await settled(worker)
+    assert [kept.processed_at for kept in await notifications(shop)] == [shop.clock.now] * 2
+    assert [event.attempts for event in await charge_events(shop)] == [1]
+
+
 @pytest.mark.fault("process-stopped")
 async def test_a_worker_that_is_stopping_claims_nothing_that_is_written(shop: Shop) -> None:
     shop.gateway.will_answer(shop.gateway.page())
