@@ -5,9 +5,11 @@ import json
 import logging
 import os
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
+from datetime import datetime
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -19,7 +21,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from typer.testing import CliRunner
 
-from app.bootstrap import open_services
+from app.bootstrap import open_services, utc_now
 from app.cli import cli
 from app.services import Services
 from app.settings import Settings
@@ -145,8 +147,15 @@ def environment(settings: Settings) -> dict[str, str]:
 
 
 @pytest.fixture
-def shell(environment: dict[str, str]) -> Shell:
+def clock() -> Callable[[], datetime]:
+    """Return the clock of the app and its commands. Tests that name days stop it: no day ends in their midst."""
+    return utc_now
+
+
+@pytest.fixture
+def shell(environment: dict[str, str], clock: Callable[[], datetime], monkeypatch: pytest.MonkeyPatch) -> Shell:
     """Return a terminal. Whatever a test does in it, no secret may ever be shown."""
+    monkeypatch.setattr("app.commands.services.open_services", partial(open_services, now=clock))
     return Shell(environment)
 
 
@@ -161,9 +170,9 @@ def no_secret_is_ever_shown(request: pytest.FixtureRequest) -> Any:
 
 
 @pytest.fixture
-async def services(settings: Settings) -> AsyncIterator[Services]:
+async def services(settings: Settings, clock: Callable[[], datetime]) -> AsyncIterator[Services]:
     """Yield the services of the running app."""
-    async with open_services(settings) as services:
+    async with open_services(settings, clock) as services:
         yield services
 
 

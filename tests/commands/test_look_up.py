@@ -16,11 +16,11 @@ from gateway_client.sandbox.core.subscriptions import create_subscription
 from gateway_client.sandbox.sandbox import Sandbox
 from gateway_client.sandbox.scripting import FaultRule
 from tests.commands.conftest import Shell, add_account, install, one_database
-from tests.commands.test_reconcile import NOON, account, control, known, paid, sandbox
+from tests.commands.test_reconcile import MIDNIGHT, account, clock, control, known, paid, sandbox
 
-__all__ = ["account", "control", "sandbox"]
+__all__ = ["account", "clock", "control", "sandbox"]
 
-DAY = f"{NOON:%Y-%m-%d}"
+DAY = f"{MIDNIGHT:%Y-%m-%d}"
 
 
 async def states(services: Services, order_id: str) -> list[tuple[Kind, State]]:
@@ -84,7 +84,7 @@ async def test_a_period_looks_up_what_differs(
     again = await shell(*period, "--json")
     assert again.err == "", "now it is known"
     assert all(line.startswith("{") for line in again.out.splitlines())
-    since = f"{NOON - timedelta(days=70):%Y-%m-%d}"
+    since = f"{MIDNIGHT - timedelta(days=70):%Y-%m-%d}"
     await shell("look-up", "period", "--account", "Shop", "--from", since, "--to", DAY)
     assert sum("/transactions" in each.path for each in await control.calls()) == 2 + 3, "31 days at a time"
     await control.fault(FaultRule(path="*/transactions", effect="truncate"))
@@ -99,8 +99,8 @@ async def test_a_subscription_whose_later_charges_are_none_of_ours(
     order_id = await known(services, account)
     state = sandbox[1].state
     first = paid(sandbox[1], order_id)
-    create_subscription(state, first, RecurringPlan(interval_unit="month", interval_count=1), NOON)
-    later = paid(sandbox[1], order_id, uuid4(), NOON + timedelta(minutes=1))
+    create_subscription(state, first, RecurringPlan(interval_unit="month", interval_count=1), MIDNIGHT)
+    later = paid(sandbox[1], order_id, uuid4(), MIDNIGHT + timedelta(minutes=1))
     later.recurring_id = first.recurring_id
     said = await shell("look-up", "subscription", str(first.recurring_id), "--account", "Shop", "--json")
     assert said.status == 0, said

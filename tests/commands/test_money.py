@@ -13,16 +13,16 @@ from app.store.tables import MerchantAccount
 from gateway_client.sandbox.sandbox import Sandbox
 from tests.commands.books import operation, store_payment
 from tests.commands.conftest import Shell, add_account, one_database
-from tests.commands.test_reconcile import NOON, account, control, known, paid, sandbox
+from tests.commands.test_reconcile import MIDNIGHT, account, clock, control, known, paid, sandbox
 
-__all__ = ["account", "control", "sandbox"]
-DAY = str(NOON.date())
-YESTERDAY = str((NOON - timedelta(days=1)).date())
+__all__ = ["account", "clock", "control", "sandbox"]
+DAY = str(MIDNIGHT.date())
+YESTERDAY = str((MIDNIGHT - timedelta(days=1)).date())
 
 
 async def sold(services: Services, account: MerchantAccount) -> None:
     """Yesterday somebody paid 100.00, and got 30.00 back."""
-    at = NOON - timedelta(hours=5)
+    at = MIDNIGHT - timedelta(hours=5)
     fee = {"fee": {"amount": "1.50", "currency": "UAH"}}
     rows = [
         operation(Kind.CREATE, details=fee, created_at=at, updated_at=at),
@@ -36,7 +36,7 @@ async def sold(services: Services, account: MerchantAccount) -> None:
 async def test_both_books_side_by_side(
     shell: Shell, services: Services, account: MerchantAccount, sandbox: tuple[str, Sandbox]
 ) -> None:
-    await services.accounts.change(account.id, created_at=NOON - timedelta(days=2))
+    await services.accounts.change(account.id, created_at=MIDNIGHT - timedelta(days=2))
     await sold(services, account)
     before = await shell("money", "--from", YESTERDAY, "--to", YESTERDAY)
     assert "not yet compared" in before.out
@@ -77,7 +77,7 @@ async def test_books_that_agree(
 
 @one_database
 async def test_trials_are_apart(shell: Shell, services: Services, account: MerchantAccount) -> None:
-    day: dict[str, Any] = {"created_at": NOON, "updated_at": NOON}
+    day: dict[str, Any] = {"created_at": MIDNIGHT, "updated_at": MIDNIGHT}
     kinds: tuple[dict[str, Any], ...] = ({}, {"channel": "", "trial": True})
     for number, different in enumerate(kinds):
         await store_payment(
