@@ -110,20 +110,19 @@ test-client: $(STAMP) ## Only the tests of gateway-client, its sandbox and integ
 test-app: $(STAMP) ## Only the tests of the app
 	$(PYTEST) -n $(WORKERS) --dist worksteal -q -m 'not long' tests $(ARGS)
 
-# SAMPLE=650 runs one of each kind and as many more as take 650 seconds of a processor, chosen by the commit: so does CI.
+# SAMPLE=500 runs one of each kind and as many more as take 500 seconds of a processor, chosen by the commit: so does CI.
 SAMPLE ?=
 .PHONY: test-long
 test-long: $(STAMP) ## The long campaigns: every kill point, hundreds of stories, every page in every theme
 	$(PYTEST) -n $(WORKERS) --dist worksteal -m long \
 		$(if $(SAMPLE),--sample $(SAMPLE) --sample-seed "$$(git rev-parse HEAD 2>/dev/null)") $(ARGS)
 
-# Whole stories over HTTP at a gateway of another dialect: its interface and nothing else, unless told otherwise.
-JOURNEYS = a_shopper_pays staff_act a_marketplace payouts paid_by_link granted_refunds what_the_gateway_is_told \
-	saved_cards cards_in_the_storefront card_in_browser killed_at_every_point books_are_compared
+# Whole stories over HTTP at a gateway of one dialect: its interface and nothing else, unless told otherwise. In the other
+# suites they take turns.
 DIALECT ?= interface
 .PHONY: journeys
 journeys: $(STAMP) ## Whole stories at a gateway that knows only its interface (DIALECT=public: as it is publicly known)
-	JOURNEY_DIALECT=$(DIALECT) $(PYTEST) -n $(WORKERS) --dist worksteal -m 'not long' $(JOURNEYS:%=tests/journeys/test_%.py)
+	JOURNEY_DIALECT=$(DIALECT) $(PYTEST) -n $(WORKERS) --dist worksteal -m 'not long' tests/journeys $(ARGS)
 
 T ?= tests
 K ?=

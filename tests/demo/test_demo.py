@@ -105,7 +105,7 @@ def told(said: str, event: str) -> list[dict[str, Any]]:
     return [line for line in map(json.loads, said.splitlines()) if line["event"] == event]
 
 
-@pytest.mark.parametrize(("dialect", "checks"), [("public", 25), ("interface", 26)])
+@pytest.mark.parametrize(("dialect", "checks"), [("public", 25), pytest.param("interface", 26, marks=pytest.mark.long)])
 async def test_it_tells_every_step_and_ends_well(tmp_path: Path, dialect: str, checks: int) -> None:
     # What is set for the person's own app must not be touched, nor get in the way.
     theirs = {"APP_DATABASE_URL": "postgresql://nobody@127.0.0.1:1/theirs", "SANDBOX_API_SECRET": "theirs"}

@@ -19,10 +19,9 @@ from gateway_client.dialect import DIALECTS
 from gateway_client.sandbox.control.views import PaymentView
 from integration_base_tests.waiting import eventually
 from saleor_app_sdk.testing.views import TransactionView
-from tests.journeys.stack import DIALECT, Stack
+from tests.journeys.stack import Stack
 
 ZERO = Decimal(0)
-_CALLS = {"capture": DIALECTS[DIALECT].capture_path, "void": "/api/v1/void", "refund": "/api/v1/refund"}
 
 
 @dataclass(frozen=True)
@@ -130,20 +129,24 @@ def _assert_reported_once(aggregate: PaymentAggregate, saleor: TransactionView) 
 
 async def _assert_sent_once(stack: Stack) -> None:
     """Check that nothing that moves money was requested from the gateway more often than it was done."""
+    paths = {
+        "capture": DIALECTS[stack.dialect].capture_path,
+        "void": "/api/v1/void",
+        "refund": "/api/v1/refund",
+        "purchase": "/api/v1/payment",
+    }
     calls = Counter(
-        (each.path, each.order_id, each.amount) for each in await stack.gateway.calls() if _moves(each.path)
+        (call.path, call.order_id, call.amount)
+        for call in await stack.gateway.calls()
+        if call.path in paths.values() or call.path.endswith("/cancel")
     )
     for payment in await stack.gateway.payments():
-        assert calls.pop(("/api/v1/payment", payment.order_id, payment.amount)) == 1
+        assert calls.pop((paths["purchase"], payment.order_id, payment.amount)) == 1
         for operation in payment.operations:
             amount = None if operation.method == "void" else operation.amount
-            assert calls.pop((_CALLS[operation.method], payment.order_id, amount)) == 1, operation
+            assert calls.pop((paths[operation.method], payment.order_id, amount)) == 1, operation
         closing = f"/api/v1/pos/{payment.pos_id}/order/{quote(payment.order_id)}/cancel"
         closed = sum(times for (path, _, _), times in calls.items() if path == closing)
         assert closed <= 1
         calls = Counter({call: times for call, times in calls.items() if call[0] != closing})
     assert not calls, f"calls that came to nothing: {calls}"
-
-
-def _moves(path: str) -> bool:
-    return path in {"/api/v1/payment", *_CALLS.values()} or path.endswith("/cancel")

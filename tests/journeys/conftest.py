@@ -5,13 +5,18 @@ import os
 from collections.abc import AsyncIterator, Iterator
 from functools import partial
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 
+from gateway_client.dialect import DialectName
 from tests.fork_server import ForkServer
 from tests.journeys.crashing_process import CrashingProcess
 from tests.journeys.stack import Stack, open_neighbours, open_stack
 from tests.journeys.terminal import Terminal
+
+BEYOND_THE_INTERFACE = {"test_subscriptions.py", "test_wallets_in_browser.py", "test_wallets_in_the_storefront.py"}
+"""Stories of what the gateway's interface does not have."""
 
 
 @pytest.fixture(scope="session")
@@ -22,16 +27,33 @@ def neighbours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, 
 
 
 @pytest.fixture
+def dialect(request: pytest.FixtureRequest) -> DialectName:
+    """Return what the gateway of this story speaks: its interface and nothing else, or all that is publicly known.
+
+    The stories take turns, and one that is told on both kinds of database is told in both dialects too.
+    JOURNEY_DIALECT decides for all.
+    """
+    if request.node.path.name in BEYOND_THE_INTERFACE:
+        return DialectName.PUBLIC
+    if told := os.environ.get("JOURNEY_DIALECT"):
+        return DialectName(told)
+    turn = crc32(f"{request.node.path.name}::{request.node.originalname}".encode())
+    return (DialectName.INTERFACE, DialectName.PUBLIC)[(turn + ("postgresql" in request.node.name)) % 2]
+
+
+@pytest.fixture
 async def stack(
     request: pytest.FixtureRequest,
+    *,
     database_url: str,
     tmp_path: Path,
     neighbours: tuple[str, str],
+    dialect: DialectName,
     fork_server: ForkServer,
 ) -> AsyncIterator[Stack]:
     """The three processes; nothing is installed yet."""
     process = partial(CrashingProcess, fork_server=fork_server)
-    async with open_stack(database_url, tmp_path, neighbours, process=process) as stack:
+    async with open_stack(database_url, tmp_path, neighbours, dialect=dialect, process=process) as stack:
         yield stack
         if seen := os.environ.get("JOURNEY_CALLS"):
             await _note_calls(stack, Path(seen), request.node)

@@ -23,8 +23,6 @@ from integration_base_tests.waiting import eventually  # noqa: F401 - programs t
 from saleor_app_sdk.testing.client import FakeSaleor
 
 STOREFRONT = "https://shop.test"
-# What the gateway speaks, and the account is told, in all stories of a run.
-DIALECT = DialectName(os.environ.get("JOURNEY_DIALECT") or DialectName.PUBLIC)
 
 # Short enough for a story to be told in seconds; the proportions are those of the real thing.
 PATIENCE = {
@@ -46,6 +44,8 @@ class Stack:
     app: ServerProcess
     settings: Settings
     gateway_url: str
+    dialect: DialectName = DialectName.PUBLIC
+    """What the gateway speaks, and the account is told."""
 
     async def open_account(self, **different: object) -> str:
         """Add the sandbox's point of sale for the only channel, as an operator would; return the account's id."""
@@ -67,7 +67,7 @@ class Stack:
                 "currencies": ["UAH"],
                 "storefront_origins": [STOREFRONT],
             } | different
-            spoken = {"dialect": DIALECT.value, "order_3ds_bypass": DIALECTS[DIALECT].order_3ds_bypass.value}
+            spoken = {"dialect": self.dialect.value, "order_3ds_bypass": DIALECTS[self.dialect].order_3ds_bypass.value}
             new["options"] = spoken | dict(different.get("options") or {})  # type: ignore[call-overload] # a story's
             account = await services.accounts.add(NewAccount(**new))  # type: ignore[arg-type] # the story chooses
             await services.accounts.map_channel("uah", account.id)
@@ -109,12 +109,13 @@ async def open_stack(
     folder: Path,
     neighbours: tuple[str, str],
     *,
+    dialect: DialectName = DialectName.PUBLIC,
     patience: Mapping[str, str] = PATIENCE,
     process: Callable[..., ServerProcess] = ServerProcess,
 ) -> AsyncIterator[Stack]:
     """Start the app with an empty database beside its neighbours, which are reset too. Its log is in ``folder``.
 
-    ``patience`` are further settings of the app; ``process`` starts it.
+    ``dialect`` is what the gateway speaks; ``patience`` are further settings of the app; ``process`` starts it.
     """
     saleor_url, gateway_url = neighbours
     data = folder / "data"
@@ -124,13 +125,13 @@ async def open_stack(
     settings.open_vault()
     async with FakeSaleor(saleor_url) as saleor, SandboxControl(gateway_url) as gateway:
         await gateway.reset()
-        await gateway.options(dialect=DIALECT.value)
+        await gateway.options(dialect=dialect.value)
         await saleor.clear_faults()
         for installed in await saleor.apps():
             await saleor.uninstall(installed.identifier)
         await saleor.clear_traffic()
         try:
             await app.start()
-            yield Stack(saleor=saleor, gateway=gateway, app=app, settings=settings, gateway_url=gateway_url)
+            yield Stack(saleor, gateway, app, settings, gateway_url, dialect)
         finally:
             await app.stop()

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from gateway_client.dialect import DialectName
 from integration_base_tests.waiting import eventually
 from tests.fork_server import ForkServer
 from tests.journeys.audit import assert_three_books_agree
@@ -73,11 +74,13 @@ def test_every_wish_and_every_point_is_met(cases: list[tuple[str, CrashPoint]]) 
 
 @pytest.fixture
 async def mortal_shop(
-    database_url: str, tmp_path: Path, neighbours: tuple[str, str], fork_server: ForkServer
+    database_url: str, tmp_path: Path, neighbours: tuple[str, str], dialect: DialectName, fork_server: ForkServer
 ) -> AsyncIterator[Stack]:
     """A shop that is ready to sell; its app can be made to die at a point."""
     process = partial(CrashingProcess, fork_server=fork_server)
-    async with open_stack(database_url, tmp_path, neighbours, patience=HASTE, process=process) as stack:
+    async with open_stack(
+        database_url, tmp_path, neighbours, dialect=dialect, patience=HASTE, process=process
+    ) as stack:
         installed = await stack.saleor.install(f"{stack.app.url}/api/manifest")
         assert installed.status == "INSTALLED", installed.message
         await stack.open_account()

@@ -9,6 +9,7 @@ import httpx2
 import pytest
 
 from app.bootstrap import open_services
+from gateway_client.dialect import DialectName
 from gateway_client.sandbox.scripting import FaultRule
 from integration_base_tests.waiting import eventually
 from saleor_app_sdk.testing.views import NewCheckout, SessionView, StoredMethodView
@@ -48,12 +49,14 @@ async def shop(shop: Stack) -> Stack:
 
 @pytest.fixture
 async def told_of_customers(
-    database_url: str, tmp_path: Path, neighbours: tuple[str, str], fork_server: ForkServer
+    database_url: str, tmp_path: Path, neighbours: tuple[str, str], dialect: DialectName, fork_server: ForkServer
 ) -> AsyncIterator[Stack]:
     """A shop whose operator lets Saleor tell the app of customers who are deleted."""
     patience = {**PATIENCE, "APP_CUSTOMER_DELETIONS": "true"}
     process = partial(CrashingProcess, fork_server=fork_server)
-    async with open_stack(database_url, tmp_path, neighbours, patience=patience, process=process) as stack:
+    async with open_stack(
+        database_url, tmp_path, neighbours, dialect=dialect, patience=patience, process=process
+    ) as stack:
         permissions = ("HANDLE_PAYMENTS", "MANAGE_USERS")
         installed = await stack.saleor.install(f"{stack.app.url}/api/manifest", permissions)
         assert installed.status == "INSTALLED", installed.message

@@ -13,7 +13,7 @@ from gateway_client.sandbox.scripting import FaultRule
 from integration_base_tests.waiting import eventually
 from saleor_app_sdk.testing.views import TransactionView
 from saleor_app_sdk.testing.vocabulary import Flow
-from tests.journeys.stack import DIALECT, Stack
+from tests.journeys.stack import Stack
 from tests.journeys.stories import (
     TOTAL,
     ZERO,
@@ -46,7 +46,7 @@ async def test_a_partial_capture_releases_the_rest(shop: Stack) -> None:
     """At once, or when staff release it, where the gateway keeps the rest."""
     transaction = await reserved(shop)
     await shop.saleor.charge(transaction.id, Decimal("300.00"))
-    if DIALECT is DialectName.INTERFACE:
+    if shop.dialect is DialectName.INTERFACE:
         transaction = await wait_for_event(shop, transaction.id, "CHARGE_SUCCESS")
         assert transaction.amounts.authorized == Decimal("269.50")
         await shop.saleor.wait_for_background()

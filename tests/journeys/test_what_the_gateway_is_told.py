@@ -10,7 +10,7 @@ from integration_base_tests.waiting import eventually
 from saleor_app_sdk.testing.views import GrantedLine, NewCheckout, NewLine
 from saleor_app_sdk.testing.vocabulary import Flow
 from tests.journeys.card_shop import allow_cards, sealed_card, typed
-from tests.journeys.stack import DIALECT, Stack
+from tests.journeys.stack import Stack
 from tests.journeys.stories import BACK, assert_books_agree, begin, order_id_of, wait_for_event
 
 JUICE = NewLine(
@@ -71,7 +71,7 @@ async def test_an_order_is_described_when_it_is_paid_and_when_a_part_is_refunded
     await assert_books_agree(shop, transaction.id)
 
     lines, rest = (await shop.gateway.payment(order_id)).operations
-    if DIALECT is DialectName.INTERFACE:  # which has no products there
+    if shop.dialect is DialectName.INTERFACE:  # which has no products there
         assert (lines.products, rest.products) == ([], [])
         return
     (juices,) = lines.products
