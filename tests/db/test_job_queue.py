@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
 
 import pytest
-from sqlmodel import col, select
+from sqlmodel import col, select, update
 
 from app.core.notification import Outcome, OutcomeCode
 from app.core.vocabulary import EventState, Kind, State
@@ -352,6 +352,16 @@ class TestFairness:
         big, small, other = (each.installation_id for each in stores)
         assert await self.served(database, Capacity(20, share=2)) == {big: 2, small: 1, other: 1}
         assert await self.served(database, Capacity(18, share=2, busy={big: 2, small: 1, other: 1})) == {}
+
+    async def test_of_more_stores_than_can_be_served_those_come_first_that_have_waited_longest(
+        self, database: Database, stores: list[MerchantAccount], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("app.store.job_queue._LOOK_AHEAD", 4)
+        big, small, other = (store.installation_id for store in stores)
+        async with database.transaction() as session:
+            of_the_first = col(SaleorEvent.installation_id) == big
+            await session.exec(update(SaleorEvent).where(of_the_first).values(next_attempt_at=NOON))
+        assert await self.served(database, Capacity(2, share=1)) == {small: 1, other: 1}
 
     async def test_what_is_new_does_not_wait_for_the_end_of_a_long_backlog(
         self, database: Database, stores: list[MerchantAccount], monkeypatch: pytest.MonkeyPatch
