@@ -327,9 +327,9 @@ def _claim_values(reservation: Reservation | None) -> dict[str, Any]:
 @cache
 def _insert_statement(dialect: str) -> Any:
     """Return the statement that inserts the rows that do not exist yet and returns their keys; built once."""
-    insert: Any = (postgresql if dialect == "postgresql" else sqlite).insert(Notification)
-    names = col(Notification.account_id), col(Notification.digest)
-    return insert.on_conflict_do_nothing(index_elements=names).returning(*names, col(Notification.id))
+    insert: Any = (postgresql if dialect == "postgresql" else sqlite).insert(_NOTIFICATIONS)
+    names = _NOTIFICATIONS.c.account_id, _NOTIFICATIONS.c.digest
+    return insert.on_conflict_do_nothing(index_elements=names).returning(*names, _NOTIFICATIONS.c.id)
 
 
 def _place(account_id: str, digest: str) -> str:

@@ -199,18 +199,20 @@ async def _write_shares(session: AsyncSession, operations: Sequence[tuple[Stored
             {"of_operation": operation.id, "of_sub_merchant": name} for name in before if name not in operation.shares
         ]
         stored.saved_shares[operation] = dict(operation.shares)
-    theirs = (
-        _SHARES.c.operation_id == sa.bindparam("of_operation"),
-        _SHARES.c.sub_merchant_id == sa.bindparam("of_sub_merchant"),
-    )
-    statements: tuple[tuple[Any, list[dict[str, Any]]], ...] = (
-        (_SHARES.delete().where(*theirs), gone),
-        (_SHARES.update().where(*theirs).values(amount=sa.bindparam("amount")), changed),
-        (_SHARES.insert(), added),
-    )
+    statements = ((_DELETE_SHARE, gone), (_UPDATE_SHARE, changed), (_INSERT_SHARE, added))
     for statement, rows in statements:
         if rows:
             await session.exec(statement, params=rows)
+
+
+_SHARE = (
+    _SHARES.c.operation_id == sa.bindparam("of_operation"),
+    _SHARES.c.sub_merchant_id == sa.bindparam("of_sub_merchant"),
+)
+# Built once: there are hardly any shares, and each payment is written several times.
+_DELETE_SHARE: Any = _SHARES.delete().where(*_SHARE)
+_UPDATE_SHARE: Any = _SHARES.update().where(*_SHARE).values(amount=sa.bindparam("amount"))
+_INSERT_SHARE: Any = _SHARES.insert()
 
 
 _SUMMED_NAMES = ("booked_at", "ended_at", "state", "status_code", "amount", "fee", "fee_currency", "details")
