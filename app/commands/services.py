@@ -17,7 +17,7 @@ from app.errors import SettingsError
 from app.services import Services
 from app.settings import Settings, read_settings
 from app.store.accounts import AccountError
-from app.store.connection_errors import missing_sqlite_file
+from app.store.connection_errors import describe_failure, missing_sqlite_file
 from app.store.errors import CommitUnknownError, DatabaseError
 from app.store.vault import VaultError
 
@@ -51,11 +51,12 @@ async def _with_services(settings: Settings, work: Callable[[Services], Awaitabl
     except VaultError as exc:
         raise CommandFailed(f"{exc} ({settings.key_file.absolute()})") from exc
     except CommitUnknownError as exc:
-        raise CommandFailed(f"{exc}: check whether it was done before you repeat it") from exc
+        reason = describe_failure(settings.database, exc)
+        raise CommandFailed(f"check whether it was done before you repeat it: {reason}") from exc
     except DatabaseError as exc:
-        raise CommandFailed(f"{exc}: nothing was changed") from exc
+        raise CommandFailed(f"nothing was changed: {describe_failure(settings.database, exc)}") from exc
     except DBAPIError as exc:
         # The original message would quote the statement with all its values.
         raise CommandFailed(
-            f"the database did not complete the request ({type(exc.orig).__name__}): nothing was changed"
+            f"nothing was changed: the database did not complete the request ({type(exc.orig).__name__})"
         ) from exc

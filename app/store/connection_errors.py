@@ -9,6 +9,7 @@ from sqlalchemy import make_url
 from sqlalchemy.exc import DBAPIError
 
 from app.store.database import is_sqlite
+from app.store.errors import DatabaseError
 
 # What the owner of a database may do in its schema differs between servers; the grant is enough on all of them.
 _NO_RIGHTS = (
@@ -32,8 +33,10 @@ _POSTGRESQL: Sequence[tuple[str, str]] = (
     ("resolve host|translate host name", _NO_HOST),
     (
         "lock timeout",
-        "a table was in use for too long (a backup, a query): nothing was changed, try again when that has finished",
+        "what was needed was in use for too long (a backup, a query): try again when that has finished",
     ),
+    ("statement timeout", "the server at {place} took too long: try again"),
+    ("No space left on device", "the disk of the server at {place} is full: free some space there"),
     (
         "private key file",
         "the private key in `sslkey` is missing, or others than its owner may read it: give its path, and chmod 600",
@@ -154,6 +157,14 @@ def describe_connection_error(database_url: str, error: UnusableDatabaseError | 
     if sentence is None:
         return f"the database does not respond ({type(error.orig).__name__})"
     return sentence.format(place=place, name=url.database, user=url.username or "")
+
+
+def describe_failure(database_url: str, error: DatabaseError) -> str:
+    """Return in one sentence why a transaction failed, and what to do where the database says it."""
+    cause = error.__cause__
+    if isinstance(cause, DBAPIError) and _find_sentence(cause) is not None:
+        return describe_connection_error(database_url, cause)
+    return str(error)
 
 
 def is_away(error: UnusableDatabaseError | DBAPIError) -> bool:

@@ -31,6 +31,8 @@ class CommitUnknownError(DatabaseUnavailableError):
     """It is unknown whether the transaction was committed: read the rows to find out."""
 
 
+_UNSPECIFIC = "SQLITE_ERROR"
+
 TRANSIENT_ERRORS = (OperationalError, InterfaceError, NoConnection, TimeoutError, DatabaseUnavailableError)
 """Errors that may pass: caused by the server, the connection or a lock, not by the request itself."""
 
@@ -43,9 +45,16 @@ def map_error(error: Exception, *, committing: bool) -> Exception:
     passing = isinstance(error, TRANSIENT_ERRORS) or (isinstance(error, DBAPIError) and error.connection_invalidated)
     if not passing or isinstance(error, CommitUnknownError):
         return error
-    reason = type(getattr(error, "orig", None) or error).__name__
+    reason = _name_reason(error)
     if committing:
         return CommitUnknownError(f"the database may have committed the change ({reason})")
     if isinstance(error, DatabaseUnavailableError):
         return error
     return DatabaseUnavailableError(f"the database did not complete the request ({reason})")
+
+
+def _name_reason(error: Exception) -> str:
+    """Return what the database calls its error: SQLite's driver has one class for most, and a name for each."""
+    original = getattr(error, "orig", None) or error
+    name: str = getattr(original, "sqlite_errorname", _UNSPECIFIC)
+    return type(original).__name__ if name == _UNSPECIFIC else name

@@ -202,7 +202,7 @@ class TestNothingIsWaitedForWithoutEnd:
 
         async with database.transaction() as session:
             await session.get_one(MerchantAccount, account.id, with_for_update=True)
-            with pytest.raises(DatabaseUnavailableError, match=r"LockNotAvailable|OperationalError"):
+            with pytest.raises(DatabaseUnavailableError, match=r"LockNotAvailable|SQLITE_BUSY"):
                 await lock()
         await lock()
 
