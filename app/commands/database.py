@@ -11,9 +11,14 @@ from sqlalchemy.exc import DBAPIError
 from app.commands.terminal import print_line
 from app.errors import SettingsError
 from app.settings import PREFIX, Settings, read_settings
-from app.store.connection_errors import UnusableDatabaseError, describe_connection_error
+from app.store.connection_errors import (
+    UnusableDatabaseError,
+    describe_connection_error,
+    missing_sqlite_file,
+)
 from app.store.database import is_sqlite
 from app.store.migrate import Fit, MigrationResult, current_revision, fit_of, migrate, newest_revision
+from app.store.sealed_values import find_sealing_key
 
 
 def migrate_database() -> None:
@@ -60,6 +65,25 @@ async def require_migrated(settings: Settings) -> None:
         raise SettingsError(
             f"{PREFIX}DATABASE_URL: the database is at revision {revision or 'none'}, not {newest_revision()}: "
             "run `saleor-gateway migrate`"
+        )
+
+
+async def require_known_key(settings: Settings) -> None:
+    """Raise SettingsError when the first start would create a key file although another key has encrypted data.
+
+    Nothing could be read with the new key, and whatever is stored from then on would not fit the rest.
+    """
+    if settings.key_file.exists() or missing_sqlite_file(settings.database) is not None:
+        return
+    try:
+        key = await find_sealing_key(settings.database)
+    except DBAPIError as exc:
+        raise _unusable_error(settings, exc) from exc
+    if key is not None:
+        raise SettingsError(
+            f"there is no secret key file {settings.key_file.absolute()}, and the database holds what the key {key} "
+            f"has encrypted: put the file back from its copy, or set {PREFIX}SECRET_KEY_FILE or {PREFIX}DATA_DIR to "
+            "where it is"
         )
 
 

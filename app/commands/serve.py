@@ -18,7 +18,7 @@ from starlette.types import ASGIApp
 from app import DISTRIBUTION
 from app.bootstrap import open_worker
 from app.commands.connections import bounded_protocol
-from app.commands.database import bring_up_to_date, require_migrated
+from app.commands.database import bring_up_to_date, require_known_key, require_migrated
 from app.errors import SettingsError
 from app.main import create_app, serve_monitoring
 from app.ops.logs import configure_logs
@@ -48,6 +48,7 @@ def serve(settings: Settings, app: ASGIApp, on_stop: Callable[[], None] = lambda
     configure_logs(settings.log_format, settings.log_level)
     _require_free_port(settings.host, settings.port)
     _require_free_monitoring_port(settings)
+    asyncio.run(require_known_key(settings))
     settings.open_vault()
     with _monitored():
         asyncio.run(_prepare_database(settings))
@@ -108,6 +109,7 @@ def run_worker() -> None:
     settings = read_settings()
     configure_logs(settings.log_format, settings.log_level)
     _require_free_monitoring_port(settings)
+    asyncio.run(require_known_key(settings))
     settings.open_vault()
     loop_factory = uvicorn.Config("", log_config=None).get_loop_factory()
     with _monitored(), asyncio.Runner(loop_factory=loop_factory) as runner:

@@ -23,7 +23,7 @@ from app.store.vault import VaultError
 
 T = TypeVar("T")
 
-_SAME_AS_THE_APP = "start the app once, and run this command with the same settings and in the same working directory"
+_SAME_AS_THE_APP = "run this command with the app's settings and in its working directory"
 
 
 def with_services(work: Callable[[Services], Awaitable[T]]) -> T:
@@ -36,9 +36,15 @@ def with_services(work: Callable[[Services], Awaitable[T]]) -> T:
 def require_initialized(settings: Settings) -> None:
     """Raise SettingsError unless the database and the key file exist."""
     if (file := missing_sqlite_file(settings.database)) is not None:
-        raise SettingsError(f"there is no database {file}: {_SAME_AS_THE_APP}")
+        raise SettingsError(
+            f"there is no database {file}: {_SAME_AS_THE_APP}; if the app is new, start it once, or run "
+            "`saleor-gateway migrate`"
+        )
     if not settings.key_file.is_file():
-        raise SettingsError(f"there is no secret key file {settings.key_file.absolute()}: {_SAME_AS_THE_APP}")
+        raise SettingsError(
+            f"there is no secret key file {settings.key_file.absolute()}: {_SAME_AS_THE_APP}; if the app is new, start "
+            "it once, and if the file is lost, put it back from its copy"
+        )
 
 
 async def _with_services(settings: Settings, work: Callable[[Services], Awaitable[T]]) -> T:

@@ -15,18 +15,18 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import bindparam, case, func, select, update
+from sqlalchemy import Connection, bindparam, case, func, inspect, select, update
 from sqlmodel import col
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.store import accounts, card_keys, inbox, installations, personal, saved_cards
 from app.store.columns import table_of
-from app.store.database import Database
+from app.store.database import Database, create_engine
 from app.store.errors import DatabaseUnavailableError
 from app.store.personal import BlindIndex
 from app.store.sealed_column import SealedColumn
 from app.store.tables import Payment
-from app.store.vault import Vault, VaultError
+from app.store.vault import Vault, VaultError, key_id_of
 from integration_base.exact_json import loads
 
 T = TypeVar("T")
@@ -46,6 +46,30 @@ _COUNTED = 20_000  # rows counted at once
 _TRIES = 5  # attempts while the database is unavailable
 _PAUSE = 0.2  # seconds before a retry, times the attempts so far
 _ADDRESS = "customer_email"  # the request member whose digest a payment stores
+
+
+async def find_sealing_key(database_url: str) -> str | None:
+    """Return the id of a key that encrypts something in this database; None if nothing is encrypted.
+
+    The database may be empty, or at an earlier revision. Raises DBAPIError.
+    """
+
+    def find(connection: Connection) -> str | None:
+        tables = inspect(connection)
+        for column in SEALED_COLUMNS:
+            name = column.column.class_.__tablename__
+            if tables.has_table(name) and column.column.key in {found["name"] for found in tables.get_columns(name)}:
+                sealed = select(column.column).where(column.column.is_not(None)).limit(1)
+                if (value := connection.execute(sealed).scalar()) is not None:
+                    return key_id_of(value)
+        return None
+
+    engine = create_engine(database_url, pool_size=1)
+    try:
+        async with engine.connect() as connection:
+            return await connection.run_sync(find)
+    finally:
+        await engine.dispose()
 
 
 class _OpenedValue(NamedTuple):

@@ -101,6 +101,11 @@ def key_id(key: bytes) -> str:
     return hashlib.sha256(b"vault key id" + key).hexdigest()[:8]
 
 
+def key_id_of(sealed: str) -> str:
+    """Return the id of the key that sealed a value."""
+    return sealed.split(".")[1]
+
+
 def _digest(key: bytes, text: str, place: str) -> str:
     # A derived key for each place, so that the sealing key is used for nothing else.
     own = hmac.digest(key, b"digest " + place.encode(), "sha256")

@@ -150,7 +150,8 @@ async def test_in_the_wrong_folder_nothing_is_made(tmp_path: Path, run: Run) -> 
     status, out, err = await run({}, "accounts", "list", folder=folder)
 
     assert (status, out) == (2, "")
-    assert f"there is no database {folder}/data/payments.sqlite: start the app once" in err
+    assert f"there is no database {folder}/data/payments.sqlite: run this command with the app's settings" in err
+    assert "if the app is new, start it once, or run `saleor-gateway migrate`" in err
     assert list(folder.iterdir()) == []
 
 
