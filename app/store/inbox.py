@@ -39,6 +39,7 @@ NOTIFICATIONS = JobQueue(
     row_id=col(Notification.id),
     due=col(Notification.next_attempt_at),
     tenant=col(Notification.account_id),
+    tenants=col(MerchantAccount.id),
     tries=col(Notification.attempts),
     trace=col(Notification.trace_id),
 )

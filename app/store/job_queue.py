@@ -64,7 +64,8 @@ class JobQueue:
     """A kind of job, described by the columns of its table: a row is a job once ``due`` has passed and ``ready`` holds.
 
     ``name`` is what operators call it. ``payment``: where the tenant is a column of the payment, the column that refers
-    to the payment. ``tries``: the column that counts attempts. ``trace``: the column of the trace that the job
+    to the payment. ``tenants``: the primary key of the tenants, where an index of the table begins with the tenant and
+    goes on with ``due``. ``tries``: the column that counts attempts. ``trace``: the column of the trace that the job
     continues. ``max_delay``: the longest for which a job is postponed.
     """
 
@@ -74,6 +75,7 @@ class JobQueue:
     due: Any
     tenant: Any
     payment: Any = None
+    tenants: Any = None
     tries: Any = None
     trace: Any = None
     ready: tuple[ColumnElement[bool], ...] = ()
@@ -112,8 +114,8 @@ async def claim(
     """Claim due jobs for ``lease``: tenants take turns, each with the jobs that have been due longest.
 
     However large one tenant's backlog, the others are considered: where the front of the queue is not all of it, both
-    ends of each tenant's backlog are read. Every other job of a tenant is then the newest: a shopper who pays now does
-    not wait for all that has piled up while a Saleor was away, which takes minutes.
+    ends of each tenant's backlog are read. Every other job of a tenant is the newest: a shopper who pays now does not
+    wait for all that has piled up while a Saleor was away, which takes minutes.
 
     Rows that another worker is claiming at this moment are left to it, without waiting.
     """
@@ -122,7 +124,7 @@ async def claim(
         rows = (await session.exec(_front_query(work, _LOOK_AHEAD), params={"now": now})).all()
         if len(rows) >= _LOOK_AHEAD:
             rows = await _both_ends_of_each_tenant(session, work, (work.due <= now, *work.ready), capacity)
-        wanted = _round_robin(rows, capacity)
+        wanted = _round_robin(_in_turn(rows, capacity.begun), capacity)
         if not wanted:
             break
         these = {"now": now, "until": until, "wanted": list(wanted)}
@@ -208,16 +210,13 @@ def _longest_due_query(
 async def _both_ends_of_each_tenant(
     session: AsyncSession, work: JobQueue, due: Sequence[ColumnElement[bool]], capacity: Capacity
 ) -> Sequence[_Row]:
-    """Return the longest-due and the newest rows, in turn, of each tenant whose share is not used up.
+    """Return the longest-due and the newest rows of each tenant whose share is not used up.
 
     If there are more such tenants than can be served, those that have waited longest.
     """
-    has_share = [] if capacity.share is None else [work.tenant.not_in([*_saturated_tenants(capacity, capacity.share)])]
-    waiting: Any = select(work.tenant, func.min(work.due)).where(due[0], *has_share).group_by(work.tenant)
-    if work.payment is not None:
-        waiting = waiting.join_from(work.table, Payment, col(Payment.id) == work.payment)
-    longest = waiting.order_by(func.min(work.due), work.tenant).limit(capacity.most)
-    tenants = [tenant for tenant, _ in (await session.exec(longest)).all()]
+    saturated = () if capacity.share is None else _saturated_tenants(capacity, capacity.share)
+    waiting = _waiting_tenants_query(work, due[0], [*saturated], capacity.most)
+    tenants = [tenant for tenant, _ in (await session.exec(waiting)).all()]
     if not tenants:
         return []
     half = (min(capacity.most, max(1, _LOOK_AHEAD // len(tenants))) + 1) // 2
@@ -228,7 +227,23 @@ async def _both_ends_of_each_tenant(
     ]
     together: Any = union_all(*[select(end) for end in ends])
     found: Sequence[_Row] = (await session.exec(together)).all()
-    return _in_turn(found, capacity.begun)
+    return found
+
+
+def _waiting_tenants_query(work: JobQueue, is_due: ColumnElement[bool], saturated: list[Tenant], most: int) -> Any:
+    """Return the query of the tenants with due rows, and since when, except for the saturated ones.
+
+    Where an index leads to each tenant's first row, no other row is read: it would be the whole backlog at each claim.
+    """
+    if work.tenants is not None:
+        first: Any = select(func.min(work.due)).where(work.tenant == work.tenants, is_due).scalar_subquery()
+        since = select(work.tenants.label("tenant"), first.label("since")).subquery()
+        query: Any = select(since.c.tenant, since.c.since).where(since.c.since.is_not(None))
+        return query.where(since.c.tenant.not_in(saturated)).order_by(since.c.since, since.c.tenant).limit(most)
+    query = select(work.tenant, func.min(work.due)).where(is_due, work.tenant.not_in(saturated)).group_by(work.tenant)
+    if work.payment is not None:
+        query = query.join_from(work.table, Payment, col(Payment.id) == work.payment)
+    return query.order_by(func.min(work.due), work.tenant).limit(most)
 
 
 def _in_turn(rows: Sequence[_Row], begun: int) -> list[_Row]:
@@ -249,7 +264,9 @@ def _saturated_tenants(capacity: Capacity, share: int) -> Iterable[Tenant]:
 
 
 def _round_robin(rows: Sequence[_Row], capacity: Capacity) -> dict[int, Tenant]:
-    """Return the ids of the rows to claim, each with its tenant, whose rows are in the order in which it wants them.
+    """Return the ids of the rows to claim, each with its tenant, those due longest first.
+
+    A tenant's ``rows`` are in the order in which it wants them.
 
     Every tenant's first row comes before any tenant's second; jobs in progress count as a tenant's first ones.
     """
@@ -259,4 +276,4 @@ def _round_robin(rows: Sequence[_Row], capacity: Capacity) -> dict[int, Tenant]:
         if capacity.share is None or turns[tenant] <= capacity.share:
             line.append((turns[tenant], due, row_id, tenant))
     line.sort(key=lambda place: place[:3])
-    return {row_id: tenant for _, _, row_id, tenant in line[: capacity.most]}
+    return {row_id: tenant for _, _, row_id, tenant in sorted(line[: capacity.most], key=lambda place: place[1:3])}

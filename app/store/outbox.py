@@ -6,7 +6,7 @@ from sqlmodel import col
 
 from app.core.vocabulary import EventState
 from app.store.job_queue import JobQueue
-from app.store.tables import SaleorEvent
+from app.store.tables import Installation, SaleorEvent
 
 _earlier = aliased(SaleorEvent)
 
@@ -16,6 +16,7 @@ EVENTS = JobQueue(
     row_id=col(SaleorEvent.id),
     due=col(SaleorEvent.next_attempt_at),
     tenant=col(SaleorEvent.installation_id),
+    tenants=col(Installation.id),
     tries=col(SaleorEvent.attempts),
     trace=col(SaleorEvent.trace_id),
     # An event waits for every earlier one of its payment: reported out of order, "refunded" could be overwritten by

@@ -126,3 +126,26 @@ async def test_the_rows_of_a_claim_are_locked_by_a_query_that_runs_once(
         plan = [row[0] for row in (await connection.exec_driver_sql(f"EXPLAIN {statement}", parameters)).all()]
     assert any("CTE locked" in line for line in plan), plan
     assert sum("LockRows" in line for line in plan) == 1
+
+
+@pytest.mark.threat("flood")
+async def test_whose_jobs_wait_is_found_without_reading_the_backlog(database: Database, stores: Stores) -> None:
+    """Read at each claim, a backlog would take longer the longer it is, and in all as its square."""
+    sqlite = database.engine.dialect.name == "sqlite"
+    async with database.engine.begin() as connection:
+        await connection.execute(text("ANALYZE"))
+    for work, table, tenant in (
+        (EVENTS, "saleor_event", "installation_id"),
+        (NOTIFICATIONS, "notification", "account_id"),
+    ):
+        with record_statements(database) as asked:
+            await would_be_claimed(database, work, Capacity(MOST, SHARE, {}))
+        [(statement, parameters)] = [one for one in asked if "min(" in one[0]]
+        explain = "EXPLAIN QUERY PLAN" if sqlite else "EXPLAIN"
+        async with database.engine.connect() as connection:
+            plan = [row[-1] for row in (await connection.exec_driver_sql(f"{explain} {statement}", parameters)).all()]
+        read = [line for line in plan if f"{table} " in line or f"{table}_due" in line]
+        by_tenant = f"ix_{table}_due ({tenant}=? AND" if sqlite else f"Index Only Scan using ix_{table}_due"
+        assert read, plan
+        assert all(by_tenant in line for line in read), plan
+        assert not any("GROUP" in line or "Aggregate" in line for line in plan), plan

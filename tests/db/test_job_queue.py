@@ -111,6 +111,13 @@ class TestEvents:
         assert len(claimed) + len(rest) == 12
         assert await events(database) == []
 
+    async def test_the_newest_waits_for_no_short_backlog_either(
+        self, database: Database, account: MerchantAccount
+    ) -> None:
+        await many_payments(database, account, 6)
+        oldest_and_newest, rest = await events(database, most=2), await events(database)
+        assert (max(oldest_and_newest) > max(rest), min(oldest_and_newest) < min(rest)) == (True, True)
+
     async def test_two_connections_in_the_same_moment(
         self, database: Database, other: Database, account: MerchantAccount
     ) -> None:
