@@ -16,9 +16,11 @@ from pathlib import Path
 import pytest
 
 from app.store.migrate import current_revision, newest_revision
+from gateway_client.dialect import DialectName
+from saleor_app_sdk.testing.vocabulary import Flow
 from tests.journeys.audit import assert_three_books_agree
-from tests.journeys.stack import Stack
-from tests.journeys.stories import begin, order_id_of, wait_for_event, wait_until_quiet
+from tests.journeys.stack import DIALECT, Stack
+from tests.journeys.stories import TOTAL, ZERO, begin, order_id_of, wait_for_event, wait_until_quiet
 from tests.journeys.test_rolling_restart import open_behind_a_proxy, people_paying, replaced
 
 RELEASE = os.environ.get("PREVIOUS_RELEASE", "")
@@ -66,6 +68,11 @@ async def test_a_release_is_replaced_while_people_pay(
             _, session = await begin(shop)
             await shop.gateway.pay(order_id_of(session))
             paid.append((await wait_for_event(shop, session.required_transaction.id, "CHARGE_SUCCESS")).id)
+        reserved = []
+        for _ in range(4):
+            _, session = await begin(shop, Flow.AUTHORIZATION)
+            await shop.gateway.pay(order_id_of(session))
+            reserved.append((await wait_for_event(shop, session.required_transaction.id, "AUTHORIZATION_SUCCESS")).id)
         await shop.saleor.refund(paid[0], Decimal("10.00"))
         await wait_for_event(shop, paid[0], "REFUND_SUCCESS")
 
@@ -76,6 +83,7 @@ async def test_a_release_is_replaced_while_people_pay(
             assert await current_revision(database) == newest_revision()
             await one_more_each()  # the old ones alone, on the migrated database
             await shop.saleor.refund(paid[1], Decimal("5.00"))
+            await shop.saleor.charge(reserved[0])
             for old_process in processes:
                 old_process.environment = {**old_process.environment, "PYTHONPATH": ours}
                 await replaced(old_process)
@@ -85,5 +93,24 @@ async def test_a_release_is_replaced_while_people_pay(
             await wait_for_event(shop, is_open.required_transaction.id, "CHARGE_SUCCESS")
             for transaction_id in paid:
                 await shop.saleor.refund(transaction_id, Decimal("1.00"))
+                await wait_until_quiet(shop, transaction_id)
+            charged, charged_later, charged_in_part, voided = reserved
+            await wait_for_event(shop, charged, "CHARGE_SUCCESS")
+            await shop.saleor.refund(charged, Decimal("1.00"))
+            await wait_for_event(shop, charged, "REFUND_SUCCESS")
+            await shop.saleor.charge(charged_later)
+            await shop.saleor.charge(charged_in_part, Decimal("300.00"))
+            await shop.saleor.cancel(voided)
+            for transaction_id, event, sums in (
+                (charged_later, "CHARGE_SUCCESS", (TOTAL, ZERO)),
+                (charged_in_part, "CANCEL_SUCCESS", (Decimal("300.00"), Decimal("269.50"))),
+                (voided, "CANCEL_SUCCESS", (ZERO, TOTAL)),
+            ):
+                if transaction_id == charged_in_part and DIALECT is DialectName.INTERFACE:  # it keeps the rest
+                    await wait_for_event(shop, transaction_id, "CHARGE_SUCCESS")
+                    await shop.saleor.wait_for_background()
+                    await shop.saleor.cancel(transaction_id)
+                amounts = (await wait_for_event(shop, transaction_id, event)).amounts
+                assert (amounts.charged, amounts.canceled, amounts.authorized) == (*sums, ZERO)
                 await wait_until_quiet(shop, transaction_id)
         await assert_three_books_agree(shop)
