@@ -247,6 +247,7 @@ bench: $(STAMP) ## Measure webhooks, whole payments under load, what a million p
 	$(BIN)/python -m bench.webhooks
 	$(BIN)/python -m bench.load
 	$(BIN)/python -m bench.growth
+	$(BIN)/python -m bench.backlog
 	$(BIN)/python -m bench.pages
 	$(BIN)/python -m bench.first_load
 	$(BIN)/python -m bench.gateway_client
