@@ -18,6 +18,7 @@ from integration_base_tests.postgresql import postgresql_answers
 from tests.database_turns import alternate_databases
 from tests.fork_server import ForkServer, open_fork_server
 from tests.memory import folder_in_memory
+from tests.postgresql import Program, open_tls_server
 from tests.reuse import Connections, Engines, reuse_connections, reuse_engines
 from tests.suites import changed_houses, choose_sample, house_of, mark_tooling, put_first
 
@@ -162,3 +163,10 @@ async def database(database_url: str, engines: Engines) -> AsyncIterator[Databas
     yield database
     await database.close()
     engines.give_back(database.engine)
+
+
+@pytest.fixture
+async def tls_server(tmp_path: Path) -> AsyncIterator[Program]:
+    """A PostgreSQL server of its own that accepts everybody, with TLS and without; its certificate is in tmp_path."""
+    async with open_tls_server(tmp_path) as server:
+        yield server

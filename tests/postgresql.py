@@ -7,8 +7,8 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,8 @@ from sqlalchemy import make_url
 
 from app.demo.processes import HOST, free_port
 from integration_base_tests.skipping import missing
-from integration_base_tests.waiting import LONGEST_WAIT
+from integration_base_tests.tls_server import write_certificate
+from integration_base_tests.waiting import LONGEST_WAIT, eventually
 
 _USER = "postgres"  # as whom they run where the tests run as root, as which they refuse to
 _PLACES = ("/usr/sbin", "/usr/local/sbin", *(str(each) for each in sorted(Path("/usr/lib/postgresql").glob("*/bin"))))
@@ -129,3 +130,39 @@ def open_pooler(database_url: str, connections: int) -> Iterator[Program]:
             yield pooler
         finally:
             pooler.die()
+
+
+def run_statements(url: str, *statements: str) -> None:
+    """Run statements, each in a transaction of its own."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        for statement in statements:
+            connection.execute(statement.encode())
+
+
+def by_socket(server: Program) -> str:
+    """Return the server's address for its administrator, whom no rule about hosts keeps out."""
+    return f"postgresql://postgres@/postgres?host={server.folder}&port={make_url(server.url).port}"
+
+
+@asynccontextmanager
+async def open_tls_server(folder: Path) -> AsyncIterator[Program]:
+    """Open a server of its own that accepts everybody, with TLS and without; ``folder`` gets its certificate."""
+    with open_postgresql_server() as server:
+        file = server.folder / "data" / "server.pem"
+        shutil.copy(write_certificate("127.0.0.1", folder), file)
+        owner = server.folder.stat()
+        shutil.chown(file, owner.st_uid, owner.st_gid)
+        file.chmod(0o600)
+        settings = {"ssl_cert_file": file, "ssl_key_file": file, "ssl": "on"}
+        changes = [f"ALTER SYSTEM SET {name} = '{value}'" for name, value in settings.items()]
+        run_statements(by_socket(server), *changes, "SELECT pg_reload_conf()")
+
+        async def speaks_tls() -> bool:
+            try:
+                run_statements(f"{server.url}?sslmode=require", "SELECT 1")
+            except psycopg.OperationalError:
+                return False
+            return True
+
+        await eventually(speaks_tls)
+        yield server

@@ -1,8 +1,7 @@
 """PostgreSQL as administrators set it up for a country or for other programs: what we rely on, we set."""
 
-import shutil
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,7 +17,7 @@ from app.store.database import Database, Timeouts, create_engine
 from app.store.migrate import current_revision, migrate
 from integration_base_tests.tls_server import write_certificate
 from integration_base_tests.waiting import eventually
-from tests.postgresql import Program, open_postgresql_server
+from tests.postgresql import Program, by_socket, run_statements
 
 HABITS = {
     "datestyle": "SQL, DMY",
@@ -32,50 +31,15 @@ HABITS = {
 }
 
 
-def _run(url: str, *statements: str) -> None:
-    with psycopg.connect(url, autocommit=True) as connection:
-        for statement in statements:
-            connection.execute(statement.encode())
-
-
 def _server_of(url: str) -> str:
     return make_url(url).set(drivername="postgresql", database="postgres").render_as_string(hide_password=False)
-
-
-def _by_socket(server: Program) -> str:
-    port = make_url(server.url).port
-    return f"postgresql://postgres@/postgres?host={server.folder}&port={port}"
-
-
-@pytest.fixture
-async def tls_server(tmp_path: Path) -> AsyncIterator[Program]:
-    """A server of its own that accepts everybody, with TLS and without."""
-    with open_postgresql_server() as server:
-        file = server.folder / "data" / "server.pem"
-        shutil.copy(write_certificate("127.0.0.1", tmp_path), file)
-        owner = server.folder.stat()
-        shutil.chown(file, owner.st_uid, owner.st_gid)
-        file.chmod(0o600)
-        settings = {"ssl_cert_file": file, "ssl_key_file": file, "ssl": "on"}
-        changes = [f"ALTER SYSTEM SET {name} = '{value}'" for name, value in settings.items()]
-        _run(_by_socket(server), *changes, "SELECT pg_reload_conf()")
-
-        async def speaks_tls() -> bool:
-            try:
-                _run(f"{server.url}?sslmode=require", "SELECT 1")
-            except psycopg.OperationalError:
-                return False
-            return True
-
-        await eventually(speaks_tls)
-        yield server
 
 
 @pytest.mark.parametrize("habit", HABITS)
 async def test_what_an_administrator_has_set_changes_nothing(new_postgresql: Callable[[], str], habit: str) -> None:
     url = new_postgresql()
     name = make_url(url).database
-    _run(_server_of(url), f"ALTER DATABASE \"{name}\" SET {habit} = '{HABITS[habit]}'")
+    run_statements(_server_of(url), f"ALTER DATABASE \"{name}\" SET {habit} = '{HABITS[habit]}'")
     await migrate(url)
     database = Database(create_engine(url))
     moment, name_of_shopper = datetime(2026, 11, 25, 12, 30, 15, 250000, tzinfo=UTC), "Ганна Łódź 😀 \\'"
@@ -100,7 +64,7 @@ async def test_a_database_that_cannot_hold_all_names_is_refused_before_anything_
 ) -> None:
     url = new_postgresql()
     name = make_url(url).database
-    _run(
+    run_statements(
         _server_of(url),
         f'DROP DATABASE "{name}"',
         f"CREATE DATABASE \"{name}\" ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0",
@@ -118,12 +82,12 @@ def stranger_to(url: str) -> Iterator[str]:
     """Give the address for a role that has no rights on the schema, with its name."""
     name = make_url(url).database
     role = f"{name}_r"
-    _run(url, "REVOKE ALL ON SCHEMA public FROM PUBLIC")
-    _run(_server_of(url), f"CREATE ROLE \"{role}\" LOGIN PASSWORD 'secret'")
+    run_statements(url, "REVOKE ALL ON SCHEMA public FROM PUBLIC")
+    run_statements(_server_of(url), f"CREATE ROLE \"{role}\" LOGIN PASSWORD 'secret'")
     try:
         yield make_url(url).set(username=role, password="secret").render_as_string(hide_password=False)
     finally:
-        _run(_server_of(url), f'DROP ROLE "{role}"')
+        run_statements(_server_of(url), f'DROP ROLE "{role}"')
 
 
 def assert_names_missing_rights(url: str, error: NoRightsError | DBAPIError) -> None:
@@ -149,7 +113,7 @@ async def test_tables_that_a_user_may_not_see_do_not_look_like_an_empty_database
         with pytest.raises(NoRightsError) as caught:
             await current_revision(theirs)
         assert_names_missing_rights(theirs, caught.value)
-        _run(_server_of(url), f'REVOKE CONNECT ON DATABASE "{name}" FROM PUBLIC')
+        run_statements(_server_of(url), f'REVOKE CONNECT ON DATABASE "{name}" FROM PUBLIC')
         with pytest.raises(DBAPIError) as refused:
             await current_revision(theirs)
         assert f"may not connect to {name!r}" in describe_connection_error(theirs, refused.value)
@@ -170,7 +134,7 @@ async def test_a_server_that_demands_or_refuses_tls_is_named(
 ) -> None:
     url = f"{tls_server.url}?sslmode={sslmode}"
     (tls_server.folder / "data" / "pg_hba.conf").write_text(f"local all all trust\n{rule}\n")
-    _run(_by_socket(tls_server), "SELECT pg_reload_conf()")
+    run_statements(by_socket(tls_server), "SELECT pg_reload_conf()")
     accepted = make_url(tls_server.url)
     said = ""
 
@@ -220,7 +184,7 @@ async def test_a_server_that_demands_a_certificate_is_named_and_gets_one(tls_ser
     file = tls_server.folder / "data" / "server.pem"
     (tls_server.folder / "data" / "pg_hba.conf").write_text("local all all trust\nhostssl all all all cert map=any\n")
     (tls_server.folder / "data" / "pg_ident.conf").write_text("any /^.*$ postgres\n")
-    _run(_by_socket(tls_server), f"ALTER SYSTEM SET ssl_ca_file = '{file}'", "SELECT pg_reload_conf()")
+    run_statements(by_socket(tls_server), f"ALTER SYSTEM SET ssl_ca_file = '{file}'", "SELECT pg_reload_conf()")
     url, said = f"{tls_server.url}?sslmode=require", ""
 
     async def is_refused() -> bool:

@@ -18,8 +18,11 @@ from app.ops.doctor.storage import check_database, check_disk, check_key_file
 from app.settings import Settings
 from app.store.migrate import migrate
 from integration_base_tests.loopback import serve_app
+from integration_base_tests.tls_server import write_certificate
+from integration_base_tests.waiting import eventually
 from tests.commands.conftest import Shell, one_database
 from tests.doctor.conftest import DoctorEnvironment
+from tests.postgresql import Program, by_socket, run_statements
 
 _QUOTED = re.compile(r"[“`]([^”`]+)[”`]")
 OTHER_USER = 10001
@@ -178,6 +181,54 @@ async def test_the_tables_of_another_role(new_postgresql: Callable[[], str], tmp
         finally:
             server.execute(f'DROP OWNED BY "{role}"'.encode())
             server.execute(f'DROP ROLE "{role}"'.encode())
+
+
+async def test_a_database_that_cannot_hold_all_letters(new_postgresql: Callable[[], str], tmp_path: Path) -> None:
+    url = make_url(new_postgresql())
+    settings = Settings(data_dir=tmp_path, database_url=administrator(url))
+    settings.open_vault()
+    database, server = url.database, administrator(url.set(database="postgres"))
+
+    def create_anew(terms: str) -> None:
+        run_statements(server, f'DROP DATABASE "{database}"', f'CREATE DATABASE "{database}" {terms}')
+
+    create_anew("ENCODING 'SQL_ASCII' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0")
+    (terms,) = re.findall(r"create a new one with (.+)", (await examine(settings)).detail or "")
+    create_anew(terms)
+    await migrate(settings.database)
+    assert (await examine(settings)).level is Level.FINE
+
+
+async def test_a_server_that_demands_tls(tls_server: Program, tmp_path: Path) -> None:
+    (tls_server.folder / "data" / "pg_hba.conf").write_text("local all all trust\nhostssl all all all trust\n")
+    run_statements(by_socket(tls_server), "SELECT pg_reload_conf()")
+    without = Settings(data_dir=tmp_path, database_url=f"{tls_server.url}?sslmode=disable")
+    without.open_vault()
+
+    async def refusal() -> Finding | None:
+        found = await examine(without)
+        return found if "does not accept connections" in (found.detail or "") else None
+
+    (parameter,) = [words for words in quoted((await eventually(refusal)).detail) if "=" in words]
+    with_tls = Settings(data_dir=tmp_path, database_url=f"{tls_server.url}?{parameter}")
+    await migrate(with_tls.database)
+    assert (await examine(with_tls)).level is Level.FINE
+
+
+async def test_a_certificate_that_no_authority_has_signed(tls_server: Program, tmp_path: Path) -> None:
+    """The operator gives the certificate by hand, under the name that was said."""
+    (other := tmp_path / "other").mkdir()
+    url = f"{tls_server.url}?sslmode=verify-full&sslrootcert={write_certificate('localhost', other)}"
+    strict = Settings(data_dir=tmp_path, database_url=url)
+    strict.open_vault()
+    found = await examine(strict)
+    assert found.level is Level.ERROR
+    (parameter,) = quoted(found.detail)
+    trusted = {"sslmode": "verify-full", parameter: str(tmp_path / "server.pem")}
+    with_file = make_url(tls_server.url).set(query=trusted).render_as_string(hide_password=False)
+    trusting = Settings(data_dir=tmp_path, database_url=with_file)
+    await migrate(trusting.database)
+    assert (await examine(trusting)).level is Level.FINE
 
 
 @pytest.fixture
