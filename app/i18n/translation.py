@@ -17,7 +17,7 @@ from babel import Locale, negotiate_locale
 from babel.dates import format_date, format_datetime, format_interval, format_skeleton, format_timedelta
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
-from babel.numbers import format_compact_decimal, format_decimal, format_percent
+from babel.numbers import format_compact_decimal, format_decimal, format_percent, get_decimal_symbol
 from markupsafe import Markup, escape
 
 from app.i18n.messages import Joined, LazyMessage, Money, StoredMessage, Value, Verbatim, gettext_noop
@@ -55,6 +55,10 @@ class Translation:
         """
         number = format_decimal(amount, format="#,##0.00########", locale=Locale(self.language))
         return f"{number}\N{NO-BREAK SPACE}{currency}" if currency else number
+
+    def editable(self, number: Decimal) -> str:
+        """Format a number for a field in which it can be changed: ``1234.50``, without groups of digits."""
+        return f"{number:f}".replace(".", get_decimal_symbol(Locale(self.language)))
 
     def day(self, day: date) -> str:
         """Format a day, for example ``Nov 21, 2026``."""

@@ -106,6 +106,7 @@ async def test_what_is_wrong_with_an_amount_is_said_at_its_field(browser: Browse
         amount = widget.locator("[name=amount]")
         create = widget.locator("form:has([name=amount]) button")
         await expect(widget.locator("html")).to_have_attribute("lang", "uk")
+        await expect(amount).to_have_value("569,50")
         await amount.fill("")
         await create.click()
         await expect(amount).to_have_accessible_error_message("Заповніть це поле.")

@@ -1,4 +1,4 @@
-"""What is looked for on a page: accessibility (axe-core), complaints of the browser, and things that jump about."""
+"""What is looked for on a page: accessibility (axe-core), complaints of the browser, things that jump about, spacing."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,6 +29,23 @@ _SHIFT = """() => new Promise((resolve) => {
   }, 50));
 })"""
 MOST_SHIFT = 0.01
+# Paragraphs are told apart by the space between them, and a heading belongs to what it stands close to.
+_SPACING = """() => {
+  const shown = (node) =>
+    node.checkVisibility({ visibilityProperty: true }) && getComputedStyle(node).position !== "absolute";
+  const found = [];
+  for (const node of document.querySelectorAll("p, h2")) {
+    let next = node.nextElementSibling;
+    while (next && !shown(next)) next = next.nextElementSibling;
+    if (!next || !shown(node)) continue;
+    const space = next.getBoundingClientRect().top - node.getBoundingClientRect().bottom;
+    const text = node.textContent.trim().slice(0, 60);
+    const alike = node.matches("p") && next.matches("p, ul, ol, span");
+    if (alike && Math.abs(space) < 2) found.push(`touches the next: ${text}`);
+    if (node.matches("h2") && space > 20) found.push(`${space} pixels below: ${text}`);
+  }
+  return found;
+}"""
 # Of fields that a browser checks itself, and of files: its words for them are in its language, not in the page's.
 _BROWSERS_WORDS = """() => [...document.querySelectorAll("input, select, textarea")]
   .filter((field) => field.type === "file" || (field.form && !field.form.noValidate && field.willValidate &&
@@ -58,6 +75,12 @@ async def faults(page: Page | Frame) -> list[str]:
         if violation["impact"] in BAD:
             nodes = [f"{node['html']} ({node['failureSummary']})" for node in violation["nodes"]]
             found.append(f"{violation['id']}: {violation['help']}: {'; '.join(nodes)[:1500]}")
+    return found
+
+
+async def spacing_faults(page: Page | Frame) -> list[str]:
+    """Return the paragraphs that touch what comes next, and the headings that stand far above it."""
+    found: list[str] = await page.evaluate(_SPACING)
     return found
 
 

@@ -15,7 +15,7 @@ from integration_base_tests.pages import DOCS, rows
 from tests.journeys.stories import begin, order_id_of
 from tests.pages.places import addresses_of, page_routes
 from tests.pages.screenshots.of_every_page import SHEETS, sheet_of
-from tests.pages.sight import browser_errors, faults
+from tests.pages.sight import browser_errors, faults, spacing_faults
 from tests.pages.stack import AppUnderTest
 
 pytestmark = pytest.mark.browser
@@ -85,7 +85,7 @@ async def all_right(browser: Browser, addresses: list[str], *, framed: bool, loo
                     if framed:
                         frame = await opened(page, address)
                         wrong = await faults(frame)
-                        wrong += await wrong_language(frame, look) + await too_wide(frame)
+                        wrong += await wrong_language(frame, look) + await too_wide(frame) + await spacing_faults(frame)
                         alarm = frame.locator("#alert")
                         wrong += [f"alarm: {await alarm.inner_text()}"] if await alarm.is_visible() else []
                     else:
@@ -98,7 +98,12 @@ async def all_right(browser: Browser, addresses: list[str], *, framed: bool, loo
 
 async def wrong_language(frame: Frame, look: Look) -> list[str]:
     said = await frame.locator("html").get_attribute("lang")
-    return [] if said == look.language else [f"it is in {said}"]
+    found = [] if said == look.language else [f"it is in {said}"]
+    other = {"en": ",", "uk": "."}[look.language]
+    fields = await frame.locator("[inputmode=decimal]").evaluate_all(
+        "fields => fields.flatMap((field) => [field.value, field.placeholder])"
+    )
+    return found + [f"an amount of another language: {text}" for text in fields if other in text]
 
 
 async def too_wide(frame: Frame) -> list[str]:
@@ -196,9 +201,11 @@ async def test_a_page_with_faults_is_found_out(browser: Browser) -> None:
         with browser_errors(page) as complaints:
             await page.set_content(
                 "<html><form><input type=email></form><p style='color: #eee; height: 50vh'>Pale</p>"
+                "<h2 style='margin: 0'>Far</h2><div style='margin: 30px 0 0'>"
+                "<p style='margin: 0'>One</p><p style='margin: 0'>Two</p></div>"
                 "<script>console.warn('Hm')</script>"
             )
-            found = " ".join(await faults(page))
+            found = " ".join([*await faults(page), *await spacing_faults(page)])
             for margin in range(100, 700, 20):  # a page that has only just been drawn may still settle down
                 await page.evaluate(f"document.querySelector('p').style.marginTop = '{margin}px'")
                 await page.wait_for_timeout(50)
@@ -206,5 +213,13 @@ async def test_a_page_with_faults_is_found_out(browser: Browser) -> None:
                     found += shift[0]
                     break
     assert complaints == ["Hm"]
-    for fault in ("html-has-lang", "label", "color-contrast", "things jump about", "the browser's own words"):
+    for fault in (
+        "html-has-lang",
+        "label",
+        "color-contrast",
+        "things jump about",
+        "the browser's own words",
+        "touches",
+        "pixels below",
+    ):
         assert fault in found

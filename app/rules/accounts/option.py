@@ -11,13 +11,16 @@ PCI_DSS_CONFIRMED = "pci_dss_confirmed"
 
 
 class Form(Enum):
-    """How an option is entered: a text, one of several choices, several texts or lines, a number, or yes and no."""
+    """How an option is entered: a text, one of several choices, several texts or lines, a whole number, a decimal
+    number, or yes and no.
+    """
 
     TEXT = auto()
     CHOICE = auto()
     TEXTS = auto()
     LINES = auto()
     NUMBER = auto()
+    DECIMAL = auto()
     SWITCH = auto()
 
 

@@ -117,6 +117,7 @@ OPTIONS: Mapping[str, Option] = MappingProxyType(
                     "payment of up to that much more is charged as requested. Leave it empty if the store pays the fee."
                 ),
                 rule=LazyMessage("Enter a percentage above 0, up to 25, like 1.5, or nothing."),
+                form=Form.DECIMAL,
                 read=readers.fee_percent,
                 may_be_empty=True,
             ),
@@ -253,6 +254,7 @@ OPTIONS: Mapping[str, Option] = MappingProxyType(
                 LazyMessage("Limit per payout"),
                 LazyMessage("The largest payout, in the account's first currency."),
                 rule=_AN_AMOUNT,
+                form=Form.DECIMAL,
                 read=readers.amount,
                 may_be_empty=True,
             ),
@@ -261,6 +263,7 @@ OPTIONS: Mapping[str, Option] = MappingProxyType(
                 LazyMessage("Limit per day"),
                 LazyMessage("The most that can be paid out in any 24 hours, in the account's first currency."),
                 rule=_AN_AMOUNT,
+                form=Form.DECIMAL,
                 read=readers.amount,
                 may_be_empty=True,
             ),

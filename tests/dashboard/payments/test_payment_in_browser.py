@@ -89,6 +89,7 @@ async def test_nothing_moves_before_the_button_inside(browser: Browser, staff_cl
         wide = await frame.locator("html").evaluate("html => html.scrollWidth - html.clientWidth")
         assert wide == 0
         assert shop.gateway.requests == []
+        await expect(form.get_by_label("Сума, UAH")).to_have_value("569,50")
         await form.get_by_label("Сума, UAH").fill("600")
         await form.get_by_role("button", name="Списати зараз").click()
         await expect(form.get_by_role("alert")).to_be_visible()

@@ -255,6 +255,42 @@ async def test_all_values_that_cannot_be_are_told_at_once_and_nothing_is_saved(
     assert (await row(staff_client, account)).updated_at == account.updated_at
 
 
+@one_database
+@pytest.mark.threat("ssrf-gateway")
+async def test_a_private_address_is_told_with_all_else_that_is_wrong(
+    staff_client: StaffClient, account: MerchantAccount
+) -> None:
+    shop = staff_client.shop
+    shop.services = replace(shop.services, addresses=Addresses("https://pay.example.com"))
+    await staff_client.services.accounts.change(account.id, register_url="http://10.0.0.8/register")
+    wrong = {"order_timeout": "an hour", "balances_url": "https://10.0.0.7/balances"}
+    by_the_operator = {"register_url": "http://10.0.0.8/register"}
+    async with open_staff_client(shop) as public:
+        public.permissions = staff_client.permissions
+        answer = await public.do(f"/set-up/accounts/{account.id}/options", **SAME | by_the_operator | wrong)
+    assert answer.json()["detail"]["fields"].keys() == wrong.keys()
+
+
+@one_database
+async def test_numbers_are_written_as_the_pages_language_writes_them(
+    staff_client: StaffClient, account: MerchantAccount
+) -> None:
+    rules = {"mode": "percentages", "percentages": {POTTER: "33.35", SMITH: "66.65"}}
+    await staff_client.services.accounts.change(account.id, payer_fee_percent=Decimal("1.50"), split_rules=rules)
+    staff_client.http.headers["Accept-Language"] = "uk"
+    path = f"/set-up/accounts/{account.id}"
+    page = (await staff_client.see(path)).text
+    assert re.search('name="payer_fee_percent"[^>]* value="1,50" inputmode="decimal"', page)
+    assert re.findall(r'name="seller\.[0-9]\.share" value="([^"]+)"', page) == ["33,35", "66,65"]
+    answer = await staff_client.do(f"{path}/options", **SAME | {"payer_fee_percent": "1,50"})
+    assert answer.status_code == 200, answer.text
+    assert (await row(staff_client, account)).payer_fee_percent == Decimal("1.5")
+    table = {f"seller.{number}.{name}": text for number, seller in enumerate((POTTER, SMITH))
+             for name, text in (("name", ""), ("id", seller), ("share", "33,35"))}  # fmt: skip
+    answer = await staff_client.do(f"{path}/split", **table, mode="percentages", do="save")
+    assert "66,70" in answer.json()["detail"]["fields"]["seller.1.share"]
+
+
 class TestKeys:
     async def test_new_keys_are_tried_out_before_they_are_kept(
         self, staff_client: StaffClient, account: MerchantAccount, pos: PointOfSale

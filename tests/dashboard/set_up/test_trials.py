@@ -74,6 +74,14 @@ async def test_from_the_form_to_the_money_and_back(staff_client: StaffClient) ->
     assert shop.saleor.reports == []
 
 
+@one_database
+async def test_the_suggested_amount_is_written_as_the_language_writes_amounts(staff_client: StaffClient) -> None:
+    staff_client.http.headers["Accept-Language"] = "uk"
+    assert 'name="amount" value="1,00"' in (await staff_client.see("/set-up/try")).text
+    await begun(staff_client)  # with "1,00"
+    assert staff_client.shop.gateway.calls == ["payment"]
+
+
 async def test_the_way_is_done_once_somebody_has_paid(staff_client: StaffClient) -> None:
     assert 'class="done"' in (await staff_client.see("/set-up")).text
     before = (await staff_client.see("/set-up")).text.count('class="done"')

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from app.i18n.translation import LANGUAGES, translation
 from app.reports.search_query import ByAmount, ByEmail, any_name, parse_query
 from app.store.search import PaymentNames
+from integration_base.amounts import read_amount
 
 ORDER = "73ef833999b946b38461a8976f6359bb"
 TRANSACTION = "VHJhbnNhY3Rpb25JdGVtOjczZWY4MzM5LTk5YjktNDZiMy04NDYxLWE4OTc2ZjYzNTliYg=="
@@ -65,6 +66,11 @@ def test_each_amount_can_be_copied_from_the_page_and_searched_for(
     amount: Decimal, language: str, currency: str | None
 ) -> None:
     assert parse_query(translation(language).money(amount, currency)) == ByAmount(amount, currency)
+
+
+@given(AMOUNTS, st.sampled_from(LANGUAGES))
+def test_each_amount_can_be_left_in_its_field_as_it_is_written_there(amount: Decimal, language: str) -> None:
+    assert read_amount(translation(language).editable(amount)) == amount
 
 
 @given(AMOUNTS, st.sampled_from(".,"))

@@ -130,15 +130,19 @@ def rule_of(name: str) -> tuple[LazyMessage, LazyMessage]:
     return _RULES[name]
 
 
-def changed_options(account: MerchantAccount, form: FormFields) -> dict[str, OptionInput]:
+def changed_options(account: MerchantAccount, form: FormFields, services: Services) -> dict[str, OptionInput]:
     """Return the options in the form that differ from the account's. Raises OptionsRefusedError."""
     given = {name: _read_value(OPTIONS[name], form) for _, names in GROUPS for name in names}
-    values = read_all(*(partial(read_option, name, each) for name, each in given.items()))
-    return {
-        name: each
-        for (name, each), value in zip(given.items(), values, strict=True)
-        if value != OPTIONS[name].value_in(account)
-    }
+    changed = read_all(*(partial(_is_changed, account, services, name, value) for name, value in given.items()))
+    return {name: value for (name, value), differs in zip(given.items(), changed, strict=True) if differs}
+
+
+def _is_changed(account: MerchantAccount, services: Services, name: str, given: OptionInput) -> bool:
+    value = read_option(name, given)
+    if value == OPTIONS[name].value_in(account):
+        return False  # a private address that the operator has set stays
+    require_public_addresses(services, {name: value})
+    return True
 
 
 def read_new_account(form: FormFields, services: Services, installation_id: int) -> NewAccount:

@@ -143,8 +143,7 @@ class OneAccountParts:
     async def _set_options(self, request: Request, account_id: str, staff: AnyStaff) -> HTMLResponse:
         account, fields = await self.find_account(staff, account_id), await _read_fields(request)
         with refusals_as_http_errors(staff):
-            columns = read_options(changed_options(account, fields), self._services.now())
-            require_public_addresses(self._services, columns)
+            columns = read_options(changed_options(account, fields, self._services), self._services.now())
         change = AccountChange(columns)
         if changes_address(account, change):
             change = AccountChange(columns, keys=typed_keys(fields))

@@ -40,11 +40,11 @@ class SplitTableError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SellerRow:
-    """A row of the table, as text; ``rest``: this seller gets what has no other."""
+    """A row of the table; ``rest``: this seller gets what has no other."""
 
     name: str = ""
     id: str = ""
-    share: str = ""
+    share: Decimal | None = None
     rest: bool = False
 
 
@@ -52,14 +52,14 @@ def seller_rows(rules: SplitRules) -> list[SellerRow]:
     """Return the rows that show these rules, and spare ones."""
     sellers = dict.fromkeys([*rules.names, *rules.percentages, *filter(None, [rules.default])])
     rows = [
-        SellerRow(rules.names.get(who, ""), who, _share_text(rules.percentages.get(who)), who == rules.default)
+        SellerRow(rules.names.get(who, ""), who, _shortest(rules.percentages.get(who)), who == rules.default)
         for who in sellers
     ]
     return [*rows, *[SellerRow()] * SPARE_ROWS]
 
 
-def _share_text(share: Decimal | None) -> str:
-    return "" if share is None else f"{share.normalize():f}"
+def _shortest(share: Decimal | None) -> Decimal | None:
+    return None if share is None else share.normalize()
 
 
 def read_table(form: FormFields, present: SplitRules) -> SplitRules:
@@ -112,10 +112,17 @@ def _find_errors(
         percent = sum((_share(share) or Decimal() for _, _, share, _ in rows.values()), Decimal())
         if percent != _HUNDRED:
             last = [*rows][-1]
-            wrong[f"seller.{last}.share"] = LazyMessage("The shares add up to %(sum)s, not to 100.", sum=f"{percent:f}")
+            wrong[f"seller.{last}.share"] = LazyMessage(
+                "The shares add up to %(sum)s, not to 100.", sum=_whole(percent)
+            )
     if mode is SplitMode.METADATA and present.shipping == "default" and not any(rest for *_, rest in rows.values()):
         wrong["rest"] = _NO_REST
     return wrong
+
+
+def _whole(percent: Decimal) -> Decimal | int:
+    """Return whole percents as such: a Decimal is shown with two decimals, as the language writes them."""
+    return int(percent) if percent == percent.to_integral_value() else percent
 
 
 def _seller(text: str) -> str | None:
