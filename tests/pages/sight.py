@@ -1,4 +1,4 @@
-"""What is looked for on a page: accessibility (axe-core), complaints of the browser, things that jump about, spacing."""
+"""What is looked for on a page: accessibility (axe-core), complaints of the browser, what jumps about, and spacing."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,13 +34,13 @@ _SPACING = """() => {
   const shown = (node) =>
     node.checkVisibility({ visibilityProperty: true }) && getComputedStyle(node).position !== "absolute";
   const found = [];
-  for (const node of document.querySelectorAll("p, h2")) {
+  for (const node of document.querySelectorAll("p, .copied, h2")) {
     let next = node.nextElementSibling;
     while (next && !shown(next)) next = next.nextElementSibling;
     if (!next || !shown(node)) continue;
     const space = next.getBoundingClientRect().top - node.getBoundingClientRect().bottom;
     const text = node.textContent.trim().slice(0, 60);
-    const alike = node.matches("p") && next.matches("p, ul, ol, span");
+    const alike = node.matches("p, .copied") && next.matches("p, ul, ol, span");
     if (alike && Math.abs(space) < 2) found.push(`touches the next: ${text}`);
     if (node.matches("h2") && space > 20) found.push(`${space} pixels below: ${text}`);
   }
