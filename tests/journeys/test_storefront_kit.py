@@ -1,5 +1,6 @@
 """The storefront kit in a real browser, between a played Saleor, the app and the sandbox: shoppers pay with it."""
 
+import json
 import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -25,9 +26,11 @@ from tests.dashboard.framing import BrowserErrors
 from tests.journeys.card_shop import ASKS_THE_SHOPPER, GOOD, NO_MONEY, allow_cards, assert_no_card_data_left
 from tests.journeys.stack import Stack
 from tests.journeys.stories import TOTAL, assert_books_agree, order_of, paid_order
+from tests.journeys.wallet_shop import apple_pays, assert_no_wallet_data_left, google_pays, offer_wallets
 from tests.pages.sight import faults
 from tests.qr_codes import read_qr_code
 from tests.storefront_kit.shop import KitShop, button, events_of, kit_shop, message, type_card
+from tests.storefront_kit.test_wallets import APPLE, GOOGLE
 
 pytestmark = [pytest.mark.browser, pytest.mark.journey]
 ONE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # the browser sees no database
@@ -150,6 +153,39 @@ async def test_impatience_begins_one_payment(till: Till) -> None:
     await till.page.wait_for_url(re.compile("/api/v1/checkout/"))
     assert len(await till.transactions()) == 1
     assert len(await till.shop.gateway.payments()) == 1
+
+
+@pytest.mark.long
+@ONE
+@pytest.mark.parametrize(
+    ("name", "browsers", "given"),
+    [
+        ("Apple Pay", APPLE, ('{ paymentData: "by Apple" }', apple_pays()["applePay"])),
+        ("Google Pay", GOOGLE, ('"by Google"', google_pays()["googlePay"])),
+    ],
+    ids=["apple", "google"],
+)
+async def test_a_wallet_pays_where_the_button_is(
+    till: Till, name: str, browsers: str, given: tuple[str, dict[str, object] | str]
+) -> None:
+    """The browser's part is played; what it gives is sealed by the kit and read by the app and the sandbox."""
+    await offer_wallets(till.shop)
+    placeholder, token = given
+    assert placeholder in browsers
+    await till.page.add_init_script(browsers.replace(placeholder, json.dumps(token)))
+    await till.opens()
+    await till.page.get_by_role("button", name=name, exact=True).click()
+    await expect(message(till.page)).to_contain_text("Payment received")
+    [transaction] = await till.transactions()
+    [paid] = await events_of(till.page, "paid")
+    assert (paid["confirmed"], paid["transactionId"]) == (True, transaction.id)
+    sheet = await till.page.evaluate("window.sheet")
+    asked = sheet["request"]
+    assert str(TOTAL) == (asked.get("total", {}).get("amount") or asked["transactionInfo"]["totalPrice"])
+    if name == "Apple Pay":
+        assert (sheet["session"]["merchantSessionIdentifier"] != "", sheet["ended"]) == (True, 0)
+    await till.has_paid(transaction.id)
+    await assert_no_wallet_data_left(till.shop)
 
 
 class TestCards:
