@@ -1,17 +1,22 @@
 """A day's work of a member of staff, by clicks, at most four for each task; what is typed is no click."""
 
 import csv
+import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from pathlib import Path
 from urllib.parse import quote
+from zipfile import ZipFile
 
 import pytest
 from playwright.async_api import Browser, FrameLocator, Locator, Page, expect
 
+from tests.journeys.stories import order_of
 from tests.pages.stack import AppUnderTest
 from tests.payments.split.people import POTTER
+from tests.payments.staff.test_sheet import cells
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 
@@ -127,6 +132,24 @@ async def test_what_one_seller_sold_is_refunded(staff: Staff) -> None:
         await expect(staff.app.get_by_role("status")).to_have_text("The amount was refunded.")
 
 
+async def test_one_of_the_products_of_an_order_is_refunded(staff: Staff, app_under_test: AppUnderTest) -> None:
+    """On the order, in Saleor's Dashboard; the app takes the refund from who sold the product."""
+    order = await app_under_test.shop.saleor.order(app_under_test.orders[0])
+    [transaction] = [sold for sold in await app_under_test.shop.saleor.transactions() if sold.order_id == order.id]
+    await staff.page.goto(app_under_test.shop.saleor.dashboard_url)
+    with staff.task():
+        await staff.page.get_by_role("link", name=order.number, exact=True).click()
+        await staff.page.get_by_label("Mugs", exact=True).fill("1")
+        await staff.page.get_by_role("button", name="Refund products").click()
+        staff.clicks += 2
+        await staff.page.wait_for_url("**#*")
+    after = await app_under_test.shop.saleor.transaction(transaction.id)
+    assert after.amounts.refunded - transaction.amounts.refunded == Decimal("33.33")
+    await staff.begin(f"/payments/{order_of(transaction)}")
+    newest = staff.app.get_by_role("region", name="Refunds", exact=True).get_by_role("row").nth(1)
+    await expect(newest).to_contain_text("33.33 UAH")
+
+
 async def test_a_payment_link_in_ukrainian(staff: Staff, app_under_test: AppUnderTest) -> None:
     await staff.page.goto(
         f"{app_under_test.shop.saleor.dashboard_url}orders/{quote(app_under_test.orders[2], safe='')}"
@@ -153,6 +176,26 @@ async def test_a_month_is_exported(staff: Staff, tmp_path: Path) -> None:
     file = tmp_path / "money.csv"
     await (await saved.value).save_as(file)
     assert len([*csv.reader(file.read_text("utf-8-sig").splitlines())]) > 1
+
+
+async def test_a_month_is_exported_for_a_spreadsheet_in_ukrainian(staff: Staff, tmp_path: Path) -> None:
+    """Numbers and days are such, whatever a spreadsheet's settings are, and nothing in it is computed."""
+    await staff.page.add_init_script("localStorage.locale = 'uk'")
+    await staff.begin()
+    with staff.task():
+        await staff.click(staff.app.get_by_role("link", name="Гроші", exact=True).first)
+        async with staff.page.expect_download() as saved:
+            await staff.click(staff.app.get_by_role("button", name="Завантажити як XLSX", exact=True))
+    file = tmp_path / "money.xlsx"
+    await (await saved.value).save_as(file)
+    with ZipFile(file) as book:
+        found = cells(book)
+        assert "<f>" not in book.read("xl/worksheets/sheet1.xml").decode()
+    headings = found[: next(number for number, (kind, _) in enumerate(found) if kind == "")]
+    assert all(re.search("[а-яії]", heading) for _, heading in headings), headings
+    day = (datetime.now(UTC).date() - date(1899, 12, 30)).days  # as spreadsheets count
+    of_the_day = found[found.index(("", str(day))) + 1 :][: len(headings) - 1]
+    assert max(Decimal(content) for kind, content in of_the_day if kind == "") >= Decimal("369.99")
 
 
 async def test_what_needs_attention_is_settled(staff: Staff) -> None:

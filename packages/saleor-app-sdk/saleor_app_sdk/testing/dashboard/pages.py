@@ -14,7 +14,7 @@ from saleor_app_sdk.testing.dashboard.tokens import access_token
 from saleor_app_sdk.testing.engine import Saleor
 from saleor_app_sdk.testing.records import Member
 from saleor_app_sdk.testing.rendering import order_view, transaction_view
-from saleor_app_sdk.testing.views import ErrorView
+from saleor_app_sdk.testing.views import ErrorView, GrantedLine
 from saleor_app_sdk.testing.vocabulary import Action
 
 _HERE = Path(__file__).parent
@@ -29,6 +29,7 @@ _HEADERS = {
 }
 _ACTION_LABELS = {Action.CHARGE: "Charge", Action.REFUND: "Refund", Action.CANCEL: "Cancel"}
 _Field = Annotated[str, Form()]
+_Fields = Annotated[list[str], Form()]
 
 
 @cache
@@ -46,7 +47,11 @@ def dashboard_routes() -> APIRouter:
         ("/static/{name}", _static),
     ):
         routes.add_api_route(path, page, methods=["GET"])
-    for path, action in (("/orders/{order_id}", pages.request_action), ("/sign-in", _sign_in)):
+    for path, action in (
+        ("/orders/{order_id}", pages.request_action),
+        ("/orders/{order_id}/refund", pages.refund_lines),
+        ("/sign-in", _sign_in),
+    ):
         routes.add_api_route(path, action, methods=["POST"], dependencies=[Depends(_require_same_origin)])
     return routes
 
@@ -90,6 +95,28 @@ class _Pages:
             return self._render_order(request, order_id, error)
         result = saleor.staff.request_action(transaction, requested_action, requested_amount)
         await saleor.state.wait_for_background()
+        if result.errors:
+            return self._render_order(request, order_id, *result.errors)
+        return RedirectResponse(f"/dashboard/orders/{order_id}#{saleor.state.transaction(transaction).token}", 303)
+
+    async def refund_lines(
+        self, request: Request, order_id: str, transaction: _Field, line: _Fields, quantity: _Fields
+    ) -> Response:
+        """Grant a refund of these quantities of the order's lines, and request it from the app."""
+        saleor = _saleor(request)
+        try:
+            numbers = [int(text or 0) for text in quantity]
+        except ValueError:
+            return self._render_order(
+                request, order_id, ErrorView(field="lines", code="INVALID", message="Enter whole numbers.")
+            )
+        lines = [GrantedLine(line_id=key, quantity=number) for key, number in zip(line, numbers, strict=True) if number]
+        prices = {sold.id: sold.unit_price for sold in order_view(saleor.state.order(order_id)).lines}
+        amount = sum((prices[refunded.line_id] * refunded.quantity for refunded in lines), Decimal())
+        result = saleor.staff.grant_refund(order_id, amount, transaction_id=transaction, lines=lines)
+        if result.granted_refund is not None:
+            result = saleor.staff.request_refund_for_granted_refund(result.granted_refund.id)
+            await saleor.state.wait_for_background()
         if result.errors:
             return self._render_order(request, order_id, *result.errors)
         return RedirectResponse(f"/dashboard/orders/{order_id}#{saleor.state.transaction(transaction).token}", 303)
