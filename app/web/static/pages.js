@@ -94,7 +94,7 @@ function refuse(form, message, fields) {
   const title = root.dataset.wrong;
   if (form && showFieldErrors(content, form, fields, { title, message })) {
     warn("");
-    notifyOfError(title);
+    notifyOfError(title.replace(/:$/, ".")); // no list follows there
   } else warn(message);
 }
 
