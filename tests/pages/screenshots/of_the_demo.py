@@ -2,6 +2,7 @@
 
 import base64
 import io
+import json
 import re
 import tempfile
 from collections.abc import Sequence
@@ -14,19 +15,23 @@ from playwright.async_api import ViewportSize, expect
 from rich.console import Console, RenderableType
 from rich.terminal_theme import TerminalTheme
 
+from app.demo.shop import OLENA
 from app.demo.stack import Stack
 from app.demo.story import Demo
 from app.demo.timeline import Output
 from gateway_client.sandbox.settings import PointOfSale
 from saleor_app_sdk.testing.views import NewCheckout
 from tests.journeys.stories import order_of
+from tests.journeys.wallet_shop import GATEWAY_AT_GOOGLE
 from tests.pages.screenshots.photographer import DESK, Photographer
+from tests.storefront_kit.test_wallets import APPLE, GOOGLE
 
 COLUMNS = 120
 PAY = re.compile("^Pay ")
 TOLD_IN_THE_PICTURE = ("pay",)
 STAFF: ViewportSize = {"width": 1000, "height": 790}
 KIT: ViewportSize = {"width": 760, "height": 470}
+SAVED: ViewportSize = {"width": 760, "height": 630}
 SHOPPER: ViewportSize = {"width": 440, "height": 705}
 
 INK, PAPER = (226, 232, 240), (15, 23, 42)
@@ -165,6 +170,35 @@ async def photograph_payment_button(demo: Demo, photographer: Photographer) -> N
     await photographer.take(page, "payment-button.png")
 
 
+async def photograph_saved_card(demo: Demo, photographer: Photographer) -> None:
+    """Let a customer keep a card; take the picture of what they see the next time, in a browser with both wallets."""
+    stack = demo.stack
+    _, told, _ = await stack.run_command("accounts", "list", "--json")
+    [account] = json.loads(told)
+    at_google = [word for name, text in GATEWAY_AT_GOOGLE.items() for word in (f"--{name.replace('_', '-')}", text)]
+    status, _, errors = await stack.run_command(
+        "accounts", "set", account["id"], "--apple-pay", "--google-pay", *at_google
+    )
+    assert status == 0, errors
+    page = await photographer.open(stack.urls["shop"], SAVED, sharpness=1)
+    check_out = page.get_by_role("button", name="Check out with the payment button")
+    await check_out.click()
+    await page.get_by_label("Save my card for the next time").check()
+    await page.get_by_role("button", name=PAY).first.click()  # the other shows the QR code
+    await page.wait_for_url("**/form")
+    await page.get_by_role("button", name=PAY).click()
+    await page.get_by_role("heading", name="Thank you").wait_for()
+    # Saleor keeps its list of cards for five minutes, unless a deletion has been requested.
+    await stack.saleor.delete_method(OLENA, "app:gateway.payments.app:none")
+    await page.context.add_init_script(APPLE + GOOGLE)
+    await page.goto(stack.urls["shop"])
+    await check_out.click()
+    await expect(page.get_by_role("radio").first).to_be_checked()
+    for wallet in ("Apple Pay", "Google Pay"):
+        await expect(page.get_by_role("button", name=wallet, exact=True)).to_be_visible()
+    await photographer.take(page, "payment-button-saved.png")
+
+
 async def photograph(photographer: Photographer) -> None:
     """Play the demo, and take the pictures of its pages and of what it tells."""
     recorder = Recorder()
@@ -177,6 +211,7 @@ async def photograph(photographer: Photographer) -> None:
             pictures = await photograph_three_pages(demo, photographer)
             await photograph_shopper_pages(demo, photographer)
             await photograph_payment_button(demo, photographer)
+            await photograph_saved_card(demo, photographer)
     recorder.finish()
     told = "\n\n".join(recorder.steps[name] for name in (*TOLD_IN_THE_PICTURE, "end"))
     await compose(photographer, pictures, told)
