@@ -35,9 +35,13 @@ NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
         ("shop_logo", "https://cdn.example.com/a/logo.svg?v=2", "https://cdn.example.com/a/logo.svg?v=2"),
         ("shop_color", "#C2185B", "#c2185b"),
         ("validation_url", "https://shop.example.com/check?key=1", "https://shop.example.com/check?key=1"),
+        ("name", "x" * 100, "x" * 100),
+        ("time_zone", "Europe/Kyiv", "Europe/Kyiv"),
+        ("reconcile_at", "23", 23),
+        ("apple_pay_association", "0af3\r\n9c", "0af3\r\n9c"),
     ],
 )
-def test_what_can_be_chosen(name: str, text: str, kept: str) -> None:
+def test_what_can_be_chosen(name: str, text: str, kept: object) -> None:
     assert read_option(name, text) == kept
 
 
@@ -74,6 +78,13 @@ def test_what_can_be_chosen(name: str, text: str, kept: str) -> None:
         ("validation_url", "http://shop.example.com/check", "write a complete https address"),
         ("validation_url", "https://10.0.0.7/check", "write a complete https address"),
         ("validation_url", "https://me:secret-1@shop.example.com/check", "write a complete https address"),
+        ("name", "x" * 101, "1 to 100 printable characters"),
+        ("name", "a\nb", "1 to 100 printable characters"),
+        ("time_zone", "Europe/Nowhere", "not a time zone"),
+        ("reconcile_at", "24", "not an hour of the day"),
+        ("reconcile_at", "noon", "not an hour of the day"),
+        ("apple_pay_association", "x" * 16_385, "at most 16384 ASCII characters"),
+        ("apple_pay_association", "дані", "at most 16384 ASCII characters"),
     ],
 )
 def test_what_cannot_be_chosen(name: str, text: str, words: str) -> None:
@@ -128,6 +139,13 @@ def test_a_template_of_nothing_but_what_is_missing_is_the_usual_description() ->
 
 def test_what_a_value_holds_is_never_read_as_a_placeholder() -> None:
     assert render_description("{order} {store}", {"order": "{store}", "store": "Shop"}, "") == "{store} Shop"
+
+
+def test_the_people_who_may_pay_out_are_named_by_their_addresses() -> None:
+    assert read_option("payout_staff", ["Anna@Shop.Example.com"]) == ["anna@shop.example.com"]
+    for text in ("anna", "anna@shop@example.com", "anna@shop.\u200bexample.com"):
+        with pytest.raises(OptionsRefusedError, match="not an e-mail address"):
+            read_option("payout_staff", [text])
 
 
 def test_several_values_are_each_kept_once() -> None:
