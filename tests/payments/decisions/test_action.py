@@ -8,12 +8,14 @@ import pytest
 from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import CloseReason, Flow, Kind, State
 from app.rules.action_request import ActionRequest
-from app.rules.decisions.action import ActionRequested
+from app.rules.addresses import Addresses, PaymentPage
+from app.rules.decisions.action import ActionRepeated, ActionRequested
 from app.rules.refusal import RefusalError
 from saleor_app_sdk.responses import AvailableAction
 from tests.payments.aggregates import HUNDRED, an_aggregate, an_operation, decision_context
 
 REFUND = ActionRequest(AvailableAction.REFUND, Decimal("40.00"), "UAH", keys=("key",), digest="digest")
+PAGE = PaymentPage(Addresses("https://app.example"), "https://saleor.example/graphql/")
 
 
 def requested(*, keys_open: bool = True) -> ActionRequested:
@@ -76,3 +78,25 @@ def test_a_repetition_requests_the_same_action_over_the_same_amount() -> None:
     assert REFUND.is_repeated_by(first)
     assert not replace(REFUND, amount=Decimal("39.99")).is_repeated_by(first)
     assert not replace(REFUND, action=AvailableAction.CHARGE).is_repeated_by(first)
+
+
+@pytest.mark.law(4)
+@pytest.mark.parametrize(
+    ("digest", "keys", "is_answered"),
+    [
+        ("digest", ["key", "other"], True),
+        ("another", ["key"], True),
+        ("", ["key"], True),
+        ("another", ["key", "other"], False),
+        ("", ["other"], False),
+    ],
+)
+def test_a_request_that_met_an_error_is_answered_from_the_record_that_is_certainly_its_own(
+    digest: str, keys: list[str], *, is_answered: bool
+) -> None:
+    """With several keys it may be one that is not recorded: another's outcome is no answer to it."""
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
+    refund = operation_for(aggregate, REFUND)
+    repeated = ActionRepeated(AvailableAction.REFUND, keys, digest, PAGE, decision_context()).decide(aggregate)
+    assert (None if repeated is None else repeated.psp_reference) == (refund.psp_reference if is_answered else None)
+    assert (refund.psp_reference is not None) is is_answered

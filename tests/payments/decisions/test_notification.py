@@ -1,7 +1,7 @@
 """What follows from a notification, read or not: on paper."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -10,7 +10,8 @@ from app.core.alerts import AlertKind
 from app.core.notification import Outcome, OutcomeCode, StoredNotification
 from app.core.vocabulary import Flow, State
 from app.rules.decisions.notification import NotificationReceived
-from app.rules.problems import SEALED, has_problem
+from app.rules.issues import Issue, IssueCode
+from app.rules.problems import ADDRESS, SEALED, add_problem, has_problem
 from gateway_client import notification as notifications
 from tests.payments.aggregates import NOON, ORDER, POS, an_aggregate, decision_context
 from tests.payments.fake_gateway import payment
@@ -57,3 +58,17 @@ def test_notification_without_a_payment_says_whether_a_person_must_look(
 ) -> None:
     result = NotificationReceived(decision_context()).decide(a_notification(**changed), None)
     assert (result.outcome, result.trouble, result.retry_at) == (Outcome(outcome), trouble, None)
+
+
+@pytest.mark.law(13)
+@pytest.mark.parametrize("planned", [None, NOON + timedelta(hours=1)])
+def test_payment_whose_call_something_else_has_answered_is_looked_up_once_when_the_gateway_notifies(
+    planned: datetime | None,
+) -> None:
+    """A look-up that is due already does the same: another notification must not put it off."""
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
+    add_problem(aggregate.payment, ADDRESS, Issue(IssueCode.NOT_THE_GATEWAY), NOON)
+    aggregate.create.next_poll_at = planned
+    context = decision_context()
+    NotificationReceived(context).decide(a_notification(), aggregate)
+    assert aggregate.create.next_poll_at == (planned or context.schedule.next_order_look_up(NOON))

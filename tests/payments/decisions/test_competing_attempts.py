@@ -1,0 +1,37 @@
+"""Why a payment must not begin beside others of the same debt: on paper."""
+
+from decimal import Decimal
+
+import pytest
+
+from app.core.payment import Payment
+from app.core.vocabulary import Flow, State
+from app.rules.decisions.competing_attempts import refusal_code
+from app.rules.refusal import RefusalCode
+from tests.payments.aggregates import HUNDRED, an_aggregate
+
+
+def a_payment(to_pay: Decimal) -> Payment:
+    """Return a new payment of 100.00."""
+    payment = an_aggregate(Flow.CHARGE, State.INTENT).payment
+    payment.to_pay = to_pay
+    return payment
+
+
+@pytest.mark.law(12)
+@pytest.mark.parametrize(
+    ("other", "to_pay", "code"),
+    [
+        (State.SUCCESS, "100.00", RefusalCode.ALREADY_PAID),
+        (State.SUCCESS, "199.99", RefusalCode.ALREADY_PAID),
+        (State.SUCCESS, "200.00", RefusalCode.PAYMENT_IN_PROGRESS),
+        (State.PENDING, "100.00", RefusalCode.PAYMENT_IN_PROGRESS),
+        (State.PENDING, "99.99", RefusalCode.PAYMENT_IN_PROGRESS),
+    ],
+)
+def test_a_debt_is_paid_already_only_if_what_was_paid_leaves_too_little(
+    other: State, to_pay: str, code: RefusalCode
+) -> None:
+    """What is at the bank may still fail: then the shopper can pay."""
+    others = [an_aggregate(Flow.CHARGE, other, amount=HUNDRED)]
+    assert refusal_code(others, a_payment(Decimal(to_pay))) is code

@@ -1,0 +1,31 @@
+"""What staff can settle by hand, and what not: on paper."""
+
+from datetime import datetime, timedelta
+
+import pytest
+
+from app.core.vocabulary import Flow, State
+from app.rules.decisions.manual_resolution import Decision, OperationSettled
+from app.rules.refusal import RefusalError
+from tests.payments.aggregates import NOON, an_aggregate, decision_context
+
+SECOND = timedelta(seconds=1)
+FAILED = OperationSettled(None, Decision(State.FAILURE, by="anna@shop.test", reason="not paid"), decision_context())
+
+
+@pytest.mark.law(12)
+@pytest.mark.parametrize("expires_at", [None, NOON, NOON - SECOND])
+def test_a_page_that_nobody_can_pay_any_more_can_be_settled_as_failed(expires_at: datetime | None) -> None:
+    aggregate = an_aggregate(Flow.CHARGE, State.INIT)
+    aggregate.payment.expires_at = expires_at
+    FAILED.decide(aggregate)
+    assert aggregate.create.state is State.FAILURE
+
+
+@pytest.mark.law(12)
+def test_a_page_that_the_shopper_can_still_pay_cannot_be_settled_as_failed() -> None:
+    aggregate = an_aggregate(Flow.CHARGE, State.INIT)
+    aggregate.payment.expires_at = NOON + SECOND
+    with pytest.raises(RefusalError, match="can still pay"):
+        FAILED.decide(aggregate)
+    assert aggregate.create.state is State.INIT
