@@ -8,7 +8,7 @@ import pytest
 
 from app.core.vocabulary import Kind, State
 from app.i18n.messages import LazyMessage
-from app.rules.details import Details, Sum, card_mask, update_details, web_address
+from app.rules.details import Details, Sum, card_mask, payment_means_text, update_details, web_address
 from gateway_client.models import read_record
 from integration_base_tests.loopback import json_reply
 from tests.payments.aggregates import an_operation
@@ -197,3 +197,20 @@ async def test_the_storefront_hears_when_to_try_again(shop: Shop) -> None:
     answer = await shop.process_session()
     [error] = answer.data["errors"]
     assert (error["code"], error["retryAfter"]) == ("4010", "2026-11-22T00:00:00Z")
+
+
+@pytest.mark.parametrize(
+    ("mask", "payway", "wallet", "text"),
+    [
+        ("424242******4242", None, None, "Visa •••• 4242"),
+        ("424242******4242", "cc", "applepay", "Apple Pay · Visa •••• 4242"),
+        ("999999******4242", "google_pay", None, "Google Pay · •••• 4242"),
+        (None, "bank_pay", None, "Bank pay"),
+        (None, "cc", None, None),
+        (None, None, None, None),
+    ],
+)
+def test_staff_read_how_it_was_paid_as_far_as_it_is_known(
+    mask: str | None, payway: str | None, wallet: str | None, text: str | None
+) -> None:
+    assert payment_means_text(mask, payway, wallet) == text

@@ -62,7 +62,8 @@ def test_what_must_not_be_paid_is_closed_until_the_gateway_confirms_it(reason: C
 )
 def test_the_version_before_reads_and_is_read(sentence: str, reason: CloseReason) -> None:
     """Both run beside each other during an update: it knows no codes and compares the sentences that it stores."""
-    assert closing_for(reason).request["why"] == sentence
+    ours = closing_for(reason)
+    assert (ours.request["why"], ours.asked_by_saleor) == (sentence, False)
     theirs = an_operation(Kind.CANCEL, State.WAITING, request={"why": sentence})
     assert close_reason_of(theirs) is reason
     assert is_retried_until_confirmed(theirs) is (reason in RETRIED)

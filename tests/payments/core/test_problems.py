@@ -4,25 +4,31 @@ from datetime import timedelta
 
 import pytest
 
+from app.core.alerts import AlertKind
 from app.core.payment import Payment, row_id_of
 from app.core.vocabulary import Flow, Kind, State
-from app.rules.issues import Issue, IssueCode
+from app.rules.issues import Issue, IssueCode, while_disputed
 from app.rules.problems import (
     KEYS,
+    PAID_TWICE,
+    SEALED,
     UNREADABLE,
+    Cause,
     acknowledge,
     add_problem,
+    cause_of_dispute,
     cause_of_mismatch,
     clear_mismatches,
     clear_problem,
     has_mismatch,
+    needs_decision,
     open_problems,
     problem_messages,
     problem_text,
 )
 from app.store.aggregates import ById
 from integration_base_tests.loopback import Reply, json_reply
-from tests.payments.aggregates import NOON, an_aggregate
+from tests.payments.aggregates import NOON, an_aggregate, an_operation
 from tests.payments.changes import Change
 from tests.payments.fake_gateway import operation, payment, refusal_reply
 from tests.payments.problems import by_cause, issue_saying
@@ -102,6 +108,37 @@ class TestOnPaper:
         assert open_problems(it) == []
         add_problem(it, cause_of_mismatch(AMOUNT, 30, ""), AMOUNT, NOON)
         assert problem_messages(it) == [MORE.message]
+
+    def test_twenty_mismatches_are_listed_and_what_ends_by_itself_is_always(self) -> None:
+        it = a_payment()
+        causes = [cause_of_mismatch(AMOUNT, number, "") for number in range(20)]
+        for cause in (*causes, cause_of_mismatch(AMOUNT, 20, ""), KEYS, UNREADABLE):
+            add_problem(it, cause, AMOUNT, NOON)
+        listed = list(by_cause(it))
+        assert listed[:20] == causes
+        assert [(cause.kind, cause.operation_id) for cause in listed[20:]] == [
+            (AlertKind.MISMATCH, None),  # it stands for the others
+            (AlertKind.KEYS, None),
+            (AlertKind.MISMATCH, None),
+        ]
+        assert problem_messages(it)[20] == MORE.message
+
+    @pytest.mark.law(8)
+    @pytest.mark.parametrize("cause", [KEYS, SEALED, PAID_TWICE, UNREADABLE, cause_of_mismatch(AMOUNT, 1, "")])
+    def test_only_a_record_that_was_read_can_be_one_that_does_not_match(self, cause: Cause) -> None:
+        it = a_payment()
+        problem = add_problem(it, cause, AMOUNT, NOON)
+        assert has_mismatch(it) is needs_decision(problem) is (cause.operation_id is not None)
+
+    @pytest.mark.parametrize("lost", [False, True])
+    def test_staff_are_not_to_refund_what_the_payer_may_get_from_the_bank(self, *, lost: bool) -> None:
+        """A lost dispute has ended: what is left is to be refunded, as it says."""
+        it = a_payment()
+        dispute = an_operation(Kind.DISPUTE, State.SUCCESS if lost else State.PENDING, operation_id="the-dispute")
+        add_problem(it, cause_of_dispute(dispute, lost=lost), CURRENCY, NOON)
+        add_problem(it, PAID_TWICE, AMOUNT, NOON)
+        advice = AMOUNT.message if lost else while_disputed(AMOUNT.message)
+        assert problem_messages(it) == [CURRENCY.message, advice]
 
     def test_words_that_no_database_can_hold(self) -> None:
         odd = Issue(IssueCode.OTHER_ORDER, order="\x00\ud800")
