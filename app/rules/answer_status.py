@@ -33,12 +33,17 @@ class AnswerStatus(Enum):
 
 
 def answer_status_of(
-    operation: Operation, history: Sequence[HistoryEntry], taken: Collection[str], now: datetime, schedule: Schedule
+    operation: Operation,
+    history: Sequence[HistoryEntry],
+    taken: Collection[str | None],
+    now: datetime,
+    schedule: Schedule,
 ) -> AnswerStatus | str:
     """Return whether Saleor has read the answer to ``operation``, according to its history of the transaction.
 
     A string is the reference that Saleor's request has instead of the operation's. ``taken``: the references of the
-    other operations. If several requests were made at the same moment, each can have the reference of another's answer.
+    payment's operations. If several requests were made at the same moment, each can have the reference of another's
+    answer.
     """
     action = ACTIONS[operation.kind]
     requests = [entry for entry in history if entry.is_request(action)]

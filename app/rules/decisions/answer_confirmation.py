@@ -98,9 +98,7 @@ class HistoryRead(Fact[Confirmation]):
         if operation is None:
             _check_again_later(aggregate, event, now)
             return Confirmation()
-        taken = {
-            other.psp_reference for other in aggregate.operations if other is not operation and other.psp_reference
-        }
+        taken = {known.psp_reference for known in aggregate.operations}
         reading: AnswerStatus | str = AnswerStatus.READ
         if history is not None:
             reading = answer_status_of(operation, history, taken, now, self.context.schedule)

@@ -39,6 +39,7 @@ NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
         ("time_zone", "Europe/Kyiv", "Europe/Kyiv"),
         ("reconcile_at", "23", 23),
         ("apple_pay_association", "0af3\r\n9c", "0af3\r\n9c"),
+        ("apple_pay_association", "x" * 16_384, "x" * 16_384),
     ],
 )
 def test_what_can_be_chosen(name: str, text: str, kept: object) -> None:

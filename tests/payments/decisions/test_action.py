@@ -85,6 +85,7 @@ def test_a_repetition_requests_the_same_action_over_the_same_amount() -> None:
     ("digest", "keys", "is_answered"),
     [
         ("digest", ["key", "other"], True),
+        ("digest", ["other"], True),
         ("another", ["key"], True),
         ("", ["key"], True),
         ("another", ["key", "other"], False),
@@ -99,4 +100,6 @@ def test_a_request_that_met_an_error_is_answered_from_the_record_that_is_certain
     refund = operation_for(aggregate, REFUND)
     repeated = ActionRepeated(AvailableAction.REFUND, keys, digest, PAGE, decision_context()).decide(aggregate)
     assert (None if repeated is None else repeated.psp_reference) == (refund.psp_reference if is_answered else None)
-    assert (refund.psp_reference is not None) is is_answered
+    context = decision_context()
+    due = context.schedule.first_reading_check if is_answered else context.schedule.answer_window
+    assert (refund.psp_reference is not None, refund.answer_awaited_until) == (is_answered, context.now + due)

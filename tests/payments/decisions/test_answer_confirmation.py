@@ -8,17 +8,20 @@ from app.core.payment import Operation, PaymentAggregate, SaleorEvent
 from app.core.vocabulary import EventState, Flow, Kind, State
 from app.rules.decisions.answer_confirmation import (
     AwaitedAnswer,
+    Confirmation,
     HistoryNotRead,
     HistoryRead,
     RefundRerequested,
     awaited_answer,
 )
+from app.rules.decisions.answer_window import events_of
 from saleor_app_sdk.errors import SaleorUnreachableError
 from saleor_app_sdk.history import REFUND_ALREADY_PROCESSED, REFUND_IS_PENDING, HistoryEntry
 from saleor_app_sdk.responses import EventType
 from tests.payments.aggregates import HUNDRED, NOON, an_aggregate, an_operation, decision_context
 
 FAILED = EventType.REFUND_FAILURE
+SECOND = timedelta(seconds=1)
 WINDOW = decision_context().schedule.answer_window
 
 
@@ -62,8 +65,22 @@ def awaited(aggregate: PaymentAggregate) -> AwaitedAnswer:
     return found
 
 
-def entry(kind: str, amount: str = "100.00") -> HistoryEntry:
-    return HistoryEntry.model_validate({"type": kind, "pspReference": "the-refund", "amount": {"amount": amount}})
+def entry(kind: str, amount: str = "100.00", **more: str) -> HistoryEntry:
+    members = {"type": kind, "pspReference": "the-refund", "amount": {"amount": amount}}
+    return HistoryEntry.model_validate(members | more)
+
+
+UNREAD = entry("REFUND_REQUEST", pspReference="", idempotencyKey="key")
+
+
+@pytest.mark.law(5)
+def test_events_of_an_operation_are_those_that_are_linked_to_it(aggregate: PaymentAggregate, refund: Operation) -> None:
+    """One without a row yet has none, although a note of the payment has no operation either."""
+    other = an_operation(Kind.REFUND, State.FAILURE)
+    note = an_event(2, an_operation(Kind.REFUND, State.FAILURE, id=None), EventState.WAITING)
+    aggregate.events += [an_event(3, other, EventState.WAITING), note]
+    assert [event.id for event in events_of(aggregate, refund)] == [1]
+    assert events_of(aggregate, an_operation(Kind.REFUND, State.INTENT, id=None)) == []
 
 
 @pytest.mark.law(5)
@@ -76,6 +93,59 @@ def test_only_a_waiting_failure_counts_as_delivered_that_saleor_has_with_another
     history = [entry("REFUND_REQUEST"), entry(FAILED.value, "99.00")]
     HistoryRead(awaited(aggregate), history, decision_context()).decide(aggregate)
     assert aggregate.events[1].state is (EventState.DELIVERED if state is EventState.WAITING else state)
+
+
+def test_what_saleor_refuses_to_show_holds_nothing_back(aggregate: PaymentAggregate, refund: Operation) -> None:
+    assert HistoryRead(awaited(aggregate), None, decision_context()).decide(aggregate) == Confirmation()
+    assert refund.answer_awaited_until is None
+    assert aggregate.events[0].state is EventState.WAITING
+
+
+@pytest.mark.law(9)
+@pytest.mark.parametrize("is_taken", [False, True])
+def test_the_reference_of_saleors_request_is_the_operations_unless_it_is_anothers(
+    aggregate: PaymentAggregate, refund: Operation, *, is_taken: bool
+) -> None:
+    """Of two requests at the same moment each can have the reference of the other's answer."""
+    other = an_operation(Kind.REFUND, State.SUCCESS, psp_reference="saleors" if is_taken else "another")
+    aggregate.operations.append(other)
+    history = [entry("REFUND_REQUEST", pspReference="saleors", idempotencyKey="key")]
+    found = HistoryRead(awaited(aggregate), history, decision_context()).decide(aggregate)
+    assert found.reference == (None if is_taken else "saleors")
+    assert (refund.answer_awaited_until is None) is not is_taken
+    expected = "the-refund" if is_taken else "saleors"
+    assert (refund.psp_reference, aggregate.events[0].psp_reference) == (expected, expected)
+
+
+@pytest.mark.law(5)
+@pytest.mark.parametrize("repeated", [False, True])
+def test_an_event_whose_answer_is_not_read_yet_waits_without_counting_an_attempt(
+    aggregate: PaymentAggregate, refund: Operation, *, repeated: bool
+) -> None:
+    """So does one whose request Saleor has repeated since: its answer is another one."""
+    asked = awaited(aggregate)
+    if repeated:
+        refund.saleor_requests = [*refund.saleor_requests, {"key": "again", "digest": "again"}]
+    assert HistoryRead(asked, [UNREAD], decision_context()).decide(aggregate) == Confirmation()
+    event = aggregate.events[0]
+    assert (event.next_attempt_at, event.attempts, event.state) == (NOON + SECOND, 0, EventState.WAITING)
+    assert refund.answer_awaited_until == NOON
+
+
+@pytest.mark.law(9)
+@pytest.mark.parametrize("is_made", [True, False])
+def test_a_granted_refund_whose_answer_was_never_read_is_requested_again_unless_it_has_failed(
+    aggregate: PaymentAggregate, refund: Operation, *, is_made: bool
+) -> None:
+    refund.granted_refund_id = "grant"
+    refund.state = State.SUCCESS if is_made else State.FAILURE
+    context = decision_context(now=NOON + decision_context().schedule.unread_timeout)
+    found = HistoryRead(awaited(aggregate), [UNREAD], context).decide(aggregate)
+    assert found == Confirmation(granted="grant" if is_made else None)
+    event = aggregate.events[0]
+    waits = (context.now + 60 * SECOND, 0) if is_made else (NOON, 1)
+    assert (event.next_attempt_at, event.attempts) == waits
+    assert (refund.answer_awaited_until is None) is not is_made
 
 
 @pytest.mark.law(9)
@@ -103,4 +173,4 @@ def test_an_event_whose_history_could_not_be_read_says_why_it_waits(aggregate: P
     HistoryNotRead(1, SaleorUnreachableError("Saleor is down"), NOON).decide(aggregate)
     event = aggregate.events[0]
     assert (event.last_error, event.attempts) == ("Saleor is down", 0)
-    assert event.next_attempt_at == NOON + timedelta(seconds=1)
+    assert event.next_attempt_at == NOON + SECOND
