@@ -11,7 +11,7 @@ from app.rules.refusal import RefusalCode
 from tests.payments.aggregates import HUNDRED, an_aggregate
 
 
-def a_payment(to_pay: Decimal) -> Payment:
+def a_payment(to_pay: Decimal | None) -> Payment:
     """Return a new payment of 100.00."""
     payment = an_aggregate(Flow.CHARGE, State.INTENT).payment
     payment.to_pay = to_pay
@@ -24,14 +24,15 @@ def a_payment(to_pay: Decimal) -> Payment:
     [
         (State.SUCCESS, "100.00", RefusalCode.ALREADY_PAID),
         (State.SUCCESS, "199.99", RefusalCode.ALREADY_PAID),
+        (State.SUCCESS, None, RefusalCode.ALREADY_PAID),
         (State.SUCCESS, "200.00", RefusalCode.PAYMENT_IN_PROGRESS),
         (State.PENDING, "100.00", RefusalCode.PAYMENT_IN_PROGRESS),
         (State.PENDING, "99.99", RefusalCode.PAYMENT_IN_PROGRESS),
     ],
 )
 def test_a_debt_is_paid_already_only_if_what_was_paid_leaves_too_little(
-    other: State, to_pay: str, code: RefusalCode
+    other: State, to_pay: str | None, code: RefusalCode
 ) -> None:
-    """What is at the bank may still fail: then the shopper can pay."""
+    """What is at the bank may still fail: then the shopper can pay. None: Saleor has not said how much is owed."""
     others = [an_aggregate(Flow.CHARGE, other, amount=HUNDRED)]
-    assert refusal_code(others, a_payment(Decimal(to_pay))) is code
+    assert refusal_code(others, a_payment(None if to_pay is None else Decimal(to_pay))) is code

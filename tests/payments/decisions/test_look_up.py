@@ -1,10 +1,11 @@
 """What a look-up shows, and what is sent when its turn comes: on paper."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 
 import pytest
 
+from app.core.payment import Operation, PaymentAggregate
 from app.core.request import RequestDetails
 from app.core.vocabulary import CloseReason, Flow, Kind, State
 from app.rules.decisions.look_up import OrderLookedUp, TurnCame
@@ -12,9 +13,24 @@ from app.rules.issues import Issue, IssueCode
 from app.rules.observation import Observations
 from app.rules.problems import add_problem, cause_of_mismatch
 from app.rules.split.planning import requested_shares
-from gateway_client.models import Records
-from tests.payments.aggregates import NOON, ORDER, an_aggregate, an_operation, decision_context
+from gateway_client.models import Records, read_record
+from tests.payments.aggregates import NOON, ORDER, POS, an_aggregate, an_operation, decision_context
+from tests.payments.fake_gateway import payment
 from tests.payments.split.people import POTTER, SMITH
+
+SCHEDULE = decision_context().schedule
+SECOND = timedelta(seconds=1)
+ENDED = NOON - SCHEDULE.settling_time
+SILENCE, UNREADABLE = Records(()), Records((), ["no amount"])
+OPEN_PAGE = Records([read_record(payment(ORDER, "init", "100.00", pos_id=POS))])
+
+
+def look_up(aggregate: PaymentAggregate, shown: Records, now: datetime) -> tuple[PaymentAggregate, Operation] | None:
+    """Return what a look-up of the payment, which has shown that, has led to."""
+    observations = Observations.from_records(shown, "en")
+    return OrderLookedUp(aggregate.create.id or 0, frozenset(), observations, decision_context(now=now)).decide(
+        aggregate
+    )
 
 
 @pytest.mark.law(3)
@@ -79,14 +95,47 @@ def test_look_up_ends_only_the_polls_of_what_had_ended_when_it_began() -> None:
 def test_page_that_nobody_paid_in_time_is_closed_unless_a_record_of_it_does_not_match(*, matches: bool) -> None:
     """What does not match may be its payment: that is for a person to find out."""
     aggregate = an_aggregate(Flow.CHARGE, State.INIT)
-    payment, create = aggregate.payment, aggregate.create
-    payment.checkout_url, payment.expires_at = "https://gateway.example/pay", NOON
+    held, create = aggregate.payment, aggregate.create
+    held.checkout_url, held.expires_at = "https://gateway.example/pay", NOON
     if not matches:
         issue = Issue(IssueCode.OTHER_ORDER, order="another")
-        add_problem(payment, cause_of_mismatch(issue, create.id, ""), issue, NOON)
-    context = decision_context(now=NOON + decision_context().schedule.expiry_grace)
-    shown = Observations.from_records(Records(()), "en")
-    found = OrderLookedUp(create.id or 0, frozenset(), shown, context).decide(aggregate)
+        add_problem(held, cause_of_mismatch(issue, create.id, ""), issue, NOON)
+    found = look_up(aggregate, SILENCE, NOON + SCHEDULE.expiry_grace)
     closings = [operation for operation in aggregate.operations if operation.kind is Kind.CANCEL]
     assert ([] if found is None else [found[1]]) == closings
     assert [closing.close_reason for closing in closings] == ([CloseReason.NOT_PAID_IN_TIME] if matches else [])
+
+
+@pytest.mark.law(2)
+@pytest.mark.parametrize(
+    ("state", "shown", "closing", "becomes"),
+    [
+        (State.INIT, SILENCE, None, State.FAILURE),
+        (State.PENDING, SILENCE, None, State.PENDING),
+        (State.INIT, UNREADABLE, None, State.INIT),
+        (State.INIT, OPEN_PAGE, None, State.INIT),
+        (State.INIT, OPEN_PAGE, (Kind.CANCEL, State.FAILURE, ENDED), State.FAILURE),
+        (State.INIT, OPEN_PAGE, (Kind.CANCEL, State.FAILURE, ENDED - SECOND), State.INIT),
+        (State.INIT, OPEN_PAGE, (Kind.CANCEL, State.UNKNOWN, ENDED), State.INIT),
+        (State.INIT, OPEN_PAGE, (Kind.VOID, State.FAILURE, ENDED), State.INIT),
+    ],
+)
+def test_page_whose_time_to_pay_is_long_over_has_failed_if_the_gateway_is_silent_or_would_not_close_it(
+    state: State, shown: Records, closing: tuple[Kind, State, datetime] | None, becomes: State
+) -> None:
+    aggregate = an_aggregate(Flow.CHARGE, state)
+    aggregate.payment.expires_at = ENDED
+    aggregate.payment.checkout_url = "https://gateway.example/pay"
+    if closing is not None:
+        kind, outcome, at = closing
+        aggregate.operations.append(an_operation(kind, outcome, updated_at=at))
+    look_up(aggregate, shown, NOON)
+    assert aggregate.create.state is becomes
+
+
+@pytest.mark.law(2)
+def test_page_without_a_time_to_pay_is_never_over() -> None:
+    aggregate = an_aggregate(Flow.CHARGE, State.INIT)
+    aggregate.payment.checkout_url = "https://gateway.example/pay"
+    look_up(aggregate, SILENCE, NOON + timedelta(days=400))
+    assert aggregate.create.state is State.INIT
