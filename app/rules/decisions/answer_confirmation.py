@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 from app.core.fact import Fact
 from app.core.payment import Operation, Payment, PaymentAggregate, SaleorEvent, row_id_of
-from app.core.vocabulary import EventState, Kind
+from app.core.vocabulary import EventState
 from app.rules.answer_status import AnswerStatus, answer_status_of, has_conflicting_failure
 from app.rules.decision_context import DecisionContext
 from app.rules.decisions.answer_window import change_reference, events_of
@@ -126,8 +126,8 @@ def _needs_repeat_request(operation: Operation) -> bool:
     Reported under a reference that none of Saleor's requests has, it would be booked, but the grant would stay failed
     for ever. After some attempts that is still better than not reporting it.
     """
-    made = operation.kind is Kind.REFUND and not operation.has_surely_failed
-    return made and operation.granted_refund_id is not None and operation.asked_anew < _MAX_REPEAT_REQUESTS
+    made = operation.granted_refund_id is not None and not operation.has_surely_failed
+    return made and operation.asked_anew < _MAX_REPEAT_REQUESTS
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """What Saleor's history, or its refusal, says about an answer: on paper."""
 
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -118,34 +119,47 @@ def test_the_reference_of_saleors_request_is_the_operations_unless_it_is_another
 
 
 @pytest.mark.law(5)
-@pytest.mark.parametrize("repeated", [False, True])
+@pytest.mark.parametrize("meanwhile", ["nothing", "repeated", "found"])
 def test_an_event_whose_answer_is_not_read_yet_waits_without_counting_an_attempt(
-    aggregate: PaymentAggregate, refund: Operation, *, repeated: bool
+    aggregate: PaymentAggregate, refund: Operation, meanwhile: str
 ) -> None:
-    """So does one whose request Saleor has repeated since: its answer is another one."""
+    """So does one whose request Saleor has repeated since, or whose answer was found to be read by somebody else."""
     asked = awaited(aggregate)
-    if repeated:
+    if meanwhile == "repeated":
         refund.saleor_requests = [*refund.saleor_requests, {"key": "again", "digest": "again"}]
+    elif meanwhile == "found":
+        refund.answer_awaited_until = None
+    before = refund.answer_awaited_until
     assert HistoryRead(asked, [UNREAD], decision_context()).decide(aggregate) == Confirmation()
     event = aggregate.events[0]
     assert (event.next_attempt_at, event.attempts, event.state) == (NOON + SECOND, 0, EventState.WAITING)
-    assert refund.answer_awaited_until == NOON
+    assert refund.answer_awaited_until == before
 
 
 @pytest.mark.law(9)
-@pytest.mark.parametrize("is_made", [True, False])
+@pytest.mark.parametrize(
+    ("changed", "is_requested"),
+    [
+        ({}, True),
+        ({"asked_anew": 2}, True),
+        ({"asked_anew": 3}, False),  # reported under a reference of ours, which is better than not at all
+        ({"granted_refund_id": None}, False),
+        ({"state": State.FAILURE}, False),
+        ({"state": State.FAILURE, "contradicted": True}, True),
+    ],
+)
 def test_a_granted_refund_whose_answer_was_never_read_is_requested_again_unless_it_has_failed(
-    aggregate: PaymentAggregate, refund: Operation, *, is_made: bool
+    aggregate: PaymentAggregate, refund: Operation, changed: dict[str, Any], *, is_requested: bool
 ) -> None:
-    refund.granted_refund_id = "grant"
-    refund.state = State.SUCCESS if is_made else State.FAILURE
+    for name, value in {"state": State.SUCCESS, "granted_refund_id": "grant", **changed}.items():
+        setattr(refund, name, value)
     context = decision_context(now=NOON + decision_context().schedule.unread_timeout)
     found = HistoryRead(awaited(aggregate), [UNREAD], context).decide(aggregate)
-    assert found == Confirmation(granted="grant" if is_made else None)
+    assert found == Confirmation(granted="grant" if is_requested else None)
     event = aggregate.events[0]
-    waits = (context.now + 60 * SECOND, 0) if is_made else (NOON, 1)
+    waits = (context.now + 60 * SECOND, 0) if is_requested else (NOON, 1)
     assert (event.next_attempt_at, event.attempts) == waits
-    assert (refund.answer_awaited_until is None) is not is_made
+    assert (refund.answer_awaited_until is None) is not is_requested
 
 
 @pytest.mark.law(9)

@@ -2,12 +2,13 @@
 
 from datetime import datetime, timedelta
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
 from app.core.payment import Operation, PaymentAggregate
 from app.core.request import RequestDetails
-from app.core.vocabulary import CloseReason, Flow, Kind, State
+from app.core.vocabulary import CloseReason, Flow, Kind, Mode, State
 from app.rules.decisions.look_up import OrderLookedUp, TurnCame
 from app.rules.issues import Issue, IssueCode
 from app.rules.observation import Observations
@@ -130,12 +131,33 @@ def test_page_whose_time_to_pay_is_long_over_has_failed_if_the_gateway_is_silent
         kind, outcome, at = closing
         aggregate.operations.append(an_operation(kind, outcome, updated_at=at))
     look_up(aggregate, shown, NOON)
-    assert aggregate.create.state is becomes
+    assert (aggregate.create.state, aggregate.create.inferred) == (becomes, becomes is State.FAILURE)
 
 
 @pytest.mark.law(2)
 def test_page_without_a_time_to_pay_is_never_over() -> None:
-    aggregate = an_aggregate(Flow.CHARGE, State.INIT)
+    aggregate = an_aggregate(Flow.CHARGE, State.INIT, an_operation(Kind.CANCEL, State.FAILURE))
     aggregate.payment.checkout_url = "https://gateway.example/pay"
     look_up(aggregate, SILENCE, NOON + timedelta(days=400))
     assert aggregate.create.state is State.INIT
+
+
+@pytest.mark.law(2)
+@pytest.mark.parametrize(
+    ("changed", "becomes"),
+    [
+        ({}, State.FAILURE),
+        ({"state": State.INTENT}, State.FAILURE),
+        ({"updated_at": ENDED + SECOND}, State.UNKNOWN),
+        ({"updated_at": ENDED + SECOND, "state": State.INTENT}, State.UNKNOWN),
+        ({"polls": 1}, State.UNKNOWN),  # the clock was put ahead: the silence has been short
+        ({"operation_id": "the-payment"}, State.UNKNOWN),  # the gateway has named it
+    ],
+)
+def test_unknown_payment_has_failed_after_a_long_silence_about_it(changed: dict[str, Any], becomes: State) -> None:
+    aggregate = an_aggregate(Flow.CHARGE, State.UNKNOWN)
+    aggregate.payment.mode = Mode.DIRECT  # a page without a link would be abandoned at once
+    for name, value in {"updated_at": ENDED, "polls": 20, **changed}.items():
+        setattr(aggregate.create, name, value)
+    look_up(aggregate, SILENCE, NOON)
+    assert (aggregate.create.state, aggregate.create.inferred) == (becomes, becomes is State.FAILURE)
