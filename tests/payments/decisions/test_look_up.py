@@ -161,3 +161,12 @@ def test_unknown_payment_has_failed_after_a_long_silence_about_it(changed: dict[
         setattr(aggregate.create, name, value)
     look_up(aggregate, SILENCE, NOON)
     assert (aggregate.create.state, aggregate.create.inferred) == (becomes, becomes is State.FAILURE)
+
+
+@pytest.mark.law(2)
+def test_unknown_payment_has_not_failed_if_a_record_that_cannot_be_read_may_be_it() -> None:
+    aggregate = an_aggregate(Flow.CHARGE, State.UNKNOWN)
+    aggregate.payment.mode = Mode.DIRECT
+    aggregate.create.updated_at, aggregate.create.polls = ENDED, 20
+    look_up(aggregate, UNREADABLE, NOON)
+    assert aggregate.create.state is State.UNKNOWN
