@@ -4,6 +4,7 @@ from decimal import Decimal
 from typing import Any
 from urllib.parse import urlsplit
 
+from gateway_client.dialect import DialectName
 from gateway_client.sandbox.control.views import PaymentView
 from integration_base_tests.waiting import eventually
 from saleor_app_sdk.testing.views import NewCheckout, SessionView, TransactionView
@@ -45,6 +46,17 @@ async def wait_for_event(shop: Stack, transaction_id: str, event: str) -> Transa
         return transaction if event in transaction.event_types() else None
 
     return await eventually(heard)
+
+
+async def charge_part(shop: Stack, transaction_id: str, amount: Decimal) -> TransactionView:
+    """Let staff charge a part of a reservation, and release the rest where the gateway keeps it; wait for both."""
+    await shop.saleor.charge(transaction_id, amount)
+    if shop.dialect is DialectName.INTERFACE:
+        transaction = await wait_for_event(shop, transaction_id, "CHARGE_SUCCESS")
+        assert transaction.amounts.authorized > ZERO
+        await shop.saleor.wait_for_background()
+        await shop.saleor.cancel(transaction_id)
+    return await wait_for_event(shop, transaction_id, "CANCEL_SUCCESS")
 
 
 async def wait_until_quiet(shop: Stack, transaction_id: str) -> TransactionView:

@@ -15,7 +15,15 @@ from integration_base_tests.waiting import eventually
 from saleor_app_sdk.testing.views import GrantedLine, NewCheckout, NewLine, TransactionView
 from saleor_app_sdk.testing.vocabulary import Flow
 from tests.journeys.stack import Stack
-from tests.journeys.stories import assert_books_agree, begin, order_id_of, order_of, wait_for_event, wait_until_quiet
+from tests.journeys.stories import (
+    assert_books_agree,
+    begin,
+    charge_part,
+    order_id_of,
+    order_of,
+    wait_for_event,
+    wait_until_quiet,
+)
 from tests.payments.split.people import MARKET, POTTER, SMITH, WEAVER, rules
 
 MUGS = NewLine(
@@ -143,8 +151,7 @@ async def test_three_sellers_of_whom_one_takes_a_mug_back(market: Stack) -> None
 async def test_a_part_of_a_reservation_is_charged_and_given_back_in_two_parts(market: Stack) -> None:
     sale = await sold(market, MUGS, LAMP, flow=Flow.AUTHORIZATION)
     assert await at_the_gateway(market) == {}
-    await market.saleor.charge(sale.transaction.id, Decimal("184.99"))
-    await wait_for_event(market, sale.transaction.id, "CANCEL_SUCCESS")
+    await charge_part(market, sale.transaction.id, Decimal("184.99"))
     half = {"us": "35.00", "potter": "49.99", "smith": "100.00"}
     await everybody_has(market, sale, **half)
     await grant(market, sale, "60.00", pieces=("Mugs", 2))

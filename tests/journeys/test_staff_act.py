@@ -8,7 +8,6 @@ import pytest
 from app.bootstrap import open_services
 from app.core.vocabulary import Kind, State
 from app.flows.staff.actions import StaffRequest, request_action
-from gateway_client.dialect import DialectName
 from gateway_client.sandbox.scripting import FaultRule
 from integration_base_tests.waiting import eventually
 from saleor_app_sdk.testing.views import TransactionView
@@ -19,6 +18,7 @@ from tests.journeys.stories import (
     ZERO,
     assert_books_agree,
     begin,
+    charge_part,
     order_id_of,
     order_of,
     wait_for_event,
@@ -45,13 +45,7 @@ async def reserved(shop: Stack) -> TransactionView:
 async def test_a_partial_capture_releases_the_rest(shop: Stack) -> None:
     """At once, or when staff release it, where the gateway keeps the rest."""
     transaction = await reserved(shop)
-    await shop.saleor.charge(transaction.id, Decimal("300.00"))
-    if shop.dialect is DialectName.INTERFACE:
-        transaction = await wait_for_event(shop, transaction.id, "CHARGE_SUCCESS")
-        assert transaction.amounts.authorized == Decimal("269.50")
-        await shop.saleor.wait_for_background()
-        await shop.saleor.cancel(transaction.id)
-    transaction = await wait_for_event(shop, transaction.id, "CANCEL_SUCCESS")
+    transaction = await charge_part(shop, transaction.id, Decimal("300.00"))
     assert transaction.amounts.charged == Decimal("300.00")
     assert transaction.amounts.authorized == ZERO
     assert transaction.amounts.canceled == Decimal("269.50")
