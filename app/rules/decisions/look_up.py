@@ -181,7 +181,9 @@ def _conclude_from_silence(
             for closing in aggregate.operations
         )
         over = ends is not None and schedule.is_settled_by_silence(ends, now)
-        if over and (not_closed or _is_silent(aggregate, operation, records)):
+        # An unreadable record may be the payment, and the reason why the page was not closed.
+        was_refused = not_closed and not records.unreadable
+        if over and (was_refused or _is_silent(aggregate, operation, records)):
             message = gettext_noop("The time to pay has run out, and the gateway has no record of a payment")
             conclude(aggregate, operation, State.FAILURE, context, message=message, inferred=True)
 

@@ -116,6 +116,7 @@ def test_page_that_nobody_paid_in_time_is_closed_unless_a_record_of_it_does_not_
         (State.INIT, UNREADABLE, None, State.INIT),
         (State.INIT, OPEN_PAGE, None, State.INIT),
         (State.INIT, OPEN_PAGE, (Kind.CANCEL, State.FAILURE, ENDED), State.FAILURE),
+        (State.INIT, UNREADABLE, (Kind.CANCEL, State.FAILURE, ENDED), State.INIT),  # perhaps as it is paid
         (State.INIT, OPEN_PAGE, (Kind.CANCEL, State.FAILURE, ENDED - SECOND), State.INIT),
         (State.INIT, OPEN_PAGE, (Kind.CANCEL, State.UNKNOWN, ENDED), State.INIT),
         (State.INIT, OPEN_PAGE, (Kind.VOID, State.FAILURE, ENDED), State.INIT),
