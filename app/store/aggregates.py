@@ -205,7 +205,7 @@ def _queues_made_due(payments: Sequence[StoredPayment], worker: LocalWorker | No
         waiting = (event for event in stored.events if event.state is EventState.WAITING)
         dues += [(event, EVENTS, "next_attempt_at", OUTBOX) for event in islice(waiting, 1)]  # the others wait for it
         for part, mapping, name, queue in dues:
-            due, saved = getattr(part, name), stored.saved.get(part)
+            due, saved = getattr(part, name), stored.loaded.get(part)
             if due is not None and due <= now and (saved is None or saved[mapping.places[name]] != due):
                 made_due.add(queue)
     return made_due
@@ -218,7 +218,7 @@ def _newly_due_event(stored: StoredPayment) -> core.SaleorEvent | None:
     """
     was_waiting = False
     for event in stored.events:
-        saved = stored.saved.get(event)
+        saved = stored.loaded.get(event)
         if event.state is EventState.WAITING:
             return event if saved is None or was_waiting else None
         was_waiting = was_waiting or (saved is not None and saved[_EVENT_STATE] is EventState.WAITING)

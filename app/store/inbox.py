@@ -27,7 +27,7 @@ from app.store.committed import note_notification
 from app.store.database import Database
 from app.store.job_queue import Claim, JobQueue
 from app.store.payment_locks import lock_payments
-from app.store.payment_rows import StoredPayment
+from app.store.payment_rows import StoredPayment, write
 from app.store.sealed_column import SealedColumn
 from app.store.tables import MerchantAccount, Notification
 from app.store.vault import Vault, VaultError
@@ -204,8 +204,10 @@ class Inbox:
         payments = {(aggregate.payment.account_id, aggregate.payment.order_id): aggregate for aggregate in found}
         results: dict[int, ProcessingResult] = {}
         for turn, dues in enumerate(_rounds(many, notifications)):
-            if turn:  # what the previous round added must have its ids, and what it made due its worker
-                await save_all(session, found)
+            if turn:  # what the previous round added must have its ids
+                for aggregate in found:
+                    aggregate.keep_loaded()
+                await write(session, found)
             for due in dues:
                 notification = notifications[due.notification_id]
                 payment = payments.get((notification.account_id, notification.order_id))

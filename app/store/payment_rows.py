@@ -61,6 +61,16 @@ class StoredPayment(PaymentAggregate):
 
     saved: dict[object, Values] = field(default_factory=dict)
     saved_shares: dict[Operation, Mapping[str, Decimal]] = field(default_factory=dict)
+    _loaded: Mapping[object, Values] | None = None
+
+    @property
+    def loaded(self) -> Mapping[object, Values]:
+        """The values of its parts that others can see: those of before this transaction."""
+        return self.saved if self._loaded is None else self._loaded
+
+    def keep_loaded(self) -> None:
+        """Keep these values: it is about to be written, and again before this transaction ends."""
+        self._loaded = dict(self.loaded)
 
     @property
     def is_changed(self) -> bool:

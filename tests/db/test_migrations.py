@@ -112,7 +112,7 @@ async def test_a_migration_does_not_make_everybody_wait_behind_somebody_who_read
         with pytest.raises(DBAPIError) as caught:
             await migrate(url)
     await reader.dispose()
-    assert "a table was in use for too long" in describe_connection_error(url, caught.value)
+    assert "what was needed was in use for too long" in describe_connection_error(url, caught.value)
     assert await migrate(url) == MigrationResult(before, REVISION, steps=1)
 
 
