@@ -19,6 +19,7 @@ from app import DISTRIBUTION
 from app.bootstrap import open_worker
 from app.commands.connections import bounded_protocol
 from app.commands.database import bring_up_to_date, require_known_key, require_migrated
+from app.commands.supervisor import tell_ready
 from app.errors import SettingsError
 from app.main import create_app, serve_monitoring
 from app.ops.logs import configure_logs
@@ -145,6 +146,7 @@ async def _run_worker(settings: Settings) -> None:
         for number in _STOP_SIGNALS:
             asyncio.get_running_loop().add_signal_handler(number, _stop_then_quit, stop)
         log.info("working")
+        tell_ready()
         await worker.run(services)
         log.info("stopped")
 
@@ -169,6 +171,12 @@ class _Server(uvicorn.Server):
         self._on_stop = on_stop
         self._drain = drain
         self._stop_requested: tuple[float, int] | None = None  # the time of the stop signal, and its number
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start up; requests are answered from here on, unless the app has failed."""
+        await super().startup(sockets)
+        if not self.should_exit:
+            tell_ready()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Handle a stop signal."""

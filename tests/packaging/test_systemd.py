@@ -103,6 +103,7 @@ def test_what_starts_comes_after_the_migration_and_is_started_again_for_ever() -
         unit = text_of(service)
         for name in ("Wants", "After"):
             assert "saleor-gateway-migrate.service" in value(unit, name).split()
+        assert value(unit, "Type") == "notify"  # so a restart of one after the other leaves nobody out
         assert value(unit, "Restart") == "always"
         assert value(unit, "StartLimitIntervalSec") == "0"
         assert (
