@@ -173,7 +173,9 @@ def test_users_and_folders_are_made_as_they_are_written(tmp_path: Path) -> None:
     assert list(modes.values()) == ["0o750", "0o640", "0o440"]
 
 
-def run_command(tmp_path: Path, settings: str | None, *words: str) -> subprocess.CompletedProcess[str]:
+def run_command(
+    tmp_path: Path, settings: str | None, *words: str, **variables: str
+) -> subprocess.CompletedProcess[str]:
     """Run a copy of the command in which files and user are this test's, and the program shows what it is given."""
     program, file = tmp_path / "program", tmp_path / "settings.env"
     program.write_text('#!/bin/sh\nprintf "%s\\n" "$APP_NAME" "$APP_SECRET_KEY_FILE" "${LOGNAME-}" "$@"\n')
@@ -184,7 +186,7 @@ def run_command(tmp_path: Path, settings: str | None, *words: str) -> subprocess
     text = COMMAND.read_text()
     for name, replacement in {"user": user, "settings": file, "program": program}.items():
         text = re.sub(rf"^{name}=.*$", f"{name}={replacement}", text, flags=re.MULTILINE)
-    environment: Mapping[str, str] = {"PATH": os.environ["PATH"], "LOGNAME": "ann"}
+    environment: Mapping[str, str] = {"PATH": os.environ["PATH"], "LOGNAME": "ann", **variables}
     return subprocess.run(
         ["sh", "-c", text, "saleor-gateway", *words],
         env=environment, capture_output=True, text=True, check=False, timeout=LONGEST_WAIT,
@@ -199,12 +201,20 @@ def run_command(tmp_path: Path, settings: str | None, *words: str) -> subprocess
         ('APP_NAME="two words"', "two words"),
         ("APP_NAME='two words'", "two words"),
         ("APP_NAME=", ""),
+        ("APP_NAME=once\nAPP_NAME=again", "again"),
     ],
 )
 def test_the_command_reads_the_settings_of_the_services(tmp_path: Path, line: str, name: str) -> None:
     said = run_command(tmp_path, f"# a comment\n; another\n\n{line}", "payments", "show", "a b")
     assert (said.returncode, said.stderr) == (0, "")
     assert said.stdout.splitlines() == [name, "/etc/saleor-gateway/secret.key", "ann", "payments", "show", "a b"]
+
+
+@pytest.mark.parametrize("given", ["for this once", ""])
+def test_what_is_set_for_one_command_wins_over_the_settings(tmp_path: Path, given: str) -> None:
+    """``APP_DATABASE_URL=... saleor-gateway migrate``, before a move, is never to migrate the database in use."""
+    said = run_command(tmp_path, "APP_NAME=settled\nAPP_NAME_TOO=x", APP_NAME=given)
+    assert said.stdout.splitlines()[0] == given
 
 
 def test_a_key_file_of_ones_own_reaches_the_command(tmp_path: Path) -> None:
