@@ -9,8 +9,9 @@ from app.core.vocabulary import State
 from app.rules.refusal import DETAILS_NOT_ACCEPTED, GATEWAY_REFUSALS, RefusalCode, RefusalError
 from app.services import Services
 from app.store.errors import DatabaseError
-from app.store.turned_away import Refusal, count_refusals
+from app.store.turned_away import ALL_CHANNELS, Refusal, count_refusals
 from integration_base.telemetry import TelemetryEvent, emit
+from saleor_app_sdk.errors import NotUsableError
 
 log = structlog.get_logger(__name__)
 
@@ -29,21 +30,27 @@ async def count_refused(services: Services, installation_id: int, channel: str, 
     """Count a request that is refused before anything is recorded, once for each of its codes."""
     reasons = {reason.code.value: reason.message for reason in refusal.reasons or (refusal,)}
     for code, message in reasons.items():
-        await _count(services, installation_id, channel, code, message)
+        detail = str(message) if code in _CODES_WITH_DETAIL else ""
+        await _count(services, Refusal(installation_id, channel, code, detail, services.now()))
+
+
+async def count_unusable(services: Services, installation_id: int, refusal: NotUsableError) -> None:
+    """Count a request of Saleor's that is refused unread, because of its time, its form or its sender."""
+    await _count(services, Refusal(installation_id, ALL_CHANNELS, refusal.code, refusal.message, services.now()))
 
 
 async def count_failed_creation(services: Services, installation_id: int, channel: str, create: Operation) -> None:
     """Count a payment that the gateway did not create, because it refused the request or could not be reached."""
     if create.state is State.FAILURE and create.status_code in GATEWAY_REFUSALS:
-        await _count(services, installation_id, channel, create.status_code, create.message or "")
+        code = create.status_code
+        detail = create.message or "" if code in _CODES_WITH_DETAIL else ""
+        await _count(services, Refusal(installation_id, channel, code, detail, services.now()))
 
 
-async def _count(services: Services, installation_id: int, channel: str, code: str, message: str) -> None:
-    emit(TelemetryEvent.SHOPPER_TURNED_AWAY, code=code)
-    detail = str(message) if code in _CODES_WITH_DETAIL else ""
-    refusal = Refusal(installation_id, channel, code, detail, services.now())
+async def _count(services: Services, refusal: Refusal) -> None:
+    emit(TelemetryEvent.SHOPPER_TURNED_AWAY, code=refusal.code)
     try:
         async with asyncio.timeout(_TIMEOUT_SECONDS):
             await services.database.group_commit(count_refusals, refusal)
     except (DatabaseError, TimeoutError) as error:
-        log.warning("refusal not counted", code=code, error=type(error).__name__)
+        log.warning("refusal not counted", code=refusal.code, error=type(error).__name__)

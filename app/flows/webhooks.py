@@ -6,6 +6,7 @@ from app.flows.gateway_initialize import answer_gateway_initialize
 from app.flows.initialize import find_recorded_response, initialize
 from app.flows.process_session import process
 from app.flows.saved_cards import delete_customer_cards, delete_saved_card, list_saved_cards
+from app.flows.turned_away import count_unusable
 from app.rules.addresses import PaymentPage
 from app.rules.decisions.action import ActionRepeated
 from app.services import Services
@@ -13,6 +14,7 @@ from app.store.aggregates import ByTransaction
 from app.store.installations import OpenInstallation
 from app.store.repository import PaymentNotFoundError
 from saleor_app_sdk.app import SaleorApp, WebhookContext
+from saleor_app_sdk.errors import NotUsableError
 from saleor_app_sdk.events import (
     AccountDeleted,
     AppDeleted,
@@ -30,6 +32,7 @@ from saleor_app_sdk.events import (
     TransactionProcessSession,
     TransactionRefundRequested,
 )
+from saleor_app_sdk.installation import Installation
 from saleor_app_sdk.responses import Acknowledgement, ActionResponse, GatewayConfigResponse, SessionResponse
 from saleor_app_sdk.stored_methods import MethodDeletedResponse, StoredMethodsResponse
 
@@ -60,7 +63,14 @@ def define_webhooks(saleor: SaleorApp, services: Services, *, customers: bool = 
             raise error
         return recorded
 
-    @saleor.webhook("PAYMENT_GATEWAY_INITIALIZE_SESSION", query="payment_gateway_initialize_session.graphql")
+    async def count_unusable_request(installation: Installation, refusal: NotUsableError) -> None:
+        await count_unusable(services, _as_stored(installation).id, refusal)
+
+    @saleor.webhook(
+        "PAYMENT_GATEWAY_INITIALIZE_SESSION",
+        query="payment_gateway_initialize_session.graphql",
+        on_refusal=count_unusable_request,
+    )
     async def handle_gateway_initialize_session(
         event: PaymentGatewayInitializeSession, context: WebhookContext
     ) -> GatewayConfigResponse:
@@ -70,6 +80,7 @@ def define_webhooks(saleor: SaleorApp, services: Services, *, customers: bool = 
         "TRANSACTION_INITIALIZE_SESSION",
         query="transaction_initialize_session.graphql",
         on_error=session_as_recorded,
+        on_refusal=count_unusable_request,
     )
     async def handle_initialize_session(
         event: TransactionInitializeSession, context: WebhookContext
@@ -155,7 +166,11 @@ def _define_customers(saleor: SaleorApp, services: Services) -> None:
 
 
 def _installation(context: WebhookContext) -> OpenInstallation:
+    return _as_stored(context.installation)
+
+
+def _as_stored(installation: Installation) -> OpenInstallation:
     """Return the installation as the database passed it to the SDK, which knows it only by a protocol."""
-    if not isinstance(context.installation, OpenInstallation):
+    if not isinstance(installation, OpenInstallation):
         raise TypeError("installations come from the database")
-    return context.installation
+    return installation

@@ -20,6 +20,9 @@ from app.store.tables import Operation, Payment, TurnedAway
 RECENT = 5
 """How many of the newest moments a row keeps."""
 
+ALL_CHANNELS = ""
+"""In the place of a channel's slug: what is refused whatever its channel is."""
+
 MAX_ROWS_A_DAY = 200
 """Of one store: channels come from its Saleor, which could name any number of them."""
 
@@ -110,12 +113,14 @@ async def last_got_through(
 ) -> datetime | None:
     """Return when the latest payment of a channel was begun that got through; None: none did ``since`` then.
 
+    ``channel``: a slug, or ALL_CHANNELS for a payment of any.
     A payment got through when its page was opened, or its card reached the bank, whatever became of it. ``refused``
     are the codes of those that did not.
     """
+    of_channel = () if channel == ALL_CHANNELS else (Payment.channel == channel,)
     newest = (
         select(col(Payment.id), col(Payment.created_at))
-        .where(Payment.installation_id == installation_id, Payment.channel == channel)
+        .where(Payment.installation_id == installation_id, *of_channel)
         .where(col(Payment.created_at) > since, col(Payment.trial).is_(False))
         .order_by(col(Payment.created_at).desc(), col(Payment.id).desc())
         .limit(_PAYMENTS_EXAMINED)

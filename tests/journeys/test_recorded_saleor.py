@@ -17,6 +17,7 @@ from app.bootstrap import open_services
 from app.main import create_app
 from app.settings import Settings
 from app.store.accounts import AccountKeys, AccountRepository, NewAccount
+from app.store.turned_away import RECENT
 from gateway_client.sandbox.server import running_sandbox
 from gateway_client.sandbox.settings import PointOfSale, SandboxSettings
 from integration_base_tests.clock import Clock
@@ -140,3 +141,19 @@ async def test_one_flipped_bit_is_refused_and_leaves_no_trace(
             answer = await app.post(recorded.path, content=content, headers=headers)
             assert answer.status_code == 401
             assert set(answer.json()) == {"error"}
+
+
+@pytest.mark.law(17)
+async def test_a_clock_that_is_hours_ahead_turns_every_shopper_away_and_that_is_seen(
+    database_url: str, tmp_path: Path, clock: Clock
+) -> None:
+    begun = next(recorded for recorded in RECORDED if recorded.event == "transaction_initialize_session")
+    async with shop(database_url, tmp_path, clock) as app:
+        clock.now = (issued_at(begun) or clock.now) + timedelta(hours=2)
+        for _ in range(RECENT):
+            answer = await app.post(begun.path, content=begun.body, headers=begun.headers)
+            assert answer.json()["error"]["code"] == "TOO_OLD"
+        said = (await app.get("/readyz")).json()
+        assert (said["status"], said["why"]) == (
+            "degraded", "shoppers are turned away and none gets through, channels: 1",
+        )  # fmt: skip

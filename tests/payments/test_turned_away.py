@@ -8,13 +8,14 @@ from sqlmodel import select
 from app.core.alerts import AlertKind
 from app.flows.gateway_initialize import answer_gateway_initialize
 from app.flows.staff.manual_resolution import acknowledge_turned_away
-from app.flows.turned_away import count_refused
+from app.flows.turned_away import count_refused, count_unusable
 from app.reports.alerts.open_alerts import Alert
 from app.rules.refusal import RefusalCode, RefusalError
 from app.store.tables import TurnedAway
 from app.store.turned_away import MAX_ROWS_A_DAY, RECENT
 from app.worker.erase import erase_outdated
 from integration_base_tests.loopback import Reply, json_reply
+from saleor_app_sdk.errors import NotUsableError
 from tests.payments.alert_cases import items
 from tests.payments.fake_gateway import refusal_reply
 from tests.payments.operations.test_gateway_initialize import event
@@ -92,6 +93,20 @@ async def test_what_the_gateway_refuses_is_told(shop: Shop, reply: Reply, code: 
     assert (alert.account_id, alert.account) == (shop.account.id, shop.account.name)
     if code == "AMOUNT_NOT_ACCEPTED":
         assert "from 100.00" in (alert.detail or "")  # the gateway's own words
+
+
+@pytest.mark.law(17)
+async def test_requests_that_nobody_reads_are_told_of_all_channels_until_somebody_gets_through(shop: Shop) -> None:
+    refusal = NotUsableError(400, "FROM_THE_FUTURE", "The clocks differ.")
+    for _ in range(RECENT):
+        shop.clock.forward(seconds=1)
+        await count_unusable(shop.services, shop.installation.id, refusal)
+    [alert] = await told(shop)
+    assert str(alert.detail) == "All channels: FROM_THE_FUTURE (5) The clocks differ."
+    shop.clock.forward(seconds=1)
+    shop.gateway.will_answer(shop.gateway.page())
+    await begin(shop)
+    assert await told(shop) == []
 
 
 async def test_a_bank_that_declines_turns_nobody_away(shop: Shop) -> None:

@@ -16,7 +16,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from app.i18n.messages import Joined, LazyMessage
 from app.rules.refusal import GATEWAY_REFUSALS, RefusalCode
 from app.store.tables import TurnedAway
-from app.store.turned_away import RECENT, last_got_through, refused_requests, stores_that_refuse
+from app.store.turned_away import ALL_CHANNELS, RECENT, last_got_through, refused_requests, stores_that_refuse
 
 WINDOW = timedelta(hours=24)
 _MAX_STORES = 100  # whose channels are counted: more than that is one cause for all
@@ -115,6 +115,8 @@ def _detail(channel: str, counts: Mapping[str, int], rows: Sequence[TurnedAway])
         LazyMessage("%(code)s (%(count)s) %(words)s", code=code, count=count, words=words[code])
         for code, count in sorted(counts.items(), key=lambda item: -item[1])
     ]
+    if channel == ALL_CHANNELS:
+        return LazyMessage("All channels: %(reasons)s", reasons=Joined(tuple(reasons)))
     return LazyMessage("Channel %(channel)s: %(reasons)s", channel=channel, reasons=Joined(tuple(reasons)))
 
 

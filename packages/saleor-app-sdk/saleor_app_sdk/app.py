@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
@@ -28,7 +29,14 @@ from saleor_app_sdk.registration import Registrar
 from saleor_app_sdk.request_limits import read_at_most
 from saleor_app_sdk.selection_check import check_selection
 from saleor_app_sdk.versions import Version, parse_version
-from saleor_app_sdk.webhook_definition import ErrorHandler, Handler, WebhookContext, WebhookDefinition, build_definition
+from saleor_app_sdk.webhook_definition import (
+    ErrorHandler,
+    Handler,
+    RefusalHandler,
+    WebhookContext,
+    WebhookDefinition,
+    build_definition,
+)
 from saleor_app_sdk.webhooks import BUDGET, MAX_EVENT_AGE, WebhookReceiver
 
 __all__ = ["AppInfo", "SaleorApp", "WebhookContext"]
@@ -103,6 +111,7 @@ class SaleorApp:
         *,
         query: str,
         on_error: ErrorHandler | None = None,
+        on_refusal: RefusalHandler | None = None,
     ) -> Callable[[H], H]:
         """Define a webhook: the decorated handler takes the event as its first parameter and returns the response.
 
@@ -110,9 +119,10 @@ class SaleorApp:
         (``saleor_app_sdk.events``); the body of any other is read as the parameter's annotation, a pydantic model or
         ``Mapping[str, Any]``. ``on_error`` takes the event, the context and the error, and returns the response when
         the handler raises, or takes too long; without it Saleor receives a payment event's well-formed failure, or an
-        error status. Raises TypeError for a handler that does not match the event, or reads a field that the
-        subscription does not select; KeyError for an unknown document, ValueError for an unknown event, an unreadable
-        subscription, or a second definition of the same event.
+        error status. ``on_refusal`` is told of each request that Saleor has signed and that never reaches the handler
+        (too old, unreadable, ...): it takes the installation and the error. Raises TypeError for a handler that does
+        not match the event, or reads a field that the subscription does not select; KeyError for an unknown document,
+        ValueError for an unknown event, an unreadable subscription, or a second definition of the same event.
         """
         name = query
         if is_query(query):
@@ -120,7 +130,7 @@ class SaleorApp:
             name = event_type
 
         def register(handler: H) -> H:
-            webhook = build_definition(event_type, name, handler, on_error)
+            webhook = replace(build_definition(event_type, name, handler, on_error), on_refusal=on_refusal)
             versions = self._subscriptions.versions(webhook.query)
             documents = tuple(self._subscriptions.text(webhook.query, version) for version in versions)
             check_selection(event_type, webhook.body_type, documents)

@@ -8,6 +8,7 @@ from typing import Any, get_type_hints
 
 from integration_base.amounts import CENT
 from integration_base.outbound import Deadline
+from saleor_app_sdk.errors import NotUsableError
 from saleor_app_sdk.event_types import WebhookEvent, find_webhook_event
 from saleor_app_sdk.events import (
     AppEvent,
@@ -69,6 +70,7 @@ class WebhookContext:
 # For any event: each definition has its own event class, and the decorator's types tie the handler to it.
 Handler = Callable[[Any, WebhookContext], Awaitable[WebhookResponse]]
 ErrorHandler = Callable[[Any, WebhookContext, Exception], Awaitable[WebhookResponse]]
+RefusalHandler = Callable[[Installation, NotUsableError], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,7 @@ class WebhookDefinition:
     query: str
     handler: Handler
     on_error: ErrorHandler | None
+    on_refusal: RefusalHandler | None = None
 
     @property
     def event_type(self) -> str:

@@ -80,11 +80,15 @@ logger = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The HTTP response: a status and JSON bytes. ``outcome`` summarises the request in a word for operators."""
+    """The HTTP response: a status and JSON bytes. ``outcome`` summarises the request in a word for operators.
+
+    ``refusal`` is why the request never reached its handler; None if it did.
+    """
 
     status: int
     body: bytes
     outcome: str = "answered"
+    refusal: RequestRefusedError | None = None
 
 
 class WebhookReceiver:
@@ -143,11 +147,23 @@ class WebhookReceiver:
     ) -> Reply:
         parsed = await _result_or_refusal(webhook, self._parse_in_time(webhook, headers, body, installation, deadline))
         if isinstance(parsed, Reply):
+            await self._tell_refusal(webhook, installation, parsed.refusal)
             return parsed
         try:
             return await self._respond(webhook, *parsed)
         except NotUsableError as refusal:
             return _build_refusal(webhook, refusal)
+
+    async def _tell_refusal(
+        self, webhook: WebhookDefinition, installation: Installation, refusal: RequestRefusedError | None
+    ) -> None:
+        if webhook.on_refusal is None or not isinstance(refusal, NotUsableError):
+            return
+        try:
+            async with asyncio.timeout(self._grace_seconds):
+                await webhook.on_refusal(installation, refusal)
+        except Exception as error:  # noqa: BLE001 - Saleor's answer does not depend on it
+            _log(error, "saleor_webhook_refusal_not_told", webhook)
 
     async def _verify(self, headers: Mapping[str, str], body: bytes | None, deadline: Deadline) -> Installation:
         saleor_api_url = headers.get("saleor-api-url", "")
@@ -339,4 +355,4 @@ def _build_refusal(webhook: WebhookDefinition, refusal: RequestRefusedError) -> 
         body |= build_action_failure(webhook.event, refusal.message).dump()
     outcomes = {NotVerifiedError: "not_verified", NotUsableError: "refused"}
     outcome = "failed" if refusal.code in _APP_FAULT_CODES else outcomes.get(type(refusal), "refused")
-    return Reply(refusal.status, dumps(body).encode(), outcome)
+    return Reply(refusal.status, dumps(body).encode(), outcome, refusal)

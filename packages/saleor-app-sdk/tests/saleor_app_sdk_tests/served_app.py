@@ -15,6 +15,7 @@ from fastapi import FastAPI
 from integration_base_tests.clock import Clock
 from integration_base_tests.places import REPOSITORY
 from saleor_app_sdk.app import AppInfo, SaleorApp
+from saleor_app_sdk.errors import NotUsableError
 from saleor_app_sdk.events import (
     AccountDeleted,
     AppDeleted,
@@ -30,6 +31,7 @@ from saleor_app_sdk.events import (
     TransactionProcessSession,
     TransactionRefundRequested,
 )
+from saleor_app_sdk.installation import Installation
 from saleor_app_sdk.responses import (
     Acknowledgement,
     ActionResponse,
@@ -57,6 +59,8 @@ class ScriptedHandlers:
     contexts: list[WebhookContext] = field(default_factory=list)
     says: Callable[[], WebhookResponse] | None = None
     failure_answer: Callable[[Exception], WebhookResponse] | None = None
+    refusals: list[tuple[str, str]] = field(default_factory=list)
+    refusal_error: Exception | None = None
     free: asyncio.Event = field(default_factory=asyncio.Event)
     taken: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -68,6 +72,11 @@ class ScriptedHandlers:
         self.contexts.append(context)
         self.taken.set()
         return self.says() if self.says else usual
+
+    async def note_refusal(self, installation: Installation, refusal: NotUsableError) -> None:
+        self.refusals.append((installation.saleor_api_url, refusal.code))
+        if self.refusal_error is not None:
+            raise self.refusal_error
 
 
 def make_app(
@@ -131,7 +140,12 @@ def make_app(
     async def charge(event: TransactionChargeRequested, context: WebhookContext) -> WebhookResponse:
         return handlers.take(event, context, ActionResponse.pending(AvailableAction.CHARGE, psp_reference="capture-1"))
 
-    @app.webhook("TRANSACTION_REFUND_REQUESTED", query="transaction_refund_requested.graphql", on_error=otherwise)
+    @app.webhook(
+        "TRANSACTION_REFUND_REQUESTED",
+        query="transaction_refund_requested.graphql",
+        on_error=otherwise,
+        on_refusal=handlers.note_refusal,
+    )
     async def refund(event: TransactionRefundRequested, context: WebhookContext) -> WebhookResponse:
         await handlers.free.wait()
         return handlers.take(

@@ -195,6 +195,23 @@ async def test_a_moment_without_a_zone_is_no_moment(app_client: AppClient, insta
     await refused(app_client, "UNREADABLE", refund_body(issuedAt="2026-11-21T13:00:00"))
 
 
+async def test_who_wants_to_know_is_told_what_saleor_has_signed_and_nobody_reads(
+    app_client: AppClient, installed: Row, clock: Clock
+) -> None:
+    await app_client.deliver(refund_body(), Saleor_Signature="garbage")
+    assert app_client.handlers.refusals == [], "anybody can send that"
+    await app_client.deliver(b"[]")
+    clock.forward(minutes=60, seconds=1)
+    await app_client.deliver(refund_body())
+    assert app_client.handlers.refusals == [(API_URL, "UNREADABLE"), (API_URL, "TOO_OLD")]
+
+
+async def test_who_fails_when_told_changes_no_answer(app_client: AppClient, installed: Row) -> None:
+    app_client.handlers.refusal_error = ValueError("words of a customer")
+    await refused(app_client, "UNREADABLE", refund_body(recipient=None))
+    assert len(app_client.handlers.refusals) == 1
+
+
 async def test_in_a_session_a_refusal_is_nothing_but_a_refusal(
     app_client: AppClient, installed: Row, clock: Clock
 ) -> None:
