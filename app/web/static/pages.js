@@ -25,7 +25,7 @@ let latest = 0; // only the response to the newest request is shown, in whatever
 
 /** Show an error: in the open dialog, which covers the page, otherwise at the top of the page. */
 function warn(text) {
-  const inDialog = content.querySelector("dialog[open] [role=alert]");
+  const inDialog = content.querySelector("dialog[open] [role=alert]:not(.summary)");
   for (const place of [alarm, inDialog]) {
     if (!place) continue;
     place.textContent = place === (inDialog ?? alarm) ? text : "";
@@ -36,8 +36,9 @@ function warn(text) {
   notifyOfError(text);
 }
 
+/** Notify of an error at the top of the page, which may be out of sight; in a dialog it would cover the buttons. */
 function notifyOfError(text) {
-  if (framed) postToDashboard("notification", { status: "error", text });
+  if (framed && !content.querySelector("dialog[open]")) postToDashboard("notification", { status: "error", text });
 }
 
 /** Make HTML that has arrived ready: times in the user's zone, links that also lead somewhere in a tab of their own. */

@@ -105,6 +105,26 @@ async def test_nothing_moves_before_the_button_inside(browser: Browser, staff_cl
     assert shop.gateway.calls == ["capture"]
 
 
+@pytest.mark.parametrize("fields", [["Amount, UAH"], ["Potter", "Smith"]], ids=["one wrong field", "several"])
+async def test_an_error_in_a_dialog_is_said_there_and_not_over_its_buttons(
+    browser: Browser, staff_client: StaffClient, fields: list[str]
+) -> None:
+    """The Dashboard shows notifications at the bottom, where a dialog has its buttons on a phone."""
+    shop = await enable_splitting(staff_client.shop)
+    await shop.complete_payment(sourceObject=split_checkout())
+    async with dashboard_of(browser, staff_client.app, f"/payments/{shop.order_id}", width=360) as (page, frame):
+        await sign_in(page, staff_client.token())
+        form = await open_dialog(frame, "Refund")
+        for field in fields:
+            await form.get_by_label(field).fill("a bit")
+        await form.get_by_role("button", name="Refund now").click()
+        told = form.get_by_role("alert").filter(visible=True)
+        await expect(told).to_have_count(1)
+        await expect(told.get_by_role("listitem")).to_have_count(len(fields) if len(fields) > 1 else 0)
+        assert await messages_of(page, "notification") == []
+    assert shop.gateway.calls == []
+
+
 @pytest.mark.long
 async def test_what_was_said_is_fetched_only_when_somebody_looks(browser: Browser, staff_client: StaffClient) -> None:
     shop = staff_client.shop
