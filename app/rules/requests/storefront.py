@@ -14,6 +14,7 @@ from datetime import date
 from decimal import Decimal
 from ipaddress import ip_address
 from typing import Annotated, Any, Literal
+from unicodedata import category, normalize
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -127,8 +128,8 @@ class _StorefrontModel(BaseModel):
 
 
 def is_blank(value: Any) -> bool:
-    """Return True for null and for text without a character that is seen."""
-    return value is None or (isinstance(value, str) and not value.strip())
+    """Return True for null and for text without a character that is seen: white space, zero-width characters."""
+    return value is None or (isinstance(value, str) and all(c.isspace() or category(c) == "Cf" for c in value))
 
 
 def _read_object(value: Any) -> Any:
@@ -192,7 +193,7 @@ class Plan(_StorefrontModel):
 class StorefrontData(_StorefrontModel):
     """``data`` of ``transactionInitialize``. Everything is optional; unknown fields are ignored."""
 
-    return_url: Annotated[str, StringConstraints(max_length=_LONGEST_URL)] | None = None
+    return_url: Annotated[str, StringConstraints(strip_whitespace=True, max_length=_LONGEST_URL)] | None = None
     language: Lenient[str] = None  # as a browser writes it: see ``base_language``
     qr: Lenient[bool] = None
     receipt_delivery: Annotated[Lenient[ReceiptDelivery], BeforeValidator(_to_lower_case)] = None
@@ -249,8 +250,9 @@ def _is_sealed_card(name: str, value: Any) -> bool:
 
 def stated_return_url(data: Any) -> str | None:
     """Return the address in data of which something else cannot be read; None when it cannot be read either."""
-    url = data.get("returnUrl") if isinstance(data, dict) else None
-    return url if isinstance(url, str) and not is_blank(url) and len(url) <= _LONGEST_URL else None
+    stated = data.get("returnUrl") if isinstance(data, dict) else None
+    url = stated.strip() if isinstance(stated, str) else ""
+    return url if not is_blank(url) and len(url) <= _LONGEST_URL else None
 
 
 def storefront_path(gateway_field: str) -> str | None:
@@ -266,7 +268,7 @@ def allowed_return_url(url: str | None, storefront_origins: Sequence[str]) -> st
     if url is None:
         return None
     origin = origin_of(url)
-    if origin is None or origin not in storefront_origins:
+    if origin is None or origin not in map(origin_of, storefront_origins):
         raise RefusalError(
             RefusalCode.INVALID_RETURN_URL,
             "This return address is not at one of the storefronts that the store's merchant account allows.",
@@ -276,19 +278,35 @@ def allowed_return_url(url: str | None, storefront_origins: Sequence[str]) -> st
 
 
 def origin_of(url: str) -> str | None:
-    """Return scheme, host and port of an absolute http(s) address, in lower case; None for anything else."""
+    """Return scheme, host and port of an absolute http(s) address, as browsers write them; None for anything else."""
     if " " in url or "\\" in url or not url.isprintable():  # browsers parse these differently
         return None
     try:
         parts = urlsplit(url)
         port = parts.port
+        name = ".".join(map(_ascii_label, (parts.hostname or "").split(".")))
     except ValueError:
         return None
-    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.username or parts.password:
+    if parts.scheme not in {"http", "https"} or not name or parts.username or parts.password:
         return None
     default = {"http": 80, "https": 443}[parts.scheme]
-    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    host = f"[{name}]" if ":" in name else name
     return f"{parts.scheme}://{host}" + (f":{port}" if port not in {None, default} else "")
+
+
+def _ascii_label(label: str) -> str:
+    """Return a part of a host's name in ASCII (RFC 3492).
+
+    Raises ValueError for letters that browsers may exchange for others: two names would be one here, or one two.
+    """
+    if label.isascii():
+        return label
+    composed = normalize("NFC", label)
+    if normalize("NFKC", composed.casefold()) != composed or not all(
+        category(c)[0] in "LMN" or c == "-" for c in composed
+    ):
+        raise ValueError(label)
+    return "xn--" + composed.encode("punycode").decode("ascii")
 
 
 def _card_fields(value: Any, path: str) -> Iterator[str]:

@@ -19,6 +19,7 @@ from app.rules.requests.storefront import (
     origin_of,
     parse_data,
     parse_ip,
+    stated_return_url,
     storefront_path,
 )
 from tests.payments.requests.test_payment import planned
@@ -123,7 +124,7 @@ def every_path(model: type[BaseModel], *above: str) -> Iterator[tuple[str, ...]]
 PATHS = [path for path in every_path(StorefrontData) if path[0] not in {"browserFingerprint", "subscription"}]
 
 
-@pytest.mark.parametrize("blank", [None, "", " ", "\t\n"], ids=repr)
+@pytest.mark.parametrize("blank", [None, "", " ", "\t\n", "\u200b", "\ufeff "], ids=repr)
 @pytest.mark.parametrize("path", [*PATHS, ("browserFingerprint",), ("subscription",)], ids=".".join)
 def test_blank_is_absent(path: tuple[str, ...], blank: str | None) -> None:
     assert ("customer", "phone") in PATHS
@@ -239,7 +240,8 @@ def test_other_words_are_not_taken_for_card_data(name: str) -> None:
     assert parse_data({name: "x"}) == StorefrontData()
 
 
-ALLOWED = ["https://shop.example.com", "http://localhost:3000"]
+ALLOWED = ["https://shop.example.com", "http://localhost:3000", "https://strasse.example"]
+KRAMNYTSIA = "https://xn--80aqejfp0c4d.xn--j1amh"  # as browsers write https://крамниця.укр
 
 
 @pytest.mark.threat("open-redirect")
@@ -278,6 +280,9 @@ def test_the_shopper_goes_back_to_a_storefront_of_the_account(url: str) -> None:
         "https://shop.example.com/\nhttps://evil.example",
         "\x00https://shop.example.com/",
         "https://shop.example.com/\u200b",
+        "https://stra\u00dfe.example/",  # browsers do not go to strasse.example
+        "https://shop\u3002example\u3002com/",
+        "https://\uff53hop.example.com/",
         "javascript:alert(1)",
         "data:text/html,hello",
         "https://[::1",
@@ -290,8 +295,25 @@ def test_nowhere_else(url: str) -> None:
     assert (refused.value.code, refused.value.field) == (RefusalCode.INVALID_RETURN_URL, "data.returnUrl")
 
 
+@pytest.mark.parametrize("more", [{}, {"saveCard": "perhaps"}], ids=["readable", "not readable"])
+def test_white_space_around_an_address_is_no_part_of_it(more: dict[str, Any]) -> None:
+    """A storefront's setting often ends in a line feed."""
+    url = "https://shop.example.com/back"
+    data = {"returnUrl": f" {url}\n"} | more
+    assert stated_return_url(data) == url
+    if not more:
+        assert parse_data(data).return_url == url
+
+
 def test_without_an_address_there_is_nothing_to_refuse() -> None:
     assert allowed_return_url(None, []) is None
+
+
+@pytest.mark.parametrize("allowed", [KRAMNYTSIA, "https://крамниця.укр"])
+@pytest.mark.parametrize("origin", [KRAMNYTSIA, "https://крамниця.укр", "https://КРАМНИЦЯ.УКР:443"])
+def test_a_host_with_letters_of_another_alphabet_is_the_same_in_either_form(origin: str, allowed: str) -> None:
+    """The store's owner types the address, a server's storefront has it in its settings, a browser writes ASCII."""
+    assert allowed_return_url(f"{origin}/back", [allowed]) == f"{origin}/back"
 
 
 @given(st.text(max_size=60))
@@ -307,6 +329,9 @@ def test_any_text_has_an_origin_or_none(text: str) -> None:
         ("http://shop.example.com:80", "http://shop.example.com"),
         ("http://shop.example.com:8080/", "http://shop.example.com:8080"),
         ("https://[2001:db8::1]:444/x", "https://[2001:db8::1]:444"),
+        ("https://крамниця.укр/x", KRAMNYTSIA),
+        ("https://\u0439.укр/", "https://xn--i1a.xn--j1amh"),
+        ("https://\u0438\u0306.укр/", "https://xn--i1a.xn--j1amh"),  # the same letter in two characters
     ],
 )
 def test_an_origin_is_scheme_host_and_port(url: str, origin: str) -> None:
