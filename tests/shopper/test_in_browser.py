@@ -11,7 +11,7 @@ from playwright.async_api import TimeoutError as NotInTime
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.web.shopper.page import POLLS
-from app.web.shopper.view import PaymentState
+from app.web.shopper.view import PaymentState, ShopView
 from integration_base_tests.loopback import serve_app
 from tests.qr_codes import read_qr_code
 from tests.shopper.conftest import Payments
@@ -113,6 +113,23 @@ def in_two_pieces(address: str, part: str, arrived: asyncio.Event) -> ASGIApp:
         await send({"type": "http.response.body", "body": answer.content[middle:]})
 
     return forward
+
+
+async def test_every_detail_ends_where_the_others_do(payments: Payments, address: str, browser: Browser) -> None:
+    """On a phone some need a line of their own, and others more than one."""
+    name = ShopView(name="The roses and other flowers of the garden behind the house")
+    payments.add(replace(OPEN, order_number="7", expires_at=datetime(2026, 11, 28, 9, 5, tzinfo=UTC), shop=name))
+    page = await browser.new_page(viewport={"width": 320, "height": 740})
+    await page.goto(f"{address}{LINK}")
+    lines = """(details) => details.flatMap((detail) => {
+      const text = document.createRange();
+      text.selectNodeContents(detail);
+      return [...text.getClientRects()].map(({ right }) => Math.round(right));
+    })"""
+    ends = await page.locator("dd").evaluate_all(lines)
+    assert len(ends) > await page.locator("dd").count()
+    assert len({*ends}) == 1
+    await page.close()
 
 
 async def test_news_appear_in_place_and_then_the_shop_opens(
