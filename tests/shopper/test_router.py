@@ -421,6 +421,11 @@ async def test_an_address_that_the_proxy_tells_gets_only_so_many_pages(
     assert {await comes(f"2001:db8::{number:x}") for number in range(MAX_PER_ADDRESS)} == {200}
     assert await comes("2001:db8::ffff") == 429
     assert await comes("2001:db8:0:1::1") == 200
+    # Some proxies add the port, others write IPv4 as IPv6: those who call through them are still not one caller.
+    assert await comes("203.0.113.7:52344") == 429
+    assert {await comes(f"198.51.100.{number}:52344") for number in range(MAX_PER_ADDRESS + 1)} == {200}
+    assert await comes("::ffff:203.0.113.7") == 429
+    assert {await comes(f"::ffff:192.0.2.{number}") for number in range(MAX_PER_ADDRESS + 1)} == {200}
     clock.forward(minutes=1)
     assert await comes("203.0.113.7") == 200
 

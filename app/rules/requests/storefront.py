@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
-from ipaddress import ip_address
+from ipaddress import IPv6Address, ip_address
 from typing import Annotated, Any, Literal
 from unicodedata import category, normalize
 from urllib.parse import urlsplit
@@ -79,7 +79,8 @@ def parse_country(value: Any) -> str | None:
 def parse_ip(value: Any) -> str | None:
     """Return the IP address as a server writes it: with a port, or first in a list of proxies; None if there is none.
 
-    For example ``203.0.113.7:52344``, ``203.0.113.7, 10.0.0.1`` or ``[2001:db8::1]:443``.
+    For example ``203.0.113.7:52344``, ``203.0.113.7, 10.0.0.1``, ``[2001:db8::1]:443`` or, where a server listens for
+    both kinds at once, ``::ffff:203.0.113.7``.
     """
     text = str(value or "").partition(",")[0].strip()
     if text.startswith("["):
@@ -87,9 +88,10 @@ def parse_ip(value: Any) -> str | None:
     elif text.count(":") == 1:
         text = text.partition(":")[0]
     try:
-        return str(ip_address(text.partition("%")[0]))
+        address = ip_address(text.partition("%")[0])
     except ValueError:
         return None
+    return str((isinstance(address, IPv6Address) and address.ipv4_mapped) or address)
 
 
 _Name = Annotated[str, StringConstraints(strip_whitespace=True, max_length=256)]  # as long as those of Saleor

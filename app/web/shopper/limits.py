@@ -8,10 +8,11 @@ address, each address gets a limited number of pages; an address that the caller
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from datetime import datetime
-from ipaddress import ip_address, ip_network
+from ipaddress import ip_network
 
 from fastapi import HTTPException, Request
 
+from app.web.client_address import forwarded_address
 from saleor_app_sdk.request_limits import AttemptLimiter
 
 MAX_CONCURRENT = 16
@@ -64,10 +65,7 @@ class PageLimits:
         """Return the caller's address from our proxy; for IPv6 the /64 network, which a single customer has."""
         if self._address_header is None:
             return None
-        # A proxy appends the address that it sees to those that the caller claims: only the last one is reliable.
-        last = ",".join(request.headers.getlist(self._address_header)).rpartition(",")[2].strip()
-        try:
-            address = ip_address(last)
-        except ValueError:
+        address = forwarded_address(request, self._address_header)
+        if address is None:
             return "nobody"
-        return str(ip_network((address, 64), strict=False)) if address.version == 6 else str(address)
+        return str(ip_network((address, 64), strict=False)) if ":" in address else address

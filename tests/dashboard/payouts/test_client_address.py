@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 from starlette.requests import Request
 
-from app.web.dashboard.payouts.routes import client_address
+from app.web.client_address import client_address
 
 OURS = "X-Forwarded-For"
 CONNECTION = ("192.0.2.1", 50000)
@@ -28,6 +28,8 @@ def a_request(*forwarded: str, client: tuple[str, int] | None = CONNECTION) -> R
         ([CLAIMED, SEEN], SEEN),
         ([f"{SEEN}, {CLAIMED}", f"{CLAIMED}, {SEEN}"], SEEN),
         (["2001:DB8::9"], "2001:db8::9"),
+        ([f"{CLAIMED}, {SEEN}:52344"], SEEN),
+        ([f"::ffff:{SEEN}"], SEEN),
         ([], CONNECTION[0]),
         ([""], CONNECTION[0]),
         ([f"{CLAIMED}, unknown"], CONNECTION[0]),

@@ -200,6 +200,8 @@ def test_a_country_is_read_as_servers_write_it(country: Any, code: str | None) -
         ("2001:DB8::1", "2001:db8::1"),
         ("[2001:db8::1]:443", "2001:db8::1"),
         ("fe80::1%eth0", "fe80::1"),
+        ("::ffff:203.0.113.7", "203.0.113.7"),
+        ("[::ffff:203.0.113.7]:52344", "203.0.113.7"),
         ("unknown", None),
         ("", None),
         (None, None),

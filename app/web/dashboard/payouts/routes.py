@@ -1,7 +1,6 @@
 """The routes of payouts. All staff who handle payments see them; only those whom the store owner named make them."""
 
 from collections.abc import Awaitable, Callable
-from ipaddress import ip_address
 
 import structlog
 from fastapi import APIRouter, HTTPException, Request
@@ -17,6 +16,7 @@ from app.rules.requests.payout import TAXABLE, PayoutRefusedError
 from app.services import Services
 from app.store.tables import MerchantAccount
 from app.store.vault import VaultError
+from app.web.client_address import client_address
 from app.web.dashboard.form import read_form_fields
 from app.web.dashboard.navigation import PAYOUTS
 from app.web.dashboard.payments.actions import Flash
@@ -154,17 +154,6 @@ class PayoutParts:
 
 def _person(staff: Staff) -> Person:
     return Person(staff.id, staff.email)
-
-
-def client_address(request: Request, header: str | None) -> str:
-    """Return the client's address of a request, from the ``header`` of our proxy or from the connection itself."""
-    forwarded = ",".join(request.headers.getlist(header)).rpartition(",")[2].strip() if header else ""
-    for address in (forwarded, request.client.host if request.client else ""):
-        try:
-            return str(ip_address(address))
-        except ValueError:
-            continue
-    return "127.0.0.1"  # a socket of this machine, or a proxy that sends no address
 
 
 def _form_error(staff: Staff, refusal: PayoutRefusedError) -> HTTPException:
