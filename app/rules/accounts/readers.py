@@ -18,6 +18,7 @@ from integration_base.outbound import is_private
 LONGEST_NAME = 100
 LONGEST_SHOP_NAME = 60
 _ADDRESS = re.compile(r"[-A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%]{1,500}")  # the characters that RFC 3986 allows
+_ORIGIN = re.compile(r"https?://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]+)?")
 LONGEST_ASSOCIATION = 16_384  # characters; Apple's are about nine thousand
 _SMALL_LETTERS = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 _LONGEST_ORDER_ID = 32  # gateway interface, Conventions
@@ -41,9 +42,9 @@ def currency(text: str) -> str:
 
 
 def origin(text: str) -> str:
-    """Parse an origin as browsers write it, and nothing more or less than that."""
+    """Parse an origin as browsers write it, and nothing more or less than that: no pattern, and not several."""
     found = origin_of(text)
-    if found is None:
+    if found is None or not _ORIGIN.fullmatch(found):
         raise ValueError(f"{text!r} is not an origin: write it like https://shop.example.com")
     rest = text.partition("://")[2].partition("/")[2]
     if rest or "?" in text or "#" in text:

@@ -73,6 +73,8 @@ def safe_base_url(field: str, url: str) -> str:
         raise InvalidRequestError(field, str(refusal), _displayable(url)) from None
     if parts.query or parts.fragment or "?" in url or "#" in url or "@" in parts.netloc:
         raise InvalidRequestError(field, "no query, fragment, user or password in it", _displayable(url))
+    if not url.isprintable():
+        raise InvalidRequestError(field, "printable characters only", ascii(_displayable(url)))
     if parts.scheme == "http" and not is_private(parts.hostname or ""):
         raise InvalidRequestError(field, "https, unless it is this machine or a private network", _displayable(url))
     return url.rstrip("/")

@@ -65,6 +65,7 @@ def test_what_can_be_chosen(name: str, text: str, kept: object) -> None:
         ("balances_url", "http://api.gateway.example", "https, unless it is this machine or a private network"),
         ("register_url", "https://me:secret-1@gateway.example", "no query, fragment, user or password"),
         ("register_url", "somewhere", "absolute"),
+        ("register_url", "https://gateway.example\u200b", "printable characters only"),
         ("shop_name", "x" * 61, "1 to 60 printable characters"),
         ("shop_name", "a\nb", "1 to 60 printable characters"),
         ("shop_logo", "http://cdn.example.com/logo.svg", "write a complete https address"),
@@ -154,6 +155,9 @@ def test_several_values_are_each_kept_once() -> None:
     assert read_option("storefront_origins", ["HTTPS://Shop.Example.com:443/"]) == ["https://shop.example.com"]
     with pytest.raises(OptionsRefusedError, match="more than an origin"):
         read_option("storefront_origins", ["https://shop.example.com", "https://shop.example.com/uk"])
+    for text in ("https://*.example.com", "https://a.example,https://b.example", "https://shop.example.com;"):
+        with pytest.raises(OptionsRefusedError, match="is not an origin"):
+            read_option("storefront_origins", [text])
 
 
 @pytest.mark.parametrize(
