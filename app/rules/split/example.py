@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from decimal import Decimal
 
-from app.i18n.messages import Money
+from app.i18n.messages import LazyMessage, Money
 from app.rules.split.allocation import ZERO, Basket, Line, Shares, allocate
 from app.rules.split.remainder import GrantedLine, Remainder, divide_refund, granted_worth
 from app.rules.split.rules import SplitMode, SplitRules
-from integration_base.amounts import format_amount
 
 _SELLERS = ("11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222")
 _SHIPPING, _GIFT_CARD = Decimal("80.00"), Decimal("50.00")
@@ -17,7 +16,7 @@ _SHIPPING, _GIFT_CARD = Decimal("80.00"), Decimal("50.00")
 class Step:
     """A step of the example, a payment or refund, and the share of each sub-merchant in it."""
 
-    words: str
+    words: LazyMessage
     amount: Decimal
     shares: Shares
 
@@ -26,7 +25,7 @@ class Step:
 class Example:
     """The items bought (as text that includes amounts), and the steps in order."""
 
-    bought: tuple[str, ...]
+    bought: tuple[LazyMessage, ...]
     steps: tuple[Step, ...]
 
 
@@ -35,9 +34,9 @@ def worked_example(rules: SplitRules, currency: str = "UAH") -> Example:
     if not rules.on:
         return Example((), ())
     sellers = _sellers(rules)
-    mugs = Line("2 mugs", Decimal("239.98"), sellers[0])
-    lamp = Line("a lamp", Decimal("399.99"), sellers[-1], before_discounts=Decimal("449.99"))
-    ribbon = Line("a ribbon", Decimal("15.00"))
+    mugs = Line(LazyMessage("2 mugs"), Decimal("239.98"), sellers[0])
+    lamp = Line(LazyMessage("a lamp"), Decimal("399.99"), sellers[-1], before_discounts=Decimal("449.99"))
+    ribbon = Line(LazyMessage("a ribbon"), Decimal("15.00"))
     lines = [mugs, lamp] + ([ribbon] if rules.default else [])
     paid = sum((line.total for line in lines), ZERO) + _SHIPPING - _GIFT_CARD
     received = allocate(rules, Basket(lines, paid, _SHIPPING, _GIFT_CARD), paid, currency)
@@ -50,13 +49,13 @@ def worked_example(rules: SplitRules, currency: str = "UAH") -> Example:
     return Example(
         (
             *(_describe_line(rules, line, currency) for line in lines),
-            f"shipping: {_SHIPPING} {currency}",
-            f"{_GIFT_CARD} {currency} of it paid with a gift card",
+            LazyMessage("shipping: %(sum)s", sum=Money(_SHIPPING, currency)),
+            LazyMessage("%(sum)s of it paid with a gift card", sum=Money(_GIFT_CARD, currency)),
         ),
         (
-            Step("The shopper pays", paid, received),
-            Step("Staff refund one of the mugs", one_mug, first),
-            Step("Staff refund a sum, for no line in particular", plain, second),
+            Step(LazyMessage("The shopper pays"), paid, received),
+            Step(LazyMessage("Staff refund one of the mugs"), one_mug, first),
+            Step(LazyMessage("Staff refund a sum, for no line in particular"), plain, second),
         ),
     )
 
@@ -68,12 +67,13 @@ def _sellers(rules: SplitRules) -> tuple[str, ...]:
     return tuple(others[:2] or ([rules.default] if known and rules.default else _SELLERS))
 
 
-def _describe_line(rules: SplitRules, line: Line, currency: str) -> str:
-    price = f"{line.name}: {Money(line.total, currency)}"
+def _describe_line(rules: SplitRules, line: Line, currency: str) -> LazyMessage:
+    price = LazyMessage("%(item)s: %(sum)s", item=line.name, sum=Money(line.total, currency))
     if line.before_discounts is not None:
-        price += f" (instead of {format_amount(line.before_discounts)})"
+        before = Money(line.before_discounts, currency)
+        price = LazyMessage("%(price)s (instead of %(before)s)", price=price, before=before)
     if rules.mode is SplitMode.PERCENTAGES:
         return price
     if not line.sub_merchant:
-        return f"{price}, with no sub-merchant named"
-    return f"{price}, sold by {rules.name_of(line.sub_merchant)}"
+        return LazyMessage("%(price)s, with no sub-merchant named", price=price)
+    return LazyMessage("%(price)s, sold by %(seller)s", price=price, seller=rules.name_of(line.sub_merchant))

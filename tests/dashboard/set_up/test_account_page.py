@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from decimal import Decimal
+from html import unescape
 
 import pytest
 from sqlalchemy import text
@@ -501,6 +502,20 @@ class TestSplit:
 
         await staff_client.do(path, rules="", do="save")
         assert (await row(staff_client, account)).split_rules is None
+
+    @one_database
+    async def test_the_example_is_in_the_pages_language(
+        self, staff_client: StaffClient, account: MerchantAccount
+    ) -> None:
+        staff_client.http.headers["Accept-Language"] = "uk"
+        path, rules = f"/set-up/accounts/{account.id}/split", f'mode = "metadata"\ndefault = "{MARKET}"'
+        page = (await staff_client.do(path, rules=rules, do="check")).text
+        section = page[page.index('<h2 id="split"') : page.index('<details class="group" id="split-table"')]
+        words = unescape(re.sub(r"<[^>]+>", " ", section)).replace(MARKET, "")
+        for sentence in ("2 кухлі: 239,98", "замість 449,99", "субпродавця не вказано", "Покупець платить"):
+            assert sentence in words
+        assert 'lang="en"' not in section
+        assert {*re.findall("[A-Za-z]{2,}", re.sub(r"\b[0-9a-f]+(-[0-9a-f]+)+\b", "", words))} == {"UAH"}
 
     async def test_table_says_who_gets_what_and_keeps_the_other_rules(
         self, staff_client: StaffClient, account: MerchantAccount
